@@ -1,0 +1,24 @@
+# cmake --install: headers, libraries, programs, a config package and pkg-config files.
+include(CMakePackageConfigHelpers)
+
+get_property(psv_modules GLOBAL PROPERTY PSV_MODULES)
+install(TARGETS ${psv_modules} EXPORT pairsieve-targets)
+install(EXPORT pairsieve-targets NAMESPACE pairsieve:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
+foreach(module sort collision sim)
+    install(DIRECTORY ${CMAKE_SOURCE_DIR}/${module}/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endforeach()
+configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/pairsieve-config.cmake.in
+    ${CMAKE_BINARY_DIR}/pairsieve-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/pairsieve-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/pairsieve-config.cmake ${CMAKE_BINARY_DIR}/pairsieve-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
+
+set(psv_pc_private "-lm")
+if(PSV_OPENMP)
+    string(APPEND psv_pc_private " ${OpenMP_C_FLAGS}")
+endif()
+if(PSV_CUDA)
+    string(APPEND psv_pc_private " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -lrt -lpthread -ldl")
+endif()
+configure_file(${CMAKE_SOURCE_DIR}/cmake/pairsieve.pc.in ${CMAKE_BINARY_DIR}/pairsieve.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/pairsieve.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,98 @@
+# Resolves the AUTO options to PSV_CUDA, PSV_VIZ and PSV_OPENMP, and defines the flags that every target gets.
+include(CheckLanguage)
+
+set(PSV_CUDA OFF)
+if(NOT PAIRSIEVE_CUDA STREQUAL OFF)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+        if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+            # The machine's own GPU where there is one, else one recent architecture; release builds name theirs in a preset.
+            execute_process(COMMAND nvidia-smi -L OUTPUT_VARIABLE psv_gpus ERROR_QUIET RESULT_VARIABLE psv_no_gpu)
+            if(psv_no_gpu EQUAL 0 AND psv_gpus MATCHES "GPU 0")
+                set(CMAKE_CUDA_ARCHITECTURES native)
+            else()
+                set(CMAKE_CUDA_ARCHITECTURES 90)
+            endif()
+        endif()
+        enable_language(CUDA)
+        find_package(CUDAToolkit 12.4)
+        if(CUDAToolkit_FOUND)
+            set(PSV_CUDA ON)
+            set(CMAKE_CUDA_STANDARD 17)
+            set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+        endif()
+    endif()
+    if(PAIRSIEVE_CUDA STREQUAL ON AND NOT PSV_CUDA)
+        message(FATAL_ERROR "PAIRSIEVE_CUDA is ON, but no CUDA Toolkit 12.4 or newer was found (nvcc on the PATH, or CUDACXX)")
+    endif()
+endif()
+
+set(PSV_OPENMP OFF)
+if(NOT PAIRSIEVE_OPENMP STREQUAL OFF)
+    find_package(OpenMP COMPONENTS C)
+    if(OpenMP_C_FOUND)
+        set(PSV_OPENMP ON)
+    elseif(PAIRSIEVE_OPENMP STREQUAL ON)
+        message(FATAL_ERROR "PAIRSIEVE_OPENMP is ON, but the C compiler has no OpenMP")
+    endif()
+endif()
+
+set(PSV_VIZ OFF)
+find_package(PkgConfig)
+if(NOT PAIRSIEVE_VIZ STREQUAL OFF)
+    if(PkgConfig_FOUND)
+        pkg_check_modules(SDL2 IMPORTED_TARGET sdl2)
+        pkg_check_modules(GLEW IMPORTED_TARGET glew)
+    endif()
+    if(SDL2_FOUND AND GLEW_FOUND AND EXISTS ${CMAKE_SOURCE_DIR}/viz/CMakeLists.txt)
+        set(PSV_VIZ ON)
+    elseif(PAIRSIEVE_VIZ STREQUAL ON)
+        message(FATAL_ERROR "PAIRSIEVE_VIZ is ON, but SDL2 or GLEW was not found (Debian: libsdl2-dev libglew-dev)")
+    endif()
+endif()
+
+# Flags of our own code; an interface target, so that each language gets its own.
+add_library(pairsieve_flags INTERFACE)
+target_compile_options(pairsieve_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wundef
+                            -Wno-unknown-pragmas -ffp-contract=off>
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>
+    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall>)
+if(PAIRSIEVE_WERROR)
+    target_compile_options(pairsieve_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:C>:-Werror> $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+        $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
+endif()
+if(PAIRSIEVE_SANITIZE)
+    string(REPLACE ";" "," psv_sanitizers "${PAIRSIEVE_SANITIZE}")
+    target_compile_options(pairsieve_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${psv_sanitizers} -fno-omit-frame-pointer -g>)
+    if(psv_sanitizers MATCHES undefined)
+        target_compile_options(pairsieve_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-fno-sanitize-recover=undefined>)
+    endif()
+    target_link_options(pairsieve_flags INTERFACE -fsanitize=${psv_sanitizers})
+endif()
+target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_CUDA}> _GNU_SOURCE)
+
+# psv_add_module(NAME DEPENDS ... SOURCES ...): library pairsieve_NAME with alias pairsieve::NAME.
+function(psv_add_module name)
+    cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;DEPENDS;PRIVATE_DEPENDS")
+    add_library(pairsieve_${name} ${module_SOURCES})
+    if(PSV_CUDA AND module_CUDA_SOURCES)
+        target_sources(pairsieve_${name} PRIVATE ${module_CUDA_SOURCES})
+    endif()
+    add_library(pairsieve::${name} ALIAS pairsieve_${name})
+    set_target_properties(pairsieve_${name} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
+                          SOVERSION ${PROJECT_VERSION_MAJOR})
+    target_include_directories(pairsieve_${name} PUBLIC
+        $<BUILD_INTERFACE:${module_INCLUDE}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(pairsieve_${name} PUBLIC ${module_DEPENDS}
+                          PRIVATE $<BUILD_INTERFACE:pairsieve_flags> ${module_PRIVATE_DEPENDS} m)
+    if(PSV_OPENMP)
+        target_link_libraries(pairsieve_${name} PRIVATE OpenMP::OpenMP_C)
+    endif()
+    if(PSV_CUDA)
+        target_link_libraries(pairsieve_${name} PRIVATE CUDA::cudart_static)
+    endif()
+    set_property(GLOBAL APPEND PROPERTY PSV_MODULES pairsieve_${name})
+endfunction()

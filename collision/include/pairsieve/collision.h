@@ -1,0 +1,183 @@
+// pairsieve collision: every pair of overlapping boxes, exactly once, none missing.
+//
+// Boxes are closed: touching counts. A pair is (a, b) with a < b. Bad boxes (NaN, or min > max on an axis) are left
+// out, counted and listed. Infinite and huge boxes are found too and cost linear time. Nothing is truncated silently:
+// the true pair count is always exact (64 bits), see psv_pair_finder_def.max_pairs.
+#ifndef PAIRSIEVE_COLLISION_H
+#define PAIRSIEVE_COLLISION_H
+
+#include "pairsieve/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psv_aabb {
+    float min[3];
+    float max[3];
+} psv_aabb;
+
+typedef struct psv_pair {
+    uint32_t a; // a < b for pairs of one set; for psv_find_pairs_between a is of the first set, b of the second
+    uint32_t b;
+} psv_pair;
+
+// Per-box flags, one byte each.
+#define PSV_BOX_STATIC 1u   // two static boxes never pair
+#define PSV_BOX_DISABLED 2u // pairs with nothing
+
+// Group and mask of a box: a and b pair only when (a.group & b.mask) != 0 and (b.group & a.mask) != 0.
+typedef struct psv_box_filter {
+    uint32_t group;
+    uint32_t mask;
+} psv_box_filter;
+
+// A view of boxes in memory of the context's backend; nothing is copied. Fill it with psv_boxes_of or
+// psv_boxes_of_arrays and add the optional parts.
+typedef struct psv_box_set {
+    psv_buffer min;          // first box's min[3] floats; with `max` empty, min[3] and max[3] are six floats in a row
+    psv_buffer max;          // first box's max[3] floats, or empty
+    uint32_t min_stride;     // bytes from box to box, a multiple of 4; at least 24 without `max`, at least 12 with it
+    uint32_t max_stride;     // the same for `max`; 0 without it
+    uint64_t count;          // boxes; with count_buffer the most there can be
+    psv_buffer count_buffer; // empty, or one uint64_t: the count of this frame, read on the device
+    psv_buffer flags;        // empty, or count bytes of PSV_BOX_ flags
+    psv_buffer filters;      // empty, or count psv_box_filter
+    psv_buffer worlds; // empty, or count u32 world numbers < def.world_count: boxes of different worlds never pair
+} psv_box_set;
+
+// View of `count` boxes of `stride` bytes (sizeof(psv_aabb) for a plain array).
+psv_box_set psv_boxes_of(psv_buffer boxes, uint32_t stride, uint64_t count);
+
+// View of two arrays, e.g. of float3 or float4 corners.
+psv_box_set psv_boxes_of_arrays(psv_buffer min, uint32_t min_stride, psv_buffer max, uint32_t max_stride,
+                                uint64_t count);
+
+typedef struct psv_pair_finder psv_pair_finder;
+
+typedef struct psv_pair_finder_def {
+    uint32_t cookie;         // set by psv_default_pair_finder_def
+    const char *method;      // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default)
+    const char *sort_method; // sorter used by the method, see pairsieve/sort.h; default "radix"
+    uint64_t max_boxes;      // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
+    uint64_t max_pairs;      // room of the pair buffer at creation
+    bool grow_pairs;      // when it is too small: enlarge it and repeat the frame (the call then Blocks); default false
+    bool sort_output;     // pairs in ascending (a, b) order: the same bytes on every run and backend; default false
+    bool events;          // keep the previous frame's pairs for psv_pair_events; default false
+    uint32_t world_count; // worlds that box sets may name; 0 and 1 (default): one world
+} psv_pair_finder_def;
+
+psv_pair_finder_def psv_default_pair_finder_def(void);
+
+// Method names of a backend, "auto" not counted. NULL past the end.
+const char *psv_broad_phase_name(psv_backend backend, uint32_t index);
+const char *psv_broad_phase_description(psv_backend backend, const char *method);
+
+// Bytes of backend memory that a finder of this def takes, the pair buffer included; needs no device. 0: def not valid.
+uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def);
+
+// Errors: PSV_ERROR_ARGUMENT, PSV_ERROR_UNSUPPORTED (unknown method; the sentence lists the known ones),
+// PSV_ERROR_MEMORY (with the bytes needed). Blocks.
+psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_def *def, psv_pair_finder **finder);
+void psv_destroy_pair_finder(psv_pair_finder *finder); // NULL is allowed. Blocks
+
+// All overlapping pairs of one set. Asynchronous on CUDA (unless grow_pairs is set): results stay on the device until
+// they are asked for. On the CPU, and with grow_pairs, PSV_ERROR_CAPACITY comes from this call; otherwise from
+// psv_read_pairs and psv_finish_pairs. The count is exact in any case and nothing is written past the buffer.
+psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes);
+
+// All overlapping pairs (a of the first set, b of the second). Filters and worlds apply across the sets.
+psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b);
+
+// Waits for the last frame; *count (may be NULL) is its exact pair count. PSV_ERROR_CAPACITY when the pair buffer was
+// too small: the sentence gives the size needed, and the first max_pairs pairs are there. Blocks.
+psv_status psv_finish_pairs(psv_pair_finder *finder, uint64_t *count);
+
+// Copies the pairs of the last frame to host memory. *count (may be NULL) gets the exact count, also when `capacity` is
+// too small (PSV_ERROR_CAPACITY; the first `capacity` pairs are copied). pairs may be NULL when capacity is 0. Blocks.
+psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t capacity, uint64_t *count);
+
+// The last frame's results where they are: psv_pair array, and one uint64_t with the exact count (it may exceed the
+// room). Valid until the next find call, growth, or destruction.
+psv_buffer psv_pair_buffer(const psv_pair_finder *finder);
+psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder);
+
+// Begin and end lists of the last frame against the frame before it, left in backend memory, in ascending order.
+typedef struct psv_pair_event_lists {
+    psv_buffer begin;       // psv_pair: pairs of this frame that the previous one did not have
+    psv_buffer end;         // psv_pair: pairs of the previous frame that are gone
+    psv_buffer begin_count; // one uint64_t
+    psv_buffer end_count;   // one uint64_t
+} psv_pair_event_lists;
+
+// Needs def.events. Call once per frame after the find call. After an overflow the lists are empty and this call, or
+// the next one that Blocks, reports PSV_ERROR_CAPACITY; the frame then does not become the previous one.
+psv_status psv_pair_events(psv_pair_finder *finder, psv_pair_event_lists *lists);
+
+// The same, copied to host memory. Either array may be NULL with capacity 0. Blocks.
+psv_status psv_read_pair_events(psv_pair_finder *finder, psv_pair *begin, uint64_t begin_capacity,
+                                uint64_t *begin_count, psv_pair *end, uint64_t end_capacity, uint64_t *end_count);
+
+typedef struct psv_pair_statistics {
+    uint64_t boxes;         // boxes that took part
+    uint64_t bad_boxes;     // left out: NaN or min > max
+    uint64_t huge_boxes;    // infinite or huge: tested against all
+    uint64_t pairs;         // exact
+    uint64_t candidates;    // box pairs tested, 0 where the method does not count them
+    uint64_t rows;          // rows, cells or tree nodes
+    uint64_t longest_range; // boxes in the longest sweep range or cell
+    uint32_t levels;        // size levels
+    uint32_t key_bits;      // bits sorted
+    uint32_t sort_passes;   // digit passes run
+    uint32_t sort_passes_skipped;
+    const char *method; // that ran: never "auto"
+    const char *sort_method;
+} psv_pair_statistics;
+
+psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics); // Blocks
+
+// Indices of the bad boxes of the last frame, ascending; *count is exact. Blocks.
+psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count);
+
+// --- bounds ---------------------------------------------------------------------------------------------------------
+
+typedef enum psv_bounds_shape_type {
+    PSV_BOUNDS_SPHERE = 0,  // size[0]: radius
+    PSV_BOUNDS_BOX = 1,     // size[0..2]: half extents
+    PSV_BOUNDS_CAPSULE = 2, // size[0]: radius, size[1]: half length along local y
+    PSV_BOUNDS_POINTS = 3 // points [first_point, first_point + point_count) of psv_bounds_input.points: a convex set or
+                          // a mesh's vertices; many shapes and instances may share one range
+} psv_bounds_shape_type;
+
+typedef struct psv_bounds_shape {
+    uint32_t type; // psv_bounds_shape_type
+    uint32_t first_point;
+    uint32_t point_count;
+    float size[3];
+} psv_bounds_shape;
+
+typedef struct psv_pose {
+    float position[3];
+    float rotation[4]; // unit quaternion x, y, z, w
+} psv_pose;
+
+typedef struct psv_bounds_input {
+    psv_buffer shapes; // psv_bounds_shape
+    uint32_t shape_count;
+    psv_buffer points; // float[3] each, or empty
+    uint64_t point_count;
+    psv_buffer shape_index; // u32 per instance, or empty: instance i has shape i
+    psv_buffer poses;       // psv_pose per instance, world from shape
+    psv_buffer end_poses;   // empty, or psv_pose per instance: boxes cover both poses (swept)
+    uint64_t instance_count;
+    float margin; // added on every side, >= 0, in the scene's length unit
+} psv_bounds_input;
+
+// Writes one psv_aabb per instance to `boxes`. An instance of a shape index or point range outside its array gets a bad
+// box (min > max). Points are reduced in parallel (min and max); long ranges take a block each on CUDA.
+psv_status psv_compute_bounds(psv_context *context, const psv_bounds_input *input, psv_buffer boxes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,103 @@
+// The table that every broad-phase method fills in, the finder that it works for, and the input of one frame.
+#ifndef PAIRSIEVE_BROAD_PHASE_H
+#define PAIRSIEVE_BROAD_PHASE_H
+
+#include "../../sort/core/context.h"
+#include "pairsieve/collision.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A box set with addresses in place of buffers; checked.
+typedef struct psvi_box_view {
+    const char *min; // first min[3]
+    const char *max; // first max[3]; min + 12 for interleaved boxes
+    uint32_t min_stride, max_stride;
+    uint64_t count;
+    const uint64_t *count_device; // NULL, or in the backend's memory
+    const uint8_t *flags;
+    const psv_box_filter *filters;
+    const uint32_t *worlds;
+} psvi_box_view;
+
+// What a frame leaves in the backend's memory (one block; downloaded by the calls that block).
+typedef struct psvi_frame_result {
+    uint64_t pair_count; // exact; may exceed the room
+    uint64_t bad_count;
+    uint64_t huge_count;
+    uint64_t boxes;
+    uint64_t candidates;
+    uint64_t rows;
+    uint64_t longest_range;
+    uint32_t levels;
+    uint32_t key_bits;
+    uint32_t sort_passes;
+    uint32_t sort_passes_skipped;
+} psvi_frame_result;
+
+typedef struct psvi_find_input {
+    psvi_box_view a;
+    psvi_box_view b; // between only
+    bool between;
+    uint32_t world_count; // at least 1
+    psv_pair *pairs;      // room for `capacity`
+    uint64_t capacity;
+    psvi_frame_result *result; // in the backend's memory; set to zero before `find` is called
+    uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.count + index
+} psvi_find_input;
+
+typedef struct psvi_broad_phase {
+    const char *name;
+    const char *description;                                   // one line
+    uint64_t (*scratch_bytes)(const psv_pair_finder_def *def); // of finder->scratch; its sorters' memory included
+    psv_status (*create)(psv_pair_finder *finder);             // optional: sorters and one-time setup, finder->state
+    void (*destroy)(psv_pair_finder *finder);                  // optional
+    psv_status (*find)(psv_pair_finder *finder, const psvi_find_input *input);
+} psvi_broad_phase;
+
+// Backend services around the methods. All asynchronous on CUDA.
+typedef struct psvi_collision_ops {
+    // Sorts pairs ascending by (a, b); count = min(*count, capacity). `scratch` as asked for by order_scratch_bytes.
+    uint64_t (*order_scratch_bytes)(uint64_t capacity);
+    psv_status (*order_pairs)(psv_context *context, void *sorter, psv_pair *pairs, const uint64_t *count,
+                              uint64_t capacity, void *scratch);
+    // begin = now - before, end = before - now; all lists ascending; counts are written exactly.
+    uint64_t (*events_scratch_bytes)(uint64_t capacity);
+    psv_status (*diff_pairs)(psv_context *context, const psv_pair *now, const uint64_t *now_count,
+                             const psv_pair *before, const uint64_t *before_count, uint64_t capacity, psv_pair *begin,
+                             uint64_t *begin_count, psv_pair *end, uint64_t *end_count, void *scratch);
+    psv_status (*compute_bounds)(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes);
+} psvi_collision_ops;
+
+#define PSVI_FINDER_COOKIE 0x70737666u // "psvf"
+
+struct psv_pair_finder {
+    uint32_t cookie;
+    psv_context *context;
+    psv_pair_finder_def def; // strings point to the tables' own
+    const psvi_broad_phase *method;
+    const psvi_broad_phase *last_method; // what «auto» ran last
+    const psvi_collision_ops *ops;
+    void *state; // the method's own
+    void *scratch;
+    uint64_t scratch_bytes;
+    psv_pair *pairs;
+    uint64_t capacity;
+    psvi_frame_result *result; // backend memory
+    uint32_t *bad_boxes;       // backend memory, max_boxes
+    void *common;              // of collision/src: ordering, events, growth
+};
+
+extern const psvi_broad_phase *const psvi_broad_phases_cpu[];
+extern const psvi_collision_ops psvi_collision_ops_cpu;
+#if PSV_HAVE_CUDA
+extern const psvi_broad_phase *const psvi_broad_phases_cuda[];
+extern const psvi_collision_ops psvi_collision_ops_cuda;
+#endif
+const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,192 @@
+// pairsieve sim: rigid bodies and particles that fall, collide and come to rest, on the CPU or entirely on a GPU.
+//
+// Units: metres, seconds, kilograms, radians; y is up. A world steps on its context's backend; nothing is read back
+// unless a call says so. The same world stepped twice gives the same bytes, on the CPU for any number of threads.
+#ifndef PAIRSIEVE_SIM_H
+#define PAIRSIEVE_SIM_H
+
+#include "pairsieve/collision.h"
+#include "pairsieve/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psv_world psv_world;
+
+// Generational id of a body: index1 is the slot + 1, so an all-zero id is never a body.
+typedef struct psv_body_id {
+    uint32_t index1;
+    uint32_t generation;
+} psv_body_id;
+
+typedef enum psv_shape_type {
+    PSV_SHAPE_PARTICLE = 0,     // sphere without rotation: size[0] radius
+    PSV_SHAPE_SPHERE = 1,       // size[0] radius
+    PSV_SHAPE_BOX = 2,          // size[0..2] half extents
+    PSV_SHAPE_CAPSULE = 3,      // size[0] radius, size[1] half length along local y
+    PSV_SHAPE_COMPOUND = 4,     // children
+    PSV_SHAPE_PLANE = 5,        // static: through the body's position, normal = rotated local y
+    PSV_SHAPE_HEIGHT_FIELD = 6, // static: columns x rows samples over size[0] x size[2] metres, centred
+    PSV_SHAPE_MESH = 7          // static: triangles
+} psv_shape_type;
+
+// A part of a compound: a box, sphere or capsule at a pose of the compound's frame.
+typedef struct psv_shape_child {
+    psv_shape_type type;
+    float size[3];
+    psv_pose pose;
+} psv_shape_child;
+
+// A shape, shared by any number of bodies. Arrays are copied at creation.
+typedef struct psv_shape_def {
+    uint32_t cookie;
+    psv_shape_type type;
+    float size[3];
+    float density;     // kg per cubic metre; default 1000
+    float friction;    // >= 0; default 0.5. Two shapes combine as sqrt(a b)
+    float restitution; // 0 to 1; default 0. Two shapes combine as max(a, b)
+    const psv_shape_child *children;
+    uint32_t child_count;
+    const float *heights; // rows * columns, metres
+    uint32_t columns, rows;
+    const float *vertices; // 3 floats each
+    uint32_t vertex_count;
+    const uint32_t *indices; // 3 per triangle
+    uint32_t triangle_count;
+} psv_shape_def;
+
+typedef struct psv_body_def {
+    uint32_t cookie;
+    uint32_t shape; // number given by psv_create_shape
+    psv_pose pose;
+    float velocity[3];         // m/s
+    float angular_velocity[3]; // rad/s
+    bool is_static;            // planes, height fields and meshes are always static
+    uint32_t sub_world;        // bodies of different sub-worlds never meet; default 0
+    psv_box_filter filter;     // default: group 1, mask all
+} psv_body_def;
+
+typedef struct psv_world_def {
+    uint32_t cookie;
+    float gravity[3];                   // default (0, -9.81, 0)
+    uint32_t substeps;                  // solver substeps per step; default 4
+    uint64_t max_bodies;                // room for bodies
+    uint32_t max_shapes;                // default 1024
+    uint64_t max_pairs;                 // 0 (default): 8 per body; grows between steps when it proved too small
+    uint64_t max_contacts;              // 0 (default): 8 per body; likewise
+    uint32_t sub_world_count;           // default 1
+    const char *broad_phase;            // default "auto"
+    const char *sort_method;            // default "radix"
+    float self_gravity;                 // > 0: bodies attract each other, G in m^3/(kg s^2) (galaxy)
+    float softening;                    // metres, for self_gravity
+    float bounds_min[3], bounds_max[3]; // bodies that leave this box are taken out and counted as lost; default +-1e6
+} psv_world_def;
+
+psv_shape_def psv_default_shape_def(void);
+psv_body_def psv_default_body_def(void);
+psv_world_def psv_default_world_def(void);
+
+psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_world **world); // Blocks
+void psv_destroy_world(psv_world *world); // NULL is allowed. Blocks
+psv_context *psv_world_context(const psv_world *world);
+
+// Between steps. Blocks on CUDA.
+psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t *shape);
+psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_t count,
+                             psv_body_id *ids);                // ids may be NULL
+psv_status psv_destroy_body(psv_world *world, psv_body_id id); // PSV_ERROR_ARGUMENT for a stale id
+bool psv_body_is_valid(const psv_world *world, psv_body_id id);
+
+typedef struct psv_body_state {
+    psv_pose pose;
+    float velocity[3];
+    float angular_velocity[3];
+} psv_body_state;
+
+psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state);                       // Blocks
+psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
+psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
+
+// First body hit by a ray; *id all zero when none is. direction need not be unit; *distance in its lengths. Blocks.
+psv_status psv_cast_ray(psv_world *world, const float origin[3], const float direction[3], float max_distance,
+                        psv_body_id *id, float *distance);
+
+// One frame of `seconds` (def.substeps substeps). Asynchronous on CUDA.
+psv_status psv_world_step(psv_world *world, float seconds);
+
+uint64_t psv_world_body_count(const psv_world *world); // living bodies, static ones included
+uint64_t psv_world_slot_count(const psv_world *world); // slots in use: the length of the arrays below
+
+// Body arrays by slot, in memory of the context's backend, for reading and for programs that drive thousands of worlds
+// themselves; valid until bodies are created or the world is destroyed. Each slot is 4 floats.
+psv_buffer psv_world_positions(const psv_world *world);          // x, y, z, bounding radius (0: empty slot)
+psv_buffer psv_world_rotations(const psv_world *world);          // quaternion x, y, z, w
+psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inverse mass (0: static)
+psv_buffer psv_world_angular_velocities(const psv_world *world); // x, y, z, 0
+psv_buffer psv_world_shape_indices(const psv_world *world);      // u32 per slot
+psv_buffer psv_world_boxes(const psv_world *world);              // psv_aabb per slot, of the last step
+psv_pair_finder *psv_world_pair_finder(const psv_world *world);  // for pairs and statistics of the last step
+psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks; live switch between steps
+psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase); // Blocks
+
+// Shapes, for drawing.
+uint32_t psv_world_shape_count(const psv_world *world);
+psv_status psv_world_shape(const psv_world *world, uint32_t shape, psv_shape_def *def); // arrays point into the world
+
+typedef struct psv_world_counters {
+    uint64_t frame;
+    uint64_t bodies;
+    uint64_t pairs;
+    uint64_t contacts;
+    uint64_t lost_bodies; // taken out because they left the bounds or became NaN, since creation
+    uint32_t colours;
+    uint64_t candidates;
+    uint32_t sort_passes, sort_passes_skipped;
+} psv_world_counters;
+
+psv_status psv_read_world_counters(psv_world *world, psv_world_counters *counters); // Blocks
+psv_status psv_world_profile(psv_world *world, psv_profile *profile); // does not block, see psv_read_profile
+
+// Kinetic plus potential energy (J), and momentum (kg m/s). Blocks.
+psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]);
+
+// Exact state to a versioned binary file and back, bit for bit. Block.
+psv_status psv_save_snapshot(psv_world *world, const char *path);
+psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world);
+
+// --- scenes ---------------------------------------------------------------------------------------------------------
+
+typedef struct psv_scene_options {
+    uint32_t cookie;
+    uint64_t bodies; // 0: as the scene says
+    uint64_t seed;   // used where has_seed is set
+    bool has_seed;
+    const char *broad_phase; // NULL: as the scene says
+    const char *sort_method; // NULL: as the scene says
+} psv_scene_options;
+
+psv_scene_options psv_default_scene_options(void);
+
+// A loaded scene: its world, and what changes per frame (emitters, turning gravity, Brownian kicks).
+typedef struct psv_scene psv_scene;
+
+// Loads a scene file, or a shipped scene by name («drop»); shipped scenes are part of the library. Errors:
+// PSV_ERROR_FILE, PSV_ERROR_FORMAT (line and column), PSV_ERROR_MEMORY (with the bytes needed). Blocks.
+psv_status psv_load_scene(psv_context *context, const char *name_or_path, const psv_scene_options *options,
+                          psv_scene **scene);
+void psv_destroy_scene(psv_scene *scene); // and its world. NULL is allowed
+psv_world *psv_scene_world(psv_scene *scene);
+const char *psv_scene_name(const psv_scene *scene);
+float psv_scene_frame_seconds(const psv_scene *scene);                      // time of one frame, e.g. 1/60
+void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]); // suggested camera
+psv_status psv_scene_step(psv_scene *scene); // applies the scene's changes, then steps its world
+
+// Shipped scenes: name and one line about it. NULL past the end.
+const char *psv_shipped_scene_name(uint32_t index);
+const char *psv_shipped_scene_description(uint32_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

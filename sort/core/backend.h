@@ -1,0 +1,37 @@
+// The operations that a backend offers to the modules: one table per backend.
+#ifndef PAIRSIEVE_CORE_BACKEND_H
+#define PAIRSIEVE_CORE_BACKEND_H
+
+#include "pairsieve/core.h"
+
+typedef enum psvi_copy_kind { PSVI_COPY_UPLOAD, PSVI_COPY_DOWNLOAD, PSVI_COPY_INSIDE } psvi_copy_kind;
+
+typedef struct psvi_backend_ops {
+    const char *name;
+    bool (*available)(void);
+    psv_status (*open)(psv_context *context, const psv_context_def *def);
+    void (*close)(psv_context *context);
+    void *(*alloc)(psv_context *context, uint64_t bytes);
+    void (*release)(psv_context *context, void *address);
+    // Enqueues a copy or fill on the context's stream. Host memory of an upload may be reused when the call returns.
+    psv_status (*copy)(psv_context *context, void *target, const void *source, uint64_t bytes, psvi_copy_kind kind);
+    psv_status (*fill)(psv_context *context, void *target, int byte, uint64_t bytes);
+    psv_status (*synchronize)(psv_context *context);
+    psv_status (*memory_info)(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
+    // True when the address can be read by the backend's kernels.
+    bool (*owns_address)(psv_context *context, const void *address);
+    bool (*capturing)(psv_context *context); // the stream is being captured into a graph
+    // Time marks for the profile; NULL on the CPU, where the wall clock serves.
+    psv_status (*create_event)(psv_context *context, void **event);
+    void (*destroy_event)(psv_context *context, void *event);
+    void (*record_event)(psv_context *context, void *event);
+    bool (*event_done)(psv_context *context, void *event);
+    double (*event_ms)(psv_context *context, void *begin, void *end);
+} psvi_backend_ops;
+
+extern const psvi_backend_ops psvi_cpu_ops;
+#if PSV_HAVE_CUDA
+extern const psvi_backend_ops psvi_cuda_ops;
+#endif
+
+#endif

@@ -1,0 +1,95 @@
+// Buffers: naming, allocation, transfer and checks.
+#include "context.h"
+
+psv_buffer psv_buffer_of(void *address, uint64_t bytes) {
+    return (psv_buffer){.address = address, .bytes = address == NULL ? 0 : bytes};
+}
+
+psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes) {
+    if (offset > buffer.bytes || bytes > buffer.bytes - offset) return (psv_buffer){0};
+    buffer.offset += offset;
+    buffer.bytes = bytes;
+    return buffer;
+}
+
+void *psvi_alloc(psv_context *context, uint64_t bytes) {
+    if (bytes == 0) bytes = 1;
+    if (context->allocator.allocate != NULL) return context->allocator.allocate(bytes, context->allocator.user);
+    return context->ops->alloc(context, bytes);
+}
+
+void psvi_free(psv_context *context, void *address, uint64_t bytes) {
+    if (address == NULL) return;
+    if (bytes == 0) bytes = 1;
+    if (context->allocator.release != NULL)
+        context->allocator.release(address, bytes, context->allocator.user);
+    else
+        context->ops->release(context, address);
+}
+
+psv_status psv_alloc_buffer(psv_context *context, uint64_t bytes, psv_buffer *buffer) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (buffer == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "buffer is NULL");
+    *buffer = (psv_buffer){0};
+    if (bytes == 0) return PSV_OK;
+    void *address = psvi_alloc(context, bytes);
+    if (address == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for a buffer of %llu bytes", context->ops->name,
+                         (unsigned long long)bytes);
+    *buffer = psv_buffer_of(address, bytes);
+    return PSV_OK;
+}
+
+void psv_free_buffer(psv_context *context, psv_buffer *buffer) {
+    if (context == NULL || buffer == NULL || buffer->address == NULL) return;
+    psvi_free(context, buffer->address, buffer->bytes);
+    *buffer = (psv_buffer){0};
+}
+
+static psv_status transfer(psv_context *context, psv_buffer buffer, const void *host, const char *host_name,
+                           uint64_t bytes) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK || bytes == 0) return status;
+    if (host == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", host_name);
+    if (buffer.bytes < bytes)
+        return psvi_fail(context, PSV_ERROR_CAPACITY, "buffer holds %llu bytes; %llu are needed",
+                         (unsigned long long)buffer.bytes, (unsigned long long)bytes);
+    return psvi_check_buffer(context, buffer, bytes, 1, "buffer");
+}
+
+psv_status psv_upload(psv_context *context, psv_buffer buffer, const void *source, uint64_t bytes) {
+    psv_status status = transfer(context, buffer, source, "source", bytes);
+    if (status != PSV_OK || bytes == 0) return status;
+    status = context->ops->copy(context, psv_buffer_address(buffer), source, bytes, PSVI_COPY_UPLOAD);
+    return status != PSV_OK ? status : context->ops->synchronize(context);
+}
+
+psv_status psv_download(psv_context *context, void *target, psv_buffer buffer, uint64_t bytes) {
+    psv_status status = transfer(context, buffer, target, "target", bytes);
+    if (status != PSV_OK || bytes == 0) return status;
+    status = context->ops->copy(context, target, psv_buffer_address(buffer), bytes, PSVI_COPY_DOWNLOAD);
+    return status != PSV_OK ? status : context->ops->synchronize(context);
+}
+
+psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
+                             const char *name) {
+    if (bytes == 0) return PSV_OK;
+    if (buffer.address == NULL) {
+        if (buffer.gl_name != 0)
+            return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is a GL buffer; the %s backend takes addresses", name,
+                             context->ops->name);
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is empty; %llu bytes are needed", name,
+                         (unsigned long long)bytes);
+    }
+    if (buffer.bytes < bytes)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s holds %llu bytes; %llu are needed", name,
+                         (unsigned long long)buffer.bytes, (unsigned long long)bytes);
+    const void *address = psv_buffer_address(buffer);
+    if ((uintptr_t)address % alignment != 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not aligned to %u bytes", name, alignment);
+    if (context->check_buffers && !context->ops->owns_address(context, address))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not memory that the %s backend can read", name,
+                         context->ops->name);
+    return PSV_OK;
+}

@@ -1,0 +1,110 @@
+// Creation of contexts and the memory that they hand out.
+#include "context.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+psv_context_def psv_default_context_def(void) {
+    psv_context_def def = {.cookie = PSVI_CONTEXT_COOKIE, .backend = PSV_BACKEND_AUTO};
+#ifndef NDEBUG
+    def.check_buffers = true;
+#endif
+    return def;
+}
+
+static const psvi_backend_ops *ops_of(psv_backend backend) {
+    if (backend == PSV_BACKEND_CPU) return &psvi_cpu_ops;
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA) return &psvi_cuda_ops;
+#endif
+    return NULL;
+}
+
+bool psv_backend_available(psv_backend backend) {
+    if (backend == PSV_BACKEND_AUTO) return true;
+    const psvi_backend_ops *ops = ops_of(backend);
+    return ops != NULL && ops->available();
+}
+
+static psv_status check_def(const psv_context_def *def) {
+    if (def == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def is NULL");
+    if (def->cookie != PSVI_CONTEXT_COOKIE)
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def was not made by psv_default_context_def");
+    if (def->device < 0)
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def.device is %d; it must be 0 or more", def->device);
+    if (def->worker_count < 0 || def->worker_count > 4096)
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def.worker_count is %d; it must be 0 (all cores) to 4096",
+                         def->worker_count);
+    if ((def->allocator.allocate == NULL) != (def->allocator.release == NULL))
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def.allocator needs both functions or neither");
+    return PSV_OK;
+}
+
+psv_status psv_create_context(const psv_context_def *def, psv_context **context) {
+    if (context == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "context is NULL");
+    *context = NULL;
+    psv_status status = check_def(def);
+    if (status != PSV_OK) return status;
+    psv_backend backend = def->backend;
+    if (backend == PSV_BACKEND_AUTO)
+        backend = psv_backend_available(PSV_BACKEND_CUDA) ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
+    const psvi_backend_ops *ops = ops_of(backend);
+    if (ops == NULL)
+        return psvi_fail(NULL, PSV_ERROR_UNSUPPORTED, "backend '%s' is not in this build; accepted: auto, cpu%s",
+                         psv_backend_name(backend), ops_of(PSV_BACKEND_CUDA) != NULL ? ", cuda" : "");
+    psv_context *made = calloc(1, sizeof *made);
+    if (made == NULL) return psvi_fail(NULL, PSV_ERROR_MEMORY, "no memory for a context (%zu bytes)", sizeof *made);
+    made->cookie = PSVI_CONTEXT_COOKIE;
+    made->backend = backend;
+    made->ops = ops;
+    made->device = def->device;
+    made->check_buffers = def->check_buffers;
+    made->allocator = def->allocator;
+    status = ops->open(made, def);
+    if (status != PSV_OK) {
+        (void)psvi_fail(NULL, status, "%s", made->error);
+        free(made);
+        return status;
+    }
+    *context = made;
+    return PSV_OK;
+}
+
+void psv_destroy_context(psv_context *context) {
+    if (context == NULL) return;
+    if (context->owns_stream) (void)context->ops->synchronize(context);
+    (void)psv_enable_profile(context, false);
+    context->ops->close(context);
+    context->cookie = 0;
+    free(context);
+}
+
+psv_status psvi_check_context(const psv_context *context) {
+    if (context == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "context is NULL");
+    if (context->cookie != PSVI_CONTEXT_COOKIE)
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "context is not a living context");
+    return PSV_OK;
+}
+
+psv_backend psv_context_backend(const psv_context *context) {
+    return context == NULL ? PSV_BACKEND_AUTO : context->backend;
+}
+
+int psv_context_worker_count(const psv_context *context) { return context == NULL ? 0 : context->worker_count; }
+
+void *psv_context_stream(const psv_context *context) { return context == NULL ? NULL : context->stream; }
+
+const char *psv_context_device_name(const psv_context *context) { return context == NULL ? "" : context->info.name; }
+
+psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (free_bytes == NULL || total_bytes == NULL)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", free_bytes == NULL ? "free_bytes" : "total_bytes");
+    return context->ops->memory_info(context, free_bytes, total_bytes);
+}
+
+psv_status psv_synchronize(psv_context *context) {
+    psv_status status = psvi_check_context(context);
+    return status != PSV_OK ? status : context->ops->synchronize(context);
+}

@@ -1,0 +1,87 @@
+// Internals of a context, shared by the modules of the library (not installed).
+#ifndef PAIRSIEVE_CORE_CONTEXT_H
+#define PAIRSIEVE_CORE_CONTEXT_H
+
+#include "backend.h"
+#include "pairsieve/core.h"
+
+#define PSVI_CONTEXT_COOKIE 0x70737663u // "psvc"
+
+// What kernels are chosen by. All zero on the CPU except worker counts and names.
+typedef struct psvi_device_info {
+    char name[128];
+    int compute_capability; // 10 * major + minor
+    int multiprocessors;
+    int shared_bytes_per_block; // with opt-in
+    int shared_bytes_per_multiprocessor;
+    int l2_bytes;
+    bool cooperative_launch;
+    bool cluster_launch;
+    uint64_t memory_bytes;
+} psvi_device_info;
+
+#define PSVI_PROFILE_FRAMES 3
+#define PSVI_PROFILE_MARKS 96
+
+// Marks of one frame: begin and end times of its phases. On the CPU `time` holds seconds; on CUDA `event` holds events.
+typedef struct psvi_profile_frame {
+    uint64_t number; // 0: unused
+    uint32_t mark_count;
+    bool complete; // all marks are recorded
+    struct {
+        int16_t phase; // -1: the frame itself
+        double begin, end;
+        void *begin_event, *end_event;
+    } marks[PSVI_PROFILE_MARKS];
+} psvi_profile_frame;
+
+typedef struct psvi_profiler {
+    bool enabled;
+    int depth;      // nested frames: only the outermost counts
+    bool recording; // this frame is recorded (not while a stream is captured)
+    uint64_t frame_number;
+    psvi_profile_frame frames[PSVI_PROFILE_FRAMES];
+    psv_profile newest;
+} psvi_profiler;
+
+struct psv_context {
+    uint32_t cookie;
+    psv_backend backend;
+    const psvi_backend_ops *ops;
+    int device;
+    void *stream; // cudaStream_t
+    bool owns_stream;
+    int worker_count;
+    bool check_buffers;
+    psv_allocator allocator;
+    psvi_device_info info;
+    psvi_profiler profiler;
+    char error[512];
+};
+
+// Records the sentence for psv_last_error and returns `status`. context may be NULL (thread-wide sentence).
+psv_status psvi_fail(psv_context *context, psv_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+// The context is not NULL and not destroyed, else PSV_ERROR_ARGUMENT.
+psv_status psvi_check_context(const psv_context *context);
+
+// Checks that `buffer` holds `bytes` bytes, is aligned to `alignment` and, on CUDA with check_buffers, lies on the
+// device. `name` is the argument's name in the sentence. A buffer for 0 bytes may be empty.
+psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
+                             const char *name);
+
+// Memory of the context's backend, through its allocator; NULL when there is none. 256-byte aligned.
+void *psvi_alloc(psv_context *context, uint64_t bytes);
+void psvi_free(psv_context *context, void *address, uint64_t bytes);
+
+// Frames and phases. Calls nest: inner frames of a frame do not count as frames of their own.
+void psvi_frame_begin(psv_context *context);
+void psvi_frame_end(psv_context *context);
+void psvi_phase_begin(psv_context *context, psv_phase phase);
+void psvi_phase_end(psv_context *context, psv_phase phase);
+
+// Rounds up to a multiple of 256: the alignment of every part of a scratch block.
+static inline uint64_t psvi_align(uint64_t bytes) { return (bytes + 255u) & ~(uint64_t)255u; }
+
+#endif

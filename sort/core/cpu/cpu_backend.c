@@ -1,0 +1,104 @@
+// The CPU backend: host memory, the wall clock and OpenMP threads.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include "../context.h"
+
+static bool cpu_available(void) { return true; }
+
+// The processor's name for people; "CPU" where the system does not tell.
+static void read_processor_name(char *name, size_t bytes) {
+    (void)snprintf(name, bytes, "CPU");
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (file == NULL) return;
+    char line[256];
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "model name", 10) != 0) continue;
+        const char *colon = strchr(line, ':');
+        if (colon != NULL) (void)snprintf(name, bytes, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    (void)fclose(file);
+}
+
+static psv_status cpu_open(psv_context *context, const psv_context_def *def) {
+    if (def->device != 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.device is %d; the CPU backend has device 0 only",
+                         def->device);
+    if (def->borrow_stream)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.borrow_stream is set; the CPU backend has no streams");
+#if defined(_OPENMP)
+    int cores = omp_get_num_procs();
+#else
+    int cores = 1;
+#endif
+    context->worker_count = def->worker_count > 0 ? def->worker_count : cores;
+    read_processor_name(context->info.name, sizeof context->info.name);
+    return PSV_OK;
+}
+
+static void cpu_close(psv_context *context) { (void)context; }
+
+static void *cpu_alloc(psv_context *context, uint64_t bytes) {
+    (void)context;
+    if (bytes > SIZE_MAX - 255) return NULL;
+    return aligned_alloc(256, (size_t)psvi_align(bytes));
+}
+
+static void cpu_release(psv_context *context, void *address) {
+    (void)context;
+    free(address);
+}
+
+static psv_status cpu_copy(psv_context *context, void *target, const void *source, uint64_t bytes,
+                           psvi_copy_kind kind) {
+    (void)context;
+    (void)kind;
+    memmove(target, source, (size_t)bytes);
+    return PSV_OK;
+}
+
+static psv_status cpu_fill(psv_context *context, void *target, int byte, uint64_t bytes) {
+    (void)context;
+    memset(target, byte, (size_t)bytes);
+    return PSV_OK;
+}
+
+static psv_status cpu_synchronize(psv_context *context) {
+    (void)context;
+    return PSV_OK;
+}
+
+static psv_status cpu_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes) {
+    long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES);
+    if (page <= 0 || total <= 0 || available < 0)
+        return psvi_fail(context, PSV_ERROR_DEVICE, "the system does not tell its memory size");
+    *free_bytes = (uint64_t)available * (uint64_t)page;
+    *total_bytes = (uint64_t)total * (uint64_t)page;
+    return PSV_OK;
+}
+
+static bool cpu_owns_address(psv_context *context, const void *address) {
+    (void)context;
+    return address != NULL;
+}
+
+const psvi_backend_ops psvi_cpu_ops = {
+    .name = "cpu",
+    .available = cpu_available,
+    .open = cpu_open,
+    .close = cpu_close,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .copy = cpu_copy,
+    .fill = cpu_fill,
+    .synchronize = cpu_synchronize,
+    .memory_info = cpu_memory_info,
+    .owns_address = cpu_owns_address,
+};

@@ -1,0 +1,172 @@
+// The phase profile. On the CPU marks are wall-clock times; on CUDA they are events, kept for three frames and read
+// when they are done, so that nothing stalls.
+#include <string.h>
+#include <time.h>
+
+#include "context.h"
+
+#if PSV_HAVE_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
+
+static double seconds_now(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool uses_events(const psv_context *context) { return context->ops->create_event != NULL; }
+
+static void destroy_events(psv_context *context) {
+    for (int f = 0; f < PSVI_PROFILE_FRAMES; ++f) {
+        for (int m = 0; m < PSVI_PROFILE_MARKS; ++m) {
+            if (context->profiler.frames[f].marks[m].begin_event != NULL)
+                context->ops->destroy_event(context, context->profiler.frames[f].marks[m].begin_event);
+            if (context->profiler.frames[f].marks[m].end_event != NULL)
+                context->ops->destroy_event(context, context->profiler.frames[f].marks[m].end_event);
+        }
+    }
+}
+
+psv_status psv_enable_profile(psv_context *context, bool enable) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK || enable == context->profiler.enabled) return status;
+    if (uses_events(context) && !enable) destroy_events(context);
+    context->profiler = (psvi_profiler){.enabled = enable};
+    for (int f = 0; enable && uses_events(context) && f < PSVI_PROFILE_FRAMES; ++f) {
+        for (int m = 0; m < PSVI_PROFILE_MARKS && status == PSV_OK; ++m) {
+            status = context->ops->create_event(context, &context->profiler.frames[f].marks[m].begin_event);
+            if (status == PSV_OK)
+                status = context->ops->create_event(context, &context->profiler.frames[f].marks[m].end_event);
+        }
+    }
+    if (status != PSV_OK) {
+        destroy_events(context);
+        context->profiler = (psvi_profiler){0};
+    }
+    return status;
+}
+
+static psvi_profile_frame *current_frame(psv_context *context) {
+    return &context->profiler.frames[context->profiler.frame_number % PSVI_PROFILE_FRAMES];
+}
+
+// Adds up the marks of a complete frame into `profile`; false while its events are not done.
+static bool collect(psv_context *context, const psvi_profile_frame *frame, psv_profile *profile) {
+    if (frame->number == 0 || !frame->complete) return false;
+    if (uses_events(context)) {
+        // The frame's own mark is the first to begin and the last to end.
+        if (!context->ops->event_done(context, frame->marks[0].end_event)) return false;
+    }
+    *profile = (psv_profile){.frame = frame->number};
+    for (uint32_t m = 0; m < frame->mark_count; ++m) {
+        double ms = uses_events(context)
+                        ? context->ops->event_ms(context, frame->marks[m].begin_event, frame->marks[m].end_event)
+                        : 1e3 * (frame->marks[m].end - frame->marks[m].begin);
+        if (frame->marks[m].phase < 0)
+            profile->frame_ms = ms;
+        else
+            profile->phase_ms[frame->marks[m].phase] += ms;
+    }
+    return true;
+}
+
+static void collect_newest(psv_context *context) {
+    for (int f = 0; f < PSVI_PROFILE_FRAMES; ++f) {
+        const psvi_profile_frame *frame = &context->profiler.frames[f];
+        psv_profile profile;
+        if (frame->number > context->profiler.newest.frame && collect(context, frame, &profile))
+            context->profiler.newest = profile;
+    }
+}
+
+static void begin_mark(psv_context *context, int phase) {
+    psvi_profile_frame *frame = current_frame(context);
+    if (frame->mark_count == PSVI_PROFILE_MARKS) return;
+    uint32_t m = frame->mark_count++;
+    frame->marks[m].phase = (int16_t)phase;
+    frame->marks[m].end = -1;
+    if (uses_events(context))
+        context->ops->record_event(context, frame->marks[m].begin_event);
+    else
+        frame->marks[m].begin = seconds_now();
+}
+
+static void end_mark(psv_context *context, int phase) {
+    psvi_profile_frame *frame = current_frame(context);
+    for (uint32_t m = frame->mark_count; m-- > 0;) {
+        if (frame->marks[m].phase != phase || frame->marks[m].end >= 0) continue;
+        frame->marks[m].end = uses_events(context) ? 0 : seconds_now();
+        if (uses_events(context)) context->ops->record_event(context, frame->marks[m].end_event);
+        return;
+    }
+}
+
+void psvi_frame_begin(psv_context *context) {
+    psvi_profiler *profiler = &context->profiler;
+    if (!profiler->enabled || profiler->depth++ > 0) return;
+    collect_newest(context);
+    profiler->recording = context->ops->capturing == NULL || !context->ops->capturing(context);
+    if (!profiler->recording) return;
+    profiler->frame_number++;
+    psvi_profile_frame *frame = current_frame(context);
+    frame->number = profiler->frame_number;
+    frame->mark_count = 0;
+    frame->complete = false;
+    begin_mark(context, -1);
+}
+
+void psvi_frame_end(psv_context *context) {
+    psvi_profiler *profiler = &context->profiler;
+    if (!profiler->enabled || profiler->depth == 0 || --profiler->depth > 0 || !profiler->recording) return;
+    end_mark(context, -1);
+    current_frame(context)->complete = true;
+    profiler->recording = false;
+}
+
+void psvi_phase_begin(psv_context *context, psv_phase phase) {
+#if PSV_HAVE_NVTX
+    (void)nvtxRangePushA(psv_phase_name(phase));
+#endif
+    if (context->profiler.recording) begin_mark(context, phase);
+}
+
+void psvi_phase_end(psv_context *context, psv_phase phase) {
+#if PSV_HAVE_NVTX
+    (void)nvtxRangePop();
+#endif
+    if (context->profiler.recording) end_mark(context, phase);
+}
+
+static psv_status check_profile(psv_context *context, const psv_profile *profile) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (profile == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "profile is NULL");
+    return PSV_OK;
+}
+
+psv_status psv_read_profile(psv_context *context, psv_profile *profile) {
+    psv_status status = check_profile(context, profile);
+    if (status != PSV_OK) return status;
+    if (context->profiler.enabled) collect_newest(context);
+    *profile = context->profiler.newest;
+    return PSV_OK;
+}
+
+psv_status psv_wait_profile(psv_context *context, psv_profile *profile) {
+    psv_status status = check_profile(context, profile);
+    if (status == PSV_OK) status = context->ops->synchronize(context);
+    return status != PSV_OK ? status : psv_read_profile(context, profile);
+}
+
+bool psv_profile_next(const psv_profile *profile, uint32_t *cursor, const char **name, double *ms) {
+    if (profile == NULL || cursor == NULL) return false;
+    while (*cursor < PSV_PHASE_COUNT) {
+        psv_phase phase = (psv_phase)(*cursor)++;
+        if (profile->phase_ms[phase] <= 0) continue;
+        if (name != NULL) *name = psv_phase_name(phase);
+        if (ms != NULL) *ms = profile->phase_ms[phase];
+        return true;
+    }
+    return false;
+}

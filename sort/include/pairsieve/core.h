@@ -1,0 +1,173 @@
+// pairsieve core: contexts, buffers, statuses and the phase profile that every other module builds on.
+//
+// One context is one backend (CPU or CUDA), one device, one stream and its workers. A context is used by one thread at
+// a time; several contexts, also on one device, work side by side. The library never aborts, never prints and never
+// exits: every call that can fail returns a psv_status, and psv_last_error gives a sentence that names the argument,
+// the value and the limit. Calls are asynchronous on CUDA unless their comment says «Blocks».
+#ifndef PAIRSIEVE_CORE_H
+#define PAIRSIEVE_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSV_VERSION_MAJOR 0
+#define PSV_VERSION_MINOR 1
+#define PSV_VERSION_PATCH 0
+
+// Result of a call. The numbers are pinned: they never change between releases.
+typedef enum psv_status {
+    PSV_OK = 0,
+    PSV_ERROR_ARGUMENT = 1, // an argument is out of its range, NULL where that is not allowed, or a def has no cookie
+    PSV_ERROR_CAPACITY = 2, // a buffer is too small; the sentence and the count query give the size needed
+    PSV_ERROR_MEMORY = 3,   // host or device memory could not be had; the sentence gives the bytes asked for
+    PSV_ERROR_DEVICE = 4,   // the device or its driver refused or failed
+    PSV_ERROR_UNSUPPORTED = 5, // a method, backend or combination that this build or device does not offer
+    PSV_ERROR_FILE = 6,        // a file could not be opened, read or written
+    PSV_ERROR_FORMAT =
+        7, // a file or text is damaged or not of the format; the sentence gives line and column or offset
+    PSV_ERROR_INTERNAL = 8 // a defect of pairsieve
+} psv_status;
+
+// Name of a status ("PSV_ERROR_CAPACITY"). Never NULL, also for unknown numbers.
+const char *psv_status_name(psv_status status);
+
+typedef enum psv_backend {
+    PSV_BACKEND_AUTO = 0, // a usable CUDA device, else the CPU
+    PSV_BACKEND_CPU = 1,
+    PSV_BACKEND_CUDA = 2
+} psv_backend;
+
+// "auto", "cpu" or "cuda". Never NULL.
+const char *psv_backend_name(psv_backend backend);
+
+// Reads a backend name; PSV_ERROR_ARGUMENT leaves *backend as it was.
+psv_status psv_parse_backend(const char *name, psv_backend *backend);
+
+// True when this build has the backend and the machine has a device for it. Blocks on the first call for CUDA.
+bool psv_backend_available(psv_backend backend);
+
+// Memory of the backend's kind (host memory for CPU, device memory for CUDA). `allocate` returns NULL when there is
+// none; addresses must be aligned to 256 bytes. Called at creation and destruction of objects only, never within a
+// frame (psv_pair_finder_def.grow_pairs excepted).
+typedef struct psv_allocator {
+    void *(*allocate)(uint64_t bytes, void *user);
+    void (*release)(void *address, uint64_t bytes, void *user);
+    void *user;
+} psv_allocator;
+
+typedef struct psv_context_def {
+    uint32_t cookie;     // set by psv_default_context_def
+    psv_backend backend; // default PSV_BACKEND_AUTO
+    int device;          // CUDA device number; default 0
+    void *stream;        // a cudaStream_t to borrow; used only where borrow_stream is set. NULL is the default stream
+    bool borrow_stream;  // enqueue on `stream` and never synchronize it unless a call says «Blocks»
+    int worker_count;    // CPU threads; 0 takes all cores that the process may use
+    bool check_buffers;  // CUDA: check in every call that addresses are device-accessible; default true in debug builds
+    psv_allocator allocator; // both functions NULL: the backend's own allocation
+} psv_context_def;
+
+typedef struct psv_context psv_context;
+
+psv_context_def psv_default_context_def(void);
+
+// Creates a context. On failure *context is NULL; psv_last_error(NULL) then gives the sentence for this thread.
+// Errors: PSV_ERROR_ARGUMENT (no cookie, negative device or worker count), PSV_ERROR_UNSUPPORTED (CUDA asked for in a
+// build without it), PSV_ERROR_DEVICE (no such device), PSV_ERROR_MEMORY. Blocks.
+psv_status psv_create_context(const psv_context_def *def, psv_context **context);
+
+// Waits for the context's work (an own stream only) and frees it. NULL is allowed. Destroy its objects first.
+void psv_destroy_context(psv_context *context);
+
+// Sentence for the last call that failed on this context, or for this thread's last failed creation when context is
+// NULL. Never NULL; empty when nothing failed yet. Valid until the next failing call.
+const char *psv_last_error(const psv_context *context);
+
+psv_backend psv_context_backend(const psv_context *context); // CPU or CUDA, never AUTO
+int psv_context_worker_count(const psv_context *context);
+void *psv_context_stream(const psv_context *context);            // the cudaStream_t; NULL for the CPU
+const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA H200"; the processor's name for the CPU
+
+// Free and total bytes of the backend's memory. Blocks.
+psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
+
+// Waits until everything enqueued on the context is done, and reports an error of the device if there was one. Blocks.
+psv_status psv_synchronize(psv_context *context);
+
+// A piece of memory: a value, not an object; copy it freely. On the CPU and CUDA backends `address` is a host or device
+// address; with the OpenGL backend `gl_name` is a buffer object's name and address is NULL.
+typedef struct psv_buffer {
+    void *address;
+    uint64_t offset; // bytes from address (or from the start of the GL buffer)
+    uint64_t bytes;  // usable bytes from offset on
+    uint32_t gl_name;
+} psv_buffer;
+
+// Names memory of the caller's own: `bytes` usable bytes at `address`. Nothing is copied or checked here.
+psv_buffer psv_buffer_of(void *address, uint64_t bytes);
+
+// The part [offset, offset + bytes) of a buffer; empty (bytes 0) when it does not lie inside.
+psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes);
+
+// First byte of the buffer, for the CPU and CUDA backends.
+static inline void *psv_buffer_address(psv_buffer buffer) {
+    return buffer.address == NULL ? NULL : (void *)((char *)buffer.address + buffer.offset);
+}
+
+// Memory of the context's backend, aligned to 256 bytes, contents undefined. 0 bytes gives an empty buffer.
+// Errors: PSV_ERROR_MEMORY with the bytes asked for. Blocks (on CUDA an allocation may).
+psv_status psv_alloc_buffer(psv_context *context, uint64_t bytes, psv_buffer *buffer);
+
+// Frees a buffer of psv_alloc_buffer and clears it. NULL and empty buffers are allowed. Blocks.
+void psv_free_buffer(psv_context *context, psv_buffer *buffer);
+
+// Host memory to a buffer, and back. Block. Errors: PSV_ERROR_CAPACITY when the buffer is smaller than `bytes`.
+psv_status psv_upload(psv_context *context, psv_buffer buffer, const void *source, uint64_t bytes);
+psv_status psv_download(psv_context *context, void *target, psv_buffer buffer, uint64_t bytes);
+
+// The per-frame phases, in the order in which a frame runs them.
+typedef enum psv_phase {
+    PSV_PHASE_BOUNDS = 0,
+    PSV_PHASE_KEYS = 1,
+    PSV_PHASE_SORT = 2,
+    PSV_PHASE_GATHER = 3,
+    PSV_PHASE_SWEEP = 4,
+    PSV_PHASE_EVENTS = 5,
+    PSV_PHASE_NARROW = 6,
+    PSV_PHASE_SOLVE = 7,
+    PSV_PHASE_INTEGRATE = 8,
+    PSV_PHASE_COUNT = 9
+} psv_phase;
+
+// "bounds", "keys", ... Never NULL.
+const char *psv_phase_name(psv_phase phase);
+
+// Times of one frame, in milliseconds; 0 for a phase that did not run. A frame is one top-level call (psv_find_pairs,
+// psv_sort_pairs, psv_world_step, ...). A phase that runs several times in a frame is summed.
+typedef struct psv_profile {
+    uint64_t frame; // number of the frame these times belong to, from 1; 0: no frame is complete yet
+    double frame_ms;
+    double phase_ms[PSV_PHASE_COUNT];
+} psv_profile;
+
+// Turns phase timing on or off (off by default). On CUDA phases are timed with events that are read a frame later,
+// without a stall; while the stream is being captured into a graph nothing is recorded.
+psv_status psv_enable_profile(psv_context *context, bool enable);
+
+// The newest complete frame. Does not block: on CUDA this is usually the frame before the last.
+psv_status psv_read_profile(psv_context *context, psv_profile *profile);
+
+// The same, after waiting for the last frame to complete. Blocks.
+psv_status psv_wait_profile(psv_context *context, psv_profile *profile);
+
+// Iterates the phases that took time: start with *cursor = 0; false at the end.
+bool psv_profile_next(const psv_profile *profile, uint32_t *cursor, const char **name, double *ms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

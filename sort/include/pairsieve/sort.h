@@ -1,0 +1,164 @@
+// pairsieve sort: stable key-index radix and hybrid sorts on the CPU and on CUDA.
+//
+// Every method is stable, so every method gives the same bytes. Keys are compared as their type says, in
+// [begin_bit, end_bit) of the order-preserving unsigned form of the key («transformed key»: the sign bit of signed
+// integers is flipped; floats as in Herf 2001; descending inverts all bits). -0 and +0 are equal and keep their order.
+// NaN: see psv_nan_policy. No call allocates after psv_create_sorter, and on CUDA every call can be captured in a graph
+// and none synchronizes.
+#ifndef PAIRSIEVE_SORT_H
+#define PAIRSIEVE_SORT_H
+
+#include "pairsieve/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum psv_key_type {
+    PSV_KEY_U32 = 0,
+    PSV_KEY_I32 = 1,
+    PSV_KEY_F32 = 2,
+    PSV_KEY_U64 = 3,
+    PSV_KEY_I64 = 4,
+    PSV_KEY_F64 = 5
+} psv_key_type;
+
+const char *psv_key_type_name(psv_key_type type);                    // "u32", ...
+psv_status psv_parse_key_type(const char *name, psv_key_type *type); // PSV_ERROR_ARGUMENT leaves *type as it was
+uint32_t psv_key_type_bytes(psv_key_type type);                      // 4 or 8
+
+typedef enum psv_nan_policy {
+    PSV_NAN_LAST = 0, // every NaN after every number, ascending and descending, equal among each other (stable)
+    PSV_NAN_BITWISE =
+        1 // by the IEEE total order of the bits: negative NaN first, positive NaN last; -0 and +0 still equal
+} psv_nan_policy;
+
+typedef enum psv_order_check {
+    PSV_ORDER_CHECK_OFF = 0,
+    PSV_ORDER_CHECK_FULL = 1,      // the whole input, before each pass
+    PSV_ORDER_CHECK_QUICK_FULL = 2 // a prefix first; the rest only when the prefix is in order (Ha et al. 2009, 4.2)
+} psv_order_check;
+
+// Options of `radix4` (Ha, Krueger, Silva 2009). Ignored by other methods.
+typedef struct psv_radix4_options {
+    uint32_t digit_bits;         // 1, 2 (default) or 3 (8-way)
+    bool scattered_mapping;      // false (default): coalesced cluster-wise mapping; true: element by element
+    psv_order_check order_check; // default PSV_ORDER_CHECK_QUICK_FULL
+} psv_radix4_options;
+
+// Options of `hybrid` (Sintorn & Assarsson 2007). Ignored by other methods.
+typedef struct psv_hybrid_options {
+    uint32_t buckets; // sublists made by the bucket sort, 2 to 8192; default 1024
+    uint32_t
+        refine_steps; // pivot refinements at most, 1 to 8; default 1. More are taken only when buckets are too uneven
+    bool shuffle;     // random shuffle of the input first, for ordered input; default false
+} psv_hybrid_options;
+
+// A sorter: a method with its scratch memory for a maximal count. Created once, used every frame.
+typedef struct psv_sorter psv_sorter;
+
+typedef struct psv_sorter_def {
+    uint32_t cookie;       // set by psv_default_sorter_def
+    const char *method;    // name, see psv_sort_method_name; default "radix"
+    psv_key_type key_type; // default PSV_KEY_U32
+    uint32_t value_bytes;  // the largest value size to be sorted: 0 (keys only), 4 (default) or 8
+    uint64_t max_count;    // largest count of any call; on CUDA at most 2^32-1 (4-byte) or 2^31 (8-byte keys or values)
+    bool descending;       // default false
+    psv_nan_policy nan_policy; // default PSV_NAN_LAST
+    uint32_t begin_bit;        // default 0
+    uint32_t end_bit;          // default 0: all bits of the key. Otherwise begin_bit <= end_bit <= bits of the key
+    bool order_check;          // radix: exit early on sorted and nearly sorted input; default true
+    psv_buffer scratch;        // memory to use, psv_sorter_scratch_bytes at least; empty (default): of the context
+    psv_radix4_options radix4;
+    psv_hybrid_options hybrid;
+} psv_sorter_def;
+
+psv_sorter_def psv_default_sorter_def(void);
+
+// Method names of a backend, "auto" not counted: "radix", "radix4", "split", "hybrid", "bitonic", "merge", "cub",
+// "qsort". A name listed here works on this build. NULL past the end.
+const char *psv_sort_method_name(psv_backend backend, uint32_t index);
+
+// One line about a method, for help texts. NULL for an unknown name.
+const char *psv_sort_method_description(psv_backend backend, const char *method);
+
+// Scratch bytes that a sorter of this def needs; needs no context and no device. 0 when the def is not valid for it.
+uint64_t psv_sorter_scratch_bytes(psv_backend backend, const psv_sorter_def *def);
+
+// Errors: PSV_ERROR_ARGUMENT (a field out of range), PSV_ERROR_UNSUPPORTED (method not in this build or not for these
+// keys; the sentence lists those that are), PSV_ERROR_CAPACITY (scratch given too small), PSV_ERROR_MEMORY. "auto"
+// calibrates once per device, in under two seconds, and keeps the result in the user's cache folder. Blocks.
+psv_status psv_create_sorter(psv_context *context, const psv_sorter_def *def, psv_sorter **sorter);
+
+// NULL is allowed. Blocks (frees scratch memory).
+void psv_destroy_sorter(psv_sorter *sorter);
+
+// Method that the sorter runs for `count` keys: never "auto".
+const char *psv_sorter_method(const psv_sorter *sorter, uint64_t count);
+
+// Sorts `count` keys in place, with the values of def.value_bytes. count < 2 or begin_bit == end_bit is a no-op.
+// keys: count * key bytes, aligned to the key; values: count * value_bytes, aligned to the value.
+// Errors: PSV_ERROR_ARGUMENT (buffer too small, misaligned, NULL, or not on the context's device), PSV_ERROR_CAPACITY
+// (count over max_count), PSV_ERROR_DEVICE.
+psv_status psv_sort_pairs(psv_sorter *sorter, psv_buffer keys, psv_buffer values, uint64_t count);
+
+// Sorts `count` keys alone, in place. Works on a sorter of any value_bytes.
+psv_status psv_sort_keys(psv_sorter *sorter, psv_buffer keys, uint64_t count);
+
+// What psv_sort_index leaves in the keys buffer.
+typedef enum psv_index_keys {
+    PSV_INDEX_KEYS_SORTED = 0,   // the sorted keys
+    PSV_INDEX_KEYS_KEPT = 1,     // the keys as they were
+    PSV_INDEX_KEYS_UNDEFINED = 2 // whatever is fastest
+} psv_index_keys;
+
+// Argsort: writes to `index` (count u32) the permutation that sorts the keys: sorted[i] == keys[index[i]]. The first
+// pass reads no index: it is implicit. Needs def.value_bytes >= 4; count at most 2^32-1.
+psv_status psv_sort_index(psv_sorter *sorter, psv_buffer keys, psv_buffer index, uint64_t count, psv_index_keys keep);
+
+// The same calls with the count in memory of the context's backend: `count` holds one uint64_t, at most max_count (a
+// larger one is taken as max_count); buffers must hold max_count elements. The host never reads it.
+psv_status psv_sort_pairs_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer values, psv_buffer count);
+psv_status psv_sort_keys_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer count);
+psv_status psv_sort_index_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer index, psv_buffer count,
+                                   psv_index_keys keep);
+
+// What the producer of the keys knows about the next sort; used once, then forgotten. Never changes the result, but
+// wrong histograms are undefined behaviour (as with any scatter).
+typedef struct psv_sort_hint {
+    psv_buffer histograms; // u32 counts of the transformed key's digits, digit after digit (see psv_sorter_digit_bits);
+                           // or empty
+    bool likely_sorted;    // the input is probably sorted or nearly so: try the order-aware path first
+} psv_sort_hint;
+
+psv_status psv_set_sort_hint(psv_sorter *sorter, const psv_sort_hint *hint);
+
+// Digit width of the sorter's histograms in bits (digits start at begin_bit), 0 when the method takes none.
+uint32_t psv_sorter_digit_bits(const psv_sorter *sorter);
+
+// Record sort: target[i] = source[index[i]] for records of `stride` bytes (any stride >= 1), out of place.
+// source and target may not overlap. index: count u32.
+psv_status psv_gather_records(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
+                              psv_buffer index, uint64_t count);
+
+// Result of psv_check_order, in memory of the context's backend.
+typedef struct psv_order_result {
+    uint64_t descents; // i with key[i] > key[i + 1]
+    uint64_t first;    // the smallest such i; UINT64_MAX when there is none
+} psv_order_result;
+
+// Asynchronous «is it sorted»: writes one psv_order_result to `result` for the sorter's key type, order and bit range.
+psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, psv_buffer result);
+
+// Counters of the last call: digit passes run and skipped (constant digits, sorted input). Blocks on CUDA.
+typedef struct psv_sort_statistics {
+    uint32_t passes_run;
+    uint32_t passes_skipped;
+} psv_sort_statistics;
+
+psv_status psv_read_sort_statistics(psv_sorter *sorter, psv_sort_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

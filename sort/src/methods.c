@@ -1,0 +1,42 @@
+// The list of sorting methods of each backend, in the order in which help texts show them.
+#include <string.h>
+
+#include "sort_method.h"
+
+const psvi_sort_method *const psvi_sort_methods_cpu[] = {
+    NULL,
+};
+
+#if PSV_HAVE_CUDA
+const psvi_sort_method *const psvi_sort_methods_cuda[] = {
+    NULL,
+};
+#endif
+
+static const psvi_sort_method *const *methods_of(psv_backend backend) {
+    if (backend == PSV_BACKEND_CPU) return psvi_sort_methods_cpu;
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA) return psvi_sort_methods_cuda;
+#endif
+    return NULL;
+}
+
+const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name) {
+    const psvi_sort_method *const *methods = methods_of(backend);
+    for (; methods != NULL && *methods != NULL && name != NULL; ++methods)
+        if (strcmp((*methods)->name, name) == 0) return *methods;
+    return NULL;
+}
+
+const char *psv_sort_method_name(psv_backend backend, uint32_t index) {
+    const psvi_sort_method *const *methods = methods_of(backend);
+    if (methods == NULL) return NULL;
+    for (; *methods != NULL; ++methods)
+        if (index-- == 0) return (*methods)->name;
+    return NULL;
+}
+
+const char *psv_sort_method_description(psv_backend backend, const char *method) {
+    const psvi_sort_method *found = psvi_find_sort_method(backend, method);
+    return found == NULL ? NULL : found->description;
+}

@@ -1,0 +1,72 @@
+// The table that every sorting method fills in, and the request that it is given. One method per file; the tables are
+// listed in methods.c. NULL entries mean «not supported».
+#ifndef PAIRSIEVE_SORT_METHOD_H
+#define PAIRSIEVE_SORT_METHOD_H
+
+#include "../core/context.h"
+#include "key_order.h"
+#include "pairsieve/sort.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// One sort, checked by the dispatcher: every pointer is valid for `count` elements, count >= 2, end_bit > begin_bit.
+typedef struct psvi_sort_request {
+    void *keys_in;        // clobbered, unless keep_keys_in
+    void *keys_out;       // where the sorted keys go: keys_in itself, other memory, or NULL when they are not wanted
+    void *values_in;      // NULL with value_bytes 0 or implicit_index. Clobbered when it is not values_out
+    void *values_out;     // values_in itself or other memory
+    uint32_t value_bytes; // 0, 4 or 8 for this call
+    bool implicit_index;  // values are 0, 1, 2, ... (u32): values_in is not read
+    bool keep_keys_in;    // keys_in must hold its contents afterwards
+    uint64_t count;       // elements; with count_device the most there can be
+    const uint64_t *count_device; // NULL, or the count in the backend's memory
+    const uint32_t *histograms;   // NULL, or digit counts made by the keys' producer (digit_bits of the method)
+    bool likely_sorted;
+} psvi_sort_request;
+
+typedef struct psvi_sort_method {
+    const char *name;
+    const char *description; // one line
+    uint32_t digit_bits;     // width of histograms that psv_sort_hint may give; 0: none are taken
+    // Writes the reason to `why` and returns false when the method cannot serve the def (its fields are already in
+    // range).
+    bool (*supports)(const psv_sorter_def *def, char *why, size_t why_bytes);
+    uint64_t (*scratch_bytes)(const psv_sorter_def *def);
+    psv_status (*create)(psv_sorter *sorter); // optional: one-time setup, sorter->state
+    void (*destroy)(psv_sorter *sorter);      // optional
+    psv_status (*run)(psv_sorter *sorter, const psvi_sort_request *request);
+    psv_status (*statistics)(psv_sorter *sorter, psv_sort_statistics *statistics); // optional. May block
+} psvi_sort_method;
+
+#define PSVI_SORTER_COOKIE 0x70737673u // "psvs"
+
+struct psv_sorter {
+    uint32_t cookie;
+    psv_context *context;
+    psv_sorter_def def; // end_bit resolved; method points to the method's own name
+    const psvi_sort_method *method;
+    psvi_key_order order;
+    void *scratch; // 256-byte aligned, method->scratch_bytes(&def)
+    uint64_t scratch_bytes;
+    bool owns_scratch;
+    psv_sort_hint hint;             // for the next call
+    void *state;                    // the method's own
+    psv_sort_statistics statistics; // of the last call, where the method counts on the host
+};
+
+// Runs a checked request, with profile phase «sort». For the modules above, which know their buffers.
+psv_status psvi_sort_run(psv_sorter *sorter, const psvi_sort_request *request);
+
+// Tables of a backend, ending with NULL.
+extern const psvi_sort_method *const psvi_sort_methods_cpu[];
+#if PSV_HAVE_CUDA
+extern const psvi_sort_method *const psvi_sort_methods_cuda[];
+#endif
+const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
