@@ -126,7 +126,9 @@ psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inv
 psv_buffer psv_world_angular_velocities(const psv_world *world); // x, y, z, 0
 psv_buffer psv_world_shape_indices(const psv_world *world);      // u32 per slot
 psv_buffer psv_world_boxes(const psv_world *world);              // psv_aabb per slot, of the last step
-psv_pair_finder *psv_world_pair_finder(const psv_world *world);  // for pairs and statistics of the last step
+psv_box_set
+psv_world_box_set(const psv_world *world); // what the last step gave to the pair finder: boxes, filters, ...
+psv_pair_finder *psv_world_pair_finder(const psv_world *world); // for pairs and statistics of the last step
 psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks; live switch between steps
 psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase); // Blocks
 
@@ -154,6 +156,23 @@ psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]
 // Exact state to a versioned binary file and back, bit for bit. Block.
 psv_status psv_save_snapshot(psv_world *world, const char *path);
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world);
+
+// --- meshes ---------------------------------------------------------------------------------------------------------
+
+// A triangle mesh in host memory. Faces of more than three corners were split into a fan around their first corner.
+typedef struct psv_mesh {
+    float *positions; // 3 per vertex, as in the file, rounded to float; may be NaN or infinite where the file says so
+    uint32_t *triangles; // 3 vertex numbers per triangle, all < vertex_count
+    uint32_t vertex_count;
+    uint32_t triangle_count;
+} psv_mesh;
+
+// Reads a mesh file: PLY (ascii and both binary byte orders), OBJ or STL (ascii and binary; equal corners become one
+// vertex), told apart by the content, else by the name. context (may be NULL) only takes the sentence of an error.
+// Errors: PSV_ERROR_FILE, PSV_ERROR_FORMAT (file, what is wrong, line or offset), PSV_ERROR_MEMORY; *mesh is then
+// empty.
+psv_status psv_load_mesh(psv_context *context, const char *path, psv_mesh *mesh);
+void psv_free_mesh(psv_mesh *mesh); // and clears it. NULL and empty meshes are allowed
 
 // --- scenes ---------------------------------------------------------------------------------------------------------
 
