@@ -15,7 +15,7 @@ typedef struct psvi_box_view {
     const char *max; // first max[3]; min + 12 for interleaved boxes
     uint32_t min_stride, max_stride;
     uint64_t count;
-    const uint64_t *count_device; // NULL, or in the backend's memory
+    const uint64_t *count_device; // NULL (always on the CPU: `count` is the frame's own), or in the backend's memory
     const uint8_t *flags;
     const psv_box_filter *filters;
     const uint32_t *worlds;
@@ -54,19 +54,28 @@ typedef struct psvi_broad_phase {
     psv_status (*create)(psv_pair_finder *finder);             // optional: sorters and one-time setup, finder->state
     void (*destroy)(psv_pair_finder *finder);                  // optional
     psv_status (*find)(psv_pair_finder *finder, const psvi_find_input *input);
+    // Optional: completes what the host knows and the frame result does not (sort passes, say). May block.
+    psv_status (*statistics)(psv_pair_finder *finder, psv_pair_statistics *statistics);
 } psvi_broad_phase;
 
 // Backend services around the methods. All asynchronous on CUDA.
 typedef struct psvi_collision_ops {
     // Sorts pairs ascending by (a, b); count = min(*count, capacity). `scratch` as asked for by order_scratch_bytes.
+    // `sorter` is a psv_sorter of u64 keys without values for `capacity` keys, whose end_bit is 2 k with 2^k >= every
+    // index: the key of a pair is a << k | b, so pairs are packed in place, sorted by psv_sort_keys_indirect and
+    // unpacked.
     uint64_t (*order_scratch_bytes)(uint64_t capacity);
     psv_status (*order_pairs)(psv_context *context, void *sorter, psv_pair *pairs, const uint64_t *count,
                               uint64_t capacity, void *scratch);
-    // begin = now - before, end = before - now; all lists ascending; counts are written exactly.
+    // begin = now - before, end = before - now; all lists ascending; counts are written exactly. Overflow
+    // (*now_count > capacity): both counts are 0.
     uint64_t (*events_scratch_bytes)(uint64_t capacity);
     psv_status (*diff_pairs)(psv_context *context, const psv_pair *now, const uint64_t *now_count,
                              const psv_pair *before, const uint64_t *before_count, uint64_t capacity, psv_pair *begin,
                              uint64_t *begin_count, psv_pair *end, uint64_t *end_count, void *scratch);
+    // before = now, for the next frame; nothing after an overflow (*now_count > capacity).
+    psv_status (*keep_pairs)(psv_context *context, const psv_pair *now, const uint64_t *now_count, psv_pair *before,
+                             uint64_t *before_count, uint64_t capacity);
     psv_status (*compute_bounds)(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes);
 } psvi_collision_ops;
 
@@ -88,6 +97,10 @@ struct psv_pair_finder {
     uint32_t *bad_boxes;       // backend memory, max_boxes
     void *common;              // of collision/src: ordering, events, growth
 };
+
+// Boxes: a disabled box is skipped unseen; then a box is bad (left out, counted in bad_count, listed in bad_boxes) when
+// it has a NaN, min > max, or a world number >= world_count. See box_test.h for the exact tests. «boxes» of the frame
+// result counts those that are neither disabled nor bad.
 
 extern const psvi_broad_phase *const psvi_broad_phases_cpu[];
 extern const psvi_collision_ops psvi_collision_ops_cpu;

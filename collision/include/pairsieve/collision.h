@@ -24,7 +24,7 @@ typedef struct psv_pair {
 
 // Per-box flags, one byte each.
 #define PSV_BOX_STATIC 1u   // two static boxes never pair
-#define PSV_BOX_DISABLED 2u // pairs with nothing
+#define PSV_BOX_DISABLED 2u // pairs with nothing; its coordinates are not looked at
 
 // Group and mask of a box: a and b pair only when (a.group & b.mask) != 0 and (b.group & a.mask) != 0.
 typedef struct psv_box_filter {
@@ -43,7 +43,8 @@ typedef struct psv_box_set {
     psv_buffer count_buffer; // empty, or one uint64_t: the count of this frame, read on the device
     psv_buffer flags;        // empty, or count bytes of PSV_BOX_ flags
     psv_buffer filters;      // empty, or count psv_box_filter
-    psv_buffer worlds; // empty, or count u32 world numbers < def.world_count: boxes of different worlds never pair
+    psv_buffer worlds;       // empty (all world 0), or count u32 world numbers: boxes of different worlds never pair. A
+                             // number that is not below def.world_count makes a bad box
 } psv_box_set;
 
 // View of `count` boxes of `stride` bytes (sizeof(psv_aabb) for a plain array).
