@@ -1,9 +1,11 @@
 // The list of sorting methods of each backend, in the order in which help texts show them.
 #include <string.h>
 
+#include "../cpu/qsort_cpu.h"
 #include "sort_method.h"
 
 const psvi_sort_method *const psvi_sort_methods_cpu[] = {
+    &psvi_sort_qsort_cpu,
     NULL,
 };
 

@@ -26,6 +26,12 @@ typedef struct psvi_sort_request {
     bool likely_sorted;
 } psvi_sort_request;
 
+// The count of a request on the CPU, where count_device can be read.
+static inline uint64_t psvi_request_count(const psvi_sort_request *request) {
+    if (request->count_device == NULL || *request->count_device > request->count) return request->count;
+    return *request->count_device;
+}
+
 typedef struct psvi_sort_method {
     const char *name;
     const char *description; // one line
@@ -38,6 +44,7 @@ typedef struct psvi_sort_method {
     void (*destroy)(psv_sorter *sorter);      // optional
     psv_status (*run)(psv_sorter *sorter, const psvi_sort_request *request);
     psv_status (*statistics)(psv_sorter *sorter, psv_sort_statistics *statistics); // optional. May block
+    const char *(*choice)(const psv_sorter *sorter, uint64_t count); // optional: the method that "auto" runs for count
 } psvi_sort_method;
 
 #define PSVI_SORTER_COOKIE 0x70737673u // "psvs"
@@ -56,8 +63,17 @@ struct psv_sorter {
     psv_sort_statistics statistics; // of the last call, where the method counts on the host
 };
 
-// Runs a checked request, with profile phase «sort». For the modules above, which know their buffers.
+// Runs a checked request, with profile phase «sort», and forgets the sorter's hint. For the modules above, which know
+// their buffers. Unlike the methods it takes any count and empty bit ranges: those are copies at most.
 psv_status psvi_sort_run(psv_sorter *sorter, const psvi_sort_request *request);
+
+// The sorter is not NULL and not destroyed, else PSV_ERROR_ARGUMENT.
+psv_status psvi_check_sorter(const psv_sorter *sorter);
+
+// Checks a def without a context: the fields, then whether `backend` has the method and it serves the def. On success
+// *resolved is the def with end_bit set and *method its method. The sentence goes to psv_last_error(context).
+psv_status psvi_resolve_sorter_def(psv_context *context, psv_backend backend, const psv_sorter_def *def,
+                                   psv_sorter_def *resolved, const psvi_sort_method **method);
 
 // Tables of a backend, ending with NULL.
 extern const psvi_sort_method *const psvi_sort_methods_cpu[];
