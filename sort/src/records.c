@@ -1,13 +1,9 @@
 // Operations beside the sort: moving records by a permutation, and the order check.
 #include "../cpu/records_cpu.h"
 #include "sort_method.h"
-#if PSV_HAVE_CUDA && __has_include("../cuda/gather_records.h")
-#include "../cuda/gather_records.h"
-#define HAVE_CUDA_GATHER 1
-#endif
-#if PSV_HAVE_CUDA && __has_include("../cuda/check_order.h")
+#if PSV_HAVE_CUDA
 #include "../cuda/check_order.h"
-#define HAVE_CUDA_CHECK 1
+#include "../cuda/gather_records.h"
 #endif
 
 static psv_status check_gather(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
@@ -35,7 +31,7 @@ static psv_status gather(psv_context *context, const void *source, void *target,
         psvi_cpu_gather_records(context, source, target, stride, index, count);
         return PSV_OK;
     }
-#ifdef HAVE_CUDA_GATHER
+#if PSV_HAVE_CUDA
     return psvi_cuda_gather_records(context, source, target, stride, index, count);
 #else
     return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "this build does not gather records on the %s backend",
@@ -64,7 +60,7 @@ static psv_status check_order(psv_context *context, psvi_key_order order, const 
         psvi_cpu_check_order(context, order, keys, count, result);
         return PSV_OK;
     }
-#ifdef HAVE_CUDA_CHECK
+#if PSV_HAVE_CUDA
     return psvi_cuda_check_order(context, order, keys, count, result);
 #else
     return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "this build does not check orders on the %s backend",
