@@ -5,7 +5,7 @@
 
 #include "context.h"
 
-#if PSV_HAVE_NVTX
+#ifdef PSV_HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
 #endif
 
@@ -125,14 +125,14 @@ void psvi_frame_end(psv_context *context) {
 }
 
 void psvi_phase_begin(psv_context *context, psv_phase phase) {
-#if PSV_HAVE_NVTX
+#ifdef PSV_HAVE_NVTX
     (void)nvtxRangePushA(psv_phase_name(phase));
 #endif
     if (context->profiler.recording) begin_mark(context, phase);
 }
 
 void psvi_phase_end(psv_context *context, psv_phase phase) {
-#if PSV_HAVE_NVTX
+#ifdef PSV_HAVE_NVTX
     (void)nvtxRangePop();
 #endif
     if (context->profiler.recording) end_mark(context, phase);
