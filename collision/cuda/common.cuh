@@ -1,0 +1,254 @@
+// What the broad-phase kernels share: the frame's boxes in one index space, the exact tests, and the collection of
+// pairs. Host code never includes this file.
+//
+// Slots: both box sets of a frame live in one index space of «slots». Slot s < counts.a is box s of set a; the rest is
+// set b (psv_find_pairs_between only). Counts are read on the device, so a captured graph follows a changing count.
+#ifndef PAIRSIEVE_COLLISION_CUDA_COMMON_CUH
+#define PAIRSIEVE_COLLISION_CUDA_COMMON_CUH
+
+#include <stdint.h>
+
+#include "../src/box_test.h"
+#include "../src/broad_phase.h"
+
+#define PSVD_FULL 0xffffffffu
+
+struct psvd_counts {
+    uint64_t a, b;
+    __device__ uint64_t all() const { return a + b; }
+};
+
+__device__ __forceinline__ uint64_t psvd_count_of(const psvi_box_view &view) {
+    if (view.count_device == NULL) return view.count;
+    const uint64_t count = *view.count_device;
+    return count < view.count ? count : view.count;
+}
+
+__device__ __forceinline__ psvd_counts psvd_read_counts(const psvi_find_input &input) {
+    psvd_counts counts;
+    counts.a = psvd_count_of(input.a);
+    counts.b = input.between ? psvd_count_of(input.b) : 0;
+    return counts;
+}
+
+struct psvd_box {
+    float min[3];
+    float max[3];
+};
+
+// A box's flags, set and world in one word. Worlds from 2^29 on keep their low bits here and are compared in full where
+// a pair is about to be reported.
+#define PSVD_TAG_STATIC 1u
+#define PSVD_TAG_SET_B 4u
+#define PSVD_TAG_WORLD_SHIFT 3u
+
+enum psvd_state { PSVD_BOX_GOOD, PSVD_BOX_OFF, PSVD_BOX_BAD };
+
+// Interleaved boxes at addresses of 8 bytes (the usual psv_aabb array) take three 8-byte loads, others six of 4 bytes.
+__device__ __forceinline__ psvd_box psvd_load_box(const psvi_box_view &view, uint64_t index) {
+    const char *const at = view.min + index * view.min_stride;
+    psvd_box box;
+    if (view.max == view.min + 12 && ((reinterpret_cast<uintptr_t>(view.min) | view.min_stride) & 7) == 0) {
+        const float2 *const words = reinterpret_cast<const float2 *>(at);
+        const float2 first = __ldg(words), second = __ldg(words + 1), third = __ldg(words + 2);
+        box.min[0] = first.x, box.min[1] = first.y, box.min[2] = second.x;
+        box.max[0] = second.y, box.max[1] = third.x, box.max[2] = third.y;
+        return box;
+    }
+    const float *const low = reinterpret_cast<const float *>(at);
+    const float *const high = reinterpret_cast<const float *>(view.max + index * view.max_stride);
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        box.min[axis] = __ldg(low + axis);
+        box.max[axis] = __ldg(high + axis);
+    }
+    return box;
+}
+
+__device__ __forceinline__ uint32_t psvd_world_of(const psvi_box_view &view, uint64_t index) {
+    return view.worlds == NULL ? 0u : __ldg(view.worlds + index);
+}
+
+// Loads the box of a slot with its tag. Off: disabled, its coordinates are not looked at.
+__device__ __forceinline__ psvd_state psvd_load_slot(const psvi_find_input &input, const psvd_counts &counts,
+                                                     uint64_t slot, psvd_box *box, uint32_t *tag) {
+    const bool second = slot >= counts.a;
+    const psvi_box_view &view = second ? input.b : input.a;
+    const uint64_t index = second ? slot - counts.a : slot;
+    const uint32_t flags = view.flags == NULL ? 0u : __ldg(view.flags + index);
+    if (flags & PSV_BOX_DISABLED) return PSVD_BOX_OFF;
+    const uint32_t world = psvd_world_of(view, index);
+    *box = psvd_load_box(view, index);
+    *tag = (flags & PSV_BOX_STATIC ? PSVD_TAG_STATIC : 0u) | (second ? PSVD_TAG_SET_B : 0u) |
+           (world << PSVD_TAG_WORLD_SHIFT);
+    if (psvi_box_is_bad(box->min, box->max) || world >= input.world_count) return PSVD_BOX_BAD;
+    return PSVD_BOX_GOOD;
+}
+
+// Lists a bad box. Any lanes may call together: one atomic for those that do.
+__device__ __forceinline__ void psvd_report_bad(const psvi_find_input &input, const psvd_counts &counts,
+                                                uint64_t slot) {
+    const unsigned mask = __activemask();
+    const int lane = threadIdx.x & 31, leader = __ffs(mask) - 1;
+    unsigned long long base = 0;
+    if (lane == leader)
+        base = atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->bad_count),
+                         (unsigned long long)__popc(mask));
+    base = __shfl_sync(mask, base, leader) + __popc(mask & ((1u << lane) - 1));
+    input.bad_boxes[base] = (uint32_t)(slot < counts.a ? slot : input.a.count + (slot - counts.a));
+}
+
+// Flags, sets and worlds as far as the tags tell: cheap, before anything else is loaded.
+__device__ __forceinline__ bool psvd_tags_pair(bool between, uint32_t a, uint32_t b) {
+    if ((a >> PSVD_TAG_WORLD_SHIFT) != (b >> PSVD_TAG_WORLD_SHIFT) || (a & b & PSVD_TAG_STATIC)) return false;
+    return !between || ((a ^ b) & PSVD_TAG_SET_B) != 0;
+}
+
+// A set without filters lets everything through.
+__device__ __forceinline__ psv_box_filter psvd_filter_of(const psvi_find_input &input, const psvd_counts &counts,
+                                                         uint64_t slot) {
+    const bool second = slot >= counts.a;
+    const psv_box_filter *const filters = second ? input.b.filters : input.a.filters;
+    psv_box_filter all = {~0u, ~0u};
+    return filters == NULL ? all : filters[second ? slot - counts.a : slot];
+}
+
+// What only the arrays know: filters, and worlds beyond the tag's bits. Called for boxes that overlap.
+__device__ __forceinline__ bool psvd_arrays_pair(const psvi_find_input &input, const psvd_counts &counts, uint64_t a,
+                                                 uint64_t b) {
+    if (input.a.filters != NULL || input.b.filters != NULL)
+        if (!psvi_filters_pair(psvd_filter_of(input, counts, a), psvd_filter_of(input, counts, b))) return false;
+    if (input.world_count <= (1u << (32 - PSVD_TAG_WORLD_SHIFT))) return true;
+    const uint32_t world_a = a < counts.a ? psvd_world_of(input.a, a) : psvd_world_of(input.b, a - counts.a);
+    const uint32_t world_b = b < counts.a ? psvd_world_of(input.a, b) : psvd_world_of(input.b, b - counts.a);
+    return world_a == world_b;
+}
+
+// --- pairs ----------------------------------------------------------------------------------------------------------
+
+// Where pairs go. The counter is exact whatever the capacity; nothing is written past it.
+struct psvd_sink {
+    psv_pair *pairs;
+    unsigned long long *counter;
+    uint64_t capacity;
+    uint64_t first_b; // slot of b's first box: subtracted from b's slots when between
+    bool between;
+};
+
+__device__ __forceinline__ psvd_sink psvd_make_sink(const psvi_find_input &input, const psvd_counts &counts) {
+    psvd_sink sink;
+    sink.pairs = input.pairs;
+    sink.counter = reinterpret_cast<unsigned long long *>(&input.result->pair_count);
+    sink.capacity = input.capacity;
+    sink.first_b = counts.a;
+    sink.between = input.between;
+    return sink;
+}
+
+__device__ __forceinline__ psv_pair psvd_make_pair(const psvd_sink &sink, uint32_t slot, uint32_t other) {
+    psv_pair pair;
+    pair.a = min(slot, other);
+    pair.b = max(slot, other) - (sink.between ? (uint32_t)sink.first_b : 0u);
+    return pair;
+}
+
+// Pairs found by a block of WARPS warps, collected in shared memory per warp. Lanes emit whenever they like; the warp
+// calls settle now and then with all its lanes, which moves a filling buffer out with one global atomic; the block
+// calls finish at the end, which moves the rest of all its warps out with one. When a warp finds more than its buffer
+// takes between two calls, the excess goes straight to global memory, one atomic for the lanes that emit together.
+#define PSVD_WARP_PAIRS 192
+#define PSVD_WARP_SETTLE 96
+
+template <int WARPS> struct psvd_pair_stage {
+    psv_pair pairs[WARPS][PSVD_WARP_PAIRS];
+    uint32_t count[WARPS];
+    unsigned long long base;
+
+    __device__ void begin() { // the caller synchronizes the block before the first emit
+        if (threadIdx.x < WARPS) count[threadIdx.x] = 0;
+    }
+
+    __device__ __forceinline__ void emit(const psvd_sink &sink, uint32_t slot, uint32_t other) {
+        const int warp = threadIdx.x >> 5;
+        const psv_pair pair = psvd_make_pair(sink, slot, other);
+        const uint32_t place = atomicAdd(&count[warp], 1u);
+        if (place < PSVD_WARP_PAIRS) {
+            pairs[warp][place] = pair;
+            return;
+        }
+        const unsigned mask = __activemask();
+        const int lane = threadIdx.x & 31, leader = __ffs(mask) - 1;
+        unsigned long long at = 0;
+        if (lane == leader) at = atomicAdd(sink.counter, (unsigned long long)__popc(mask));
+        at = __shfl_sync(mask, at, leader) + __popc(mask & ((1u << lane) - 1));
+        if (at < sink.capacity) sink.pairs[at] = pair;
+    }
+
+    __device__ __forceinline__ void write(const psvd_sink &sink, int warp, uint32_t found, unsigned long long at) {
+        for (uint32_t i = threadIdx.x & 31; i < found; i += 32)
+            if (at + i < sink.capacity) sink.pairs[at + i] = pairs[warp][i];
+    }
+
+    // All 32 lanes of the warp together.
+    __device__ __forceinline__ void settle(const psvd_sink &sink) {
+        const int warp = threadIdx.x >> 5;
+        __syncwarp();
+        uint32_t found = *(volatile uint32_t *)&count[warp];
+        if (found < PSVD_WARP_SETTLE) return;
+        found = min(found, (uint32_t)PSVD_WARP_PAIRS);
+        unsigned long long at = 0;
+        if ((threadIdx.x & 31) == 0) at = atomicAdd(sink.counter, (unsigned long long)found);
+        at = __shfl_sync(PSVD_FULL, at, 0);
+        write(sink, warp, found, at);
+        __syncwarp();
+        if ((threadIdx.x & 31) == 0) count[warp] = 0;
+        __syncwarp();
+    }
+
+    // All threads of the block together.
+    __device__ __forceinline__ void finish(const psvd_sink &sink) {
+        __syncthreads();
+        const int warp = threadIdx.x >> 5;
+        uint32_t before = 0, total = 0;
+        for (int w = 0; w < WARPS; ++w) {
+            const uint32_t found = min(count[w], (uint32_t)PSVD_WARP_PAIRS);
+            if (w < warp) before += found;
+            total += found;
+        }
+        if (threadIdx.x == 0 && total > 0) base = atomicAdd(sink.counter, (unsigned long long)total);
+        __syncthreads();
+        if (total > 0) write(sink, warp, min(count[warp], (uint32_t)PSVD_WARP_PAIRS), base + before);
+    }
+};
+
+// --- small things ---------------------------------------------------------------------------------------------------
+
+// Adds a per-thread number to a 64-bit counter: one atomic a warp that has anything. All lanes together.
+__device__ __forceinline__ void psvd_warp_add(uint64_t *counter, uint32_t value) {
+    const uint32_t low = __reduce_add_sync(PSVD_FULL, value & 0xffffu),
+                   high = __reduce_add_sync(PSVD_FULL, value >> 16);
+    const unsigned long long sum = ((unsigned long long)high << 16) + low;
+    if ((threadIdx.x & 31) == 0 && sum != 0) atomicAdd(reinterpret_cast<unsigned long long *>(counter), sum);
+}
+
+// Order-preserving unsigned form of a float (no NaN here), -0 just below +0.
+__device__ __forceinline__ uint32_t psvd_ordered(float value) {
+    const uint32_t bits = __float_as_uint(value);
+    return bits ^ ((bits >> 31) ? 0xffffffffu : 0x80000000u);
+}
+
+// The sorted record of a box: what a sweep tests first, and the rest. `slot` and `tag` are bits of the second word.
+struct psvd_record {
+    float4 first;  // min x, max x, min y, max y
+    float4 second; // min z, max z, slot, tag
+};
+
+__device__ __forceinline__ psvd_record psvd_make_record(const psvd_box &box, int x, int y, int z, uint32_t slot,
+                                                        uint32_t tag) {
+    psvd_record record;
+    record.first = make_float4(box.min[x], box.max[x], box.min[y], box.max[y]);
+    record.second = make_float4(box.min[z], box.max[z], __uint_as_float(slot), __uint_as_float(tag));
+    return record;
+}
+
+#endif
