@@ -61,7 +61,7 @@ typedef struct psv_pair_finder_def {
     const char *method;      // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default)
     const char *sort_method; // sorter used by the method, see pairsieve/sort.h; default "radix"
     uint64_t max_boxes;      // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
-    uint64_t max_pairs;      // room of the pair buffer at creation
+    uint64_t max_pairs;      // room of the pair buffer at creation; 0 (default): 8 pairs a box
     bool grow_pairs;      // when it is too small: enlarge it and repeat the frame (the call then Blocks); default false
     bool sort_output;     // pairs in ascending (a, b) order: the same bytes on every run and backend; default false
     bool events;          // keep the previous frame's pairs for psv_pair_events; default false

@@ -1,0 +1,130 @@
+// Ordering of pairs, begin and end lists, on the CPU.
+#include "../../sort/src/sort_method.h"
+#include "bounds_cpu.h"
+#include "cpu_boxes.h"
+#include "pairsieve/sort.h"
+
+// --- order
+// ------------------------------------------------------------------------------------------------------------
+
+// A pair as one key: a << bits | b, and back. In place: a pair is as large as a key.
+static void pack_pairs(psv_pair *pairs, uint64_t count, uint32_t bits, int workers) {
+    (void)workers;
+#pragma omp parallel for schedule(static) num_threads(workers) if (count > 16384)
+    for (int64_t i = 0; i < (int64_t)count; ++i) {
+        uint64_t key = (uint64_t)pairs[i].a << bits | pairs[i].b;
+        memcpy(&pairs[i], &key, sizeof key);
+    }
+}
+
+static void unpack_pairs(psv_pair *pairs, uint64_t count, uint32_t bits, int workers) {
+    (void)workers;
+#pragma omp parallel for schedule(static) num_threads(workers) if (count > 16384)
+    for (int64_t i = 0; i < (int64_t)count; ++i) {
+        uint64_t key;
+        memcpy(&key, &pairs[i], sizeof key);
+        pairs[i] = (psv_pair){(uint32_t)(key >> bits), (uint32_t)(key & (((uint64_t)1 << bits) - 1))};
+    }
+}
+
+static psv_status order_pairs(psv_context *context, void *sorter, psv_pair *pairs, const uint64_t *count,
+                              uint64_t capacity, void *scratch) {
+    (void)scratch;
+    uint64_t n = *count < capacity ? *count : capacity;
+    uint32_t bits = ((psv_sorter *)sorter)->def.end_bit / 2;
+    if (n < 2) return PSV_OK;
+    pack_pairs(pairs, n, bits, context->worker_count);
+    psv_status status = psv_sort_keys(sorter, psv_buffer_of(pairs, n * sizeof *pairs), n);
+    unpack_pairs(pairs, n, bits, context->worker_count);
+    return status;
+}
+
+// --- events
+// -----------------------------------------------------------------------------------------------------------
+
+static uint64_t pair_key(psv_pair pair) { return (uint64_t)pair.a << 32 | pair.b; }
+
+// First place of the ascending list whose pair is not below `key`.
+static uint64_t lower_bound(const psv_pair *pairs, uint64_t count, uint64_t key) {
+    uint64_t low = 0, high = count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (pair_key(pairs[middle]) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Pairs of `now` that `before` does not have, appended to `begin` (NULL: only counted); likewise `end`.
+static void diff_range(const psv_pair *now, uint64_t now_count, const psv_pair *before, uint64_t before_count,
+                       psv_pair *begin, uint64_t *begin_count, psv_pair *end, uint64_t *end_count) {
+    uint64_t i = 0, j = 0, begins = 0, ends = 0;
+    while (i < now_count && j < before_count) {
+        uint64_t x = pair_key(now[i]), y = pair_key(before[j]);
+        if (begin != NULL && x < y) begin[begins] = now[i];
+        if (end != NULL && y < x) end[ends] = before[j];
+        begins += x < y;
+        ends += y < x;
+        i += x <= y;
+        j += y <= x;
+    }
+    if (begin != NULL) memcpy(begin + begins, now + i, (now_count - i) * sizeof *now);
+    if (end != NULL) memcpy(end + ends, before + j, (before_count - j) * sizeof *before);
+    *begin_count = begins + (now_count - i);
+    *end_count = ends + (before_count - j);
+}
+
+#define DIFF_PARTS 64
+
+// Both lists are cut at the same pairs; parts are counted, summed, and written side by side.
+static psv_status diff_pairs(psv_context *context, const psv_pair *now, const uint64_t *now_count,
+                             const psv_pair *before, const uint64_t *before_count, uint64_t capacity, psv_pair *begin,
+                             uint64_t *begin_count, psv_pair *end, uint64_t *end_count, void *scratch) {
+    (void)scratch;
+    *begin_count = *end_count = 0;
+    uint64_t n = *now_count, m = *before_count;
+    if (n > capacity || capacity == 0) return PSV_OK;
+    uint64_t parts = n < 16384 ? 1 : DIFF_PARTS, now_cut[DIFF_PARTS + 1], before_cut[DIFF_PARTS + 1];
+    uint64_t begins[DIFF_PARTS], ends[DIFF_PARTS];
+    for (uint64_t p = 0; p <= parts; ++p) {
+        now_cut[p] = n / parts * p + (p == parts ? n % parts : 0);
+        before_cut[p] = p == parts ? m : p == 0 ? 0 : lower_bound(before, m, pair_key(now[now_cut[p]]));
+    }
+    for (int pass = 0; pass < 2; ++pass) {
+#pragma omp parallel for schedule(dynamic) num_threads(context->worker_count) if (parts > 1)
+        for (int64_t p = 0; p < (int64_t)parts; ++p) {
+            uint64_t b = begins[p], e = ends[p];
+            diff_range(now + now_cut[p], now_cut[p + 1] - now_cut[p], before + before_cut[p],
+                       before_cut[p + 1] - before_cut[p], pass == 0 ? NULL : begin + b, &begins[p],
+                       pass == 0 ? NULL : end + e, &ends[p]);
+        }
+        if (pass == 1) break;
+        for (uint64_t p = 0; p < parts; ++p) {
+            uint64_t b = begins[p], e = ends[p];
+            begins[p] = *begin_count;
+            ends[p] = *end_count;
+            *begin_count += b;
+            *end_count += e;
+        }
+    }
+    (void)context;
+    return PSV_OK;
+}
+
+static psv_status keep_pairs(psv_context *context, const psv_pair *now, const uint64_t *now_count, psv_pair *before,
+                             uint64_t *before_count, uint64_t capacity) {
+    (void)context;
+    if (*now_count > capacity || capacity == 0) return PSV_OK;
+    memcpy(before, now, *now_count * sizeof *now);
+    *before_count = *now_count;
+    return PSV_OK;
+}
+
+const psvi_collision_ops psvi_collision_ops_cpu = {
+    .order_pairs = order_pairs,
+    .diff_pairs = diff_pairs,
+    .keep_pairs = keep_pairs,
+    .compute_bounds = psvi_compute_bounds_cpu,
+};

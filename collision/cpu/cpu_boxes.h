@@ -1,0 +1,112 @@
+// What the CPU methods share: reading box sets, the list of living boxes, boxes as arrays of lanes, the SIMD test of
+// one box against a range of others, and the output of pairs.
+//
+// For psv_find_pairs_between both sets share one index space: ids from a.count on are boxes of the second set.
+#ifndef PAIRSIEVE_CPU_BOXES_H
+#define PAIRSIEVE_CPU_BOXES_H
+
+#include <string.h>
+
+#include "../src/box_test.h"
+#include "../src/broad_phase.h"
+
+#define PSVI_LANES 16        // widest vector, in floats: arrays of lanes are padded by this much
+#define PSVI_SCAN_LIMIT 4096 // most boxes of one psvi_scan_lanes call
+#define PSVI_SINK_PAIRS 1024 // pairs that a thread collects before it appends them
+
+// Boxes as six arrays and their ids. Padding may be read, never reported.
+typedef struct psvi_lanes {
+    float *min[3];
+    float *max[3];
+    uint32_t *id;
+} psvi_lanes;
+
+static inline uint64_t psvi_lanes_bytes(uint64_t count) { return 7 * psvi_align((count + PSVI_LANES) * sizeof(float)); }
+psvi_lanes psvi_carve_lanes(char **scratch, uint64_t count);
+
+static inline void *psvi_carve(char **scratch, uint64_t bytes) {
+    void *part = *scratch;
+    *scratch += psvi_align(bytes);
+    return part;
+}
+
+static inline uint64_t psvi_input_count(const psvi_find_input *input) {
+    return input->a.count + (input->between ? input->b.count : 0);
+}
+
+// The view that holds box `id`, and the box's place in it.
+static inline const psvi_box_view *psvi_view_of(const psvi_find_input *input, uint64_t id, uint64_t *place) {
+    bool second = id >= input->a.count;
+    *place = second ? id - input->a.count : id;
+    return second ? &input->b : &input->a;
+}
+
+// Reads a box: six floats min[3], max[3].
+static inline void psvi_read_box(const psvi_find_input *input, uint64_t id, float box[6]) {
+    uint64_t place;
+    const psvi_box_view *view = psvi_view_of(input, id, &place);
+    memcpy(box, view->min + place * view->min_stride, 12);
+    memcpy(box + 3, view->max + place * view->max_stride, 12);
+}
+
+static inline uint32_t psvi_read_world(const psvi_find_input *input, uint64_t id) {
+    uint64_t place;
+    const psvi_box_view *view = psvi_view_of(input, id, &place);
+    return view->worlds == NULL ? 0 : view->worlds[place];
+}
+
+typedef enum psvi_box_kind { PSVI_BOX_LIVE, PSVI_BOX_DISABLED, PSVI_BOX_BAD } psvi_box_kind;
+
+// Reads box `id` and judges it; `box` is read for living and bad boxes only.
+static inline psvi_box_kind psvi_judge_box(const psvi_find_input *input, uint64_t id, float box[6]) {
+    uint64_t place;
+    const psvi_box_view *view = psvi_view_of(input, id, &place);
+    if (view->flags != NULL && (view->flags[place] & PSV_BOX_DISABLED) != 0) return PSVI_BOX_DISABLED;
+    memcpy(box, view->min + place * view->min_stride, 12);
+    memcpy(box + 3, view->max + place * view->max_stride, 12);
+    if (psvi_box_is_bad(box, box + 3)) return PSVI_BOX_BAD;
+    if (view->worlds != NULL && view->worlds[place] >= input->world_count) return PSVI_BOX_BAD;
+    return PSVI_BOX_LIVE;
+}
+
+// Appends bad boxes to the frame's list; safe from several threads.
+void psvi_add_bad_boxes(const psvi_find_input *input, const uint32_t *ids, uint64_t count);
+
+// Writes the ids of the living boxes, ascending, and returns how many; fills `boxes` and the bad boxes of the result.
+uint64_t psvi_collect_boxes(psv_context *context, const psvi_find_input *input, uint32_t *ids);
+
+// lanes[i] = box ids[i].
+void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const uint32_t *ids, uint64_t count,
+                       const psvi_lanes *lanes);
+
+// Writes the ids of the boxes of [first, end) that overlap `box` (min[3], max[3]) to `hits` and returns how many.
+// end - first <= PSVI_SCAN_LIMIT; room for PSVI_LANES more ids than that is needed.
+typedef uint32_t (*psvi_scan_lanes)(const psvi_lanes *lanes, uint64_t first, uint64_t end, const float box[6],
+                                    uint32_t *hits);
+psvi_scan_lanes psvi_best_scan(void); // the fastest that this processor runs
+
+// --- output
+// -----------------------------------------------------------------------------------------------------------
+
+// A thread's pairs on their way to the pair buffer. The true count is kept by the shared result, also past the room.
+typedef struct psvi_pair_sink {
+    const psvi_find_input *input;
+    bool plain; // every hit is a pair: no flags, filters, worlds or second set
+    bool check_worlds;
+    uint32_t count;
+    uint64_t candidates; // tests made
+    psv_pair pairs[PSVI_SINK_PAIRS];
+} psvi_pair_sink;
+
+// `check_worlds`: hits may be of different worlds.
+void psvi_open_sink(psvi_pair_sink *sink, const psvi_find_input *input, bool check_worlds);
+void psvi_flush_sink(psvi_pair_sink *sink);
+void psvi_close_sink(psvi_pair_sink *sink); // flushes and adds up the candidates
+
+// Flags, filters, worlds and sets of two overlapping boxes.
+bool psvi_may_pair(const psvi_find_input *input, bool check_worlds, uint32_t a, uint32_t b);
+
+// Appends the pairs of box `id` with each of `hits`.
+void psvi_emit_hits(psvi_pair_sink *sink, uint32_t id, const uint32_t *hits, uint32_t count);
+
+#endif

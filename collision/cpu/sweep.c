@@ -1,0 +1,210 @@
+// `sweep`: one-axis sweep and prune. Boxes are sorted by their lower end on the axis of greatest variance (worlds
+// apart), and each is tested against those that begin before it ends. The box that begins first owns the pair.
+#include "../../sort/src/key_order.h"
+#include "cpu_boxes.h"
+#include "pairsieve/sort.h"
+
+static psv_sorter_def sweep_sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def sorter = psv_default_sorter_def();
+    sorter.method = def->sort_method;
+    sorter.max_count = def->max_boxes;
+    sorter.key_type = PSV_KEY_U32;
+    if (def->world_count > 1) {
+        uint32_t bits = 1;
+        while (bits < 32 && (uint64_t)1 << bits < def->world_count)
+            ++bits;
+        sorter.key_type = PSV_KEY_U64;
+        sorter.end_bit = 32 + bits;
+    }
+    return sorter;
+}
+
+typedef struct sweep_memory {
+    uint32_t *ids, *order;
+    void *keys; // u32, or u64 with the world in the upper half
+    psvi_lanes lanes;
+    psv_buffer sorter;
+} sweep_memory;
+
+static uint64_t key_bytes(const psv_pair_finder_def *def) { return def->world_count > 1 ? 8 : 4; }
+
+static uint64_t sweep_scratch_bytes(const psv_pair_finder_def *def) {
+    psv_sorter_def sorter = sweep_sorter_def(def);
+    return 2 * psvi_align(def->max_boxes * 4) + psvi_align(def->max_boxes * key_bytes(def)) +
+           psvi_lanes_bytes(def->max_boxes) + psvi_align(psv_sorter_scratch_bytes(PSV_BACKEND_CPU, &sorter));
+}
+
+static sweep_memory carve_sweep(const psv_pair_finder *finder) {
+    const psv_pair_finder_def *def = &finder->def;
+    char *scratch = finder->scratch;
+    sweep_memory memory;
+    memory.ids = psvi_carve(&scratch, def->max_boxes * 4);
+    memory.order = psvi_carve(&scratch, def->max_boxes * 4);
+    memory.keys = psvi_carve(&scratch, def->max_boxes * key_bytes(def));
+    memory.lanes = psvi_carve_lanes(&scratch, def->max_boxes);
+    memory.sorter = psv_buffer_of(scratch, finder->scratch_bytes - (uint64_t)(scratch - (const char *)finder->scratch));
+    return memory;
+}
+
+static psv_status sweep_create(psv_pair_finder *finder) {
+    psv_sorter_def sorter = sweep_sorter_def(&finder->def);
+    sorter.scratch = carve_sweep(finder).sorter;
+    return psv_create_sorter(finder->context, &sorter, (psv_sorter **)&finder->state);
+}
+
+static void sweep_destroy(psv_pair_finder *finder) { psv_destroy_sorter(finder->state); }
+
+// The axis on which the lower ends vary most, from a sample; only speed depends on it.
+static int choose_axis(const psvi_find_input *input, const uint32_t *ids, uint64_t count) {
+    double sum[3] = {0}, square[3] = {0}, n[3] = {0};
+    uint64_t step = count / 4096 + 1;
+    for (uint64_t i = 0; i < count; i += step) {
+        float box[6];
+        psvi_read_box(input, ids[i], box);
+        for (int axis = 0; axis < 3; ++axis) {
+            double x = box[axis];
+            if (!(x > -1e18 && x < 1e18)) continue;
+            sum[axis] += x;
+            square[axis] += x * x;
+            n[axis] += 1;
+        }
+    }
+    double best = -1;
+    int best_axis = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+        double variance = n[axis] > 0 ? square[axis] / n[axis] - (sum[axis] / n[axis]) * (sum[axis] / n[axis]) : 0;
+        if (variance > best) {
+            best = variance;
+            best_axis = axis;
+        }
+    }
+    return best_axis;
+}
+
+static void make_keys(psv_context *context, const psvi_find_input *input, const sweep_memory *memory, uint64_t count,
+                      int axis, bool wide) {
+    (void)context;
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 4096)
+    for (int64_t i = 0; i < (int64_t)count; ++i) {
+        float box[6];
+        psvi_read_box(input, memory->ids[i], box);
+        uint32_t bits;
+        memcpy(&bits, &box[axis], 4);
+        uint32_t key = psvi_transform_f32(bits, 0, 1);
+        if (wide)
+            ((uint64_t *)memory->keys)[i] = (uint64_t)psvi_read_world(input, memory->ids[i]) << 32 | key;
+        else
+            ((uint32_t *)memory->keys)[i] = key;
+    }
+}
+
+// First place after `i` whose key is above `key`, by doubling steps and then halving.
+static uint64_t find_end(const void *keys, bool wide, uint64_t i, uint64_t count, uint64_t key) {
+    uint64_t step = 1, low = i, high = count;
+#define KEY_AT(p) (wide ? ((const uint64_t *)keys)[p] : ((const uint32_t *)keys)[p])
+    while (low + step < count && KEY_AT(low + step) <= key) {
+        low += step;
+        step *= 2;
+    }
+    if (low + step < count) high = low + step;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (KEY_AT(middle) <= key)
+            low = middle;
+        else
+            high = middle;
+    }
+#undef KEY_AT
+    return high;
+}
+
+// Sweeps the boxes [first, end) and returns the longest range.
+static uint64_t sweep_boxes(psvi_pair_sink *sink, const sweep_memory *memory, uint64_t first, uint64_t end,
+                            uint64_t count, int axis, bool wide, psvi_scan_lanes scan) {
+    const psvi_lanes *lanes = &memory->lanes;
+    uint32_t hits[PSVI_SCAN_LIMIT + PSVI_LANES];
+    uint64_t longest = 0;
+    for (uint64_t i = first; i < end; ++i) {
+        const float box[6] = {lanes->min[0][i], lanes->min[1][i], lanes->min[2][i],
+                              lanes->max[0][i], lanes->max[1][i], lanes->max[2][i]};
+        uint32_t bits;
+        memcpy(&bits, &box[3 + axis], 4);
+        uint64_t key = psvi_transform_f32(bits, 0, 1);
+        if (wide) key |= ((const uint64_t *)memory->keys)[i] >> 32 << 32;
+        uint64_t stop = find_end(memory->keys, wide, i, count, key);
+        for (uint64_t at = i + 1; at < stop; at += PSVI_SCAN_LIMIT) {
+            uint64_t part = stop - at < PSVI_SCAN_LIMIT ? stop : at + PSVI_SCAN_LIMIT;
+            psvi_emit_hits(sink, lanes->id[i], hits, scan(lanes, at, part, box, hits));
+        }
+        sink->candidates += stop - i - 1;
+        if (stop - i - 1 > longest) longest = stop - i - 1;
+    }
+    return longest;
+}
+
+static void sweep_all(psv_context *context, const psvi_find_input *input, const sweep_memory *memory, uint64_t count,
+                      int axis, bool wide) {
+    const psvi_scan_lanes scan = psvi_best_scan();
+    uint64_t longest = 0;
+    const int64_t chunk = 256, chunks = (int64_t)((count + 255) / 256);
+    (void)context;
+#pragma omp parallel num_threads(context->worker_count) reduction(max : longest) if (chunks > 2)
+    {
+        psvi_pair_sink sink;
+        psvi_open_sink(&sink, input, false);
+#pragma omp for schedule(dynamic)
+        for (int64_t c = 0; c < chunks; ++c) {
+            uint64_t first = (uint64_t)(c * chunk);
+            uint64_t end = first + (uint64_t)chunk < count ? first + (uint64_t)chunk : count;
+            uint64_t range = sweep_boxes(&sink, memory, first, end, count, axis, wide, scan);
+            if (range > longest) longest = range;
+        }
+        psvi_close_sink(&sink);
+    }
+    input->result->longest_range = longest;
+}
+
+static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    sweep_memory memory = carve_sweep(finder);
+    bool wide = finder->def.world_count > 1;
+    psvi_phase_begin(context, PSV_PHASE_KEYS);
+    uint64_t count = psvi_collect_boxes(context, input, memory.ids);
+    int axis = choose_axis(input, memory.ids, count);
+    make_keys(context, input, &memory, count, axis, wide);
+    psvi_phase_end(context, PSV_PHASE_KEYS);
+    uint64_t order_bytes = finder->def.max_boxes * 4, keys_bytes = finder->def.max_boxes * key_bytes(&finder->def);
+    psv_status status = PSV_OK;
+    if (count > 0)
+        status = psv_sort_index(finder->state, psv_buffer_of(memory.keys, keys_bytes),
+                                psv_buffer_of(memory.order, order_bytes), count, PSV_INDEX_KEYS_SORTED);
+    if (status != PSV_OK) return status;
+    psvi_phase_begin(context, PSV_PHASE_GATHER);
+    for (uint64_t i = 0; i < count; ++i)
+        memory.order[i] = memory.ids[memory.order[i]];
+    psvi_gather_lanes(context, input, memory.order, count, &memory.lanes);
+    psvi_phase_end(context, PSV_PHASE_GATHER);
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    sweep_all(context, input, &memory, count, axis, wide);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    input->result->key_bits = wide ? sweep_sorter_def(&finder->def).end_bit : 32;
+    return PSV_OK;
+}
+
+static psv_status sweep_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort;
+    psv_status status = psv_read_sort_statistics(finder->state, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_sweep_cpu = {
+    .name = "sweep",
+    .description = "one-axis sweep and prune over sorted lower ends, axis by variance",
+    .scratch_bytes = sweep_scratch_bytes,
+    .create = sweep_create,
+    .destroy = sweep_destroy,
+    .find = sweep_find,
+    .statistics = sweep_statistics,
+};

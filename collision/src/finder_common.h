@@ -1,0 +1,68 @@
+// What the dispatcher keeps per finder beside the method: pair memory, ordering, events and the choices of «auto».
+#ifndef PAIRSIEVE_FINDER_COMMON_H
+#define PAIRSIEVE_FINDER_COMMON_H
+
+#include "broad_phase.h"
+#include "pairsieve/sort.h"
+
+#define PSVI_MAX_CHOICES 3
+
+// A method with its own state and scratch: one of them normally, several for «auto».
+typedef struct psvi_choice {
+    const psvi_broad_phase *method;
+    void *state;
+    void *scratch;
+    uint64_t scratch_bytes;
+    bool created;
+} psvi_choice;
+
+// Everything whose size follows the room for pairs. Growth makes a new one.
+typedef struct psvi_pair_memory {
+    uint64_t capacity;
+    psv_pair *pairs;
+    psv_pair *before, *begin, *end; // events only
+    psv_sorter *sorter;             // sort_output or events
+    void *order_scratch;
+    void *events_scratch;
+} psvi_pair_memory;
+
+typedef struct psvi_finder_common {
+    psvi_choice choices[PSVI_MAX_CHOICES];
+    uint32_t choice_count;
+    psvi_pair_memory memory;
+    uint64_t *event_counts; // backend memory: before, begin, end
+    bool has_frame;
+    bool events_done; // of the last frame
+} psvi_finder_common;
+
+enum { PSVI_EVENTS_BEFORE = 0, PSVI_EVENTS_BEGIN = 1, PSVI_EVENTS_END = 2, PSVI_EVENTS_COUNTS = 3 };
+
+static inline psvi_finder_common *psvi_common(const psv_pair_finder *finder) {
+    return (psvi_finder_common *)finder->common;
+}
+
+// Fills `choices` (room for PSVI_MAX_CHOICES) with the methods that def.method stands for; 0: unknown.
+uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_broad_phase **choices);
+
+// Index of the choice that is best for this frame, from what the host knows.
+uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *input);
+
+const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);
+
+// Checks a box set and gives addresses. `name` is the argument's name in the sentence.
+psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const char *name, psvi_box_view *view);
+
+// Pair memory for `capacity` pairs. On failure nothing is held.
+uint64_t psvi_pair_memory_bytes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity);
+psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory);
+void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory);
+
+// Replaces the pair memory by a larger one; the previous frame's pairs are kept.
+psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity);
+
+psv_status psvi_check_finder(const psv_pair_finder *finder);
+psv_status psvi_check_frame(psv_pair_finder *finder);                             // there was a find call
+psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result); // Blocks
+psv_status psvi_report_overflow(psv_pair_finder *finder, uint64_t count);
+
+#endif

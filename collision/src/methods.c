@@ -1,0 +1,81 @@
+// The list of broad-phase methods of each backend, in the order in which help texts show them, and the choice of
+// «auto».
+#include <string.h>
+
+#include "finder_common.h"
+
+extern const psvi_broad_phase psvi_broad_phase_brute_cpu;
+extern const psvi_broad_phase psvi_broad_phase_sweep_cpu;
+
+const psvi_broad_phase *const psvi_broad_phases_cpu[] = {
+    &psvi_broad_phase_sweep_cpu,
+    &psvi_broad_phase_brute_cpu,
+    NULL,
+};
+
+#if PSV_HAVE_CUDA
+const psvi_broad_phase *const psvi_broad_phases_cuda[] = {
+    NULL,
+};
+#endif
+
+static const psvi_broad_phase *const *methods_of(psv_backend backend) {
+    if (backend == PSV_BACKEND_CPU) return psvi_broad_phases_cpu;
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA) return psvi_broad_phases_cuda;
+#endif
+    return NULL;
+}
+
+const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend) {
+    if (backend == PSV_BACKEND_CPU) return &psvi_collision_ops_cpu;
+    return NULL;
+}
+
+const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name) {
+    const psvi_broad_phase *const *methods = methods_of(backend);
+    for (; methods != NULL && *methods != NULL && name != NULL; ++methods)
+        if (strcmp((*methods)->name, name) == 0) return *methods;
+    return NULL;
+}
+
+const char *psv_broad_phase_name(psv_backend backend, uint32_t index) {
+    const psvi_broad_phase *const *methods = methods_of(backend);
+    if (methods == NULL) return NULL;
+    for (; *methods != NULL; ++methods)
+        if (index-- == 0) return (*methods)->name;
+    return NULL;
+}
+
+const char *psv_broad_phase_description(psv_backend backend, const char *method) {
+    const psvi_broad_phase *found = psvi_find_broad_phase(backend, method);
+    return found == NULL ? NULL : found->description;
+}
+
+// «auto» is the first of these that the backend has, and `brute` for few boxes.
+static const char *const auto_order[] = {"rows", "lbvh", "sweep"};
+
+uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_broad_phase **choices) {
+    if (strcmp(name, "auto") != 0) {
+        choices[0] = psvi_find_broad_phase(backend, name);
+        return choices[0] != NULL;
+    }
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof auto_order / sizeof *auto_order && count == 0; ++i) {
+        choices[0] = psvi_find_broad_phase(backend, auto_order[i]);
+        if (choices[0] != NULL) count = 1;
+    }
+    choices[count] = psvi_find_broad_phase(backend, "brute");
+    if (choices[count] != NULL) ++count;
+    return count;
+}
+
+// Below this count testing all pairs is cheaper than ordering the boxes.
+static uint64_t brute_limit(psv_backend backend) { return backend == PSV_BACKEND_CUDA ? 1024 : 256; }
+
+uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *input) {
+    const psvi_finder_common *common = psvi_common(finder);
+    if (common->choice_count < 2) return 0;
+    uint64_t count = input->a.count + (input->between ? input->b.count : 0);
+    return count <= brute_limit(finder->context->backend) ? common->choice_count - 1 : 0;
+}

@@ -1,0 +1,386 @@
+// Pair finders: creation, the frame around a method, growth, and the results on the host.
+#include "finder_common.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PAIRS_PER_BOX 8
+
+psv_pair_finder_def psv_default_pair_finder_def(void) {
+    return (psv_pair_finder_def){
+        .cookie = PSVI_FINDER_COOKIE, .method = "auto", .sort_method = "radix", .world_count = 1};
+}
+
+// --- creation
+// ---------------------------------------------------------------------------------------------------------
+
+static psv_status refuse_method(psv_context *context, psv_backend backend, const char *method) {
+    char known[160] = "auto";
+    for (uint32_t i = 0; psv_broad_phase_name(backend, i) != NULL; ++i) {
+        const char *name = psv_broad_phase_name(backend, i);
+        if (strlen(known) + strlen(name) + 3 > sizeof known) break;
+        strcat(known, ", ");
+        strcat(known, name);
+    }
+    return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                     "def.method is '%.40s', which the %s backend does not have; known: %s", method,
+                     psv_backend_name(backend), known);
+}
+
+static psv_status check_def(psv_context *context, psv_backend backend, const psv_pair_finder_def *def) {
+    const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
+    if (def == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def is NULL");
+    if (def->cookie != PSVI_FINDER_COOKIE)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def was not made by psv_default_pair_finder_def");
+    if (def->method == NULL || def->sort_method == NULL)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.%s is NULL", def->method == NULL ? "method" : "sort_method");
+    if (def->max_boxes == 0 || def->max_boxes > (uint64_t)1 << 31)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_boxes is %llu; it must be 1 to 2147483648",
+                         (unsigned long long)def->max_boxes);
+    if (def->max_pairs > (uint64_t)1 << 40)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_pairs is %llu; it must be 0 (8 a box) to 2^40",
+                         (unsigned long long)def->max_pairs);
+    if (psvi_list_choices(backend, def->method, choices) == 0) return refuse_method(context, backend, def->method);
+    return PSV_OK;
+}
+
+// The def with its defaults resolved.
+static psv_pair_finder_def resolve(const psv_pair_finder_def *def) {
+    psv_pair_finder_def resolved = *def;
+    if (resolved.max_pairs == 0) resolved.max_pairs = DEFAULT_PAIRS_PER_BOX * resolved.max_boxes;
+    if (resolved.world_count == 0) resolved.world_count = 1;
+    return resolved;
+}
+
+uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def) {
+    const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
+    if (backend == PSV_BACKEND_AUTO || psvi_collision_ops_of(backend) == NULL) return 0;
+    if (check_def(NULL, backend, def) != PSV_OK) return 0;
+    psv_pair_finder_def resolved = resolve(def);
+    uint32_t count = psvi_list_choices(backend, resolved.method, choices);
+    uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
+    for (uint32_t i = 0; i < count; ++i)
+        bytes += psvi_align(choices[i]->scratch_bytes(&resolved));
+    if (resolved.events) bytes += psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
+    return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
+}
+
+static void use_choice(psv_pair_finder *finder, const psvi_choice *choice) {
+    finder->method = choice->method;
+    finder->state = choice->state;
+    finder->scratch = choice->scratch;
+    finder->scratch_bytes = choice->scratch_bytes;
+}
+
+static psv_status create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, psvi_choice *choice) {
+    psv_context *context = finder->context;
+    choice->method = method;
+    choice->scratch_bytes = method->scratch_bytes(&finder->def);
+    if (choice->scratch_bytes > 0) choice->scratch = psvi_alloc(context, choice->scratch_bytes);
+    if (choice->scratch_bytes > 0 && choice->scratch == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY,
+                         "no %s memory for method '%s' with max_boxes %llu (%llu bytes; all: %llu)", context->ops->name,
+                         method->name, (unsigned long long)finder->def.max_boxes,
+                         (unsigned long long)choice->scratch_bytes,
+                         (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
+    use_choice(finder, choice);
+    psv_status status = method->create == NULL ? PSV_OK : method->create(finder);
+    choice->state = finder->state;
+    choice->created = status == PSV_OK;
+    return status;
+}
+
+static psv_status create_parts(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    psvi_finder_common *common = psvi_common(finder);
+    const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
+    uint32_t count = psvi_list_choices(context->backend, finder->def.method, choices);
+    finder->result = psvi_alloc(context, sizeof(psvi_frame_result));
+    finder->bad_boxes = psvi_alloc(context, finder->def.max_boxes * sizeof(uint32_t));
+    if (finder->def.events)
+        common->event_counts = psvi_alloc(context, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
+    if (finder->result == NULL || finder->bad_boxes == NULL || (finder->def.events && common->event_counts == NULL))
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for a pair finder (%llu bytes in all)",
+                         context->ops->name, (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
+    psv_status status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
+    if (status == PSV_OK && finder->def.events)
+        status =
+            context->ops->fill(context, common->event_counts, 0, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
+    for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
+        status = create_choice(finder, choices[i], &common->choices[i]);
+        common->choice_count = i + 1;
+    }
+    if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &common->memory);
+    finder->pairs = common->memory.pairs;
+    finder->capacity = common->memory.capacity;
+    return status == PSV_OK ? context->ops->synchronize(context) : status;
+}
+
+psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_def *def, psv_pair_finder **finder) {
+    if (finder != NULL) *finder = NULL;
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (finder == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "finder is NULL");
+    if (psvi_collision_ops_of(context->backend) == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend has no pair finder", context->ops->name);
+    status = check_def(context, context->backend, def);
+    if (status != PSV_OK) return status;
+    psv_pair_finder *made = calloc(1, sizeof *made);
+    psvi_finder_common *common = calloc(1, sizeof *common);
+    if (made == NULL || common == NULL) {
+        free(made);
+        free(common);
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for a pair finder (%zu bytes)",
+                         sizeof *made + sizeof *common);
+    }
+    made->cookie = PSVI_FINDER_COOKIE;
+    made->context = context;
+    made->common = common;
+    made->ops = psvi_collision_ops_of(context->backend);
+    made->def = resolve(def);
+    const psvi_broad_phase *method = psvi_find_broad_phase(context->backend, def->method);
+    made->def.method = method == NULL ? "auto" : method->name;
+    status = create_parts(made);
+    // From here on the name is read through the sorters' own tables; the caller's string may go.
+    for (uint32_t i = 0; psv_sort_method_name(context->backend, i) != NULL; ++i)
+        if (strcmp(psv_sort_method_name(context->backend, i), def->sort_method) == 0)
+            made->def.sort_method = psv_sort_method_name(context->backend, i);
+    if (strcmp(def->sort_method, "auto") == 0) made->def.sort_method = "auto";
+    if (status != PSV_OK) {
+        psv_destroy_pair_finder(made);
+        return status;
+    }
+    *finder = made;
+    return PSV_OK;
+}
+
+void psv_destroy_pair_finder(psv_pair_finder *finder) {
+    if (finder == NULL || finder->cookie != PSVI_FINDER_COOKIE) return;
+    psv_context *context = finder->context;
+    psvi_finder_common *common = psvi_common(finder);
+    (void)context->ops->synchronize(context);
+    for (uint32_t i = 0; i < common->choice_count; ++i) {
+        psvi_choice *choice = &common->choices[i];
+        use_choice(finder, choice);
+        if (choice->created && choice->method->destroy != NULL) choice->method->destroy(finder);
+        psvi_free(context, choice->scratch, choice->scratch_bytes);
+    }
+    psvi_destroy_pair_memory(finder, &common->memory);
+    psvi_free(context, common->event_counts, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
+    psvi_free(context, finder->bad_boxes, finder->def.max_boxes * sizeof(uint32_t));
+    psvi_free(context, finder->result, sizeof(psvi_frame_result));
+    finder->cookie = 0;
+    free(common);
+    free(finder);
+}
+
+// --- frames
+// -----------------------------------------------------------------------------------------------------------
+
+psv_status psvi_check_finder(const psv_pair_finder *finder) {
+    if (finder == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "finder is NULL");
+    if (finder->cookie != PSVI_FINDER_COOKIE)
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "finder is not a living pair finder");
+    return PSV_OK;
+}
+
+psv_status psvi_check_frame(psv_pair_finder *finder) {
+    psv_status status = psvi_check_finder(finder);
+    if (status != PSV_OK || psvi_common(finder)->has_frame) return status;
+    return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "finder has no frame yet; call psv_find_pairs first");
+}
+
+psv_status psvi_report_overflow(psv_pair_finder *finder, uint64_t count) {
+    return psvi_fail(finder->context, PSV_ERROR_CAPACITY,
+                     "the pair buffer holds %llu pairs; %llu are needed (def.max_pairs, or def.grow_pairs)",
+                     (unsigned long long)finder->capacity, (unsigned long long)count);
+}
+
+psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result) {
+    psv_context *context = finder->context;
+    psv_status status = context->ops->copy(context, result, finder->result, sizeof *result, PSVI_COPY_DOWNLOAD);
+    return status != PSV_OK ? status : context->ops->synchronize(context);
+}
+
+// One pass of the method over the boxes, into the pair buffer as it is now.
+static psv_status run_method(psv_pair_finder *finder, psvi_find_input *input) {
+    psv_context *context = finder->context;
+    input->pairs = finder->pairs;
+    input->capacity = finder->capacity;
+    psv_status status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
+    if (status != PSV_OK) return status;
+    use_choice(finder, &psvi_common(finder)->choices[psvi_pick_choice(finder, input)]);
+    finder->last_method = finder->method;
+    return finder->method->find(finder, input);
+}
+
+// Growth: enough for what this frame needs, and some more, so that slow growth does not repeat every frame.
+static psv_status grow_and_repeat(psv_pair_finder *finder, psvi_find_input *input) {
+    psv_context *context = finder->context;
+    if (context->ops->capturing != NULL && context->ops->capturing(context))
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "def.grow_pairs is set; growth is not possible while the stream is being captured");
+    psvi_frame_result result;
+    psv_status status = psvi_fetch_result(finder, &result);
+    if (status != PSV_OK || result.pair_count <= finder->capacity) return status;
+    status = psvi_grow_pair_memory(finder, result.pair_count + result.pair_count / 4);
+    return status == PSV_OK ? run_method(finder, input) : status;
+}
+
+static psv_status order_output(psv_pair_finder *finder) {
+    if (!finder->def.sort_output && !finder->def.events) return PSV_OK;
+    const psvi_pair_memory *memory = &psvi_common(finder)->memory;
+    if (memory->capacity == 0) return PSV_OK;
+    return finder->ops->order_pairs(finder->context, memory->sorter, memory->pairs, &finder->result->pair_count,
+                                    memory->capacity, memory->order_scratch);
+}
+
+static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input) {
+    psv_context *context = finder->context;
+    psvi_finder_common *common = psvi_common(finder);
+    uint64_t boxes = input->a.count + input->b.count;
+    if (boxes > finder->def.max_boxes)
+        return psvi_fail(context, PSV_ERROR_CAPACITY, "%s %llu; def.max_boxes is %llu",
+                         input->between ? "a.count + b.count is" : "boxes.count is", (unsigned long long)boxes,
+                         (unsigned long long)finder->def.max_boxes);
+    input->world_count = finder->def.world_count;
+    input->result = finder->result;
+    input->bad_boxes = finder->bad_boxes;
+    common->has_frame = false;
+    common->events_done = false;
+    psvi_frame_begin(context);
+    psv_status status = run_method(finder, input);
+    if (status == PSV_OK && finder->def.grow_pairs) status = grow_and_repeat(finder, input);
+    if (status == PSV_OK) status = order_output(finder);
+    psvi_frame_end(context);
+    if (status != PSV_OK) return status;
+    common->has_frame = true;
+    if (context->backend == PSV_BACKEND_CPU && finder->result->pair_count > finder->capacity)
+        return psvi_report_overflow(finder, finder->result->pair_count);
+    return PSV_OK;
+}
+
+psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes) {
+    psv_status status = psvi_check_finder(finder);
+    psvi_find_input input = {0};
+    if (status == PSV_OK) status = psvi_view_boxes(finder->context, boxes, "boxes", &input.a);
+    return status == PSV_OK ? run_frame(finder, &input) : status;
+}
+
+psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b) {
+    psv_status status = psvi_check_finder(finder);
+    psvi_find_input input = {.between = true};
+    if (status == PSV_OK) status = psvi_view_boxes(finder->context, a, "a", &input.a);
+    if (status == PSV_OK) status = psvi_view_boxes(finder->context, b, "b", &input.b);
+    return status == PSV_OK ? run_frame(finder, &input) : status;
+}
+
+// --- results
+// ----------------------------------------------------------------------------------------------------------
+
+psv_status psv_finish_pairs(psv_pair_finder *finder, uint64_t *count) {
+    psv_status status = psvi_check_frame(finder);
+    psvi_frame_result result;
+    if (status == PSV_OK) status = psvi_fetch_result(finder, &result);
+    if (status != PSV_OK) return status;
+    if (count != NULL) *count = result.pair_count;
+    return result.pair_count > finder->capacity ? psvi_report_overflow(finder, result.pair_count) : PSV_OK;
+}
+
+psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t capacity, uint64_t *count) {
+    psv_status status = psvi_check_frame(finder);
+    if (status != PSV_OK) return status;
+    psv_context *context = finder->context;
+    if (pairs == NULL && capacity > 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "pairs is NULL, but capacity is %llu",
+                         (unsigned long long)capacity);
+    psvi_frame_result result;
+    status = psvi_fetch_result(finder, &result);
+    if (status != PSV_OK) return status;
+    if (count != NULL) *count = result.pair_count;
+    uint64_t there = result.pair_count < finder->capacity ? result.pair_count : finder->capacity;
+    uint64_t copied = there < capacity ? there : capacity;
+    if (copied > 0) {
+        status = context->ops->copy(context, pairs, finder->pairs, copied * sizeof *pairs, PSVI_COPY_DOWNLOAD);
+        if (status == PSV_OK) status = context->ops->synchronize(context);
+        if (status != PSV_OK) return status;
+    }
+    if (result.pair_count > finder->capacity) return psvi_report_overflow(finder, result.pair_count);
+    if (result.pair_count > capacity)
+        return psvi_fail(context, PSV_ERROR_CAPACITY, "capacity is %llu; %llu pairs are there",
+                         (unsigned long long)capacity, (unsigned long long)result.pair_count);
+    return PSV_OK;
+}
+
+psv_buffer psv_pair_buffer(const psv_pair_finder *finder) {
+    if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
+    return psv_buffer_of(finder->pairs, finder->capacity * sizeof(psv_pair));
+}
+
+psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder) {
+    if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
+    return psv_buffer_of(&finder->result->pair_count, sizeof(uint64_t));
+}
+
+psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    psv_status status = psvi_check_frame(finder);
+    if (status != PSV_OK) return status;
+    if (statistics == NULL) return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "statistics is NULL");
+    psvi_frame_result result;
+    status = psvi_fetch_result(finder, &result);
+    if (status != PSV_OK) return status;
+    *statistics = (psv_pair_statistics){
+        .boxes = result.boxes,
+        .bad_boxes = result.bad_count,
+        .huge_boxes = result.huge_count,
+        .pairs = result.pair_count,
+        .candidates = result.candidates,
+        .rows = result.rows,
+        .longest_range = result.longest_range,
+        .levels = result.levels,
+        .key_bits = result.key_bits,
+        .sort_passes = result.sort_passes,
+        .sort_passes_skipped = result.sort_passes_skipped,
+        .method = finder->last_method->name,
+        .sort_method = finder->def.sort_method,
+    };
+    return finder->last_method->statistics == NULL ? PSV_OK : finder->last_method->statistics(finder, statistics);
+}
+
+static int compare_index(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count) {
+    psv_status status = psvi_check_frame(finder);
+    if (status != PSV_OK) return status;
+    psv_context *context = finder->context;
+    if (indices == NULL && capacity > 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "indices is NULL, but capacity is %llu",
+                         (unsigned long long)capacity);
+    psvi_frame_result result;
+    status = psvi_fetch_result(finder, &result);
+    if (status != PSV_OK) return status;
+    if (count != NULL) *count = result.bad_count;
+    if (result.bad_count == 0 || capacity == 0)
+        return result.bad_count == 0 ? PSV_OK
+                                     : psvi_fail(context, PSV_ERROR_CAPACITY, "capacity is 0; %llu boxes are bad",
+                                                 (unsigned long long)result.bad_count);
+    // All of them are fetched, because the list is in no order yet and the smallest indices are wanted.
+    uint32_t *all = malloc(result.bad_count * sizeof *all);
+    if (all == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for %llu indices of bad boxes",
+                         (unsigned long long)result.bad_count);
+    status = context->ops->copy(context, all, finder->bad_boxes, result.bad_count * sizeof *all, PSVI_COPY_DOWNLOAD);
+    if (status == PSV_OK) status = context->ops->synchronize(context);
+    if (status == PSV_OK) {
+        qsort(all, result.bad_count, sizeof *all, compare_index);
+        memcpy(indices, all, (result.bad_count < capacity ? result.bad_count : capacity) * sizeof *all);
+        if (result.bad_count > capacity)
+            status = psvi_fail(context, PSV_ERROR_CAPACITY, "capacity is %llu; %llu boxes are bad",
+                               (unsigned long long)capacity, (unsigned long long)result.bad_count);
+    }
+    free(all);
+    return status;
+}

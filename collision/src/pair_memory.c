@@ -1,0 +1,107 @@
+// The memory whose size follows the room for pairs: the pairs themselves, their ordering, the event lists.
+#include "finder_common.h"
+
+static uint32_t index_bits(uint64_t boxes) {
+    uint32_t bits = 1;
+    while (bits < 32 && (uint64_t)1 << bits < boxes)
+        ++bits;
+    return bits;
+}
+
+static bool is_ordered(const psv_pair_finder_def *def) { return def->sort_output || def->events; }
+
+static psv_sorter_def sorter_def_of(const psv_pair_finder_def *def, uint64_t capacity) {
+    psv_sorter_def sorter = psv_default_sorter_def();
+    sorter.method = def->sort_method;
+    sorter.key_type = PSV_KEY_U64;
+    sorter.value_bytes = 0;
+    sorter.max_count = capacity > 0 ? capacity : 1;
+    sorter.end_bit = 2 * index_bits(def->max_boxes);
+    return sorter;
+}
+
+static uint64_t order_scratch_of(const psvi_collision_ops *ops, uint64_t capacity) {
+    return ops->order_scratch_bytes == NULL ? 0 : ops->order_scratch_bytes(capacity);
+}
+
+static uint64_t events_scratch_of(const psvi_collision_ops *ops, uint64_t capacity) {
+    return ops->events_scratch_bytes == NULL ? 0 : ops->events_scratch_bytes(capacity);
+}
+
+uint64_t psvi_pair_memory_bytes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
+    const psvi_collision_ops *ops = psvi_collision_ops_of(backend);
+    uint64_t list = psvi_align(capacity * sizeof(psv_pair)), bytes = list;
+    if (is_ordered(def)) {
+        psv_sorter_def sorter = sorter_def_of(def, capacity);
+        bytes += psvi_align(psv_sorter_scratch_bytes(backend, &sorter)) + psvi_align(order_scratch_of(ops, capacity));
+    }
+    if (def->events) bytes += 3 * list + psvi_align(events_scratch_of(ops, capacity));
+    return bytes;
+}
+
+static bool take(psv_context *context, uint64_t bytes, void **address) {
+    if (bytes == 0) return true;
+    *address = psvi_alloc(context, bytes);
+    return *address != NULL;
+}
+
+psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory) {
+    psv_context *context = finder->context;
+    const psv_pair_finder_def *def = &finder->def;
+    *memory = (psvi_pair_memory){.capacity = capacity};
+    uint64_t list = capacity * sizeof(psv_pair);
+    bool enough = take(context, list, (void **)&memory->pairs);
+    if (def->events) {
+        enough = enough && take(context, list, (void **)&memory->before);
+        enough = enough && take(context, list, (void **)&memory->begin);
+        enough = enough && take(context, list, (void **)&memory->end);
+        enough = enough && take(context, events_scratch_of(finder->ops, capacity), &memory->events_scratch);
+    }
+    if (is_ordered(def))
+        enough = enough && take(context, order_scratch_of(finder->ops, capacity), &memory->order_scratch);
+    psv_status status = PSV_OK;
+    if (!enough) {
+        uint64_t bytes = psvi_pair_memory_bytes(context->backend, def, capacity);
+        status = psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for %llu pairs (%llu bytes)", context->ops->name,
+                           (unsigned long long)capacity, (unsigned long long)bytes);
+    } else if (is_ordered(def)) {
+        psv_sorter_def sorter = sorter_def_of(def, capacity);
+        status = psv_create_sorter(context, &sorter, &memory->sorter);
+    }
+    if (status != PSV_OK) psvi_destroy_pair_memory(finder, memory);
+    return status;
+}
+
+void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory) {
+    psv_context *context = finder->context;
+    uint64_t list = memory->capacity * sizeof(psv_pair);
+    psv_destroy_sorter(memory->sorter);
+    psvi_free(context, memory->pairs, list);
+    psvi_free(context, memory->before, list);
+    psvi_free(context, memory->begin, list);
+    psvi_free(context, memory->end, list);
+    psvi_free(context, memory->order_scratch, order_scratch_of(finder->ops, memory->capacity));
+    psvi_free(context, memory->events_scratch, events_scratch_of(finder->ops, memory->capacity));
+    *memory = (psvi_pair_memory){0};
+}
+
+psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity) {
+    psvi_finder_common *common = psvi_common(finder);
+    psvi_pair_memory grown;
+    psv_status status = psvi_create_pair_memory(finder, capacity, &grown);
+    if (status != PSV_OK) return status;
+    psv_context *context = finder->context;
+    if (grown.before != NULL && common->memory.before != NULL)
+        status = context->ops->copy(context, grown.before, common->memory.before,
+                                    common->memory.capacity * sizeof(psv_pair), PSVI_COPY_INSIDE);
+    if (status == PSV_OK) status = context->ops->synchronize(context);
+    if (status != PSV_OK) {
+        psvi_destroy_pair_memory(finder, &grown);
+        return status;
+    }
+    psvi_destroy_pair_memory(finder, &common->memory);
+    common->memory = grown;
+    finder->pairs = grown.pairs;
+    finder->capacity = capacity;
+    return PSV_OK;
+}
