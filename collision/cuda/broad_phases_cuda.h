@@ -4,8 +4,8 @@
 
 #include "../src/broad_phase.h"
 
-extern const psvi_broad_phase psvi_brute_cuda;
-extern const psvi_broad_phase psvi_sweep_cuda;
-extern const psvi_broad_phase psvi_rows_cuda;
+extern const psvi_broad_phase psvi_broad_phase_brute_cuda;
+extern const psvi_broad_phase psvi_broad_phase_sweep_cuda;
+extern const psvi_broad_phase psvi_broad_phase_rows_cuda;
 
 #endif

@@ -16,7 +16,7 @@ static psv_status brute_find(psv_pair_finder *finder, const psvi_find_input *inp
     return psvi_cuda_status(context, error, "brute: a kernel launch");
 }
 
-const psvi_broad_phase psvi_brute_cuda = {
+const psvi_broad_phase psvi_broad_phase_brute_cuda = {
     .name = "brute",
     .description = "tests all pairs; the oracle for the other methods",
     .scratch_bytes = brute_scratch_bytes,

@@ -110,7 +110,7 @@ static psv_status sweep_statistics(psv_pair_finder *finder, psv_pair_statistics 
     return status;
 }
 
-const psvi_broad_phase psvi_sweep_cuda = {
+const psvi_broad_phase psvi_broad_phase_sweep_cuda = {
     .name = "sweep",
     .description = "sweep and prune on the axis of the largest variance",
     .scratch_bytes = sweep_scratch_bytes,

@@ -6,4 +6,11 @@
 #define SWEEP_THREADS 256
 #define SWEEP_OWN_STEPS 256 // candidates that a thread sweeps alone before its warp helps
 
+#define BOUNDS_THREADS 256
+#define BOUNDS_THREAD_POINTS 16 // longer point sets get a warp
+#define BOUNDS_WARP_POINTS 1024 // longer ones a block
+
+#define PAIR_OPS_THREADS 256
+#define PAIR_OPS_TILE 1024 // pairs that a block compares and compacts
+
 #endif

@@ -1,0 +1,94 @@
+// The services around the broad-phase methods on CUDA: order of pairs, events, bounds of shapes.
+#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../sort/src/sort_method.h"
+#include "bounds_kernels.h"
+#include "launch_cuda.h"
+#include "pair_ops_kernels.h"
+
+static uint64_t order_scratch_bytes(uint64_t capacity) {
+    (void)capacity;
+    return 256; // the clamped count
+}
+
+static psv_status order_pairs(psv_context *context, void *sorter, psv_pair *pairs, const uint64_t *count,
+                              uint64_t capacity, void *scratch) {
+    psv_sorter *sort = sorter;
+    const uint32_t bits = sort->def.end_bit / 2;
+    const int processors = context->info.multiprocessors;
+    if (capacity < 2) return PSV_OK;
+    cudaError_t error = psvi_launch_pack_pairs(pairs, count, capacity, bits, scratch, processors, context->stream);
+    psv_status status = psvi_cuda_status(context, error, "order of pairs: a kernel launch");
+    if (status != PSV_OK) return status;
+    const psvi_sort_request request = {.keys_in = pairs, .keys_out = pairs, .count = capacity, .count_device = scratch};
+    status = psvi_sort_run(sort, &request);
+    if (status != PSV_OK) return status;
+    error = psvi_launch_unpack_pairs(pairs, scratch, bits, processors, context->stream);
+    return psvi_cuda_status(context, error, "order of pairs: a kernel launch");
+}
+
+static void *layout(psvi_carver *carver, uint64_t capacity, psvi_diff_input *input) {
+    const uint64_t tiles = psvi_diff_tiles(capacity);
+    input->tile_counts = psvi_carve(carver, 2 * tiles * sizeof *input->tile_counts);
+    input->kept = psvi_carve(carver, 2 * tiles * 32 * sizeof *input->kept); // 1,024 pairs a tile
+    return carver->base;
+}
+
+static uint64_t events_scratch_bytes(uint64_t capacity) {
+    psvi_carver carver = {NULL, 0};
+    psvi_diff_input input;
+    (void)layout(&carver, capacity, &input);
+    return carver.used;
+}
+
+static psv_status diff_pairs(psv_context *context, const psv_pair *now, const uint64_t *now_count,
+                             const psv_pair *before, const uint64_t *before_count, uint64_t capacity, psv_pair *begin,
+                             uint64_t *begin_count, psv_pair *end, uint64_t *end_count, void *scratch) {
+    psvi_diff_input input = {
+        .now = now,
+        .before = before,
+        .now_count = now_count,
+        .before_count = before_count,
+        .begin = begin,
+        .end = end,
+        .begin_count = begin_count,
+        .end_count = end_count,
+        .capacity = capacity,
+    };
+    psvi_carver carver = {scratch, 0};
+    (void)layout(&carver, capacity, &input);
+    cudaError_t error = psvi_launch_diff_pairs(&input, context->info.multiprocessors, context->stream);
+    return psvi_cuda_status(context, error, "pair events: a kernel launch");
+}
+
+static psv_status keep_pairs(psv_context *context, const psv_pair *now, const uint64_t *now_count, psv_pair *before,
+                             uint64_t *before_count, uint64_t capacity) {
+    cudaError_t error = psvi_launch_keep_pairs(now, now_count, before, before_count, capacity,
+                                               context->info.multiprocessors, context->stream);
+    return psvi_cuda_status(context, error, "pair events: a kernel launch");
+}
+
+static psv_status compute_bounds(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes) {
+    const psvi_bounds_view view = {
+        .shapes = psv_buffer_address(input->shapes),
+        .points = psv_buffer_address(input->points),
+        .shape_index = psv_buffer_address(input->shape_index),
+        .poses = psv_buffer_address(input->poses),
+        .end_poses = psv_buffer_address(input->end_poses),
+        .instance_count = input->instance_count,
+        .point_count = input->point_count,
+        .shape_count = input->shape_count,
+        .margin = input->margin,
+    };
+    if (view.instance_count == 0) return PSV_OK;
+    cudaError_t error = psvi_launch_bounds(&view, boxes, context->info.multiprocessors, context->stream);
+    return psvi_cuda_status(context, error, "bounds: a kernel launch");
+}
+
+const psvi_collision_ops psvi_collision_ops_cuda = {
+    .order_scratch_bytes = order_scratch_bytes,
+    .order_pairs = order_pairs,
+    .events_scratch_bytes = events_scratch_bytes,
+    .diff_pairs = diff_pairs,
+    .keep_pairs = keep_pairs,
+    .compute_bounds = compute_bounds,
+};
