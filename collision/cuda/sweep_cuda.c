@@ -3,7 +3,6 @@
 
 #include "../../sort/core/cuda/cuda_backend.h"
 #include "../../sort/src/sort_method.h"
-#include "broad_phases_cuda.h"
 #include "launch_cuda.h"
 #include "sweep_kernels.h"
 

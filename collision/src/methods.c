@@ -14,7 +14,12 @@ const psvi_broad_phase *const psvi_broad_phases_cpu[] = {
 };
 
 #if PSV_HAVE_CUDA
+extern const psvi_broad_phase psvi_broad_phase_brute_cuda;
+extern const psvi_broad_phase psvi_broad_phase_sweep_cuda;
+
 const psvi_broad_phase *const psvi_broad_phases_cuda[] = {
+    &psvi_broad_phase_sweep_cuda,
+    &psvi_broad_phase_brute_cuda,
     NULL,
 };
 #endif
@@ -29,6 +34,9 @@ static const psvi_broad_phase *const *methods_of(psv_backend backend) {
 
 const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend) {
     if (backend == PSV_BACKEND_CPU) return &psvi_collision_ops_cpu;
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA) return &psvi_collision_ops_cuda;
+#endif
     return NULL;
 }
 
