@@ -1,0 +1,325 @@
+// bench_collision: boxes to pairs, every frame rebuilt. Scene x count x method; medians of the whole call, the share of
+// each phase, and the exact pair count, which must be the same for every method. See --help.
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <pairsieve/collision.h>
+#include <pairsieve/sort.h>
+
+#include "../scenes/box_scenes.h"
+
+#if PSV_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+#define MAX_LIST 32
+#define MAX_FRAMES 1000
+
+typedef struct bench_options {
+    psv_backend backend;
+    const char *scenes[MAX_LIST], *methods[MAX_LIST];
+    uint64_t counts[MAX_LIST];
+    int scene_count, method_count, count_count;
+    int frames, workers;
+    uint64_t seed, worlds, brute_limit;
+    const char *sort_method, *csv;
+    double budget_s;
+} bench_options;
+
+typedef struct bench_times {
+    double median_ms, min_ms, graph_ms;
+    psv_profile profile;
+    psv_pair_statistics statistics;
+} bench_times;
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static int compare_double(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void check(psv_context *context, psv_status status, const char *what) {
+    if (status == PSV_OK) return;
+    fprintf(stderr, "bench_collision: %s: %s\n", what, psv_last_error(context));
+    exit(1);
+}
+
+// --- timing
+// -----------------------------------------------------------------------------------------------------------
+
+static double time_frame(psv_context *context, psv_pair_finder *finder, const psv_box_set *set) {
+#if PSV_HAVE_CUDA
+    if (psv_context_backend(context) == PSV_BACKEND_CUDA) {
+        static cudaEvent_t begin, end;
+        if (begin == NULL && (cudaEventCreate(&begin) != cudaSuccess || cudaEventCreate(&end) != cudaSuccess)) exit(1);
+        cudaStream_t stream = psv_context_stream(context);
+        float ms = 0;
+        cudaEventRecord(begin, stream);
+        check(context, psv_find_pairs(finder, set), "find_pairs");
+        cudaEventRecord(end, stream);
+        cudaEventSynchronize(end);
+        cudaEventElapsedTime(&ms, begin, end);
+        return ms;
+    }
+#endif
+    double begin = now_ms();
+    check(context, psv_find_pairs(finder, set), "find_pairs");
+    return now_ms() - begin;
+}
+
+// Median of the frame as a captured graph; 0 where there are no graphs.
+static double time_graph(psv_context *context, psv_pair_finder *finder, const psv_box_set *set, int frames) {
+    double median = 0;
+#if PSV_HAVE_CUDA
+    if (psv_context_backend(context) != PSV_BACKEND_CUDA) return 0;
+    cudaStream_t stream = psv_context_stream(context);
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    cudaEvent_t begin, end;
+    double times[MAX_FRAMES];
+    if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess) return 0;
+    psv_status status = psv_find_pairs(finder, set);
+    if (cudaStreamEndCapture(stream, &graph) != cudaSuccess || status != PSV_OK ||
+        cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess) {
+        fprintf(stderr, "bench_collision: the frame could not be captured: %s\n", psv_last_error(context));
+        return 0;
+    }
+    cudaEventCreate(&begin);
+    cudaEventCreate(&end);
+    for (int f = -2; f < frames; ++f) {
+        float ms = 0;
+        cudaEventRecord(begin, stream);
+        cudaGraphLaunch(executable, stream);
+        cudaEventRecord(end, stream);
+        cudaEventSynchronize(end);
+        cudaEventElapsedTime(&ms, begin, end);
+        if (f >= 0) times[f] = ms;
+    }
+    qsort(times, (size_t)frames, sizeof *times, compare_double);
+    median = times[frames / 2];
+    cudaEventDestroy(begin);
+    cudaEventDestroy(end);
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+#else
+    (void)context, (void)finder, (void)set, (void)frames;
+#endif
+    return median;
+}
+
+static bench_times time_method(const bench_options *options, psv_context *context, psv_pair_finder *finder,
+                               const psv_box_set *set) {
+    bench_times result = {0};
+    double times[MAX_FRAMES], begin = now_ms();
+    int frames = 0;
+    (void)time_frame(context, finder, set);
+    while (frames < options->frames && (frames < 3 || now_ms() - begin < options->budget_s * 1e3))
+        times[frames++] = time_frame(context, finder, set);
+    qsort(times, (size_t)frames, sizeof *times, compare_double);
+    result.median_ms = times[frames / 2];
+    result.min_ms = times[0];
+    result.graph_ms = time_graph(context, finder, set, frames);
+    check(context, psv_enable_profile(context, true), "enable_profile");
+    for (int f = 0; f < 3; ++f)
+        (void)time_frame(context, finder, set);
+    check(context, psv_wait_profile(context, &result.profile), "wait_profile");
+    check(context, psv_enable_profile(context, false), "enable_profile");
+    check(context, psv_read_pair_statistics(finder, &result.statistics), "statistics");
+    return result;
+}
+
+// --- report
+// -----------------------------------------------------------------------------------------------------------
+
+static void print_row(const bench_options *options, psv_context *context, const char *scene, uint64_t count,
+                      const char *method, const bench_times *times, FILE *csv) {
+    const psv_pair_statistics *s = &times->statistics;
+    printf("%-14s %9llu %-7s %10.3f %10.3f ", scene, (unsigned long long)count, method, times->median_ms,
+           times->min_ms);
+    if (psv_context_backend(context) == PSV_BACKEND_CUDA) printf("%10.4f ", times->graph_ms);
+    printf("%12llu %8.2f ", (unsigned long long)s->pairs,
+           times->median_ms * 1e6 / (double)(s->boxes + s->pairs + (s->boxes == 0)));
+    uint32_t cursor = 0;
+    const char *name;
+    double ms;
+    while (psv_profile_next(&times->profile, &cursor, &name, &ms))
+        printf(" %s %.3f", name, ms);
+    printf("  tests/box %.1f rows %llu levels %u bits %u longest %llu huge %llu\n",
+           (double)s->candidates / (double)(s->boxes + (s->boxes == 0)), (unsigned long long)s->rows, s->levels,
+           s->key_bits, (unsigned long long)s->longest_range, (unsigned long long)s->huge_boxes);
+    fflush(stdout);
+    if (csv == NULL) return;
+    fprintf(csv, "%s,%s,%s,%llu,%s,%s,%d,%.5f,%.5f,%.5f,%llu,%llu", psv_backend_name(psv_context_backend(context)),
+            psv_context_device_name(context), scene, (unsigned long long)count, method, options->sort_method,
+            psv_context_worker_count(context), times->median_ms, times->min_ms, times->graph_ms,
+            (unsigned long long)s->pairs, (unsigned long long)s->candidates);
+    for (int phase = PSV_PHASE_KEYS; phase <= PSV_PHASE_SWEEP; ++phase)
+        fprintf(csv, ",%.5f", times->profile.phase_ms[phase]);
+    fprintf(csv, "\n");
+}
+
+static bool wanted(const bench_options *options, const char *method, uint64_t count) {
+    if (strcmp(method, "brute") == 0 && count > options->brute_limit) return false;
+    for (int m = 0; m < options->method_count; ++m)
+        if (strcmp(options->methods[m], method) == 0) return true;
+    return options->method_count == 0;
+}
+
+static void bench_scene(const bench_options *options, psv_context *context, const box_scene *scene, uint64_t count,
+                        FILE *csv) {
+    psv_aabb *boxes = malloc(count * sizeof *boxes);
+    uint32_t *worlds = malloc(count * sizeof *worlds);
+    if (boxes == NULL || worlds == NULL) exit(1);
+    scene->make(boxes, count, options->seed);
+    psv_buffer buffer, world_buffer = {0};
+    check(context, psv_alloc_buffer(context, count * sizeof *boxes, &buffer), "alloc");
+    check(context, psv_upload(context, buffer, boxes, count * sizeof *boxes), "upload");
+    psv_box_set set = psv_boxes_of(buffer, sizeof *boxes, count);
+    if (options->worlds > 1) {
+        for (uint64_t i = 0; i < count; ++i)
+            worlds[i] = (uint32_t)(i * options->worlds / count);
+        check(context, psv_alloc_buffer(context, count * sizeof *worlds, &world_buffer), "alloc");
+        check(context, psv_upload(context, world_buffer, worlds, count * sizeof *worlds), "upload");
+        set.worlds = world_buffer;
+    }
+    free(boxes);
+    free(worlds);
+    const char *method;
+    uint64_t pairs = UINT64_MAX, room = 4 * count + 1024;
+    for (uint32_t m = 0; (method = psv_broad_phase_name(psv_context_backend(context), m)) != NULL; ++m) {
+        if (!wanted(options, method, count)) continue;
+        psv_pair_finder_def def = psv_default_pair_finder_def();
+        def.method = method;
+        def.sort_method = options->sort_method;
+        def.max_boxes = count;
+        def.max_pairs = pairs == UINT64_MAX || pairs < room ? room : pairs + pairs / 8;
+        def.world_count = (uint32_t)options->worlds;
+        psv_pair_finder *finder = NULL;
+        check(context, psv_create_pair_finder(context, &def, &finder), method);
+        uint64_t need = 0;
+        psv_status status = psv_find_pairs(finder, &set);
+        if (status == PSV_OK || status == PSV_ERROR_CAPACITY) status = psv_finish_pairs(finder, &need);
+        if (status == PSV_ERROR_CAPACITY) { // a second finder with the room that the scene needs
+            psv_destroy_pair_finder(finder);
+            def.max_pairs = need + need / 8;
+            check(context, psv_create_pair_finder(context, &def, &finder), method);
+            status = psv_find_pairs(finder, &set);
+            if (status == PSV_OK) status = psv_finish_pairs(finder, &need);
+        }
+        check(context, status, method);
+        bench_times times = time_method(options, context, finder, &set);
+        print_row(options, context, scene->name, count, method, &times, csv);
+        if (pairs != UINT64_MAX && times.statistics.pairs != pairs) {
+            fprintf(stderr, "bench_collision: %s finds %llu pairs, another method %llu\n", method,
+                    (unsigned long long)times.statistics.pairs, (unsigned long long)pairs);
+            exit(1);
+        }
+        pairs = times.statistics.pairs;
+        psv_destroy_pair_finder(finder);
+    }
+    psv_free_buffer(context, &world_buffer);
+    psv_free_buffer(context, &buffer);
+}
+
+// --- command line
+// -----------------------------------------------------------------------------------------------------
+
+static void usage(FILE *out) {
+    fprintf(out, "usage: bench_collision [--backend auto|cpu|cuda] [--scenes a,b] [--counts 10000,1000000]\n"
+                 "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
+                 "       [--brute-limit N] [--seed N] [--csv FILE]\nscenes:\n");
+    for (uint32_t i = 0; box_scene_at(i) != NULL; ++i)
+        fprintf(out, "  %-14s %s\n", box_scene_at(i)->name, box_scene_at(i)->description);
+}
+
+static int split(char *text, const char **list) {
+    int n = 0;
+    for (char *part = strtok(text, ","); part != NULL && n < MAX_LIST; part = strtok(NULL, ","))
+        list[n++] = part;
+    return n;
+}
+
+static bench_options parse(int argc, char **argv) {
+    bench_options o = {.frames = 31, .sort_method = "radix", .worlds = 1, .brute_limit = 20000, .budget_s = 1.0};
+    static const struct option names[] = {
+        {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'}, {"counts", 1, NULL, 'n'},      {"methods", 1, NULL, 'm'},
+        {"sort", 1, NULL, 'o'},    {"worlds", 1, NULL, 'w'}, {"frames", 1, NULL, 'f'},      {"budget", 1, NULL, 't'},
+        {"workers", 1, NULL, 'k'}, {"seed", 1, NULL, 'e'},   {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
+        {"help", 0, NULL, 'h'},    {NULL, 0, NULL, 0}};
+    const char *counts[MAX_LIST];
+    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+        switch (c) {
+        case 'b':
+            if (psv_parse_backend(optarg, &o.backend) != PSV_OK) {
+                fprintf(stderr, "bench_collision: %s\n", psv_last_error(NULL));
+                exit(2);
+            }
+            break;
+        case 's': o.scene_count = split(optarg, o.scenes); break;
+        case 'm': o.method_count = split(optarg, o.methods); break;
+        case 'n':
+            o.count_count = split(optarg, counts);
+            for (int i = 0; i < o.count_count; ++i)
+                o.counts[i] = strtoull(counts[i], NULL, 10);
+            break;
+        case 'o': o.sort_method = optarg; break;
+        case 'w': o.worlds = strtoull(optarg, NULL, 10); break;
+        case 'f': o.frames = atoi(optarg) < 3 ? 3 : atoi(optarg) > MAX_FRAMES ? MAX_FRAMES : atoi(optarg); break;
+        case 't': o.budget_s = atof(optarg); break;
+        case 'k': o.workers = atoi(optarg); break;
+        case 'e': o.seed = strtoull(optarg, NULL, 10); break;
+        case 'l': o.brute_limit = strtoull(optarg, NULL, 10); break;
+        case 'c': o.csv = optarg; break;
+        case 'h': usage(stdout); exit(0);
+        default: usage(stderr); exit(2);
+        }
+    }
+    if (o.count_count == 0) o.counts[0] = 10000, o.counts[1] = 100000, o.counts[2] = 1000000, o.count_count = 3;
+    for (uint32_t i = 0; o.scene_count == 0 && box_scene_at(i) != NULL && !box_scene_at(i)->degenerate; ++i)
+        o.scenes[i] = box_scene_at(i)->name;
+    while (o.scene_count < MAX_LIST && o.scenes[o.scene_count] != NULL)
+        ++o.scene_count;
+    for (int i = 0; i < o.scene_count; ++i) {
+        if (box_scene_named(o.scenes[i]) != NULL) continue;
+        fprintf(stderr, "bench_collision: unknown scene '%s'; see --help\n", o.scenes[i]);
+        exit(2);
+    }
+    return o;
+}
+
+int main(int argc, char **argv) {
+    bench_options options = parse(argc, argv);
+    psv_context_def def = psv_default_context_def();
+    def.backend = options.backend;
+    def.worker_count = options.workers;
+    psv_context *context = NULL;
+    check(NULL, psv_create_context(&def, &context), "context");
+    bool cuda = psv_context_backend(context) == PSV_BACKEND_CUDA;
+    printf("%s, %s, %d workers, sort %s, worlds %llu; ms a frame; ns per (box + pair)\n",
+           psv_backend_name(psv_context_backend(context)), psv_context_device_name(context),
+           psv_context_worker_count(context), options.sort_method, (unsigned long long)options.worlds);
+    printf("%-14s %9s %-7s %10s %10s %s%12s %8s\n", "scene", "boxes", "method", "median", "min",
+           cuda ? "     graph " : "", "pairs", "ns");
+    FILE *csv = NULL;
+    if (options.csv != NULL && (csv = fopen(options.csv, "w")) == NULL) {
+        fprintf(stderr, "bench_collision: %s cannot be written\n", options.csv);
+        return 1;
+    }
+    if (csv != NULL)
+        fprintf(csv, "backend,device,scene,boxes,method,sort,workers,median_ms,min_ms,graph_ms,pairs,candidates,"
+                     "keys_ms,sort_ms,gather_ms,sweep_ms\n");
+    for (int s = 0; s < options.scene_count; ++s)
+        for (int n = 0; n < options.count_count; ++n)
+            bench_scene(&options, context, box_scene_named(options.scenes[s]), options.counts[n], csv);
+    if (csv != NULL && fclose(csv) != 0) return 1;
+    psv_destroy_context(context);
+    return 0;
+}
