@@ -10,8 +10,10 @@ const psvi_sort_method *const psvi_sort_methods_cpu[] = {
 };
 
 #if PSV_HAVE_CUDA
+extern const psvi_sort_method psvi_sort_radix_cuda;
 extern const psvi_sort_method psvi_sort_cub;
 const psvi_sort_method *const psvi_sort_methods_cuda[] = {
+    &psvi_sort_radix_cuda,
     &psvi_sort_cub,
     NULL,
 };

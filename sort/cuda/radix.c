@@ -1,0 +1,149 @@
+// The flagship `radix` on CUDA: a family of kernels behind one method. Which kernel runs for which count:
+//
+//   count                      kernel              launches
+//   up to 4,096                radix_tiny.cu       1: one block
+//   above                      radix_large.cu      1 + one for each digit: histogram and plan, then chained passes
+//
+// Counts are the host's: with a count in device memory the largest possible one chooses. All decisions that depend on
+// the data (constant digits, sorted input) are made on the device.
+#include <stdlib.h>
+
+#include "../core/cuda/cuda_backend.h"
+#include "../src/sort_method.h"
+#include "radix.h"
+
+typedef struct radix_state {
+    psvi_radix_control *control; // on the device
+    uint32_t multiprocessors;
+} radix_state;
+
+static uint32_t digits_of(const psv_sorter_def *def) {
+    return (def->end_bit - def->begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
+}
+
+// Parts of the scratch memory. A second spare buffer lets an odd number of passes end where it began (def.key_type's
+// own digits are odd in number), and an argsort keep its keys.
+typedef struct scratch_layout {
+    uint64_t keys[2], values[2], states; // offsets; UINT64_MAX: not there
+    uint64_t bytes;
+} scratch_layout;
+
+static uint64_t place(uint64_t *bytes, uint64_t size) {
+    uint64_t offset = *bytes;
+    *bytes += psvi_align(size);
+    return offset;
+}
+
+static scratch_layout lay_out(const psv_sorter_def *def) {
+    uint32_t key_bytes = psv_key_type_bytes(def->key_type), digits = digits_of(def);
+    bool odd = digits > 1 && digits % 2 == 1;
+    bool keep = digits > 2 && def->value_bytes >= 4;
+    scratch_layout layout = {{0, UINT64_MAX}, {0, UINT64_MAX}, 0, 0};
+    layout.keys[0] = place(&layout.bytes, def->max_count * key_bytes);
+    layout.values[0] = place(&layout.bytes, def->max_count * def->value_bytes);
+    if (odd || keep) layout.keys[1] = place(&layout.bytes, def->max_count * key_bytes);
+    if (odd) layout.values[1] = place(&layout.bytes, def->max_count * def->value_bytes);
+    // A sorter of pairs also sorts keys alone, in tiles of other sizes: the smallest tile needs the most states.
+    uint64_t tile = PSVI_RADIX_LARGE_THREADS * 8;
+    uint64_t portion = def->max_count < PSVI_RADIX_PORTION_ITEMS ? def->max_count : PSVI_RADIX_PORTION_ITEMS;
+    uint64_t rows = (portion + tile - 1) / tile;
+    layout.states = place(&layout.bytes, 2 * rows * PSVI_RADIX_DIGITS * sizeof(uint32_t));
+    return layout;
+}
+
+static bool radix_supports(const psv_sorter_def *def, char *why, size_t why_bytes) {
+    (void)def;
+    (void)why;
+    (void)why_bytes;
+    return true;
+}
+
+static uint64_t radix_scratch_bytes(const psv_sorter_def *def) { return lay_out(def).bytes; }
+
+static void radix_destroy(psv_sorter *sorter) {
+    radix_state *state = sorter->state;
+    if (state == NULL) return;
+    psvi_free(sorter->context, state->control, sizeof(psvi_radix_control));
+    free(state);
+    sorter->state = NULL;
+}
+
+static psv_status radix_create(psv_sorter *sorter) {
+    psv_context *context = sorter->context;
+    radix_state *state = calloc(1, sizeof *state);
+    if (state == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for the sorter");
+    sorter->state = state;
+    state->multiprocessors = (uint32_t)context->info.multiprocessors;
+    state->control = psvi_alloc(context, sizeof(psvi_radix_control));
+    psv_status status =
+        state->control == NULL
+            ? psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu control bytes",
+                        sizeof(psvi_radix_control))
+            : context->ops->fill(context, state->control, 0, sizeof(psvi_radix_control));
+    if (status != PSV_OK) radix_destroy(sorter);
+    return status;
+}
+
+static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request *request) {
+    const radix_state *state = sorter->state;
+    scratch_layout layout = lay_out(&sorter->def);
+    char *scratch = sorter->scratch;
+    psvi_radix_job job = {
+        .keys_in = request->keys_in,
+        .keys_out = request->keys_out,
+        .values_in = request->implicit_index ? NULL : request->values_in,
+        .values_out = request->values_out,
+        .states = (uint32_t *)(void *)(scratch + layout.states),
+        .control = state->control,
+        .count_device = request->count_device,
+        .histograms = request->histograms,
+        .count = request->count,
+        .order = sorter->order,
+        .value_bytes = request->implicit_index ? 4 : request->value_bytes,
+        .slots = digits_of(&sorter->def),
+        .implicit = request->implicit_index,
+        .keep_keys_in = request->keep_keys_in,
+        .order_check = sorter->def.order_check,
+        .likely_sorted = request->likely_sorted,
+        .multiprocessors = state->multiprocessors,
+    };
+    for (int i = 0; i < 2; ++i) {
+        job.keys_spare[i] = layout.keys[i] == UINT64_MAX ? NULL : scratch + layout.keys[i];
+        job.values_spare[i] = layout.values[i] == UINT64_MAX ? NULL : scratch + layout.values[i];
+    }
+    // One digit sorted in place goes to the spare buffer and back: the way back is a pass over no bits.
+    if (job.slots == 1) job.slots = 2;
+    return job;
+}
+
+static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
+    psvi_radix_job job = make_job(sorter, request);
+    cudaStream_t stream = sorter->context->stream;
+    if (request->count <= PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS)
+        return psvi_cuda_status(sorter->context, psvi_radix_tiny(&job, stream), "radix sort of a tiny count");
+    return psvi_cuda_status(sorter->context, psvi_radix_large(&job, stream), "radix sort of a large count");
+}
+
+static psv_status radix_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {
+    const radix_state *state = sorter->state;
+    psv_context *context = sorter->context;
+    uint32_t passes[2] = {0, 0};
+    psv_status status =
+        context->ops->copy(context, passes, &state->control->passes_run, sizeof passes, PSVI_COPY_DOWNLOAD);
+    if (status == PSV_OK) status = context->ops->synchronize(context);
+    statistics->passes_run = passes[0];
+    statistics->passes_skipped = passes[1];
+    return status;
+}
+
+const psvi_sort_method psvi_sort_radix_cuda = {
+    .name = "radix",
+    .description = "least-digit-first radix sort, several kernels chosen by count; the flagship",
+    .digit_bits = PSVI_RADIX_BITS,
+    .supports = radix_supports,
+    .scratch_bytes = radix_scratch_bytes,
+    .create = radix_create,
+    .destroy = radix_destroy,
+    .run = radix_run,
+    .statistics = radix_statistics,
+};
