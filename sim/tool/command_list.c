@@ -1,0 +1,137 @@
+// `pairsieve list` and `pairsieve info`: what there is to choose from, and what this program and machine offer.
+#include "pairsieve/collision.h"
+#include "pairsieve/sim.h"
+#include "pairsieve/sort.h"
+#include "tool.h"
+
+typedef const char *(*name_function)(psv_backend backend, uint32_t index);
+typedef const char *(*description_function)(psv_backend backend, const char *name);
+
+// A method of a build stays in it on a machine without the device, so the table of the build is what is asked.
+static void print_methods(const char *title, name_function name_at, description_function describe) {
+    printf("%s\n", title);
+    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_CUDA; ++b) {
+        const psv_backend backend = (psv_backend)b;
+        const char *name;
+        for (uint32_t i = 0; (name = name_at(backend, i)) != NULL; ++i) {
+            const char *description = describe(backend, name);
+            printf("  %-5s %-10s %s\n", psv_backend_name(backend), name, description != NULL ? description : "");
+        }
+    }
+}
+
+static json_t *methods_json(name_function name_at, psv_backend backend) {
+    json_t *names = json_array();
+    const char *name;
+    for (uint32_t i = 0; (name = name_at(backend, i)) != NULL; ++i)
+        json_array_append_new(names, json_string(name));
+    return names;
+}
+
+static int parse_simple(const char *name, const char *summary, bool *json, int argc, char **argv) {
+    const tool_option options[] = {
+        {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = json}};
+    tool_command command = {
+        .name = name, .usage = "[--json]", .summary = summary, .options = options, .option_count = 1};
+    return tool_parse_options(&command, argc, argv);
+}
+
+static int list_json(void) {
+    json_t *scenes = json_array(), *sort = json_object(), *broad_phase = json_object();
+    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i)
+        json_array_append_new(scenes, json_string(psv_shipped_scene_name(i)));
+    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_CUDA; ++b) {
+        const char *backend = psv_backend_name((psv_backend)b);
+        json_object_set_new(sort, backend, methods_json(psv_sort_method_name, (psv_backend)b));
+        json_object_set_new(broad_phase, backend, methods_json(psv_broad_phase_name, (psv_backend)b));
+    }
+    return tool_print_json(json_pack("{s:o, s:o, s:o}", "scenes", scenes, "sort", sort, "broad_phase", broad_phase));
+}
+
+int command_list(int argc, char **argv) {
+    bool json = false;
+    int code = parse_simple("list", "Lists the scenes for 'pairsieve run' and the methods of each backend.", &json,
+                            argc, argv);
+    if (code != TOOL_CONTINUE) return code;
+    if (json) return list_json();
+    printf("scenes (pairsieve run SCENE; a path to a scene file works too)\n");
+    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i)
+        printf("  %-14s %s\n", psv_shipped_scene_name(i), psv_shipped_scene_description(i));
+    print_methods("\nsorting methods (--sort, --method)", psv_sort_method_name, psv_sort_method_description);
+    print_methods("\nbroad-phase methods (--broad-phase; auto chooses)", psv_broad_phase_name,
+                  psv_broad_phase_description);
+    return TOOL_DONE;
+}
+
+// --- info -----------------------------------------------------------------------------------------------------------
+
+typedef struct device_facts {
+    bool available;
+    char name[128];
+    int workers;
+    uint64_t free_bytes, total_bytes;
+} device_facts;
+
+static device_facts ask_device(psv_backend backend) {
+    device_facts facts = {.available = false};
+    psv_context_def def = psv_default_context_def();
+    def.backend = backend;
+    psv_context *context;
+    if (!psv_backend_available(backend) || psv_create_context(&def, &context) != PSV_OK) return facts;
+    facts.available = true;
+    (void)snprintf(facts.name, sizeof facts.name, "%s", psv_context_device_name(context));
+    facts.workers = psv_context_worker_count(context);
+    if (psv_memory_info(context, &facts.free_bytes, &facts.total_bytes) != PSV_OK)
+        facts.free_bytes = facts.total_bytes = 0;
+    psv_destroy_context(context);
+    return facts;
+}
+
+static const char *cuda_absence(void) {
+    return PAIRSIEVE_BUILT_WITH_CUDA ? "no usable GPU on this machine" : "not in this build (PAIRSIEVE_CUDA)";
+}
+
+static int info_json(const device_facts facts[2]) {
+    json_t *backends = json_object();
+    for (int b = 0; b < 2; ++b) {
+        json_t *backend = json_pack("{s:b}", "available", facts[b].available);
+        if (facts[b].available) {
+            json_object_set_new(backend, "device", json_string(facts[b].name));
+            json_object_set_new(backend, "free_bytes", json_integer((json_int_t)facts[b].free_bytes));
+            json_object_set_new(backend, "total_bytes", json_integer((json_int_t)facts[b].total_bytes));
+        }
+        if (facts[b].available && b == 0) json_object_set_new(backend, "workers", json_integer(facts[b].workers));
+        json_object_set_new(backends, psv_backend_name((psv_backend)(b + 1)), backend);
+    }
+    char version[32];
+    (void)snprintf(version, sizeof version, "%d.%d.%d", PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH);
+    return tool_print_json(json_pack("{s:s, s:o, s:{s:b, s:b, s:s, s:s}}", "version", version, "backends", backends,
+                                     "build", "cuda", PAIRSIEVE_BUILT_WITH_CUDA, "openmp", PAIRSIEVE_BUILT_WITH_OPENMP,
+                                     "type", PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER));
+}
+
+int command_info(int argc, char **argv) {
+    bool json = false;
+    int code = parse_simple("info", "Shows the backends and devices that can be used, the methods and the build.",
+                            &json, argc, argv);
+    if (code != TOOL_CONTINUE) return code;
+    const device_facts facts[2] = {ask_device(PSV_BACKEND_CPU), ask_device(PSV_BACKEND_CUDA)};
+    if (json) return info_json(facts);
+    const double gib = 1024.0 * 1024.0 * 1024.0;
+    printf("pairsieve %d.%d.%d, %s, %s; CUDA %s, OpenMP %s\n\nbackends\n", PSV_VERSION_MAJOR, PSV_VERSION_MINOR,
+           PSV_VERSION_PATCH, PAIRSIEVE_BUILD_TYPE, PAIRSIEVE_COMPILER, PAIRSIEVE_BUILT_WITH_CUDA ? "on" : "off",
+           PAIRSIEVE_BUILT_WITH_OPENMP ? "on" : "off");
+    for (int b = 0; b < 2; ++b) {
+        printf("  %-5s ", psv_backend_name((psv_backend)(b + 1)));
+        if (!facts[b].available) {
+            printf("%s\n", b == 1 ? cuda_absence() : "not available");
+            continue;
+        }
+        printf("%s, %.1f of %.1f GiB free", facts[b].name, (double)facts[b].free_bytes / gib,
+               (double)facts[b].total_bytes / gib);
+        printf(b == 0 ? ", %d threads\n" : "\n", facts[b].workers);
+    }
+    print_methods("\nsorting methods", psv_sort_method_name, psv_sort_method_description);
+    print_methods("\nbroad-phase methods", psv_broad_phase_name, psv_broad_phase_description);
+    return TOOL_DONE;
+}

@@ -1,0 +1,237 @@
+// Distributions of keys, keys from files, and the check of a sorted result.
+#include "sort_keys.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tool.h"
+
+enum { UNIFORM, GAUSSIAN, SORTED, REVERSED, NEARLY, FEW, CONSTANT };
+const char *const tool_distributions[] = {"uniform", "gaussian", "sorted",   "reversed",
+                                          "nearly",  "few",      "constant", NULL};
+
+#define NEARLY_SORTED_REACH 32 // places that a key of «nearly» may be from its own
+#define FEW_KEYS 16
+
+// --- keys -----------------------------------------------------------------------------------------------------------
+
+// SplitMix64 (Steele, Lea, Flood 2014).
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static double next_unit(uint64_t *state) { return (double)(next_random(state) >> 11) * 0x1p-53; }
+
+// The sum of twelve uniform numbers, moved to the middle of [0, 1) with a deviation of 1/12: cut at 6 deviations.
+static double next_gaussian(uint64_t *state) {
+    double sum = 0;
+    for (int i = 0; i < 12; ++i)
+        sum += next_unit(state);
+    return sum / 12;
+}
+
+// The key at place `unit` in [0, 1) of the type's range; [-1e6, 1e6) for floats.
+static void store_key(void *keys, uint64_t i, psv_key_type type, double unit) {
+    switch (type) {
+    case PSV_KEY_U32: ((uint32_t *)keys)[i] = (uint32_t)(unit * 4294967296.0); break;
+    case PSV_KEY_I32: ((int32_t *)keys)[i] = (int32_t)(unit * 4294967296.0 - 2147483648.0); break;
+    case PSV_KEY_F32: ((float *)keys)[i] = (float)(unit * 2e6 - 1e6); break;
+    case PSV_KEY_U64: ((uint64_t *)keys)[i] = (uint64_t)(unit * 0x1p64); break;
+    case PSV_KEY_I64: ((int64_t *)keys)[i] = (int64_t)(unit * 0x1p64 - 0x1p63); break;
+    case PSV_KEY_F64: ((double *)keys)[i] = unit * 2e6 - 1e6; break;
+    }
+}
+
+static double unit_of(int distribution, uint64_t i, uint64_t count, uint64_t *state) {
+    double place = (double)i / (double)count;
+    switch (distribution) {
+    case GAUSSIAN: return next_gaussian(state);
+    case SORTED:
+    case NEARLY: return place;
+    case REVERSED: return (double)(count - 1 - i) / (double)count;
+    case FEW: return (double)(next_random(state) % FEW_KEYS) / FEW_KEYS;
+    case CONSTANT: return 0.3;
+    default: return next_unit(state);
+    }
+}
+
+static void swap_keys(uint8_t *keys, uint32_t bytes, uint64_t a, uint64_t b) {
+    uint8_t held[8];
+    memcpy(held, keys + a * bytes, bytes);
+    memcpy(keys + a * bytes, keys + b * bytes, bytes);
+    memcpy(keys + b * bytes, held, bytes);
+}
+
+void tool_fill_keys(void *keys, uint64_t count, psv_key_type type, int distribution, uint64_t seed) {
+    uint64_t state = seed;
+    for (uint64_t i = 0; i < count; ++i)
+        store_key(keys, i, type, unit_of(distribution, i, count, &state));
+    // Shuffled within blocks, so that no key is further from its place than the block is long.
+    for (uint64_t i = 0; distribution == NEARLY && i < count; ++i) {
+        uint64_t begin = i - i % NEARLY_SORTED_REACH;
+        swap_keys(keys, psv_key_type_bytes(type), i, begin + next_random(&state) % (i - begin + 1));
+    }
+}
+
+// --- files ----------------------------------------------------------------------------------------------------------
+
+static bool parse_key(const char *text, psv_key_type type, uint8_t key[8]) {
+    char *rest = NULL;
+    errno = 0;
+    bool fits = true;
+    switch (type) {
+    case PSV_KEY_F32: {
+        float v = strtof(text, &rest);
+        memcpy(key, &v, 4);
+        errno = 0;
+        break;
+    }
+    case PSV_KEY_F64: {
+        double v = strtod(text, &rest);
+        memcpy(key, &v, 8);
+        errno = 0;
+        break;
+    }
+    case PSV_KEY_U32: {
+        unsigned long long v = strtoull(text, &rest, 10);
+        uint32_t k = (uint32_t)v;
+        fits = k == v && strchr(text, '-') == NULL;
+        memcpy(key, &k, 4);
+        break;
+    }
+    case PSV_KEY_U64: {
+        unsigned long long v = strtoull(text, &rest, 10);
+        fits = strchr(text, '-') == NULL;
+        memcpy(key, &v, 8);
+        break;
+    }
+    case PSV_KEY_I32: {
+        long long v = strtoll(text, &rest, 10);
+        int32_t k = (int32_t)v;
+        fits = k == v;
+        memcpy(key, &k, 4);
+        break;
+    }
+    case PSV_KEY_I64: {
+        long long v = strtoll(text, &rest, 10);
+        memcpy(key, &v, 8);
+        break;
+    }
+    }
+    if (rest == text || errno != 0 || !fits) return false;
+    return rest[strspn(rest, " \t\r\n")] == 0;
+}
+
+static int read_lines(FILE *file, const char *path, psv_key_type type, uint8_t **keys, uint64_t *count) {
+    char text[128];
+    uint64_t room = 0;
+    uint32_t bytes = psv_key_type_bytes(type);
+    for (uint64_t line = 1; fgets(text, sizeof text, file) != NULL; ++line) {
+        if (text[strspn(text, " \t\r\n")] == 0) continue;
+        if (*count == room) {
+            uint64_t larger = room == 0 ? 4096 : 2 * room;
+            uint8_t *grown = realloc(*keys, larger * bytes);
+            if (grown == NULL)
+                return tool_fail(TOOL_REFUSED, "%s: no memory for %llu keys", path, (unsigned long long)larger);
+            *keys = grown;
+            room = larger;
+        }
+        uint8_t key[8];
+        text[strcspn(text, "\r\n")] = 0;
+        if (!parse_key(text, type, key))
+            return tool_fail(TOOL_REFUSED, "%s: line %llu: '%.40s' is no %s key", path, (unsigned long long)line, text,
+                             psv_key_type_name(type));
+        memcpy(*keys + *count * bytes, key, bytes);
+        ++*count;
+    }
+    return TOOL_DONE;
+}
+
+static int read_raw(FILE *file, const char *path, psv_key_type type, uint8_t **keys, uint64_t *count) {
+    uint64_t size = 0, room = 0;
+    uint32_t bytes = psv_key_type_bytes(type);
+    for (size_t got = 1; got > 0; size += got) {
+        if (size == room) {
+            room = room == 0 ? 65536 : 2 * room;
+            uint8_t *grown = realloc(*keys, room);
+            if (grown == NULL)
+                return tool_fail(TOOL_REFUSED, "%s: no memory for %llu bytes", path, (unsigned long long)room);
+            *keys = grown;
+        }
+        got = fread(*keys + size, 1, room - size, file);
+    }
+    *count = size / bytes;
+    if (size % bytes == 0) return TOOL_DONE;
+    return tool_fail(TOOL_REFUSED, "%s: %llu bytes are not a whole number of %s keys of %u bytes", path,
+                     (unsigned long long)size, psv_key_type_name(type), bytes);
+}
+
+int tool_read_keys(const char *path, psv_key_type type, void **keys, uint64_t *count) {
+    *keys = NULL;
+    *count = 0;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
+    size_t length = strlen(path);
+    bool raw = length >= 4 && strcmp(path + length - 4, ".bin") == 0;
+    uint8_t *read = NULL;
+    int code = raw ? read_raw(file, path, type, &read, count) : read_lines(file, path, type, &read, count);
+    if (code == TOOL_DONE && ferror(file)) code = tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
+    fclose(file);
+    *keys = read;
+    return code;
+}
+
+// --- check ----------------------------------------------------------------------------------------------------------
+
+// -1, 0 or 1; NaN after every number and equal to NaN.
+static int compare_numbers(double a, double b) {
+    if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
+    return (a > b) - (a < b);
+}
+
+#define COMPARE_AS(key_type, a, b, i, j)                                                                               \
+    (((const key_type *)(a))[i] > ((const key_type *)(b))[j]) -                                                        \
+        (((const key_type *)(a))[i] < ((const key_type *)(b))[j])
+
+static int compare_keys(const void *a, uint64_t i, uint64_t j, psv_key_type type) {
+    switch (type) {
+    case PSV_KEY_U32: return COMPARE_AS(uint32_t, a, a, i, j);
+    case PSV_KEY_I32: return COMPARE_AS(int32_t, a, a, i, j);
+    case PSV_KEY_U64: return COMPARE_AS(uint64_t, a, a, i, j);
+    case PSV_KEY_I64: return COMPARE_AS(int64_t, a, a, i, j);
+    case PSV_KEY_F32: return compare_numbers(((const float *)a)[i], ((const float *)a)[j]);
+    case PSV_KEY_F64: return compare_numbers(((const double *)a)[i], ((const double *)a)[j]);
+    }
+    return 0;
+}
+
+static uint64_t value_at(const void *values, uint32_t value_bytes, uint64_t i) {
+    return value_bytes == 4 ? ((const uint32_t *)values)[i] : ((const uint64_t *)values)[i];
+}
+
+bool tool_check_sorted(const void *input, const void *keys, const void *values, uint32_t value_bytes, uint64_t count,
+                       psv_key_type type, tool_sort_check *check) {
+    uint32_t bytes = psv_key_type_bytes(type);
+    uint8_t *seen = calloc(count / 8 + 1, 1);
+    if (seen == NULL) return false;
+    *check = (tool_sort_check){true, true};
+    for (uint64_t i = 0; i < count && check->sorted; ++i) {
+        uint64_t from = value_at(values, value_bytes, i);
+        bool fresh = from < count && (seen[from / 8] >> (from % 8) & 1) == 0;
+        check->sorted =
+            fresh && memcmp((const uint8_t *)input + from * bytes, (const uint8_t *)keys + i * bytes, bytes) == 0;
+        if (!check->sorted) break;
+        seen[from / 8] |= (uint8_t)(1u << (from % 8));
+        int order = i == 0 ? -1 : compare_keys(keys, i - 1, i, type);
+        if (order > 0) check->sorted = false;
+        if (order == 0 && value_at(values, value_bytes, i - 1) > from) check->stable = false;
+    }
+    if (!check->sorted) check->stable = false;
+    free(seen);
+    return true;
+}

@@ -1,0 +1,93 @@
+// Errors, contexts, statistics and output that the commands share.
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tool.h"
+
+int tool_fail(int code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    (void)fflush(stdout);
+    fputs("pairsieve: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return code;
+}
+
+int tool_fail_status(const psv_context *context, psv_status status) {
+    if (status == PSV_OK) return TOOL_DONE;
+    const char *sentence = psv_last_error(context);
+    bool ours = status == PSV_ERROR_DEVICE || status == PSV_ERROR_INTERNAL;
+    return tool_fail(ours ? TOOL_FAILED : TOOL_REFUSED, "%s", sentence[0] != 0 ? sentence : psv_status_name(status));
+}
+
+int tool_create_context(const tool_device_options *options, psv_context **context) {
+    psv_context_def def = psv_default_context_def();
+    *context = NULL;
+    if (psv_parse_backend(options->backend, &def.backend) != PSV_OK)
+        return tool_fail(TOOL_REFUSED, "--backend %s is not known; accepted: auto, cpu, cuda", options->backend);
+    def.worker_count = (int)options->workers;
+    psv_status status = psv_create_context(&def, context);
+    // A device that is not there was asked for on the command line.
+    if (status == PSV_ERROR_DEVICE) return tool_fail(TOOL_REFUSED, "--backend cuda: %s", psv_last_error(NULL));
+    return tool_fail_status(NULL, status);
+}
+
+int tool_open_file(FILE **file, const char *path) {
+    *file = fopen(path, "w");
+    return *file != NULL ? TOOL_DONE : tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
+}
+
+int tool_close_file(FILE *file, const char *path) {
+    bool bad = ferror(file) != 0;
+    if (fclose(file) == 0 && !bad) return TOOL_DONE;
+    return tool_fail(TOOL_FAILED, "%s: could not be written: %s", path, strerror(errno));
+}
+
+int tool_print_json(json_t *object) {
+    if (object == NULL) return tool_fail(TOOL_FAILED, "no memory for the JSON object");
+    int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    json_decref(object);
+    putchar('\n');
+    return failed == 0 ? TOOL_DONE : tool_fail(TOOL_FAILED, "could not write the output");
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double tool_percentile(double *values, uint64_t count, double percent) {
+    if (count == 0) return 0;
+    qsort(values, count, sizeof *values, compare_doubles);
+    uint64_t rank = (uint64_t)ceil(percent / 100 * (double)count);
+    return values[rank > 0 ? rank - 1 : 0];
+}
+
+double tool_median(double *values, uint64_t count) {
+    if (count == 0) return 0;
+    qsort(values, count, sizeof *values, compare_doubles);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+const char *tool_format_count(char text[32], uint64_t count) {
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count), written = 0;
+    for (int i = 0; i < length; ++i) {
+        if (i > 0 && (length - i) % 3 == 0) text[written++] = ',';
+        text[written++] = digits[i];
+    }
+    text[written] = 0;
+    return text;
+}
+
+double tool_seconds_now(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
