@@ -27,8 +27,8 @@ static inline __attribute__((always_inline)) void gather_range(const char *sourc
 }
 
 // The usual strides are compile-time constants, so that a record is a few vector moves and no call of memcpy.
-static void gather_part(const char *source, char *target, uint32_t stride, const uint32_t *index, uint64_t begin,
-                        uint64_t end) {
+void psvi_cpu_gather_part(const void *source, void *target, uint32_t stride, const uint32_t *index, uint64_t begin,
+                          uint64_t end) {
     switch (stride) {
     case 4: gather_range(source, target, 4, index, begin, end); break;
     case 8: gather_range(source, target, 8, index, begin, end); break;
@@ -45,8 +45,8 @@ void psvi_cpu_gather_records(psv_context *context, const void *source, void *tar
     const int workers = workers_for(context, count, GATHER_RECORDS_PER_WORKER);
 #pragma omp parallel for num_threads(workers) schedule(static, 1) if (workers > 1)
     for (int w = 0; w < workers; ++w)
-        gather_part(source, target, stride, index, count * (uint64_t)w / (uint64_t)workers,
-                    count * ((uint64_t)w + 1) / (uint64_t)workers);
+        psvi_cpu_gather_part(source, target, stride, index, count * (uint64_t)w / (uint64_t)workers,
+                             count * ((uint64_t)w + 1) / (uint64_t)workers);
 }
 
 // Descents i in [begin, end), each comparing key i with key i + 1.

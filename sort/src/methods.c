@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "../cpu/qsort_cpu.h"
+#include "../cpu/radix_cpu.h"
 #include "sort_method.h"
 
 const psvi_sort_method *const psvi_sort_methods_cpu[] = {
+    &psvi_sort_radix_cpu,
     &psvi_sort_qsort_cpu,
     NULL,
 };

@@ -11,8 +11,8 @@
 // Room for moving a given scratch buffer's start up to the next multiple of 256.
 #define SCRATCH_SLACK 256u
 
-// No machine holds more; keeps the arithmetic on byte counts far from 2^64.
-#define CPU_MAX_COUNT ((uint64_t)1 << 40)
+// Counters and positions of the CPU methods have 32 bits.
+#define CPU_MAX_COUNT UINT32_MAX
 
 static const char *const key_type_names[] = {"u32", "i32", "f32", "u64", "i64", "f64"};
 

@@ -62,8 +62,8 @@ typedef struct psv_sorter_def {
     const char *method;    // name, see psv_sort_method_name; default "radix"
     psv_key_type key_type; // default PSV_KEY_U32
     uint32_t value_bytes;  // the largest value size to be sorted: 0 (keys only), 4 (default) or 8
-    uint64_t max_count;    // largest count of any call; on CUDA at most 2^32-1 (4-byte) or 2^31 (8-byte keys or values)
-    bool descending;       // default false
+    uint64_t max_count; // largest count of any call, 1 or more; at most 2^32-1, on CUDA 2^31 for 8-byte keys or values
+    bool descending;    // default false
     psv_nan_policy nan_policy; // default PSV_NAN_LAST
     uint32_t begin_bit;        // default 0
     uint32_t end_bit;          // default 0: all bits of the key. Otherwise begin_bit <= end_bit <= bits of the key

@@ -1,0 +1,371 @@
+// `radix` on the CPU: stable, parallel, three reads and three writes of an element for most inputs.
+//
+//   1. One read of the keys finds in which bits they differ, and whether they are in order already.
+//   2. Few keys: one thread packs keys and values into elements and sorts them within its cache.
+//   3. Many: the threads split the elements by the highest bits that differ into buckets that fit the cache, each
+//      thread writing its part of the input (stable: counts are scanned digit by digit, thread by thread). Out of the
+//      last-level cache the writes go through one line a digit and around the cache.
+//   4. Each bucket is sorted by one thread while it is in cache and goes straight to the output: digit passes over as
+//      many high bits as tell nearly all keys apart, then insertion (radix_passes.h).
+//   5. Where a few buckets hold nearly everything, the split would leave threads idle: then all threads make digit
+//      passes together over all bits that differ.
+// The input is read before the output is written, so they may be the same memory.
+#include "radix_cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include "radix_elements.h"
+#include "radix_kernels.h"
+#include "records_cpu.h"
+#include "tuning.h"
+
+typedef enum radix_plan { PLAN_SORTED, PLAN_CACHED, PLAN_SPLIT, PLAN_PASSES } radix_plan;
+
+// Memory of one thread.
+typedef struct radix_worker {
+    _Alignas(64) uint32_t counts[RADIX_MAX_DIGITS];
+    uint32_t begins[RADIX_MAX_DIGITS];
+    _Alignas(64) char lines[64u << RADIX_STREAM_MAX_BITS];
+    _Alignas(64) uint64_t block[2 * RADIX_BLOCK];
+    psvi_radix_scan scan;
+} radix_worker;
+
+typedef struct radix_job {
+    const psvi_sort_request *request;
+    psv_sorter *sorter;
+    uint64_t count;
+    void *a, *b; // max_count elements each
+    radix_worker *workers;
+    uint32_t team;
+    psvi_radix_format format;
+    const psvi_radix_kernels *kernels;
+    radix_plan plan;
+    bool gather;          // the elements hold positions: raw keys and values are gathered in the end
+    uint32_t low, high;   // bits of KEY in which elements differ: [low, high)
+    uint32_t shift, bits; // digit of the split, or of the pass
+    uint32_t next_bucket;
+    void *sorted; // the elements in order, for a gather or after passes
+} radix_job;
+
+static uint32_t max_workers(uint64_t count) {
+    const uint64_t workers = count / RADIX_COUNT_PER_WORKER;
+    return workers < 1 ? 1 : workers > RADIX_MAX_WORKERS ? RADIX_MAX_WORKERS : (uint32_t)workers;
+}
+
+// The widest elements that a call may need: with positions for keys that do not survive their transform.
+static uint64_t most_element_bytes(const psv_sorter_def *def) {
+    const bool wide = psv_key_type_bytes(def->key_type) == 8;
+    const bool is_float = def->key_type == PSV_KEY_F32 || def->key_type == PSV_KEY_F64;
+    if (wide) return def->value_bytes > 0 || is_float ? 16 : 8;
+    if (def->value_bytes == 8) return 16;
+    return def->value_bytes > 0 || is_float ? 8 : 4;
+}
+
+static uint64_t array_bytes(const psv_sorter_def *def) { return psvi_align(def->max_count * most_element_bytes(def)); }
+
+static uint64_t radix_scratch_bytes(const psv_sorter_def *def) {
+    return 2 * array_bytes(def) + psvi_align(max_workers(def->max_count) * sizeof(radix_worker));
+}
+
+static uint64_t part(const radix_job *job, uint32_t worker) { return job->count * worker / job->team; }
+
+// Writes a sorted input to where it is wanted.
+static void move_sorted(const radix_job *job, uint32_t worker) {
+    const psvi_sort_request *request = job->request;
+    const uint64_t begin = part(job, worker), count = part(job, worker + 1) - begin;
+    const size_t key_bytes = job->sorter->order.is_wide ? 8 : 4, value_bytes = request->value_bytes;
+    if (request->keys_out != NULL && request->keys_out != request->keys_in)
+        memcpy((char *)request->keys_out + begin * key_bytes, (const char *)request->keys_in + begin * key_bytes,
+               count * key_bytes);
+    if (value_bytes == 0) return;
+    if (request->implicit_index) {
+        for (uint64_t i = begin; i < begin + count; ++i)
+            ((uint32_t *)request->values_out)[i] = (uint32_t)i;
+    } else if (request->values_out != request->values_in) {
+        memcpy((char *)request->values_out + begin * value_bytes,
+               (const char *)request->values_in + begin * value_bytes, count * value_bytes);
+    }
+}
+
+// Chooses the way by what the scans found. One thread.
+static void choose_plan(radix_job *job) {
+    psvi_radix_scan all = {0};
+    for (uint32_t w = 0; w < job->team; ++w) {
+        const psvi_radix_scan *scan = &job->workers[w].scan;
+        all.varying |= scan->varying;
+        all.descends |= scan->descends;
+        all.lossy |= scan->lossy;
+    }
+    const psvi_sort_request *request = job->request;
+    job->gather = all.lossy && request->keys_out != NULL;
+    job->format = psvi_radix_make_format(job->sorter->order, request->value_bytes,
+                                         job->gather || (request->implicit_index && request->value_bytes != 0));
+    job->kernels = psvi_radix_kernels_for(job->format.element_bytes);
+    const uint64_t varying = all.varying << job->format.key_shift & job->format.mask;
+    const uint32_t width = job->sorter->order.end_bit - job->sorter->order.begin_bit;
+    const uint32_t passes = psvi_plan_digits(job->count, width).passes;
+    if (!all.descends || varying == 0) {
+        job->plan = PLAN_SORTED;
+        job->sorter->statistics.passes_skipped = passes;
+        return;
+    }
+    job->low = (uint32_t)__builtin_ctzll(varying);
+    job->high = 64 - (uint32_t)__builtin_clzll(varying);
+    const uint32_t needed = psvi_plan_digits(job->count, job->high - job->low).passes;
+    job->sorter->statistics = (psv_sort_statistics){.passes_run = needed, .passes_skipped = passes - needed};
+    job->plan = PLAN_CACHED;
+    if (job->team == 1 && job->count <= 2 * RADIX_COUNT_PER_WORKER) return;
+    job->plan = PLAN_SPLIT;
+    const uint32_t most = job->high - job->low;
+    job->bits = job->count <= RADIX_BUCKET_TARGET ? 1 : psvi_log2(job->count / RADIX_BUCKET_TARGET);
+    if (job->bits < 1) job->bits = 1;
+    if (job->bits > RADIX_STREAM_MAX_BITS) job->bits = RADIX_STREAM_MAX_BITS;
+    if (job->bits > most) job->bits = most;
+    job->shift = job->high - job->bits;
+}
+
+// Counts this thread's part of the input by the split's digit.
+static void count_input(radix_job *job, uint32_t w) {
+    radix_worker *worker = &job->workers[w];
+    const psvi_sort_request *request = job->request;
+    // Values do not matter here: elements of keys alone.
+    const psvi_radix_format keys = psvi_radix_make_format(job->sorter->order, 0, false);
+    const psvi_radix_kernels *kernels = psvi_radix_kernels_for(keys.element_bytes);
+    memset(worker->counts, 0, sizeof *worker->counts << job->bits);
+    for (uint64_t i = part(job, w), end = part(job, w + 1); i < end;) {
+        const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
+        psvi_radix_load(&keys, request->keys_in, NULL, i, block, worker->block);
+        kernels->count(worker->block, block, job->shift - job->format.key_shift, job->bits, worker->counts);
+        i += block;
+    }
+}
+
+static uint32_t digit_total(const radix_job *job, uint32_t digit) {
+    uint32_t total = 0;
+    for (uint32_t w = 0; w < job->team; ++w)
+        total += job->workers[w].counts[digit];
+    return total;
+}
+
+// After all threads counted: this thread's first place for each digit, into begins.
+static void place_digits(radix_job *job, uint32_t w) {
+    radix_worker *worker = &job->workers[w];
+    uint32_t sum = 0;
+    for (uint32_t d = 0; d < 1u << job->bits; ++d) {
+        uint32_t before = 0;
+        for (uint32_t other = 0; other < w; ++other)
+            before += job->workers[other].counts[d];
+        worker->begins[d] = sum + before;
+        sum += digit_total(job, d);
+    }
+}
+
+// A bucket that keeps one thread busy for longer than a fair share makes the split pointless.
+static void reconsider_split(radix_job *job) {
+    uint32_t largest = 0;
+    for (uint32_t d = 0; d < 1u << job->bits; ++d) {
+        const uint32_t total = digit_total(job, d);
+        if (total > largest) largest = total;
+    }
+    if (job->team > 1 && (uint64_t)largest * job->team > job->count + job->count / 4) job->plan = PLAN_PASSES;
+}
+
+static bool streams(const radix_job *job) { return job->count * job->format.element_bytes >= RADIX_STREAM_BYTES; }
+
+// Scatters this thread's part of `from` (NULL: of the input) to `out`.
+static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out) {
+    radix_worker *worker = &job->workers[w];
+    const psvi_sort_request *request = job->request;
+    const bool stream = streams(job);
+    // begins stay as they are: for the lines, and for who takes the buckets.
+    uint32_t places[RADIX_MAX_DIGITS];
+    memcpy(places, worker->begins, sizeof *places << job->bits);
+    for (uint64_t i = part(job, w), end = part(job, w + 1); i < end;) {
+        const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
+        const void *elements = worker->block;
+        if (from == NULL)
+            psvi_radix_load(&job->format, request->keys_in, request->values_in, i, block, worker->block);
+        else
+            elements = from + i * job->format.element_bytes;
+        if (stream)
+            job->kernels->scatter_lines(elements, block, job->shift, job->bits, places, worker->begins, worker->lines,
+                                        out);
+        else
+            job->kernels->scatter(elements, block, job->shift, job->bits, places, out);
+        i += block;
+    }
+    if (stream) job->kernels->flush_lines(places, worker->begins, 1u << job->bits, worker->lines, out);
+}
+
+// Takes buckets until there are none.
+static void sort_buckets(radix_job *job) {
+    const psvi_radix_format *format = &job->format;
+    const psvi_sort_request *request = job->request;
+    const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - 1);
+    const radix_worker *first = &job->workers[0];
+    for (;;) {
+        const uint32_t bucket = __atomic_fetch_add(&job->next_bucket, 1, __ATOMIC_RELAXED);
+        if (bucket >= 1u << job->bits) return;
+        // The first thread's places are where the buckets begin.
+        const uint64_t begin = first->begins[bucket];
+        const uint64_t end = bucket + 1 < 1u << job->bits ? first->begins[bucket + 1] : job->count;
+        if (begin == end) continue;
+        char *in = (char *)job->a + begin * format->element_bytes;
+        char *other = (char *)job->b + begin * format->element_bytes;
+        const char *sorted = job->kernels->sort(in, other, end - begin, rest);
+        if (!job->gather)
+            psvi_radix_store(format, sorted, end - begin, request->keys_out,
+                             request->value_bytes == 0 ? NULL : request->values_out, begin);
+        else if (sorted != in)
+            memcpy(in, sorted, (end - begin) * format->element_bytes);
+    }
+}
+
+// Digit passes of all threads together: the elements are in a, and in job->sorted afterwards.
+static void run_passes(radix_job *job, uint32_t w) {
+    radix_worker *worker = &job->workers[w];
+    const size_t bytes = job->format.element_bytes;
+    const uint64_t begin = part(job, w), end = part(job, w + 1);
+    psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, begin, (uint32_t)(end - begin),
+                    (char *)job->a + begin * bytes);
+    char *in = job->a, *out = job->b;
+    for (uint32_t low = job->low; low < job->high; low += 8) {
+#pragma omp barrier
+        if (w == 0) {
+            job->shift = low;
+            job->bits = job->high - low < 8 ? job->high - low : 8;
+        }
+#pragma omp barrier
+        memset(worker->counts, 0, sizeof *worker->counts << job->bits);
+        job->kernels->count(in + begin * bytes, end - begin, job->shift, job->bits, worker->counts);
+#pragma omp barrier
+        place_digits(job, w);
+        scatter_part(job, w, in, out);
+        char *swap = in;
+        in = out;
+        out = swap;
+    }
+#pragma omp barrier
+    if (w == 0) job->sorted = in;
+#pragma omp barrier
+}
+
+// Raw elements of `bytes` from `from` by the sorted positions, to `to`, which may be the same memory: through the array
+// that does not hold the elements.
+static void gather_raw(radix_job *job, uint32_t w, const void *from, void *to, uint32_t bytes) {
+    const uint64_t begin = part(job, w), end = part(job, w + 1);
+    char *through = job->sorted == job->a ? job->b : job->a;
+    uint32_t *index = (uint32_t *)job->workers[w].block;
+    for (uint64_t i = begin; i < end;) {
+        const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
+        psvi_radix_store(&job->format, (const char *)job->sorted + i * job->format.element_bytes, block, NULL, index,
+                         0);
+        psvi_cpu_gather_part(from, through + i * bytes, bytes, index, 0, block);
+        i += block;
+    }
+#pragma omp barrier
+    memcpy((char *)to + begin * bytes, through + begin * bytes, (end - begin) * bytes);
+#pragma omp barrier
+}
+
+// The sorted elements to the output, where the buckets did not bring them there.
+static void finish(radix_job *job, uint32_t w) {
+    const psvi_sort_request *request = job->request;
+    const uint64_t begin = part(job, w), count = part(job, w + 1) - begin;
+    const char *sorted = (const char *)job->sorted + begin * job->format.element_bytes;
+    const bool values = request->value_bytes != 0;
+    if (!job->gather) {
+        psvi_radix_store(&job->format, sorted, count, request->keys_out, values ? request->values_out : NULL, begin);
+        return;
+    }
+    gather_raw(job, w, request->keys_in, request->keys_out, job->sorter->order.is_wide ? 8 : 4);
+    if (values && request->implicit_index)
+        psvi_radix_store(&job->format, sorted, count, NULL, request->values_out, begin);
+    else if (values)
+        gather_raw(job, w, request->values_in, request->values_out, request->value_bytes);
+}
+
+static void sort_cached(radix_job *job) {
+    psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, 0, (uint32_t)job->count, job->a);
+    job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask);
+}
+
+// What thread w of the team does; all threads meet at the barriers.
+static void run_worker(radix_job *job, uint32_t w) {
+    const psvi_sort_request *request = job->request;
+    job->workers[w].scan = psvi_radix_scan_keys(job->sorter->order, request->keys_in, part(job, w), part(job, w + 1),
+                                                job->count, job->sorter->def.order_check);
+#pragma omp barrier
+    if (w == 0) choose_plan(job);
+#pragma omp barrier
+    if (job->plan == PLAN_SORTED) {
+        move_sorted(job, w);
+        return;
+    }
+    if (job->plan == PLAN_CACHED) {
+        sort_cached(job);
+        finish(job, w);
+        return;
+    }
+    count_input(job, w);
+#pragma omp barrier
+    if (w == 0) reconsider_split(job);
+    place_digits(job, w);
+#pragma omp barrier
+    if (job->plan == PLAN_PASSES) {
+        run_passes(job, w);
+        finish(job, w);
+        return;
+    }
+    scatter_part(job, w, NULL, job->a);
+#pragma omp barrier
+    sort_buckets(job);
+    if (!job->gather) return;
+#pragma omp barrier
+    job->sorted = job->a; // every thread writes the same
+#pragma omp barrier
+    finish(job, w);
+}
+
+static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
+    radix_job job = {.request = request, .sorter = sorter, .count = psvi_request_count(request)};
+    if (job.count == 0) return PSV_OK;
+    const uint64_t bytes = array_bytes(&sorter->def);
+    job.a = sorter->scratch;
+    job.b = (char *)sorter->scratch + bytes;
+    job.workers = (radix_worker *)((char *)sorter->scratch + 2 * bytes);
+    uint32_t workers = max_workers(job.count);
+    if (workers > (uint32_t)sorter->context->worker_count) workers = (uint32_t)sorter->context->worker_count;
+    job.team = 1;
+#if defined(_OPENMP)
+    if (workers > 1) {
+#pragma omp parallel num_threads((int)workers)
+        {
+#pragma omp single
+            job.team = (uint32_t)omp_get_num_threads();
+            run_worker(&job, (uint32_t)omp_get_thread_num());
+        }
+        return PSV_OK;
+    }
+#endif
+    run_worker(&job, 0);
+    return PSV_OK;
+}
+
+// Touches the scratch memory, so that the first sort does not wait for the system to find its pages.
+static psv_status radix_create(psv_sorter *sorter) {
+    if (sorter->owns_scratch) memset(sorter->scratch, 0, sorter->scratch_bytes);
+    return PSV_OK;
+}
+
+const psvi_sort_method psvi_sort_radix_cpu = {
+    .name = "radix",
+    .description = "splits by the highest bits that differ, then sorts each part within its core's cache",
+    .scratch_bytes = radix_scratch_bytes,
+    .create = radix_create,
+    .run = radix_run,
+};

@@ -1,0 +1,35 @@
+// The element loops of the CPU radix sort behind one table for each element size.
+#ifndef PAIRSIEVE_RADIX_KERNELS_H
+#define PAIRSIEVE_RADIX_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct psvi_radix_kernels {
+    // Counts one digit of `bits` bits at `shift`.
+    void (*count)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *counts);
+    // Moves each element to places[digit]++.
+    void (*scatter)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, void *out);
+    // The same through `lines`, 64 bytes a digit, around the cache; `out` is aligned to 64 bytes. Then flush.
+    void (*scatter_lines)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places,
+                          const uint32_t *begins, void *lines, void *out);
+    void (*flush_lines)(const uint32_t *places, const uint32_t *begins, uint32_t digits, const void *lines, void *out);
+    // Sorts by the masked key, within `in` and `other`; tells which of them holds the result.
+    void *(*sort)(void *in, void *other, size_t count, uint64_t mask);
+} psvi_radix_kernels;
+
+// The kernels for elements of 4, 8 or 16 bytes.
+const psvi_radix_kernels *psvi_radix_kernels_for(uint32_t element_bytes);
+
+typedef struct psvi_digits {
+    uint32_t passes, bits;
+} psvi_digits;
+
+// How many passes of how many bits sort `count` elements by `width` bits the fastest.
+psvi_digits psvi_plan_digits(size_t count, uint32_t width);
+
+// The largest k with 2^k <= x, for x >= 1.
+static inline uint32_t psvi_log2(uint64_t x) { return 63 - (uint32_t)__builtin_clzll(x); }
+
+#endif

@@ -1,0 +1,169 @@
+// The loops of the CPU radix sort for one kind of element; included once per kind with
+//   ELEMENT  its type,  NAME(x)  the names,  KEY(e)  its key as an unsigned number.
+// Elements carry the transformed key, so no loop knows key types. `shift` counts from bit 0 of KEY.
+
+// Counts `digits` neighbouring digits of `bits` bits from `shift` up, the last of them of `last_bits`, in one read.
+PSVI_INLINE void NAME(count_n)(const ELEMENT *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t last_bits,
+                               uint32_t digits, uint32_t *counts) {
+    const uint32_t mask = (1u << bits) - 1, last_mask = (1u << last_bits) - 1;
+    for (size_t i = 0; i < count; ++i) {
+        const uint64_t key = (uint64_t)KEY(elements[i]) >> shift;
+        for (uint32_t d = 0; d < digits; ++d)
+            counts[(d << bits) + ((key >> (d * bits)) & (d + 1 < digits ? mask : last_mask))]++;
+    }
+}
+
+PSVI_CLONES static void NAME(count_digits)(const ELEMENT *elements, size_t count, uint32_t shift, uint32_t bits,
+                                           uint32_t last_bits, uint32_t digits, uint32_t *counts) {
+    switch (digits) {
+    case 1: NAME(count_n)(elements, count, shift, bits, last_bits, 1, counts); break;
+    case 2: NAME(count_n)(elements, count, shift, bits, last_bits, 2, counts); break;
+    case 3: NAME(count_n)(elements, count, shift, bits, last_bits, 3, counts); break;
+    default: NAME(count_n)(elements, count, shift, bits, last_bits, 4, counts); break;
+    }
+}
+
+// Moves every element to its digit's next place in `out`.
+PSVI_CLONES static void NAME(scatter)(const ELEMENT *restrict elements, size_t count, uint32_t shift, uint32_t bits,
+                                      uint32_t *restrict places, ELEMENT *restrict out) {
+    const uint32_t mask = (1u << bits) - 1;
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        for (size_t k = 0; k < 4; ++k) {
+            const ELEMENT element = elements[i + k];
+            out[places[((uint64_t)KEY(element) >> shift) & mask]++] = element;
+        }
+    }
+    for (; i < count; ++i)
+        out[places[((uint64_t)KEY(elements[i]) >> shift) & mask]++] = elements[i];
+}
+
+// The same through one cache line per digit, which goes to memory when it is full, around the cache. `begins` keeps the
+// digits' first places: a line that starts in the middle belongs to another digit or thread up to there.
+PSVI_CLONES static void NAME(scatter_lines)(const ELEMENT *restrict elements, size_t count, uint32_t shift,
+                                            uint32_t bits, uint32_t *restrict places, const uint32_t *restrict begins,
+                                            ELEMENT *restrict lines, ELEMENT *restrict out) {
+    const uint32_t mask = (1u << bits) - 1;
+    for (size_t i = 0; i < count; ++i) {
+        const ELEMENT element = elements[i];
+        const uint32_t digit = (uint32_t)((uint64_t)KEY(element) >> shift) & mask;
+        const uint32_t place = places[digit]++;
+        ELEMENT *line = lines + (size_t)digit * LINE_ELEMENTS;
+        line[place % LINE_ELEMENTS] = element;
+        if (place % LINE_ELEMENTS != LINE_ELEMENTS - 1) continue;
+        const uint32_t first = place - (LINE_ELEMENTS - 1);
+        if (begins[digit] <= first)
+            psvi_stream_line(out + first, line);
+        else
+            for (uint32_t p = begins[digit]; p <= place; ++p)
+                out[p] = line[p % LINE_ELEMENTS];
+    }
+}
+
+// Writes what is left in the lines.
+static void NAME(flush_lines)(const uint32_t *places, const uint32_t *begins, uint32_t digits, const ELEMENT *lines,
+                              ELEMENT *out) {
+    for (uint32_t d = 0; d < digits; ++d) {
+        uint32_t first = places[d] / LINE_ELEMENTS * LINE_ELEMENTS;
+        if (first < begins[d]) first = begins[d];
+        for (uint32_t p = first; p < places[d]; ++p)
+            out[p] = lines[(size_t)d * LINE_ELEMENTS + p % LINE_ELEMENTS];
+    }
+}
+
+// Puts elements that are nearly in order in order; false, with the elements still a stable arrangement of the input,
+// when they are not: after about one move an element.
+PSVI_CLONES static bool NAME(insert_all)(ELEMENT *elements, size_t count, uint64_t mask) {
+    size_t budget = count + 64, i = 1;
+    while (i < count) {
+        if (count - i >= 16) {
+            uint32_t descents = 0;
+            for (size_t k = 0; k < 16; ++k)
+                descents |= (KEY(elements[i + k - 1]) & mask) > (KEY(elements[i + k]) & mask);
+            if (descents == 0) {
+                i += 16;
+                continue;
+            }
+        }
+        const size_t end = count - i >= 16 ? i + 16 : count;
+        for (; i < end; ++i) {
+            const ELEMENT element = elements[i];
+            const uint64_t key = KEY(element) & mask;
+            size_t at = i;
+            for (; at > 0 && (KEY(elements[at - 1]) & mask) > key; --at)
+                elements[at] = elements[at - 1];
+            elements[at] = element;
+            if (i - at > budget) return false;
+            budget -= i - at;
+        }
+    }
+    return true;
+}
+
+static void NAME(insertion_sort)(ELEMENT *elements, size_t count, uint64_t mask) {
+    for (size_t i = 1; i < count; ++i) {
+        const ELEMENT element = elements[i];
+        size_t at = i;
+        for (; at > 0 && (KEY(elements[at - 1]) & mask) > (KEY(element) & mask); --at)
+            elements[at] = elements[at - 1];
+        elements[at] = element;
+    }
+}
+
+PSVI_CLONES static uint64_t NAME(varying)(const ELEMENT *elements, size_t count) {
+    const uint64_t first = KEY(elements[0]);
+    uint64_t bits = 0;
+    for (size_t i = 1; i < count; ++i)
+        bits |= KEY(elements[i]) ^ first;
+    return bits;
+}
+
+// Stable passes over the bits [low, high); the result is in the array that is returned.
+static ELEMENT *NAME(run_passes)(ELEMENT *in, ELEMENT *other, size_t count, uint32_t low, uint32_t high) {
+    uint32_t counts[4 * RADIX_MAX_DIGITS];
+    const psvi_digits plan = psvi_plan_digits(count, high - low);
+    for (uint32_t pass = 0; pass < plan.passes;) {
+        const uint32_t group = plan.passes - pass < 4 ? plan.passes - pass : 4;
+        const uint32_t left = high - low - (group - 1) * plan.bits, last_bits = left < plan.bits ? left : plan.bits;
+        memset(counts, 0, sizeof *counts * ((size_t)group << plan.bits));
+        NAME(count_digits)(in, count, low, plan.bits, last_bits, group, counts);
+        for (uint32_t d = 0; d < group; ++d, ++pass, low += plan.bits) {
+            uint32_t *places = counts + ((size_t)d << plan.bits);
+            const uint32_t bits = d + 1 < group ? plan.bits : last_bits;
+            psvi_scan_counts(places, 1u << bits);
+            NAME(scatter)(in, count, low, bits, places, other);
+            ELEMENT *swap = in;
+            in = other;
+            other = swap;
+        }
+    }
+    return in;
+}
+
+// Sorts a bucket by the bits of `mask`; the result is in the array that is returned. First by as many of the highest
+// bits as tell nearly all elements of a uniform distribution apart, then by insertion; where too many are left to that
+// (clustered keys), by all bits.
+static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uint64_t mask) {
+    if (count <= RADIX_INSERTION_MAX) {
+        NAME(insertion_sort)(in, count, mask);
+        return in;
+    }
+    const uint64_t bits = NAME(varying)(in, count) & mask;
+    if (bits == 0) return in;
+    const uint32_t low = (uint32_t)__builtin_ctzll(bits), high = 64 - (uint32_t)__builtin_clzll(bits);
+    const uint32_t enough = psvi_log2(count) + RADIX_SPARE_BITS;
+    if (high - low > enough) {
+        ELEMENT *sorted = NAME(run_passes)(in, other, count, high - enough, high);
+        if (sorted != in) {
+            other = in;
+            in = sorted;
+        }
+        if (NAME(insert_all)(in, count, mask)) return in;
+    }
+    return NAME(run_passes)(in, other, count, low, high);
+}
+
+#undef ELEMENT
+#undef NAME
+#undef KEY
+#undef LINE_ELEMENTS
