@@ -1,0 +1,250 @@
+// `pairsieve run`: steps a scene without a window and reports what each frame cost.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "run_job.h"
+
+#define DEFAULT_FRAMES 300
+#define MOST_FRAMES 100000000
+#define RESTORED_FRAME_SECONDS (1.0f / 60) // a snapshot holds a world, not its scene
+#define PROGRESS_SECONDS 0.1
+#define PROGRESS_CELLS 30
+
+// --- progress -------------------------------------------------------------------------------------------------------
+
+static void draw_progress(uint64_t frame, uint64_t frames, uint64_t pairs) {
+    char cells[PROGRESS_CELLS + 1];
+    uint64_t filled = frame * PROGRESS_CELLS / frames;
+    for (uint64_t i = 0; i < PROGRESS_CELLS; ++i)
+        cells[i] = i < filled ? '#' : '.';
+    cells[PROGRESS_CELLS] = 0;
+    fprintf(stderr, "\r[%s] frame %llu of %llu, %llu pairs  ", cells, (unsigned long long)frame,
+            (unsigned long long)frames, (unsigned long long)pairs);
+}
+
+static void clear_progress(void) { fprintf(stderr, "\r%*s\r", 100, ""); }
+
+// --- frames ---------------------------------------------------------------------------------------------------------
+
+static float frame_seconds(const run_job *job) {
+    return job->scene != NULL ? psv_scene_frame_seconds(job->scene) : RESTORED_FRAME_SECONDS;
+}
+
+// One step, waited for, so that its times and counts belong to it.
+static psv_status step(run_job *job, run_sample *sample) {
+    double begin = tool_seconds_now();
+    psv_status status =
+        job->scene != NULL ? psv_scene_step(job->scene) : psv_world_step(job->world, RESTORED_FRAME_SECONDS);
+    if (status == PSV_OK) status = psv_synchronize(job->context);
+    job->step_seconds += tool_seconds_now() - begin;
+    if (status == PSV_OK) status = psv_wait_profile(job->context, &sample->profile);
+    if (status == PSV_OK) status = psv_read_world_counters(job->world, &job->counters);
+    sample->bodies = job->counters.bodies;
+    sample->pairs = job->counters.pairs;
+    sample->contacts = job->counters.contacts;
+    return status;
+}
+
+static int run_frames(run_job *job) {
+    bool progress = !job->json && isatty(STDERR_FILENO);
+    double drawn = 0;
+    int code = TOOL_DONE;
+    for (uint64_t f = 1; f <= job->frames && code == TOOL_DONE; ++f) {
+        code = tool_fail_status(job->context, step(job, &job->samples[f - 1]));
+        // The last frame is checked too, so that a short run is checked at all.
+        if (code == TOOL_DONE && job->check && (f % job->check_every == 0 || f == job->frames))
+            code = run_check_frame(job, f);
+        if (progress && (tool_seconds_now() - drawn > PROGRESS_SECONDS || f == job->frames)) {
+            draw_progress(f, job->frames, job->counters.pairs);
+            drawn = tool_seconds_now();
+        }
+    }
+    if (progress) clear_progress();
+    if (code != TOOL_DONE) return code;
+    return tool_fail_status(job->context,
+                            psv_read_pair_statistics(psv_world_pair_finder(job->world), &job->statistics));
+}
+
+// --- scene ----------------------------------------------------------------------------------------------------------
+
+static int load_scene(run_job *job) {
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = job->bodies;
+    options.seed = job->seed;
+    options.has_seed = job->has_seed;
+    options.broad_phase = job->broad_phase;
+    options.sort_method = job->sort;
+    psv_status status = psv_load_scene(job->context, job->scene_name, &options, &job->scene);
+    if (status != PSV_OK) return tool_fail_status(job->context, status);
+    job->world = psv_scene_world(job->scene);
+    if (!job->has_seed) job->seed = psv_scene_seed(job->scene);
+    return TOOL_DONE;
+}
+
+static int restore_world(run_job *job) {
+    psv_status status = psv_restore_snapshot(job->context, job->restore, &job->world);
+    if (status == PSV_OK && job->sort != NULL) status = psv_world_set_sort_method(job->world, job->sort);
+    if (status == PSV_OK && job->broad_phase != NULL) status = psv_world_set_broad_phase(job->world, job->broad_phase);
+    return tool_fail_status(job->context, status);
+}
+
+static int prepare(run_job *job) {
+    int code = tool_create_context(&job->device, &job->context);
+    if (code == TOOL_DONE) code = job->restore != NULL ? restore_world(job) : load_scene(job);
+    if (code != TOOL_DONE) return code;
+    if (job->has_seconds) {
+        double frames = ceil(job->seconds / (double)frame_seconds(job) - 1e-6);
+        if (frames > MOST_FRAMES)
+            return tool_fail(TOOL_REFUSED, "--seconds %g are %.0f frames; at most %d are accepted", job->seconds,
+                             frames, MOST_FRAMES);
+        job->frames = frames < 1 ? 1 : (uint64_t)frames;
+    }
+    job->samples = calloc(job->frames, sizeof *job->samples);
+    if (job->samples == NULL)
+        return tool_fail(TOOL_REFUSED, "no memory for the times of %llu frames", (unsigned long long)job->frames);
+    return tool_fail_status(job->context, psv_enable_profile(job->context, true));
+}
+
+// A file that cannot be written is to be known before the run, not after it. An existing file keeps its content.
+static int check_writable(const char *path) {
+    if (path == NULL) return TOOL_DONE;
+    bool existed = access(path, F_OK) == 0;
+    FILE *file = fopen(path, "ab");
+    if (file == NULL) return tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
+    fclose(file);
+    if (!existed) (void)remove(path);
+    return TOOL_DONE;
+}
+
+static int run_job_of(run_job *job) {
+    int code = check_writable(job->csv);
+    if (code == TOOL_DONE) code = check_writable(job->trace);
+    if (code == TOOL_DONE) code = check_writable(job->save);
+    if (code == TOOL_DONE) code = prepare(job);
+    if (code == TOOL_DONE) code = run_frames(job);
+    if (code == TOOL_DONE && job->csv != NULL) code = run_write_csv(job, job->csv);
+    if (code == TOOL_DONE && job->trace != NULL) code = run_write_trace(job, job->trace);
+    if (code == TOOL_DONE && job->save != NULL)
+        code = tool_fail_status(job->context, psv_save_snapshot(job->world, job->save));
+    if (code == TOOL_DONE) code = run_print_result(job);
+    if (code == TOOL_DONE && job->check_failures > 0) code = TOOL_FAILED;
+    return code;
+}
+
+static void release_job(run_job *job) {
+    run_destroy_checker(job->checker);
+    if (job->scene != NULL)
+        psv_destroy_scene(job->scene);
+    else
+        psv_destroy_world(job->world);
+    psv_destroy_context(job->context);
+    free(job->samples);
+}
+
+static int check_options(const run_job *job, const tool_command *command) {
+    if (job->has_frames && job->has_seconds)
+        return tool_fail(TOOL_REFUSED, "--frames and --seconds exclude each other");
+    if (job->restore != NULL && (command->operand_count > 0 || job->has_bodies || job->has_seed))
+        return tool_fail(TOOL_REFUSED, "--restore takes its world from the snapshot: no scene, --bodies or --seed");
+    return TOOL_DONE;
+}
+
+int command_run(int argc, char **argv) {
+    run_job job = {.device = {.backend = "auto"}, .scene_name = "drop", .frames = DEFAULT_FRAMES, .check_every = 10};
+    const tool_option options[] = {
+        {.name = "--bodies",
+         .argument = "N",
+         .help = "scale the scene to N bodies; 20K and 1M are understood",
+         .kind = OPTION_COUNT,
+         .target = &job.bodies,
+         .least = 1,
+         .most = UINT32_MAX,
+         .given = &job.has_bodies},
+        {.name = "--frames",
+         .argument = "N",
+         .help = "frames to run, 300 without it",
+         .kind = OPTION_COUNT,
+         .target = &job.frames,
+         .least = 1,
+         .most = MOST_FRAMES,
+         .given = &job.has_frames},
+        {.name = "--seconds",
+         .argument = "S",
+         .help = "instead of --frames: seconds of the scene's own time",
+         .kind = OPTION_POSITIVE,
+         .target = &job.seconds,
+         .given = &job.has_seconds},
+        TOOL_DEVICE_OPTIONS(job.device),
+        {.name = "--sort",
+         .argument = "NAME",
+         .help = "sorting method, see 'pairsieve list'",
+         .kind = OPTION_TEXT,
+         .target = &job.sort},
+        {.name = "--broad-phase",
+         .argument = "NAME",
+         .help = "method that finds the pairs, see 'pairsieve list'",
+         .kind = OPTION_TEXT,
+         .target = &job.broad_phase},
+        {.name = "--seed",
+         .argument = "N",
+         .help = "of the scene's random numbers; as the scene says without it",
+         .kind = OPTION_COUNT,
+         .target = &job.seed,
+         .most = INT64_MAX,
+         .given = &job.has_seed},
+        {.name = "--check",
+         .help = "compare pairs with brute force, every 10th frame and the last",
+         .kind = OPTION_FLAG,
+         .target = &job.check},
+        {.name = "--check-every",
+         .argument = "K",
+         .help = "with --check: every K-th frame and the last",
+         .kind = OPTION_COUNT,
+         .target = &job.check_every,
+         .least = 1,
+         .most = MOST_FRAMES,
+         .given = &job.check},
+        {.name = "--csv",
+         .argument = "FILE",
+         .help = "write a line per frame: counts and time of each phase",
+         .kind = OPTION_TEXT,
+         .target = &job.csv},
+        {.name = "--trace",
+         .argument = "FILE",
+         .help = "write a Chrome trace (about:tracing, ui.perfetto.dev)",
+         .kind = OPTION_TEXT,
+         .target = &job.trace},
+        {.name = "--save",
+         .argument = "FILE",
+         .help = "write a snapshot of the world after the last frame",
+         .kind = OPTION_TEXT,
+         .target = &job.save},
+        {.name = "--restore",
+         .argument = "FILE",
+         .help = "start from a snapshot instead of a scene",
+         .kind = OPTION_TEXT,
+         .target = &job.restore},
+        {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},
+    };
+    tool_command command = {
+        .name = "run",
+        .usage = "[SCENE] [OPTION]...",
+        .summary =
+            "Steps a scene without a window and shows, per phase of a frame, the median, the 95th percentile and\n"
+            "the share of the time; what sorting costs; pairs, bodies and frames per second.",
+        .details = "SCENE is a name of 'pairsieve list' or a path to a scene file; drop without it.",
+        .options = options,
+        .option_count = sizeof options / sizeof *options,
+        .operands = &job.scene_name,
+        .operand_room = 1,
+    };
+    int code = tool_parse_options(&command, argc, argv);
+    if (code != TOOL_CONTINUE) return code;
+    code = check_options(&job, &command);
+    if (code == TOOL_DONE) code = run_job_of(&job);
+    release_job(&job);
+    return code;
+}

@@ -1,0 +1,51 @@
+// `pairsieve run`: what its parts share.
+#ifndef PAIRSIEVE_TOOL_RUN_JOB_H
+#define PAIRSIEVE_TOOL_RUN_JOB_H
+
+#include "pairsieve/sim.h"
+#include "tool.h"
+
+typedef struct run_sample {
+    psv_profile profile;
+    uint64_t bodies, pairs, contacts;
+} run_sample;
+
+typedef struct run_checker run_checker; // compares pairs with the brute-force oracle
+
+typedef struct run_job {
+    // from the command line
+    tool_device_options device;
+    const char *scene_name;
+    const char *sort, *broad_phase; // NULL: as the scene says
+    const char *csv, *trace, *save, *restore;
+    uint64_t bodies, frames, seed, check_every;
+    double seconds;
+    bool has_bodies, has_frames, has_seconds, has_seed, json, check;
+
+    // while it runs
+    psv_context *context;
+    psv_scene *scene; // NULL with --restore
+    psv_world *world;
+    run_checker *checker;
+    run_sample *samples; // of every frame
+    double step_seconds; // wall clock of all steps, checks apart
+    uint64_t checked_frames, check_failures;
+    psv_pair_statistics statistics; // of the last frame
+    psv_world_counters counters;
+} run_job;
+
+// --- run_check.c ----------------------------------------------------------------------------------------------------
+
+// The oracle works on boxes as the last step gave them to its pair finder: on the CPU, or, for more than 65,536 boxes
+// on a GPU, there. It counts into job->checked_frames and job->check_failures and prints the first difference of a
+// frame.
+int run_check_frame(run_job *job, uint64_t frame);
+void run_destroy_checker(run_checker *checker); // NULL is allowed
+
+// --- run_output.c ---------------------------------------------------------------------------------------------------
+
+int run_print_result(const run_job *job);
+int run_write_csv(const run_job *job, const char *path);
+int run_write_trace(const run_job *job, const char *path); // Chrome's trace format, for about:tracing or Perfetto
+
+#endif
