@@ -1,4 +1,5 @@
 #include "../core/cuda/cuda_backend.h"
+#include "element_count.cuh"
 #include "key_field.cuh"
 #include "launch.h"
 #include "request_staging.h"
@@ -9,18 +10,12 @@ constexpr uint32_t block_threads = 256;
 constexpr uint32_t items_per_thread = 4;
 constexpr uint32_t block_items = block_threads * items_per_thread;
 
-__device__ __forceinline__ uint64_t element_count(uint64_t count, const uint64_t *count_device) {
-    if (count_device == nullptr) return count;
-    const uint64_t given = *count_device;
-    return given < count ? given : count;
-}
-
 // Input: keys. Output: fields and index, `slots` of each. Each block writes 1,024. No synchronization.
 template <typename Key, typename Field>
 __global__ void __launch_bounds__(block_threads)
     psvk_stage_fields(const Key *__restrict__ keys, Field *__restrict__ fields, uint32_t *__restrict__ index,
                       psvi_key_order order, uint64_t count, const uint64_t *count_device, uint64_t slots) {
-    const uint64_t given = element_count(count, count_device);
+    const uint64_t given = psvi::element_count(count, count_device);
     const Field last = (Field)((Key) ~(Key)0 >> (8 * (uint32_t)sizeof(Key) - (order.end_bit - order.begin_bit)));
     const uint64_t begin = (uint64_t)blockIdx.x * block_items + threadIdx.x;
 #pragma unroll
@@ -37,7 +32,7 @@ template <typename Word>
 __global__ void __launch_bounds__(block_threads)
     psvk_gather_counted(const Word *__restrict__ source, Word *__restrict__ target, const uint32_t *__restrict__ index,
                         uint64_t count, const uint64_t *count_device) {
-    const uint64_t given = element_count(count, count_device);
+    const uint64_t given = psvi::element_count(count, count_device);
     const uint64_t begin = (uint64_t)blockIdx.x * block_items + threadIdx.x;
     Word word[items_per_thread];
 #pragma unroll
@@ -52,7 +47,7 @@ __global__ void __launch_bounds__(block_threads)
 template <typename Word>
 __global__ void __launch_bounds__(block_threads)
     psvk_flip_counted(const Word *source, Word *target, Word mask, uint64_t count, const uint64_t *count_device) {
-    const uint64_t given = element_count(count, count_device);
+    const uint64_t given = psvi::element_count(count, count_device);
     const uint64_t begin = (uint64_t)blockIdx.x * block_items + threadIdx.x;
 #pragma unroll
     for (uint32_t k = 0; k < items_per_thread; ++k)
