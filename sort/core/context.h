@@ -5,6 +5,10 @@
 #include "backend.h"
 #include "pairsieve/core.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define PSVI_CONTEXT_COOKIE 0x70737663u // "psvc"
 
 // What kernels are chosen by. All zero on the CPU except worker counts and names.
@@ -84,4 +88,7 @@ void psvi_phase_end(psv_context *context, psv_phase phase);
 // Rounds up to a multiple of 256: the alignment of every part of a scratch block.
 static inline uint64_t psvi_align(uint64_t bytes) { return (bytes + 255u) & ~(uint64_t)255u; }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

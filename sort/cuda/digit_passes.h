@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 typedef struct psvi_digit_passes {
-    void *keys[2];      // pass p moves from [p % 2] to the other
+    void *keys[2];       // pass p moves from [p % 2] to the other
     uint32_t *values[2]; // NULL for keys alone
-    bool implicit;      // the first pass takes 0, 1, 2, ... for the values instead of reading values[0]
+    bool implicit;       // the first pass takes 0, 1, 2, ... for the values instead of reading values[0]
     uint64_t count;
     const uint64_t *count_device;
     uint32_t *values_target; // where the sorted u32 values go

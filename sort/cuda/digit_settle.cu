@@ -47,6 +47,7 @@ extern "C" psv_status psvi_settle_digit_passes(psv_context *context, const psvi_
     cudaStream_t stream = (cudaStream_t)context->stream;
     if (key_bytes == 8)
         psvk_settle<<<blocks, block_threads, 0, stream>>>(*passes, (uint64_t *)keys_target, flags, pass_count);
-    else psvk_settle<<<blocks, block_threads, 0, stream>>>(*passes, (uint32_t *)keys_target, flags, pass_count);
+    else
+        psvk_settle<<<blocks, block_threads, 0, stream>>>(*passes, (uint32_t *)keys_target, flags, pass_count);
     return psvi_cuda_status(context, cudaGetLastError(), "sort settling launch");
 }

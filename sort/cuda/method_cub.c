@@ -7,8 +7,8 @@
 //                                        are gathered. CUB has no device count: the padding is sorted too, so the time
 //                                        is that of max_count.
 #include "../core/cuda/cuda_backend.h"
-#include "../src/sort_method.h"
 #include "cub_radix.h"
+#include "cuda_methods.h"
 #include "request_staging.h"
 
 typedef struct cub_layout {

@@ -3,7 +3,7 @@
 // For each digit of digit_bits (2: 16 passes for 32 bits): order check, count and in-block shuffle, scan of the block
 // sums, mapping. The kernels are in radix4.cu, which also says what is done otherwise than in the paper.
 #include "../core/cuda/cuda_backend.h"
-#include "../src/sort_method.h"
+#include "cuda_methods.h"
 #include "digit_passes.h"
 #include "radix4.h"
 #include "scan_sums.h"
@@ -46,8 +46,8 @@ static uint64_t radix4_scratch_bytes(const psv_sorter_def *def) { return layout_
 // state: threads of a block, asked from the device once (section 4.1 of the paper).
 static psv_status radix4_create(psv_sorter *sorter) {
     const psv_sorter_def *def = &sorter->def;
-    const uint32_t threads = psvi_radix4_choose_threads(psv_key_type_bytes(def->key_type), def->value_bytes != 0,
-                                                        def->radix4.digit_bits);
+    const uint32_t threads =
+        psvi_radix4_choose_threads(psv_key_type_bytes(def->key_type), def->value_bytes != 0, def->radix4.digit_bits);
     sorter->state = (void *)(uintptr_t)threads;
     return psvi_scan_check(sorter->context, most_sums(def));
 }

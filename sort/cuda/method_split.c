@@ -1,6 +1,6 @@
 // `split`: the radix sort of García, Alvizo, Olivares, Ramos 2014: for each 4-bit digit a local sort by four splits, a
 // prefix sum over the bucket matrix, and a scatter. The kernels are in split.cu.
-#include "../src/sort_method.h"
+#include "cuda_methods.h"
 #include "scan_sums.h"
 #include "split.h"
 
@@ -50,8 +50,8 @@ static psv_status split_run(psv_sorter *sorter, const psvi_sort_request *request
         pass.implicit = p == 0 && pass.data.implicit;
         status = psvi_split_sort_blocks(context, &pass);
         if (status == PSV_OK)
-            status = psvi_scan_sums(context, pass.buckets, pass.prefix, matrix_size(request->count),
-                                    scratch + layout.scan);
+            status =
+                psvi_scan_sums(context, pass.buckets, pass.prefix, matrix_size(request->count), scratch + layout.scan);
         if (status == PSV_OK) status = psvi_split_scatter(context, &pass);
     }
     sorter->statistics = (psv_sort_statistics){.passes_run = passes};

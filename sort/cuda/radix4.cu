@@ -28,8 +28,8 @@ template <typename Key> struct typed_pass {
 };
 
 template <typename Key> __device__ __forceinline__ typed_pass<Key> typed(const psvi_radix4_pass &pass) {
-    return {(Key *)pass.data.keys[pass.source], (Key *)pass.data.keys[1 - pass.source],
-            pass.data.values[pass.source], pass.data.values[1 - pass.source]};
+    return {(Key *)pass.data.keys[pass.source], (Key *)pass.data.keys[1 - pass.source], pass.data.values[pass.source],
+            pass.data.values[1 - pass.source]};
 }
 
 __global__ void psvk_radix4_clear(uint32_t *flags, uint32_t count, uint32_t value) {
@@ -53,8 +53,7 @@ __global__ void __launch_bounds__(check_threads)
 #pragma unroll
     for (uint32_t k = 0; k < check_items; ++k) {
         const uint64_t i = first + k * check_threads;
-        if (i + 1 < last)
-            descent |= psvi::key_field(keys[i], pass.order) > psvi::key_field(keys[i + 1], pass.order);
+        if (i + 1 < last) descent |= psvi::key_field(keys[i], pass.order) > psvi::key_field(keys[i + 1], pass.order);
     }
     if (__any_sync(0xffffffffu, descent) && threadIdx.x % 32 == 0) *(volatile uint32_t *)flag = 1;
 }
@@ -279,7 +278,8 @@ extern "C" psv_status psvi_radix4_check(psv_context *context, const psvi_radix4_
     cudaStream_t stream = (cudaStream_t)context->stream;
     if (pass->key_bytes == 8)
         psvk_radix4_check<uint64_t><<<blocks, check_threads, 0, stream>>>(*pass, begin, end, previous, flag, stop);
-    else psvk_radix4_check<uint32_t><<<blocks, check_threads, 0, stream>>>(*pass, begin, end, previous, flag, stop);
+    else
+        psvk_radix4_check<uint32_t><<<blocks, check_threads, 0, stream>>>(*pass, begin, end, previous, flag, stop);
     return psvi_cuda_status(context, cudaGetLastError(), "radix4 order check launch");
 }
 
@@ -297,7 +297,8 @@ extern "C" psv_status psvi_radix4_map(psv_context *context, const psvi_radix4_pa
     const uint32_t blocks = (uint32_t)psvi_radix4_blocks(pass->data.count, pass->block_threads);
     const pass_kernels kernels = kernels_of(pass->key_bytes, values, pass->digit_bits);
     cudaStream_t stream = (cudaStream_t)context->stream;
-    if (pass->scattered) kernels.elements<<<blocks, pass->block_threads, 0, stream>>>(*pass, blocks);
+    if (pass->scattered)
+        kernels.elements<<<blocks, pass->block_threads, 0, stream>>>(*pass, blocks);
     else
         kernels.clusters<<<blocks, pass->block_threads, tile_bytes(pass->block_threads, pass->key_bytes, values),
                            stream>>>(*pass, blocks);

@@ -16,16 +16,16 @@ typedef struct psvi_radix4_pass {
     psvi_digit_passes data;
     psvi_key_order order;
     uint32_t key_bytes;
-    uint32_t digit_bits;    // 1, 2 or 3
-    uint32_t shift;         // of the digit in the sorted bits
-    uint32_t source;        // keys[source] to keys[1 - source]
-    bool implicit;          // values are made, not read
+    uint32_t digit_bits; // 1, 2 or 3
+    uint32_t shift;      // of the digit in the sorted bits
+    uint32_t source;     // keys[source] to keys[1 - source]
+    bool implicit;       // values are made, not read
     bool scattered;
     uint32_t block_threads;
-    uint32_t *sums;         // counts, digit after digit: sums[digit * blocks + block]
-    uint32_t *prefix;       // the same after the scan
-    uint16_t *ranks;        // scattered mapping: place among the block's equal digits
-    const uint32_t *flag;   // the pass does nothing when it is 0
+    uint32_t *sums;       // counts, digit after digit: sums[digit * blocks + block]
+    uint32_t *prefix;     // the same after the scan
+    uint16_t *ranks;      // scattered mapping: place among the block's equal digits
+    const uint32_t *flag; // the pass does nothing when it is 0
 } psvi_radix4_pass;
 
 static inline uint64_t psvi_radix4_blocks(uint64_t count, uint32_t block_threads) {

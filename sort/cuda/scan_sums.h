@@ -1,4 +1,5 @@
-// Exclusive prefix sum over block sums: the one step of the papers' sorters that is not theirs (Ha et al. take CUDPP's).
+// Exclusive prefix sum over block sums: the one step of the papers' sorters that is not theirs (Ha et al. take
+// CUDPP's).
 #ifndef PAIRSIEVE_SORT_SCAN_SUMS_H
 #define PAIRSIEVE_SORT_SCAN_SUMS_H
 

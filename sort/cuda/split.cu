@@ -1,9 +1,9 @@
 // Kernels of `split`: García, Alvizo, Olivares, Ramos, «Fast data parallel radix sort implementation in DirectX 11
 // compute shader», 2014, section IV.
 //
-// As in the paper: 512 threads sort 512 keys by a 4-bit digit with four 1-bit splits in shared memory, find where each of
-// the 16 buckets starts, and write the bucket sizes to a matrix; after a prefix sum over the matrix every key goes to
-// its bucket's place plus its place in the block's bucket. Chosen otherwise, because the card is another:
+// As in the paper: 512 threads sort 512 keys by a 4-bit digit with four 1-bit splits in shared memory, find where each
+// of the 16 buckets starts, and write the bucket sizes to a matrix; after a prefix sum over the matrix every key goes
+// to its bucket's place plus its place in the block's bucket. Chosen otherwise, because the card is another:
 //   - the scan of a warp is a ballot and a population count instead of five shared-memory steps;
 //   - the four splits move a 16-bit pair (digit, where the key is) instead of the key, so that keys and values of any
 //     width move through shared memory once.
@@ -57,8 +57,7 @@ __global__ void __launch_bounds__(threads) psvk_split_sort_blocks(psvi_split_pas
         digit = (uint32_t)(psvi::key_field(key, pass.order) >> pass.shift) & (radix - 1);
         block_keys[threadIdx.x] = key;
         if (Values)
-            block_values[threadIdx.x] =
-                pass.implicit ? (uint32_t)(first + threadIdx.x) : values[first + threadIdx.x];
+            block_values[threadIdx.x] = pass.implicit ? (uint32_t)(first + threadIdx.x) : values[first + threadIdx.x];
     }
     if (threadIdx.x <= radix) bucket_first[threadIdx.x] = valid;
     uint32_t carried = digit * threads + threadIdx.x;
@@ -113,19 +112,25 @@ __global__ void __launch_bounds__(threads) psvk_split_scatter(psvi_split_pass pa
 
 template <typename Key, bool Values> void launch(const psvi_split_pass *pass, bool scatter, cudaStream_t stream) {
     const uint32_t blocks = (uint32_t)psvi_split_blocks(pass->data.count);
-    if (scatter) psvk_split_scatter<Key, Values><<<blocks, threads, 0, stream>>>(*pass, blocks);
-    else psvk_split_sort_blocks<Key, Values><<<blocks, threads, 0, stream>>>(*pass, blocks);
+    if (scatter)
+        psvk_split_scatter<Key, Values><<<blocks, threads, 0, stream>>>(*pass, blocks);
+    else
+        psvk_split_sort_blocks<Key, Values><<<blocks, threads, 0, stream>>>(*pass, blocks);
 }
 
 psv_status launch(psv_context *context, const psvi_split_pass *pass, bool scatter) {
     const bool values = pass->data.values[0] != NULL;
     cudaStream_t stream = (cudaStream_t)context->stream;
     if (pass->key_bytes == 8) {
-        if (values) launch<uint64_t, true>(pass, scatter, stream);
-        else launch<uint64_t, false>(pass, scatter, stream);
+        if (values)
+            launch<uint64_t, true>(pass, scatter, stream);
+        else
+            launch<uint64_t, false>(pass, scatter, stream);
     } else {
-        if (values) launch<uint32_t, true>(pass, scatter, stream);
-        else launch<uint32_t, false>(pass, scatter, stream);
+        if (values)
+            launch<uint32_t, true>(pass, scatter, stream);
+        else
+            launch<uint32_t, false>(pass, scatter, stream);
     }
     return psvi_cuda_status(context, cudaGetLastError(), scatter ? "split scatter launch" : "split sort launch");
 }

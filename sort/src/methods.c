@@ -4,6 +4,9 @@
 #include "../cpu/qsort_cpu.h"
 #include "../cpu/radix_cpu.h"
 #include "sort_method.h"
+#if PSV_HAVE_CUDA
+#include "../cuda/cuda_methods.h"
+#endif
 
 const psvi_sort_method *const psvi_sort_methods_cpu[] = {
     &psvi_sort_radix_cpu,
@@ -13,9 +16,12 @@ const psvi_sort_method *const psvi_sort_methods_cpu[] = {
 
 #if PSV_HAVE_CUDA
 extern const psvi_sort_method psvi_sort_radix_cuda;
-extern const psvi_sort_method psvi_sort_cub;
 const psvi_sort_method *const psvi_sort_methods_cuda[] = {
     &psvi_sort_radix_cuda,
+    &psvi_sort_radix4,
+    &psvi_sort_split,
+    &psvi_sort_bitonic,
+    &psvi_sort_merge_cuda,
     &psvi_sort_cub,
     NULL,
 };
