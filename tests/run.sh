@@ -1,0 +1,76 @@
+#!/bin/sh
+# The one command that sets up, builds and passes the tests: sh tests/run.sh
+# Installs what is missing (Debian, Ubuntu), builds a release build and runs every test that this machine can run; says
+# what was skipped, and why.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${PAIRSIEVE_BUILD_DIR:-$root/build}
+want_cuda=auto viewer=AUTO filter=
+
+usage() {
+    cat <<'TEXT'
+usage: sh tests/run.sh [OPTION]...
+
+  --cuda         build the CUDA code, also where there is no GPU (its tests are then skipped)
+  --no-cuda      CPU only, also where there is a GPU
+  --no-viewer    leave out pairsieve-view, its packages and its tests
+  -R PATTERN     only the tests whose names match (a ctest pattern)
+  --help         this text
+
+The build goes to the folder `build`, or to $PAIRSIEVE_BUILD_DIR.
+TEXT
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cuda) want_cuda=on ;;
+    --no-cuda) want_cuda=off ;;
+    --no-viewer) viewer=OFF ;;
+    -R) [ $# -gt 1 ] || { usage >&2; exit 2; }; filter=$2; shift ;;
+    --help | -h) usage; exit 0 ;;
+    *) printf '%s\n' "run.sh: unknown option '$1'; sh tests/run.sh --help names them all" >&2; exit 2 ;;
+    esac
+    shift
+done
+. "$root/tests/setup.sh"
+
+install_packages build-essential cmake ninja-build pkg-config libjansson-dev libcmocka-dev || true
+need cc c++ ninja pkg-config pc:jansson pc:cmocka
+if [ "$viewer" = AUTO ]; then
+    install_packages libsdl2-dev libglew-dev libgl1-mesa-dri libegl1 xvfb || say "the viewer's packages could not be installed"
+fi
+mkdir -p "$build"
+find_cmake
+choose_cuda "$want_cuda"
+
+say "configuring and building in $build (CUDA $cuda)"
+"$cmake" -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPAIRSIEVE_CUDA="$cuda" -DPAIRSIEVE_VIZ="$viewer"
+"$cmake" --build "$build" --parallel "$(processors)"
+
+say "running the tests"
+log=$build/tests.log
+code=0
+# No pipe: its exit code would hide ctest's.
+"$ctest" --test-dir "$build" --output-on-failure --no-tests=error -j "$(processors)" ${filter:+-R "$filter"} >"$log" 2>&1 || code=$?
+cat "$log"
+
+# A skipped test says why in its last line of output.
+awk '
+    /^[0-9]+\/[0-9]+ Test: / { name = $3; reason = ""; inside = 0 }
+    /^Output:$/ { inside = 1; next }
+    /^<end of output>$/ { inside = 0 }
+    inside && NF > 0 && $0 !~ /^-+$/ { reason = $0 }
+    /^Test Skipped/ || /^Test not run|Skipped\.$/ { skipped[++count] = sprintf("  %-28s %s", name, reason) }
+    END {
+        if (count) print "== skipped:"
+        for (i = 1; i <= count; ++i) print skipped[i]
+    }
+' "$build/Testing/Temporary/LastTest.log"
+
+passed=$(grep -c ' Passed ' "$log" || true)
+if [ "$code" = 0 ] && [ "$passed" = 0 ]; then
+    say "no test was run"
+    code=1
+fi
+grep -E '^[0-9]+% tests passed|^Total Test time' "$log" || say "ctest gave no summary"
+exit "$code"
