@@ -1,0 +1,275 @@
+// `rows`, the flagship: row-sorted sweep and prune. One key per box, [world | size level | row of min (y, z) |
+// quantised min x]; one argsort; then each box sweeps its own row forward and the rows after it that it reaches into,
+// and the coarser levels' rows around it, a vector of boxes at a time. No pair is found twice, so none has to be
+// removed: within a row the box that begins first owns the pair, among rows of a level the box of the earlier row,
+// among levels the finer.
+#include "pairsieve/sort.h"
+#include "rows_sweep.h"
+
+#include <stdlib.h>
+
+#define CHUNK 4096 // boxes that a thread takes at a time
+
+typedef struct rows_state {
+    psv_sorter *sorter;
+    rows_sample sample;
+} rows_state;
+
+typedef struct rows_memory {
+    uint32_t *keys;   // by place; sorted in place
+    uint32_t *order;  // sorted place -> place
+    uint32_t *ids;    // place -> id, when some boxes are left out
+    uint32_t *start;  // first box of each row
+    uint32_t *before; // living boxes before each chunk
+    psvi_lanes lanes;
+    psv_buffer sorter;
+} rows_memory;
+
+// --- memory
+// -----------------------------------------------------------------------------------------------------------
+
+static psv_sorter_def rows_sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def sorter = psv_default_sorter_def();
+    sorter.method = def->sort_method;
+    sorter.max_count = def->max_boxes;
+    return sorter;
+}
+
+static uint64_t carve_rows(const psv_pair_finder_def *def, char *scratch, rows_memory *memory) {
+    char *at = scratch;
+    uint64_t n = def->max_boxes;
+    psv_sorter_def sorter = rows_sorter_def(def);
+    memory->keys = psvi_carve(&at, n * 4);
+    memory->order = psvi_carve(&at, n * 4);
+    memory->start = psvi_carve(&at, (rows_table_limit(n) + 3) * 4);
+    memory->before = psvi_carve(&at, (n / CHUNK + 2) * 4);
+    // The sorter is done before the boxes are gathered: they share memory.
+    uint64_t sorter_bytes = psvi_align(psv_sorter_scratch_bytes(PSV_BACKEND_CPU, &sorter));
+    uint64_t lanes_bytes = psvi_lanes_bytes(n);
+    memory->ids = psvi_carve(&at, n * 4);
+    memory->sorter = psv_buffer_of(at, sorter_bytes);
+    char *lanes = at;
+    memory->lanes = psvi_carve_lanes(&lanes, n);
+    at += sorter_bytes > lanes_bytes ? sorter_bytes : lanes_bytes;
+    return (uint64_t)(at - scratch);
+}
+
+static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
+    rows_memory memory;
+    return carve_rows(def, (char *)256, &memory);
+}
+
+static psv_status rows_create(psv_pair_finder *finder) {
+    rows_memory memory;
+    (void)carve_rows(&finder->def, finder->scratch, &memory);
+    rows_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return psvi_fail(finder->context, PSV_ERROR_MEMORY, "no memory for method 'rows' (%zu bytes)", sizeof *state);
+    psv_sorter_def sorter = rows_sorter_def(&finder->def);
+    sorter.scratch = memory.sorter;
+    psv_status status = psv_create_sorter(finder->context, &sorter, &state->sorter);
+    if (status != PSV_OK)
+        free(state);
+    else
+        finder->state = state;
+    return status;
+}
+
+static void rows_destroy(psv_pair_finder *finder) {
+    rows_state *state = finder->state;
+    psv_destroy_sorter(state->sorter);
+    free(state);
+}
+
+// --- keys
+// -------------------------------------------------------------------------------------------------------------
+
+static void add_sizes(rows_sizes *sum, const rows_sizes *part) {
+    for (int b = 0; b < ROWS_BINADES; ++b) {
+        sum->count[b] += part->count[b];
+        for (int k = 0; k < 3; ++k)
+            if (part->ext[b][k] > sum->ext[b][k]) sum->ext[b][k] = part->ext[b][k];
+    }
+}
+
+// Judges one chunk: sizes of the living boxes, bad boxes to the result. Returns the number of living ones.
+static uint32_t measure_chunk(const psvi_find_input *input, const rows_grid *grid, uint64_t first, uint64_t end,
+                              rows_sizes *sizes) {
+    uint32_t bad[CHUNK], bad_count = 0, live = 0;
+    for (uint64_t id = first; id < end; ++id) {
+        float box[6], ext[3];
+        psvi_box_kind kind = psvi_judge_box(input, id, box);
+        if (kind == PSVI_BOX_BAD) bad[bad_count++] = (uint32_t)id;
+        if (kind != PSVI_BOX_LIVE) continue;
+        uint32_t b = rows_size_binade(grid, box, ext);
+        sizes->count[b]++;
+        for (int k = 0; k < 3; ++k)
+            if (ext[k] > sizes->ext[b][k]) sizes->ext[b][k] = ext[k];
+        ++live;
+    }
+    psvi_add_bad_boxes(input, bad, bad_count);
+    return live;
+}
+
+// Sizes of all living boxes, and how many come before each chunk. Returns how many there are.
+static uint64_t measure_boxes(psv_context *context, const psvi_find_input *input, const rows_grid *grid,
+                              const rows_memory *memory, rows_sizes *sizes) {
+    (void)context;
+    const uint64_t count = psvi_input_count(input);
+    const int64_t chunks = (int64_t)((count + CHUNK - 1) / CHUNK);
+    memset(sizes, 0, sizeof *sizes);
+#pragma omp parallel num_threads(context->worker_count) if (chunks > 1)
+    {
+        rows_sizes part;
+        memset(&part, 0, sizeof part);
+#pragma omp for schedule(dynamic) nowait
+        for (int64_t c = 0; c < chunks; ++c) {
+            uint64_t first = (uint64_t)c * CHUNK, end = first + CHUNK < count ? first + CHUNK : count;
+            memory->before[c] = measure_chunk(input, grid, first, end, &part);
+        }
+#pragma omp critical(psvi_rows_sizes)
+        add_sizes(sizes, &part);
+    }
+    uint64_t live = 0;
+    for (int64_t c = 0; c < chunks; ++c) {
+        uint32_t here = memory->before[c];
+        memory->before[c] = (uint32_t)live;
+        live += here;
+    }
+    return live;
+}
+
+static void make_keys(psv_context *context, const psvi_find_input *input, const rows_grid *grid,
+                      const rows_memory *memory, bool all_live) {
+    (void)context;
+    const uint64_t count = psvi_input_count(input);
+    const int64_t chunks = (int64_t)((count + CHUNK - 1) / CHUNK);
+#pragma omp parallel for schedule(dynamic) num_threads(context->worker_count) if (chunks > 1)
+    for (int64_t c = 0; c < chunks; ++c) {
+        uint64_t first = (uint64_t)c * CHUNK, end = first + CHUNK < count ? first + CHUNK : count;
+        uint32_t place = memory->before[c];
+        for (uint64_t id = first; id < end; ++id) {
+            float box[6];
+            if (psvi_judge_box(input, id, box) != PSVI_BOX_LIVE) continue;
+            memory->keys[place] = rows_key(grid, box, grid->world_slots > 1 ? psvi_read_world(input, id) : 0);
+            if (!all_live) memory->ids[place] = (uint32_t)id;
+            ++place;
+        }
+    }
+}
+
+// --- sorted boxes
+// -----------------------------------------------------------------------------------------------------
+
+// Boxes in sorted order, axes as the sweep wants them, and the first box of each row.
+static void gather_rows(psv_context *context, const psvi_find_input *input, const rows_grid *grid,
+                        const rows_memory *memory, uint64_t count, bool all_live) {
+    (void)context;
+    const psvi_lanes *lanes = &memory->lanes;
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > CHUNK)
+    for (int64_t i = 0; i < (int64_t)count; ++i) {
+        float box[6];
+        uint32_t id = all_live ? memory->order[i] : memory->ids[memory->order[i]];
+        psvi_read_box(input, id, box);
+        for (int k = 0; k < 3; ++k) {
+            lanes->min[k][i] = box[grid->axis[k]];
+            lanes->max[k][i] = box[3 + grid->axis[k]];
+        }
+        lanes->id[i] = id;
+        // The first box of a row also starts the empty rows before it.
+        uint32_t row = memory->keys[i] >> grid->x_bits;
+        for (uint32_t r = i == 0 ? 0 : (memory->keys[i - 1] >> grid->x_bits) + 1; r <= row; ++r)
+            memory->start[r] = (uint32_t)i;
+    }
+    for (uint32_t r = count == 0 ? 0 : (memory->keys[count - 1] >> grid->x_bits) + 1; r <= grid->row_count + 1; ++r)
+        memory->start[r] = (uint32_t)count;
+    for (int k = 0; k < 3; ++k) {
+        memset(lanes->min[k] + count, 0, PSVI_LANES * sizeof(float));
+        memset(lanes->max[k] + count, 0, PSVI_LANES * sizeof(float));
+    }
+    memset(lanes->id + count, 0, PSVI_LANES * sizeof(uint32_t));
+}
+
+static void sweep_rows(psv_context *context, const rows_sorted *sorted, rows_sweep_function sweep) {
+    (void)context;
+    const psvi_find_input *input = sorted->input;
+    // Small pieces where there are few boxes, so that all cores get some; huge boxes are a piece each.
+    const int64_t size = sorted->regular < 65536 ? 512 : 2048;
+    const int64_t pieces = ((int64_t)sorted->regular + size - 1) / size;
+    const int64_t huge = (int64_t)(sorted->count - sorted->regular);
+    uint64_t longest = 0;
+#pragma omp parallel num_threads(context->worker_count) reduction(max : longest) if (pieces + huge > 1)
+    {
+        rows_sweeper sweeper;
+        psvi_open_sink(&sweeper.sink, input, input->world_count > sorted->grid->world_slots);
+        sweeper.longest = 0;
+#pragma omp for schedule(dynamic)
+        for (int64_t piece = 0; piece < pieces + huge; ++piece) {
+            uint64_t first = (uint64_t)(piece * size), end = first + (uint64_t)size;
+            if (piece >= pieces) first = sorted->regular + (uint64_t)(piece - pieces), end = first + 1;
+            if (piece < pieces && end > sorted->regular) end = sorted->regular;
+            sweep(&sweeper, sorted, first, end);
+        }
+        psvi_close_sink(&sweeper.sink);
+        longest = sweeper.longest;
+    }
+    input->result->longest_range = longest;
+}
+
+static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    rows_state *state = finder->state;
+    rows_memory memory;
+    rows_grid grid;
+    rows_sizes sizes;
+    uint32_t lanes;
+    (void)carve_rows(&finder->def, finder->scratch, &memory);
+    rows_sweep_function sweep = rows_best_sweep(&lanes);
+
+    psvi_phase_begin(context, PSV_PHASE_KEYS);
+    rows_begin_grid(&grid, &state->sample, input);
+    uint64_t live = measure_boxes(context, input, &grid, &memory, &sizes);
+    bool all_live = live == psvi_input_count(input);
+    rows_finish_grid(&grid, &state->sample, &sizes, live, input->world_count, lanes);
+    make_keys(context, input, &grid, &memory, all_live);
+    psvi_phase_end(context, PSV_PHASE_KEYS);
+
+    psv_status status = PSV_OK;
+    if (live > 0)
+        status = psv_sort_index(state->sorter, psv_buffer_of(memory.keys, live * 4),
+                                psv_buffer_of(memory.order, live * 4), live, PSV_INDEX_KEYS_SORTED);
+    if (status != PSV_OK) return status;
+    psvi_phase_begin(context, PSV_PHASE_GATHER);
+    gather_rows(context, input, &grid, &memory, live, all_live);
+    psvi_phase_end(context, PSV_PHASE_GATHER);
+
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    rows_sorted sorted = {&grid, input, memory.lanes, memory.keys, memory.start, live - grid.huge_count, live};
+    sweep_rows(context, &sorted, sweep);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    psvi_frame_result *result = input->result;
+    result->boxes = live;
+    result->huge_count = grid.huge_count;
+    result->rows = grid.row_count;
+    result->levels = grid.level_count;
+    result->key_bits = grid.key_bits;
+    return PSV_OK;
+}
+
+static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort;
+    psv_status status = psv_read_sort_statistics(((rows_state *)finder->state)->sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_rows_cpu = {
+    .name = "rows",
+    .description = "row-sorted sweep and prune: one key sort, then short sweeps of neighbouring rows (the flagship)",
+    .scratch_bytes = rows_scratch_bytes,
+    .create = rows_create,
+    .destroy = rows_destroy,
+    .find = rows_find,
+    .statistics = rows_statistics,
+};

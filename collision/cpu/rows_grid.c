@@ -1,0 +1,312 @@
+#include "rows_grid.h"
+
+#include <math.h>
+
+#define FAR 1e38f   // ranges end here, so that their widths are finite
+#define STEEP 1e30f // largest scale: below 1 / STEEP coordinates are not told apart by rows
+
+// --- sample
+// -----------------------------------------------------------------------------------------------------------
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+// Enough boxes for about two dozen pairs of the sample to share a row's window when rows are as wide as they should be.
+static uint32_t sample_size(uint64_t count) {
+    double wanted = 2 * sqrt((double)count);
+    return wanted < 256 ? 256 : wanted > ROWS_MAX_SAMPLE ? ROWS_MAX_SAMPLE : (uint32_t)wanted;
+}
+
+// Boxes at hashed places: evenly spaced ones would never be neighbours in spatially ordered input.
+static void take_sample(rows_sample *sample, const psvi_find_input *input) {
+    uint64_t count = psvi_input_count(input);
+    uint32_t wanted = sample_size(count), taken = 0;
+    for (uint32_t s = 0; s < wanted && count > 0; ++s) {
+        float box[6];
+        uint64_t id = count <= wanted ? s : mix(0x9E3779B97F4A7C15ull * (s + 1)) % count;
+        if (id >= count) break;
+        if (psvi_judge_box(input, id, box) != PSVI_BOX_LIVE) continue;
+        for (int axis = 0; axis < 3; ++axis) {
+            sample->min[axis][taken] = box[axis];
+            sample->max[axis][taken] = box[3 + axis];
+        }
+        sample->world[taken++] = psvi_read_world(input, id);
+    }
+    sample->count = taken;
+}
+
+// The k-th smallest of `values`, which it reorders.
+static float select_value(float *values, uint32_t count, uint32_t k) {
+    uint32_t low = 0, high = count - 1;
+    while (low < high) {
+        float pivot = values[low + (high - low) / 2];
+        uint32_t i = low, j = high;
+        for (;;) {
+            while (values[i] < pivot)
+                ++i;
+            while (values[j] > pivot)
+                --j;
+            if (i >= j) break;
+            float swap = values[i];
+            values[i++] = values[j];
+            values[j--] = swap;
+        }
+        if (k <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
+    return values[k];
+}
+
+// --- ranges, medians and axes
+// -----------------------------------------------------------------------------------------
+
+// Clamping range of one axis: the sample's own, unless its tails are long; then three times the middle 96 %.
+static void find_range(rows_sample *sample, int axis, float *low, float *high) {
+    float bounds[2] = {0, 0}, middle[2] = {0, 0};
+    uint32_t found = 0;
+    for (int side = 0; side < 2; ++side) {
+        const float *values = side == 0 ? sample->min[axis] : sample->max[axis];
+        uint32_t n = 0;
+        for (uint32_t s = 0; s < sample->count; ++s)
+            if (values[s] > -FAR && values[s] < FAR) sample->work[n++] = values[s];
+        if (n == 0) continue;
+        bounds[side] = select_value(sample->work, n, side == 0 ? 0 : n - 1);
+        middle[side] = select_value(sample->work, n, side == 0 ? n / 50 : n - 1 - n / 50);
+        found |= 1u << side;
+    }
+    if (found == 1) bounds[1] = middle[1] = middle[0];
+    if (found == 2) bounds[0] = middle[0] = middle[1];
+    float width = middle[1] - middle[0];
+    *low = fmaxf(bounds[0], middle[0] - width);
+    *high = fminf(bounds[1], middle[1] + width);
+    if (!(*high > *low)) *high = *low;
+}
+
+static float find_median(rows_sample *sample, int axis, float low, float high) {
+    if (sample->count == 0) return 0;
+    for (uint32_t s = 0; s < sample->count; ++s)
+        sample->work[s] = rows_clamp(sample->max[axis][s], low, high) - rows_clamp(sample->min[axis][s], low, high);
+    return select_value(sample->work, sample->count, sample->count / 2);
+}
+
+static float inverse(float x) { return x > 1 / STEEP ? 1 / x : STEEP; }
+
+void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input *input) {
+    float low[3], high[3], median[3], resolution[3];
+    take_sample(sample, input);
+    for (int axis = 0; axis < 3; ++axis) {
+        find_range(sample, axis, &low[axis], &high[axis]);
+        float range = high[axis] - low[axis];
+        median[axis] = fmaxf(find_median(sample, axis, low[axis], high[axis]), range * 0x1p-20f);
+        resolution[axis] = range * inverse(median[axis]);
+        grid->axis[axis] = axis;
+    }
+    // The axis that tells most boxes apart is swept.
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int k = 0; k < 2; ++k) {
+            int a = grid->axis[k], b = grid->axis[k + 1];
+            if (resolution[b] > resolution[a]) grid->axis[k] = b, grid->axis[k + 1] = a;
+        }
+    }
+    for (int k = 0; k < 3; ++k) {
+        grid->low[k] = low[grid->axis[k]];
+        grid->high[k] = high[grid->axis[k]];
+        grid->inv_median[k] = inverse(median[grid->axis[k]]);
+    }
+}
+
+// --- levels
+// -----------------------------------------------------------------------------------------------------------
+
+// Gives the largest sizes to the huge list while they are few and far larger than the rest.
+static int split_huge(rows_grid *grid, const rows_sizes *sizes, uint64_t live) {
+    int top = ROWS_BINADES - 1;
+    uint64_t huge = 0, below = live;
+    while (top > 0 && sizes->count[top] == 0)
+        --top;
+    int kept = top;
+    for (int b = top; b > 0; --b) {
+        if (sizes->count[b] == 0) continue;
+        huge += sizes->count[b];
+        below -= sizes->count[b];
+        if (huge > ROWS_MAX_HUGE || below < 64 * huge) break;
+        int next = b - 1;
+        while (next > 0 && sizes->count[next] == 0)
+            --next;
+        if (b - next >= 3 || b > 127 + 3) { // 8 times the next size or the median
+            kept = next;
+            grid->huge_count = huge;
+        }
+    }
+    for (int b = kept + 1; b < ROWS_BINADES; ++b)
+        grid->level_of[b] = UINT8_MAX;
+    return kept;
+}
+
+// Groups of two binades (4x), from the largest size down; a small group joins the level above it, where it costs less
+// than a visit of every box to one more level.
+static void make_levels(rows_grid *grid, const rows_sizes *sizes, int top) {
+    grid->level_count = 0;
+    for (int b = top; b >= 0;) {
+        uint64_t count = 0;
+        int end = b - 1 > 0 ? b - 2 : -1;
+        for (int i = b; i > end; --i)
+            count += sizes->count[i];
+        if (count == 0) {
+            for (int i = b; i > end; --i)
+                grid->level_of[i] = grid->level_count == 0 ? 0 : (uint8_t)(grid->level_count - 1);
+            b = end;
+            continue;
+        }
+        rows_level *above = grid->level_count == 0 ? NULL : &grid->levels[grid->level_count - 1];
+        bool joins = above != NULL && (count < above->count / 4 || grid->level_count == ROWS_MAX_LEVELS);
+        if (!joins) {
+            grid->levels[grid->level_count++] = (rows_level){0};
+            above = &grid->levels[grid->level_count - 1];
+        }
+        above->count += count;
+        for (int i = b; i > end; --i) {
+            grid->level_of[i] = (uint8_t)(grid->level_count - 1);
+            for (int k = 0; k < 3; ++k)
+                above->ext[k] = fmaxf(above->ext[k], sizes->ext[i][k]);
+        }
+        b = end;
+    }
+    for (int b = 0; b < ROWS_BINADES; ++b)
+        if (grid->level_of[b] == UINT8_MAX) grid->level_of[b] = (uint8_t)grid->level_count;
+    // Differences of floats are rounded; one step up covers that.
+    for (uint32_t l = 0; l < grid->level_count; ++l)
+        for (int k = 0; k < 3; ++k)
+            grid->levels[l].ext[k] = nextafterf(grid->levels[l].ext[k], INFINITY);
+}
+
+// --- rows
+// -------------------------------------------------------------------------------------------------------------
+
+// How many of `count` boxes a box finds in its own cell of the given widths, on average, judged by the sample.
+static double cell_load(const rows_grid *grid, rows_sample *sample, const float width[3], uint64_t count) {
+    uint32_t slots = 1, pairs = 0, n = sample->count;
+    while (slots < 2 * n)
+        slots *= 2;
+    if (slots > 2 * ROWS_MAX_SAMPLE) slots = 2 * ROWS_MAX_SAMPLE;
+    if (n < 2) return 0;
+    memset(sample->cells, 0, slots * sizeof *sample->cells);
+    float inv[3];
+    for (int k = 0; k < 3; ++k)
+        inv[k] = inverse(width[k]);
+    for (uint32_t s = 0; s < n; ++s) {
+        uint64_t cell = sample->world[s];
+        for (int k = 0; k < 3; ++k) {
+            float x = rows_clamp(sample->min[grid->axis[k]][s], grid->low[k], grid->high[k]) - grid->low[k];
+            cell = mix(cell * 0x9E3779B97F4A7C15ull + (uint64_t)fminf(x * inv[k], 1e9f) + 1);
+        }
+        // A slot holds the cell's hash above and its count below; equal hashes are taken for equal cells.
+        uint64_t tag = (cell | 1ull << 63) & ~(uint64_t)0xffff;
+        uint32_t at = (uint32_t)cell & (slots - 1);
+        while (sample->cells[at] != 0 && (sample->cells[at] & ~(uint64_t)0xffff) != tag)
+            at = (at + 1) & (slots - 1);
+        if (sample->cells[at] == 0) sample->cells[at] = tag;
+        pairs += (uint32_t)(sample->cells[at]++ & 0xffff);
+    }
+    return 2.0 * pairs / ((double)n * (n - 1)) * (double)count;
+}
+
+#define MAX_WIDTH_STEP 24
+
+static void set_widths(const rows_grid *grid, rows_level *level, uint32_t step, float width[3]) {
+    width[0] = level->ext[0];
+    for (int k = 1; k < 3; ++k) {
+        // A hundredth more than the extents: then a box reaches no further than the next row, whatever is rounded.
+        width[k] = level->ext[k] * 1.01f * exp2f(0.5f * (float)step);
+        float least = (grid->high[k] - grid->low[k]) * (1.0f / 4096);
+        if (width[k] < least) width[k] = least;
+    }
+    float cells_y = (grid->high[1] - grid->low[1]) * inverse(width[1]);
+    float cells_z = (grid->high[2] - grid->low[2]) * inverse(width[2]);
+    level->inv_y = inverse(width[1]);
+    level->inv_z = inverse(width[2]);
+    level->ny = cells_y >= 1 ? (uint32_t)fminf(cells_y, 8192) + 1 : 1;
+    level->nz = cells_z >= 1 ? (uint32_t)fminf(cells_z, 8192) + 1 : 1;
+}
+
+// The widest rows whose sweep window still fits into one vector.
+static uint32_t choose_step(const rows_grid *grid, rows_sample *sample, rows_level *level, uint32_t lanes) {
+    uint32_t low = 0, high = MAX_WIDTH_STEP;
+    while (low < high) {
+        uint32_t middle = (low + high + 1) / 2;
+        float width[3];
+        set_widths(grid, level, middle, width);
+        if (cell_load(grid, sample, width, level->count) * 8 <= 5.0 * lanes)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+static uint64_t count_rows(rows_grid *grid) {
+    uint64_t rows = 0;
+    for (uint32_t l = 0; l < grid->level_count; ++l) {
+        grid->levels[l].base = (uint32_t)rows;
+        rows += (uint64_t)grid->levels[l].ny * grid->levels[l].nz;
+    }
+    return rows;
+}
+
+// Rows as wide as each level wants them, then wider until their table is no larger than `limit`.
+static void make_rows(rows_grid *grid, rows_sample *sample, uint64_t limit, uint32_t lanes) {
+    uint32_t step[ROWS_MAX_LEVELS];
+    float width[3];
+    for (uint32_t l = 0; l < grid->level_count; ++l) {
+        step[l] = choose_step(grid, sample, &grid->levels[l], lanes);
+        set_widths(grid, &grid->levels[l], step[l], width);
+    }
+    while (count_rows(grid) * grid->world_slots > limit) {
+        uint32_t most = 0;
+        for (uint32_t l = 1; l < grid->level_count; ++l)
+            if ((uint64_t)grid->levels[l].ny * grid->levels[l].nz >
+                (uint64_t)grid->levels[most].ny * grid->levels[most].nz)
+                most = l;
+        if ((uint64_t)grid->levels[most].ny * grid->levels[most].nz == 1) break;
+        set_widths(grid, &grid->levels[most], ++step[most], width);
+    }
+    grid->rows_per_world = (uint32_t)count_rows(grid);
+    grid->row_count = grid->rows_per_world * grid->world_slots;
+}
+
+// Steps along the sweep axis: an eighth of the extent of the level with the most boxes.
+static void quantise(rows_grid *grid) {
+    uint32_t most = 0, row_bits = 1;
+    for (uint32_t l = 1; l < grid->level_count; ++l)
+        if (grid->levels[l].count > grid->levels[most].count) most = l;
+    while ((uint64_t)1 << row_bits <= grid->row_count) // the row after the last is that of the huge boxes
+        ++row_bits;
+    float range = grid->high[0] - grid->low[0];
+    float steps = grid->level_count == 0 ? 1 : range * inverse(grid->levels[most].ext[0]) * 8;
+    grid->x_bits = 1;
+    while (grid->x_bits < 20 && grid->x_bits + row_bits < 32 && (float)(1u << grid->x_bits) < steps)
+        ++grid->x_bits;
+    grid->q_limit = (1u << grid->x_bits) - 1;
+    grid->q_scale = (float)(grid->q_limit + 1) * inverse(range);
+    grid->key_bits = row_bits + grid->x_bits;
+    for (uint32_t l = 0; l < grid->level_count; ++l) {
+        float q = grid->levels[l].ext[0] * grid->q_scale;
+        grid->levels[l].q_ext = q < (float)grid->q_limit ? (uint32_t)q + 3 : grid->q_limit + 1;
+    }
+}
+
+void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *sizes, uint64_t live,
+                      uint32_t world_count, uint32_t lanes) {
+    grid->huge_count = 0;
+    memset(grid->level_of, 0, sizeof grid->level_of);
+    make_levels(grid, sizes, split_huge(grid, sizes, live));
+    uint64_t limit = rows_table_limit(live);
+    grid->world_slots = world_count < limit ? world_count : (uint32_t)limit;
+    make_rows(grid, sample, limit, lanes);
+    quantise(grid);
+}

@@ -1,0 +1,104 @@
+// The grid of `rows` on the CPU: which axis is swept, how wide rows are, and which level a box of some size belongs to.
+//
+// Everything here only orders and bounds. Coordinates are clamped to a range that a sample gives, so infinite boxes and
+// far outliers are like boxes at the border; every map is monotone, so boxes that overlap stay in reach of each other.
+#ifndef PAIRSIEVE_ROWS_GRID_H
+#define PAIRSIEVE_ROWS_GRID_H
+
+#include "cpu_boxes.h"
+
+#define ROWS_MAX_LEVELS 12
+#define ROWS_MAX_SAMPLE 4096
+#define ROWS_BINADES 256
+#define ROWS_MAX_HUGE 16 // boxes far larger than the others that are tested against all instead of making a level
+
+typedef struct rows_level {
+    uint32_t ny, nz;    // rows across
+    float inv_y, inv_z; // rows a unit
+    uint32_t base;      // the level's first row within a world
+    float ext[3];       // largest extents of its boxes, sweep axis first
+    uint32_t q_ext;     // ext[0] in quantised steps, rounded up
+    uint64_t count;
+} rows_level;
+
+typedef struct rows_grid {
+    int axis[3];              // axis[0] is swept, rows run over the other two
+    float low[3], high[3];    // clamping range, in that order
+    float inv_median[3];      // 1 / median extent: sizes are measured in medians
+    float q_scale;            // quantised steps a unit along the sweep axis
+    uint32_t x_bits, q_limit; // q_limit: the largest step
+    uint32_t level_count;
+    rows_level levels[ROWS_MAX_LEVELS];
+    uint8_t level_of[ROWS_BINADES]; // level of a size; level_count: huge
+    uint32_t rows_per_world, world_slots, row_count;
+    uint32_t key_bits;
+    uint64_t huge_count;
+} rows_grid;
+
+// Sizes of the frame's boxes: per binade of the size their number and largest extents.
+typedef struct rows_sizes {
+    uint64_t count[ROWS_BINADES];
+    float ext[ROWS_BINADES][3];
+} rows_sizes;
+
+typedef struct rows_sample {
+    uint32_t count;
+    uint32_t world[ROWS_MAX_SAMPLE];
+    float min[3][ROWS_MAX_SAMPLE], max[3][ROWS_MAX_SAMPLE]; // in the order of the input's axes
+    float work[ROWS_MAX_SAMPLE];
+    uint64_t cells[2 * ROWS_MAX_SAMPLE];
+} rows_sample;
+
+// First step: ranges, medians and axes from a sample of the boxes.
+void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input *input);
+
+// Second step, with the sizes of all boxes known: levels, rows and key bits. `lanes` is the vector width to fill.
+void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *sizes, uint64_t live,
+                      uint32_t world_count, uint32_t lanes);
+
+// Most rows for so many boxes: their table stays smaller than the boxes, and a key has bits left for the sweep axis.
+static inline uint64_t rows_table_limit(uint64_t boxes) {
+    return boxes < (1u << 24) ? 4 * boxes + 1024 : 4 * (uint64_t)(1u << 24);
+}
+
+static inline float rows_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+
+// Binade of a box's size (largest clamped extent, in medians); `ext` gets the clamped extents, sweep axis first.
+static inline uint32_t rows_size_binade(const rows_grid *grid, const float box[6], float ext[3]) {
+    float size = 0;
+    for (int k = 0; k < 3; ++k) {
+        ext[k] = rows_clamp(box[3 + grid->axis[k]], grid->low[k], grid->high[k]) -
+                 rows_clamp(box[grid->axis[k]], grid->low[k], grid->high[k]);
+        float relative = ext[k] * grid->inv_median[k];
+        size = relative > size ? relative : size;
+    }
+    uint32_t bits;
+    memcpy(&bits, &size, 4);
+    return bits >> 23;
+}
+
+// Row of a coordinate on one of the two row axes (k = 1 or 2), clamped to the grid.
+static inline uint32_t rows_cell(const rows_grid *grid, int k, float x, float inv, uint32_t n) {
+    float cell = (rows_clamp(x, grid->low[k], grid->high[k]) - grid->low[k]) * inv;
+    uint32_t index = (uint32_t)cell;
+    return index < n ? index : n - 1;
+}
+
+static inline uint32_t rows_quantise(const rows_grid *grid, float x) {
+    uint32_t q = (uint32_t)((rows_clamp(x, grid->low[0], grid->high[0]) - grid->low[0]) * grid->q_scale);
+    return q < grid->q_limit ? q : grid->q_limit;
+}
+
+static inline uint32_t rows_key(const rows_grid *grid, const float box[6], uint32_t world) {
+    float ext[3];
+    uint32_t l = grid->level_of[rows_size_binade(grid, box, ext)];
+    if (l == grid->level_count) return grid->row_count << grid->x_bits;
+    const rows_level *level = &grid->levels[l];
+    uint32_t slot = grid->world_slots > 1 ? world % grid->world_slots : 0;
+    uint32_t row = slot * grid->rows_per_world + level->base +
+                   rows_cell(grid, 1, box[grid->axis[1]], level->inv_y, level->ny) * level->nz +
+                   rows_cell(grid, 2, box[grid->axis[2]], level->inv_z, level->nz);
+    return row << grid->x_bits | rows_quantise(grid, box[grid->axis[0]]);
+}
+
+#endif

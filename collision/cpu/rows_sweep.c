@@ -1,0 +1,149 @@
+#include "rows_sweep.h"
+
+static inline void add_pair(psvi_pair_sink *sink, uint32_t a, uint32_t b) {
+    sink->pairs[sink->count++] = a < b ? (psv_pair){a, b} : (psv_pair){b, a};
+}
+
+// Room for a whole vector of pairs.
+static inline void make_room(psvi_pair_sink *sink) {
+    if (sink->count > PSVI_SINK_PAIRS - PSVI_LANES) psvi_flush_sink(sink);
+}
+
+// --- any processor
+// ----------------------------------------------------------------------------------------------------
+
+#define SWEEP_TARGET
+#define SWEEP_NAME(f) portable_##f
+#define SWEEP_LANES 8
+
+typedef struct portable_box {
+    float min[3], max[3];
+} portable_box;
+
+static inline portable_box portable_spread(const psvi_lanes *lanes, uint64_t i) {
+    return (portable_box){{lanes->min[0][i], lanes->min[1][i], lanes->min[2][i]},
+                          {lanes->max[0][i], lanes->max[1][i], lanes->max[2][i]}};
+}
+
+static inline uint32_t portable_test(const psvi_lanes *lanes, uint64_t p, const portable_box *box) {
+    uint32_t hits = 0;
+    for (uint32_t k = 0; k < SWEEP_LANES; ++k) {
+        uint32_t hit = (lanes->min[0][p + k] <= box->max[0]) & (lanes->max[0][p + k] >= box->min[0]) &
+                       (lanes->min[1][p + k] <= box->max[1]) & (lanes->max[1][p + k] >= box->min[1]) &
+                       (lanes->min[2][p + k] <= box->max[2]) & (lanes->max[2][p + k] >= box->min[2]);
+        hits |= hit << k;
+    }
+    return hits;
+}
+
+static inline void portable_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
+                                   uint32_t id) {
+    make_room(sink);
+    for (; hits != 0; hits &= hits - 1)
+        add_pair(sink, id, lanes->id[p + (uint32_t)__builtin_ctz(hits)]);
+}
+
+#include "rows_sweep_body.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+// --- AVX2: 8 boxes at a time
+// ------------------------------------------------------------------------------------------
+
+#define SWEEP_TARGET __attribute__((target("avx2,bmi,popcnt")))
+#define SWEEP_NAME(f) avx2_##f
+#define SWEEP_LANES 8
+
+typedef struct avx2_box {
+    __m256 min[3], max[3];
+} avx2_box;
+
+SWEEP_TARGET static inline avx2_box avx2_spread(const psvi_lanes *lanes, uint64_t i) {
+    avx2_box box;
+    for (int k = 0; k < 3; ++k) {
+        box.min[k] = _mm256_set1_ps(lanes->min[k][i]);
+        box.max[k] = _mm256_set1_ps(lanes->max[k][i]);
+    }
+    return box;
+}
+
+SWEEP_TARGET static inline uint32_t avx2_test(const psvi_lanes *lanes, uint64_t p, const avx2_box *box) {
+    __m256 hit[3];
+    for (int k = 0; k < 3; ++k)
+        hit[k] = _mm256_and_ps(_mm256_cmp_ps(_mm256_loadu_ps(lanes->min[k] + p), box->max[k], _CMP_LE_OQ),
+                               _mm256_cmp_ps(_mm256_loadu_ps(lanes->max[k] + p), box->min[k], _CMP_GE_OQ));
+    return (uint32_t)_mm256_movemask_ps(_mm256_and_ps(hit[0], _mm256_and_ps(hit[1], hit[2])));
+}
+
+SWEEP_TARGET static inline void avx2_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
+                                            uint32_t id) {
+    make_room(sink);
+    for (; hits != 0; hits &= hits - 1)
+        add_pair(sink, id, lanes->id[p + (uint32_t)__builtin_ctz(hits)]);
+}
+
+#include "rows_sweep_body.h"
+
+// --- AVX-512: 16 boxes at a time
+// --------------------------------------------------------------------------------------
+
+#define SWEEP_TARGET __attribute__((target("avx512f,avx512vl,bmi,popcnt")))
+#define SWEEP_NAME(f) avx512_##f
+#define SWEEP_LANES 16
+
+typedef struct avx512_box {
+    __m512 min[3], max[3];
+} avx512_box;
+
+SWEEP_TARGET static inline avx512_box avx512_spread(const psvi_lanes *lanes, uint64_t i) {
+    avx512_box box;
+    for (int k = 0; k < 3; ++k) {
+        box.min[k] = _mm512_set1_ps(lanes->min[k][i]);
+        box.max[k] = _mm512_set1_ps(lanes->max[k][i]);
+    }
+    return box;
+}
+
+SWEEP_TARGET static inline uint32_t avx512_test(const psvi_lanes *lanes, uint64_t p, const avx512_box *box) {
+    __mmask16 a = 0xffff, b = 0xffff;
+    for (int k = 0; k < 3; ++k) {
+        a = _mm512_mask_cmp_ps_mask(a, _mm512_loadu_ps(lanes->min[k] + p), box->max[k], _CMP_LE_OQ);
+        b = _mm512_mask_cmp_ps_mask(b, _mm512_loadu_ps(lanes->max[k] + p), box->min[k], _CMP_GE_OQ);
+    }
+    return (uint32_t)(a & b);
+}
+
+// Hit ids are pressed together, ordered against the box's own id, and widened to pairs: 8 bytes each.
+SWEEP_TARGET static inline void avx512_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
+                                              uint32_t id) {
+    make_room(sink);
+    __m512i ids = _mm512_maskz_compress_epi32((__mmask16)hits, _mm512_loadu_si512(lanes->id + p));
+    __m512i own = _mm512_set1_epi32((int)id);
+    __m512i low = _mm512_min_epu32(ids, own), high = _mm512_max_epu32(ids, own);
+    __m512i first = _mm512_or_si512(_mm512_cvtepu32_epi64(_mm512_castsi512_si256(low)),
+                                    _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm512_castsi512_si256(high)), 32));
+    _mm512_storeu_si512(sink->pairs + sink->count, first);
+    uint32_t count = (uint32_t)_mm_popcnt_u32(hits);
+    if (count > 8) {
+        __m512i second =
+            _mm512_or_si512(_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(low, 1)),
+                            _mm512_slli_epi64(_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(high, 1)), 32));
+        _mm512_storeu_si512(sink->pairs + sink->count + 8, second);
+    }
+    sink->count += count;
+}
+
+#include "rows_sweep_body.h"
+#endif
+
+rows_sweep_function rows_best_sweep(uint32_t *lanes) {
+#if defined(__x86_64__)
+    *lanes = 16;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return avx512_sweep;
+    *lanes = 8;
+    if (__builtin_cpu_supports("avx2")) return avx2_sweep;
+#endif
+    *lanes = 8;
+    return portable_sweep;
+}

@@ -1,0 +1,38 @@
+// The sweep of `rows` over sorted boxes, once per instruction set.
+#ifndef PAIRSIEVE_ROWS_SWEEP_H
+#define PAIRSIEVE_ROWS_SWEEP_H
+
+#include "rows_grid.h"
+
+#define ROWS_CACHE 16 // places in rows that a sweep remembers per level, by row
+
+typedef struct rows_sorted {
+    const rows_grid *grid;
+    const psvi_find_input *input;
+    psvi_lanes lanes;      // sorted boxes, sweep axis first; huge ones last
+    const uint32_t *keys;  // sorted
+    const uint32_t *start; // first box of each row; row_count + 1 entries and one more for the huge boxes
+    uint64_t regular;      // boxes that are not huge
+    uint64_t count;        // all
+} rows_sorted;
+
+// A row that is being visited: boxes below `at` begin too early for this box and all later ones of its row.
+typedef struct rows_place {
+    uint32_t row;
+    uint32_t at;
+} rows_place;
+
+typedef struct rows_sweeper {
+    psvi_pair_sink sink;
+    rows_place places[ROWS_MAX_LEVELS][ROWS_CACHE];
+    uint64_t longest;
+} rows_sweeper;
+
+// Finds the pairs that the sorted boxes [first, end) own: with later boxes of their row, with boxes of the rows after
+// it, with boxes of coarser levels, and of huge boxes with everything.
+typedef void (*rows_sweep_function)(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t first, uint64_t end);
+
+// The fastest that this processor runs, and its vector width.
+rows_sweep_function rows_best_sweep(uint32_t *lanes);
+
+#endif
