@@ -8,8 +8,10 @@
 extern "C" {
 #endif
 
-// Enqueues index[i] = i for i < count on the context's stream.
-psv_status psvi_cuda_write_identity(psv_context *context, uint32_t *index, uint64_t count);
+// Enqueues index[i] = i for i < count on the context's stream; with count_device, in device memory, for i below the
+// smaller of both.
+psv_status psvi_cuda_write_identity(psv_context *context, uint32_t *index, uint64_t count,
+                                    const uint64_t *count_device);
 
 #ifdef __cplusplus
 }

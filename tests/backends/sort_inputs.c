@@ -1,0 +1,99 @@
+#include "sort_inputs.h"
+
+#include <string.h>
+
+const char *key_distribution_name(key_distribution distribution) {
+    static const char *const names[KEYS_DISTRIBUTIONS] = {"uniform", "gaussian", "sorted",    "reversed",  "nearly",
+                                                          "few",     "constant", "one_digit", "clustered", "special"};
+    return (unsigned)distribution < KEYS_DISTRIBUTIONS ? names[distribution] : "unknown";
+}
+
+uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+// A number in [0, 1) of 53 bits.
+static double unit(uint64_t *state) { return (double)(next_random(state) >> 11) * 0x1p-53; }
+
+static double gaussian(uint64_t *state) {
+    double sum = 0;
+    for (int i = 0; i < 12; ++i)
+        sum += unit(state);
+    return sum - 6;
+}
+
+// Place of element i in units of the whole range, for the distributions that are about places; in [0, 1).
+static double fraction(key_distribution distribution, uint64_t i, uint64_t count, uint64_t *state) {
+    switch (distribution) {
+    case KEYS_GAUSSIAN: return gaussian(state) / 12.0 + 0.5;
+    case KEYS_SORTED: return (double)(i / 2) / (double)(count + 1);
+    case KEYS_REVERSED: return (double)((count - i) / 2) / (double)(count + 1);
+    case KEYS_NEARLY: return ((double)i + 31.0 * unit(state)) / ((double)count + 32.0);
+    case KEYS_FEW: return (double)(next_random(state) % 16) / 16.0;
+    case KEYS_CONSTANT: return 0.37;
+    default: return unit(state);
+    }
+}
+
+static uint64_t special_bits(psv_key_type type, uint64_t *state) {
+    static const uint32_t f32[] = {0x00000000u, 0x80000000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u,
+                                   0x7f800001u, 0xff800001u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu,
+                                   0x7fffffffu, 0xffffffffu, 0x3f800000u, 0xbf800000u};
+    static const uint64_t f64[] = {0x0000000000000000u, 0x8000000000000000u, 0x7ff0000000000000u, 0xfff0000000000000u,
+                                   0x7ff8000000000000u, 0xfff8000000000000u, 0x7ff0000000000001u, 0xfff0000000000001u,
+                                   0x0000000000000001u, 0x8000000000000001u, 0x000fffffffffffffu, 0x800fffffffffffffu,
+                                   0x7fffffffffffffffu, 0xffffffffffffffffu, 0x3ff0000000000000u, 0xbff0000000000000u};
+    static const uint64_t extremes[] = {
+        0, 1, 0x7fffffffu, 0x80000000u, 0xffffffffu, 0x7fffffffffffffffu, 0x8000000000000000u, 0xffffffffffffffffu};
+    const uint64_t pick = next_random(state);
+    if (pick % 3 == 0) return next_random(state); // any pattern, also more NaNs
+    if (type == PSV_KEY_F32) return f32[pick / 3 % 16];
+    if (type == PSV_KEY_F64) return f64[pick / 3 % 16];
+    return extremes[pick / 3 % 8];
+}
+
+static uint64_t bits_of(psv_key_type type, double at) {
+    const float narrow = (float)(at * 2000.0 - 1000.0);
+    const double wide = at * 2000.0 - 1000.0;
+    uint32_t bits32;
+    uint64_t bits64;
+    memcpy(&bits32, &narrow, sizeof bits32);
+    memcpy(&bits64, &wide, sizeof bits64);
+    switch (type) {
+    case PSV_KEY_U32: return (uint32_t)(at * 0x1p32);
+    case PSV_KEY_I32: return (uint32_t)(int32_t)(at * 0x1p32 - 0x1p31);
+    case PSV_KEY_F32: return bits32;
+    case PSV_KEY_U64: return (uint64_t)(at * 0x1p63) * 2;
+    case PSV_KEY_I64: return (uint64_t)(int64_t)((at - 0.5) * 0x1p64);
+    default: return bits64;
+    }
+}
+
+static uint64_t key_bits(psv_key_type type, key_distribution distribution, uint64_t i, uint64_t count,
+                         uint64_t *state) {
+    const bool is_float = type == PSV_KEY_F32 || type == PSV_KEY_F64;
+    switch (distribution) {
+    case KEYS_UNIFORM: return is_float ? bits_of(type, unit(state)) : next_random(state);
+    case KEYS_ONE_DIGIT: return 0x4142434445460048u | (next_random(state) & 0xffu) << 8;
+    case KEYS_CLUSTERED: {
+        const uint64_t r = next_random(state);
+        return r & 1 ? bits_of(type, 0.99999) : bits_of(type, 0.25) + (r >> 40) % 1000;
+    }
+    case KEYS_SPECIAL: return special_bits(type, state);
+    default: return bits_of(type, fraction(distribution, i, count, state));
+    }
+}
+
+void make_keys(psv_key_type type, key_distribution distribution, uint64_t seed, uint64_t count, void *keys) {
+    uint64_t state = seed ^ 0x5851f42d4c957f2du * ((uint64_t)distribution + 1);
+    for (uint64_t i = 0; i < count; ++i) {
+        const uint64_t bits = key_bits(type, distribution, i, count, &state);
+        if (psv_key_type_bytes(type) == 4)
+            ((uint32_t *)keys)[i] = (uint32_t)bits;
+        else
+            ((uint64_t *)keys)[i] = bits;
+    }
+}

@@ -1,0 +1,31 @@
+// Keys for tests and benchmarks of sorters: the same numbers for the same seed everywhere.
+#ifndef SORT_INPUTS_H
+#define SORT_INPUTS_H
+
+#include <stdint.h>
+
+#include "pairsieve/sort.h"
+
+typedef enum key_distribution {
+    KEYS_UNIFORM,   // all bit patterns of integers; floats uniform in [-1000, 1000)
+    KEYS_GAUSSIAN,  // sum of uniform numbers: crowded in the middle
+    KEYS_SORTED,    // ascending, with repetitions
+    KEYS_REVERSED,  // descending, with repetitions
+    KEYS_NEARLY,    // ascending but for places: every key within 32 places of its own
+    KEYS_FEW,       // 16 distinct keys
+    KEYS_CONSTANT,  // one key
+    KEYS_ONE_DIGIT, // agree in all bytes but the second lowest: adversarial for ranking and for bucket splits
+    KEYS_CLUSTERED, // half of them equal to the greatest key, the others in a narrow range
+    KEYS_SPECIAL,   // floats: NaNs of both signs and many payloads, -0, infinities, denormals; integers: extremes
+    KEYS_DISTRIBUTIONS
+} key_distribution;
+
+const char *key_distribution_name(key_distribution distribution);
+
+// SplitMix64: the next number of a sequence.
+uint64_t next_random(uint64_t *state);
+
+// Writes `count` keys of the type.
+void make_keys(psv_key_type type, key_distribution distribution, uint64_t seed, uint64_t count, void *keys);
+
+#endif

@@ -1,0 +1,328 @@
+// Every sorting method of a backend against the plain reference.
+//   test_sort cpu|cuda [--seed N] [--method NAME] [--big]
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sort_big.h"
+#include "sort_harness.h"
+#include "sort_reference.h"
+
+static sort_harness harness = {.seed = 20261121};
+
+static sort_case base_case(psv_key_type type, key_distribution distribution, uint32_t count) {
+    sort_case test = {.def = psv_default_sorter_def(), .distribution = distribution, .count = count};
+    test.def.key_type = type;
+    return test;
+}
+
+// Every key type, direction, NaN policy, value size and form, at the counts where edges are.
+static void test_kinds(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {0, 1, 2, 3, 31, 32, 33, 1000};
+    for (uint32_t kind = 0; kind < 6 * 2 * 2 * 3 * FORM_COUNT; ++kind) {
+        sort_case test = base_case((psv_key_type)(kind % 6), KEYS_SPECIAL, 0);
+        test.def.descending = kind / 6 % 2 != 0;
+        test.def.nan_policy = kind / 12 % 2 != 0 ? PSV_NAN_BITWISE : PSV_NAN_LAST;
+        test.def.value_bytes = 4 * (kind / 24 % 3);
+        test.form = (sort_form)(kind / 72);
+        if (test.form >= FORM_INDEX_SORTED && test.def.value_bytes == 0) continue;
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+            test.count = counts[c];
+            test.indirect = c % 3 == 2;
+            run_sort_case(&harness, &test);
+        }
+    }
+}
+
+// The same kinds at counts that take the parallel paths.
+static void test_kinds_in_parallel(void **state) {
+    (void)state;
+    for (uint32_t kind = 0; kind < 6 * 3 * FORM_COUNT; ++kind) {
+        sort_case test = base_case((psv_key_type)(kind % 6), kind % 4 == 0 ? KEYS_SPECIAL : KEYS_UNIFORM, 40009);
+        test.def.value_bytes = 4 * (kind / 6 % 3);
+        test.form = (sort_form)(kind / 18);
+        test.def.descending = kind % 5 == 0;
+        test.indirect = kind % 7 == 0;
+        if (test.form >= FORM_INDEX_SORTED && test.def.value_bytes == 0) continue;
+        run_sort_case(&harness, &test);
+    }
+}
+
+// Edges of tiles, blocks, warps and of the paths that methods choose by count.
+static void test_counts(void **state) {
+    (void)state;
+    static const uint32_t odd[] = {4,    5,    7,     61,    96,    97,    127,    4863,  4864,
+                                   4865, 9973, 14336, 14337, 32749, 65521, 104729, 131101};
+    for (uint32_t power = 6; power <= 17; ++power) {
+        for (uint32_t off = 0; off < 3; ++off) {
+            sort_case test = base_case(PSV_KEY_U32, KEYS_UNIFORM, (1u << power) + off - 1);
+            run_sort_case(&harness, &test);
+        }
+    }
+    for (uint32_t tile = 1152; tile <= 9216; tile += 1152) {
+        for (uint32_t off = 0; off < 3; ++off) {
+            sort_case test = base_case(off == 1 ? PSV_KEY_U64 : PSV_KEY_U32, KEYS_UNIFORM, tile + off - 1);
+            test.form = off == 2 ? FORM_INDEX_KEPT : FORM_PAIRS;
+            run_sort_case(&harness, &test);
+        }
+    }
+    for (size_t c = 0; c < sizeof odd / sizeof *odd; ++c) {
+        sort_case test = base_case(c % 2 == 0 ? PSV_KEY_F32 : PSV_KEY_I64, KEYS_GAUSSIAN, odd[c]);
+        run_sort_case(&harness, &test);
+    }
+}
+
+static void test_distributions(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {4099, 70001};
+    for (uint32_t d = 0; d < KEYS_DISTRIBUTIONS; ++d) {
+        for (uint32_t type = PSV_KEY_U32; type <= PSV_KEY_F64; ++type) {
+            for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+                sort_case test = base_case((psv_key_type)type, (key_distribution)d, counts[c]);
+                test.def.order_check = (d + type + c) % 3 != 0;
+                test.def.descending = (d + type) % 4 == 3;
+                run_sort_case(&harness, &test);
+            }
+        }
+    }
+    for (uint32_t d = 0; d < KEYS_DISTRIBUTIONS; ++d) {
+        sort_case test = base_case(PSV_KEY_F32, (key_distribution)d, 300007);
+        run_sort_case(&harness, &test);
+        test.form = FORM_INDEX_UNDEFINED;
+        test.def.key_type = PSV_KEY_U32;
+        run_sort_case(&harness, &test);
+    }
+}
+
+static void test_bit_ranges(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {33, 5003, 70001};
+    uint64_t random = harness.seed;
+    for (uint32_t r = 0; r < 48; ++r) {
+        sort_case test = base_case((psv_key_type)(r % 6), r % 5 == 0 ? KEYS_SPECIAL : KEYS_UNIFORM, 0);
+        const uint32_t width = 8 * psv_key_type_bytes(test.def.key_type);
+        test.def.end_bit = 1 + (uint32_t)(next_random(&random) % width);
+        test.def.begin_bit = (uint32_t)(next_random(&random) % (test.def.end_bit + 1));
+        if (r % 8 == 7) test.def.begin_bit = test.def.end_bit; // nothing to compare
+        test.def.descending = r % 3 == 1;
+        test.form = (sort_form)(r / 6 % FORM_COUNT);
+        test.indirect = r % 4 == 3;
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+            test.count = counts[c];
+            run_sort_case(&harness, &test);
+        }
+    }
+}
+
+static void test_a_million(void **state) {
+    (void)state;
+    for (uint32_t off = 0; off < 3; ++off) {
+        static const psv_key_type types[] = {PSV_KEY_F32, PSV_KEY_U32, PSV_KEY_U64};
+        sort_case test = base_case(types[off], KEYS_UNIFORM, (1u << 20) - 1 + off);
+        run_sort_case(&harness, &test);
+    }
+    sort_case nearly = base_case(PSV_KEY_U32, KEYS_NEARLY, 1000003);
+    run_sort_case(&harness, &nearly);
+}
+
+static void test_options(void **state) {
+    (void)state;
+    for (uint32_t o = 0; o < 36; ++o) {
+        sort_case test = base_case(o % 2 == 0 ? PSV_KEY_U32 : PSV_KEY_F32,
+                                   o % 5 == 0   ? KEYS_NEARLY
+                                   : o % 5 == 1 ? KEYS_FEW
+                                                : KEYS_UNIFORM,
+                                   o % 3 == 0 ? 20011 : 3001);
+        static const uint32_t buckets[] = {2, 3, 64, 1024, 8192};
+        test.def.radix4 = (psv_radix4_options){
+            .digit_bits = 1 + o % 3, .scattered_mapping = o / 3 % 2 != 0, .order_check = (psv_order_check)(o / 6 % 3)};
+        test.def.hybrid =
+            (psv_hybrid_options){.buckets = buckets[o % 5], .refine_steps = 1 + o % 4, .shuffle = o / 2 % 2 != 0};
+        run_sort_case(&harness, &test);
+    }
+}
+
+static void test_hints_and_scratch(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {2, 1000, 20011, 70001};
+    for (uint32_t i = 0; i < 24; ++i) {
+        sort_case test = base_case((psv_key_type)(i % 6), i % 7 == 0 ? KEYS_SPECIAL : KEYS_UNIFORM, counts[i % 4]);
+        test.histograms = i % 2 == 0;
+        test.own_scratch = i % 3 != 0;
+        test.def.descending = i % 5 == 0;
+        if (i % 3 == 1) {
+            test.def.begin_bit = 3;
+            test.def.end_bit = 28;
+        }
+        run_sort_case(&harness, &test);
+    }
+}
+
+static void test_workers(void **state) {
+    (void)state;
+    if (harness.backend != PSV_BACKEND_CPU) skip();
+    static const int workers[] = {1, 2, 3, 8};
+    for (size_t w = 0; w < sizeof workers / sizeof *workers; ++w) {
+        for (uint32_t d = 0; d < KEYS_DISTRIBUTIONS; ++d) {
+            sort_case test = base_case(d % 2 == 0 ? PSV_KEY_U32 : PSV_KEY_F64, (key_distribution)d, 150001);
+            test.worker_count = workers[w];
+            run_sort_case(&harness, &test);
+        }
+    }
+}
+
+// An order of the context's own memory for psv_check_order, and records of odd sizes.
+static void test_check_order(void **state) {
+    (void)state;
+    psv_context *context = harness_context(&harness, 0);
+    static const uint32_t counts[] = {0, 1, 2, 255, 256, 257, 5003, 200003};
+    for (uint32_t i = 0; i < 6 * KEYS_DISTRIBUTIONS; ++i) {
+        psv_sorter_def def = psv_default_sorter_def();
+        def.key_type = (psv_key_type)(i % 6);
+        def.method = psv_sort_method_name(harness.backend, 0);
+        def.max_count = 1;
+        def.descending = i % 4 == 3;
+        if (i % 3 == 2) def.begin_bit = 9;
+        psv_sorter *sorter;
+        assert_int_equal(psv_create_sorter(context, &def, &sorter), PSV_OK);
+        const uint32_t count = counts[i % 8], bytes = psv_key_type_bytes(def.key_type);
+        void *keys = malloc((size_t)count * bytes + 1);
+        make_keys(def.key_type, (key_distribution)(i / 6), harness.seed, count, keys);
+        psv_buffer buffer, result;
+        assert_int_equal(psv_alloc_buffer(context, (uint64_t)count * bytes, &buffer), PSV_OK);
+        assert_int_equal(psv_alloc_buffer(context, sizeof(psv_order_result), &result), PSV_OK);
+        assert_int_equal(psv_upload(context, buffer, keys, (uint64_t)count * bytes), PSV_OK);
+        if (psv_check_order(sorter, buffer, count, result) != PSV_OK) fail_msg("%s", psv_last_error(context));
+        psv_order_result found;
+        assert_int_equal(psv_download(context, &found, result, sizeof found), PSV_OK);
+        const psv_order_result expected = reference_descents(&def, keys, count);
+        assert_int_equal(found.descents, expected.descents);
+        assert_int_equal(found.first, expected.first);
+        psv_free_buffer(context, &buffer);
+        psv_free_buffer(context, &result);
+        psv_destroy_sorter(sorter);
+        free(keys);
+    }
+}
+
+static void test_gather_records(void **state) {
+    (void)state;
+    psv_context *context = harness_context(&harness, 0);
+    static const uint32_t strides[] = {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 32, 33, 64, 100, 256, 1000};
+    static const uint32_t counts[] = {0, 1, 33, 1000, 30011};
+    uint64_t random = harness.seed;
+    for (uint32_t i = 0; i < 16 * 5; ++i) {
+        const uint32_t stride = strides[i % 16], count = counts[i / 16], records = count / 2 + 1;
+        uint8_t *source = malloc((size_t)records * stride), *target = malloc((size_t)count * stride + 64);
+        uint32_t *index = malloc(count * sizeof *index + 4);
+        for (size_t b = 0; b < (size_t)records * stride; ++b)
+            source[b] = (uint8_t)next_random(&random);
+        for (uint32_t r = 0; r < count; ++r)
+            index[r] = (uint32_t)(next_random(&random) % records);
+        psv_buffer buffers[3];
+        const uint64_t bytes[3] = {(uint64_t)records * stride, (uint64_t)count * stride + 64, count * sizeof *index};
+        for (int b = 0; b < 3; ++b)
+            assert_int_equal(psv_alloc_buffer(context, bytes[b], &buffers[b]), PSV_OK);
+        memset(target, 0x5a, bytes[1]);
+        assert_int_equal(psv_upload(context, buffers[0], source, bytes[0]), PSV_OK);
+        assert_int_equal(psv_upload(context, buffers[1], target, bytes[1]), PSV_OK);
+        assert_int_equal(psv_upload(context, buffers[2], index, bytes[2]), PSV_OK);
+        if (psv_gather_records(context, buffers[0], buffers[1], stride, buffers[2], count) != PSV_OK)
+            fail_msg("%s", psv_last_error(context));
+        assert_int_equal(psv_download(context, target, buffers[1], bytes[1]), PSV_OK);
+        for (uint32_t r = 0; r < count; ++r)
+            if (memcmp(target + (size_t)r * stride, source + (size_t)index[r] * stride, stride) != 0)
+                fail_msg("record %u of %u bytes is not the one that was asked for (seed %llu)", r, stride,
+                         (unsigned long long)harness.seed);
+        for (uint32_t b = 0; b < 64; ++b)
+            assert_int_equal(target[(size_t)count * stride + b], 0x5a);
+        for (int b = 0; b < 3; ++b)
+            psv_free_buffer(context, &buffers[b]);
+        free(source);
+        free(target);
+        free(index);
+    }
+}
+
+// A count in the backend's memory that is larger than max_count is taken as max_count.
+static void test_indirect_over_max(void **state) {
+    (void)state;
+    psv_context *context = harness_context(&harness, 0);
+    for (uint32_t m = 0; psv_sort_method_name(harness.backend, m) != NULL; ++m) {
+        enum { COUNT = 1000 };
+        psv_sorter_def def = psv_default_sorter_def();
+        def.method = psv_sort_method_name(harness.backend, m);
+        def.max_count = COUNT;
+        psv_sorter *sorter;
+        assert_int_equal(psv_create_sorter(context, &def, &sorter), PSV_OK);
+        uint32_t keys[COUNT + 1], sorted[COUNT + 1];
+        make_keys(PSV_KEY_U32, KEYS_UNIFORM, harness.seed, COUNT, keys);
+        keys[COUNT] = 0; // would come first if it were sorted
+        const uint64_t count = UINT64_MAX;
+        psv_buffer key_buffer, count_buffer;
+        assert_int_equal(psv_alloc_buffer(context, sizeof keys, &key_buffer), PSV_OK);
+        assert_int_equal(psv_alloc_buffer(context, sizeof count, &count_buffer), PSV_OK);
+        assert_int_equal(psv_upload(context, key_buffer, keys, sizeof keys), PSV_OK);
+        assert_int_equal(psv_upload(context, count_buffer, &count, sizeof count), PSV_OK);
+        if (psv_sort_keys_indirect(sorter, key_buffer, count_buffer) != PSV_OK)
+            fail_msg("%s: %s", def.method, psv_last_error(context));
+        assert_int_equal(psv_download(context, sorted, key_buffer, sizeof sorted), PSV_OK);
+        for (uint32_t i = 0; i + 1 < COUNT; ++i)
+            if (sorted[i] > sorted[i + 1]) fail_msg("%s: not sorted at %u", def.method, i);
+        assert_int_equal(sorted[COUNT], 0);
+        psv_free_buffer(context, &key_buffer);
+        psv_free_buffer(context, &count_buffer);
+        psv_destroy_sorter(sorter);
+    }
+}
+
+static void test_big(void **state) {
+    (void)state;
+    run_big_sorts(&harness);
+}
+
+static int usage(void) {
+    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--big]\n");
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    bool big = false;
+    if (argc < 2 || psv_parse_backend(argv[1], &harness.backend) != PSV_OK || harness.backend == PSV_BACKEND_AUTO)
+        return usage();
+    for (int a = 2; a < argc; ++a) {
+        if (strcmp(argv[a], "--big") == 0)
+            big = true;
+        else if (strcmp(argv[a], "--seed") == 0 && a + 1 < argc)
+            harness.seed = strtoull(argv[++a], NULL, 0);
+        else if (strcmp(argv[a], "--method") == 0 && a + 1 < argc)
+            harness.only_method = argv[++a];
+        else
+            return usage();
+    }
+    if (!psv_backend_available(harness.backend)) {
+        printf("skipped: no usable %s device\n", argv[1]);
+        return 77;
+    }
+    printf("backend %s, seed %llu\n", argv[1], (unsigned long long)harness.seed);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_kinds_in_parallel),
+        cmocka_unit_test(test_counts),         cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_bit_ranges),     cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_options),        cmocka_unit_test(test_hints_and_scratch),
+        cmocka_unit_test(test_workers),        cmocka_unit_test(test_check_order),
+        cmocka_unit_test(test_gather_records), cmocka_unit_test(test_indirect_over_max),
+    };
+    const struct CMUnitTest big_tests[] = {cmocka_unit_test(test_big)};
+    const int failures = big ? cmocka_run_group_tests_name("sort_big", big_tests, NULL, NULL)
+                             : cmocka_run_group_tests_name("sort", tests, NULL, NULL);
+    printf("%llu sorts compared; %llu cases refused by methods that do not serve them\n",
+           (unsigned long long)harness.runs, (unsigned long long)harness.refusals);
+    close_harness(&harness);
+    return failures;
+}
