@@ -63,6 +63,10 @@ if(PAIRSIEVE_WERROR)
         $<$<COMPILE_LANGUAGE:C>:-Werror> $<$<COMPILE_LANGUAGE:CXX>:-Werror>
         $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
 endif()
+if(PAIRSIEVE_FUZZ AND CMAKE_C_COMPILER_ID MATCHES Clang)
+    # Coverage marks in the library, by which libFuzzer finds its way.
+    target_compile_options(pairsieve_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>)
+endif()
 if(PAIRSIEVE_SANITIZE)
     string(REPLACE ";" "," psv_sanitizers "${PAIRSIEVE_SANITIZE}")
     target_compile_options(pairsieve_flags INTERFACE
