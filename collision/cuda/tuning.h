@@ -6,6 +6,20 @@
 #define SWEEP_THREADS 256
 #define SWEEP_OWN_STEPS 256 // candidates that a thread sweeps alone before its warp helps
 
+#define ROWS_LEVELS 12         // size levels, the one for huge boxes not counted
+#define ROWS_UPPER_LEVELS 2    // of these, above the largest sampled box
+#define ROWS_LEVEL_STEP 4.0f   // ratio of the extents of two levels
+#define ROWS_LONG_AXIS 4.0f    // extents on x count this much less: x is swept, not divided into rows
+#define ROWS_LIMIT_PAD 1.0625f // sampled extent to level limit, so that boxes a little larger stay in the level
+#define ROWS_GROUP_BITS 5      // cells that share one entry of the coarse start table
+#define ROWS_SAMPLES 1024      // boxes that the plan is made from; one block
+#define ROWS_KEY_THREADS 256
+#define ROWS_GATHER_THREADS 256
+#define ROWS_SWEEP_THREADS 256
+#define ROWS_SWEEP_STEP 4  // candidates between two looks at the pair buffer
+#define ROWS_LONG_RANGE 96 // candidates from which on a warp sweeps a range together
+#define ROWS_X_STEPS 4.0f  // finest x cell: level limit over this
+
 #define BOUNDS_THREADS 256
 #define BOUNDS_THREAD_POINTS 16 // longer point sets get a warp
 #define BOUNDS_WARP_POINTS 1024 // longer ones a block

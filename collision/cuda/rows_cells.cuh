@@ -1,0 +1,52 @@
+// From boxes to levels and cells: what the kernels of `rows` have to agree on to the bit.
+#ifndef PAIRSIEVE_COLLISION_ROWS_CELLS_CUH
+#define PAIRSIEVE_COLLISION_ROWS_CELLS_CUH
+
+#include <float.h>
+
+#include "common.cuh"
+#include "rows_kernels.h"
+
+#define ROWS_EMPTY 0xffffffffu
+
+// Extent that decides the level, rounded up: two boxes whose rounded difference is within a limit truly are. Not a
+// number for boxes that lie at infinity.
+__device__ __forceinline__ float rows_extent(float min_x, float max_x, float min_y, float max_y, float min_z,
+                                             float max_z) {
+    const float x = __fsub_ru(max_x, min_x), y = __fsub_ru(max_y, min_y), z = __fsub_ru(max_z, min_z);
+    const float extent = fmaxf(fmaxf(x / ROWS_LONG_AXIS, y), z);
+    return x + y + z <= FLT_MAX ? extent : INFINITY; // also when one of them is not a number
+}
+
+// The finest level that takes the extent; plan.levels for huge ones.
+__device__ __forceinline__ uint32_t rows_level_of(const psvi_rows_plan &plan, float extent) {
+    uint32_t level = 0;
+    while (level < plan.levels && !(extent <= plan.level[level].limit))
+        ++level;
+    return level;
+}
+
+// Number of the cell of a coordinate before wrapping. Monotone in the coordinate: rounding is, and so is clamping.
+__device__ __forceinline__ int32_t rows_cell(float value, float origin, float inverse, int32_t cells) {
+    if (cells == 1) return 0;
+    const int32_t cell = __float2int_rd((value - origin) * inverse);
+    return max(min(cell, 1 << 29), -(1 << 29));
+}
+
+__device__ __forceinline__ int32_t rows_wrap(int32_t cell, int32_t cells) {
+    if ((uint32_t)cell < (uint32_t)cells) return cell;
+    const int32_t rest = cell % cells;
+    return rest < 0 ? rest + cells : rest;
+}
+
+__device__ __forceinline__ uint32_t rows_world(const psvi_rows_level &level, uint32_t world) {
+    return world < level.worlds ? world : world % level.worlds;
+}
+
+// First cell number of a row (wrapped y and z).
+__device__ __forceinline__ uint32_t rows_base(const psvi_rows_level &level, uint32_t world, int32_t y, int32_t z) {
+    return level.base + ((world * (uint32_t)level.cells[1] + (uint32_t)y) * (uint32_t)level.cells[2] + (uint32_t)z) *
+                            (uint32_t)level.cells[0];
+}
+
+#endif

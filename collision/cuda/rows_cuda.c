@@ -1,0 +1,137 @@
+// Row-sorted sweep and prune on CUDA, host side.
+#include <stdlib.h>
+
+#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../sort/src/sort_method.h"
+#include "launch_cuda.h"
+#include "rows_kernels.h"
+
+typedef struct rows_state {
+    psvi_rows_memory memory;
+    psv_sorter *sorter;
+} rows_state;
+
+static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
+
+// Two cells a box. 24 bits serve up to 32 million boxes: one more digit pass would cost more than it saves in
+// candidates.
+static uint32_t key_bits_of(const psv_pair_finder_def *def) {
+    uint32_t bits = 12;
+    while (bits < 29 && ((uint64_t)1 << bits) < 2 * def->max_boxes)
+        ++bits;
+    if (bits > 24 && def->max_boxes <= (uint64_t)1 << 25) bits = 24;
+    return bits;
+}
+
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def made = psv_default_sorter_def();
+    made.method = def->sort_method;
+    made.key_type = PSV_KEY_U32;
+    made.value_bytes = 4;
+    made.max_count = room_of(def);
+    made.end_bit = key_bits_of(def);
+    return made;
+}
+
+static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
+    psv_sorter_def sort = sorter_def(def);
+    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
+}
+
+static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
+    memory->room = room_of(def);
+    memory->key_bits = key_bits_of(def);
+    const uint64_t cells = (uint64_t)1 << memory->key_bits;
+    memory->plan = psvi_carve(carver, sizeof *memory->plan);
+    memory->keys = psvi_carve(carver, 4 * memory->room);
+    memory->sorted_keys = psvi_carve(carver, 4 * memory->room);
+    memory->order = psvi_carve(carver, 4 * memory->room);
+    memory->starts = psvi_carve(carver, 4 * (cells + 4));
+    memory->group_starts = psvi_carve(carver, 4 * ((cells >> ROWS_GROUP_BITS) + 4));
+    memory->records = psvi_carve(carver, 32 * memory->room);
+    return psvi_carve(carver, sorter_bytes(def));
+}
+
+static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
+    psvi_carver carver = {NULL, 0};
+    psvi_rows_memory memory;
+    (void)layout(&carver, def, &memory);
+    return carver.used;
+}
+
+static void rows_destroy(psv_pair_finder *finder) {
+    rows_state *state = finder->state;
+    if (state == NULL) return;
+    psv_destroy_sorter(state->sorter);
+    free(state);
+    finder->state = NULL;
+}
+
+static psv_status rows_create(psv_pair_finder *finder) {
+    rows_state *state = calloc(1, sizeof *state);
+    if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
+    finder->state = state;
+    psvi_carver carver = {finder->scratch, 0};
+    void *scratch = layout(&carver, &finder->def, &state->memory);
+    psv_sorter_def def = sorter_def(&finder->def);
+    def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
+    psv_status status = psv_create_sorter(finder->context, &def, &state->sorter);
+    if (status != PSV_OK) rows_destroy(finder);
+    return status;
+}
+
+static psv_status sort_keys(rows_state *state, const psvi_find_input *input) {
+    const bool counted = input->a.count_device != NULL || input->b.count_device != NULL;
+    const psvi_sort_request request = {
+        .keys_in = state->memory.keys,
+        .keys_out = state->memory.sorted_keys,
+        .values_out = state->memory.order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = psvi_most_boxes(input),
+        .count_device = counted ? &state->memory.plan->slots : NULL,
+    };
+    return psvi_sort_run(state->sorter, &request);
+}
+
+typedef cudaError_t rows_launcher(const psvi_find_input *, const psvi_rows_memory *, cudaStream_t);
+
+static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launcher *launch,
+                            const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    rows_state *state = finder->state;
+    psvi_phase_begin(context, phase);
+    cudaError_t error = launch(input, &state->memory, context->stream);
+    psvi_phase_end(context, phase);
+    return psvi_cuda_status(context, error, "rows: a kernel launch");
+}
+
+static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    const uint64_t boxes = psvi_most_boxes(input);
+    if (boxes == 0) return PSV_OK;
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
+    if (boxes < 2 || status != PSV_OK) return status;
+    status = sort_keys(finder->state, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_gather, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_sweep, input);
+    return status;
+}
+
+static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    rows_state *state = finder->state;
+    psv_sort_statistics sort = {0, 0};
+    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_rows_cuda = {
+    .name = "rows",
+    .description = "row-sorted sweep and prune: one key sort, then each box sweeps a few neighbouring rows",
+    .scratch_bytes = rows_scratch_bytes,
+    .create = rows_create,
+    .destroy = rows_destroy,
+    .find = rows_find,
+    .statistics = rows_statistics,
+};

@@ -1,0 +1,59 @@
+// The device memory and the launchers of the `rows` method.
+//
+// A box's key is the number of its cell: [size level | world | row of min y | row of min z | min x], with as many cells
+// per level and axis as the plan gives. Cell numbers wrap around on every axis: a scene larger than its cells shares
+// them, which costs candidates and never pairs. The sorted keys give the start table (first place of every cell), so
+// a sweep finds its range in a row with two loads.
+#ifndef PAIRSIEVE_COLLISION_ROWS_KERNELS_H
+#define PAIRSIEVE_COLLISION_ROWS_KERNELS_H
+
+#include <cuda_runtime_api.h>
+
+#include "../src/broad_phase.h"
+#include "tuning.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A size level. Rows: 1 or at least 4 on y and z, so that «forward» has a meaning when they wrap.
+typedef struct psvi_rows_level {
+    float limit;      // largest extent of its boxes on y and z; on x, ROWS_LONG_AXIS times that
+    float inverse[3]; // cells per length on x, y, z
+    int32_t cells[3]; // cells on x, y, z
+    uint32_t worlds;  // world cells
+    uint32_t base;    // number of its first cell
+} psvi_rows_level;
+
+typedef struct psvi_rows_plan {
+    uint64_t slots;  // boxes of both sets: the count that the sorter reads
+    float origin[3]; // by x, y, z after the choice of axes
+    int32_t axis[3]; // which of a box's axes is x, y, z
+    uint32_t levels; // in use, fine to coarse; the next one is that of huge boxes
+    uint32_t cells;  // in all; also the key of boxes that take no part
+    psvi_rows_level level[ROWS_LEVELS + 1];
+    // Filled by the key kernel:
+    uint32_t populated;                // bit per level
+    uint32_t longest[ROWS_LEVELS + 1]; // bits of the largest extent on x
+} psvi_rows_plan;
+
+typedef struct psvi_rows_memory {
+    psvi_rows_plan *plan;
+    uint32_t *keys;         // one per slot
+    uint32_t *sorted_keys;  // in order
+    uint32_t *order;        // sorting permutation
+    uint32_t *starts;       // per cell: first place, or all ones where the whole group of cells is empty
+    uint32_t *group_starts; // per group of cells
+    float *records;         // 8 floats per slot: all first halves, then all second halves
+    uint64_t room;          // slots that the arrays hold
+    uint32_t key_bits;
+} psvi_rows_memory;
+
+cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

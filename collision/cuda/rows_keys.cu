@@ -1,0 +1,291 @@
+// The first two kernels of `rows`: the plan of this frame's levels and cells, and the keys.
+#include "launch_cuda.h"
+#include "rows_cells.cuh"
+
+#define WARPS (ROWS_SAMPLES / 32)
+
+struct plan_shared {
+    float low[3][WARPS], high[3][WARPS]; // of each warp's samples, then their medians in [axis][0]
+    float reduced[WARPS];
+    uint32_t members[ROWS_LEVELS + 1];
+    psvi_rows_plan plan;
+};
+
+__device__ __forceinline__ float block_max(float value, plan_shared *shared) {
+    for (int step = 16; step > 0; step >>= 1)
+        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
+    if ((threadIdx.x & 31) == 0) shared->reduced[threadIdx.x >> 5] = value;
+    __syncthreads();
+    value = shared->reduced[threadIdx.x & (WARPS - 1)];
+    for (int step = 16; step > 0; step >>= 1)
+        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
+    __syncthreads();
+    return value;
+}
+
+// Median over the lanes of those values that are finite; `otherwise` when there is none.
+__device__ __forceinline__ float warp_median(float value, float otherwise) {
+    const bool counts = fabsf(value) <= FLT_MAX;
+    const unsigned valid = __ballot_sync(PSVD_FULL, counts);
+    int rank = 0;
+    for (int lane = 0; lane < 32; ++lane) {
+        const float theirs = __shfl_sync(PSVD_FULL, value, lane);
+        if (valid >> lane & 1) rank += theirs < value || (theirs == value && lane < (int)(threadIdx.x & 31));
+    }
+    const unsigned middle = __ballot_sync(PSVD_FULL, counts && rank == __popc(valid) / 2);
+    const float median = __shfl_sync(PSVD_FULL, value, __ffs(middle) - 1);
+    return valid == 0 ? otherwise : median;
+}
+
+// Where most boxes are: the medians over the warps of their samples' least and greatest corners. A few boxes far away
+// do not move them.
+__device__ __forceinline__ void sample_range(const psvd_box &box, bool good, plan_shared *shared) {
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    for (int axis = 0; axis < 3; ++axis) {
+        const bool finite = good && fabsf(box.min[axis]) < 1e30f;
+        float low = finite ? box.min[axis] : INFINITY, high = finite ? box.min[axis] : -INFINITY;
+        for (int step = 16; step > 0; step >>= 1) {
+            low = fminf(low, __shfl_xor_sync(PSVD_FULL, low, step));
+            high = fmaxf(high, __shfl_xor_sync(PSVD_FULL, high, step));
+        }
+        if (lane == 0) shared->low[axis][warp] = low, shared->high[axis][warp] = high;
+    }
+    __syncthreads();
+    if (warp < 3) {
+        const float low = warp_median(shared->low[warp][lane], 0.0f);
+        const float high = warp_median(shared->high[warp][lane], 0.0f);
+        __syncwarp();
+        if (lane == 0) shared->low[warp][0] = low, shared->high[warp][0] = high;
+    }
+    __syncthreads();
+}
+
+__device__ __forceinline__ void choose_axes(plan_shared *shared) {
+    psvi_rows_plan &plan = shared->plan;
+    int longest = 0;
+    for (int axis = 1; axis < 3; ++axis)
+        if (shared->high[axis][0] - shared->low[axis][0] > shared->high[longest][0] - shared->low[longest][0])
+            longest = axis;
+    plan.axis[0] = longest;
+    plan.axis[1] = longest == 0 ? 1 : 0;
+    plan.axis[2] = longest == 2 ? 1 : 2;
+    for (int axis = 0; axis < 3; ++axis)
+        plan.origin[axis] = shared->low[plan.axis[axis]][0];
+}
+
+// Splits `budget` cells of a level over its axes. Rows as wide as the level's limit where the budget allows, else as
+// many rows as an even split gives, wrapping around; what is left divides x.
+__device__ void divide_level(psvi_rows_level *level, const float *range, float budget, uint32_t world_count) {
+    level->worlds = (uint32_t)fminf((float)world_count, fmaxf(budget, 1.0f));
+    budget = fmaxf(budget / (float)level->worlds, 1.0f);
+    float wanted[3];
+    for (int axis = 0; axis < 3; ++axis)
+        wanted[axis] = fminf(range[axis] / level->limit + 3.0f, 1e9f);
+    if (wanted[1] < 3.5f) wanted[1] = 1.0f;
+    if (wanted[2] < 3.5f) wanted[2] = 1.0f;
+    // Axes in ascending order of what they want: what one does not need goes to the others.
+    float left = budget;
+    for (int turn = 0; turn < 2; ++turn) { // y and z
+        const int axis = (wanted[1] <= wanted[2]) == (turn == 0) ? 1 : 2;
+        const float others = turn == 0 ? fminf(wanted[0], wanted[3 - axis]) : wanted[0];
+        float share = turn == 0 ? cbrtf(left) : sqrtf(left);
+        if (others < share) share = fmaxf(share, left / fmaxf(wanted[0] * (turn == 0 ? wanted[3 - axis] : 1.0f), 1.0f));
+        float rows = floorf(fminf(wanted[axis], share));
+        if (rows < 4.0f) rows = 1.0f;
+        level->cells[axis] = (int32_t)rows;
+        level->inverse[axis] = 1.0f / level->limit;
+        left = fmaxf(left / rows, 1.0f);
+    }
+    const float most = fminf(range[0] / level->limit * ROWS_X_STEPS + 2.0f, 1e9f);
+    const float steps = floorf(fmaxf(fminf(most, left), 1.0f));
+    // Cells that just cover the range, unless they would be much longer than a box: then they wrap.
+    const float pitch = steps > 2.0f ? range[0] / (steps - 2.0f) : INFINITY;
+    level->cells[0] = (int32_t)steps;
+    level->inverse[0] = 1.0f / fmaxf(fminf(pitch, 2.0f * level->limit), level->limit / ROWS_X_STEPS);
+}
+
+// Level limits from the sampled extents: the largest, then the largest that is a level's step below it, and so on, so
+// that every level fits boxes that are there. Returns the number of sampled levels; limits go coarse to fine.
+__device__ __forceinline__ uint32_t choose_limits(float extent, float least, float *limits, plan_shared *shared) {
+    uint32_t count = 0;
+    float bound = INFINITY;
+    while (count < ROWS_LEVELS - ROWS_UPPER_LEVELS) {
+        const float largest = block_max(extent < bound ? extent : -1.0f, shared);
+        if (largest < 0) break;
+        const float limit = fmaxf(largest * ROWS_LIMIT_PAD, least);
+        if (threadIdx.x == 0) limits[count] = limit;
+        ++count;
+        bound = limit / ROWS_LEVEL_STEP;
+        if (bound <= least) break;
+    }
+    if (count > 0) return count;
+    if (threadIdx.x == 0) limits[0] = fmaxf(least, 1.0f);
+    return 1;
+}
+
+__device__ void lay_out(plan_shared *shared, uint32_t sampled, const float *limits, uint32_t world_count, float budget,
+                        uint32_t samples) {
+    psvi_rows_plan &plan = shared->plan;
+    plan.levels = min(sampled + ROWS_UPPER_LEVELS, (uint32_t)ROWS_LEVELS);
+    float range[3];
+    for (int axis = 0; axis < 3; ++axis)
+        range[axis] = (shared->high[plan.axis[axis]][0] - plan.origin[axis]) * 1.04f;
+    const uint32_t own = threadIdx.x;
+    if (own < plan.levels) {
+        psvi_rows_level *const level = &plan.level[own];
+        level->limit =
+            own < sampled ? limits[sampled - 1 - own] : limits[0] * powf(ROWS_LEVEL_STEP, (float)(own - sampled + 1));
+        const float members = own < sampled ? (float)shared->members[own] / (float)samples : 0.0f;
+        divide_level(level, range, fmaxf(budget * members, 32.0f), world_count);
+    } else if (own == plan.levels) { // huge boxes: one cell
+        psvi_rows_level *const level = &plan.level[own];
+        level->limit = INFINITY;
+        for (int axis = 0; axis < 3; ++axis)
+            level->cells[axis] = 1, level->inverse[axis] = 0.0f;
+        level->worlds = 1;
+    }
+}
+
+// The plan of a frame, from ROWS_SAMPLES boxes spread evenly over the slots: axes (the longest is x), size levels,
+// cells. One block, one box a thread. Never decides what is found, only how fast.
+__global__ void __launch_bounds__(ROWS_SAMPLES)
+    psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, uint32_t key_bits) {
+    __shared__ plan_shared shared;
+    psvi_rows_plan &plan = shared.plan;
+    const psvd_counts counts = psvd_read_counts(input);
+    const uint64_t slots = counts.all();
+    psvd_box box = {};
+    uint32_t tag;
+    bool good =
+        slots > 0 && psvd_load_slot(input, counts, slots * threadIdx.x / ROWS_SAMPLES, &box, &tag) == PSVD_BOX_GOOD;
+    if (threadIdx.x <= ROWS_LEVELS) {
+        shared.members[threadIdx.x] = 0;
+        plan.longest[threadIdx.x] = 0;
+    }
+    sample_range(box, good, &shared);
+    if (threadIdx.x == 0) choose_axes(&shared);
+    __syncthreads();
+    const int x = plan.axis[0], y = plan.axis[1], z = plan.axis[2];
+    const float extent = rows_extent(box.min[x], box.max[x], box.min[y], box.max[y], box.min[z], box.max[z]);
+    good = good && extent <= 1e30f;
+    // Coordinates have 24 bits: a level much finer than their spacing would split equal boxes by rounding.
+    float reach = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        reach = fmaxf(reach, fmaxf(fabsf(shared.low[axis][0]), fabsf(shared.high[axis][0])));
+    const float least = fmaxf(reach * 1e-6f, 1e-30f);
+    __shared__ float limits[ROWS_LEVELS];
+    const uint32_t sampled = choose_limits(good ? extent : -1.0f, least, limits, &shared);
+    __syncthreads();
+    if (good) {
+        uint32_t level = sampled - 1; // coarse to fine
+        while (level > 0 && extent > limits[level])
+            --level;
+        atomicAdd(&shared.members[sampled - 1 - level], 1u);
+    }
+    const int samples = __syncthreads_count(good);
+    const float room = (float)((1u << key_bits) - 2) * 0.98f - 64.0f * (ROWS_LEVELS + 1);
+    const float budget = fminf(room, fmaxf(2.0f * (float)slots, 4096.0f));
+    lay_out(&shared, sampled, limits, input.world_count, budget, (uint32_t)max(samples, 1));
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t base = 0;
+        for (uint32_t i = 0; i <= plan.levels; ++i) {
+            plan.level[i].base = base;
+            base += plan.level[i].worlds * (uint32_t)plan.level[i].cells[0] * (uint32_t)plan.level[i].cells[1] *
+                    (uint32_t)plan.level[i].cells[2];
+        }
+        plan.cells = base;
+        plan.slots = slots;
+        plan.populated = 0;
+        input.result->key_bits = key_bits;
+    }
+    __syncthreads();
+    const uint32_t *const from = reinterpret_cast<const uint32_t *>(&plan);
+    for (uint32_t i = threadIdx.x; i < sizeof plan / 4; i += ROWS_SAMPLES)
+        reinterpret_cast<uint32_t *>(target)[i] = from[i];
+}
+
+struct key_shared {
+    uint32_t populated;
+    uint32_t longest[ROWS_LEVELS + 1];
+};
+
+// Notes the level of a warp's boxes: which there are, and how long they are on x. All lanes together.
+__device__ __forceinline__ void note_levels(key_shared *shared, uint32_t level, bool good, float length) {
+    const uint32_t bits =
+        __float_as_uint(length); // not negative: ordered as integers; infinity and NaN are of huge boxes
+    const uint32_t present = __reduce_or_sync(PSVD_FULL, good ? 1u << level : 0u);
+    if (__popc(present) == 1) {
+        const uint32_t longest = __reduce_max_sync(PSVD_FULL, good ? bits : 0u);
+        if ((threadIdx.x & 31) == 0) atomicMax(&shared->longest[__ffs(present) - 1], longest);
+    } else if (good) {
+        atomicMax(&shared->longest[level], bits);
+    }
+    if ((threadIdx.x & 31) == 0 && present != 0) atomicOr(&shared->populated, present);
+}
+
+// One key a slot, and the start table emptied for the gather. Boxes that take no part get the key behind all cells.
+// One thread a slot; reads 24 bytes, writes 4 and its share of the table; one atomic a block and level.
+__global__ void __launch_bounds__(ROWS_KEY_THREADS)
+    psvk_rows_keys(const psvi_find_input input, psvi_rows_plan *plan, uint32_t *keys, uint32_t *starts) {
+    __shared__ key_shared shared;
+    if (threadIdx.x <= ROWS_LEVELS) shared.longest[threadIdx.x] = 0;
+    if (threadIdx.x == 0) shared.populated = 0;
+    __syncthreads();
+    const psvd_counts counts = psvd_read_counts(input);
+    const uint64_t slot = (uint64_t)blockIdx.x * ROWS_KEY_THREADS + threadIdx.x;
+    const uint32_t cells = plan->cells;
+    uint4 *const words = reinterpret_cast<uint4 *>(starts);
+    for (uint64_t i = slot; i * 4 <= cells; i += (uint64_t)gridDim.x * ROWS_KEY_THREADS)
+        words[i] = make_uint4(ROWS_EMPTY, ROWS_EMPTY, ROWS_EMPTY, ROWS_EMPTY);
+    psvd_state state = PSVD_BOX_OFF;
+    uint32_t level = 0;
+    float length = 0;
+    if (slot < counts.all()) {
+        psvd_box box;
+        uint32_t tag, key = cells;
+        state = psvd_load_slot(input, counts, slot, &box, &tag);
+        if (state == PSVD_BOX_GOOD) {
+            const int axis_x = plan->axis[0];
+            const bool first_x = axis_x == 0, last_x = axis_x == 2;
+            const float min_x = first_x ? box.min[0] : last_x ? box.min[2] : box.min[1];
+            const float max_x = first_x ? box.max[0] : last_x ? box.max[2] : box.max[1];
+            const float min_y = first_x ? box.min[1] : box.min[0], max_y = first_x ? box.max[1] : box.max[0];
+            const float min_z = last_x ? box.min[1] : box.min[2], max_z = last_x ? box.max[1] : box.max[2];
+            length = __fsub_ru(max_x, min_x);
+            level = rows_level_of(*plan, rows_extent(min_x, max_x, min_y, max_y, min_z, max_z));
+            const psvi_rows_level &own = plan->level[level];
+            const int32_t cell_y =
+                rows_wrap(rows_cell(min_y, plan->origin[1], own.inverse[1], own.cells[1]), own.cells[1]);
+            const int32_t cell_z =
+                rows_wrap(rows_cell(min_z, plan->origin[2], own.inverse[2], own.cells[2]), own.cells[2]);
+            const int32_t cell_x =
+                rows_wrap(rows_cell(min_x, plan->origin[0], own.inverse[0], own.cells[0]), own.cells[0]);
+            const uint32_t world = rows_world(own, tag >> PSVD_TAG_WORLD_SHIFT);
+            key = rows_base(own, world, cell_y, cell_z) + (uint32_t)cell_x;
+        }
+        keys[slot] = key;
+    }
+    const bool good = state == PSVD_BOX_GOOD;
+    if (state == PSVD_BOX_BAD) psvd_report_bad(input, counts, slot);
+    __syncwarp();
+    note_levels(&shared, level, good, length);
+    psvd_warp_add(&input.result->huge_count, good && level == plan->levels);
+    const int boxes = __syncthreads_count(good);
+    if (threadIdx.x == 0 && boxes != 0) {
+        atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)boxes);
+        if ((*(volatile uint32_t *)&plan->populated & shared.populated) != shared.populated)
+            atomicOr(&plan->populated, shared.populated);
+    }
+    if (threadIdx.x <= ROWS_LEVELS && (shared.populated >> threadIdx.x & 1))
+        if (*(volatile uint32_t *)&plan->longest[threadIdx.x] < shared.longest[threadIdx.x])
+            atomicMax(&plan->longest[threadIdx.x], shared.longest[threadIdx.x]);
+}
+
+extern "C" cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                             cudaStream_t stream) {
+    psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->key_bits);
+    psvk_rows_keys<<<psvi_block_count(psvi_most_boxes(input), ROWS_KEY_THREADS), ROWS_KEY_THREADS, 0, stream>>>(
+        *input, memory->plan, memory->keys, memory->starts);
+    return cudaGetLastError();
+}
