@@ -10,6 +10,15 @@ extern "C" {
 
 #define PSVI_HYBRID_MOST_BUCKETS 8192
 
+// Parts of the sort, for the benchmark that prints the paper's Figure 9: where sorter->state is not NULL it points to
+// PSVI_HYBRID_PARTS + 1 events of the context's backend, recorded around them.
+#define PSVI_HYBRID_PARTS 6
+#define PSVI_HYBRID_PART_NAMES                                                                                         \
+    {                                                                                                                  \
+        "stage (and shuffle)", "range, histogram, pivots", "count per bucket", "reposition", "vector merge sort",      \
+            "compact and finish"                                                                                       \
+    }
+
 // What the device decides and the host never waits for.
 typedef struct psvi_hybrid_state {
     uint64_t min, max;     // of the fields

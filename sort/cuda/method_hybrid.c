@@ -85,15 +85,22 @@ static psvi_hybrid_data data_of(const psv_sorter *sorter, const psvi_sort_reques
     };
 }
 
+static void mark(psv_sorter *sorter, uint32_t part) {
+    void **events = sorter->state;
+    if (events != NULL) sorter->context->ops->record_event(sorter->context, events[part]);
+}
+
 // Section IV: fields and index to the sublists in slot_fields[0] and slot_index[0].
 static psv_status bucket_sort(psv_sorter *sorter, const psvi_hybrid_data *data) {
     psv_context *context = sorter->context;
     psv_status status = psvi_hybrid_first_pivots(context, data);
+    mark(sorter, 2);
     if (status == PSV_OK) status = psvi_hybrid_count(context, data, 0);
     for (uint32_t step = 1; step < sorter->def.hybrid.refine_steps && status == PSV_OK; ++step) {
         status = psvi_hybrid_refine(context, data, (step - 1) % 2);
         if (status == PSV_OK) status = psvi_hybrid_count(context, data, step % 2);
     }
+    mark(sorter, 3);
     return status == PSV_OK ? psvi_hybrid_reposition(context, data) : status;
 }
 
@@ -114,13 +121,19 @@ static psv_status hybrid_run(psv_sorter *sorter, const psvi_sort_request *reques
     const bool shuffle = sorter->def.hybrid.shuffle;
     void *fields = shuffle ? data.slot_fields[0] : data.fields;
     uint32_t *index = shuffle ? data.slot_index[0] : data.index;
+    mark(sorter, 0);
     psv_status status = psvi_stage_request(context, sorter->order, request, fields, index, request->count);
     if (status == PSV_OK && shuffle) status = psvi_hybrid_shuffle(context, &data, fields, index);
+    mark(sorter, 1);
     if (status == PSV_OK) status = bucket_sort(sorter, &data);
+    mark(sorter, 4);
     if (status == PSV_OK) status = merge_sort(sorter, &data);
+    mark(sorter, 5);
     if (status == PSV_OK) status = psvi_hybrid_compact(context, &data);
-    if (status != PSV_OK) return status;
-    return psvi_stage_finish(context, sorter->order, request, data.fields, data.index, data.slot_fields[0]);
+    if (status == PSV_OK)
+        status = psvi_stage_finish(context, sorter->order, request, data.fields, data.index, data.slot_fields[0]);
+    mark(sorter, 6);
+    return status;
 }
 
 static psv_status hybrid_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {
