@@ -1,0 +1,16 @@
+# cmake -DOUT=file.c -DSCENES=a.json;b.json -P embed.cmake: the scene files as one C source, in the order given.
+set(bodies "")
+set(table "")
+string(REPLACE "," ";" scenes "${SCENES}")
+foreach(scene IN LISTS scenes)
+    file(READ ${scene} text)
+    file(READ ${scene} hex HEX)
+    string(JSON name GET "${text}" name)
+    string(JSON description GET "${text}" description)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+    string(REGEX REPLACE "(0x[0-9a-f][0-9a-f],0x[0-9a-f][0-9a-f],0x[0-9a-f][0-9a-f],0x[0-9a-f][0-9a-f],0x[0-9a-f][0-9a-f],0x[0-9a-f][0-9a-f],0x[0-9a-f][0-9a-f],0x[0-9a-f][0-9a-f],)" "\\1\n" bytes "${bytes}")
+    string(APPEND bodies "static const unsigned char ${name}_text[] = {\n${bytes}};\n")
+    string(APPEND table "    {\"${name}\", \"${description}\", ${name}_text, sizeof ${name}_text},\n")
+endforeach()
+file(WRITE ${OUT} "// Made by scenes/embed.cmake from scenes/*.json.\n#include \"scene.h\"\n\n${bodies}
+const psvi_shipped_scene psvi_shipped_scenes[] = {\n${table}    {NULL, NULL, NULL, 0}};\n")

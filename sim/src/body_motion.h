@@ -1,0 +1,153 @@
+// What happens to each body by itself: the start of a step (bounds, solver state), forces, moving, and the end.
+#ifndef PAIRSIEVE_BODY_MOTION_H
+#define PAIRSIEVE_BODY_MOTION_H
+
+#include "atomics.h"
+#include "narrow.h"
+#include "sim_data.h"
+
+// Half extents of a solid's box.
+PSVI_HD v3 psvi_solid_extent(const psvi_solid *solid) {
+    if (psvi_is_round(solid->type)) return v3_make(solid->size.x, solid->size.x, solid->size.x);
+    axes3 axes = quat_axes(solid->rotation);
+    v3 y = v3_abs(axes.u[1]);
+    if (solid->type == PSV_SHAPE_CAPSULE)
+        return v3_add(v3_scale(y, solid->size.y), v3_make(solid->size.x, solid->size.x, solid->size.x));
+    v3 extent = v3_scale(v3_abs(axes.u[0]), solid->size.x);
+    return v3_madd(v3_madd(extent, y, solid->size.y), v3_abs(axes.u[2]), solid->size.z);
+}
+
+// The box that a body fills at its present pose.
+PSVI_HD void psvi_body_bounds(const psvi_sim *s, const psvi_shape *shape, v3 position, quat rotation, v3 *low,
+                              v3 *high) {
+    uint32_t parts = psvi_part_count(shape);
+    for (uint32_t i = 0; i < parts; ++i) {
+        psvi_solid solid = psvi_part(s, shape, position, rotation, i);
+        v3 extent = psvi_solid_extent(&solid);
+        v3 a = v3_sub(solid.centre, extent), b = v3_add(solid.centre, extent);
+        *low = i == 0 ? a : v3_min(*low, a);
+        *high = i == 0 ? b : v3_max(*high, b);
+    }
+}
+
+// A point of the unit ball from a 64-bit seed, uniformly.
+PSVI_HD v3 psvi_ball_point(uint64_t seed) {
+    v3 p = v3_make(0, 0, 0);
+    for (int i = 0; i < 16; ++i) {
+        seed = psvi_mix64(seed);
+        p = v3_make((float)(seed & 0x1fffff) * (2.0f / 2097151.0f) - 1,
+                    (float)(seed >> 21 & 0x1fffff) * (2.0f / 2097151.0f) - 1,
+                    (float)(seed >> 42 & 0x1fffff) * (2.0f / 2097151.0f) - 1);
+        if (v3_dot(p, p) <= 1) return p;
+    }
+    return v3_scale(p, 0.5f);
+}
+
+// Start of a step: solver state, and the box that holds the body during the whole step.
+PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    psvi_f4 position = s->position[i];
+    s->colour_mask[i] = 0;
+    s->claim[i] = 0;
+    const psvi_shape *shape = &s->shapes[s->shape[i]];
+    psvi_f4 velocity = s->velocity[i], angular = s->angular_velocity[i];
+    if (step->kick_count > 0 && velocity.w > 0) {
+        uint32_t place = i >= step->kick_first ? i - step->kick_first : i + s->slots - step->kick_first;
+        if (place < step->kick_count) {
+            velocity =
+                f4_make(v3_scale(psvi_ball_point(psvi_mix64(step->kick_seed + i)), step->kick_speed), velocity.w);
+            s->velocity[i] = velocity;
+        }
+    }
+    bool turns = velocity.w > 0 && shape->type != PSV_SHAPE_PARTICLE;
+    psvi_linear linear;
+    linear.velocity = velocity;
+    linear.moved = f4_make(v3_make(0, 0, 0), turns ? 1.0f : 0.0f);
+    s->linear[i] = linear;
+    if (s->acceleration) s->acceleration[i].w = velocity.w > 0 ? 1.0f / velocity.w : 0.0f; // what others feel: its mass
+    if (turns) {
+        psvi_angular state;
+        state.velocity = f4_make(v3_of4(angular), 0);
+        state.turned = f4_make(v3_make(0, 0, 0), 0);
+        s->angular[i] = state;
+        s->inv_inertia[i] = sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));
+    }
+    if (position.w <= 0 || shape->type >= PSV_SHAPE_PLANE) return; // an empty slot, or ground: its box does not change
+    v3 p = v3_of4(position), low = p, high = p;
+    psvi_body_bounds(s, shape, p, quat_of4(s->rotation[i]), &low, &high);
+    float margin = psvi_body_margin(position.w);
+    if (velocity.w > 0) {
+        v3 path = v3_scale(v3_madd(v3_of4(velocity), v3_of(step->gravity), step->seconds), step->seconds);
+        low = v3_add(low, v3_min(path, v3_make(0, 0, 0)));
+        high = v3_add(high, v3_max(path, v3_make(0, 0, 0)));
+        if (turns && !psvi_is_round(shape->type))
+            margin += fminf(v3_length(v3_of4(angular)) * step->seconds, 0.5f) * position.w;
+    }
+    psv_aabb box;
+    box.min[0] = low.x - margin;
+    box.min[1] = low.y - margin;
+    box.min[2] = low.z - margin;
+    box.max[0] = high.x + margin;
+    box.max[1] = high.y + margin;
+    box.max[2] = high.z + margin;
+    s->box[i] = box;
+}
+
+PSVI_HD void psvi_push_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    psvi_f4 v = s->linear[i].velocity;
+    if (!(v.w > 0)) return;
+    v3 a = v3_of(step->gravity);
+    if (s->acceleration) a = v3_add(a, v3_of4(s->acceleration[i]));
+    s->linear[i].velocity = f4_make(v3_madd(v3_of4(v), a, step->substep), v.w);
+}
+
+PSVI_HD void psvi_move_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    psvi_linear l = s->linear[i];
+    if (!(l.velocity.w > 0)) return;
+    s->linear[i].moved = f4_make(v3_madd(v3_of4(l.moved), v3_of4(l.velocity), step->substep), l.moved.w);
+    if (l.moved.w == 0) return;
+    psvi_angular a = s->angular[i];
+    s->angular[i].turned = f4_make(v3_madd(v3_of4(a.turned), v3_of4(a.velocity), step->substep), 0);
+}
+
+PSVI_HD bool psvi_inside(v3 p, const float low[3], const float high[3]) { // false for NaN
+    return p.x >= low[0] && p.y >= low[1] && p.z >= low[2] && p.x <= high[0] && p.y <= high[1] && p.z <= high[2];
+}
+
+// End of a step: the new pose and velocity, or the body is taken out.
+PSVI_HD void psvi_end_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    psvi_linear l = s->linear[i];
+    psvi_f4 position = s->position[i];
+    if (!(l.velocity.w > 0) || position.w <= 0) return;
+    v3 p = v3_add(v3_of4(position), v3_of4(l.moved)), w = v3_make(0, 0, 0);
+    if (l.moved.w != 0) {
+        const psvi_shape *shape = &s->shapes[s->shape[i]];
+        psvi_angular a = s->angular[i];
+        quat before = quat_of4(s->rotation[i]);
+        quat after = quat_unit(quat_mul(quat_of_vector(v3_of4(a.turned)), before));
+        if (shape->type == PSV_SHAPE_COMPOUND) { // turns about its centre of mass, which is not its position
+            v3 com = v3_of(shape->com);
+            p = v3_add(p, v3_sub(quat_rotate(before, com), quat_rotate(after, com)));
+        }
+        w = v3_of4(a.velocity);
+        s->rotation[i].x = after.x;
+        s->rotation[i].y = after.y;
+        s->rotation[i].z = after.z;
+        s->rotation[i].w = after.w;
+    }
+    v3 v = v3_of4(l.velocity);
+    if (!psvi_inside(p, step->bounds_min, step->bounds_max) || !psvi_finite(v) || !psvi_finite(w)) {
+        psv_aabb none = {{0, 0, 0}, {0, 0, 0}};
+        s->position[i] = f4_make(v3_make(0, 0, 0), 0);
+        s->velocity[i] = f4_make(v3_make(0, 0, 0), 0);
+        s->angular_velocity[i] = s->velocity[i];
+        s->flags[i] = PSV_BOX_DISABLED;
+        s->box[i] = none;
+        psvi_fetch_add(&s->counts->lost, 1);
+        return;
+    }
+    s->position[i] = f4_make(p, position.w);
+    s->velocity[i] = f4_make(v, l.velocity.w);
+    s->angular_velocity[i] = f4_make(w, 0);
+}
+
+#endif

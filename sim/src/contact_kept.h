@@ -1,0 +1,51 @@
+// Contacts of the last step by pair of bodies: an open-addressing hash table. What a look-up finds does not depend on
+// the order of insertion, so the table may be filled by any number of threads.
+#ifndef PAIRSIEVE_CONTACT_KEPT_H
+#define PAIRSIEVE_CONTACT_KEPT_H
+
+#include "atomics.h"
+#include "sim_data.h"
+
+PSVI_HD const psvi_kept_contact *psvi_find_kept(const psvi_sim *s, uint32_t a, uint32_t b) {
+    uint64_t key = psvi_contact_key(a, b);
+    for (uint64_t place = psvi_mix64(key) & s->kept_mask;; place = (place + 1) & s->kept_mask) {
+        uint64_t there = s->kept[place].key;
+        if (there == key) return &s->kept[place];
+        if (there == 0) return 0;
+    }
+}
+
+// Impulse of the last step for a point, by its feature.
+PSVI_HD bool psvi_kept_impulse(const psvi_sim *s, const psvi_kept_contact *kept, uint32_t feature, float impulse[3]) {
+    uint32_t count = kept->count_colour & 0xffu;
+    for (uint32_t i = 0; i < count; ++i) {
+        const psvi_kept_point *p = &s->kept_points[kept->first + i];
+        if (p->feature != feature) continue;
+        impulse[0] = p->impulse[0];
+        impulse[1] = p->impulse[1];
+        impulse[2] = p->impulse[2];
+        return true;
+    }
+    return false;
+}
+
+// Keeps contact `index` for the next step. The table was cleared, and has more places than contacts.
+PSVI_HD void psvi_keep_contact(const psvi_sim *s, uint64_t index) {
+    const psvi_contact *c = &s->contacts[index];
+    for (uint32_t i = 0; i < c->count; ++i) {
+        const psvi_point *p = &s->points[c->first + i];
+        psvi_kept_point *k = &s->kept_points[c->first + i];
+        k->feature = p->feature;
+        k->impulse[0] = p->impulse[0];
+        k->impulse[1] = p->impulse[1];
+        k->impulse[2] = p->impulse[2];
+    }
+    uint64_t key = psvi_contact_key(c->a, c->b);
+    uint64_t place = psvi_mix64(key) & s->kept_mask;
+    while (psvi_claim_slot(&s->kept[place].key, key) != 0)
+        place = (place + 1) & s->kept_mask;
+    s->kept[place].first = c->first;
+    s->kept[place].count_colour = c->count | c->colour << 8;
+}
+
+#endif

@@ -1,0 +1,163 @@
+// The contact solver: small substeps with soft contacts (TGS-soft; Macklin et al. 2019, «Small steps in physics
+// simulation»; Catto 2024, «Solver2D»). Each substep: gravity, last impulses again, one pass that also undoes overlap,
+// move, one pass that takes the undoing's speed away. Contacts of one colour share no moving body.
+#ifndef PAIRSIEVE_CONTACT_SOLVER_H
+#define PAIRSIEVE_CONTACT_SOLVER_H
+
+#include "sim_data.h"
+
+typedef enum psvi_pass {
+    PSVI_PASS_WARM = 0,  // applies the impulses of the last substep or step
+    PSVI_PASS_SOLVE = 1, // undoes overlap softly
+    PSVI_PASS_RELAX = 2, // the same without
+    PSVI_PASS_BOUNCE = 3 // restitution, once per step
+} psvi_pass;
+
+// The two bodies of a contact while it is solved.
+typedef struct psvi_two {
+    v3 va, wa, vb, wb;
+    float ma, mb;
+    sym3 ia, ib;
+    bool turn_a, turn_b;
+} psvi_two;
+
+PSVI_HD v3 psvi_point_velocity(const psvi_two *t, const psvi_point *p) {
+    v3 v = v3_sub(t->vb, t->va);
+    if (t->turn_a) v = v3_sub(v, v3_cross(t->wa, v3_of(p->arm_a)));
+    if (t->turn_b) v = v3_add(v, v3_cross(t->wb, v3_of(p->arm_b)));
+    return v;
+}
+
+PSVI_HD void psvi_apply(psvi_two *t, const psvi_point *p, v3 impulse) {
+    t->va = v3_madd(t->va, impulse, -t->ma);
+    t->vb = v3_madd(t->vb, impulse, t->mb);
+    if (t->turn_a) t->wa = v3_sub(t->wa, sym3_mul(t->ia, v3_cross(v3_of(p->arm_a), impulse)));
+    if (t->turn_b) t->wb = v3_add(t->wb, sym3_mul(t->ib, v3_cross(v3_of(p->arm_b), impulse)));
+}
+
+PSVI_HD void psvi_solve_friction(psvi_two *t, psvi_point *p, float friction, float split) {
+    v3 n = v3_of(p->normal), t1, t2;
+    v3_tangents(n, &t1, &t2);
+    v3 v = psvi_point_velocity(t, p);
+    float x = p->impulse[1] - split * p->tangent_mass[0] * v3_dot(v, t1);
+    float y = p->impulse[2] - split * p->tangent_mass[1] * v3_dot(v, t2);
+    float limit = friction * p->impulse[0];
+    float squared = x * x + y * y;
+    if (squared > limit * limit) {
+        float scale = limit / sqrtf(squared);
+        x *= scale;
+        y *= scale;
+    }
+    v3 impulse = v3_add(v3_scale(t1, x - p->impulse[1]), v3_scale(t2, y - p->impulse[2]));
+    p->impulse[1] = x;
+    p->impulse[2] = y;
+    psvi_apply(t, p, impulse);
+}
+
+// `moved`: how much further apart the two surface points are than at the step's beginning, as a vector.
+PSVI_HD void psvi_solve_normal(psvi_two *t, psvi_point *p, v3 moved, const psvi_step *step, bool relax, int soft,
+                               float split) {
+    v3 n = v3_of(p->normal);
+    float separation = p->separation + v3_dot(moved, n);
+    float bias = 0, mass_scale = 1, impulse_scale = 0;
+    if (separation > 0) {
+        bias = separation / step->substep; // may close, but not cross, within the substep
+    } else if (!relax) {
+        bias = fmaxf(step->bias_rate[soft] * separation, -step->push_speed);
+        mass_scale = step->mass_scale[soft];
+        impulse_scale = step->impulse_scale[soft];
+    }
+    float speed = v3_dot(psvi_point_velocity(t, p), n);
+    float change = -split * p->normal_mass * mass_scale * (speed + bias) - impulse_scale * p->impulse[0];
+    float total = fmaxf(p->impulse[0] + change, 0.0f);
+    change = total - p->impulse[0];
+    p->impulse[0] = total;
+    p->peak = fmaxf(p->peak, total);
+    psvi_apply(t, p, v3_scale(n, change));
+}
+
+PSVI_HD void psvi_bounce(psvi_two *t, psvi_point *p, float restitution, float threshold, float split) {
+    if (p->approach > -threshold || p->peak <= 0) return;
+    v3 n = v3_of(p->normal);
+    float speed = v3_dot(psvi_point_velocity(t, p), n);
+    float change = -split * p->normal_mass * (speed + restitution * p->approach);
+    change = fmaxf(p->impulse[0] + change, 0.0f) - p->impulse[0];
+    // Not added to the impulse: the next step starts from what holds the bodies, not from what threw them.
+    psvi_apply(t, p, v3_scale(n, change));
+}
+
+PSVI_HD void psvi_load_two(const psvi_sim *s, const psvi_contact *c, psvi_two *t, psvi_linear *la, psvi_linear *lb,
+                           psvi_angular *aa, psvi_angular *ab) {
+    const sym3 none = {0, 0, 0, 0, 0, 0};
+    *la = s->linear[c->a];
+    *lb = s->linear[c->b];
+    t->ia = t->ib = none;
+    t->wa = t->wb = v3_make(0, 0, 0);
+    t->va = v3_of4(la->velocity);
+    t->vb = v3_of4(lb->velocity);
+    t->ma = la->velocity.w;
+    t->mb = lb->velocity.w;
+    t->turn_a = la->moved.w != 0;
+    t->turn_b = lb->moved.w != 0;
+    if (t->turn_a) {
+        *aa = s->angular[c->a];
+        t->ia = s->inv_inertia[c->a];
+        t->wa = v3_of4(aa->velocity);
+    }
+    if (t->turn_b) {
+        *ab = s->angular[c->b];
+        t->ib = s->inv_inertia[c->b];
+        t->wb = v3_of4(ab->velocity);
+    }
+}
+
+// All points of one contact: friction first, so that what keeps bodies apart has the last word.
+PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const psvi_contact *c, psvi_pass pass,
+                               psvi_two *t, v3 moved, const psvi_angular *aa, const psvi_angular *ab, float split) {
+    psvi_point *points = s->points + c->first;
+    if (pass == PSVI_PASS_WARM) {
+        for (uint32_t i = 0; i < c->count; ++i) {
+            const psvi_point *p = &points[i];
+            v3 n = v3_of(p->normal), t1, t2;
+            v3_tangents(n, &t1, &t2);
+            v3 impulse = v3_madd(v3_madd(v3_scale(n, p->impulse[0]), t1, p->impulse[1]), t2, p->impulse[2]);
+            psvi_apply(t, p, impulse);
+        }
+        return;
+    }
+    if (pass == PSVI_PASS_BOUNCE) {
+        for (uint32_t i = 0; i < c->count; ++i)
+            psvi_bounce(t, &points[i], c->restitution, step->restitution_threshold, split);
+        return;
+    }
+    if (c->friction > 0)
+        for (uint32_t i = 0; i < c->count; ++i)
+            if (points[i].impulse[0] > 0 || points[i].impulse[1] != 0 || points[i].impulse[2] != 0)
+                psvi_solve_friction(t, &points[i], c->friction, split);
+    int soft = t->ma > 0 && t->mb > 0 ? 0 : 1;
+    for (uint32_t i = 0; i < c->count; ++i) {
+        psvi_point *p = &points[i];
+        v3 d = moved;
+        if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p->arm_a)));
+        if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p->arm_b)));
+        psvi_solve_normal(t, p, d, step, pass == PSVI_PASS_RELAX, soft, split);
+    }
+}
+
+// One contact of a colour: no other thread touches its moving bodies.
+PSVI_HD void psvi_solve_contact(const psvi_sim *s, const psvi_step *step, uint32_t index, psvi_pass pass) {
+    psvi_contact c = s->contacts[index];
+    if (pass == PSVI_PASS_BOUNCE && !(c.restitution > 0)) return;
+    psvi_two t;
+    psvi_linear la, lb;
+    psvi_angular aa, ab;
+    psvi_load_two(s, &c, &t, &la, &lb, &aa, &ab);
+    v3 moved = v3_sub(v3_of4(lb.moved), v3_of4(la.moved));
+    psvi_solve_points(s, step, &c, pass, &t, moved, &aa, &ab, 1.0f);
+    if (t.ma > 0) s->linear[c.a].velocity = f4_make(t.va, t.ma);
+    if (t.mb > 0) s->linear[c.b].velocity = f4_make(t.vb, t.mb);
+    if (t.turn_a) s->angular[c.a].velocity = f4_make(t.wa, 0);
+    if (t.turn_b) s->angular[c.b].velocity = f4_make(t.wb, 0);
+}
+
+#endif

@@ -1,0 +1,238 @@
+// Narrow phase: from a pair of bodies to a contact that is ready to be solved.
+#ifndef PAIRSIEVE_NARROW_H
+#define PAIRSIEVE_NARROW_H
+
+#include "contact_kept.h"
+#include "narrow_boxes.h"
+#include "narrow_shapes.h"
+#include "narrow_terrain.h"
+
+PSVI_HD bool psvi_is_round(uint32_t type) { return type <= PSV_SHAPE_SPHERE; }
+
+PSVI_HD uint32_t psvi_part_count(const psvi_shape *shape) {
+    return shape->type == PSV_SHAPE_COMPOUND ? shape->child_count : 1;
+}
+
+// Part `index` of a body where it is.
+PSVI_HD psvi_solid psvi_part(const psvi_sim *s, const psvi_shape *shape, v3 position, quat rotation, uint32_t index) {
+    psvi_solid solid;
+    if (shape->type == PSV_SHAPE_COMPOUND) {
+        const psvi_child *child = &s->children[shape->first_child + index];
+        solid.type = child->type;
+        solid.size = v3_of(child->size);
+        solid.centre = v3_add(position, quat_rotate(rotation, v3_of(child->position)));
+        solid.rotation = quat_mul(rotation, quat_of(child->rotation));
+    } else {
+        solid.type = shape->type;
+        solid.size = v3_of(shape->size);
+        solid.centre = position;
+        solid.rotation = rotation;
+    }
+    return solid;
+}
+
+PSVI_HD float psvi_solid_reach(const psvi_solid *solid) {
+    if (solid->type == PSV_SHAPE_BOX) return v3_length(solid->size);
+    return solid->type == PSV_SHAPE_CAPSULE ? solid->size.x + solid->size.y : solid->size.x;
+}
+
+PSVI_HD void psvi_collide_solids(const psvi_solid *a, const psvi_solid *b, float margin, uint32_t feature,
+                                 psvi_manifold *out) {
+    uint32_t ta = psvi_is_round(a->type) ? 0 : a->type, tb = psvi_is_round(b->type) ? 0 : b->type;
+    // In the order box, capsule, sphere, so that each combination has one function.
+    bool swap = (ta == 0 && tb != 0) || (ta == PSV_SHAPE_CAPSULE && tb == PSV_SHAPE_BOX);
+    const psvi_solid *p = swap ? b : a, *q = swap ? a : b;
+    uint32_t tp = swap ? tb : ta, tq = swap ? ta : tb;
+    out->flip = swap;
+    if (tp == PSV_SHAPE_BOX && tq == PSV_SHAPE_BOX) {
+        psvi_collide_boxes(p, q, margin, feature, out);
+    } else if (tp == PSV_SHAPE_BOX && tq == PSV_SHAPE_CAPSULE) {
+        psvi_collide_box_capsule(p, q, margin, feature, out);
+    } else if (tp == PSV_SHAPE_BOX) {
+        psvi_collide_box_sphere(p, q->centre, q->size.x, margin, feature, out);
+    } else if (tp == PSV_SHAPE_CAPSULE && tq == PSV_SHAPE_CAPSULE) {
+        psvi_collide_capsules(p, q, margin, feature, out);
+    } else if (tp == PSV_SHAPE_CAPSULE) {
+        v3 e, f;
+        psvi_capsule_ends(p, &e, &f);
+        v3 near = v3_madd(e, v3_sub(f, e), psvi_nearest_on_segment(e, f, q->centre));
+        psvi_collide_spheres(near, p->size.x, q->centre, q->size.x, margin, feature, out);
+    } else {
+        psvi_collide_spheres(p->centre, p->size.x, q->centre, q->size.x, margin, feature, out);
+    }
+    out->flip = false;
+}
+
+// How far a body's surface can come within the step, and the width in which contacts are made ready before they touch.
+PSVI_HD float psvi_body_margin(float radius) { return fminf(0.02f, 0.1f * radius); }
+
+PSVI_HD float psvi_pair_margin(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+    v3 relative = v3_sub(v3_of4(s->linear[b].velocity), v3_of4(s->linear[a].velocity));
+    float radius_a = s->position[a].w, radius_b = s->position[b].w;
+    float spin = 0;
+    if (s->linear[a].moved.w != 0) spin += v3_length(v3_of4(s->angular[a].velocity)) * radius_a;
+    if (s->linear[b].moved.w != 0) spin += v3_length(v3_of4(s->angular[b].velocity)) * radius_b;
+    float fall = v3_length(v3_of(step->gravity)) * step->seconds;
+    return psvi_body_margin(radius_a) + psvi_body_margin(radius_b) +
+           (v3_length(relative) + fminf(spin, 0.5f * (radius_a + radius_b) / step->seconds) + fall) * step->seconds;
+}
+
+PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, float margin, psvi_manifold *out) {
+    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    v3 position_a = v3_of4(s->position[a]), position_b = v3_of4(s->position[b]);
+    quat rotation_a = quat_of4(s->rotation[a]), rotation_b = quat_of4(s->rotation[b]);
+    uint32_t parts_a = psvi_part_count(shape_a), parts_b = psvi_part_count(shape_b);
+    for (uint32_t i = 0; i < parts_a; ++i) {
+        psvi_solid solid_a = psvi_part(s, shape_a, position_a, rotation_a, i);
+        float reach = psvi_solid_reach(&solid_a) + margin;
+        for (uint32_t j = 0; j < parts_b; ++j) {
+            psvi_solid solid_b = psvi_part(s, shape_b, position_b, rotation_b, j);
+            v3 d = v3_sub(solid_b.centre, solid_a.centre);
+            float most = reach + psvi_solid_reach(&solid_b);
+            if (v3_dot(d, d) > most * most) continue;
+            psvi_collide_solids(&solid_a, &solid_b, margin, (i * 64 + j) << 14, out);
+        }
+    }
+}
+
+// Body a against the plane, height field or mesh of body `ground`.
+PSVI_HD void psvi_collide_ground(const psvi_sim *s, uint32_t a, uint32_t ground, float margin, psvi_manifold *out) {
+    const psvi_shape *shape = &s->shapes[s->shape[a]], *terrain = &s->shapes[s->shape[ground]];
+    v3 position = v3_of4(s->position[ground]);
+    quat rotation = quat_of4(s->rotation[ground]);
+    uint32_t parts = psvi_part_count(shape);
+    for (uint32_t i = 0; i < parts; ++i) {
+        psvi_solid solid = psvi_part(s, shape, v3_of4(s->position[a]), quat_of4(s->rotation[a]), i);
+        uint32_t feature = i << 26;
+        if (terrain->type == PSV_SHAPE_PLANE)
+            psvi_collide_plane(&solid, position, quat_rotate(rotation, v3_make(0, 1, 0)), margin, feature, out);
+        else if (terrain->type == PSV_SHAPE_HEIGHT_FIELD)
+            psvi_collide_field(s, terrain, position, rotation, &solid, margin, feature, out);
+        else
+            psvi_collide_mesh(s, terrain, position, rotation, &solid, psvi_solid_reach(&solid), margin, feature, out);
+    }
+}
+
+// 1 / effective mass of two bodies at a point along `direction`, turned round.
+PSVI_HD float psvi_effective_mass(float inverse_mass, bool turn_a, sym3 ia, v3 ra, bool turn_b, sym3 ib, v3 rb,
+                                  v3 direction) {
+    float k = inverse_mass;
+    if (turn_a) {
+        v3 c = v3_cross(ra, direction);
+        k += v3_dot(c, sym3_mul(ia, c));
+    }
+    if (turn_b) {
+        v3 c = v3_cross(rb, direction);
+        k += v3_dot(c, sym3_mul(ib, c));
+    }
+    return k > 0 ? 1.0f / k : 0.0f;
+}
+
+PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint32_t body) {
+    v3 position = v3_of4(s->position[body]);
+    if (shape->type != PSV_SHAPE_COMPOUND) return position;
+    return v3_add(position, quat_rotate(quat_of4(s->rotation[body]), v3_of(shape->com)));
+}
+
+// Writes the contact of bodies a and b. Beyond the room nothing is written, but everything is counted.
+PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_manifold *manifold) {
+    if (manifold->count == 0) return;
+    uint64_t index = psvi_fetch_add(&s->counts->contacts, 1);
+    uint64_t first = psvi_fetch_add(&s->counts->points, manifold->count);
+    if (index >= s->contact_capacity || first + manifold->count > s->point_capacity) return;
+    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    psvi_linear la = s->linear[a], lb = s->linear[b];
+    bool turn_a = la.moved.w != 0, turn_b = lb.moved.w != 0;
+    v3 va = v3_of4(la.velocity), vb = v3_of4(lb.velocity), wa = v3_make(0, 0, 0), wb = wa;
+    sym3 ia = {0, 0, 0, 0, 0, 0}, ib = ia;
+    if (turn_a) {
+        ia = s->inv_inertia[a];
+        wa = v3_of4(s->angular[a].velocity);
+    }
+    if (turn_b) {
+        ib = s->inv_inertia[b];
+        wb = v3_of4(s->angular[b].velocity);
+    }
+    v3 com_a = psvi_centre_of_mass(s, shape_a, a), com_b = psvi_centre_of_mass(s, shape_b, b);
+    float inverse_mass = la.velocity.w + lb.velocity.w;
+    const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
+    psvi_contact c;
+    c.a = a;
+    c.b = b;
+    c.first = (uint32_t)first;
+    c.count = manifold->count;
+    c.friction = sqrtf(shape_a->friction * shape_b->friction);
+    c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
+    c.turning = turn_a || turn_b;
+    c.colour = kept ? kept->count_colour >> 8 : PSVI_COLOUR_NONE;
+    if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
+    if (c.colour != PSVI_COLOUR_NONE) {
+        if (la.velocity.w > 0) psvi_fetch_or(&s->colour_mask[a], 1u << c.colour);
+        if (lb.velocity.w > 0) psvi_fetch_or(&s->colour_mask[b], 1u << c.colour);
+    }
+    s->contacts[index] = c;
+    s->keys[index] = psvi_contact_key(a, b);
+    s->order[index] = (uint32_t)index;
+    for (uint32_t i = 0; i < manifold->count; ++i) {
+        const psvi_found *f = &manifold->found[i];
+        v3 n = f->normal, t1, t2;
+        v3_tangents(n, &t1, &t2);
+        // Static bodies turn about nothing: their arms do not matter and may be huge.
+        v3 ra = v3_sub(f->point, com_a), rb = lb.velocity.w > 0 ? v3_sub(f->point, com_b) : v3_make(0, 0, 0);
+        psvi_point p;
+        p.normal[0] = n.x;
+        p.normal[1] = n.y;
+        p.normal[2] = n.z;
+        p.separation = f->separation;
+        p.arm_a[0] = ra.x;
+        p.arm_a[1] = ra.y;
+        p.arm_a[2] = ra.z;
+        p.arm_b[0] = rb.x;
+        p.arm_b[1] = rb.y;
+        p.arm_b[2] = rb.z;
+        p.normal_mass = psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, n);
+        p.tangent_mass[0] = psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t1);
+        p.tangent_mass[1] = psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t2);
+        v3 relative = v3_sub(vb, va);
+        if (turn_a) relative = v3_sub(relative, v3_cross(wa, ra));
+        if (turn_b) relative = v3_add(relative, v3_cross(wb, rb));
+        p.approach = v3_dot(relative, n);
+        p.peak = 0;
+        p.feature = f->feature;
+        p.reserved = 0;
+        p.impulse[0] = p.impulse[1] = p.impulse[2] = 0;
+        if (kept) (void)psvi_kept_impulse(s, kept, f->feature, p.impulse);
+        s->points[first + i] = p;
+    }
+}
+
+// One pair of the finder.
+PSVI_HD void psvi_narrow_pair(const psvi_sim *s, const psvi_step *step, uint64_t index) {
+    uint32_t a = s->pairs[index].a, b = s->pairs[index].b;
+    psvi_manifold manifold;
+    manifold.count = 0;
+    manifold.flip = false;
+    psvi_collide_bodies(s, a, b, psvi_pair_margin(s, step, a, b), &manifold);
+    psvi_write_contact(s, a, b, &manifold);
+}
+
+PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
+    return (a.group & b.mask) != 0 && (b.group & a.mask) != 0;
+}
+
+// One moving body against the ground of its sub-world.
+PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a) {
+    if (!(s->velocity[a].w > 0) || s->position[a].w <= 0) return;
+    uint32_t world = s->sub_world[a];
+    for (uint32_t i = s->terrain_first[world]; i < s->terrain_first[world + 1]; ++i) {
+        uint32_t ground = s->terrain[i];
+        if (!psvi_filters_meet(s->filter[a], s->filter[ground])) continue;
+        psvi_manifold manifold;
+        manifold.count = 0;
+        manifold.flip = false;
+        psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground), &manifold);
+        psvi_write_contact(s, a, ground, &manifold);
+    }
+}
+
+#endif

@@ -1,0 +1,407 @@
+// Scenes: loading a file or a shipped scene, and what changes per frame.
+#include "scene.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS_COOKIE 0x70737734u
+
+psv_scene_options psv_default_scene_options(void) { return (psv_scene_options){.cookie = OPTIONS_COOKIE}; }
+
+const char *psv_shipped_scene_name(uint32_t index) {
+    for (uint32_t i = 0; i < index; ++i)
+        if (psvi_shipped_scenes[i].name == NULL) return NULL;
+    return psvi_shipped_scenes[index].name;
+}
+
+const char *psv_shipped_scene_description(uint32_t index) {
+    return psv_shipped_scene_name(index) == NULL ? NULL : psvi_shipped_scenes[index].description;
+}
+
+// --- parts of the file -----------------------------------------------------------------------------------------------
+
+static psv_status read_world(psvi_builder *b, const psvi_node *root) {
+    static const char *const keys[] = {"gravity", "substeps",    "self_gravity", "softening",
+                                       "bounds",  "broad_phase", "sort_method",  NULL};
+    psvi_node node = psvi_member(root, "world");
+    if (node.value == NULL) return PSV_OK;
+    psv_world_def *def = &b->world;
+    uint64_t substeps = def->substeps;
+    psv_status status = psvi_expect_object(&node, keys);
+    if (status == PSV_OK) status = psvi_read_floats(&node, "gravity", 3, def->gravity);
+    if (status == PSV_OK) status = psvi_read_count(&node, "substeps", 1, 64, &substeps);
+    if (status == PSV_OK) status = psvi_read_float(&node, "self_gravity", 0, 1e12, &def->self_gravity);
+    if (status == PSV_OK) status = psvi_read_float(&node, "softening", 0, 1e6, &def->softening);
+    if (status == PSV_OK) status = psvi_read_string(&node, "broad_phase", &def->broad_phase);
+    if (status == PSV_OK) status = psvi_read_string(&node, "sort_method", &def->sort_method);
+    float bounds = 0;
+    if (status == PSV_OK) status = psvi_read_float(&node, "bounds", 1, 1e9, &bounds);
+    for (int i = 0; bounds > 0 && i < 3; ++i) {
+        def->bounds_min[i] = -bounds;
+        def->bounds_max[i] = bounds;
+    }
+    def->substeps = (uint32_t)substeps;
+    return status;
+}
+
+static psv_status read_view(psvi_builder *b, const psvi_node *root) {
+    static const char *const keys[] = {"eye", "target", "per_size", NULL};
+    psv_scene *scene = b->scene;
+    psvi_node node = psvi_member(root, "view");
+    if (node.value == NULL) return PSV_OK;
+    float per = 0;
+    psv_status status = psvi_expect_object(&node, keys);
+    if (status == PSV_OK) status = psvi_read_floats(&node, "eye", 3, scene->eye);
+    if (status == PSV_OK) status = psvi_read_floats(&node, "target", 3, scene->target);
+    if (status == PSV_OK) status = psvi_read_float(&node, "per_size", 0, 1e9, &per);
+    // The view is for `per_size` bodies; it moves back as the scene grows in every direction.
+    float scale = per > 0 ? cbrtf((float)b->wanted / per) : 1.0f;
+    for (int i = 0; i < 3; ++i) {
+        scene->eye[i] *= scale * b->room_length;
+        scene->target[i] *= scale * b->room_length;
+    }
+    return status;
+}
+
+// A room with six walls for `density` bodies a cubic metre; lengths of «random», gravity and view are in room lengths.
+static psv_status read_room(psvi_builder *b, const psvi_node *root) {
+    static const char *const keys[] = {"density", "friction", "restitution", NULL};
+    psvi_node node = psvi_member(root, "room");
+    b->room_length = 1;
+    if (node.value == NULL) return PSV_OK;
+    float density = 0.1f;
+    psv_shape_def wall = psv_default_shape_def();
+    wall.type = PSV_SHAPE_PLANE;
+    psv_status status = psvi_expect_object(&node, keys);
+    if (status == PSV_OK) status = psvi_read_float(&node, "density", 1e-9, 1e9, &density);
+    if (status == PSV_OK) status = psvi_read_float(&node, "friction", 0, 100, &wall.friction);
+    if (status == PSV_OK) status = psvi_read_float(&node, "restitution", 0, 1, &wall.restitution);
+    b->room_length = cbrtf((float)b->wanted / density);
+    uint32_t shape = 0;
+    if (status == PSV_OK) status = psvi_add_shape_def(b, &wall, &shape);
+    const float r = 0.70710678f;
+    static const float side[6][3] = {{0, -1, 0}, {0, 1, 0}, {-1, 0, 0}, {1, 0, 0}, {0, 0, -1}, {0, 0, 1}};
+    const float turn[6][4] = {{0, 0, 0, 1}, {1, 0, 0, 0}, {0, 0, -r, r}, {0, 0, r, r}, {r, 0, 0, r}, {-r, 0, 0, r}};
+    for (int i = 0; status == PSV_OK && i < 6; ++i) {
+        psv_body_def def = psv_default_body_def();
+        def.shape = shape;
+        for (int k = 0; k < 3; ++k)
+            def.pose.position[k] = 0.5f * b->room_length * side[i][k];
+        memcpy(def.pose.rotation, turn[i], sizeof turn[i]);
+        status = psvi_add_body(b, &def);
+    }
+    for (int k = 0; k < 3; ++k)
+        b->world.gravity[k] *= b->room_length;
+    return status;
+}
+
+static psv_status read_worlds(psvi_builder *b, const psvi_node *root) {
+    static const char *const keys[] = {"bodies_per_world", "spacing", NULL};
+    psvi_node node = psvi_member(root, "worlds");
+    if (node.value == NULL) return PSV_OK;
+    uint64_t each = 32;
+    b->world_spacing = 10;
+    psv_status status = psvi_expect_object(&node, keys);
+    if (status == PSV_OK) status = psvi_read_count(&node, "bodies_per_world", 1, 1000000, &each);
+    if (status == PSV_OK) status = psvi_read_float(&node, "spacing", 0, 1e6, &b->world_spacing);
+    b->bodies_per_world = each;
+    b->world.sub_world_count = (uint32_t)((b->wanted + each - 1) / each);
+    return status;
+}
+
+static psv_status read_effects(psvi_builder *b, const psvi_node *root) {
+    static const char *const turn_keys[] = {"strength", "degrees_per_second", NULL};
+    static const char *const kick_keys[] = {"share", "speed", NULL};
+    psv_scene *scene = b->scene;
+    psvi_node turn = psvi_member(root, "turning_gravity"), kick = psvi_member(root, "brownian");
+    psv_status status = PSV_OK;
+    if (turn.value != NULL) {
+        float strength = 1, degrees = 58.0645f;
+        status = psvi_expect_object(&turn, turn_keys);
+        if (status == PSV_OK) status = psvi_read_float(&turn, "strength", 0, 1e6, &strength);
+        if (status == PSV_OK) status = psvi_read_float(&turn, "degrees_per_second", -1e6, 1e6, &degrees);
+        scene->turns_gravity = true;
+        scene->turn_radians = degrees * scene->frame_seconds * 0.01745329252f;
+        scene->axis = v3_make(0, 1, 0);
+        scene->gravity = v3_make(strength * b->room_length, 0, 0);
+    }
+    if (status == PSV_OK && kick.value != NULL) {
+        scene->kick_share = 0.01f;
+        status = psvi_expect_object(&kick, kick_keys);
+        if (status == PSV_OK) status = psvi_read_float(&kick, "share", 0, 1, &scene->kick_share);
+        if (status == PSV_OK) status = psvi_read_float(&kick, "speed", 0, 1e6, &scene->kick_speed);
+        scene->kick_speed *= b->room_length;
+    }
+    return status;
+}
+
+// Single bodies: ground, walls. With «worlds», one of each in every sub-world.
+static psv_status read_fixed(psvi_builder *b, const psvi_node *root) {
+    static const char *const keys[] = {"shape", "position", "rotation", "velocity", "static", NULL};
+    psvi_node list = psvi_member(root, "fixed");
+    if (list.value == NULL) return PSV_OK;
+    psv_status status = psvi_expect_array(&list, 0, 100000);
+    for (size_t i = 0; status == PSV_OK && i < json_array_size(list.value); ++i) {
+        psvi_node node = psvi_element(&list, i);
+        psv_body_def def = psv_default_body_def();
+        const char *name = NULL;
+        def.is_static = true;
+        status = psvi_expect_object(&node, keys);
+        if (status == PSV_OK) status = psvi_read_string(&node, "shape", &name);
+        if (status == PSV_OK) status = psvi_read_floats(&node, "position", 3, def.pose.position);
+        if (status == PSV_OK) status = psvi_read_floats(&node, "rotation", 4, def.pose.rotation);
+        if (status == PSV_OK) status = psvi_read_floats(&node, "velocity", 3, def.velocity);
+        if (status == PSV_OK) status = psvi_read_bool(&node, "static", &def.is_static);
+        if (status != PSV_OK) return status;
+        const float *q = def.pose.rotation;
+        if (!(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > 1e-6f))
+            return psvi_node_fail(&node, "\"rotation\" must be a quaternion [x, y, z, w] that is not zero");
+        const psvi_scene_shape *shape = name == NULL ? NULL : psvi_find_shape(b, name);
+        if (shape == NULL) return psvi_node_fail(&node, "\"shape\" must name a shape of \"shapes\"");
+        def.shape = shape->first;
+        for (uint32_t w = 0; status == PSV_OK && w < b->world.sub_world_count; ++w) {
+            def.sub_world = w;
+            status = psvi_add_body(b, &def);
+        }
+    }
+    return status;
+}
+
+// --- building --------------------------------------------------------------------------------------------------------
+
+static psv_status create_world(psvi_builder *b) {
+    psv_scene *scene = b->scene;
+    psv_context *context = scene->context;
+    b->world.max_bodies = b->body_count;
+    for (uint32_t i = 0; i < scene->emitter_count; ++i)
+        b->world.max_bodies += scene->emitters[i].count;
+    b->world.max_bodies += b->world.max_bodies / 64 + 256; // for what a viewer throws in
+    b->world.max_shapes = b->shape_def_count + 64;
+    psv_status status = psv_create_world(context, &b->world, &scene->world);
+    for (uint32_t i = 0; status == PSV_OK && i < b->shape_def_count; ++i) {
+        uint32_t shape;
+        status = psv_create_shape(scene->world, &b->shape_defs[i], &shape);
+    }
+    if (status == PSV_OK) status = psv_create_bodies(scene->world, b->bodies, b->body_count, NULL);
+    return status;
+}
+
+// What the bodies take must be there before anything is generated.
+static psv_status check_memory(psvi_builder *b, const psvi_node *root) {
+    psv_world_def def = b->world;
+    def.max_bodies = b->wanted;
+    uint64_t needed = psvi_world_bytes(b->scene->context->backend, &def), host = b->wanted * sizeof(psv_body_def) * 2;
+    uint64_t free_bytes = 0, total_bytes = 0;
+    psv_status status = psv_memory_info(b->scene->context, &free_bytes, &total_bytes);
+    if (status != PSV_OK) return status;
+    bool cpu = b->scene->context->backend == PSV_BACKEND_CPU;
+    uint64_t limit = cpu ? total_bytes : free_bytes;
+    if (cpu) needed += host;
+    if (b->wanted > 1u << 30 || needed > limit)
+        return psvi_fail(b->scene->context, PSV_ERROR_MEMORY,
+                         "%s with %llu bodies needs %llu bytes of %s memory; there are %llu", root->document->name,
+                         (unsigned long long)b->wanted, (unsigned long long)needed,
+                         psv_backend_name(b->scene->context->backend), (unsigned long long)limit);
+    return PSV_OK;
+}
+
+static psv_status read_root(psvi_builder *b, const psv_scene_options *options) {
+    static const char *const keys[] = {
+        "name",   "description", "bodies", "seed",       "frame_seconds", "world",           "view",    "room",
+        "worlds", "shapes",      "fixed",  "generators", "brownian",      "turning_gravity", "$schema", NULL};
+    psv_scene *scene = b->scene;
+    psvi_node root = psvi_root(b->document);
+    psv_status status = psvi_expect_object(&root, keys);
+    const char *name = scene->name, *text = NULL;
+    b->wanted = 1000;
+    if (status == PSV_OK) status = psvi_read_string(&root, "name", &name);
+    if (status == PSV_OK) status = psvi_read_string(&root, "description", &text);
+    if (status == PSV_OK) status = psvi_read_string(&root, "$schema", &text);
+    if (status == PSV_OK) status = psvi_read_count(&root, "bodies", 1, 1u << 30, &b->wanted);
+    if (status == PSV_OK) status = psvi_read_count(&root, "seed", 0, INT64_MAX, &scene->seed);
+    if (status == PSV_OK) status = psvi_read_float(&root, "frame_seconds", 1e-4, 1, &scene->frame_seconds);
+    if (status == PSV_OK) status = read_world(b, &root);
+    if (status != PSV_OK) return status;
+    if (name != scene->name) (void)snprintf(scene->name, sizeof scene->name, "%s", name);
+    if (options->bodies > 0) b->wanted = options->bodies;
+    if (options->has_seed) scene->seed = options->seed;
+    if (options->broad_phase != NULL) b->world.broad_phase = options->broad_phase;
+    if (options->sort_method != NULL) b->world.sort_method = options->sort_method;
+    scene->bodies = b->wanted;
+    b->random = psvi_mix64(scene->seed);
+    status = check_memory(b, &root);
+    psvi_node shapes = psvi_member(&root, "shapes"), generators = psvi_member(&root, "generators");
+    if (status == PSV_OK && generators.value == NULL) status = psvi_node_fail(&root, "a scene needs \"generators\"");
+    if (status == PSV_OK && shapes.value == NULL) status = psvi_node_fail(&root, "a scene needs \"shapes\"");
+    if (status == PSV_OK) status = psvi_read_shapes(b, &shapes);
+    if (status == PSV_OK) status = read_room(b, &root);
+    if (status == PSV_OK) status = read_view(b, &root);
+    if (status == PSV_OK) status = read_worlds(b, &root);
+    if (status == PSV_OK) status = read_effects(b, &root);
+    if (status == PSV_OK) status = read_fixed(b, &root);
+    if (status == PSV_OK) status = psvi_run_generators(b, &generators);
+    return status == PSV_OK ? create_world(b) : status;
+}
+
+static void free_builder(psvi_builder *b) {
+    for (uint32_t i = 0; i < b->shape_count; ++i) {
+        free(b->shapes[i].radius);
+        free(b->shapes[i].weight);
+    }
+    for (uint32_t i = 0; i < b->shape_def_count; ++i) {
+        free((void *)(uintptr_t)b->shape_defs[i].children);
+        free((void *)(uintptr_t)b->shape_defs[i].heights);
+        free((void *)(uintptr_t)b->shape_defs[i].vertices);
+        free((void *)(uintptr_t)b->shape_defs[i].indices);
+    }
+    free(b->shapes);
+    free(b->shape_defs);
+    free(b->bodies);
+}
+
+static psv_status build_scene(psv_context *context, const char *name, const char *folder, const char *text,
+                              size_t length, const psv_scene_options *options, psv_scene **out) {
+    psvi_document document;
+    psv_status status = psvi_parse_document(context, name, text, length, &document);
+    if (status != PSV_OK) return status;
+    psv_scene *scene = calloc(1, sizeof *scene);
+    if (scene == NULL) {
+        psvi_free_document(&document);
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for a scene (%zu bytes)", sizeof *scene);
+    }
+    *scene = (psv_scene){.context = context, .frame_seconds = 1.0f / 60, .eye = {0, 20, 40}, .seed = 1};
+    (void)snprintf(scene->name, sizeof scene->name, "%s", name);
+    psvi_builder builder = {.scene = scene, .document = &document, .folder = folder, .world = psv_default_world_def()};
+    status = read_root(&builder, options);
+    free_builder(&builder);
+    psvi_free_document(&document);
+    if (status != PSV_OK) {
+        psv_destroy_scene(scene);
+        return status;
+    }
+    *out = scene;
+    return PSV_OK;
+}
+
+static psv_status read_file(psv_context *context, const char *path, char **text, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    if (file == NULL) return psvi_fail(context, PSV_ERROR_FILE, "%s: %s", path, strerror(errno));
+    char *data = NULL;
+    size_t count = 0, room = 0;
+    for (;;) {
+        if (count == room) {
+            room = room == 0 ? 65536 : 2 * room;
+            char *grown = room > (64u << 20) ? NULL : realloc(data, room);
+            if (grown == NULL) {
+                free(data);
+                (void)fclose(file);
+                return psvi_fail(context, PSV_ERROR_FORMAT, "%s: longer than 64 MiB, or no memory for it", path);
+            }
+            data = grown;
+        }
+        size_t got = fread(data + count, 1, room - count, file);
+        if (got == 0) break;
+        count += got;
+    }
+    bool failed = ferror(file) != 0;
+    (void)fclose(file);
+    if (failed) {
+        free(data);
+        return psvi_fail(context, PSV_ERROR_FILE, "%s: cannot be read", path);
+    }
+    *text = data;
+    *length = count;
+    return PSV_OK;
+}
+
+psv_status psv_load_scene(psv_context *context, const char *name_or_path, const psv_scene_options *options,
+                          psv_scene **scene) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (name_or_path == NULL || scene == NULL)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", scene == NULL ? "scene" : "name_or_path");
+    *scene = NULL;
+    psv_scene_options fresh = psv_default_scene_options();
+    if (options == NULL) options = &fresh;
+    if (options->cookie != OPTIONS_COOKIE)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "options has no cookie: start from psv_default_scene_options()");
+    for (const psvi_shipped_scene *s = psvi_shipped_scenes; s->name != NULL; ++s)
+        if (strcmp(s->name, name_or_path) == 0)
+            return build_scene(context, s->name, NULL, (const char *)s->text, s->length, options, scene);
+    if (strchr(name_or_path, '/') == NULL && strstr(name_or_path, ".json") == NULL) {
+        char list[300] = "";
+        for (const psvi_shipped_scene *s = psvi_shipped_scenes; s->name != NULL; ++s)
+            (void)snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", s->name);
+        return psvi_fail(context, PSV_ERROR_FILE,
+                         "no shipped scene is called \"%.60s\"; there are %s, or give a .json "
+                         "file",
+                         name_or_path, list);
+    }
+    char *text = NULL, folder[1024] = ".";
+    size_t length = 0;
+    status = read_file(context, name_or_path, &text, &length);
+    if (status != PSV_OK) return status;
+    const char *slash = strrchr(name_or_path, '/');
+    if (slash != NULL && (size_t)(slash - name_or_path) < sizeof folder)
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - name_or_path), name_or_path);
+    status = build_scene(context, name_or_path, folder, text, length, options, scene);
+    free(text);
+    return status;
+}
+
+void psv_destroy_scene(psv_scene *scene) {
+    if (scene == NULL) return;
+    psv_destroy_world(scene->world);
+    for (uint32_t i = 0; i < scene->emitter_count; ++i)
+        free(scene->emitters[i].bodies);
+    free(scene);
+}
+
+psv_world *psv_scene_world(psv_scene *scene) { return scene == NULL ? NULL : scene->world; }
+const char *psv_scene_name(const psv_scene *scene) { return scene == NULL ? "" : scene->name; }
+float psv_scene_frame_seconds(const psv_scene *scene) { return scene == NULL ? 0 : scene->frame_seconds; }
+
+void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]) {
+    if (scene == NULL) return;
+    memcpy(eye, scene->eye, sizeof scene->eye);
+    memcpy(target, scene->target, sizeof scene->target);
+}
+
+// --- frames ----------------------------------------------------------------------------------------------------------
+
+static v3 turn_about(v3 a, v3 axis, float angle) { return quat_rotate(quat_of_vector(v3_scale(axis, angle)), a); }
+
+static psv_status emit(psv_scene *scene, psvi_emitter *e) {
+    uint64_t upto = (uint64_t)((double)e->rate * (double)scene->frame_seconds * (double)(scene->frame + 1));
+    if (upto > e->count) upto = e->count;
+    if (upto <= e->done) return PSV_OK;
+    psv_status status = psv_create_bodies(scene->world, e->bodies + e->done, upto - e->done, NULL);
+    if (status == PSV_OK) e->done = upto;
+    return status;
+}
+
+psv_status psv_scene_step(psv_scene *scene) {
+    if (scene == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "scene is NULL");
+    psv_world *world = scene->world;
+    psv_status status = PSV_OK;
+    for (uint32_t i = 0; status == PSV_OK && i < scene->emitter_count; ++i)
+        status = emit(scene, &scene->emitters[i]);
+    if (status != PSV_OK) return status;
+    if (scene->turns_gravity) {
+        scene->axis = v3_unit_or(turn_about(scene->axis, v3_make(0, 0, 1), scene->turn_radians), v3_make(0, 1, 0));
+        scene->gravity = turn_about(scene->gravity, scene->axis, scene->turn_radians);
+        memcpy(world->def.gravity, &scene->gravity, sizeof scene->gravity);
+    }
+    if (scene->kick_speed > 0 && world->sim.slots > 0) {
+        uint64_t slots = world->sim.slots, count = (uint64_t)ceil((double)scene->kick_share * (double)slots);
+        world->next.kick_first = (uint32_t)(scene->frame * count % slots);
+        world->next.kick_count = (uint32_t)count;
+        world->next.kick_speed = scene->kick_speed;
+        world->next.kick_seed = psvi_mix64(scene->seed + scene->frame);
+    }
+    status = psv_world_step(world, scene->frame_seconds);
+    if (status == PSV_OK) ++scene->frame;
+    return status;
+}

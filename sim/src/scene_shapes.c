@@ -1,0 +1,233 @@
+// The shapes of a scene file, with their variants of size.
+#include "scene.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+float psvi_def_radius(const psv_shape_def *def) {
+    const float *s = def->size;
+    if (def->type == PSV_SHAPE_BOX) return sqrtf(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
+    if (def->type == PSV_SHAPE_CAPSULE) return s[0] + s[1];
+    if (def->type != PSV_SHAPE_COMPOUND) return s[0];
+    float radius = 0;
+    for (uint32_t i = 0; i < def->child_count; ++i) {
+        psv_shape_def part = {.type = def->children[i].type};
+        memcpy(part.size, def->children[i].size, sizeof part.size);
+        radius = fmaxf(radius, v3_length(v3_of(def->children[i].pose.position)) + psvi_def_radius(&part));
+    }
+    return radius;
+}
+
+psv_status psvi_add_shape_def(psvi_builder *b, const psv_shape_def *def, uint32_t *index) {
+    if (b->shape_def_count == b->shape_def_room) {
+        uint32_t room = b->shape_def_room == 0 ? 64 : 2 * b->shape_def_room;
+        psv_shape_def *grown = realloc(b->shape_defs, room * sizeof *grown);
+        if (grown == NULL) return psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for %u shapes", room);
+        b->shape_defs = grown;
+        b->shape_def_room = room;
+    }
+    *index = b->shape_def_count;
+    b->shape_defs[b->shape_def_count++] = *def;
+    return PSV_OK;
+}
+
+const psvi_scene_shape *psvi_find_shape(const psvi_builder *b, const char *name) {
+    for (uint32_t i = 0; i < b->shape_count; ++i)
+        if (strcmp(b->shapes[i].name, name) == 0) return &b->shapes[i];
+    return NULL;
+}
+
+static psv_status read_type(const psvi_node *node, bool child, psv_shape_type *type) {
+    static const char *const names[] = {"particle", "sphere", "box",          "capsule",
+                                        "compound", "plane",  "height_field", "mesh"};
+    const char *name = NULL;
+    psv_status status = psvi_read_string(node, "type", &name);
+    if (status != PSV_OK) return status;
+    if (name == NULL) return psvi_node_fail(node, "a shape needs a \"type\"");
+    for (int i = 0; i < 8; ++i) {
+        if (strcmp(names[i], name) != 0 || i == PSV_SHAPE_HEIGHT_FIELD) continue; // fields come from «landscape»
+        if (child && (i < PSV_SHAPE_SPHERE || i > PSV_SHAPE_CAPSULE)) continue;
+        *type = (psv_shape_type)i;
+        return PSV_OK;
+    }
+    psvi_node at = psvi_member(node, "type");
+    return psvi_node_fail(&at, "unknown shape type \"%.40s\"; possible here: %s", name,
+                          child ? "sphere, box, capsule" : "particle, sphere, box, capsule, compound, plane, mesh");
+}
+
+static psv_status read_size(const psvi_node *node, psv_shape_type type, float size[3]) {
+    const double most = 1e6;
+    if (type == PSV_SHAPE_BOX) {
+        psv_status status = psvi_read_floats(node, "half_extents", 3, size);
+        for (int i = 0; i < 3 && status == PSV_OK; ++i)
+            if (!(size[i] > 0 && (double)size[i] <= most)) {
+                psvi_node at = psvi_member(node, "half_extents");
+                status = psvi_node_fail(&at, "\"half_extents\" must be more than 0 and at most %g", most);
+            }
+        return status;
+    }
+    psv_status status = PSV_OK;
+    if (type <= PSV_SHAPE_SPHERE || type == PSV_SHAPE_CAPSULE)
+        status = psvi_read_float(node, "radius", 1e-6, most, &size[0]);
+    if (status == PSV_OK && type == PSV_SHAPE_CAPSULE)
+        status = psvi_read_float(node, "half_length", 1e-6, most, &size[1]);
+    return status;
+}
+
+static psv_status read_pose(const psvi_node *node, psv_pose *pose) {
+    *pose = (psv_pose){.rotation = {0, 0, 0, 1}};
+    psv_status status = psvi_read_floats(node, "position", 3, pose->position);
+    if (status == PSV_OK) status = psvi_read_floats(node, "rotation", 4, pose->rotation);
+    return status;
+}
+
+static psv_status read_children(psvi_builder *b, const psvi_node *node, psv_shape_def *def) {
+    static const char *const keys[] = {"type", "radius", "half_length", "half_extents", "position", "rotation", NULL};
+    psvi_node list = psvi_member(node, "children");
+    if (list.value == NULL) return psvi_node_fail(node, "a compound needs \"children\"");
+    psv_status status = psvi_expect_array(&list, 1, PSVI_MAX_PARTS);
+    if (status != PSV_OK) return status;
+    uint32_t count = (uint32_t)json_array_size(list.value);
+    psv_shape_child *children = calloc(count, sizeof *children);
+    if (children == NULL) return psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for a compound");
+    def->children = children;
+    def->child_count = count;
+    for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
+        psvi_node child = psvi_element(&list, i);
+        status = psvi_expect_object(&child, keys);
+        if (status == PSV_OK) status = read_type(&child, true, &children[i].type);
+        for (int k = 0; k < 3; ++k)
+            children[i].size[k] = 0.5f;
+        if (status == PSV_OK) status = read_size(&child, children[i].type, children[i].size);
+        if (status == PSV_OK) status = read_pose(&child, &children[i].pose);
+    }
+    return status;
+}
+
+// "file" of a mesh, beside the scene file; "scale" makes it larger.
+static psv_status read_mesh(psvi_builder *b, const psvi_node *node, psv_shape_def *def) {
+    const char *file = NULL;
+    float scale = 1;
+    psv_status status = psvi_read_string(node, "file", &file);
+    if (status == PSV_OK) status = psvi_read_float(node, "scale", 1e-6, 1e6, &scale);
+    if (status != PSV_OK) return status;
+    if (file == NULL) return psvi_node_fail(node, "a mesh needs a \"file\"");
+    char path[1024];
+    bool absolute = file[0] == '/' || b->folder == NULL;
+    int length = snprintf(path, sizeof path, "%s%s%s", absolute ? "" : b->folder, absolute ? "" : "/", file);
+    psvi_node at = psvi_member(node, "file");
+    if (length < 0 || (size_t)length >= sizeof path) return psvi_node_fail(&at, "the path of the mesh is too long");
+    psv_mesh mesh = {0};
+    status = psv_load_mesh(b->scene->context, path, &mesh);
+    if (status != PSV_OK) return status;
+    for (uint64_t i = 0; i < 3ull * mesh.vertex_count; ++i)
+        mesh.positions[i] *= scale;
+    float *vertices = malloc(12ull * mesh.vertex_count + 1);
+    uint32_t *indices = malloc(12ull * mesh.triangle_count + 1);
+    def->vertices = vertices;
+    def->indices = indices;
+    if (vertices != NULL && indices != NULL) {
+        memcpy(vertices, mesh.positions, 12ull * mesh.vertex_count);
+        memcpy(indices, mesh.triangles, 12ull * mesh.triangle_count);
+    } else {
+        status = psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for the mesh %s", path);
+    }
+    def->vertex_count = mesh.vertex_count;
+    def->triangle_count = mesh.triangle_count;
+    psv_free_mesh(&mesh);
+    return status;
+}
+
+// How sizes vary: "sizes" scales the shape from `from` to `to` times, evenly in the logarithm; the smaller the more
+// often, by the power. "sides" gives boxes with random sides.
+static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv_shape_def *def,
+                               psvi_scene_shape *shape) {
+    static const char *const size_keys[] = {"from", "to", "count", "power", NULL};
+    static const char *const side_keys[] = {"from", "to", "count", NULL};
+    psvi_node sizes = psvi_member(node, "sizes"), sides = psvi_member(node, "sides");
+    float from = 1, to = 1, power = 0;
+    uint64_t count = 1;
+    const psvi_node *given = sizes.value ? &sizes : sides.value ? &sides : NULL;
+    psv_status status = PSV_OK;
+    if (given != NULL) {
+        status = psvi_expect_object(given, given == &sizes ? size_keys : side_keys);
+        count = 16;
+        if (status == PSV_OK) status = psvi_read_float(given, "from", 1e-6, 1e6, &from);
+        if (status == PSV_OK) status = psvi_read_float(given, "to", 1e-6, 1e6, &to);
+        if (status == PSV_OK) status = psvi_read_count(given, "count", 1, 1024, &count);
+        if (status == PSV_OK && given == &sizes) status = psvi_read_float(given, "power", -10, 10, &power);
+        if (status == PSV_OK && def->type > PSV_SHAPE_CAPSULE)
+            status = psvi_node_fail(given, "only particles, spheres, boxes and capsules come in several sizes");
+        if (status == PSV_OK && given == &sides && def->type != PSV_SHAPE_BOX)
+            status = psvi_node_fail(given, "only boxes have sides");
+    }
+    if (status != PSV_OK) return status;
+    shape->count = (uint32_t)count;
+    shape->radius = calloc(count, sizeof(float));
+    shape->weight = calloc(count, sizeof(float));
+    if (shape->radius == NULL || shape->weight == NULL)
+        return psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for %llu shapes",
+                         (unsigned long long)count);
+    float sum = 0;
+    for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
+        psv_shape_def variant = *def;
+        float factor = from * powf(to / from, count > 1 ? (float)i / (float)(count - 1) : 0);
+        for (int k = 0; k < 3; ++k) {
+            if (given == &sizes) variant.size[k] *= factor;
+            if (given == &sides) variant.size[k] = 0.5f * (from + (to - from) * psvi_random_float(b));
+        }
+        uint32_t index = 0;
+        status = psvi_add_shape_def(b, &variant, &index);
+        if (i == 0) shape->first = index;
+        shape->radius[i] = psvi_def_radius(&variant);
+        shape->weight[i] = given == &sizes ? powf(factor, power) : 1.0f;
+        sum += shape->weight[i];
+    }
+    for (uint32_t i = 0; i < count; ++i)
+        shape->weight[i] /= sum;
+    return status;
+}
+
+static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char *name) {
+    static const char *const keys[] = {"type",     "radius",      "half_length", "half_extents", "density",
+                                       "friction", "restitution", "children",    "file",         "scale",
+                                       "sizes",    "sides",       NULL};
+    psv_shape_def def = psv_default_shape_def();
+    psv_status status = psvi_expect_object(node, keys);
+    if (status == PSV_OK) status = read_type(node, false, &def.type);
+    if (status == PSV_OK) status = read_size(node, def.type, def.size);
+    if (status == PSV_OK) status = psvi_read_float(node, "density", 1e-6, 1e9, &def.density);
+    if (status == PSV_OK) status = psvi_read_float(node, "friction", 0, 100, &def.friction);
+    if (status == PSV_OK) status = psvi_read_float(node, "restitution", 0, 1, &def.restitution);
+    if (status == PSV_OK && strlen(name) >= sizeof b->shapes->name)
+        status = psvi_node_fail(node, "the shape's name has %zu letters; 47 are possible", strlen(name));
+    psvi_scene_shape *shape = &b->shapes[b->shape_count];
+    if (status == PSV_OK && def.type == PSV_SHAPE_COMPOUND) status = read_children(b, node, &def);
+    if (status == PSV_OK && def.type == PSV_SHAPE_MESH) status = read_mesh(b, node, &def);
+    if (status == PSV_OK) {
+        (void)snprintf(shape->name, sizeof shape->name, "%s", name);
+        ++b->shape_count;
+        status = add_variants(b, node, &def, shape);
+        if (shape->radius != NULL) return status; // the def's arrays are the builder's now
+    }
+    free((void *)(uintptr_t)def.children);
+    free((void *)(uintptr_t)def.vertices);
+    free((void *)(uintptr_t)def.indices);
+    return status;
+}
+
+psv_status psvi_read_shapes(psvi_builder *b, const psvi_node *shapes) {
+    if (!json_is_object(shapes->value)) return psvi_node_fail(shapes, "\"shapes\" must be an object");
+    b->shapes = calloc(json_object_size(shapes->value) + 1, sizeof *b->shapes);
+    if (b->shapes == NULL) return psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for the shapes");
+    const char *key;
+    json_t *value;
+    json_object_foreach(shapes->value, key, value) {
+        if (strncmp(key, "//", 2) == 0) continue;
+        psvi_node node = psvi_member(shapes, key);
+        psv_status status = read_shape(b, &node, key);
+        if (status != PSV_OK) return status;
+    }
+    return PSV_OK;
+}

@@ -1,0 +1,180 @@
+// The arrays of a world in its backend's memory, as plain addresses: one struct that the CPU loops and the CUDA kernels
+// both take by value.
+#ifndef PAIRSIEVE_SIM_DATA_H
+#define PAIRSIEVE_SIM_DATA_H
+
+#include "pairsieve/sim.h"
+#include "sim_math.h"
+
+#define PSVI_COLOURS 24         // contacts of one colour share no moving body
+#define PSVI_COLOUR_REST 24     // contacts that found no colour
+#define PSVI_COLOUR_NONE 255    // not coloured yet
+#define PSVI_MAX_POINTS 16      // contact points of one pair of bodies; the deepest are kept
+#define PSVI_STATIC_RADIUS 1e9f // bounding radius of what has no end
+
+// A shape as the kernels see it.
+typedef struct psvi_shape {
+    uint32_t type; // psv_shape_type
+    float size[3];
+    float radius; // of a sphere about the body's position that holds the shape
+    float com[3]; // centre of mass in the shape's frame
+    float inv_mass;
+    sym3 inv_inertia; // about the centre of mass, in the shape's frame
+    float friction, restitution;
+    uint32_t first_child, child_count;       // compound
+    uint32_t first_height, columns, rows;    // height field
+    float height_min, height_max;            // height field
+    uint32_t first_node, node_count;         // mesh
+    uint32_t first_triangle, triangle_count; // mesh
+} psvi_shape;
+
+typedef struct psvi_child {
+    uint32_t type;
+    float size[3];
+    float position[3];
+    float rotation[4];
+} psvi_child;
+
+// Node of a mesh's tree in depth-first order; a walk that misses the box goes on at `skip`.
+typedef struct psvi_mesh_node {
+    float min[3], max[3];
+    uint32_t skip;
+    uint32_t first, count; // triangles of a leaf; count 0: inner node
+} psvi_mesh_node;
+
+typedef struct psvi_triangle {
+    float p[3][3];
+} psvi_triangle;
+
+// What the solver moves, 64 bytes a body: read as whole sectors. Particles use `linear` only.
+typedef struct psvi_linear {
+    psvi_f4 velocity; // w: inverse mass
+    psvi_f4 moved;    // of the centre of mass since the step began; w: 1 where the body turns, else 0
+} psvi_linear;
+
+typedef struct psvi_angular {
+    psvi_f4 velocity;
+    psvi_f4 turned; // rotation vector since the step began
+} psvi_angular;
+
+// Two bodies that touch, or may within the step; its points lie in a row.
+typedef struct PSVI_ALIGN16 psvi_contact {
+    uint32_t a, b;
+    uint32_t first;
+    uint32_t count;
+    float friction, restitution;
+    uint32_t colour;
+    uint32_t turning; // one of the bodies turns: 0 is the particles' cheaper path
+} psvi_contact;
+
+typedef struct PSVI_ALIGN16 psvi_point {
+    float normal[3];  // from a to b
+    float separation; // at the step's beginning
+    float arm_a[3];   // from a's centre of mass
+    float normal_mass;
+    float arm_b[3];
+    float approach;   // normal velocity before the step
+    float impulse[3]; // normal, tangents
+    float peak;       // largest normal impulse of the step: > 0 where the bodies really met
+    float tangent_mass[2];
+    uint32_t feature;
+    uint32_t reserved;
+} psvi_point;
+
+// What is kept of a point for the next step.
+typedef struct PSVI_ALIGN16 psvi_kept_point {
+    uint32_t feature;
+    float impulse[3];
+} psvi_kept_point;
+
+typedef struct psvi_kept_contact {
+    uint64_t key; // a << 32 | b, plus 1 so that 0 is free
+    uint32_t first;
+    uint32_t count_colour; // count | colour << 8
+} psvi_kept_contact;
+
+// Counters of a step, in the backend's memory.
+typedef struct psvi_step_counts {
+    uint64_t contacts; // asked for; may exceed the room
+    uint64_t points;
+    uint64_t others; // pairs left to the general narrow phase
+    uint64_t lost;   // since creation
+    uint64_t steps;  // steps done since creation
+    uint32_t halted; // a buffer was too small: this step and those after it have not happened
+    uint32_t colours;
+    uint32_t uncoloured[2]; // of this and the next round of colouring
+    uint64_t pairs;
+} psvi_step_counts;
+
+typedef struct psvi_sim {
+    uint32_t slots;
+    // bodies, by slot
+    psvi_f4 *position, *rotation, *velocity, *angular_velocity;
+    uint32_t *shape;
+    uint8_t *flags; // PSV_BOX_
+    psv_box_filter *filter;
+    uint32_t *sub_world;
+    psv_aabb *box;
+    psvi_linear *linear;
+    psvi_angular *angular;
+    sym3 *inv_inertia;     // world frame
+    psvi_f4 *acceleration; // of self-gravity, w: mass; NULL without it
+    // shapes
+    const psvi_shape *shapes;
+    const psvi_child *children;
+    const float *heights;
+    const psvi_mesh_node *nodes;
+    const psvi_triangle *triangles;
+    // planes, height fields and meshes, by sub-world: every moving body of the sub-world is tested against them
+    const uint32_t *terrain;
+    const uint32_t *terrain_first; // sub_world_count + 1
+    // pairs of the finder
+    const psv_pair *pairs;
+    const uint64_t *pair_count;
+    uint64_t pair_capacity;
+    // contacts
+    psvi_contact *contacts;
+    psvi_point *points;
+    uint64_t contact_capacity, point_capacity;
+    uint64_t *keys;         // sort keys of the contacts
+    uint32_t *order;        // contacts by colour
+    uint32_t *colour_first; // PSVI_COLOURS + 2: ranges of `order`; the last range is what found no colour
+    uint32_t *colour_mask;  // by body: colours taken
+    uint64_t *claim;        // by body: strongest claim of the round
+    int64_t *rest;          // by body: 6 fixed-point sums and a count, for contacts without a colour
+    uint32_t *other_pairs;  // pairs left to the general narrow phase
+    // contacts of the last step
+    psvi_kept_contact *kept;
+    psvi_kept_point *kept_points;
+    uint64_t kept_mask;
+    psvi_step_counts *counts;
+} psvi_sim;
+
+// One step's numbers.
+typedef struct psvi_step {
+    float seconds, substep;
+    float gravity[3];
+    uint32_t substeps;
+    float self_gravity, softening_squared;
+    float bounds_min[3], bounds_max[3];
+    // Softness of contacts (mass, impulse and bias factors as in Box2D v3's soft step; Catto, «Solver2D», 2024).
+    float bias_rate[2], mass_scale[2], impulse_scale[2]; // [0] two moving bodies, [1] one of them static
+    float push_speed;                                    // overlap is undone no faster, m/s
+    float restitution_threshold;                         // slower impacts do not bounce, m/s
+    // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
+    uint32_t kick_first, kick_count;
+    float kick_speed;
+    uint64_t kick_seed;
+} psvi_step;
+
+// Reproducible 64-bit mixing (Steele, Lea, Flood 2014: SplitMix64); a bijection, so distinct keys stay distinct.
+PSVI_HD uint64_t psvi_mix64(uint64_t x) {
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+PSVI_HD uint64_t psvi_contact_key(uint32_t a, uint32_t b) { return ((uint64_t)a << 32 | b) + 1; }
+
+#endif

@@ -1,0 +1,441 @@
+// Worlds: defs, creation, destruction, the arrays that a world owns, and the public views of them.
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORLD_DEF_COOKIE 0x70737731u
+#define BODY_DEF_COOKIE 0x70737732u
+#define SHAPE_DEF_COOKIE 0x70737733u
+
+psv_shape_def psv_default_shape_def(void) {
+    return (psv_shape_def){.cookie = SHAPE_DEF_COOKIE,
+                           .type = PSV_SHAPE_SPHERE,
+                           .size = {0.5f, 0.5f, 0.5f},
+                           .density = 1000,
+                           .friction = 0.5f};
+}
+
+psv_body_def psv_default_body_def(void) {
+    return (psv_body_def){.cookie = BODY_DEF_COOKIE, .pose = {.rotation = {0, 0, 0, 1}}, .filter = {1, UINT32_MAX}};
+}
+
+psv_world_def psv_default_world_def(void) {
+    return (psv_world_def){.cookie = WORLD_DEF_COOKIE,
+                           .gravity = {0, -9.81f, 0},
+                           .substeps = 4,
+                           .max_bodies = 4096,
+                           .max_shapes = 1024,
+                           .sub_world_count = 1,
+                           .broad_phase = "auto",
+                           .sort_method = "radix",
+                           .bounds_min = {-1e6f, -1e6f, -1e6f},
+                           .bounds_max = {1e6f, 1e6f, 1e6f}};
+}
+
+psv_status psvi_check_world(const psv_world *world) {
+    if (world == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "world is NULL");
+    if (world->cookie != PSVI_WORLD_COOKIE)
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "world is no world: never created, or destroyed");
+    return PSV_OK;
+}
+
+static uint64_t default_room(uint64_t asked, uint64_t bodies) {
+    if (asked > 0) return asked;
+    return bodies * 8 < 1024 ? 1024 : bodies * 8;
+}
+
+static psv_pair_finder_def finder_def(const psv_world_def *def, psv_backend backend, uint64_t max_pairs) {
+    psv_pair_finder_def finder = psv_default_pair_finder_def();
+    finder.method = def->broad_phase;
+    finder.sort_method = def->sort_method;
+    finder.max_boxes = def->max_bodies;
+    finder.max_pairs = max_pairs;
+    finder.grow_pairs = backend == PSV_BACKEND_CPU; // on CUDA the world grows it, between steps
+    finder.world_count = def->sub_world_count;
+    return finder;
+}
+
+static uint64_t body_bytes(const psv_world_def *def) {
+    uint64_t each = 4 * sizeof(psvi_f4) + sizeof(uint32_t) + 1 + sizeof(psv_box_filter) + sizeof(uint32_t) +
+                    sizeof(psv_aabb) + sizeof(psvi_linear) + sizeof(psvi_angular) + sizeof(sym3) + sizeof(uint32_t) +
+                    sizeof(uint64_t) + 7 * sizeof(int64_t) + (def->self_gravity > 0 ? sizeof(psvi_f4) : 0);
+    return each * def->max_bodies;
+}
+
+static uint64_t contact_bytes(uint64_t contacts, uint64_t points, uint64_t pairs) {
+    return contacts * (sizeof(psvi_contact) + sizeof(uint64_t) + 2 * sizeof(uint32_t)) +
+           points * (sizeof(psvi_point) + sizeof(psvi_kept_point)) +
+           psvi_power_of_two(2 * contacts) * sizeof(psvi_kept_contact) + pairs * sizeof(uint32_t);
+}
+
+uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
+    uint64_t pairs = default_room(def->max_pairs, def->max_bodies);
+    uint64_t contacts = default_room(def->max_contacts, def->max_bodies);
+    psv_pair_finder_def finder = finder_def(def, backend, pairs);
+    return body_bytes(def) + contact_bytes(contacts, contacts, pairs) + psv_pair_finder_bytes(backend, &finder);
+}
+
+static psv_status check_def(psv_context *context, const psv_world_def *def) {
+    if (def == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def is NULL");
+    if (def->cookie != WORLD_DEF_COOKIE)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def has no cookie: start from psv_default_world_def()");
+    if (def->max_bodies == 0 || def->max_bodies > 1u << 30)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_bodies is %" PRIu64 "; 1 to %u are possible",
+                         def->max_bodies, 1u << 30);
+    if (def->substeps == 0 || def->substeps > 64)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.substeps is %u; 1 to 64 are possible", def->substeps);
+    if (def->max_shapes == 0 || def->max_shapes > 1u << 20)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_shapes is %u; 1 to %u are possible", def->max_shapes,
+                         1u << 20);
+    if (def->sub_world_count == 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.sub_world_count is 0; at least 1 is needed");
+    if (def->broad_phase == NULL || def->sort_method == NULL)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.broad_phase or def.sort_method is NULL");
+    if (strlen(def->broad_phase) >= 32 || strlen(def->sort_method) >= 32)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "no broad phase or sort method has a name of 32 letters");
+    for (int i = 0; i < 3; ++i) {
+        if (!isfinite(def->gravity[i]))
+            return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.gravity[%d] is %g; it must be finite", i,
+                             (double)def->gravity[i]);
+        if (!(def->bounds_min[i] < def->bounds_max[i]))
+            return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.bounds_min[%d] is %g, not below bounds_max %g", i,
+                             (double)def->bounds_min[i], (double)def->bounds_max[i]);
+    }
+    if (!(def->self_gravity >= 0) || !(def->softening >= 0) || (def->self_gravity > 0 && !(def->softening > 0)))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                         "def.self_gravity is %g and softening %g; both must be >= 0, and softening > 0 with gravity",
+                         (double)def->self_gravity, (double)def->softening);
+    return PSV_OK;
+}
+
+// A machine that overcommits would give the memory and fail later, so the need is compared first.
+static psv_status check_memory(psv_context *context, const psv_world_def *def) {
+    uint64_t needed = psvi_world_bytes(context->backend, def), free_bytes = 0, total_bytes = 0;
+    if (context->allocator.allocate != NULL) return PSV_OK;
+    psv_status status = psv_memory_info(context, &free_bytes, &total_bytes);
+    if (status != PSV_OK) return status;
+    uint64_t limit = context->backend == PSV_BACKEND_CPU ? total_bytes : free_bytes;
+    if (needed > limit)
+        return psvi_fail(context, PSV_ERROR_MEMORY,
+                         "a world of %" PRIu64 " bodies needs %" PRIu64 " bytes of %s memory; there are %" PRIu64,
+                         def->max_bodies, needed, psv_backend_name(context->backend), limit);
+    return PSV_OK;
+}
+
+static psv_status alloc_array(psv_world *world, void *field, uint64_t bytes) {
+    void *address = psvi_alloc(world->context, bytes);
+    if (address == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no %s memory for %" PRIu64 " bytes of the world",
+                         psv_backend_name(world->context->backend), bytes);
+    memcpy(field, &address, sizeof address);
+    return world->context->ops->fill(world->context, address, 0, bytes == 0 ? 1 : bytes);
+}
+
+#define BODY_ARRAYS(X)                                                                                                 \
+    X(position, sizeof(psvi_f4))                                                                                       \
+    X(rotation, sizeof(psvi_f4)) X(velocity, sizeof(psvi_f4)) X(angular_velocity, sizeof(psvi_f4)) X(shape, 4)         \
+        X(flags, 1) X(filter, sizeof(psv_box_filter)) X(sub_world, 4) X(box, sizeof(psv_aabb))                         \
+            X(linear, sizeof(psvi_linear)) X(angular, sizeof(psvi_angular)) X(inv_inertia, sizeof(sym3))               \
+                X(colour_mask, 4) X(claim, 8) X(rest, 7 * sizeof(int64_t))
+
+psv_status psvi_alloc_bodies(psv_world *world) {
+    psvi_sim *s = &world->sim;
+    uint64_t n = world->def.max_bodies;
+    psv_status status = PSV_OK;
+#define ALLOCATE(name, each)                                                                                           \
+    if (status == PSV_OK) status = alloc_array(world, &s->name, n * (each));
+    BODY_ARRAYS(ALLOCATE)
+    if (status == PSV_OK && world->def.self_gravity > 0)
+        status = alloc_array(world, &s->acceleration, n * sizeof(psvi_f4));
+    if (status == PSV_OK) status = alloc_array(world, &s->colour_first, (PSVI_COLOURS + 2) * sizeof(uint32_t));
+    if (status == PSV_OK) status = alloc_array(world, &s->counts, sizeof(psvi_step_counts));
+    return status;
+}
+
+void psvi_free_bodies(psv_world *world) {
+    psvi_sim *s = &world->sim;
+    uint64_t n = world->def.max_bodies;
+#define RELEASE(name, each) psvi_free(world->context, s->name, n *(each));
+    BODY_ARRAYS(RELEASE)
+    psvi_free(world->context, s->acceleration, n * sizeof(psvi_f4));
+    psvi_free(world->context, s->colour_first, (PSVI_COLOURS + 2) * sizeof(uint32_t));
+    psvi_free(world->context, s->counts, sizeof(psvi_step_counts));
+}
+
+psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points) {
+    psvi_sim *s = &world->sim;
+    if (contacts > UINT32_MAX / 2 || points > UINT32_MAX)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "%" PRIu64 " contacts are more than a world can hold",
+                         contacts);
+    uint64_t places = psvi_power_of_two(2 * contacts);
+    psv_status status = alloc_array(world, &s->contacts, contacts * sizeof(psvi_contact));
+    if (status == PSV_OK) status = alloc_array(world, &s->keys, contacts * sizeof(uint64_t));
+    if (status == PSV_OK) status = alloc_array(world, &s->order, 2 * contacts * sizeof(uint32_t));
+    if (status == PSV_OK) status = alloc_array(world, &s->points, points * sizeof(psvi_point));
+    if (status == PSV_OK) status = alloc_array(world, &s->kept_points, points * sizeof(psvi_kept_point));
+    if (status == PSV_OK) status = alloc_array(world, &s->kept, places * sizeof(psvi_kept_contact));
+    s->contact_capacity = contacts;
+    s->point_capacity = points;
+    s->kept_mask = places - 1;
+    return status;
+}
+
+void psvi_free_contacts(psv_world *world) {
+    psvi_sim *s = &world->sim;
+    psv_context *context = world->context;
+    psvi_free(context, s->contacts, s->contact_capacity * sizeof(psvi_contact));
+    psvi_free(context, s->keys, s->contact_capacity * sizeof(uint64_t));
+    psvi_free(context, s->order, 2 * s->contact_capacity * sizeof(uint32_t));
+    psvi_free(context, s->points, s->point_capacity * sizeof(psvi_point));
+    psvi_free(context, s->kept_points, s->point_capacity * sizeof(psvi_kept_point));
+    psvi_free(context, s->kept, (s->kept_mask + 1) * sizeof(psvi_kept_contact));
+    s->contacts = NULL;
+    s->keys = NULL;
+    s->order = NULL;
+    s->points = NULL;
+    s->kept_points = NULL;
+    s->kept = NULL;
+    s->contact_capacity = s->point_capacity = s->kept_mask = 0;
+}
+
+// The step's contacts may be lost (they are found again), the kept ones of the last step may not: their table is
+// rebuilt at its new size, with the same contents.
+static psv_status rebuild_kept(psv_world *world, const psvi_sim *old) {
+    psvi_sim *s = &world->sim;
+    uint64_t old_places = old->kept_mask + 1, places = s->kept_mask + 1;
+    psvi_kept_contact *from = malloc(old_places * sizeof *from), *to = calloc(places, sizeof *to);
+    psv_status status = PSV_OK;
+    if (from == NULL || to == NULL)
+        status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of contacts",
+                           (old_places + places) * sizeof *from);
+    if (status == PSV_OK) status = psvi_read_array(world, from, old->kept, 0, old_places, sizeof *from);
+    if (status == PSV_OK) {
+        for (uint64_t i = 0; i < old_places; ++i) {
+            if (from[i].key == 0) continue;
+            uint64_t place = psvi_mix64(from[i].key) & s->kept_mask;
+            while (to[place].key != 0)
+                place = (place + 1) & s->kept_mask;
+            to[place] = from[i];
+        }
+        status = psvi_write_array(world, s->kept, to, 0, places, sizeof *to);
+    }
+    if (status == PSV_OK)
+        status = world->context->ops->copy(world->context, s->kept_points, old->kept_points,
+                                           old->point_capacity * sizeof(psvi_kept_point), PSVI_COPY_INSIDE);
+    free(from);
+    free(to);
+    return status;
+}
+
+psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points) {
+    psvi_sim old = world->sim;
+    contacts = contacts < old.contact_capacity ? old.contact_capacity : contacts;
+    points = points < old.point_capacity ? old.point_capacity : points;
+    psv_status status = psvi_alloc_contacts(world, contacts, points);
+    if (status == PSV_OK) status = rebuild_kept(world, &old);
+    if (status == PSV_OK) status = psv_synchronize(world->context);
+    psvi_sim grown = world->sim;
+    if (status != PSV_OK) { // stay as before
+        psvi_free_contacts(world);
+        world->sim = old;
+        return status;
+    }
+    world->sim = old;
+    psvi_free_contacts(world);
+    world->sim = grown;
+    psv_destroy_sorter(world->sorter);
+    world->sorter = NULL;
+    return world->ops->make_sorter(world);
+}
+
+psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs) {
+    psv_pair_finder_def def = finder_def(&world->def, world->context->backend, max_pairs);
+    psv_pair_finder *finder = NULL;
+    psv_status status = psv_create_pair_finder(world->context, &def, &finder);
+    if (status != PSV_OK) return status;
+    void *others = psvi_alloc(world->context, max_pairs * sizeof(uint32_t));
+    if (others == NULL) {
+        psv_destroy_pair_finder(finder);
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of pairs",
+                         max_pairs * sizeof(uint32_t));
+    }
+    psv_destroy_pair_finder(world->finder);
+    psvi_free(world->context, world->sim.other_pairs, world->max_pairs * sizeof(uint32_t));
+    world->sim.other_pairs = others;
+    world->finder = finder;
+    world->max_pairs = max_pairs;
+    return PSV_OK;
+}
+
+static psv_status alloc_host(psv_world *world) {
+    uint64_t n = world->def.max_bodies;
+    world->generation = calloc(n, sizeof(uint32_t));
+    world->alive = calloc(n, 1);
+    world->shape_of = calloc(n, sizeof(uint32_t));
+    world->free_slots = calloc(n, sizeof(uint32_t));
+    world->shapes = calloc(world->def.max_shapes, sizeof *world->shapes);
+    if (!world->generation || !world->alive || !world->shape_of || !world->free_slots || !world->shapes)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for a world of %" PRIu64 " bodies", n);
+    return PSV_OK;
+}
+
+static psv_status build_world(psv_world *world) {
+    psv_status status = alloc_host(world);
+    if (status == PSV_OK) status = psvi_alloc_bodies(world);
+    uint64_t contacts = default_room(world->def.max_contacts, world->def.max_bodies);
+    if (status == PSV_OK) status = psvi_alloc_contacts(world, contacts, contacts);
+    if (status == PSV_OK) status = psvi_make_finder(world, default_room(world->def.max_pairs, world->def.max_bodies));
+    if (status == PSV_OK) status = world->ops->create(world);
+    if (status == PSV_OK) status = world->ops->make_sorter(world);
+    if (status == PSV_OK) status = psvi_update_terrain(world);
+    if (status == PSV_OK) status = psv_synchronize(world->context);
+    return status;
+}
+
+psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_world **world) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (world == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "world is NULL");
+    *world = NULL;
+    status = check_def(context, def);
+    if (status == PSV_OK) status = check_memory(context, def);
+    if (status != PSV_OK) return status;
+    psv_world *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for a world (%zu bytes)", sizeof *made);
+    made->cookie = PSVI_WORLD_COOKIE;
+    made->context = context;
+    made->def = *def;
+    (void)snprintf(made->broad_phase, sizeof made->broad_phase, "%s", def->broad_phase);
+    (void)snprintf(made->sort_method, sizeof made->sort_method, "%s", def->sort_method);
+    made->def.broad_phase = made->broad_phase;
+    made->def.sort_method = made->sort_method;
+    made->ops = &psvi_sim_ops_cpu;
+#if PSV_HAVE_CUDA
+    if (context->backend == PSV_BACKEND_CUDA) made->ops = &psvi_sim_ops_cuda;
+#endif
+    status = build_world(made);
+    if (status != PSV_OK) {
+        psv_destroy_world(made);
+        return status;
+    }
+    *world = made;
+    return PSV_OK;
+}
+
+void psv_destroy_world(psv_world *world) {
+    if (world == NULL || world->cookie != PSVI_WORLD_COOKIE) return;
+    (void)world->context->ops->synchronize(world->context);
+    if (world->state != NULL) world->ops->destroy(world);
+    psv_destroy_sorter(world->sorter);
+    psv_destroy_pair_finder(world->finder);
+    psvi_free(world->context, world->sim.other_pairs, world->max_pairs * sizeof(uint32_t));
+    psvi_free(world->context, (void *)(uintptr_t)world->sim.terrain_first, world->terrain_bytes);
+    psvi_free_contacts(world);
+    psvi_free_bodies(world);
+    psvi_free_shapes(world);
+    free(world->generation);
+    free(world->alive);
+    free(world->shape_of);
+    free(world->free_slots);
+    world->cookie = 0;
+    free(world);
+}
+
+psv_context *psv_world_context(const psv_world *world) { return world == NULL ? NULL : world->context; }
+
+psv_status psvi_read_array(psv_world *world, void *target, const void *source, uint64_t first, uint64_t count,
+                           uint64_t stride) {
+    if (count == 0) return PSV_OK;
+    psv_context *context = world->context;
+    psv_status status =
+        context->ops->copy(context, target, (const char *)source + first * stride, count * stride, PSVI_COPY_DOWNLOAD);
+    return status != PSV_OK ? status : context->ops->synchronize(context);
+}
+
+psv_status psvi_write_array(psv_world *world, void *target, const void *source, uint64_t first, uint64_t count,
+                            uint64_t stride) {
+    if (count == 0) return PSV_OK;
+    psv_context *context = world->context;
+    psv_status status =
+        context->ops->copy(context, (char *)target + first * stride, source, count * stride, PSVI_COPY_UPLOAD);
+    return status != PSV_OK ? status : context->ops->synchronize(context);
+}
+
+uint64_t psv_world_body_count(const psv_world *world) { return psvi_check_world(world) == PSV_OK ? world->living : 0; }
+
+uint64_t psv_world_slot_count(const psv_world *world) {
+    return psvi_check_world(world) == PSV_OK ? world->sim.slots : 0;
+}
+
+static psv_buffer view(const psv_world *world, void *address, uint64_t each) {
+    return world == NULL ? (psv_buffer){0} : psv_buffer_of(address, each * world->sim.slots);
+}
+
+psv_buffer psv_world_positions(const psv_world *world) {
+    return view(world, world ? world->sim.position : NULL, sizeof(psvi_f4));
+}
+psv_buffer psv_world_rotations(const psv_world *world) {
+    return view(world, world ? world->sim.rotation : NULL, sizeof(psvi_f4));
+}
+psv_buffer psv_world_velocities(const psv_world *world) {
+    return view(world, world ? world->sim.velocity : NULL, sizeof(psvi_f4));
+}
+psv_buffer psv_world_angular_velocities(const psv_world *world) {
+    return view(world, world ? world->sim.angular_velocity : NULL, sizeof(psvi_f4));
+}
+psv_buffer psv_world_shape_indices(const psv_world *world) {
+    return view(world, world ? world->sim.shape : NULL, sizeof(uint32_t));
+}
+psv_buffer psv_world_boxes(const psv_world *world) {
+    return view(world, world ? world->sim.box : NULL, sizeof(psv_aabb));
+}
+
+psv_box_set psv_world_box_set(const psv_world *world) {
+    if (psvi_check_world(world) != PSV_OK) return (psv_box_set){0};
+    psv_box_set set = psv_boxes_of(psv_world_boxes(world), sizeof(psv_aabb), world->sim.slots);
+    set.flags = view(world, world->sim.flags, 1);
+    set.filters = view(world, world->sim.filter, sizeof(psv_box_filter));
+    if (world->def.sub_world_count > 1) set.worlds = view(world, world->sim.sub_world, sizeof(uint32_t));
+    return set;
+}
+
+psv_pair_finder *psv_world_pair_finder(const psv_world *world) {
+    return psvi_check_world(world) == PSV_OK ? world->finder : NULL;
+}
+
+static psv_status change_method(psv_world *world, char *field, const char *name, const char *what) {
+    psv_status status = psvi_check_world(world);
+    if (status == PSV_OK) status = psvi_settle(world);
+    if (status != PSV_OK) return status;
+    if (name == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s is NULL", what);
+    if (strlen(name) >= 32)
+        return psvi_fail(world->context, PSV_ERROR_UNSUPPORTED, "%s \"%.40s...\" is not known", what, name);
+    char before[32];
+    (void)snprintf(before, sizeof before, "%s", field);
+    (void)snprintf(field, sizeof before, "%s", name);
+    status = psvi_make_finder(world, world->max_pairs);
+    if (status != PSV_OK) {
+        (void)snprintf(field, sizeof before, "%s", before);
+        return status;
+    }
+    psv_destroy_sorter(world->sorter);
+    world->sorter = NULL;
+    return world->ops->make_sorter(world);
+}
+
+psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method) {
+    return change_method(world, world ? world->sort_method : NULL, sort_method, "sort_method");
+}
+
+psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase) {
+    return change_method(world, world ? world->broad_phase : NULL, broad_phase, "broad_phase");
+}
+
+psv_status psv_world_profile(psv_world *world, psv_profile *profile) {
+    psv_status status = psvi_check_world(world);
+    return status != PSV_OK ? status : psv_read_profile(world->context, profile);
+}

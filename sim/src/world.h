@@ -1,0 +1,129 @@
+// Internals of a world, shared by sim/src, sim/cpu and sim/cuda (not installed).
+#ifndef PAIRSIEVE_WORLD_H
+#define PAIRSIEVE_WORLD_H
+
+#include "../../sort/core/context.h"
+#include "pairsieve/sim.h"
+#include "pairsieve/sort.h"
+#include "sim_data.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSVI_WORLD_COOKIE 0x70737677u // "psvw"
+#define PSVI_MAX_PARTS 64u            // children of a compound, so that a point's feature fits 32 bits
+#define PSVI_PENDING_STEPS 64u        // steps that may be enqueued before the host looks whether they happened
+
+typedef struct psvi_world_shape {
+    psv_shape_def def; // arrays are our own
+    psvi_shape data;
+    uint64_t triangle_nodes;
+} psvi_world_shape;
+
+struct psvi_sim_ops;
+
+struct psv_world {
+    uint32_t cookie;
+    psv_context *context;
+    const struct psvi_sim_ops *ops;
+    psv_world_def def; // names are our own copies below
+    char broad_phase[32], sort_method[32];
+    psvi_sim sim;
+    psv_pair_finder *finder;
+    psv_sorter *sorter; // of contacts: by pair on the CPU, by colour on CUDA
+    uint64_t max_pairs;
+    void *state; // the backend's own
+    // bodies on the host
+    uint32_t *generation; // by slot
+    uint8_t *alive;       // by slot
+    uint32_t *shape_of;   // by slot
+    uint32_t *free_slots;
+    uint64_t free_count, living, lost_known;
+    bool terrain_changed;
+    // shapes
+    psvi_world_shape *shapes;
+    uint32_t shape_count;
+    psvi_child *children;
+    uint64_t child_count;
+    float *heights;
+    uint64_t height_count;
+    psvi_mesh_node *nodes;
+    uint64_t node_count;
+    psvi_triangle *triangles;
+    uint64_t triangle_count;
+    uint64_t shapes_bytes, children_bytes, heights_bytes, nodes_bytes, triangles_bytes; // of the backend's copies
+    uint64_t terrain_bytes;
+    // steps
+    uint64_t steps_asked; // since creation, those that a full buffer has put off included
+    uint64_t idle_steps;  // steps of a world without bodies: nothing is run for them
+    psvi_step pending[PSVI_PENDING_STEPS];
+    psvi_step next; // what a scene sets for the next step: gravity, kicks
+};
+
+// What a backend does for a world. All asynchronous on CUDA except create, destroy and settle.
+typedef struct psvi_sim_ops {
+    psv_status (*create)(psv_world *world);
+    void (*destroy)(psv_world *world);
+    psv_status (*make_sorter)(psv_world *world);                    // for the present contact room
+    psv_status (*begin)(psv_world *world, const psvi_step *step);   // solver state and boxes
+    psv_status (*attract)(psv_world *world, const psvi_step *step); // self-gravity
+    psv_status (*narrow)(psv_world *world, const psvi_step *step);  // contacts
+    psv_status (*solve)(psv_world *world, const psvi_step *step);   // colours, substeps, bounce
+    psv_status (*finish)(psv_world *world, const psvi_step *step);  // new poses, kept contacts
+    // What is known, without waiting, about the steps done; false when nothing new is known. With `wait`: of all steps.
+    bool (*poll)(psv_world *world, psvi_step_counts *counts, bool wait);
+} psvi_sim_ops;
+
+extern const psvi_sim_ops psvi_sim_ops_cpu;
+#if PSV_HAVE_CUDA
+extern const psvi_sim_ops psvi_sim_ops_cuda;
+#endif
+
+// The world is not NULL and not destroyed.
+psv_status psvi_check_world(const psv_world *world);
+
+// Bytes of backend memory that a world of this def needs, its finder included.
+uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def);
+
+// Memory of contacts and pairs: fails with the bytes asked for. Contents are lost, except kept contacts.
+psv_status psvi_alloc_bodies(psv_world *world);
+void psvi_free_bodies(psv_world *world);
+psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points);
+void psvi_free_contacts(psv_world *world);
+psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points);
+psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs);
+psv_status psvi_update_terrain(psv_world *world);
+
+// Waits for all steps; those that a full buffer has put off are done then. Blocks. Call before host access to bodies.
+psv_status psvi_settle(psv_world *world);
+
+// Host copies of the backend's arrays: transfers of elements [first, first + count).
+psv_status psvi_read_array(psv_world *world, void *target, const void *source, uint64_t first, uint64_t count,
+                           uint64_t stride);
+psv_status psvi_write_array(psv_world *world, void *target, const void *source, uint64_t first, uint64_t count,
+                            uint64_t stride);
+
+// Slot of a living body, or PSV_ERROR_ARGUMENT for a stale id.
+psv_status psvi_find_body(psv_world *world, psv_body_id id, uint32_t *slot);
+
+// Shape storage.
+void psvi_free_shapes(psv_world *world);
+psv_status psvi_upload_shapes(psv_world *world);
+// Nodes of a mesh's tree; sorts `triangles` into leaf order. Returns the node count; nodes: 2 * count at most.
+uint32_t psvi_build_mesh_tree(psvi_triangle *triangles, uint32_t count, psvi_mesh_node *nodes);
+
+// Fills the step's softness from its times.
+void psvi_make_step(const psv_world *world, float seconds, psvi_step *step);
+
+static inline uint64_t psvi_power_of_two(uint64_t n) {
+    uint64_t p = 1;
+    while (p < n)
+        p *= 2;
+    return p;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

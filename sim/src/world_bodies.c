@@ -1,0 +1,323 @@
+// Bodies: creation, destruction, state, impulses, and the list of ground bodies.
+#include "body_motion.h"
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+psv_status psvi_find_body(psv_world *world, psv_body_id id, uint32_t *slot) {
+    if (id.index1 == 0 || id.index1 > world->sim.slots || !world->alive[id.index1 - 1] ||
+        world->generation[id.index1 - 1] != id.generation)
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "id {%u, %u} is not a body of this world (any more)",
+                         id.index1, id.generation);
+    *slot = id.index1 - 1;
+    return PSV_OK;
+}
+
+bool psv_body_is_valid(const psv_world *world, psv_body_id id) {
+    return psvi_check_world(world) == PSV_OK && id.index1 > 0 && id.index1 <= world->sim.slots &&
+           world->alive[id.index1 - 1] && world->generation[id.index1 - 1] == id.generation;
+}
+
+static bool all_finite(const float *values, int count) {
+    for (int i = 0; i < count; ++i)
+        if (!isfinite(values[i])) return false;
+    return true;
+}
+
+static psv_status check_body(psv_world *world, const psv_body_def *def, uint64_t index) {
+    psv_context *context = world->context;
+    psv_body_def fresh = psv_default_body_def();
+    if (def->cookie != fresh.cookie)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                         "defs[%" PRIu64 "] has no cookie: start from psv_default_body_def()", index);
+    if (def->shape >= world->shape_count)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "defs[%" PRIu64 "].shape is %u; the world has %u shapes", index,
+                         def->shape, world->shape_count);
+    if (def->sub_world >= world->def.sub_world_count)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "defs[%" PRIu64 "].sub_world is %u; the world has %u", index,
+                         def->sub_world, world->def.sub_world_count);
+    const float *q = def->pose.rotation;
+    if (!all_finite(def->pose.position, 3) || !all_finite(q, 4) || !all_finite(def->velocity, 3) ||
+        !all_finite(def->angular_velocity, 3))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "defs[%" PRIu64 "] has a pose or velocity that is not finite",
+                         index);
+    if (!(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > 1e-6f))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                         "defs[%" PRIu64 "].pose.rotation is zero; a unit quaternion is "
+                         "needed",
+                         index);
+    return PSV_OK;
+}
+
+// Box of ground, which never changes. A plane fills a half space; it is tight where the plane is level with an axis.
+static psv_aabb ground_box(const psvi_world_shape *shape, v3 position, quat rotation) {
+    const float far = PSVI_STATIC_RADIUS;
+    psv_aabb box = {{-far, -far, -far}, {far, far, far}};
+    if (shape->data.type == PSV_SHAPE_PLANE) {
+        v3 up = quat_rotate(rotation, v3_make(0, 1, 0));
+        float n[3] = {up.x, up.y, up.z}, p[3] = {position.x, position.y, position.z};
+        for (int i = 0; i < 3; ++i) {
+            if (n[i] > 0.999999f) box.max[i] = p[i];
+            if (n[i] < -0.999999f) box.min[i] = p[i];
+        }
+        return box;
+    }
+    float r = shape->data.radius;
+    for (int i = 0; i < 3; ++i) {
+        float p = i == 0 ? position.x : i == 1 ? position.y : position.z;
+        box.min[i] = p - r;
+        box.max[i] = p + r;
+    }
+    return box;
+}
+
+typedef struct staged {
+    psvi_f4 *position, *rotation, *velocity, *angular;
+    uint32_t *shape, *sub_world;
+    uint8_t *flags;
+    psv_box_filter *filter;
+    psv_aabb *box;
+} staged;
+
+static void *take(char **memory, uint64_t bytes) {
+    void *here = *memory;
+    *memory += psvi_align(bytes);
+    return here;
+}
+
+static void stage_body(psv_world *world, const psv_body_def *def, const staged *t, uint64_t i) {
+    const psvi_world_shape *shape = &world->shapes[def->shape];
+    bool ground = shape->data.type >= PSV_SHAPE_PLANE;
+    bool is_static = def->is_static || ground;
+    v3 position = v3_of(def->pose.position);
+    quat rotation = quat_unit(quat_of(def->pose.rotation));
+    v3 zero = v3_make(0, 0, 0);
+    t->position[i] = f4_make(position, shape->data.radius);
+    t->rotation[i].x = rotation.x;
+    t->rotation[i].y = rotation.y;
+    t->rotation[i].z = rotation.z;
+    t->rotation[i].w = rotation.w;
+    t->velocity[i] = f4_make(is_static ? zero : v3_of(def->velocity), is_static ? 0 : shape->data.inv_mass);
+    t->angular[i] = f4_make(is_static ? zero : v3_of(def->angular_velocity), 0);
+    t->shape[i] = def->shape;
+    t->sub_world[i] = def->sub_world;
+    t->flags[i] = (uint8_t)((is_static ? PSV_BOX_STATIC : 0u) | (ground ? PSV_BOX_DISABLED : 0u));
+    t->filter[i] = def->filter;
+    t->box[i] = ground_box(shape, position, rotation);
+    if (ground) world->terrain_changed = true;
+}
+
+static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from, uint64_t slot, uint64_t count) {
+    psvi_sim *s = &world->sim;
+    psv_status status = psvi_write_array(world, s->position, t->position + from, slot, count, sizeof(psvi_f4));
+    if (status == PSV_OK)
+        status = psvi_write_array(world, s->rotation, t->rotation + from, slot, count, sizeof(psvi_f4));
+    if (status == PSV_OK)
+        status = psvi_write_array(world, s->velocity, t->velocity + from, slot, count, sizeof(psvi_f4));
+    if (status == PSV_OK)
+        status = psvi_write_array(world, s->angular_velocity, t->angular + from, slot, count, sizeof(psvi_f4));
+    if (status == PSV_OK) status = psvi_write_array(world, s->shape, t->shape + from, slot, count, 4);
+    if (status == PSV_OK) status = psvi_write_array(world, s->sub_world, t->sub_world + from, slot, count, 4);
+    if (status == PSV_OK) status = psvi_write_array(world, s->flags, t->flags + from, slot, count, 1);
+    if (status == PSV_OK)
+        status = psvi_write_array(world, s->filter, t->filter + from, slot, count, sizeof(psv_box_filter));
+    if (status == PSV_OK) status = psvi_write_array(world, s->box, t->box + from, slot, count, sizeof(psv_aabb));
+    return status;
+}
+
+static void claim_slot(psv_world *world, uint32_t slot, uint32_t shape, psv_body_id *id) {
+    world->alive[slot] = 1;
+    world->shape_of[slot] = shape;
+    world->generation[slot] += 1;
+    ++world->living;
+    if (id != NULL) *id = (psv_body_id){slot + 1, world->generation[slot]};
+}
+
+psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_t count, psv_body_id *ids) {
+    psv_status status = psvi_check_world(world);
+    if (status == PSV_OK) status = psvi_settle(world);
+    if (status != PSV_OK || count == 0) return status;
+    if (defs == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "defs is NULL");
+    uint64_t room = world->def.max_bodies - world->living;
+    if (count > room)
+        return psvi_fail(world->context, PSV_ERROR_CAPACITY,
+                         "%" PRIu64 " bodies do not fit: the world has room for %" PRIu64
+                         " more of def.max_bodies %" PRIu64,
+                         count, room, world->def.max_bodies);
+    for (uint64_t i = 0; i < count; ++i) {
+        status = check_body(world, &defs[i], i);
+        if (status != PSV_OK) return status;
+    }
+    uint64_t bytes = 4 * psvi_align(count * sizeof(psvi_f4)) + 2 * psvi_align(count * 4) + psvi_align(count) +
+                     psvi_align(count * sizeof(psv_box_filter)) + psvi_align(count * sizeof(psv_aabb));
+    char *memory = aligned_alloc(256, bytes);
+    if (memory == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of new bodies", bytes);
+    char *rest = memory;
+    staged t = {.position = take(&rest, count * sizeof(psvi_f4)),
+                .rotation = take(&rest, count * sizeof(psvi_f4)),
+                .velocity = take(&rest, count * sizeof(psvi_f4)),
+                .angular = take(&rest, count * sizeof(psvi_f4)),
+                .shape = take(&rest, count * 4),
+                .sub_world = take(&rest, count * 4),
+                .flags = take(&rest, count),
+                .filter = take(&rest, count * sizeof(psv_box_filter)),
+                .box = take(&rest, count * sizeof(psv_aabb))};
+    for (uint64_t i = 0; i < count; ++i)
+        stage_body(world, &defs[i], &t, i);
+    // Free slots first, one by one; the rest in a row at the end.
+    uint64_t done = 0;
+    while (status == PSV_OK && done < count && world->free_count > 0) {
+        uint32_t slot = world->free_slots[world->free_count - 1];
+        status = write_bodies(world, &t, done, slot, 1);
+        if (status != PSV_OK) break;
+        --world->free_count;
+        claim_slot(world, slot, defs[done].shape, ids == NULL ? NULL : &ids[done]);
+        ++done;
+    }
+    if (status == PSV_OK && done < count) status = write_bodies(world, &t, done, world->sim.slots, count - done);
+    if (status == PSV_OK)
+        for (; done < count; ++done)
+            claim_slot(world, world->sim.slots++, defs[done].shape, ids == NULL ? NULL : &ids[done]);
+    free(memory);
+    return status == PSV_OK ? psvi_update_terrain(world) : status;
+}
+
+psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
+    psv_status status = psvi_check_world(world);
+    uint32_t slot = 0;
+    if (status == PSV_OK) status = psvi_settle(world);
+    if (status == PSV_OK) status = psvi_find_body(world, id, &slot);
+    if (status != PSV_OK) return status;
+    psvi_f4 none = {0, 0, 0, 0};
+    uint8_t flags = PSV_BOX_DISABLED;
+    status = psvi_write_array(world, world->sim.position, &none, slot, 1, sizeof none);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.velocity, &none, slot, 1, sizeof none);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.angular_velocity, &none, slot, 1, sizeof none);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.flags, &flags, slot, 1, 1);
+    if (status != PSV_OK) return status;
+    world->alive[slot] = 0;
+    --world->living;
+    world->free_slots[world->free_count++] = slot;
+    if (world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE) world->terrain_changed = true;
+    return psvi_update_terrain(world);
+}
+
+psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state) {
+    psv_status status = psvi_check_world(world);
+    uint32_t slot = 0;
+    if (status == PSV_OK) status = psvi_settle(world);
+    if (status == PSV_OK) status = psvi_find_body(world, id, &slot);
+    if (status != PSV_OK) return status;
+    if (state == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state is NULL");
+    psvi_f4 p = {0}, q = {0}, v = {0}, w = {0};
+    status = psvi_read_array(world, &p, world->sim.position, slot, 1, sizeof p);
+    if (status == PSV_OK) status = psvi_read_array(world, &q, world->sim.rotation, slot, 1, sizeof q);
+    if (status == PSV_OK) status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
+    if (status == PSV_OK) status = psvi_read_array(world, &w, world->sim.angular_velocity, slot, 1, sizeof w);
+    *state = (psv_body_state){.pose = {{p.x, p.y, p.z}, {q.x, q.y, q.z, q.w}},
+                              .velocity = {v.x, v.y, v.z},
+                              .angular_velocity = {w.x, w.y, w.z}};
+    return status;
+}
+
+psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state) {
+    psv_status status = psvi_check_world(world);
+    uint32_t slot = 0;
+    if (status == PSV_OK) status = psvi_settle(world);
+    if (status == PSV_OK) status = psvi_find_body(world, id, &slot);
+    if (status != PSV_OK) return status;
+    if (state == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state is NULL");
+    if (!all_finite(state->pose.position, 3) || !all_finite(state->pose.rotation, 4) ||
+        !all_finite(state->velocity, 3) || !all_finite(state->angular_velocity, 3))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state has a value that is not finite");
+    const psvi_world_shape *shape = &world->shapes[world->shape_of[slot]];
+    psvi_f4 v = {0};
+    status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
+    if (status != PSV_OK) return status;
+    quat q = quat_unit(quat_of(state->pose.rotation));
+    v3 zero = v3_make(0, 0, 0), position = v3_of(state->pose.position);
+    psvi_f4 p4 = f4_make(position, shape->data.radius), q4 = {q.x, q.y, q.z, q.w};
+    psvi_f4 v4 = f4_make(v.w > 0 ? v3_of(state->velocity) : zero, v.w);
+    psvi_f4 w4 = f4_make(v.w > 0 ? v3_of(state->angular_velocity) : zero, 0);
+    status = psvi_write_array(world, world->sim.position, &p4, slot, 1, sizeof p4);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.rotation, &q4, slot, 1, sizeof q4);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.velocity, &v4, slot, 1, sizeof v4);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.angular_velocity, &w4, slot, 1, sizeof w4);
+    if (status == PSV_OK && shape->data.type >= PSV_SHAPE_PLANE) {
+        psv_aabb box = ground_box(shape, position, q);
+        status = psvi_write_array(world, world->sim.box, &box, slot, 1, sizeof box);
+    }
+    return status;
+}
+
+psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]) {
+    psv_body_state state;
+    psv_status status = psv_get_body_state(world, id, &state);
+    if (status != PSV_OK) return status;
+    if (impulse == NULL || point == NULL)
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s is NULL", impulse == NULL ? "impulse" : "point");
+    if (!all_finite(impulse, 3) || !all_finite(point, 3))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "impulse or point is not finite");
+    psvi_f4 v4 = {0};
+    status = psvi_read_array(world, &v4, world->sim.velocity, id.index1 - 1, 1, sizeof v4);
+    if (status != PSV_OK || !(v4.w > 0)) return status; // static bodies do not move
+    const psvi_shape *shape = &world->shapes[world->shape_of[id.index1 - 1]].data;
+    quat rotation = quat_of(state.pose.rotation);
+    v3 v = v3_madd(v3_of(state.velocity), v3_of(impulse), v4.w);
+    memcpy(state.velocity, &v, sizeof v);
+    if (shape->type != PSV_SHAPE_PARTICLE) {
+        v3 com = v3_add(v3_of(state.pose.position), quat_rotate(rotation, v3_of(shape->com)));
+        sym3 inverse = sym3_rotate(shape->inv_inertia, quat_axes(rotation));
+        v3 turn = sym3_mul(inverse, v3_cross(v3_sub(v3_of(point), com), v3_of(impulse)));
+        v3 w = v3_add(v3_of(state.angular_velocity), turn);
+        memcpy(state.angular_velocity, &w, sizeof w);
+    }
+    return psv_set_body_state(world, id, &state);
+}
+
+// Lists the ground bodies by sub-world, for the narrow phase.
+psv_status psvi_update_terrain(psv_world *world) {
+    if (!world->terrain_changed && world->sim.terrain_first != NULL) return PSV_OK;
+    psvi_sim *s = &world->sim;
+    uint64_t worlds = world->def.sub_world_count, ground = 0;
+    uint32_t *sub_world = malloc((s->slots + 1) * sizeof *sub_world), *first = calloc(worlds + 1, sizeof *first);
+    psv_status status = PSV_OK;
+    if (sub_world == NULL || first == NULL)
+        status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for the list of ground bodies");
+    if (status == PSV_OK) status = psvi_read_array(world, sub_world, s->sub_world, 0, s->slots, 4);
+    for (uint32_t i = 0; status == PSV_OK && i < s->slots; ++i) {
+        if (!world->alive[i] || world->shapes[world->shape_of[i]].data.type < PSV_SHAPE_PLANE) continue;
+        ++first[sub_world[i] + 1];
+        ++ground;
+    }
+    uint64_t bytes = (worlds + 1 + ground) * sizeof(uint32_t);
+    uint32_t *list = status == PSV_OK ? malloc(bytes) : NULL;
+    void *fresh = list == NULL ? NULL : psvi_alloc(world->context, bytes);
+    if (status == PSV_OK && fresh == NULL)
+        status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of ground bodies", bytes);
+    if (status == PSV_OK) {
+        for (uint64_t w = 0; w < worlds; ++w)
+            first[w + 1] += first[w];
+        memcpy(list, first, (worlds + 1) * sizeof *list);
+        for (uint32_t i = 0; i < s->slots; ++i)
+            if (world->alive[i] && world->shapes[world->shape_of[i]].data.type >= PSV_SHAPE_PLANE)
+                list[worlds + 1 + first[sub_world[i]]++] = i;
+        status = psvi_write_array(world, fresh, list, 0, 1, bytes);
+    }
+    if (status == PSV_OK) {
+        psvi_free(world->context, (void *)(uintptr_t)s->terrain_first, world->terrain_bytes);
+        s->terrain_first = fresh;
+        s->terrain = s->terrain_first + worlds + 1;
+        world->terrain_bytes = bytes;
+        world->terrain_changed = false;
+    } else if (fresh != NULL) {
+        psvi_free(world->context, fresh, bytes);
+    }
+    free(sub_world);
+    free(first);
+    free(list);
+    return status;
+}
