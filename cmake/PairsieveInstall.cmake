@@ -13,6 +13,9 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/pairsieve-config-version.cm
 install(FILES ${CMAKE_BINARY_DIR}/pairsieve-config.cmake ${CMAKE_BINARY_DIR}/pairsieve-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
 
+# Found from where the .pc file lies, so that `cmake --install --prefix` and moved packages work.
+file(RELATIVE_PATH psv_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+set(psv_pc_prefix "\${pcfiledir}/${psv_pc_prefix}")
 set(psv_pc_private "-lm")
 if(PSV_OPENMP)
     string(APPEND psv_pc_private " ${OpenMP_C_FLAGS}")

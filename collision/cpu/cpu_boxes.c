@@ -19,7 +19,9 @@ psvi_lanes psvi_carve_lanes(char **scratch, uint64_t count) {
 void psvi_add_bad_boxes(const psvi_find_input *input, const uint32_t *ids, uint64_t count) {
     if (count == 0) return;
     uint64_t first = __atomic_fetch_add(&input->result->bad_count, count, __ATOMIC_RELAXED);
-    memcpy(input->bad_boxes + first, ids, count * sizeof *ids);
+    for (uint64_t i = 0; i < count; ++i)
+        input->bad_boxes[first + i] =
+            ids[i] + (ids[i] < input->a.count ? 0 : (uint32_t)(input->a.room - input->a.count));
 }
 
 #define COLLECT_CHUNK 4096
@@ -90,10 +92,15 @@ void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const
 
 static bool has_filters(const psvi_box_view *view) { return view->flags != NULL || view->filters != NULL; }
 
-void psvi_open_sink(psvi_pair_sink *sink, const psvi_find_input *input, bool check_worlds) {
-    sink->input = input;
+void psvi_set_sink_worlds(psvi_pair_sink *sink, bool check_worlds) {
+    const psvi_find_input *input = sink->input;
     sink->check_worlds = check_worlds && input->world_count > 1 && (input->a.worlds != NULL || input->b.worlds != NULL);
     sink->plain = !sink->check_worlds && !input->between && !has_filters(&input->a);
+}
+
+void psvi_open_sink(psvi_pair_sink *sink, const psvi_find_input *input, bool check_worlds) {
+    sink->input = input;
+    psvi_set_sink_worlds(sink, check_worlds);
     sink->count = 0;
     sink->candidates = 0;
 }

@@ -100,6 +100,7 @@ typedef struct psvi_pair_sink {
 
 // `check_worlds`: hits may be of different worlds.
 void psvi_open_sink(psvi_pair_sink *sink, const psvi_find_input *input, bool check_worlds);
+void psvi_set_sink_worlds(psvi_pair_sink *sink, bool check_worlds); // the same later on
 void psvi_flush_sink(psvi_pair_sink *sink);
 void psvi_close_sink(psvi_pair_sink *sink); // flushes and adds up the candidates
 

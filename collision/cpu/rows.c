@@ -201,10 +201,12 @@ static void sweep_rows(psv_context *context, const rows_sorted *sorted, rows_swe
 #pragma omp parallel num_threads(context->worker_count) reduction(max : longest) if (pieces + huge > 1)
     {
         rows_sweeper sweeper;
-        psvi_open_sink(&sweeper.sink, input, input->world_count > sorted->grid->world_slots);
+        psvi_open_sink(&sweeper.sink, input, true);
         sweeper.longest = 0;
 #pragma omp for schedule(dynamic)
         for (int64_t piece = 0; piece < pieces + huge; ++piece) {
+            // Huge boxes are of any world; rows of different worlds are apart, unless worlds share their slots.
+            psvi_set_sink_worlds(&sweeper.sink, piece >= pieces || input->world_count > sorted->grid->world_slots);
             uint64_t first = (uint64_t)(piece * size), end = first + (uint64_t)size;
             if (piece >= pieces) first = sorted->regular + (uint64_t)(piece - pieces), end = first + 1;
             if (piece < pieces && end > sorted->regular) end = sorted->regular;

@@ -306,7 +306,9 @@ void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *si
     memset(grid->level_of, 0, sizeof grid->level_of);
     make_levels(grid, sizes, split_huge(grid, sizes, live));
     uint64_t limit = rows_table_limit(live);
-    grid->world_slots = world_count < limit ? world_count : (uint32_t)limit;
+    // Worlds share a slot where there are far more of them than boxes; each level takes at least one row a slot.
+    uint64_t slots = limit / ROWS_MAX_LEVELS;
+    grid->world_slots = world_count < slots ? world_count : (uint32_t)slots;
     make_rows(grid, sample, limit, lanes);
     quantise(grid);
 }

@@ -81,6 +81,7 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
         .min_stride = set->min_stride,
         .max_stride = two_arrays ? set->max_stride : set->min_stride,
         .count = set->count,
+        .room = set->count,
         .count_device = psv_buffer_address(set->count_buffer),
         .flags = psv_buffer_address(set->flags),
         .filters = psv_buffer_address(set->filters),

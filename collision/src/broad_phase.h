@@ -15,6 +15,7 @@ typedef struct psvi_box_view {
     const char *max; // first max[3]; min + 12 for interleaved boxes
     uint32_t min_stride, max_stride;
     uint64_t count;
+    uint64_t room;                // count as the caller gave it: with a count buffer the most there can be
     const uint64_t *count_device; // NULL (always on the CPU: `count` is the frame's own), or in the backend's memory
     const uint8_t *flags;
     const psv_box_filter *filters;
@@ -44,7 +45,7 @@ typedef struct psvi_find_input {
     psv_pair *pairs;      // room for `capacity`
     uint64_t capacity;
     psvi_frame_result *result; // in the backend's memory; set to zero before `find` is called
-    uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.count + index
+    uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.room + index
 } psvi_find_input;
 
 typedef struct psvi_broad_phase {

@@ -238,7 +238,7 @@ static psv_status order_output(psv_pair_finder *finder) {
 static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input) {
     psv_context *context = finder->context;
     psvi_finder_common *common = psvi_common(finder);
-    uint64_t boxes = input->a.count + input->b.count;
+    uint64_t boxes = input->a.room + input->b.room;
     if (boxes > finder->def.max_boxes)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "%s %llu; def.max_boxes is %llu",
                          input->between ? "a.count + b.count is" : "boxes.count is", (unsigned long long)boxes,

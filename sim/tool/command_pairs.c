@@ -23,7 +23,7 @@ typedef struct pairs_job {
     uint64_t max_pairs;
     bool has_max_pairs;
     uint64_t repeat;
-    bool json;
+    bool has_repeat, json;
 
     psv_context *context;
     psv_pair_finder *finder;
@@ -122,7 +122,7 @@ static int search(pairs_job *job) {
     if (status == PSV_OK) status = search_once(job, &warm_up);
     if (status != PSV_OK) return tool_fail_status(job->context, status);
     uint64_t repeats = job->repeat;
-    if (repeats == 0) {
+    if (!job->has_repeat) {
         double fit = REPEAT_SECONDS / (tool_seconds_now() - begin + 1e-9);
         repeats = fit >= 5 ? 5 : (uint64_t)fit;
     }
@@ -259,14 +259,16 @@ int command_pairs(int argc, char **argv) {
          .help = "room for pairs; without it the room grows as needed",
          .kind = OPTION_COUNT,
          .target = &job.max_pairs,
+         .least = 1,
+         .most = UINT64_C(1) << 40,
          .given = &job.has_max_pairs},
         {.name = "--repeat",
          .argument = "N",
-         .help = "timed searches, after one that is not; the median is shown",
+         .help = "searches that are timed, after a first one; the median is shown. 0: time the first one",
          .kind = OPTION_COUNT,
          .target = &job.repeat,
-         .least = 1,
-         .most = MOST_REPEATS},
+         .most = MOST_REPEATS,
+         .given = &job.has_repeat},
         {.name = "--csv",
          .argument = "FILE",
          .help = "write the pairs as lines a,b in ascending order",

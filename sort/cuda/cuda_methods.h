@@ -6,6 +6,7 @@
 
 extern const psvi_sort_method psvi_sort_radix4;
 extern const psvi_sort_method psvi_sort_split;
+extern const psvi_sort_method psvi_sort_hybrid;
 extern const psvi_sort_method psvi_sort_bitonic;
 extern const psvi_sort_method psvi_sort_merge_cuda;
 extern const psvi_sort_method psvi_sort_cub;

@@ -20,6 +20,7 @@ const psvi_sort_method *const psvi_sort_methods_cuda[] = {
     &psvi_sort_radix_cuda,
     &psvi_sort_radix4,
     &psvi_sort_split,
+    &psvi_sort_hybrid,
     &psvi_sort_bitonic,
     &psvi_sort_merge_cuda,
     &psvi_sort_cub,
