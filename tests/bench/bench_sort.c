@@ -1,0 +1,300 @@
+// bench_sort: count x distribution x method x key type x operation, ours beside the yardstick (CUB on CUDA, qsort on
+// the CPU) run alternately in one process. sort_timing.h says what is timed. See --help.
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench_papers.h"
+#include "sort_timing.h"
+
+#ifndef PSV_COMMIT
+#define PSV_COMMIT "unknown"
+#endif
+
+#define MAX_LIST 32
+
+typedef struct text_list {
+    const char *items[MAX_LIST];
+    int count;
+} text_list;
+
+typedef struct options {
+    psv_backend backend;
+    text_list methods, keys, distributions, operations, forms, counts;
+    const char *csv, *commit;
+    uint64_t seed;
+    int workers;
+    double budget_ms; // for the repetitions of one row
+    bool yardstick;
+} options;
+
+static const char help[] =
+    "usage: bench_sort [--backend auto|cpu|cuda] [--method NAME,...|all] [--keys u32,...|all] [--count N,...]\n"
+    "                  [--distribution uniform,...|all] [--op pairs,keys,index] [--form stream,graph] [--workers N]\n"
+    "                  [--seed N] [--budget MS] [--no-yardstick] [--csv FILE] [--commit TEXT]\n"
+    "       bench_sort --papers [...]   the comparisons of the papers' figures\n"
+    "Without lists: method radix, u32 pairs, uniform, sorted and nearly sorted input, the counts of the targets.\n";
+
+static int fail_usage(const char *what, const char *value, const char *accepted) {
+    fprintf(stderr, "bench_sort: %s '%s'; accepted: %s\n", what, value, accepted);
+    return 2;
+}
+
+static text_list split(char *text) {
+    text_list list = {.count = 0};
+    for (char *word = strtok(text, ","); word != NULL && list.count < MAX_LIST; word = strtok(NULL, ","))
+        list.items[list.count++] = word;
+    return list;
+}
+
+static text_list all_methods(psv_backend backend) {
+    text_list list = {.count = 0};
+    for (const char *name; list.count < MAX_LIST; ++list.count) {
+        name = psv_sort_method_name(backend, (uint32_t)list.count);
+        if (name == NULL) break;
+        list.items[list.count] = name;
+    }
+    return list;
+}
+
+static int find_distribution(const char *name) {
+    for (int d = 0; d < KEYS_DISTRIBUTIONS; ++d)
+        if (strcmp(name, key_distribution_name((key_distribution)d)) == 0) return d;
+    return -1;
+}
+
+static int find_operation(const char *name) {
+    static const char *const names[] = {"pairs", "keys", "index"};
+    for (int o = 0; o < 3; ++o)
+        if (strcmp(name, names[o]) == 0) return o;
+    return -1;
+}
+
+static int repetitions_for(const options *given, const bench_config *config) {
+    // Guessed at 5 Gpairs/s on a GPU and 0.2 on a CPU, with the yardstick and the restoring beside it.
+    const double guess_ms = (double)config->count / (config->backend == PSV_BACKEND_CUDA ? 5e6 : 2e5) + 0.02;
+    const double repetitions = given->budget_ms / guess_ms / 2;
+    return repetitions < 5 ? 5 : repetitions > 101 ? 101 : (int)repetitions | 1;
+}
+
+static void print_head(const bench_device *device, double copy) {
+    printf("%s%s%s; copy %.0f GB/s read and write; yardstick %s\n", bench_device_name(device),
+           bench_driver(device)[0] != '\0' ? "; " : "", bench_driver(device), copy, bench_yardstick(device));
+    printf("%-8s %-6s %-5s %-4s %-10s %11s  %10s %10s %11s %10s %7s %6s\n", "method", "op", "form", "keys", "input",
+           "count", "median ms", "min ms", "Mpairs/s", "yardst. ms", "ratio", "roof");
+}
+
+static void print_csv_head(FILE *csv) {
+    fprintf(csv,
+            "date,commit,device,driver,backend,method,ran,op,form,keys,distribution,count,repetitions,median_ms,"
+            "min_ms,mpairs_per_s,yardstick,yardstick_ms,ratio,nominal_gbytes_per_s,copy_gbytes_per_s,copy_share\n");
+}
+
+typedef struct report {
+    FILE *csv;
+    double copy;
+    const char *commit;
+    char date[32];
+} report;
+
+static void print_row(const report *to, const bench_device *device, const bench_config *config,
+                      const bench_result *result) {
+    static const char *const operations[] = {"pairs", "keys", "index"};
+    const char *operation = operations[config->operation], *form = config->graph ? "graph" : "call";
+    const char *keys = psv_key_type_name(config->key_type), *input = key_distribution_name(config->distribution);
+    const double rate = (double)config->count / result->median_ms * 1e-3;
+    const double ratio = result->yardstick_ms / result->median_ms, speed = result->gbytes / result->median_ms * 1e3;
+    printf("%-8s %-6s %-5s %-4s %-10s %11llu  %10.4f %10.4f %11.1f", config->method, operation, form, keys, input,
+           (unsigned long long)config->count, result->median_ms, result->min_ms, rate);
+    if (result->yardstick_ms > 0)
+        printf(" %10.4f %6.2fx", result->yardstick_ms, ratio);
+    else
+        printf(" %10s %7s", "-", "-");
+    printf(" %5.0f%%\n", 100 * speed / to->copy);
+    (void)fflush(stdout);
+    if (to->csv == NULL) return;
+    fprintf(to->csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%llu,%d,%.6f,%.6f,%.3f,%s,%.6f,%.4f,%.2f,%.2f,%.4f\n", to->date,
+            to->commit, bench_device_name(device), bench_driver(device), psv_backend_name(config->backend),
+            config->method, result->chosen, operation, form, keys, input, (unsigned long long)config->count,
+            config->repetitions, result->median_ms, result->min_ms, rate, bench_yardstick(device), result->yardstick_ms,
+            ratio, speed, to->copy, speed / to->copy);
+}
+
+// One row; false when the method's result is wrong.
+static bool run_row(const options *given, const report *to, bench_device *device, bench_config config) {
+    config.repetitions = repetitions_for(given, &config);
+    const bench_result result = bench_sort_once(device, &config);
+    if (!result.served) {
+        printf("%-8s %llu %s: left out: %s\n", config.method, (unsigned long long)config.count,
+               psv_key_type_name(config.key_type), result.why);
+        return true;
+    }
+    if (!result.right) {
+        printf("%-8s %llu %s %s: WRONG RESULT\n", config.method, (unsigned long long)config.count,
+               psv_key_type_name(config.key_type), key_distribution_name(config.distribution));
+        return false;
+    }
+    print_row(to, device, &config, &result);
+    return true;
+}
+
+// Input that is in order already is of interest where a sort takes long.
+static bool worth_it(const options *given, const bench_config *config) {
+    if (given->distributions.count > 0 || config->distribution == KEYS_UNIFORM) return true;
+    return config->count >= 1000000 && config->count <= 64000000;
+}
+
+static bool run_all(const options *given, const report *to, bench_device *device) {
+    static const text_list default_distributions = {{"uniform", "sorted", "nearly"}, 3};
+    const text_list *distributions = given->distributions.count > 0 ? &given->distributions : &default_distributions;
+    bool right = true;
+    for (int m = 0; m < given->methods.count; ++m)
+        for (int o = 0; o < given->operations.count; ++o)
+            for (int k = 0; k < given->keys.count; ++k)
+                for (int d = 0; d < distributions->count; ++d)
+                    for (int f = 0; f < given->forms.count; ++f)
+                        for (int c = 0; c < given->counts.count; ++c) {
+                            bench_config config = {
+                                .backend = given->backend,
+                                .method = given->methods.items[m],
+                                .operation = (bench_operation)find_operation(given->operations.items[o]),
+                                .distribution = (key_distribution)find_distribution(distributions->items[d]),
+                                .count = strtoull(given->counts.items[c], NULL, 10),
+                                .graph = strcmp(given->forms.items[f], "graph") == 0,
+                                .yardstick = given->yardstick,
+                                .seed = given->seed};
+                            (void)psv_parse_key_type(given->keys.items[k], &config.key_type);
+                            if (worth_it(given, &config)) right &= run_row(given, to, device, config);
+                        }
+    return right;
+}
+
+static int check_lists(const options *given) {
+    psv_key_type type;
+    for (int i = 0; i < given->keys.count; ++i)
+        if (psv_parse_key_type(given->keys.items[i], &type) != PSV_OK)
+            return fail_usage("unknown key type", given->keys.items[i], "u32, i32, f32, u64, i64, f64");
+    for (int i = 0; i < given->distributions.count; ++i)
+        if (find_distribution(given->distributions.items[i]) < 0)
+            return fail_usage(
+                "unknown distribution", given->distributions.items[i],
+                "uniform, gaussian, sorted, reversed, nearly, few, constant, one_digit, clustered, special");
+    for (int i = 0; i < given->operations.count; ++i)
+        if (find_operation(given->operations.items[i]) < 0)
+            return fail_usage("unknown operation", given->operations.items[i], "pairs, keys, index");
+    for (int i = 0; i < given->forms.count; ++i)
+        if (strcmp(given->forms.items[i], "stream") != 0 && strcmp(given->forms.items[i], "graph") != 0)
+            return fail_usage("unknown form", given->forms.items[i], "stream, graph");
+    for (int i = 0; i < given->counts.count; ++i) {
+        char *end;
+        const unsigned long long count = strtoull(given->counts.items[i], &end, 10);
+        if (*end != '\0' || count < 2 || given->counts.items[i][0] == '-')
+            return fail_usage("count", given->counts.items[i], "numbers from 2 on");
+    }
+    return 0;
+}
+
+static void set_defaults(options *given) {
+    static const text_list radix = {{"radix"}, 1}, u32 = {{"u32"}, 1}, pairs = {{"pairs"}, 1};
+    static const text_list stream = {{"stream"}, 1}, both = {{"stream", "graph"}, 2};
+    static const text_list cuda_counts = {{"1000", "4096", "10000", "65536", "100000", "500000", "1000000", "4000000",
+                                           "16000000", "64000000", "256000000"},
+                                          11};
+    static const text_list cpu_counts = {{"1000", "10000", "100000", "1000000", "10000000"}, 5};
+    const bool cuda = given->backend == PSV_BACKEND_CUDA;
+    if (given->methods.count == 0) given->methods = radix;
+    if (strcmp(given->methods.items[0], "all") == 0) given->methods = all_methods(given->backend);
+    if (given->keys.count == 0) given->keys = u32;
+    if (strcmp(given->keys.items[0], "all") == 0)
+        given->keys = (text_list){{"u32", "i32", "f32", "u64", "i64", "f64"}, 6};
+    if (given->distributions.count > 0 && strcmp(given->distributions.items[0], "all") == 0) {
+        given->distributions.count = KEYS_DISTRIBUTIONS;
+        for (int d = 0; d < KEYS_DISTRIBUTIONS; ++d)
+            given->distributions.items[d] = key_distribution_name((key_distribution)d);
+    }
+    if (given->operations.count == 0) given->operations = pairs;
+    if (!cuda)
+        given->forms = stream;
+    else if (given->forms.count == 0)
+        given->forms = both;
+    if (given->counts.count == 0) given->counts = cuda ? cuda_counts : cpu_counts;
+}
+
+static int read_options(int argc, char **argv, options *given) {
+    static const struct option names[] = {{"backend", required_argument, NULL, 'b'},
+                                          {"method", required_argument, NULL, 'm'},
+                                          {"keys", required_argument, NULL, 'k'},
+                                          {"count", required_argument, NULL, 'n'},
+                                          {"distribution", required_argument, NULL, 'd'},
+                                          {"op", required_argument, NULL, 'o'},
+                                          {"form", required_argument, NULL, 'f'},
+                                          {"workers", required_argument, NULL, 'w'},
+                                          {"seed", required_argument, NULL, 's'},
+                                          {"budget", required_argument, NULL, 't'},
+                                          {"no-yardstick", no_argument, NULL, 'y'},
+                                          {"csv", required_argument, NULL, 'c'},
+                                          {"commit", required_argument, NULL, 'i'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+    for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
+        switch (option) {
+        case 'b':
+            if (psv_parse_backend(optarg, &given->backend) != PSV_OK)
+                return fail_usage("unknown backend", optarg, "auto, cpu, cuda");
+            break;
+        case 'm': given->methods = split(optarg); break;
+        case 'k': given->keys = split(optarg); break;
+        case 'n': given->counts = split(optarg); break;
+        case 'd': given->distributions = split(optarg); break;
+        case 'o': given->operations = split(optarg); break;
+        case 'f': given->forms = split(optarg); break;
+        case 'w': given->workers = atoi(optarg); break;
+        case 's': given->seed = strtoull(optarg, NULL, 0); break;
+        case 't': given->budget_ms = atof(optarg); break;
+        case 'y': given->yardstick = false; break;
+        case 'c': given->csv = optarg; break;
+        case 'i': given->commit = optarg; break;
+        case 'h': printf("%s", help); exit(0);
+        default: fprintf(stderr, "%s", help); return 2;
+        }
+    }
+    if (optind < argc) return fail_usage("unexpected argument", argv[optind], "options only; see --help");
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--papers") == 0) return psv_bench_papers(argc - 1, argv + 1);
+    options given = {.commit = PSV_COMMIT, .seed = 1, .budget_ms = 60, .yardstick = true};
+    int failed = read_options(argc, argv, &given);
+    if (failed != 0) return failed;
+    bench_device *device = bench_open(given.backend, given.workers);
+    if (device == NULL) return 1;
+    if (given.backend == PSV_BACKEND_AUTO)
+        given.backend = bench_driver(device)[0] != '\0' ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
+    set_defaults(&given);
+    failed = check_lists(&given);
+    if (failed != 0) return bench_close(device), failed;
+    report to = {.commit = given.commit};
+    const time_t now = time(NULL);
+    (void)strftime(to.date, sizeof to.date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    if (given.csv != NULL) {
+        to.csv = fopen(given.csv, "w");
+        if (to.csv == NULL) {
+            fprintf(stderr, "bench_sort: '%s' cannot be opened for writing\n", given.csv);
+            return bench_close(device), 1;
+        }
+        print_csv_head(to.csv);
+    }
+    to.copy = bench_copy_gbytes_per_s(device);
+    print_head(device, to.copy);
+    bool right = run_all(&given, &to, device);
+    if (to.csv != NULL && fclose(to.csv) != 0) {
+        fprintf(stderr, "bench_sort: writing '%s' failed\n", given.csv);
+        right = false;
+    }
+    bench_close(device);
+    return right ? 0 : 1;
+}

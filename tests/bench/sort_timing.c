@@ -1,0 +1,387 @@
+#include "sort_timing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#if PSV_HAVE_CUDA
+#include <cuda_runtime_api.h>
+
+#include "cub_yardstick.h"
+#endif
+
+struct bench_device {
+    psv_backend backend;
+    psv_context *context;
+    char driver[128];
+    void *stream, *begin, *end; // CUDA
+};
+
+// Everything that a configuration is timed with.
+typedef struct bench_setup {
+    bench_device *device;
+    const bench_config *config;
+    psv_sorter *sorter, *reference; // reference: "qsort" on the CPU
+    psv_buffer fresh_keys, fresh_values, keys, values;
+    psv_buffer other_keys, other_values, temporary; // CUB
+    void *graph, *yardstick_graph;                  // cudaGraphExec_t
+} bench_setup;
+
+#define STOP(...) (fprintf(stderr, "bench_sort: " __VA_ARGS__), fprintf(stderr, "\n"), exit(1))
+#define CHECK(context, call)                                                                                           \
+    do {                                                                                                               \
+        if ((call) != PSV_OK) STOP("%s: %s", #call, psv_last_error(context));                                          \
+    } while (0)
+#if PSV_HAVE_CUDA
+#define CUDA(call)                                                                                                     \
+    do {                                                                                                               \
+        cudaError_t cuda_error = (cudaError_t)(call);                                                                  \
+        if (cuda_error != cudaSuccess) STOP("%s: %s", #call, cudaGetErrorString(cuda_error));                          \
+    } while (0)
+#endif
+
+static double now_ms(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
+}
+
+static int compare_times(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool on_cuda(const bench_device *device) { return device->backend == PSV_BACKEND_CUDA; }
+
+static void read_driver(bench_device *device) {
+#if PSV_HAVE_CUDA
+    char text[256] = "", number[32] = "unknown";
+    FILE *file = fopen("/proc/driver/nvidia/version", "r");
+    if (file != NULL) {
+        if (fgets(text, sizeof text, file) == NULL) text[0] = '\0';
+        (void)fclose(file);
+    }
+    // The first word that starts with a digit and has a point is the version.
+    for (char *word = strtok(text, " \t\n"); word != NULL; word = strtok(NULL, " \t\n"))
+        if (word[0] >= '0' && word[0] <= '9' && strchr(word, '.') != NULL) {
+            (void)snprintf(number, sizeof number, "%.31s", word);
+            break;
+        }
+    int runtime = 0;
+    (void)cudaRuntimeGetVersion(&runtime);
+    (void)snprintf(device->driver, sizeof device->driver, "driver %s; runtime %d.%d", number, runtime / 1000,
+                   runtime % 1000 / 10);
+#else
+    device->driver[0] = '\0';
+#endif
+}
+
+bench_device *bench_open(psv_backend backend, int workers) {
+    bench_device *device = calloc(1, sizeof *device);
+    if (device == NULL) STOP("no memory");
+    psv_context_def def = psv_default_context_def();
+    def.backend = backend;
+    def.worker_count = workers;
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_AUTO)
+        backend = psv_backend_available(PSV_BACKEND_CUDA) ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
+    def.backend = backend;
+    if (backend == PSV_BACKEND_CUDA && psv_backend_available(backend)) {
+        cudaStream_t stream = NULL;
+        cudaEvent_t begin = NULL, end = NULL;
+        CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CUDA(cudaEventCreate(&begin));
+        CUDA(cudaEventCreate(&end));
+        device->stream = def.stream = stream;
+        device->begin = begin;
+        device->end = end;
+        def.borrow_stream = true;
+    }
+#endif
+    if (psv_create_context(&def, &device->context) != PSV_OK) {
+        fprintf(stderr, "bench_sort: %s\n", psv_last_error(NULL));
+        free(device);
+        return NULL;
+    }
+    device->backend = psv_context_backend(device->context);
+    if (on_cuda(device)) read_driver(device);
+    return device;
+}
+
+void bench_close(bench_device *device) {
+    psv_destroy_context(device->context);
+#if PSV_HAVE_CUDA
+    if (device->stream != NULL) {
+        (void)cudaEventDestroy(device->begin);
+        (void)cudaEventDestroy(device->end);
+        (void)cudaStreamDestroy(device->stream);
+    }
+#endif
+    free(device);
+}
+
+const char *bench_device_name(const bench_device *device) { return psv_context_device_name(device->context); }
+const char *bench_driver(const bench_device *device) { return device->driver; }
+
+const char *bench_yardstick(const bench_device *device) {
+#if PSV_HAVE_CUDA
+    if (on_cuda(device)) return cub_yardstick_version();
+#endif
+    (void)device;
+    return "qsort";
+}
+
+// Runs `work` once and tells its milliseconds.
+static double time_once(bench_device *device, void (*work)(bench_setup *), bench_setup *setup) {
+#if PSV_HAVE_CUDA
+    if (on_cuda(device)) {
+        float ms = 0;
+        CUDA(cudaStreamSynchronize(device->stream));
+        CUDA(cudaEventRecord(device->begin, device->stream));
+        work(setup);
+        CUDA(cudaEventRecord(device->end, device->stream));
+        CUDA(cudaEventSynchronize(device->end));
+        CUDA(cudaEventElapsedTime(&ms, device->begin, device->end));
+        return ms;
+    }
+#endif
+    (void)device;
+    const double begin = now_ms();
+    work(setup);
+    return now_ms() - begin;
+}
+
+static void copy_buffer(bench_device *device, psv_buffer target, psv_buffer source) {
+    if (source.bytes == 0) return;
+#if PSV_HAVE_CUDA
+    if (on_cuda(device)) {
+        CUDA(cudaMemcpyAsync(target.address, source.address, source.bytes, cudaMemcpyDeviceToDevice, device->stream));
+        return;
+    }
+#endif
+    (void)device;
+    memcpy(target.address, source.address, source.bytes);
+}
+
+static void copy_work(bench_setup *setup) { copy_buffer(setup->device, setup->keys, setup->fresh_keys); }
+
+double bench_copy_gbytes_per_s(bench_device *device) {
+    bench_setup setup = {.device = device};
+    const uint64_t bytes = on_cuda(device) ? (uint64_t)2 << 30 : (uint64_t)256 << 20;
+    CHECK(device->context, psv_alloc_buffer(device->context, bytes, &setup.keys));
+    CHECK(device->context, psv_alloc_buffer(device->context, bytes, &setup.fresh_keys));
+    copy_work(&setup);
+    double best = 1e30;
+    for (int r = 0; r < 10; ++r) {
+        const double ms = time_once(device, copy_work, &setup);
+        if (ms < best) best = ms;
+    }
+    psv_free_buffer(device->context, &setup.keys);
+    psv_free_buffer(device->context, &setup.fresh_keys);
+    return 2e-6 * (double)bytes / best;
+}
+
+static void run_sorter(bench_setup *setup, psv_sorter *sorter) {
+    const bench_config *config = setup->config;
+    psv_status status;
+    if (config->operation == BENCH_PAIRS)
+        status = psv_sort_pairs(sorter, setup->keys, setup->values, config->count);
+    else if (config->operation == BENCH_KEYS)
+        status = psv_sort_keys(sorter, setup->keys, config->count);
+    else
+        status = psv_sort_index(sorter, setup->keys, setup->values, config->count, PSV_INDEX_KEYS_UNDEFINED);
+    if (status != PSV_OK) STOP("%s: %s", config->method, psv_last_error(setup->device->context));
+}
+
+static void ours_work(bench_setup *setup) { run_sorter(setup, setup->sorter); }
+
+static void yardstick_work(bench_setup *setup) {
+#if PSV_HAVE_CUDA
+    if (on_cuda(setup->device)) {
+        static const cub_operation operations[] = {CUB_PAIRS, CUB_KEYS, CUB_IOTA_AND_PAIRS};
+        cub_call call = {.operation = operations[setup->config->operation],
+                         .key_type = setup->config->key_type,
+                         .keys_in = setup->fresh_keys.address,
+                         .keys_out = setup->other_keys.address,
+                         .values_in = setup->config->operation == BENCH_INDEX ? setup->values.address
+                                                                              : setup->fresh_values.address,
+                         .values_out = setup->other_values.address,
+                         .count = setup->config->count,
+                         .temporary = setup->temporary.address,
+                         .temporary_bytes = setup->temporary.bytes,
+                         .stream = setup->device->stream};
+        CUDA(cub_yardstick(&call));
+        return;
+    }
+#endif
+    run_sorter(setup, setup->reference);
+}
+
+#if PSV_HAVE_CUDA
+static void launch_ours(bench_setup *setup) { CUDA(cudaGraphLaunch(setup->graph, setup->device->stream)); }
+static void launch_yardstick(bench_setup *setup) {
+    CUDA(cudaGraphLaunch(setup->yardstick_graph, setup->device->stream));
+}
+
+static void *capture(bench_setup *setup, void (*work)(bench_setup *)) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    CUDA(cudaStreamBeginCapture(setup->device->stream, cudaStreamCaptureModeThreadLocal));
+    work(setup);
+    CUDA(cudaStreamEndCapture(setup->device->stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    return executable;
+}
+
+static bool prepare_cub(bench_setup *setup) {
+    const bench_config *config = setup->config;
+    const uint64_t key_bytes = psv_key_type_bytes(config->key_type);
+    psv_context *context = setup->device->context;
+    cub_call call = {.operation = config->operation == BENCH_KEYS ? CUB_KEYS : CUB_PAIRS,
+                     .key_type = config->key_type,
+                     .count = config->count};
+    if (cub_yardstick(&call) != 0) return false;
+    CHECK(context, psv_alloc_buffer(context, call.temporary_bytes, &setup->temporary));
+    CHECK(context, psv_alloc_buffer(context, config->count * key_bytes, &setup->other_keys));
+    if (config->operation != BENCH_KEYS)
+        CHECK(context, psv_alloc_buffer(context, config->count * 4, &setup->other_values));
+    return true;
+}
+#endif
+
+static bool prepare_yardstick(bench_setup *setup) {
+#if PSV_HAVE_CUDA
+    if (on_cuda(setup->device)) return prepare_cub(setup);
+#endif
+    psv_sorter_def def = psv_default_sorter_def();
+    def.method = "qsort";
+    def.key_type = setup->config->key_type;
+    def.max_count = setup->config->count;
+    return psv_create_sorter(setup->device->context, &def, &setup->reference) == PSV_OK;
+}
+
+static void prepare_input(bench_setup *setup) {
+    const bench_config *config = setup->config;
+    psv_context *context = setup->device->context;
+    const uint64_t key_bytes = config->count * psv_key_type_bytes(config->key_type), value_bytes = config->count * 4;
+    void *host = malloc(key_bytes > value_bytes ? key_bytes : value_bytes);
+    if (host == NULL) STOP("no host memory for %llu keys", (unsigned long long)config->count);
+    make_keys(config->key_type, config->distribution, config->seed, config->count, host);
+    CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->fresh_keys));
+    CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->keys));
+    CHECK(context, psv_upload(context, setup->fresh_keys, host, key_bytes));
+    if (config->operation != BENCH_KEYS) CHECK(context, psv_alloc_buffer(context, value_bytes, &setup->values));
+    if (config->operation == BENCH_PAIRS) {
+        for (uint64_t i = 0; i < config->count; ++i)
+            ((uint32_t *)host)[i] = (uint32_t)i;
+        CHECK(context, psv_alloc_buffer(context, value_bytes, &setup->fresh_values));
+        CHECK(context, psv_upload(context, setup->fresh_values, host, value_bytes));
+    }
+    free(host);
+}
+
+static void restore(bench_setup *setup) {
+    copy_buffer(setup->device, setup->keys, setup->fresh_keys);
+    if (setup->config->operation == BENCH_PAIRS) copy_buffer(setup->device, setup->values, setup->fresh_values);
+}
+
+// One sort outside of the timing, looked at on the device: keys in order; for values, the raw keys by them in order.
+static bool check_result(bench_setup *setup) {
+    const bench_config *config = setup->config;
+    psv_context *context = setup->device->context;
+    psv_buffer result, gathered = {0}, keys = setup->keys;
+    psv_order_result order = {.descents = 1};
+    restore(setup);
+    ours_work(setup);
+    CHECK(context, psv_alloc_buffer(context, sizeof order, &result));
+    if (config->operation != BENCH_KEYS) {
+        CHECK(context, psv_alloc_buffer(context, setup->keys.bytes, &gathered));
+        CHECK(context, psv_gather_records(context, setup->fresh_keys, gathered, psv_key_type_bytes(config->key_type),
+                                          setup->values, config->count));
+        keys = gathered;
+    }
+    CHECK(context, psv_check_order(setup->sorter, keys, config->count, result));
+    CHECK(context, psv_download(context, &order, result, sizeof order));
+    psv_free_buffer(context, &result);
+    psv_free_buffer(context, &gathered);
+    return order.descents == 0;
+}
+
+static double nominal_gbytes(const bench_config *config) {
+    const double keys = psv_key_type_bytes(config->key_type), passes = keys;
+    const double values = config->operation == BENCH_KEYS ? 0 : 4;
+    double bytes = keys + passes * 2 * (keys + values);
+    if (config->operation == BENCH_INDEX) bytes -= values + keys; // no index read at first, no key written at last
+    return 1e-9 * bytes * (double)config->count;
+}
+
+static void run_repetitions(bench_setup *setup, bool yardstick, bench_result *result) {
+    const bench_config *config = setup->config;
+    void (*ours)(bench_setup *) = ours_work, (*theirs)(bench_setup *) = yardstick_work;
+#if PSV_HAVE_CUDA
+    if (config->graph) {
+        setup->graph = capture(setup, ours_work);
+        if (yardstick) setup->yardstick_graph = capture(setup, yardstick_work);
+        ours = launch_ours;
+        theirs = launch_yardstick;
+    }
+#endif
+    double *times = malloc(2 * (size_t)config->repetitions * sizeof *times), *others = times + config->repetitions;
+    if (times == NULL) STOP("no memory");
+    // The CPU's yardstick is slow and steady: a few times will do.
+    const int other_repetitions = on_cuda(setup->device) || config->repetitions < 3 ? config->repetitions : 3;
+    int other_count = 0;
+    for (int r = -3; r < config->repetitions; ++r) {
+        restore(setup);
+        const double ms = time_once(setup->device, ours, setup);
+        if (r >= 0) times[r] = ms;
+        if (!yardstick || r >= other_repetitions || (r < 0 && !on_cuda(setup->device))) continue;
+        restore(setup);
+        const double other = time_once(setup->device, theirs, setup);
+        if (r >= 0) others[other_count++] = other;
+    }
+    qsort(times, (size_t)config->repetitions, sizeof *times, compare_times);
+    qsort(others, (size_t)other_count, sizeof *others, compare_times);
+    result->median_ms = times[config->repetitions / 2];
+    result->min_ms = times[0];
+    result->yardstick_ms = other_count > 0 ? others[other_count / 2] : 0;
+    free(times);
+}
+
+static void tear_down(bench_setup *setup) {
+    psv_context *context = setup->device->context;
+#if PSV_HAVE_CUDA
+    if (setup->graph != NULL) (void)cudaGraphExecDestroy(setup->graph);
+    if (setup->yardstick_graph != NULL) (void)cudaGraphExecDestroy(setup->yardstick_graph);
+#endif
+    psv_buffer *buffers[] = {&setup->fresh_keys, &setup->fresh_values, &setup->keys,     &setup->values,
+                             &setup->other_keys, &setup->other_values, &setup->temporary};
+    for (size_t b = 0; b < sizeof buffers / sizeof *buffers; ++b)
+        psv_free_buffer(context, buffers[b]);
+    psv_destroy_sorter(setup->sorter);
+    psv_destroy_sorter(setup->reference);
+}
+
+bench_result bench_sort_once(bench_device *device, const bench_config *config) {
+    bench_result result = {.gbytes = nominal_gbytes(config)};
+    bench_setup setup = {.device = device, .config = config};
+    psv_sorter_def def = psv_default_sorter_def();
+    def.method = config->method;
+    def.key_type = config->key_type;
+    def.value_bytes = config->operation == BENCH_KEYS ? 0 : 4;
+    def.max_count = config->count;
+    if (psv_create_sorter(device->context, &def, &setup.sorter) != PSV_OK) {
+        (void)snprintf(result.why, sizeof result.why, "%.255s", psv_last_error(device->context));
+        return result;
+    }
+    result.served = true;
+    (void)snprintf(result.chosen, sizeof result.chosen, "%.31s", psv_sorter_method(setup.sorter, config->count));
+    prepare_input(&setup);
+    result.right = check_result(&setup);
+    const bool yardstick = config->yardstick && prepare_yardstick(&setup);
+    if (result.right) run_repetitions(&setup, yardstick, &result);
+    tear_down(&setup);
+    return result;
+}

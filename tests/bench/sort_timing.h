@@ -1,0 +1,53 @@
+// Times one sorting configuration: ours and the yardstick alternately, on fresh input each time.
+#ifndef SORT_TIMING_H
+#define SORT_TIMING_H
+
+#include "../backends/sort_inputs.h"
+
+typedef enum bench_operation { BENCH_PAIRS, BENCH_KEYS, BENCH_INDEX } bench_operation;
+
+// What is timed, on an otherwise idle device, event to event (CUDA) or by the wall clock (CPU):
+//   ours   psv_sort_pairs / psv_sort_keys in place, psv_sort_index with the keys left undefined
+//   CUDA's yardstick   CUB SortPairs / SortKeys from one array to another; for the index its iota kernel, then
+//   SortPairs CPU's yardstick    method "qsort"
+// The input is restored by a copy before each repetition, outside of the timed part.
+typedef struct bench_config {
+    psv_backend backend;
+    const char *method;
+    bench_operation operation;
+    psv_key_type key_type;
+    key_distribution distribution;
+    uint64_t count;
+    bool graph; // CUDA: both captured in graphs, the launch of the graph is timed
+    bool yardstick;
+    uint64_t seed;
+    int workers; // CPU
+    int repetitions;
+} bench_config;
+
+typedef struct bench_result {
+    bool served; // false: the method does not serve this; `why` tells
+    char why[256];
+    char chosen[32]; // the method that ran, for "auto"
+    double median_ms, min_ms;
+    double yardstick_ms; // median; 0: none
+    double gbytes;       // that an 8-bit digit sort that skips nothing moves
+    bool right;          // the result was checked
+} bench_result;
+
+typedef struct bench_device bench_device;
+
+// Opens the backend; NULL with a sentence on stderr.
+bench_device *bench_open(psv_backend backend, int workers);
+void bench_close(bench_device *device);
+
+const char *bench_device_name(const bench_device *device);
+const char *bench_driver(const bench_device *device);    // "driver 580.95, runtime 13.0"; "" for the CPU
+const char *bench_yardstick(const bench_device *device); // "CUB 3.0.1", "qsort"
+
+// Bytes read and written by a second of copying 1 GB within the backend's memory.
+double bench_copy_gbytes_per_s(bench_device *device);
+
+bench_result bench_sort_once(bench_device *device, const bench_config *config);
+
+#endif
