@@ -34,6 +34,7 @@ typedef struct radix_worker {
     psvi_radix_scan scan;
 } radix_worker;
 
+// Each thread has its own and comes to the same plan, so that threads meet only where data changes hands.
 typedef struct radix_job {
     const psvi_sort_request *request;
     psv_sorter *sorter;
@@ -44,11 +45,11 @@ typedef struct radix_job {
     psvi_radix_format format;
     const psvi_radix_kernels *kernels;
     radix_plan plan;
-    bool gather;          // the elements hold positions: raw keys and values are gathered in the end
-    uint32_t low, high;   // bits of KEY in which elements differ: [low, high)
-    uint32_t shift, bits; // digit of the split, or of the pass
-    uint32_t next_bucket;
-    void *sorted; // the elements in order, for a gather or after passes
+    bool gather;           // the elements hold positions: raw keys and values are gathered in the end
+    uint32_t low, high;    // bits of KEY in which elements differ: [low, high)
+    uint32_t shift, bits;  // digit of the split, or of the pass
+    uint32_t *next_bucket; // shared
+    void *sorted;          // the elements in order, for a gather or after passes
 } radix_job;
 
 static uint32_t max_workers(uint64_t count) {
@@ -91,11 +92,11 @@ static void move_sorted(const radix_job *job, uint32_t worker) {
     }
 }
 
-// Chooses the way by what the scans found. One thread.
-static void choose_plan(radix_job *job) {
+// Chooses the way by what the scans found.
+static void choose_plan(radix_job *job, uint32_t w) {
     psvi_radix_scan all = {0};
-    for (uint32_t w = 0; w < job->team; ++w) {
-        const psvi_radix_scan *scan = &job->workers[w].scan;
+    for (uint32_t other = 0; other < job->team; ++other) {
+        const psvi_radix_scan *scan = &job->workers[other].scan;
         all.varying |= scan->varying;
         all.descends |= scan->descends;
         all.lossy |= scan->lossy;
@@ -110,13 +111,14 @@ static void choose_plan(radix_job *job) {
     const uint32_t passes = psvi_plan_digits(job->count, width).passes;
     if (!all.descends || varying == 0) {
         job->plan = PLAN_SORTED;
-        job->sorter->statistics.passes_skipped = passes;
+        if (w == 0) job->sorter->statistics.passes_skipped = passes;
         return;
     }
     job->low = (uint32_t)__builtin_ctzll(varying);
     job->high = 64 - (uint32_t)__builtin_clzll(varying);
     const uint32_t needed = psvi_plan_digits(job->count, job->high - job->low).passes;
-    job->sorter->statistics = (psv_sort_statistics){.passes_run = needed, .passes_skipped = passes - needed};
+    if (w == 0)
+        job->sorter->statistics = (psv_sort_statistics){.passes_run = needed, .passes_skipped = passes - needed};
     job->plan = PLAN_CACHED;
     if (job->team == 1 && job->count <= 2 * RADIX_COUNT_PER_WORKER) return;
     job->plan = PLAN_SPLIT;
@@ -208,7 +210,7 @@ static void sort_buckets(radix_job *job) {
     const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - 1);
     const radix_worker *first = &job->workers[0];
     for (;;) {
-        const uint32_t bucket = __atomic_fetch_add(&job->next_bucket, 1, __ATOMIC_RELAXED);
+        const uint32_t bucket = __atomic_fetch_add(job->next_bucket, 1, __ATOMIC_RELAXED);
         if (bucket >= 1u << job->bits) return;
         // The first thread's places are where the buckets begin.
         const uint64_t begin = first->begins[bucket];
@@ -234,11 +236,9 @@ static void run_passes(radix_job *job, uint32_t w) {
                     (char *)job->a + begin * bytes);
     char *in = job->a, *out = job->b;
     for (uint32_t low = job->low; low < job->high; low += 8) {
-#pragma omp barrier
-        if (w == 0) {
-            job->shift = low;
-            job->bits = job->high - low < 8 ? job->high - low : 8;
-        }
+        job->shift = low;
+        job->bits = job->high - low < 8 ? job->high - low : 8;
+        // The others may still be reading the counts and writing the elements of the pass before.
 #pragma omp barrier
         memset(worker->counts, 0, sizeof *worker->counts << job->bits);
         job->kernels->count(in + begin * bytes, end - begin, job->shift, job->bits, worker->counts);
@@ -250,8 +250,7 @@ static void run_passes(radix_job *job, uint32_t w) {
         out = swap;
     }
 #pragma omp barrier
-    if (w == 0) job->sorted = in;
-#pragma omp barrier
+    job->sorted = in;
 }
 
 // Raw elements of `bytes` from `from` by the sorted positions, to `to`, which may be the same memory: through the array
@@ -300,8 +299,7 @@ static void run_worker(radix_job *job, uint32_t w) {
     job->workers[w].scan = psvi_radix_scan_keys(job->sorter->order, request->keys_in, part(job, w), part(job, w + 1),
                                                 job->count, job->sorter->def.order_check);
 #pragma omp barrier
-    if (w == 0) choose_plan(job);
-#pragma omp barrier
+    choose_plan(job, w);
     if (job->plan == PLAN_SORTED) {
         move_sorted(job, w);
         return;
@@ -313,21 +311,19 @@ static void run_worker(radix_job *job, uint32_t w) {
     }
     count_input(job, w);
 #pragma omp barrier
-    if (w == 0) reconsider_split(job);
-    place_digits(job, w);
-#pragma omp barrier
+    reconsider_split(job);
     if (job->plan == PLAN_PASSES) {
         run_passes(job, w);
         finish(job, w);
         return;
     }
+    place_digits(job, w);
     scatter_part(job, w, NULL, job->a);
 #pragma omp barrier
     sort_buckets(job);
     if (!job->gather) return;
 #pragma omp barrier
-    job->sorted = job->a; // every thread writes the same
-#pragma omp barrier
+    job->sorted = job->a;
     finish(job, w);
 }
 
@@ -340,18 +336,20 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     job.workers = (radix_worker *)((char *)sorter->scratch + 2 * bytes);
     uint32_t workers = max_workers(job.count);
     if (workers > (uint32_t)sorter->context->worker_count) workers = (uint32_t)sorter->context->worker_count;
-    job.team = 1;
+    uint32_t next_bucket = 0;
+    job.next_bucket = &next_bucket;
 #if defined(_OPENMP)
     if (workers > 1) {
 #pragma omp parallel num_threads((int)workers)
         {
-#pragma omp single
-            job.team = (uint32_t)omp_get_num_threads();
-            run_worker(&job, (uint32_t)omp_get_thread_num());
+            radix_job own = job;
+            own.team = (uint32_t)omp_get_num_threads();
+            run_worker(&own, (uint32_t)omp_get_thread_num());
         }
         return PSV_OK;
     }
 #endif
+    job.team = 1;
     run_worker(&job, 0);
     return PSV_OK;
 }

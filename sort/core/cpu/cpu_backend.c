@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(_OPENMP)
@@ -45,10 +46,19 @@ static psv_status cpu_open(psv_context *context, const psv_context_def *def) {
 
 static void cpu_close(psv_context *context) { (void)context; }
 
+// From this size on memory is asked for in huge pages: random access to many small ones costs more than the access.
+#define HUGE_PAGE_BYTES ((size_t)2 << 20)
+
 static void *cpu_alloc(psv_context *context, uint64_t bytes) {
     (void)context;
-    if (bytes > SIZE_MAX - 255) return NULL;
-    return aligned_alloc(256, (size_t)psvi_align(bytes));
+    if (bytes > SIZE_MAX / 2) return NULL;
+    if (bytes < 2 * HUGE_PAGE_BYTES) return aligned_alloc(256, (size_t)psvi_align(bytes));
+    size_t whole = ((size_t)bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    void *memory = aligned_alloc(HUGE_PAGE_BYTES, whole);
+#if defined(MADV_HUGEPAGE)
+    if (memory != NULL) (void)madvise(memory, whole, MADV_HUGEPAGE); // a wish; nothing depends on it
+#endif
+    return memory;
 }
 
 static void cpu_release(psv_context *context, void *address) {
