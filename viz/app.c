@@ -1,0 +1,392 @@
+#include "app.h"
+
+#include <cglm/cglm.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOAST_MS 3500
+#define MEASURE_EVERY 120 // turns between two measurements of the scene's size
+#define INSPECT_EVERY 6   // turns between two looks at the picked body's pairs
+
+void view_toast(view_app *app, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(app->toast.text, sizeof app->toast.text, format, arguments);
+    va_end(arguments);
+    app->toast_until = SDL_GetTicks64() + TOAST_MS;
+}
+
+void view_report(view_app *app, const view_message *message) {
+    view_toast(app, "%s", message->text);
+    if (app->options.headless || app->hud == NULL) fprintf(stderr, "pairsieve-view: %s\n", message->text);
+}
+
+void view_fail(view_app *app, const view_message *message) {
+    fprintf(stderr, "pairsieve-view: %s\n", message->text);
+    app->exit_code = VIEW_EXIT_FAILED;
+    app->quit = true;
+}
+
+static bool open_log(FILE **file, const char *path, void (*head)(FILE *), view_message *message) {
+    if (path == NULL) return true;
+    *file = fopen(path, "w");
+    if (*file == NULL) {
+        view_say(message, "file '%s' cannot be written: %s", path, strerror(errno));
+        return false;
+    }
+    head(*file);
+    return true;
+}
+
+static void take_options(view_app *app) {
+    const view_options *o = &app->options;
+    app->colour = o->colour;
+    app->overlays = o->overlays;
+    app->paused = o->paused;
+    app->transparent = o->transparent;
+    app->shadows = !o->no_shadows;
+    app->show_panel = true;
+    app->show_help = o->help_panel;
+    app->focused = true;
+    app->video.pipe = -1;
+    snprintf(app->scene_name, sizeof app->scene_name, "%s", o->scene);
+    snprintf(app->sort_method, sizeof app->sort_method, "%s", o->sort_method != NULL ? o->sort_method : "");
+    snprintf(app->broad_phase, sizeof app->broad_phase, "%s", o->broad_phase != NULL ? o->broad_phase : "");
+}
+
+bool view_open_app(view_app *app, const view_options *options, view_message *message) {
+    memset(app, 0, sizeof *app);
+    app->options = *options;
+    take_options(app);
+    app->exit_code = VIEW_EXIT_FAILED; // of a start that fails
+    if (!view_open_window(&app->window, options->width, options->height, options->headless, message)) return false;
+    if (!view_create_renderer(&app->renderer, &app->window, options->block_limit, message)) return false;
+    SDL_GL_SetSwapInterval(options->headless || options->no_vsync ? 0 : 1);
+    if (!options->hide_hud) {
+        app->hud = view_create_hud(app->window.window, app->window.context, message);
+        if (app->hud == NULL) view_report(app, message); // the picture alone is worth having
+    }
+    app->held_keys = SDL_GetKeyboardState(NULL);
+    if (!open_log(&app->csv, options->csv, view_write_csv_head, message)) return false;
+    if (!open_log(&app->trace, options->trace, view_write_trace_head, message)) return false;
+    app->exit_code = VIEW_EXIT_GOOD;
+    view_start_load(app, app->scene_name, options->backend);
+    if (options->headless) view_poll_load(app, true);
+    app->last_tick = SDL_GetPerformanceCounter();
+    return true;
+}
+
+static void close_logs(view_app *app) {
+    view_message message = {""};
+    if (app->csv != NULL) fclose(app->csv);
+    if (app->trace != NULL) {
+        view_write_trace_tail(app->trace);
+        fclose(app->trace);
+    }
+    if (!view_close_video(&app->video, &message)) {
+        fprintf(stderr, "pairsieve-view: %s\n", message.text);
+        app->exit_code = VIEW_EXIT_FAILED;
+    }
+}
+
+void view_close_app(view_app *app) {
+    app->quit = true;
+    view_poll_load(app, true); // a load cannot be broken off; it ends, and its scene is freed
+    close_logs(app);
+    if (app->window.context != NULL) {
+        view_unload(app);
+        view_destroy_hud(app->hud);
+        view_destroy_renderer(&app->renderer);
+    }
+    view_close_window(&app->window);
+}
+
+static bool resize(view_app *app, view_message *message) {
+    int width = 0, height = 0;
+    SDL_GL_GetDrawableSize(app->window.window, &width, &height);
+    if (width < 1 || height < 1) return true; // minimised on some systems
+    return view_resize_renderer(&app->renderer, width, height, app->options.supersample, message);
+}
+
+static void step_world(view_app *app) {
+    if (app->paused && !app->step_once) return;
+    app->step_once = false;
+    if (psv_scene_step(app->scene) != PSV_OK) {
+        view_message message;
+        view_say(&message, "the scene stopped: %s", psv_last_error(app->context));
+        view_report(app, &message);
+        app->paused = true;
+        if (app->options.headless) view_fail(app, &message);
+        return;
+    }
+    app->steps += 1;
+    app->stale = true;
+    app->check.done = app->check.done && app->paused;
+}
+
+static bool needs_rows(const view_app *app) {
+    return app->colour == VIEW_COLOUR_RANK || (app->overlays & VIEW_OVERLAY_ORDER) != 0;
+}
+
+static bool needs_pairs(const view_app *app) {
+    return app->colour == VIEW_COLOUR_PAIRS || (app->overlays & VIEW_OVERLAY_PAIRS) != 0;
+}
+
+static bool needs_boxes(const view_app *app) {
+    return app->colour == VIEW_COLOUR_CELL || (app->overlays & (VIEW_OVERLAY_BOXES | VIEW_OVERLAY_CELLS)) != 0;
+}
+
+// Row ordering and glass need every position in one storage block.
+static bool fits_one_block(const view_app *app) { return 16 * app->streams.slots <= app->renderer.block_limit; }
+
+static float cell_edge(const view_app *app) { return fmaxf(2.5f * app->model.mean_radius, 1.0e-4f); }
+
+static view_frame make_frame(view_app *app) {
+    return (view_frame){.camera = &app->camera,
+                        .streams = &app->streams,
+                        .model = &app->model,
+                        .colour = app->colour,
+                        .overlays = app->overlays,
+                        .picked = app->touch.picked.index1,
+                        .shadows = app->shadows,
+                        .ordered = app->transparent,
+                        .cell_edge = cell_edge(app),
+                        .speed_scale = 1.0f / fmaxf(2.0f * sqrtf(9.81f * app->model.radius), 1.0e-3f),
+                        .pair_scale = app->pair_scale};
+}
+
+static void row_origin_of(const view_app *app, float origin[4]) {
+    for (int i = 0; i < 3; ++i) {
+        origin[i] = app->model.centre[i] - 1.5f * app->model.radius;
+    }
+    // 256 rows along y and z; wider where the scene needs it.
+    origin[3] = 1.0f / fmaxf(cell_edge(app), 3.0f * app->model.radius / 256.0f);
+}
+
+// Brings streams, order and colour values up to the world's state.
+static bool prepare(view_app *app, view_frame *frame, view_message *message) {
+    uint32_t wanted = 1u << VIEW_STREAM_POSITIONS | 1u << VIEW_STREAM_ROTATIONS | 1u << VIEW_STREAM_VELOCITIES |
+                      1u << VIEW_STREAM_SHAPES;
+    if (needs_boxes(app)) wanted |= 1u << VIEW_STREAM_BOXES;
+    if (needs_pairs(app)) wanted |= 1u << VIEW_STREAM_PAIRS;
+    if (app->frame % MEASURE_EVERY == MEASURE_EVERY - 1 && !app->paused &&
+        !view_measure_model(&app->model, app->world, message)) {
+        return false;
+    }
+    if (!view_update_model(&app->model, app->world, message)) return false;
+    if (app->stale && !view_update_streams(&app->streams, app->world, wanted, message)) return false;
+    *frame = make_frame(app);
+    if ((app->transparent || needs_rows(app)) && !fits_one_block(app)) {
+        view_toast(app, "%llu bodies are too many to order on this driver", (unsigned long long)app->streams.slots);
+        app->transparent = frame->ordered = false;
+        if (app->colour == VIEW_COLOUR_RANK) app->colour = frame->colour = VIEW_COLOUR_BODY;
+        app->overlays = frame->overlays = app->overlays & ~(uint32_t)VIEW_OVERLAY_ORDER;
+    }
+    view_set_frame(&app->renderer, frame);
+    return true;
+}
+
+static const char *order_method(const view_app *app) {
+    return app->sort_method[0] != '\0' ? app->sort_method : "radix";
+}
+
+static bool sort_for_drawing(view_app *app, view_order_mode mode, view_message *message) {
+    float origin[4];
+    row_origin_of(app, origin);
+    return view_sort_bodies(&app->order, mode, order_method(app), &app->renderer, &app->streams, app->world, origin,
+                            message);
+}
+
+static bool draw_world(view_app *app, view_message *message) {
+    view_frame frame;
+    if (!prepare(app, &frame, message)) return false;
+    bool rows = needs_rows(app);
+    if (rows && !sort_for_drawing(app, VIEW_ORDER_ROWS, message)) return false;
+    bool values = app->colour == VIEW_COLOUR_PAIRS || app->colour == VIEW_COLOUR_RANK;
+    if (values && !view_fill_values(&app->renderer, &app->streams, app->colour, message)) return false;
+    if (app->transparent) {
+        // The order of drawing takes the stream that the rows were in; their line is then not drawn.
+        frame.overlays &= ~(uint32_t)VIEW_OVERLAY_ORDER;
+        if (!sort_for_drawing(app, VIEW_ORDER_DEPTH, message)) return false;
+    }
+    view_set_frame(&app->renderer, &frame);
+    if (!view_render(&app->renderer, &frame, message)) return false;
+    view_finish_streams(&app->streams);
+    app->stale = false;
+    return true;
+}
+
+static void take_sample(view_app *app) {
+    view_sample *sample = &app->sample;
+    memset(sample, 0, sizeof *sample);
+    if (psv_world_profile(app->world, &sample->profile) != PSV_OK || sample->profile.frame == 0) return;
+    if (psv_read_world_counters(app->world, &app->counters) != PSV_OK) return;
+    const view_sample *last = view_last_sample(&app->history);
+    if (last != NULL && last->profile.frame == sample->profile.frame) return; // nothing new while paused
+    sample->draw_ms = app->renderer.draw_ms;
+    sample->order_ms = app->transparent ? app->order.sort_ms : 0.0;
+    sample->frame_ms = app->frame_ms;
+    sample->bodies = app->counters.bodies;
+    sample->pairs = app->counters.pairs;
+    sample->contacts = app->counters.contacts;
+    sample->sort_passes = app->counters.sort_passes;
+    sample->sort_passes_skipped = app->counters.sort_passes_skipped;
+    view_add_sample(&app->history, sample);
+    if (app->csv != NULL) view_write_csv_row(app->csv, sample);
+    if (app->trace != NULL) view_write_trace_events(app->trace, sample, &app->trace_clock_us);
+}
+
+static void inspect(view_app *app) {
+    psv_body_id id = app->touch.picked;
+    if (id.index1 == 0) return;
+    bool new_one = app->picked.id.index1 != id.index1 || app->picked.id.generation != id.generation;
+    if (!new_one && app->frame % INSPECT_EVERY != 0) return;
+    if (!view_inspect(app->world, id, &app->picked)) app->touch.picked = (psv_body_id){0};
+}
+
+static uint8_t *read_picture(view_app *app, view_message *message) {
+    size_t bytes = (size_t)app->renderer.targets.width * (size_t)app->renderer.targets.height * 3;
+    uint8_t *pixels = malloc(bytes);
+    if (pixels == NULL) {
+        view_say(message, "no memory for a picture of %zu bytes", bytes);
+        return NULL;
+    }
+    view_read_picture(&app->renderer, pixels);
+    return pixels;
+}
+
+void view_save_screenshot(view_app *app, const char *path) {
+    view_message message = {""};
+    char name[64];
+    if (path == NULL) {
+        snprintf(name, sizeof name, "pairsieve-view-%06llu.png", (unsigned long long)app->steps);
+        path = name;
+    }
+    uint8_t *pixels = read_picture(app, &message);
+    bool good = pixels != NULL &&
+                view_write_png(path, pixels, app->renderer.targets.width, app->renderer.targets.height, &message);
+    free(pixels);
+    if (good) {
+        view_toast(app, "picture: %s", path);
+        return;
+    }
+    view_report(app, &message);
+    if (app->options.screenshot != NULL) app->exit_code = VIEW_EXIT_FAILED;
+}
+
+void view_toggle_video(view_app *app, const char *path) {
+    view_message message = {""};
+    if (app->video.process > 0) {
+        uint64_t frames = app->video.frames;
+        if (view_close_video(&app->video, &message)) {
+            view_toast(app, "video of %llu frames written", (unsigned long long)frames);
+        } else {
+            view_report(app, &message);
+        }
+        return;
+    }
+    int rate = app->scene != NULL ? (int)lroundf(1.0f / fmaxf(psv_scene_frame_seconds(app->scene), 1.0e-3f)) : 60;
+    const char *file = path != NULL ? path : "pairsieve-view.mp4";
+    if (view_open_video(&app->video, file, app->renderer.targets.width, app->renderer.targets.height, rate, &message)) {
+        view_toast(app, "video to %s", file);
+    } else {
+        view_report(app, &message);
+        if (path != NULL) view_fail(app, &message);
+    }
+}
+
+// A video ends when the window changes its size: its frames cannot.
+static void record(view_app *app) {
+    view_message message = {""};
+    if (app->video.process <= 0) return;
+    if (app->video.width != app->renderer.targets.width || app->video.height != app->renderer.targets.height) {
+        view_toggle_video(app, NULL);
+        return;
+    }
+    uint8_t *pixels = read_picture(app, &message);
+    bool good = pixels != NULL && view_write_video(&app->video, pixels, &message);
+    free(pixels);
+    if (good) return;
+    view_report(app, &message);
+    (void)view_close_video(&app->video, &message);
+    if (app->options.video != NULL) view_fail(app, &message);
+}
+
+void view_frame_all(view_app *app) {
+    view_message message = {""};
+    if (app->world == NULL) return;
+    if (!view_measure_model(&app->model, app->world, &message)) view_report(app, &message);
+    view_camera_frame(&app->camera, app->model.centre, app->model.radius, view_app_aspect(app));
+}
+
+// An empty picture with the panel, until the first scene is there.
+static void draw_waiting(view_app *app) {
+    view_bind_picture(&app->renderer);
+    glClearColor(0.30f, 0.35f, 0.42f, 1.0f);
+    glClear(GL_COLOR_BUFFER_BIT);
+}
+
+static void finish_turn(view_app *app) {
+    const view_options *options = &app->options;
+    if (app->world != NULL) {
+        if (options->video != NULL && app->frame == 0) view_toggle_video(app, options->video);
+        record(app);
+        app->frame += 1;
+        bool last = options->frames > 0 && app->frame >= options->frames;
+        if (last && options->screenshot != NULL) view_save_screenshot(app, options->screenshot);
+        if (app->want_screenshot) view_save_screenshot(app, NULL);
+        app->want_screenshot = false;
+        if (last) app->quit = true;
+    }
+    if (!options->headless) {
+        int width = 0, height = 0;
+        SDL_GL_GetDrawableSize(app->window.window, &width, &height);
+        view_show_picture(&app->renderer, width, height);
+        SDL_GL_SwapWindow(app->window.window);
+    }
+}
+
+static void tick(view_app *app) {
+    Uint64 now = SDL_GetPerformanceCounter();
+    double ms = (double)(now - app->last_tick) * 1000.0 / (double)SDL_GetPerformanceFrequency();
+    app->frame_ms = ms;
+    app->last_tick = now;
+    view_hold_keys(app, (float)(ms * 1.0e-3));
+}
+
+bool view_turn_app(view_app *app) {
+    view_message message = {""};
+    SDL_Event event;
+    while (SDL_PollEvent(&event)) {
+        view_handle_event(app, &event);
+    }
+    view_poll_load(app, false);
+    if (app->quit) return false;
+    if (app->minimised) { // nothing to see: the world rests with the window
+        SDL_WaitEventTimeout(NULL, 100);
+        return true;
+    }
+    tick(app);
+    bool good = resize(app, &message);
+    if (good && app->world != NULL) {
+        step_world(app);
+        take_sample(app);
+        inspect(app);
+        good = draw_world(app, &message);
+    } else if (good) {
+        draw_waiting(app);
+    }
+    if (good && !view_window_is_alive(&app->window)) {
+        view_say(&message, "the graphics device was lost; start again");
+        good = false;
+    }
+    if (!good) {
+        view_fail(app, &message);
+        return false;
+    }
+    view_draw_panel(app);
+    finish_turn(app);
+    return !app->quit;
+}

@@ -1,0 +1,126 @@
+// Fills the panel's model from the viewer's state, and does what the panel asks for.
+#include "app.h"
+
+#include <string.h>
+
+static void add_name(view_names *names, const char *name, const char *current) {
+    if (names->count == VIEW_MAX_NAMES) return; // the panel's list is full; keys still reach the others
+    if (current != NULL && strcmp(name, current) == 0) names->current = (int)names->count;
+    names->names[names->count++] = name;
+}
+
+static void fill_names(view_app *app, view_hud_model *model) {
+    const char *name = NULL;
+    psv_backend backend = app->context != NULL ? psv_context_backend(app->context) : PSV_BACKEND_CPU;
+    model->scenes.current = model->sorts.current = model->broad_phases.current = -1;
+    for (uint32_t i = 0; (name = psv_shipped_scene_name(i)) != NULL; ++i) {
+        add_name(&model->scenes, name, app->scene_name);
+    }
+    const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "radix";
+    for (uint32_t i = 0; (name = psv_sort_method_name(backend, i)) != NULL; ++i) {
+        add_name(&model->sorts, name, sort);
+    }
+    const char *broad_phase = app->broad_phase[0] != '\0' ? app->broad_phase : "auto";
+    add_name(&model->broad_phases, "auto", broad_phase);
+    for (uint32_t i = 0; (name = psv_broad_phase_name(backend, i)) != NULL; ++i) {
+        add_name(&model->broad_phases, name, broad_phase);
+    }
+    add_name(&model->backends, "cpu", psv_backend_name(backend));
+    if (psv_backend_available(PSV_BACKEND_CUDA)) add_name(&model->backends, "cuda", psv_backend_name(backend));
+    for (uint32_t i = 0; i < VIEW_COLOUR_COUNT; ++i) {
+        add_name(&model->colours, view_colour_name((view_colour_mode)i), view_colour_name(app->colour));
+    }
+}
+
+static void fill_picked(view_app *app, view_hud_model *model) {
+    const view_picked *picked = &app->picked;
+    model->has_picked = app->touch.picked.index1 != 0 && picked->id.index1 == app->touch.picked.index1;
+    if (!model->has_picked) return;
+    model->picked_slot = picked->id.index1 - 1;
+    model->picked_box = picked->box;
+    model->picked_speed = picked->speed;
+    model->partners = picked->partners;
+    model->partner_count = picked->partner_count;
+    model->partners_shown =
+        (uint32_t)(picked->partner_count < VIEW_PICKED_PAIRS ? picked->partner_count : VIEW_PICKED_PAIRS);
+}
+
+static void fill_model(view_app *app, view_hud_model *model) {
+    memset(model, 0, sizeof *model);
+    model->show_panel = app->show_panel;
+    model->show_help = app->show_help;
+    model->loading = app->load != NULL;
+    model->paused = app->paused;
+    model->transparent = app->transparent;
+    model->shadows = app->shadows;
+    model->fly = app->camera.fly;
+    model->overlays = app->overlays;
+    model->device = app->context != NULL ? psv_context_device_name(app->context) : "";
+    model->renderer = app->window.renderer;
+    model->transfer = view_transfer_name(app->streams.transfer);
+    model->note = app->streams.transfer == VIEW_TRANSFER_HOST ? app->streams.refusal.text : "";
+    model->toast = SDL_GetTicks64() < app->toast_until ? app->toast.text : "";
+    model->counters = app->counters;
+    memcpy(model->drawn, app->renderer.drawn, sizeof model->drawn);
+    model->frame_ms = app->frame_ms;
+    model->draw_ms = app->renderer.draw_ms;
+    model->order_ms = app->order.sort_ms;
+    model->ordering = app->transparent;
+    model->history = &app->history;
+    model->check = &app->check;
+    model->recording = app->video.process > 0;
+    fill_names(app, model);
+    fill_picked(app, model);
+}
+
+static void do_methods(view_app *app, const view_hud_actions *actions) {
+    const view_hud_model *model = &app->hud_model;
+    if (actions->scene >= 0) view_start_load(app, model->scenes.names[actions->scene], PSV_BACKEND_AUTO);
+    if (actions->sort >= 0) view_set_sort(app, model->sorts.names[actions->sort]);
+    if (actions->broad_phase >= 0) view_set_broad_phase(app, model->broad_phases.names[actions->broad_phase]);
+    if (actions->colour >= 0) app->colour = (view_colour_mode)actions->colour;
+    if (actions->backend >= 0) {
+        psv_backend backend = PSV_BACKEND_CPU;
+        (void)psv_parse_backend(model->backends.names[actions->backend], &backend);
+        view_start_load(app, app->scene_name, backend);
+    }
+}
+
+static void do_files(view_app *app, const view_hud_actions *actions) {
+    view_message message = {""};
+    if (actions->export_csv) {
+        bool good = view_export_csv(&app->history, "pairsieve-view.csv", &message);
+        if (good) view_toast(app, "wrote the last %d frames at most to pairsieve-view.csv", VIEW_HISTORY);
+    }
+    if (actions->export_trace) {
+        bool good = view_export_trace(&app->history, "pairsieve-view-trace.json", &message);
+        if (good) view_toast(app, "wrote the last %d frames at most to pairsieve-view-trace.json", VIEW_HISTORY);
+    }
+    if (message.text[0] != '\0') view_report(app, &message);
+    if (actions->screenshot) app->want_screenshot = true;
+    if (actions->toggle_video) view_toggle_video(app, NULL);
+}
+
+static void do_toggles(view_app *app, const view_hud_actions *actions) {
+    if (actions->toggle_pause) app->paused = !app->paused;
+    if (actions->step) app->paused = app->step_once = true;
+    if (actions->restart) view_start_load(app, app->scene_name, PSV_BACKEND_AUTO);
+    if (actions->frame_all) view_frame_all(app);
+    if (actions->toggle_transparent) app->transparent = !app->transparent;
+    if (actions->toggle_shadows) app->shadows = !app->shadows;
+    if (actions->toggle_help) app->show_help = !app->show_help;
+    if (actions->toggle_panel) app->show_panel = !app->show_panel;
+    if (actions->check) view_run_check(app);
+    app->overlays ^= actions->toggle_overlays;
+}
+
+void view_draw_panel(view_app *app) {
+    view_hud_actions actions;
+    if (app->hud == NULL || app->options.hide_hud) return;
+    fill_model(app, &app->hud_model);
+    view_bind_picture(&app->renderer);
+    view_draw_hud(app->hud, &app->hud_model, app->renderer.targets.width, app->renderer.targets.height, &actions);
+    do_methods(app, &actions);
+    do_files(app, &actions);
+    do_toggles(app, &actions);
+}

@@ -1,0 +1,104 @@
+#include "capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wundef"
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#define STB_IMAGE_WRITE_STATIC
+#include <stb/stb_image_write.h>
+#pragma GCC diagnostic pop
+
+extern char **environ;
+
+bool view_write_png(const char *path, const uint8_t *pixels, int width, int height, view_message *message) {
+    errno = 0;
+    if (stbi_write_png(path, width, height, 3, pixels, width * 3) != 0) return true;
+    view_say(message, "picture '%s' cannot be written: %s", path, errno != 0 ? strerror(errno) : "no memory");
+    return false;
+}
+
+bool view_open_video(view_video *video, const char *path, int width, int height, int frames_per_second,
+                     view_message *message) {
+    int ends[2];
+    char size[32], rate[16];
+    *video = (view_video){.pipe = -1, .width = width, .height = height};
+    snprintf(size, sizeof size, "%dx%d", width, height);
+    snprintf(rate, sizeof rate, "%d", frames_per_second);
+    const char *const arguments[] = {"ffmpeg",
+                                     "-loglevel",
+                                     "error",
+                                     "-nostdin",
+                                     "-y",
+                                     "-f",
+                                     "rawvideo",
+                                     "-pixel_format",
+                                     "rgb24",
+                                     "-video_size",
+                                     size,
+                                     "-framerate",
+                                     rate,
+                                     "-i",
+                                     "pipe:0",
+                                     "-vf",
+                                     "pad=ceil(iw/2)*2:ceil(ih/2)*2",
+                                     "-pix_fmt",
+                                     "yuv420p",
+                                     path,
+                                     NULL};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        view_say(message, "video '%s': no pipe: %s", path, strerror(errno));
+        return false;
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
+    int error = posix_spawnp(&video->process, "ffmpeg", &actions, NULL, (char *const *)(uintptr_t)arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[0]);
+    if (error != 0) {
+        close(ends[1]);
+        view_say(message, "video '%s' needs the ffmpeg command, which could not be started: %s", path, strerror(error));
+        return false;
+    }
+    video->pipe = ends[1];
+    signal(SIGPIPE, SIG_IGN); // a dead ffmpeg is reported, it does not end the viewer
+    return true;
+}
+
+bool view_write_video(view_video *video, const uint8_t *pixels, view_message *message) {
+    size_t left = (size_t)video->width * (size_t)video->height * 3;
+    while (left > 0) {
+        ssize_t written = write(video->pipe, pixels, left);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) {
+            view_say(message, "ffmpeg stopped taking frames: %s", strerror(errno));
+            return false;
+        }
+        pixels += written;
+        left -= (size_t)written;
+    }
+    video->frames += 1;
+    return true;
+}
+
+bool view_close_video(view_video *video, view_message *message) {
+    if (video->process <= 0) return true;
+    if (video->pipe >= 0) close(video->pipe);
+    int status = 0;
+    while (waitpid(video->process, &status, 0) < 0 && errno == EINTR) {
+    }
+    *video = (view_video){.pipe = -1};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
+    view_say(message, "ffmpeg failed; its own message is above");
+    return false;
+}

@@ -1,0 +1,24 @@
+// Pictures as PNG files, and video through the ffmpeg command.
+#ifndef PAIRSIEVE_VIEW_CAPTURE_H
+#define PAIRSIEVE_VIEW_CAPTURE_H
+
+#include "gl_util.h"
+
+#include <sys/types.h>
+
+bool view_write_png(const char *path, const uint8_t *pixels, int width, int height, view_message *message);
+
+typedef struct view_video {
+    int pipe; // -1 when closed
+    pid_t process;
+    int width, height;
+    uint64_t frames;
+} view_video;
+
+// Starts ffmpeg; the file's suffix chooses the format. False with a message when ffmpeg is not there.
+bool view_open_video(view_video *video, const char *path, int width, int height, int frames_per_second,
+                     view_message *message);
+bool view_write_video(view_video *video, const uint8_t *pixels, view_message *message);
+bool view_close_video(view_video *video, view_message *message); // waits for ffmpeg; a closed video is allowed
+
+#endif

@@ -1,0 +1,13 @@
+# Writes OUTPUT, a C file with the text of every file of FILES (a list joined with |), for view_shader_text.
+string(REPLACE "|" ";" files "${FILES}")
+set(code "// Written by embed_shaders.cmake.\n#include \"gl_util.h\"\n\nconst view_embedded view_shaders[] = {\n")
+foreach(file IN LISTS files)
+    get_filename_component(name ${file} NAME)
+    file(READ ${file} text)
+    string(REPLACE "\\" "\\\\" text "${text}")
+    string(REPLACE "\"" "\\\"" text "${text}")
+    string(REPLACE "\n" "\\n\"\n        \"" text "${text}")
+    string(APPEND code "    {\"${name}\",\n        \"${text}\"},\n")
+endforeach()
+string(APPEND code "    {0, 0},\n};\n")
+file(WRITE ${OUTPUT} "${code}")

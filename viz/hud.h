@@ -1,0 +1,70 @@
+// The panel over the picture. It shows a model and returns what the user asked for; it changes nothing itself.
+#ifndef PAIRSIEVE_VIEW_HUD_H
+#define PAIRSIEVE_VIEW_HUD_H
+
+#include "measure.h"
+
+#include <SDL.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VIEW_MAX_NAMES 32
+
+typedef struct view_names {
+    const char *names[VIEW_MAX_NAMES];
+    uint32_t count;
+    int current; // -1: none
+} view_names;
+
+typedef struct view_hud_model {
+    bool show_panel, show_help;
+    bool loading, paused, transparent, shadows, fly;
+    view_names scenes, backends, sorts, broad_phases, colours;
+    uint32_t overlays;
+    const char *device;           // that computes
+    const char *renderer;         // that draws
+    const char *transfer;         // how bodies get from one to the other
+    const char *note;             // why not by interop, or empty
+    const char *toast;            // a passing message, or empty
+    const char *broad_phase_used; // what "auto" chose
+    psv_world_counters counters;
+    uint32_t drawn[4];
+    double frame_ms, draw_ms, order_ms;
+    bool ordering;
+    const view_history *history;
+    const view_check *check;
+    bool has_picked;
+    uint32_t picked_slot;
+    psv_aabb picked_box;
+    float picked_speed;
+    const uint32_t *partners;
+    uint64_t partner_count;
+    uint32_t partners_shown;
+    bool recording;
+} view_hud_model;
+
+// What the user asked for in this frame; -1 and false: nothing.
+typedef struct view_hud_actions {
+    int scene, backend, sort, broad_phase, colour;
+    bool toggle_pause, step, restart, frame_all, toggle_transparent, toggle_shadows, toggle_help, toggle_panel;
+    uint32_t toggle_overlays;
+    bool check, export_csv, export_trace, screenshot, toggle_video;
+} view_hud_actions;
+
+typedef struct view_hud view_hud;
+
+view_hud *view_create_hud(SDL_Window *window, SDL_GLContext context, view_message *message); // NULL: no panel
+void view_destroy_hud(view_hud *hud);                                                        // NULL is allowed
+void view_hud_event(view_hud *hud, const SDL_Event *event);
+bool view_hud_wants_mouse(const view_hud *hud);
+bool view_hud_wants_keys(const view_hud *hud); // typing into a field
+
+// Lays out and draws the panel into the bound framebuffer of width x height pixels.
+void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

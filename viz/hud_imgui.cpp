@@ -1,0 +1,390 @@
+// The panel with Dear ImGui: the only C++ file of the project.
+#include "hud.h"
+
+#include <backends/imgui_impl_opengl3.h>
+#include <backends/imgui_impl_sdl.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cfloat>
+#include <cstdio>
+#include <cstring>
+
+namespace {
+const float panel_width = 344.0f;
+}
+
+struct view_hud {
+    ImGuiContext *context;
+};
+
+namespace {
+
+const ImU32 phase_colours[PSV_PHASE_COUNT] = {
+    IM_COL32(102, 153, 204, 255), IM_COL32(120, 200, 190, 255), IM_COL32(245, 170, 60, 255),
+    IM_COL32(200, 200, 110, 255), IM_COL32(225, 95, 75, 255),   IM_COL32(170, 120, 200, 255),
+    IM_COL32(120, 180, 90, 255),  IM_COL32(80, 130, 230, 255),  IM_COL32(160, 160, 160, 255)};
+
+void set_style() {
+    ImGuiStyle &style = ImGui::GetStyle();
+    ImGui::StyleColorsDark();
+    style.WindowRounding = 6.0f;
+    style.FrameRounding = 3.0f;
+    style.WindowBorderSize = 0.0f;
+    style.WindowPadding = ImVec2(10, 9);
+    style.ItemSpacing = ImVec2(6, 4);
+    style.FramePadding = ImVec2(5, 2);
+    style.Colors[ImGuiCol_WindowBg] = ImVec4(0.05f, 0.06f, 0.08f, 0.80f);
+    style.Colors[ImGuiCol_TitleBgActive] = ImVec4(0.10f, 0.13f, 0.18f, 0.95f);
+    style.Colors[ImGuiCol_FrameBg] = ImVec4(0.16f, 0.19f, 0.25f, 0.9f);
+    style.Colors[ImGuiCol_Button] = ImVec4(0.20f, 0.26f, 0.36f, 0.9f);
+    style.Colors[ImGuiCol_ButtonHovered] = ImVec4(0.29f, 0.40f, 0.56f, 1.0f);
+    style.Colors[ImGuiCol_CheckMark] = ImVec4(0.96f, 0.67f, 0.24f, 1.0f);
+}
+
+// 1234567 as "1,234,567".
+const char *grouped(uint64_t number, char (&text)[32]) {
+    char digits[32];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+    int out = 0;
+    for (int i = 0; i < length; ++i) {
+        if (i > 0 && (length - i) % 3 == 0) text[out++] = ',';
+        text[out++] = digits[i];
+    }
+    text[out] = '\0';
+    return text;
+}
+
+void row(const char *name, uint64_t number) {
+    char text[32];
+    ImGui::TextDisabled("%s", name);
+    ImGui::SameLine(96.0f);
+    ImGui::TextUnformatted(grouped(number, text));
+}
+
+int choose(const char *label, const view_names &names) {
+    int chosen = -1;
+    const char *shown = names.current >= 0 ? names.names[names.current] : "-";
+    ImGui::TextDisabled("%s", label);
+    ImGui::SameLine(96.0f);
+    ImGui::SetNextItemWidth(-1.0f);
+    char id[40];
+    snprintf(id, sizeof id, "##%s", label);
+    if (!ImGui::BeginCombo(id, shown)) return chosen;
+    for (uint32_t i = 0; i < names.count; ++i) {
+        bool is_current = (int)i == names.current;
+        if (ImGui::Selectable(names.names[i], is_current) && !is_current) chosen = (int)i;
+    }
+    ImGui::EndCombo();
+    return chosen;
+}
+
+double phase_sum(const view_sample &sample) {
+    double sum = 0.0;
+    for (double ms : sample.profile.phase_ms)
+        sum += ms;
+    return sum;
+}
+
+// One bar a frame, a piece a phase, newest at the right.
+void plot(const view_history &history) {
+    const ImVec2 size(ImGui::GetContentRegionAvail().x, 92.0f);
+    const ImVec2 corner = ImGui::GetCursorScreenPos();
+    ImDrawList *list = ImGui::GetWindowDrawList();
+    ImGui::Dummy(size);
+    list->AddRectFilled(corner, ImVec2(corner.x + size.x, corner.y + size.y), IM_COL32(12, 14, 18, 220), 3.0f);
+    const uint64_t columns = (uint64_t)size.x / 2;
+    const uint64_t shown = std::min<uint64_t>(history.count, columns);
+    double most = 1.0e-3;
+    for (uint64_t i = history.count - shown; i < history.count; ++i) {
+        most = std::max(most, phase_sum(history.samples[i % VIEW_HISTORY]));
+    }
+    most *= 1.1;
+    for (uint64_t i = 0; i < shown; ++i) {
+        const view_sample &sample = history.samples[(history.count - 1 - i) % VIEW_HISTORY];
+        float x = corner.x + size.x - 2.0f * (float)(i + 1);
+        float y = corner.y + size.y;
+        for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
+            float height = (float)(sample.profile.phase_ms[phase] / most) * size.y;
+            if (height <= 0.0f) continue;
+            list->AddRectFilled(ImVec2(x, y - height), ImVec2(x + 2.0f, y), phase_colours[phase]);
+            y -= height;
+        }
+    }
+    char scale[32];
+    snprintf(scale, sizeof scale, "%.3g ms", most);
+    list->AddText(ImVec2(corner.x + 4.0f, corner.y + 2.0f), IM_COL32(200, 200, 200, 200), scale);
+}
+
+void legend(const view_history &history) {
+    const view_sample &last = history.samples[(history.count - 1) % VIEW_HISTORY];
+    if (!ImGui::BeginTable("phases", 3)) return;
+    for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
+        ImGui::TableNextColumn();
+        ImVec2 at = ImGui::GetCursorScreenPos();
+        ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, at.y + 3), ImVec2(at.x + 8, at.y + 11),
+                                                  phase_colours[phase]);
+        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 12.0f);
+        double ms = last.profile.phase_ms[phase];
+        if (ms > 0.0) {
+            ImGui::Text("%s %.2f", psv_phase_name((psv_phase)phase), ms);
+        } else {
+            ImGui::TextDisabled("%s -", psv_phase_name((psv_phase)phase));
+        }
+    }
+    ImGui::EndTable();
+}
+
+void costs(const view_hud_model &model) {
+    const view_sample *last = view_last_sample(model.history);
+    if (last == nullptr) {
+        ImGui::TextDisabled("no frame yet");
+        return;
+    }
+    double step = last->profile.frame_ms;
+    double sort = last->profile.phase_ms[PSV_PHASE_SORT];
+    ImGui::Text("step %.3f ms", step);
+    ImGui::SameLine(150.0f);
+    ImGui::TextColored(ImVec4(0.96f, 0.67f, 0.24f, 1.0f), "sort %.3f ms (%.0f%%)", sort,
+                       step > 0.0 ? 100.0 * sort / step : 0.0);
+    ImGui::Text("draw %.3f ms", model.draw_ms);
+    ImGui::SameLine(150.0f);
+    ImGui::Text("frame %.1f ms", model.frame_ms);
+    if (model.ordering) ImGui::Text("depth sort of all bodies %.3f ms", model.order_ms);
+    plot(*model.history);
+    legend(*model.history);
+}
+
+void counters(const view_hud_model &model) {
+    char a[32], b[32];
+    row("frame", model.counters.frame);
+    row("bodies", model.counters.bodies);
+    row("pairs", model.counters.pairs);
+    row("contacts", model.counters.contacts);
+    row("tested", model.counters.candidates);
+    if (model.counters.lost_bodies > 0) row("lost", model.counters.lost_bodies);
+    ImGui::TextDisabled("sort passes");
+    ImGui::SameLine(96.0f);
+    ImGui::Text("%u run, %u skipped", model.counters.sort_passes, model.counters.sort_passes_skipped);
+    ImGui::TextDisabled("drawn");
+    ImGui::SameLine(96.0f);
+    ImGui::Text("%s + %s points", grouped((uint64_t)model.drawn[1] + model.drawn[2] + model.drawn[3], a),
+                grouped(model.drawn[0], b));
+}
+
+void cross_check(const view_hud_model &model, view_hud_actions &actions) {
+    if (ImGui::Button("check pairs (X)")) actions.check = true;
+    const view_check &check = *model.check;
+    if (!check.done) return;
+    char a[32], b[32];
+    bool equal = check.pairs == check.other_pairs;
+    ImGui::SameLine();
+    ImGui::TextColored(equal ? ImVec4(0.45f, 0.85f, 0.45f, 1.0f) : ImVec4(1.0f, 0.3f, 0.25f, 1.0f), "%s",
+                       equal ? "equal" : "DIFFERENT");
+    ImGui::Text("%s %s   %s %s", check.method, grouped(check.pairs, a), check.other, grouped(check.other_pairs, b));
+}
+
+void picked(const view_hud_model &model) {
+    if (!model.has_picked) {
+        ImGui::TextDisabled("click a body: its box and pairs");
+        return;
+    }
+    const psv_aabb &box = model.picked_box;
+    ImGui::TextColored(ImVec4(1.0f, 0.85f, 0.3f, 1.0f), "body %u", model.picked_slot);
+    ImGui::SameLine();
+    ImGui::Text("%.2f m/s", model.picked_speed);
+    ImGui::Text("min %9.3f %9.3f %9.3f", box.min[0], box.min[1], box.min[2]);
+    ImGui::Text("max %9.3f %9.3f %9.3f", box.max[0], box.max[1], box.max[2]);
+    ImGui::Text("%llu pairs", (unsigned long long)model.partner_count);
+    char line[256];
+    int used = 0;
+    for (uint32_t i = 0; i < model.partners_shown && used < (int)sizeof line - 16; ++i) {
+        used += snprintf(line + used, sizeof line - (size_t)used, "%s%u", i > 0 ? " " : "", model.partners[i]);
+    }
+    if (model.partners_shown > 0)
+        ImGui::TextWrapped("with %s%s", line, model.partner_count > model.partners_shown ? " ..." : "");
+}
+
+void switches(const view_hud_model &model, view_hud_actions &actions) {
+    actions.scene = choose("scene", model.scenes);
+    actions.backend = choose("backend", model.backends);
+    actions.sort = choose("sort", model.sorts);
+    actions.broad_phase = choose("broad phase", model.broad_phases);
+    if (model.broad_phase_used != nullptr && model.broad_phase_used[0] != '\0') {
+        ImGui::TextDisabled("runs");
+        ImGui::SameLine(96.0f);
+        ImGui::TextUnformatted(model.broad_phase_used);
+    }
+    actions.colour = choose("colour", model.colours);
+    static const char *const overlays[4] = {"boxes", "pairs", "cells", "order"};
+    for (uint32_t i = 0; i < 4; ++i) {
+        bool on = (model.overlays >> i & 1u) != 0;
+        if (i > 0) ImGui::SameLine();
+        if (ImGui::Checkbox(overlays[i], &on)) actions.toggle_overlays |= 1u << i;
+    }
+    bool transparent = model.transparent, shadows = model.shadows;
+    if (ImGui::Checkbox("transparent", &transparent)) actions.toggle_transparent = true;
+    ImGui::SameLine();
+    if (ImGui::Checkbox("shadows", &shadows)) actions.toggle_shadows = true;
+}
+
+void buttons(const view_hud_model &model, view_hud_actions &actions) {
+    if (ImGui::Button(model.paused ? "go on" : "pause")) actions.toggle_pause = true;
+    ImGui::SameLine();
+    if (ImGui::Button("step")) actions.step = true;
+    ImGui::SameLine();
+    if (ImGui::Button("restart")) actions.restart = true;
+    ImGui::SameLine();
+    if (ImGui::Button("frame")) actions.frame_all = true;
+    ImGui::SameLine();
+    if (ImGui::Button("help")) actions.toggle_help = true;
+    if (ImGui::Button("CSV")) actions.export_csv = true;
+    ImGui::SameLine();
+    if (ImGui::Button("trace")) actions.export_trace = true;
+    ImGui::SameLine();
+    if (ImGui::Button("picture")) actions.screenshot = true;
+    ImGui::SameLine();
+    if (ImGui::Button(model.recording ? "stop video" : "video")) actions.toggle_video = true;
+}
+
+void panel(const view_hud_model &model, float height, view_hud_actions &actions) {
+    ImGui::SetNextWindowPos(ImVec2(12, 12), ImGuiCond_Always);
+    ImGui::SetNextWindowSizeConstraints(ImVec2(panel_width, 0), ImVec2(panel_width, height - 24.0f));
+    ImGui::SetNextWindowSize(ImVec2(panel_width, 0), ImGuiCond_Always);
+    const ImGuiWindowFlags flags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize |
+                                   ImGuiWindowFlags_NoFocusOnAppearing;
+    if (ImGui::Begin("pairsieve", nullptr, flags)) {
+        ImGui::TextUnformatted(model.device);
+        ImGui::TextDisabled("drawn by %s", model.renderer);
+        ImGui::TextDisabled("bodies by %s", model.transfer);
+        if (model.note[0] != '\0') ImGui::TextWrapped("no interop: %s", model.note);
+        ImGui::Separator();
+        costs(model);
+        ImGui::Separator();
+        counters(model);
+        ImGui::Separator();
+        switches(model, actions);
+        cross_check(model, actions);
+        ImGui::Separator();
+        picked(model);
+        ImGui::Separator();
+        buttons(model, actions);
+    }
+    ImGui::End();
+}
+
+void help(float width, float height) {
+    static const char *const lines[] = {"P          pause, go on",
+                                        "O          one step",
+                                        "R          restart the scene",
+                                        "[ ]        previous, next scene",
+                                        "Tab        panel",
+                                        "F1         this help",
+                                        "Home       frame all bodies",
+                                        "Space      shoot a ball",
+                                        "drag       grab a body, or turn",
+                                        "right drag turn; middle drag: pan",
+                                        "wheel      nearer, farther",
+                                        "click      pick: its box and pairs",
+                                        "C          orbit or fly (WASD QE)",
+                                        "1 2 3 4    boxes, pairs, cells, order",
+                                        "V          next colour mode",
+                                        "T          transparent, depth sorted",
+                                        "H          shadows",
+                                        "N          next sorting method",
+                                        "B          next broad phase",
+                                        "K          next backend",
+                                        "X          check the pair count",
+                                        "F11        full screen",
+                                        "F12        picture; F10: video",
+                                        "Esc        let go; Ctrl+Q: quit"};
+    ImGui::SetNextWindowPos(ImVec2(width * 0.5f, height * 0.5f), ImGuiCond_Always, ImVec2(0.5f, 0.5f));
+    const ImGuiWindowFlags flags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_AlwaysAutoResize |
+                                   ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoInputs;
+    if (ImGui::Begin("help", nullptr, flags)) {
+        for (const char *line : lines)
+            ImGui::TextUnformatted(line);
+    }
+    ImGui::End();
+}
+
+void toast(const char *text, float width, float height) {
+    ImGui::SetNextWindowPos(ImVec2(width * 0.5f, height - 24.0f), ImGuiCond_Always, ImVec2(0.5f, 1.0f));
+    const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
+                                   ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoInputs |
+                                   ImGuiWindowFlags_NoFocusOnAppearing;
+    if (ImGui::Begin("toast", nullptr, flags)) {
+        ImGui::PushTextWrapPos(std::max(200.0f, width * 0.7f));
+        ImGui::TextUnformatted(text);
+        ImGui::PopTextWrapPos();
+    }
+    ImGui::End();
+}
+
+} // namespace
+
+view_hud *view_create_hud(SDL_Window *window, SDL_GLContext context, view_message *message) {
+    ImGuiContext *imgui = ImGui::CreateContext();
+    ImGui::SetCurrentContext(imgui);
+    ImGui::GetIO().IniFilename = nullptr; // leaves no file behind
+    set_style();
+    if (!ImGui_ImplSDL2_InitForOpenGL(window, context)) {
+        view_say(message, "the panel could not start on this window");
+        ImGui::DestroyContext(imgui);
+        return nullptr;
+    }
+    if (!ImGui_ImplOpenGL3_Init("#version 450 core")) {
+        view_say(message, "the panel could not start on this OpenGL driver");
+        ImGui_ImplSDL2_Shutdown();
+        ImGui::DestroyContext(imgui);
+        return nullptr;
+    }
+    return new view_hud{imgui};
+}
+
+void view_destroy_hud(view_hud *hud) {
+    if (hud == nullptr) return;
+    ImGui::SetCurrentContext(hud->context);
+    ImGui_ImplOpenGL3_Shutdown();
+    ImGui_ImplSDL2_Shutdown();
+    ImGui::DestroyContext(hud->context);
+    delete hud;
+}
+
+void view_hud_event(view_hud *hud, const SDL_Event *event) {
+    ImGui::SetCurrentContext(hud->context);
+    // Tab and the other keys are the viewer's own; the panel is for the mouse.
+    if (event->type != SDL_KEYDOWN && event->type != SDL_KEYUP) ImGui_ImplSDL2_ProcessEvent(event);
+}
+
+bool view_hud_wants_mouse(const view_hud *hud) {
+    ImGui::SetCurrentContext(hud->context);
+    return ImGui::GetIO().WantCaptureMouse;
+}
+
+bool view_hud_wants_keys(const view_hud *hud) {
+    ImGui::SetCurrentContext(hud->context);
+    return ImGui::GetIO().WantTextInput;
+}
+
+void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions) {
+    ImGui::SetCurrentContext(hud->context);
+    memset(actions, 0, sizeof *actions);
+    actions->scene = actions->backend = actions->sort = actions->broad_phase = actions->colour = -1;
+    ImGui_ImplOpenGL3_NewFrame();
+    ImGui_ImplSDL2_NewFrame();
+    ImGuiIO &io = ImGui::GetIO();
+    const float scale = io.DisplaySize.x > 0.0f ? (float)width / io.DisplaySize.x : 1.0f;
+    io.DisplayFramebufferScale = ImVec2(scale, scale);
+    ImGui::NewFrame();
+    if (model->show_panel) panel(*model, io.DisplaySize.y, *actions);
+    if (model->show_help) help(io.DisplaySize.x, io.DisplaySize.y);
+    if (model->loading) {
+        toast("loading the scene ...", io.DisplaySize.x, io.DisplaySize.y);
+    } else if (model->toast[0] != '\0') {
+        toast(model->toast, io.DisplaySize.x, io.DisplaySize.y);
+    }
+    ImGui::Render();
+    (void)height;
+    ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}

@@ -1,0 +1,195 @@
+// Scenes, backends and methods: loading in a thread, and switching live.
+#include "app.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int load_scene(void *data) {
+    view_load *load = data;
+    psv_context_def def = psv_default_context_def();
+    def.backend = load->backend;
+    load->status = psv_create_context(&def, &load->context);
+    if (load->status != PSV_OK) {
+        view_say(&load->message, "%s", psv_last_error(NULL));
+    } else {
+        load->status = psv_load_scene(load->context, load->scene_name, &load->options, &load->scene);
+        if (load->status != PSV_OK) view_say(&load->message, "%s", psv_last_error(load->context));
+        (void)psv_enable_profile(load->context, true);
+    }
+    SDL_AtomicSet(&load->done, 1);
+    return 0;
+}
+
+bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
+    if (app->load != NULL) return false; // one at a time; the keys work again when it is there
+    view_load *load = calloc(1, sizeof *load);
+    if (load == NULL) {
+        view_toast(app, "no memory to load a scene");
+        return false;
+    }
+    snprintf(load->scene_name, sizeof load->scene_name, "%s", scene);
+    snprintf(load->sort_method, sizeof load->sort_method, "%s", app->sort_method);
+    snprintf(load->broad_phase, sizeof load->broad_phase, "%s", app->broad_phase);
+    bool keep = backend == PSV_BACKEND_AUTO && app->context != NULL;
+    load->backend = keep ? psv_context_backend(app->context) : backend;
+    load->options = psv_default_scene_options();
+    load->options.bodies = app->options.bodies;
+    load->options.seed = app->options.seed;
+    load->options.has_seed = app->options.has_seed;
+    load->options.sort_method = load->sort_method[0] != '\0' ? load->sort_method : NULL;
+    load->options.broad_phase = load->broad_phase[0] != '\0' ? load->broad_phase : NULL;
+    app->load = load;
+    load->thread = SDL_CreateThread(load_scene, "load", load);
+    if (load->thread == NULL) load_scene(load); // then the window waits
+    return true;
+}
+
+void view_unload(view_app *app) {
+    view_destroy_order(&app->order);
+    view_destroy_streams(&app->streams);
+    view_destroy_model(&app->model);
+    memset(&app->touch, 0, sizeof app->touch);
+    memset(&app->check, 0, sizeof app->check);
+    memset(&app->picked, 0, sizeof app->picked);
+    psv_destroy_scene(app->scene);
+    psv_destroy_context(app->context);
+    app->scene = NULL;
+    app->world = NULL;
+    app->context = NULL;
+}
+
+static void set_camera(view_app *app) {
+    float eye[3], target[3];
+    psv_scene_view(app->scene, eye, target);
+    app->camera.fly = false;
+    view_camera_look(&app->camera, eye, target);
+}
+
+static void take_scene(view_app *app, view_load *load) {
+    bool same = app->scene != NULL && strcmp(load->scene_name, app->scene_name) == 0;
+    view_message message = {""};
+    view_unload(app);
+    app->context = load->context;
+    app->scene = load->scene;
+    app->world = psv_scene_world(load->scene);
+    snprintf(app->scene_name, sizeof app->scene_name, "%s", load->scene_name);
+    view_create_streams(&app->streams, app->context, app->options.no_interop);
+    if (!view_create_order(&app->order, app->context, &message)) view_report(app, &message);
+    if (!same) set_camera(app);
+    app->history.count = 0;
+    app->pair_scale = 1.0f / 12.0f;
+    app->stale = true;
+    app->load_count += 1;
+}
+
+// Exit code of a program that cannot show its first scene.
+static int code_for(psv_status status) {
+    bool input = status == PSV_ERROR_FILE || status == PSV_ERROR_FORMAT || status == PSV_ERROR_ARGUMENT ||
+                 status == PSV_ERROR_UNSUPPORTED;
+    return input ? VIEW_EXIT_USAGE : VIEW_EXIT_FAILED;
+}
+
+void view_poll_load(view_app *app, bool wait) {
+    view_load *load = app->load;
+    if (load == NULL || (!wait && SDL_AtomicGet(&load->done) == 0)) return;
+    if (load->thread != NULL) SDL_WaitThread(load->thread, NULL);
+    app->load = NULL;
+    if (load->status == PSV_OK && !app->quit) {
+        take_scene(app, load);
+    } else {
+        psv_destroy_scene(load->scene);
+        psv_destroy_context(load->context);
+        if (load->status != PSV_OK && app->world == NULL) {
+            view_fail(app, &load->message);
+            app->exit_code = code_for(load->status);
+        } else if (load->status != PSV_OK) {
+            view_report(app, &load->message);
+        }
+    }
+    free(load);
+}
+
+void view_next_scene(view_app *app, int direction) {
+    int count = 0, current = -1;
+    while (psv_shipped_scene_name((uint32_t)count) != NULL) {
+        if (strcmp(psv_shipped_scene_name((uint32_t)count), app->scene_name) == 0) current = count;
+        ++count;
+    }
+    if (count == 0) return;
+    int next = current < 0 ? 0 : (current + direction + count) % count;
+    view_start_load(app, psv_shipped_scene_name((uint32_t)next), PSV_BACKEND_AUTO);
+}
+
+// On a paused frame a switch of method must leave the number of pairs as it is; the panel shows that it does.
+static void check_switch(view_app *app) {
+    if (app->paused && app->check.done) view_run_check(app);
+}
+
+void view_set_sort(view_app *app, const char *name) {
+    if (app->world == NULL) return;
+    if (psv_world_set_sort_method(app->world, name) != PSV_OK) {
+        view_toast(app, "%s", psv_last_error(app->context));
+        return;
+    }
+    snprintf(app->sort_method, sizeof app->sort_method, "%s", name);
+    view_toast(app, "sort: %s", name);
+    check_switch(app);
+}
+
+void view_set_broad_phase(view_app *app, const char *name) {
+    if (app->world == NULL) return;
+    if (psv_world_set_broad_phase(app->world, name) != PSV_OK) {
+        view_toast(app, "%s", psv_last_error(app->context));
+        return;
+    }
+    snprintf(app->broad_phase, sizeof app->broad_phase, "%s", name);
+    view_toast(app, "broad phase: %s", name);
+    check_switch(app);
+}
+
+void view_next_method(view_app *app, bool sort) {
+    if (app->world == NULL) return;
+    psv_backend backend = psv_context_backend(app->context);
+    const char *current = sort ? app->sort_method : app->broad_phase;
+    const char *name = NULL, *next = NULL;
+    bool passed = false;
+    for (uint32_t i = 0;; ++i) {
+        name = sort ? psv_sort_method_name(backend, i) : psv_broad_phase_name(backend, i);
+        if (name == NULL) break;
+        if (next == NULL || passed) next = name;
+        if (passed) break;
+        passed = strcmp(name, current) == 0;
+    }
+    if (next == NULL) return;
+    if (sort) {
+        view_set_sort(app, next);
+    } else {
+        view_set_broad_phase(app, next);
+    }
+}
+
+void view_next_backend(view_app *app) {
+    if (app->context == NULL) return;
+    bool on_cuda = psv_context_backend(app->context) == PSV_BACKEND_CUDA;
+    psv_backend other = on_cuda ? PSV_BACKEND_CPU : PSV_BACKEND_CUDA;
+    if (!psv_backend_available(other)) {
+        view_toast(app, "backend '%s' is not available here", psv_backend_name(other));
+        return;
+    }
+    view_start_load(app, app->scene_name, other);
+}
+
+void view_run_check(view_app *app) {
+    view_message message = {""};
+    if (app->world == NULL || app->order.context == NULL) return;
+    const char *method = app->broad_phase[0] != '\0' ? app->broad_phase : "auto";
+    const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "radix";
+    view_check check;
+    if (!view_check_pairs(app->order.context, app->world, method, sort, &check, &message)) view_report(app, &message);
+    bool same_frame = app->check.done && app->check.frame == check.frame;
+    if (check.done && same_frame && check.pairs != app->check.pairs) {
+        view_toast(app, "pair count changed from %llu (%s) to %llu (%s)", (unsigned long long)app->check.pairs,
+                   app->check.method, (unsigned long long)check.pairs, check.method);
+    }
+    app->check = check;
+}

@@ -1,0 +1,38 @@
+// Ambient occlusion from the depth buffer: how much of a small hemisphere around the point other surfaces cover.
+layout(binding = 0) uniform sampler2D depth_texture;
+layout(location = 0) in vec2 uv;
+layout(location = 0) out float open;
+
+vec3 position_at(vec2 at) {
+    return ray_through(at) * (forward.w / max(texture(depth_texture, at).r, 1.0e-7)); // relative to the eye
+}
+
+void main() {
+    float depth = texture(depth_texture, uv).r;
+    open = 1.0;
+    if (depth <= 1.0e-7) return;
+    vec3 p = position_at(uv);
+    vec2 texel = viewport.zw;
+    vec3 right = position_at(uv + vec2(texel.x, 0.0)) - p;
+    vec3 left = p - position_at(uv - vec2(texel.x, 0.0));
+    vec3 above = position_at(uv + vec2(0.0, texel.y)) - p;
+    vec3 below = p - position_at(uv - vec2(0.0, texel.y));
+    vec3 dx = dot(right, right) < dot(left, left) ? right : left;
+    vec3 dy = dot(above, above) < dot(below, below) ? above : below;
+    vec3 normal = normalize(cross(dx, dy));
+    float view_depth = forward.w / depth;
+    float radius_pixels = clamp(eye.w * 2.0 * look.x / view_depth, 4.0, 0.06 * viewport.y);
+    float radius = radius_pixels * view_depth / eye.w;
+    float turn = fract(52.9829189 * fract(dot(gl_FragCoord.xy, vec2(0.06711056, 0.00583715)))) * 6.2831853;
+    float covered = 0.0;
+    for (int i = 0; i < 8; ++i) {
+        float along = (float(i) + 0.5) / 8.0;
+        float angle = turn + float(i) * 2.3999632;
+        vec2 at = uv + vec2(cos(angle), sin(angle)) * radius_pixels * along * texel;
+        vec3 d = position_at(at) - p;
+        float away2 = dot(d, d);
+        float rise = dot(d, normal) * inversesqrt(away2 + 1.0e-12);
+        covered += max(rise - 0.12, 0.0) * clamp(1.0 - away2 / (radius * radius * 2.0), 0.0, 1.0);
+    }
+    open = clamp(1.0 - 0.30 * covered, 0.0, 1.0);
+}
