@@ -73,6 +73,7 @@ void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const
 #pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 4096)
     for (int64_t i = 0; i < (int64_t)count; ++i) {
         float box[6];
+        if (i + PSVI_PREFETCH_AHEAD < (int64_t)count) psvi_prefetch_box(input, ids[i + PSVI_PREFETCH_AHEAD]);
         psvi_read_box(input, ids[i], box);
         for (int axis = 0; axis < 3; ++axis) {
             lanes->min[axis][i] = box[axis];

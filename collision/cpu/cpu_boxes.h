@@ -49,6 +49,16 @@ static inline void psvi_read_box(const psvi_find_input *input, uint64_t id, floa
     memcpy(box + 3, view->max + place * view->max_stride, 12);
 }
 
+// Asks for a box that will be read soon: boxes in sorted order are anywhere in memory.
+static inline void psvi_prefetch_box(const psvi_find_input *input, uint64_t id) {
+    uint64_t place;
+    const psvi_box_view *view = psvi_view_of(input, id, &place);
+    __builtin_prefetch(view->min + place * view->min_stride);
+    __builtin_prefetch(view->max + place * view->max_stride + 8);
+}
+
+#define PSVI_PREFETCH_AHEAD 24 // boxes
+
 static inline uint32_t psvi_read_world(const psvi_find_input *input, uint64_t id) {
     uint64_t place;
     const psvi_box_view *view = psvi_view_of(input, id, &place);
@@ -84,6 +94,10 @@ void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const
 typedef uint32_t (*psvi_scan_lanes)(const psvi_lanes *lanes, uint64_t first, uint64_t end, const float box[6],
                                     uint32_t *hits);
 psvi_scan_lanes psvi_best_scan(void); // the fastest that this processor runs
+
+// Bits of the boxes first .. first + 15 that overlap `box`; padding may be among them.
+typedef uint32_t (*psvi_test_lanes)(const psvi_lanes *lanes, uint64_t first, const float box[6]);
+psvi_test_lanes psvi_best_test(void);
 
 // --- output
 // -----------------------------------------------------------------------------------------------------------

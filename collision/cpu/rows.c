@@ -170,6 +170,10 @@ static void gather_rows(psv_context *context, const psvi_find_input *input, cons
     for (int64_t i = 0; i < (int64_t)count; ++i) {
         float box[6];
         uint32_t id = all_live ? memory->order[i] : memory->ids[memory->order[i]];
+        if (i + PSVI_PREFETCH_AHEAD < (int64_t)count) {
+            uint32_t next = memory->order[i + PSVI_PREFETCH_AHEAD];
+            psvi_prefetch_box(input, all_live ? next : memory->ids[next]);
+        }
         psvi_read_box(input, id, box);
         for (int k = 0; k < 3; ++k) {
             lanes->min[k][i] = box[grid->axis[k]];

@@ -14,8 +14,44 @@ static uint32_t scan_portable(const psvi_lanes *lanes, uint64_t first, uint64_t 
     return count;
 }
 
+static uint32_t test_portable(const psvi_lanes *lanes, uint64_t first, const float box[6]) {
+    uint32_t hits = 0;
+    for (uint32_t k = 0; k < 16; ++k) {
+        uint64_t i = first + k;
+        uint32_t hit = (lanes->min[0][i] <= box[3]) & (lanes->max[0][i] >= box[0]) & (lanes->min[1][i] <= box[4]) &
+                       (lanes->max[1][i] >= box[1]) & (lanes->min[2][i] <= box[5]) & (lanes->max[2][i] >= box[2]);
+        hits |= hit << k;
+    }
+    return hits;
+}
+
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+__attribute__((target("avx512f,avx512vl"))) static uint32_t test_avx512(const psvi_lanes *lanes, uint64_t first,
+                                                                        const float box[6]) {
+    __mmask16 a = 0xffff, b = 0xffff;
+    for (int k = 0; k < 3; ++k) {
+        a = _mm512_mask_cmp_ps_mask(a, _mm512_loadu_ps(lanes->min[k] + first), _mm512_set1_ps(box[3 + k]), _CMP_LE_OQ);
+        b = _mm512_mask_cmp_ps_mask(b, _mm512_loadu_ps(lanes->max[k] + first), _mm512_set1_ps(box[k]), _CMP_GE_OQ);
+    }
+    return (uint32_t)(a & b);
+}
+
+__attribute__((target("avx2"))) static uint32_t test_avx2(const psvi_lanes *lanes, uint64_t first, const float box[6]) {
+    uint32_t hits = 0;
+    for (uint32_t half = 0; half < 16; half += 8) {
+        __m256 hit = _mm256_castsi256_ps(_mm256_set1_epi32(-1));
+        for (int k = 0; k < 3; ++k) {
+            __m256 low = _mm256_loadu_ps(lanes->min[k] + first + half);
+            __m256 high = _mm256_loadu_ps(lanes->max[k] + first + half);
+            hit = _mm256_and_ps(hit, _mm256_cmp_ps(low, _mm256_set1_ps(box[3 + k]), _CMP_LE_OQ));
+            hit = _mm256_and_ps(hit, _mm256_cmp_ps(high, _mm256_set1_ps(box[k]), _CMP_GE_OQ));
+        }
+        hits |= (uint32_t)_mm256_movemask_ps(hit) << half;
+    }
+    return hits;
+}
 
 __attribute__((target("avx512f,avx512vl,bmi2,popcnt"))) static uint32_t
 scan_avx512(const psvi_lanes *lanes, uint64_t first, uint64_t end, const float box[6], uint32_t *hits) {
@@ -64,4 +100,12 @@ psvi_scan_lanes psvi_best_scan(void) {
     if (__builtin_cpu_supports("avx2")) return scan_avx2;
 #endif
     return scan_portable;
+}
+
+psvi_test_lanes psvi_best_test(void) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return test_avx512;
+    if (__builtin_cpu_supports("avx2")) return test_avx2;
+#endif
+    return test_portable;
 }

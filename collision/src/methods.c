@@ -5,14 +5,14 @@
 #include "finder_common.h"
 
 extern const psvi_broad_phase psvi_broad_phase_brute_cpu;
+extern const psvi_broad_phase psvi_broad_phase_lbvh_cpu;
 extern const psvi_broad_phase psvi_broad_phase_rows_cpu;
+extern const psvi_broad_phase psvi_broad_phase_sap3_cpu;
 extern const psvi_broad_phase psvi_broad_phase_sweep_cpu;
 
 const psvi_broad_phase *const psvi_broad_phases_cpu[] = {
-    &psvi_broad_phase_rows_cpu,
-    &psvi_broad_phase_sweep_cpu,
-    &psvi_broad_phase_brute_cpu,
-    NULL,
+    &psvi_broad_phase_rows_cpu,  &psvi_broad_phase_lbvh_cpu,  &psvi_broad_phase_sap3_cpu,
+    &psvi_broad_phase_sweep_cpu, &psvi_broad_phase_brute_cpu, NULL,
 };
 
 #if PSV_HAVE_CUDA

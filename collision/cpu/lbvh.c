@@ -1,0 +1,341 @@
+// `lbvh`: a linear bounding volume hierarchy, rebuilt each frame. Boxes are sorted by the Morton code of their centre
+// (worlds apart); 16 boxes in a row make a leaf, 16 leaves a node, and so on, so the tree is implicit and as wide as a
+// vector. Each leaf is tested as a whole against the tree, and its boxes against the leaves found. Only later leaves
+// are visited, so no pair is found twice.
+#include <math.h>
+#include <stdlib.h>
+
+#include "pairsieve/sort.h"
+#include "rows_grid.h"
+
+#define WIDE 16
+#define MAX_HEIGHT 8    // 16^8 boxes
+#define CODE_BITS 10    // a coordinate in a Morton code
+#define MAX_SIZE_BITS 2 // see size_class
+
+typedef struct lbvh_state {
+    psv_sorter *sorter;
+    rows_sample sample;
+} lbvh_state;
+
+typedef struct lbvh_memory {
+    uint32_t *ids, *order;
+    void *keys;                   // u32, or u64 with the world in the upper half
+    psvi_lanes lanes[MAX_HEIGHT]; // lanes[0]: sorted boxes; lanes[h]: bounds of 16 of lanes[h - 1] each
+    psv_buffer sorter;
+} lbvh_memory;
+
+typedef struct lbvh_tree {
+    const psvi_find_input *input;
+    lbvh_memory memory;
+    int height; // levels in use, boxes included; the top one has at most 16 nodes
+    uint64_t count[MAX_HEIGHT];
+    bool wide;
+    psvi_test_lanes test;
+} lbvh_tree;
+
+static bool is_wide(const psv_pair_finder_def *def) { return def->world_count > 1; }
+
+static psv_sorter_def lbvh_sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def sorter = psv_default_sorter_def();
+    sorter.method = def->sort_method;
+    sorter.max_count = def->max_boxes;
+    sorter.end_bit = 3 * CODE_BITS + MAX_SIZE_BITS;
+    if (is_wide(def)) {
+        uint32_t bits = 1;
+        while (bits < 32 && (uint64_t)1 << bits < def->world_count)
+            ++bits;
+        sorter.key_type = PSV_KEY_U64;
+        sorter.end_bit = 32 + bits;
+    }
+    return sorter;
+}
+
+static uint64_t carve_lbvh(const psv_pair_finder_def *def, char *scratch, lbvh_memory *memory) {
+    char *at = scratch;
+    uint64_t n = def->max_boxes;
+    psv_sorter_def sorter = lbvh_sorter_def(def);
+    memory->ids = psvi_carve(&at, n * 4);
+    memory->order = psvi_carve(&at, n * 4);
+    memory->keys = psvi_carve(&at, n * (is_wide(def) ? 8 : 4));
+    for (int h = 1; h < MAX_HEIGHT; ++h) {
+        n = (n + WIDE - 1) / WIDE;
+        memory->lanes[h] = psvi_carve_lanes(&at, n);
+    }
+    // The sorter is done before the boxes are gathered: they share memory.
+    uint64_t sorter_bytes = psvi_align(psv_sorter_scratch_bytes(PSV_BACKEND_CPU, &sorter));
+    uint64_t lanes_bytes = psvi_lanes_bytes(def->max_boxes);
+    memory->sorter = psv_buffer_of(at, sorter_bytes);
+    char *lanes = at;
+    memory->lanes[0] = psvi_carve_lanes(&lanes, def->max_boxes);
+    return (uint64_t)(at - scratch) + (sorter_bytes > lanes_bytes ? sorter_bytes : lanes_bytes);
+}
+
+static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
+    lbvh_memory memory;
+    return carve_lbvh(def, (char *)256, &memory);
+}
+
+static psv_status lbvh_create(psv_pair_finder *finder) {
+    lbvh_memory memory;
+    (void)carve_lbvh(&finder->def, finder->scratch, &memory);
+    lbvh_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return psvi_fail(finder->context, PSV_ERROR_MEMORY, "no memory for method 'lbvh' (%zu bytes)", sizeof *state);
+    psv_sorter_def sorter = lbvh_sorter_def(&finder->def);
+    sorter.scratch = memory.sorter;
+    psv_status status = psv_create_sorter(finder->context, &sorter, &state->sorter);
+    if (status != PSV_OK)
+        free(state);
+    else
+        finder->state = state;
+    return status;
+}
+
+static void lbvh_destroy(psv_pair_finder *finder) {
+    lbvh_state *state = finder->state;
+    psv_destroy_sorter(state->sorter);
+    free(state);
+}
+
+// --- order
+// ------------------------------------------------------------------------------------------------------------
+
+// The bits of a 10-bit number, two places apart.
+static uint32_t spread_bits(uint32_t x) {
+    x = (x | x << 16) & 0x030000ffu;
+    x = (x | x << 8) & 0x0300f00fu;
+    x = (x | x << 4) & 0x030c30c3u;
+    return (x | x << 2) & 0x09249249u;
+}
+
+// Boxes far larger than the median are sorted apart, so that they do not blow up the leaves of small ones: 0 within 8
+// times the median, then steps of 16 times.
+static uint32_t size_class(uint32_t binade) {
+    if (binade < 127 + 3) return 0;
+    return binade < 127 + 7 ? 1 : binade < 127 + 11 ? 2 : 3;
+}
+
+static uint32_t morton_code(const rows_grid *grid, const float box[6]) {
+    uint32_t code = 0;
+    float ext[3];
+    for (int k = 0; k < 3; ++k) {
+        float range = grid->high[k] - grid->low[k];
+        float centre = 0.5f * rows_clamp(box[grid->axis[k]], grid->low[k], grid->high[k]) +
+                       0.5f * rows_clamp(box[3 + grid->axis[k]], grid->low[k], grid->high[k]);
+        float at = range > 0 ? (centre - grid->low[k]) / range * (1 << CODE_BITS) : 0;
+        uint32_t cell = at > 0 ? (uint32_t)fminf(at, (1 << CODE_BITS) - 1) : 0;
+        code |= spread_bits(cell) << (2 - k);
+    }
+    return size_class(rows_size_binade(grid, box, ext)) << (3 * CODE_BITS) | code;
+}
+
+static void make_codes(psv_context *context, const lbvh_tree *tree, const rows_grid *grid, uint64_t count) {
+    (void)context;
+    const psvi_find_input *input = tree->input;
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 4096)
+    for (int64_t i = 0; i < (int64_t)count; ++i) {
+        float box[6];
+        uint32_t id = tree->memory.ids[i];
+        psvi_read_box(input, id, box);
+        uint32_t code = morton_code(grid, box);
+        if (tree->wide)
+            ((uint64_t *)tree->memory.keys)[i] = (uint64_t)psvi_read_world(input, id) << 32 | code;
+        else
+            ((uint32_t *)tree->memory.keys)[i] = code;
+    }
+}
+
+// --- tree
+// -------------------------------------------------------------------------------------------------------------
+
+// Bounds of 16 lanes of one level each, as the level above it.
+static void build_level(psv_context *context, lbvh_tree *tree, int h) {
+    (void)context;
+    const psvi_lanes *from = &tree->memory.lanes[h - 1], *to = &tree->memory.lanes[h];
+    const uint64_t from_count = tree->count[h - 1], count = tree->count[h];
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 1024)
+    for (int64_t node = 0; node < (int64_t)count; ++node) {
+        uint64_t first = (uint64_t)node * WIDE, end = first + WIDE < from_count ? first + WIDE : from_count;
+        for (int k = 0; k < 3; ++k) {
+            float low = from->min[k][first], high = from->max[k][first];
+            for (uint64_t i = first + 1; i < end; ++i) {
+                low = from->min[k][i] < low ? from->min[k][i] : low;
+                high = from->max[k][i] > high ? from->max[k][i] : high;
+            }
+            to->min[k][node] = low;
+            to->max[k][node] = high;
+        }
+    }
+    for (int k = 0; k < 3; ++k) { // padding, which tests may read
+        memset(to->min[k] + count, 0, PSVI_LANES * sizeof(float));
+        memset(to->max[k] + count, 0, PSVI_LANES * sizeof(float));
+    }
+}
+
+static void build_tree(psv_context *context, lbvh_tree *tree, uint64_t count) {
+    tree->height = 1;
+    tree->count[0] = count;
+    do {
+        int h = tree->height++;
+        tree->count[h] = (tree->count[h - 1] + WIDE - 1) / WIDE;
+        build_level(context, tree, h);
+    } while (tree->count[tree->height - 1] > WIDE && tree->height < MAX_HEIGHT);
+}
+
+// --- query
+// ------------------------------------------------------------------------------------------------------------
+
+static void read_lane(const psvi_lanes *lanes, uint64_t i, float box[6]) {
+    for (int k = 0; k < 3; ++k) {
+        box[k] = lanes->min[k][i];
+        box[3 + k] = lanes->max[k][i];
+    }
+}
+
+// Lanes [first, first + 16) of a level that overlap `box`, lie below `end` and not below `begin`.
+static uint32_t test_nodes(const lbvh_tree *tree, int h, uint64_t first, uint64_t begin, uint64_t end,
+                           const float box[6]) {
+    uint32_t hits = tree->test(&tree->memory.lanes[h], first, box);
+    if (end - first < WIDE) hits &= (1u << (end - first)) - 1;
+    if (begin > first) hits &= begin - first < WIDE ? ~0u << (begin - first) : 0;
+    return hits;
+}
+
+// The boxes [g_first, g_end) of one leaf against the boxes of leaf `leaf`.
+static void test_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g_first, uint64_t g_end, uint64_t leaf) {
+    const psvi_lanes *lanes = &tree->memory.lanes[0];
+    uint64_t first = leaf * WIDE, end = first + WIDE < tree->count[0] ? first + WIDE : tree->count[0];
+    float box[6];
+    read_lane(&tree->memory.lanes[1], leaf, box);
+    // Boxes of the group that reach the leaf at all.
+    uint32_t group = tree->test(lanes, g_first, box);
+    if (g_end - g_first < WIDE) group &= (1u << (g_end - g_first)) - 1;
+    for (; group != 0; group &= group - 1) {
+        uint64_t i = g_first + (uint32_t)__builtin_ctz(group);
+        if (i + 1 >= end) break;
+        read_lane(lanes, i, box);
+        uint32_t hits = test_nodes(tree, 0, first, i + 1, end, box), ids[WIDE], count = 0;
+        sink->candidates += end - first;
+        for (; hits != 0; hits &= hits - 1)
+            ids[count++] = lanes->id[first + (uint32_t)__builtin_ctz(hits)];
+        psvi_emit_hits(sink, lanes->id[i], ids, count);
+    }
+}
+
+// First sorted box of a later world than that of box `i`, by doubling steps and then halving.
+static uint64_t world_end(const lbvh_tree *tree, uint64_t i) {
+    if (!tree->wide) return tree->count[0];
+    const uint64_t *keys = tree->memory.keys;
+    uint64_t world = keys[i] >> 32, step = 1, low = i, n = tree->count[0];
+    while (low + step < n && keys[low + step] >> 32 == world) {
+        low += step;
+        step *= 2;
+    }
+    uint64_t high = low + step < n ? low + step : n;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (keys[middle] >> 32 == world)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+// All leaves from `g` on that the leaf's bounds reach, depth first. A stack entry is what is left of 16 siblings.
+static void query_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g) {
+    uint64_t g_first = g * WIDE, g_end = g_first + WIDE < tree->count[0] ? g_first + WIDE : tree->count[0];
+    uint64_t last = (world_end(tree, g_end - 1) - 1) / WIDE; // last leaf of interest
+    float box[6];
+    read_lane(&tree->memory.lanes[1], g, box);
+    uint64_t first[MAX_HEIGHT], begin[MAX_HEIGHT], end[MAX_HEIGHT];
+    uint32_t hits[MAX_HEIGHT];
+    begin[1] = g;
+    end[1] = last + 1;
+    for (int h = 2; h < tree->height; ++h) {
+        begin[h] = begin[h - 1] / WIDE;
+        end[h] = (end[h - 1] - 1) / WIDE + 1;
+    }
+    int h = tree->height - 1;
+    first[h] = 0;
+    hits[h] = test_nodes(tree, h, 0, begin[h], end[h], box);
+    while (h < tree->height) {
+        if (hits[h] == 0) {
+            ++h;
+            continue;
+        }
+        uint64_t node = first[h] + (uint32_t)__builtin_ctz(hits[h]);
+        hits[h] &= hits[h] - 1;
+        if (h == 1) {
+            test_leaf(tree, sink, g_first, g_end, node);
+            continue;
+        }
+        --h;
+        first[h] = node * WIDE;
+        hits[h] = test_nodes(tree, h, first[h], begin[h], end[h], box);
+    }
+}
+
+static void query_tree(psv_context *context, const lbvh_tree *tree) {
+    (void)context;
+    const int64_t leaves = (int64_t)tree->count[1];
+#pragma omp parallel num_threads(context->worker_count) if (leaves > 32)
+    {
+        psvi_pair_sink sink;
+        psvi_open_sink(&sink, tree->input, true); // a leaf may hold the end of one world and the beginning of the next
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t g = 0; g < leaves; ++g)
+            query_leaf(tree, &sink, (uint64_t)g);
+        psvi_close_sink(&sink);
+    }
+}
+
+static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    lbvh_state *state = finder->state;
+    lbvh_tree tree = {.input = input, .wide = is_wide(&finder->def), .test = psvi_best_test()};
+    (void)carve_lbvh(&finder->def, finder->scratch, &tree.memory);
+    psvi_phase_begin(context, PSV_PHASE_KEYS);
+    rows_grid grid;
+    rows_begin_grid(&grid, &state->sample, input);
+    uint64_t count = psvi_collect_boxes(context, input, tree.memory.ids);
+    make_codes(context, &tree, &grid, count);
+    psvi_phase_end(context, PSV_PHASE_KEYS);
+    input->result->key_bits = lbvh_sorter_def(&finder->def).end_bit;
+    if (count < 2) return PSV_OK;
+    psv_status status = psv_sort_index(state->sorter, psv_buffer_of(tree.memory.keys, count * (tree.wide ? 8 : 4)),
+                                       psv_buffer_of(tree.memory.order, count * 4), count, PSV_INDEX_KEYS_SORTED);
+    if (status != PSV_OK) return status;
+    psvi_phase_begin(context, PSV_PHASE_GATHER);
+    for (uint64_t i = 0; i < count; ++i)
+        tree.memory.order[i] = tree.memory.ids[tree.memory.order[i]];
+    psvi_gather_lanes(context, input, tree.memory.order, count, &tree.memory.lanes[0]);
+    build_tree(context, &tree, count);
+    psvi_phase_end(context, PSV_PHASE_GATHER);
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    query_tree(context, &tree);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    for (int h = 1; h < tree.height; ++h)
+        input->result->rows += tree.count[h];
+    input->result->levels = (uint32_t)tree.height;
+    return PSV_OK;
+}
+
+static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort;
+    psv_status status = psv_read_sort_statistics(((lbvh_state *)finder->state)->sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_lbvh_cpu = {
+    .name = "lbvh",
+    .description = "16-wide linear BVH from sorted Morton codes, self-query per leaf: for long, thin and mixed boxes",
+    .scratch_bytes = lbvh_scratch_bytes,
+    .create = lbvh_create,
+    .destroy = lbvh_destroy,
+    .find = lbvh_find,
+    .statistics = lbvh_statistics,
+};
