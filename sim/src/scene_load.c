@@ -361,6 +361,7 @@ void psv_destroy_scene(psv_scene *scene) {
 
 psv_world *psv_scene_world(psv_scene *scene) { return scene == NULL ? NULL : scene->world; }
 const char *psv_scene_name(const psv_scene *scene) { return scene == NULL ? "" : scene->name; }
+uint64_t psv_scene_seed(const psv_scene *scene) { return scene == NULL ? 0 : scene->seed; }
 float psv_scene_frame_seconds(const psv_scene *scene) { return scene == NULL ? 0 : scene->frame_seconds; }
 
 void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]) {
