@@ -33,4 +33,8 @@
 #define RADIX_ELEMENT_COST 5u
 #define RADIX_COUNTER_COST 2u
 
+// Merge sort: runs that insertion makes, and elements that make a further thread worth waking.
+#define MERGE_INSERTION_MAX 20u
+#define MERGE_COUNT_PER_WORKER 8192u
+
 #endif

@@ -1,6 +1,7 @@
 // The list of sorting methods of each backend, in the order in which help texts show them.
 #include <string.h>
 
+#include "../cpu/merge_cpu.h"
 #include "../cpu/qsort_cpu.h"
 #include "../cpu/radix_cpu.h"
 #include "sort_method.h"
@@ -10,6 +11,7 @@
 
 const psvi_sort_method *const psvi_sort_methods_cpu[] = {
     &psvi_sort_radix_cpu,
+    &psvi_sort_merge_cpu,
     &psvi_sort_qsort_cpu,
     NULL,
 };

@@ -1,5 +1,7 @@
 #include "cub_yardstick.h"
 
+#include <cstdio>
+
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/version.cuh>
 
@@ -31,9 +33,8 @@ extern "C" int cub_yardstick(cub_call *call) {
     }
 }
 
-#define TEXT_OF(x) #x
-#define TEXT(x) TEXT_OF(x)
-
 extern "C" const char *cub_yardstick_version(void) {
-    return "CUB " TEXT(CUB_MAJOR_VERSION) "." TEXT(CUB_MINOR_VERSION) "." TEXT(CUB_SUBMINOR_VERSION);
+    static char text[32];
+    (void)snprintf(text, sizeof text, "CUB %d.%d.%d", CUB_MAJOR_VERSION, CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION);
+    return text;
 }
