@@ -68,7 +68,7 @@ static psv_status read_value(psvi_mesh_source *source, const ply_item *item, ply
     }
     uint32_t bytes = ply_type_bytes(type);
     if ((uint64_t)(source->end - source->at) < bytes) return fail_item(source, item, "the file is cut off here");
-    uint8_t ordered[8];
+    uint8_t ordered[8] = {0};
     if ((item->header->format == PLY_LITTLE_ENDIAN) == host_is_little_endian())
         memcpy(ordered, source->at, bytes);
     else
@@ -91,7 +91,7 @@ static psv_status read_corner(psvi_mesh_source *source, psvi_mesh_builder *mesh,
 
 static psv_status read_list(psvi_mesh_source *source, psvi_mesh_builder *mesh, const ply_item *item,
                             const ply_property *property, bool corners) {
-    double length, value;
+    double length = 0, value = 0;
     psv_status status = read_value(source, item, property->count_type, &length);
     if (status != PSV_OK) return status;
     if (length < 0 || (corners && length < 3)) {

@@ -197,7 +197,7 @@ psv_status psv_load_scene(psv_context *context, const char *name_or_path, const 
 void psv_destroy_scene(psv_scene *scene); // and its world. NULL is allowed
 psv_world *psv_scene_world(psv_scene *scene);
 const char *psv_scene_name(const psv_scene *scene);
-uint64_t psv_scene_seed(const psv_scene *scene); // that its random numbers came from
+uint64_t psv_scene_seed(const psv_scene *scene);                            // that its random numbers came from
 float psv_scene_frame_seconds(const psv_scene *scene);                      // time of one frame, e.g. 1/60
 void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]); // suggested camera
 psv_status psv_scene_step(psv_scene *scene); // applies the scene's changes, then steps its world
