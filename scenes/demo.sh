@@ -5,6 +5,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PAIRSIEVE_BUILD_DIR:-$root/build-demo}
+# shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
 
 case ${1:-} in
@@ -17,15 +18,40 @@ esac
 
 install_packages build-essential cmake ninja-build pkg-config libjansson-dev || true
 need cc c++ ninja pkg-config pc:jansson
+if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then window=yes; else window=no; fi
+viewer=OFF target=pairsieve_tool
+# shellcheck disable=SC2086
+if install_packages $viewer_packages; then
+    viewer=AUTO
+else
+    say "the viewer's packages are not there: going on without pictures"
+fi
 mkdir -p "$build"
 find_cmake
 choose_cuda auto
 
 say "building in $build (CUDA $cuda)"
-"$cmake" -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPAIRSIEVE_CUDA="$cuda" -DPAIRSIEVE_VIZ=OFF \
+"$cmake" -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPAIRSIEVE_CUDA="$cuda" -DPAIRSIEVE_VIZ="$viewer" \
     -DPAIRSIEVE_TESTS=OFF -DPAIRSIEVE_BENCH=OFF >"$build/configure.log" 2>&1 || { cat "$build/configure.log" >&2; exit 1; }
-"$cmake" --build "$build" --parallel "$(processors)" --target pairsieve_tool
+if grep -q 'viewer ON' "$build/configure.log"; then target="$target pairsieve-view"; fi
+# Words of the target list are meant to be split.
+# shellcheck disable=SC2086
+"$cmake" --build "$build" --parallel "$(processors)" --target $target
 
 [ $# -gt 0 ] || set -- drop --bodies 20000 --frames 300
+if [ "$target" != pairsieve_tool ]; then
+    if [ "$window" = yes ]; then
+        say "pairsieve-view: close the window to see the table"
+        "$build/viz/pairsieve-view" drop --bodies 20000 || say "the viewer could not be shown"
+    else
+        say "no display: drawing frame 60 without one"
+        if "$build/viz/pairsieve-view" drop --bodies 20000 --headless --frames 60 --size 640x360 \
+            --screenshot "$build/drop.png" >"$build/view.log" 2>&1; then
+            say "the picture is $build/drop.png"
+        else
+            say "no picture: $(tail -n 1 "$build/view.log")"
+        fi
+    fi
+fi
 say "pairsieve run $*"
 "$build/sim/tool/pairsieve" run "$@"

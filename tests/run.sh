@@ -32,12 +32,14 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
+# shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
 
 install_packages build-essential cmake ninja-build pkg-config libjansson-dev libcmocka-dev || true
 need cc c++ ninja pkg-config pc:jansson pc:cmocka
 if [ "$viewer" = AUTO ]; then
-    install_packages libsdl2-dev libglew-dev libgl1-mesa-dri libegl1 xvfb || say "the viewer's packages could not be installed"
+    # shellcheck disable=SC2086
+    install_packages $viewer_packages || say "the viewer's packages could not be installed"
 fi
 mkdir -p "$build"
 find_cmake

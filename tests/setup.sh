@@ -1,5 +1,9 @@
 # Read by tests/run.sh, scenes/demo.sh and .ci/run: gets what a fresh machine lacks. POSIX sh.
+# shellcheck shell=sh disable=SC2034,SC2154
 # Callers set `root` (the source folder) and `build` (where the CUDA wheels go).
+
+# What pairsieve-view needs, the last three to draw without a display or a GPU.
+viewer_packages="libsdl2-dev libglew-dev libcglm-dev libimgui-dev libstb-dev libgl1-mesa-dri libegl1 xvfb"
 
 say() { printf '%s\n' "== $*"; }
 die() { printf '%s\n' "$(basename "$0"): $*" >&2; exit 1; }
