@@ -1,0 +1,363 @@
+// Misuse of pairsieve/collision.h, each with its status and sentence, and the small promises of its comments.
+//   test_collision_api [cpu|cuda]
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include <pairsieve/collision.h>
+
+#include "expect.h"
+
+static psv_backend backend = PSV_BACKEND_CPU;
+static psv_context *context;
+static const psv_aabb three[3] = {{{0, 0, 0}, {1, 1, 1}}, {{1, 1, 1}, {2, 2, 2}}, {{0, 0, 0}, {2, 2, 2}}};
+
+static int open_context(void **state) {
+    (void)state;
+    psv_context_def def = psv_default_context_def();
+    def.backend = backend;
+    def.check_buffers = true;
+    return psv_create_context(&def, &context) == PSV_OK ? 0 : -1;
+}
+
+static int close_context(void **state) {
+    (void)state;
+    psv_destroy_context(context);
+    return 0;
+}
+
+static psv_buffer upload(const void *data, uint64_t bytes) {
+    psv_buffer buffer;
+    EXPECT_OK(psv_alloc_buffer(context, bytes, &buffer), context);
+    EXPECT_OK(psv_upload(context, buffer, data, bytes), context);
+    return buffer;
+}
+
+static psv_pair_finder *make_finder(uint64_t max_boxes, uint64_t max_pairs, bool events) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.max_boxes = max_boxes;
+    def.max_pairs = max_pairs;
+    def.events = events;
+    EXPECT_OK(psv_create_pair_finder(context, &def, &finder), context);
+    return finder;
+}
+
+static void test_defs(void **state) {
+    (void)state;
+    psv_pair_finder *finder = (psv_pair_finder *)&finder;
+    psv_pair_finder_def def = {0};
+    EXPECT_FAILURE(psv_create_pair_finder(NULL, &def, &finder), PSV_ERROR_ARGUMENT, NULL, "context", "NULL");
+    assert_null(finder);
+    EXPECT_FAILURE(psv_create_pair_finder(context, NULL, &finder), PSV_ERROR_ARGUMENT, context, "def", "NULL");
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_ARGUMENT, context, "def",
+                   "psv_default_pair_finder_def");
+    def = psv_default_pair_finder_def();
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, NULL), PSV_ERROR_ARGUMENT, context, "finder", "NULL");
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_ARGUMENT, context, "def.max_boxes", "0");
+    def.max_boxes = ((uint64_t)1 << 31) + 1;
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_ARGUMENT, context, "2147483649",
+                   "2147483648");
+    def.max_boxes = 10;
+    def.max_pairs = UINT64_MAX;
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_ARGUMENT, context, "def.max_pairs",
+                   "18446744073709551615");
+    def.max_pairs = 10;
+    def.method = "octree";
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_UNSUPPORTED, context, "octree", "sweep");
+    assert_int_equal(psv_pair_finder_bytes(backend, &def), 0);
+    def.method = NULL;
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_ARGUMENT, context, "def.method", "NULL");
+    def.method = "auto";
+    def.sort_method = NULL;
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_ARGUMENT, context, "def.sort_method",
+                   "NULL");
+    def.sort_method = "bogosort";
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_UNSUPPORTED, context, "bogosort", "radix");
+    assert_null(finder);
+}
+
+static void test_memory_need(void **state) {
+    (void)state;
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    def.max_boxes = 1000;
+    def.max_pairs = 1024;
+    uint64_t bytes = psv_pair_finder_bytes(backend, &def);
+    assert_true(bytes > 1024 * sizeof(psv_pair));
+    def.max_pairs = 2048;
+    assert_int_equal(psv_pair_finder_bytes(backend, &def), bytes + 1024 * sizeof(psv_pair));
+    def.events = true;
+    assert_true(psv_pair_finder_bytes(backend, &def) >= bytes + 7 * 1024 * sizeof(psv_pair));
+    assert_int_equal(psv_pair_finder_bytes(PSV_BACKEND_AUTO, &def), 0);
+    assert_int_equal(psv_pair_finder_bytes(backend, NULL), 0);
+}
+
+static uint64_t bytes_left;
+
+static void *allocate(uint64_t bytes, void *user) {
+    (void)user;
+    if (bytes > bytes_left) return NULL;
+    bytes_left -= bytes;
+    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+}
+
+static void release(void *address, uint64_t bytes, void *user) {
+    (void)user;
+    bytes_left += bytes;
+    free(address);
+}
+
+// Whichever allocation fails, the sentence tells the need, and what was taken is given back.
+static void test_no_memory(void **state) {
+    (void)state;
+    if (backend != PSV_BACKEND_CPU) return;
+    psv_context_def context_def = psv_default_context_def();
+    context_def.backend = PSV_BACKEND_CPU;
+    context_def.allocator = (psv_allocator){allocate, release, NULL};
+    psv_context *poor = NULL;
+    EXPECT_OK(psv_create_context(&context_def, &poor), NULL);
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    def.max_boxes = 10000;
+    def.events = true;
+    const uint64_t need = psv_pair_finder_bytes(PSV_BACKEND_CPU, &def);
+    int failures = 0;
+    for (uint64_t given = 0;; given += need / 40) {
+        psv_pair_finder *finder = NULL;
+        bytes_left = given;
+        psv_status status = psv_create_pair_finder(poor, &def, &finder);
+        psv_destroy_pair_finder(finder);
+        assert_int_equal(bytes_left, given);
+        if (status == PSV_OK) break;
+        assert_null(finder);
+        expect_failure(status, PSV_ERROR_MEMORY, poor, "memory", "bytes", "psv_create_pair_finder", __LINE__);
+        ++failures;
+        assert_true(given <= need);
+    }
+    assert_true(failures > 10);
+    psv_destroy_context(poor);
+}
+
+static void test_methods(void **state) {
+    (void)state;
+    assert_null(psv_broad_phase_name(PSV_BACKEND_AUTO, 0));
+    assert_null(psv_broad_phase_description(backend, "octree"));
+    assert_null(psv_broad_phase_description(backend, NULL));
+    uint32_t count = 0;
+    for (const char *name; (name = psv_broad_phase_name(backend, count)) != NULL; ++count) {
+        assert_string_not_equal(name, "auto");
+        assert_non_null(psv_broad_phase_description(backend, name));
+        assert_null(strchr(psv_broad_phase_description(backend, name), '\n'));
+    }
+    assert_true(count >= 3);
+    psv_destroy_pair_finder(NULL);
+}
+
+static void test_box_sets(void **state) {
+    (void)state;
+    psv_pair_finder *finder = make_finder(3, 8, false);
+    psv_buffer boxes = upload(three, sizeof three);
+    psv_box_set set = psv_boxes_of(boxes, sizeof(psv_aabb), 3), good = set;
+    EXPECT_FAILURE(psv_find_pairs(NULL, &set), PSV_ERROR_ARGUMENT, NULL, "finder", "NULL");
+    EXPECT_FAILURE(psv_find_pairs(finder, NULL), PSV_ERROR_ARGUMENT, context, "boxes", "NULL");
+    EXPECT_FAILURE(psv_find_pairs_between(finder, &good, NULL), PSV_ERROR_ARGUMENT, context, "b", "NULL");
+    set.min_stride = 20;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.min_stride", "20");
+    set.min_stride = 26;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.min_stride", "multiple of 4");
+    set.min_stride = 28;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.min", "80");
+    set = good;
+    set.max_stride = 24;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.max_stride", "24");
+    set = psv_boxes_of_arrays(boxes, 12, boxes, 8, 3);
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.max_stride", "8");
+    set = good;
+    set.min = (psv_buffer){0};
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.min", "empty");
+    set.min = (psv_buffer){.gl_name = 3, .bytes = 72};
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_UNSUPPORTED, context, "boxes.min", "GL");
+    set = good;
+    set.min.offset = 2;
+    set.min.bytes = 100;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.min", "aligned");
+    set = good;
+    set.count = 4;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.min", "96");
+    EXPECT_FAILURE(psv_find_pairs_between(finder, &good, &good), PSV_ERROR_CAPACITY, context, "6", "3");
+    set.count = UINT64_MAX;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_CAPACITY, context, "boxes.count", "2147483648");
+    psv_free_buffer(context, &boxes);
+    psv_destroy_pair_finder(finder);
+}
+
+static void test_optional_parts(void **state) {
+    (void)state;
+    psv_pair_finder *finder = make_finder(3, 8, false);
+    psv_buffer boxes = upload(three, sizeof three), small = upload(three, 16);
+    psv_box_set good = psv_boxes_of(boxes, sizeof(psv_aabb), 3), set = good;
+    set.flags = psv_sub_buffer(small, 0, 2);
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.flags", "3");
+    set = good;
+    set.filters = small;
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.filters", "24");
+    set = good;
+    set.worlds = psv_sub_buffer(small, 0, 8);
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.worlds", "12");
+    set = good;
+    set.count_buffer = psv_sub_buffer(small, 4, 8);
+    EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_ARGUMENT, context, "boxes.count_buffer", "aligned");
+    EXPECT_FAILURE(psv_find_pairs_between(finder, &good, &set), PSV_ERROR_ARGUMENT, context, "b.count_buffer",
+                   "aligned");
+    psv_free_buffer(context, &small);
+    psv_free_buffer(context, &boxes);
+    psv_destroy_pair_finder(finder);
+}
+
+static void test_results_before_a_frame(void **state) {
+    (void)state;
+    psv_pair_finder *finder = make_finder(3, 8, true);
+    psv_pair_event_lists lists;
+    psv_pair_statistics statistics;
+    uint64_t count;
+    EXPECT_FAILURE(psv_finish_pairs(finder, &count), PSV_ERROR_ARGUMENT, context, "frame", "psv_find_pairs");
+    EXPECT_FAILURE(psv_read_pairs(finder, NULL, 0, &count), PSV_ERROR_ARGUMENT, context, "frame", "psv_find_pairs");
+    EXPECT_FAILURE(psv_pair_events(finder, &lists), PSV_ERROR_ARGUMENT, context, "frame", "psv_find_pairs");
+    EXPECT_FAILURE(psv_read_pair_statistics(finder, &statistics), PSV_ERROR_ARGUMENT, context, "frame",
+                   "psv_find_pairs");
+    EXPECT_FAILURE(psv_read_bad_boxes(finder, NULL, 0, &count), PSV_ERROR_ARGUMENT, context, "frame", "psv_find_pairs");
+    EXPECT_FAILURE(psv_finish_pairs(NULL, &count), PSV_ERROR_ARGUMENT, NULL, "finder", "NULL");
+    assert_int_equal(psv_pair_buffer(NULL).bytes, 0);
+    assert_int_equal(psv_pair_count_buffer(NULL).bytes, 0);
+    assert_int_equal(psv_pair_buffer(finder).bytes, 8 * sizeof(psv_pair));
+    psv_destroy_pair_finder(finder);
+}
+
+static void test_results(void **state) {
+    (void)state;
+    psv_pair_finder *finder = make_finder(3, 8, false);
+    psv_buffer boxes = upload(three, sizeof three);
+    psv_box_set set = psv_boxes_of(boxes, sizeof(psv_aabb), 3);
+    psv_pair pairs[8];
+    psv_pair_event_lists lists;
+    uint64_t count = 0;
+    EXPECT_OK(psv_find_pairs(finder, &set), context);
+    EXPECT_OK(psv_finish_pairs(finder, NULL), context);
+    EXPECT_FAILURE(psv_read_pairs(finder, NULL, 1, &count), PSV_ERROR_ARGUMENT, context, "pairs", "NULL");
+    EXPECT_FAILURE(psv_read_pairs(finder, pairs, 2, &count), PSV_ERROR_CAPACITY, context, "2", "3");
+    assert_int_equal(count, 3);
+    EXPECT_OK(psv_read_pairs(finder, pairs, 8, &count), context);
+    assert_int_equal(count, 3);
+    EXPECT_FAILURE(psv_read_pair_statistics(finder, NULL), PSV_ERROR_ARGUMENT, context, "statistics", "NULL");
+    EXPECT_FAILURE(psv_pair_events(finder, &lists), PSV_ERROR_ARGUMENT, context, "def.events", "created");
+    uint64_t device_count = 0;
+    EXPECT_OK(psv_download(context, &device_count, psv_pair_count_buffer(finder), sizeof device_count), context);
+    assert_int_equal(device_count, 3);
+    // No boxes are no pairs, whatever the rest of the view says.
+    psv_box_set none = {0};
+    EXPECT_OK(psv_find_pairs(finder, &none), context);
+    EXPECT_OK(psv_read_pairs(finder, NULL, 0, &count), context);
+    assert_int_equal(count, 0);
+    psv_free_buffer(context, &boxes);
+    psv_destroy_pair_finder(finder);
+}
+
+static void test_bad_boxes(void **state) {
+    (void)state;
+    psv_aabb boxes[3] = {three[0], three[1], three[2]};
+    boxes[0].min[1] = NAN;
+    boxes[2].max[2] = -1;
+    psv_buffer buffer = upload(boxes, sizeof boxes);
+    psv_pair_finder *finder = make_finder(3, 8, false);
+    psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), 3);
+    uint32_t bad[3] = {9, 9, 9};
+    uint64_t count = 0;
+    EXPECT_OK(psv_find_pairs(finder, &set), context);
+    EXPECT_FAILURE(psv_read_bad_boxes(finder, NULL, 2, &count), PSV_ERROR_ARGUMENT, context, "indices", "NULL");
+    EXPECT_FAILURE(psv_read_bad_boxes(finder, NULL, 0, &count), PSV_ERROR_CAPACITY, context, "0", "2");
+    EXPECT_FAILURE(psv_read_bad_boxes(finder, bad, 1, &count), PSV_ERROR_CAPACITY, context, "1", "2");
+    assert_int_equal(count, 2);
+    assert_int_equal(bad[0], 0);
+    EXPECT_OK(psv_read_bad_boxes(finder, bad, 3, &count), context);
+    assert_int_equal(bad[1], 2);
+    psv_free_buffer(context, &buffer);
+    psv_destroy_pair_finder(finder);
+}
+
+static void test_capacity(void **state) {
+    (void)state;
+    psv_buffer boxes = upload(three, sizeof three);
+    psv_box_set set = psv_boxes_of(boxes, sizeof(psv_aabb), 3);
+    psv_pair_finder *finder = make_finder(3, 1, true);
+    psv_pair pairs[3], begin[3];
+    uint64_t count = 0;
+    if (backend == PSV_BACKEND_CPU)
+        EXPECT_FAILURE(psv_find_pairs(finder, &set), PSV_ERROR_CAPACITY, context, "1", "3");
+    else
+        EXPECT_OK(psv_find_pairs(finder, &set), context);
+    EXPECT_FAILURE(psv_finish_pairs(finder, &count), PSV_ERROR_CAPACITY, context, "1", "3");
+    assert_int_equal(count, 3);
+    EXPECT_FAILURE(psv_read_pairs(finder, pairs, 3, &count), PSV_ERROR_CAPACITY, context, "1", "3");
+    EXPECT_FAILURE(psv_read_pair_events(finder, begin, 3, &count, NULL, 0, NULL), PSV_ERROR_CAPACITY, context, "1",
+                   "3");
+    assert_int_equal(count, 0);
+    EXPECT_FAILURE(psv_read_pair_events(finder, NULL, 3, NULL, NULL, 0, NULL), PSV_ERROR_ARGUMENT, context, "begin",
+                   "NULL");
+    psv_free_buffer(context, &boxes);
+    psv_destroy_pair_finder(finder);
+}
+
+static void test_bounds_arguments(void **state) {
+    (void)state;
+    const psv_bounds_shape sphere = {.type = PSV_BOUNDS_SPHERE, .size = {1}};
+    const psv_pose pose = {{0, 0, 0}, {0, 0, 0, 1}};
+    psv_buffer shapes = upload(&sphere, sizeof sphere), poses = upload(&pose, sizeof pose);
+    psv_buffer boxes;
+    EXPECT_OK(psv_alloc_buffer(context, sizeof(psv_aabb), &boxes), context);
+    psv_bounds_input good = {.shapes = shapes, .shape_count = 1, .poses = poses, .instance_count = 1}, input = good;
+    EXPECT_FAILURE(psv_compute_bounds(NULL, &good, boxes), PSV_ERROR_ARGUMENT, NULL, "context", "NULL");
+    EXPECT_FAILURE(psv_compute_bounds(context, NULL, boxes), PSV_ERROR_ARGUMENT, context, "input", "NULL");
+    input.margin = -1;
+    EXPECT_FAILURE(psv_compute_bounds(context, &input, boxes), PSV_ERROR_ARGUMENT, context, "input.margin", "-1");
+    input.margin = NAN;
+    EXPECT_FAILURE(psv_compute_bounds(context, &input, boxes), PSV_ERROR_ARGUMENT, context, "input.margin", "nan");
+    input = good;
+    input.instance_count = 2;
+    EXPECT_FAILURE(psv_compute_bounds(context, &input, boxes), PSV_ERROR_ARGUMENT, context, "input.poses", "56");
+    input = good;
+    input.shape_count = 2;
+    EXPECT_FAILURE(psv_compute_bounds(context, &input, boxes), PSV_ERROR_ARGUMENT, context, "input.shapes", "bytes");
+    input = good;
+    input.point_count = 5;
+    EXPECT_FAILURE(psv_compute_bounds(context, &input, boxes), PSV_ERROR_ARGUMENT, context, "input.points", "60");
+    EXPECT_FAILURE(psv_compute_bounds(context, &good, psv_sub_buffer(boxes, 0, 20)), PSV_ERROR_ARGUMENT, context,
+                   "boxes", "24");
+    EXPECT_OK(psv_compute_bounds(context, &good, boxes), context);
+    input = good;
+    input.instance_count = 0;
+    EXPECT_OK(psv_compute_bounds(context, &input, (psv_buffer){0}), context);
+    psv_free_buffer(context, &boxes);
+    psv_free_buffer(context, &poses);
+    psv_free_buffer(context, &shapes);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
+    if (!psv_backend_available(backend)) {
+        printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defs),
+        cmocka_unit_test(test_memory_need),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_methods),
+        cmocka_unit_test(test_box_sets),
+        cmocka_unit_test(test_optional_parts),
+        cmocka_unit_test(test_results_before_a_frame),
+        cmocka_unit_test(test_results),
+        cmocka_unit_test(test_bad_boxes),
+        cmocka_unit_test(test_capacity),
+        cmocka_unit_test(test_bounds_arguments),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}
