@@ -11,6 +11,7 @@
 
 #include "key_bits.h"
 #include "records_cpu.h"
+#include "team.h"
 #include "tuning.h"
 
 typedef struct merge_element {
@@ -33,6 +34,7 @@ typedef struct merge_job {
     const psvi_sort_request *request;
     uint64_t count;
     uint32_t team;
+    psvi_team *meeting; // shared
     bool wide;
     void *from, *to;
 } merge_job;
@@ -90,9 +92,9 @@ static void move_by_position(const merge_job *job, uint32_t w, const void *in, v
         psvi_cpu_gather_part(in, (char *)job->to + i * bytes, bytes, index, 0, block);
         i += block;
     }
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     memcpy((char *)out + begin * bytes, (const char *)job->to + begin * bytes, (end - begin) * bytes);
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
 }
 
 // What thread w of the team does; each has its own job, with the same contents.
@@ -105,13 +107,13 @@ static void run_worker(merge_job *job, uint32_t w) {
     else
         sort_run_narrow((uint64_t *)job->from + begin, (uint64_t *)job->to + begin, end - begin, false);
     for (uint32_t width = 1; width < job->team; width *= 2) {
-#pragma omp barrier
+        psvi_team_meet(job->meeting, job->team);
         merge_round(job, w, width);
         void *swap = job->from;
         job->from = job->to;
         job->to = swap;
     }
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     if (request->keys_out != NULL)
         move_by_position(job, w, request->keys_in, request->keys_out, job->sorter->order.is_wide ? 8 : 4);
     if (request->value_bytes == 0) return;
@@ -125,6 +127,8 @@ static void run_worker(merge_job *job, uint32_t w) {
 
 static psv_status merge_run(psv_sorter *sorter, const psvi_sort_request *request) {
     merge_job job = {.sorter = sorter, .request = request, .count = psvi_request_count(request), .team = 1};
+    psvi_team meeting = {0};
+    job.meeting = &meeting;
     job.wide = is_wide(&sorter->def);
     job.from = sorter->scratch;
     job.to = (char *)sorter->scratch + array_bytes(&sorter->def);

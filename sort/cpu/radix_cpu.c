@@ -21,6 +21,7 @@
 #include "radix_elements.h"
 #include "radix_kernels.h"
 #include "records_cpu.h"
+#include "team.h"
 #include "tuning.h"
 
 typedef enum radix_plan { PLAN_SORTED, PLAN_CACHED, PLAN_SPLIT, PLAN_PASSES } radix_plan;
@@ -48,6 +49,7 @@ typedef struct radix_job {
     bool gather;           // the elements hold positions: raw keys and values are gathered in the end
     uint32_t low, high;    // bits of KEY in which elements differ: [low, high)
     uint32_t shift, bits;  // digit of the split, or of the pass
+    psvi_team *meeting;    // shared
     uint32_t *next_bucket; // shared
     void *sorted;          // the elements in order, for a gather or after passes
 } radix_job;
@@ -120,7 +122,7 @@ static void choose_plan(radix_job *job, uint32_t w) {
     if (w == 0)
         job->sorter->statistics = (psv_sort_statistics){.passes_run = needed, .passes_skipped = passes - needed};
     job->plan = PLAN_CACHED;
-    if (job->team == 1 && job->count <= 2 * RADIX_COUNT_PER_WORKER) return;
+    if (job->team == 1 && job->count <= RADIX_CACHED_MAX) return;
     job->plan = PLAN_SPLIT;
     const uint32_t most = job->high - job->low;
     job->bits = job->count <= RADIX_BUCKET_TARGET ? 1 : psvi_log2(job->count / RADIX_BUCKET_TARGET);
@@ -239,17 +241,17 @@ static void run_passes(radix_job *job, uint32_t w) {
         job->shift = low;
         job->bits = job->high - low < 8 ? job->high - low : 8;
         // The others may still be reading the counts and writing the elements of the pass before.
-#pragma omp barrier
+        psvi_team_meet(job->meeting, job->team);
         memset(worker->counts, 0, sizeof *worker->counts << job->bits);
         job->kernels->count(in + begin * bytes, end - begin, job->shift, job->bits, worker->counts);
-#pragma omp barrier
+        psvi_team_meet(job->meeting, job->team);
         place_digits(job, w);
         scatter_part(job, w, in, out);
         char *swap = in;
         in = out;
         out = swap;
     }
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     job->sorted = in;
 }
 
@@ -266,9 +268,9 @@ static void gather_raw(radix_job *job, uint32_t w, const void *from, void *to, u
         psvi_cpu_gather_part(from, through + i * bytes, bytes, index, 0, block);
         i += block;
     }
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     memcpy((char *)to + begin * bytes, through + begin * bytes, (end - begin) * bytes);
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
 }
 
 // The sorted elements to the output, where the buckets did not bring them there.
@@ -298,7 +300,7 @@ static void run_worker(radix_job *job, uint32_t w) {
     const psvi_sort_request *request = job->request;
     job->workers[w].scan = psvi_radix_scan_keys(job->sorter->order, request->keys_in, part(job, w), part(job, w + 1),
                                                 job->count, job->sorter->def.order_check);
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     choose_plan(job, w);
     if (job->plan == PLAN_SORTED) {
         move_sorted(job, w);
@@ -310,7 +312,7 @@ static void run_worker(radix_job *job, uint32_t w) {
         return;
     }
     count_input(job, w);
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     reconsider_split(job);
     if (job->plan == PLAN_PASSES) {
         run_passes(job, w);
@@ -319,10 +321,10 @@ static void run_worker(radix_job *job, uint32_t w) {
     }
     place_digits(job, w);
     scatter_part(job, w, NULL, job->a);
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     sort_buckets(job);
     if (!job->gather) return;
-#pragma omp barrier
+    psvi_team_meet(job->meeting, job->team);
     job->sorted = job->a;
     finish(job, w);
 }
@@ -337,7 +339,9 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     uint32_t workers = max_workers(job.count);
     if (workers > (uint32_t)sorter->context->worker_count) workers = (uint32_t)sorter->context->worker_count;
     uint32_t next_bucket = 0;
+    psvi_team meeting = {0};
     job.next_bucket = &next_bucket;
+    job.meeting = &meeting;
 #if defined(_OPENMP)
     if (workers > 1) {
 #pragma omp parallel num_threads((int)workers)

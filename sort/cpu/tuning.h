@@ -12,8 +12,13 @@
 #define RADIX_MAX_DIGIT_BITS 11u
 #define RADIX_MAX_DIGITS (1u << RADIX_MAX_DIGIT_BITS)
 
-// One thread up to this count, and for each further thread.
-#define RADIX_COUNT_PER_WORKER 16384u
+// Elements that make a further thread worth waking. Below, one thread is nearly as fast, and does not depend on another
+// one being scheduled.
+#define RADIX_COUNT_PER_WORKER 49152u
+
+// One thread's elements and their copy fit L2 up to this count: no split.
+#define RADIX_CACHED_MAX 49152u
+
 #define RADIX_MAX_WORKERS 64u
 
 // Elements of a bucket that the splitting pass aims at, so that a bucket and its copy stay in L1 or L2.
@@ -35,6 +40,6 @@
 
 // Merge sort: runs that insertion makes, and elements that make a further thread worth waking.
 #define MERGE_INSERTION_MAX 20u
-#define MERGE_COUNT_PER_WORKER 8192u
+#define MERGE_COUNT_PER_WORKER 16384u
 
 #endif

@@ -43,7 +43,7 @@ static void test_kinds(void **state) {
 static void test_kinds_in_parallel(void **state) {
     (void)state;
     for (uint32_t kind = 0; kind < 6 * 3 * FORM_COUNT; ++kind) {
-        sort_case test = base_case((psv_key_type)(kind % 6), kind % 4 == 0 ? KEYS_SPECIAL : KEYS_UNIFORM, 40009);
+        sort_case test = base_case((psv_key_type)(kind % 6), kind % 4 == 0 ? KEYS_SPECIAL : KEYS_UNIFORM, 100003);
         test.def.value_bytes = 4 * (kind / 6 % 3);
         test.form = (sort_form)(kind / 18);
         test.def.descending = kind % 5 == 0;
@@ -79,7 +79,7 @@ static void test_counts(void **state) {
 
 static void test_distributions(void **state) {
     (void)state;
-    static const uint32_t counts[] = {4099, 70001};
+    static const uint32_t counts[] = {4099, 100003};
     for (uint32_t d = 0; d < KEYS_DISTRIBUTIONS; ++d) {
         for (uint32_t type = PSV_KEY_U32; type <= PSV_KEY_F64; ++type) {
             for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
@@ -101,7 +101,7 @@ static void test_distributions(void **state) {
 
 static void test_bit_ranges(void **state) {
     (void)state;
-    static const uint32_t counts[] = {33, 5003, 70001};
+    static const uint32_t counts[] = {33, 5003, 100003};
     uint64_t random = harness.seed;
     for (uint32_t r = 0; r < 48; ++r) {
         sort_case test = base_case((psv_key_type)(r % 6), r % 5 == 0 ? KEYS_SPECIAL : KEYS_UNIFORM, 0);
@@ -149,7 +149,7 @@ static void test_options(void **state) {
 
 static void test_hints_and_scratch(void **state) {
     (void)state;
-    static const uint32_t counts[] = {2, 1000, 20011, 70001};
+    static const uint32_t counts[] = {2, 1000, 20011, 100003};
     for (uint32_t i = 0; i < 24; ++i) {
         sort_case test = base_case((psv_key_type)(i % 6), i % 7 == 0 ? KEYS_SPECIAL : KEYS_UNIFORM, counts[i % 4]);
         test.histograms = i % 2 == 0;
