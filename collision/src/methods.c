@@ -17,11 +17,17 @@ const psvi_broad_phase *const psvi_broad_phases_cpu[] = {
 
 #if PSV_HAVE_CUDA
 extern const psvi_broad_phase psvi_broad_phase_brute_cuda;
+extern const psvi_broad_phase psvi_broad_phase_grid_cuda;
+extern const psvi_broad_phase psvi_broad_phase_lbvh_cuda;
 extern const psvi_broad_phase psvi_broad_phase_rows_cuda;
+extern const psvi_broad_phase psvi_broad_phase_sap3_cuda;
 extern const psvi_broad_phase psvi_broad_phase_sweep_cuda;
 
 const psvi_broad_phase *const psvi_broad_phases_cuda[] = {
     &psvi_broad_phase_rows_cuda,
+    &psvi_broad_phase_lbvh_cuda,
+    &psvi_broad_phase_grid_cuda,
+    &psvi_broad_phase_sap3_cuda,
     &psvi_broad_phase_sweep_cuda,
     &psvi_broad_phase_brute_cuda,
     NULL,

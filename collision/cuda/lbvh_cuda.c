@@ -1,0 +1,151 @@
+// Linear bounding volume hierarchy on CUDA, host side.
+#include <stdlib.h>
+
+#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../sort/src/sort_method.h"
+#include "launch_cuda.h"
+#include "lbvh_kernels.h"
+
+#define KEY_BITS 31u // of world and place; one more says that a box takes no part
+#define LEAST_PLACE_BITS 9u
+#define LEAST_PARTS 65536u
+#define MOST_BOXES 0x7fffffffu // leaves are named by 31 bits, and one name means «none»
+
+typedef struct lbvh_state {
+    psvi_lbvh_memory memory;
+    psv_sorter *sorter;
+} lbvh_state;
+
+static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
+
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def made = psv_default_sorter_def();
+    made.method = def->sort_method;
+    made.key_type = PSV_KEY_U32;
+    made.value_bytes = 4;
+    made.max_count = room_of(def);
+    return made;
+}
+
+static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
+    psv_sorter_def sort = sorter_def(def);
+    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
+}
+
+// Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
+static void choose_bits(const psv_pair_finder_def *def, psvi_lbvh_memory *memory) {
+    uint32_t bits = 0;
+    while (bits < 32 && def->world_count > 1 && (uint64_t)1 << bits < def->world_count)
+        ++bits;
+    const uint32_t most = KEY_BITS - LEAST_PLACE_BITS;
+    memory->world_shift = bits > most ? bits - most : 0;
+    memory->world_bits = bits > most ? most : bits;
+    memory->place_bits = KEY_BITS - memory->world_bits;
+}
+
+static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_lbvh_memory *memory) {
+    const uint64_t room = room_of(def);
+    memory->room = room;
+    memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
+    choose_bits(def, memory);
+    memory->plan = psvi_carve(carver, sizeof *memory->plan);
+    memory->keys = psvi_carve(carver, 4 * room);
+    memory->order = psvi_carve(carver, 4 * room);
+    memory->leaves = psvi_carve(carver, 32 * room);
+    memory->nodes = psvi_carve(carver, 32 * room);
+    memory->next = psvi_carve(carver, 4 * room);
+    memory->leaf_parent = psvi_carve(carver, 4 * room);
+    memory->node_parent = psvi_carve(carver, 4 * room);
+    memory->arrivals = psvi_carve(carver, 4 * room);
+    memory->parts = psvi_carve(carver, sizeof(psvi_lbvh_part) * memory->part_room);
+    return psvi_carve(carver, sorter_bytes(def));
+}
+
+static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
+    psvi_carver carver = {NULL, 0};
+    psvi_lbvh_memory memory;
+    (void)layout(&carver, def, &memory);
+    return carver.used;
+}
+
+static void lbvh_destroy(psv_pair_finder *finder) {
+    lbvh_state *state = finder->state;
+    if (state == NULL) return;
+    psv_destroy_sorter(state->sorter);
+    free(state);
+    finder->state = NULL;
+}
+
+static psv_status lbvh_create(psv_pair_finder *finder) {
+    if (finder->def.max_boxes > MOST_BOXES)
+        return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
+                         (unsigned long long)finder->def.max_boxes, MOST_BOXES);
+    lbvh_state *state = calloc(1, sizeof *state);
+    if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
+    finder->state = state;
+    psvi_carver carver = {finder->scratch, 0};
+    void *scratch = layout(&carver, &finder->def, &state->memory);
+    psv_sorter_def def = sorter_def(&finder->def);
+    def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
+    psv_status status = psv_create_sorter(finder->context, &def, &state->sorter);
+    if (status != PSV_OK) lbvh_destroy(finder);
+    return status;
+}
+
+static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
+    const bool counted = input->a.count_device != NULL || input->b.count_device != NULL;
+    const psvi_sort_request request = {
+        .keys_in = state->memory.keys,
+        .keys_out = state->memory.keys,
+        .values_out = state->memory.order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = psvi_most_boxes(input),
+        .count_device = counted ? &state->memory.plan->slots : NULL,
+    };
+    return psvi_sort_run(state->sorter, &request);
+}
+
+static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    lbvh_state *state = finder->state;
+    const uint64_t boxes = psvi_most_boxes(input);
+    if (boxes == 0) return PSV_OK;
+    psvi_phase_begin(context, PSV_PHASE_KEYS);
+    cudaError_t error = psvi_launch_lbvh_keys(input, &state->memory, context->stream);
+    psvi_phase_end(context, PSV_PHASE_KEYS);
+    psv_status status = psvi_cuda_status(context, error, "lbvh: key launch");
+    if (boxes < 2 || status != PSV_OK) return status;
+    status = sort_keys(state, input);
+    if (status != PSV_OK) return status;
+    psvi_phase_begin(context, PSV_PHASE_GATHER);
+    error = psvi_launch_lbvh_build(input, &state->memory, context->stream);
+    psvi_phase_end(context, PSV_PHASE_GATHER);
+    status = psvi_cuda_status(context, error, "lbvh: build launch");
+    if (status != PSV_OK) return status;
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    error = psvi_launch_lbvh_walk(input, &state->memory, context->info.multiprocessors, context->stream);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    return psvi_cuda_status(context, error, "lbvh: walk launch");
+}
+
+static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    lbvh_state *state = finder->state;
+    psv_sort_statistics sort = {0, 0};
+    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    statistics->key_bits = KEY_BITS + 1;
+    statistics->levels = 1;
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_lbvh_cuda = {
+    .name = "lbvh",
+    .description = "linear bounding volume hierarchy, rebuilt each frame (Karras 2012)",
+    .scratch_bytes = lbvh_scratch_bytes,
+    .create = lbvh_create,
+    .destroy = lbvh_destroy,
+    .find = lbvh_find,
+    .statistics = lbvh_statistics,
+};
