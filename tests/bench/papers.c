@@ -4,7 +4,7 @@
 // gone, so only the ratios are compared. Sources: Sintorn & Assarsson 2007 (Figures 8, 9, 10), Ha, Krueger, Silva 2009
 // (Figures 3, 4, 5), García et al. 2014 (Figure 9). Ha et al.'s Figure 6 (the sort's share of a broad phase) is in
 // bench_collision with method sap3.
-#include "papers.h"
+#include "bench_papers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -404,7 +404,7 @@ static bool split_against_cub(bench *b) {
 // --------------------------------------------------------------------------------------------------------
 
 static bool read_options(int argc, char **argv, bench *b) {
-    for (int i = 0; i < argc; ++i) {
+    for (int i = 1; i < argc; ++i) { // argv[0] is the option that led here
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--no-cpu") == 0) {
             b->cpu = false;
