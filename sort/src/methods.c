@@ -4,6 +4,7 @@
 #include "../cpu/merge_cpu.h"
 #include "../cpu/qsort_cpu.h"
 #include "../cpu/radix_cpu.h"
+#include "auto.h"
 #include "sort_method.h"
 #if PSV_HAVE_CUDA
 #include "../cuda/cuda_methods.h"
@@ -19,14 +20,8 @@ const psvi_sort_method *const psvi_sort_methods_cpu[] = {
 #if PSV_HAVE_CUDA
 extern const psvi_sort_method psvi_sort_radix_cuda;
 const psvi_sort_method *const psvi_sort_methods_cuda[] = {
-    &psvi_sort_radix_cuda,
-    &psvi_sort_radix4,
-    &psvi_sort_split,
-    &psvi_sort_hybrid,
-    &psvi_sort_bitonic,
-    &psvi_sort_merge_cuda,
-    &psvi_sort_cub,
-    NULL,
+    &psvi_sort_radix_cuda, &psvi_sort_radix4,     &psvi_sort_split, &psvi_sort_hybrid,
+    &psvi_sort_bitonic,    &psvi_sort_merge_cuda, &psvi_sort_cub,   NULL,
 };
 #endif
 
@@ -38,8 +33,17 @@ static const psvi_sort_method *const *methods_of(psv_backend backend) {
     return NULL;
 }
 
+static const psvi_sort_method *auto_of(psv_backend backend) {
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA) return &psvi_sort_auto_cuda;
+#endif
+    (void)backend;
+    return &psvi_sort_auto_cpu;
+}
+
 const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name) {
     const psvi_sort_method *const *methods = methods_of(backend);
+    if (methods != NULL && name != NULL && strcmp(name, "auto") == 0) return auto_of(backend);
     for (; methods != NULL && *methods != NULL && name != NULL; ++methods)
         if (strcmp((*methods)->name, name) == 0) return *methods;
     return NULL;

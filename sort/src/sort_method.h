@@ -47,6 +47,9 @@ typedef struct psvi_sort_method {
     const char *(*choice)(const psv_sorter *sorter, uint64_t count); // optional: the method that "auto" runs for count
 } psvi_sort_method;
 
+// Room for moving a given scratch buffer's start up to the next multiple of 256.
+#define PSVI_SCRATCH_SLACK 256u
+
 #define PSVI_SORTER_COOKIE 0x70737673u // "psvs"
 
 struct psv_sorter {

@@ -8,9 +8,6 @@
 
 #define SORTER_DEF_COOKIE 0x70737364u // "pssd"
 
-// Room for moving a given scratch buffer's start up to the next multiple of 256.
-#define SCRATCH_SLACK 256u
-
 // Counters and positions of the CPU methods have 32 bits.
 #define CPU_MAX_COUNT UINT32_MAX
 
@@ -133,9 +130,8 @@ psv_status psvi_resolve_sorter_def(psv_context *context, psv_backend backend, co
     if (found == NULL) {
         list_methods(backend, NULL, names, sizeof names);
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                         "sorting method '%.40s' is not offered by the %s backend of this build; offered: %s%s",
-                         def->method, psv_backend_name(backend),
-                         psvi_find_sort_method(backend, "auto") != NULL ? "auto, " : "", names);
+                         "sorting method '%.40s' is not offered by the %s backend of this build; offered: auto, %s",
+                         def->method, psv_backend_name(backend), names);
     }
     if (found->supports != NULL && !found->supports(resolved, why, sizeof why)) {
         list_methods(backend, resolved, names, sizeof names);
@@ -154,7 +150,7 @@ uint64_t psv_sorter_scratch_bytes(psv_backend backend, const psv_sorter_def *def
     psv_sorter_def resolved;
     const psvi_sort_method *method;
     if (psvi_resolve_sorter_def(NULL, backend, def, &resolved, &method) != PSV_OK) return 0;
-    return psvi_align(method->scratch_bytes(&resolved)) + SCRATCH_SLACK;
+    return psvi_align(method->scratch_bytes(&resolved)) + PSVI_SCRATCH_SLACK;
 }
 
 // Sets the sorter's scratch to the given buffer's first aligned part, or to memory of the context.
@@ -172,12 +168,12 @@ static psv_status take_scratch(psv_sorter *sorter, uint64_t bytes) {
                              (unsigned long long)sorter->def.max_count);
         return PSV_OK;
     }
-    if (given.bytes < bytes + SCRATCH_SLACK)
+    if (given.bytes < bytes + PSVI_SCRATCH_SLACK)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "def.scratch holds %llu bytes; %llu are needed",
-                         (unsigned long long)given.bytes, (unsigned long long)(bytes + SCRATCH_SLACK));
+                         (unsigned long long)given.bytes, (unsigned long long)(bytes + PSVI_SCRATCH_SLACK));
     bool check = context->check_buffers;
     context->check_buffers = true; // a long-lived object's memory is always checked
-    psv_status status = psvi_check_buffer(context, given, bytes + SCRATCH_SLACK, 1, "def.scratch");
+    psv_status status = psvi_check_buffer(context, given, bytes + PSVI_SCRATCH_SLACK, 1, "def.scratch");
     context->check_buffers = check;
     if (status != PSV_OK) return status;
     sorter->scratch = (void *)(uintptr_t)psvi_align((uintptr_t)psv_buffer_address(given));

@@ -96,6 +96,18 @@ void psv_destroy_sorter(psv_sorter *sorter);
 // Method that the sorter runs for `count` keys: never "auto".
 const char *psv_sorter_method(const psv_sorter *sorter, uint64_t count);
 
+// What "auto" runs for a def (its method is not looked at, but must be one): `method` from `count` keys on.
+typedef struct psv_sort_choice {
+    uint64_t count;
+    const char *method;
+} psv_sort_choice;
+
+// Writes the choices of "auto" on this device in order of count; *choice_count is how many there are, 12 at most.
+// Calibrates where that was not done before, as psv_create_sorter does. Blocks. Errors: those of psv_create_sorter, and
+// PSV_ERROR_CAPACITY when there are more than `capacity`.
+psv_status psv_read_sort_choices(psv_context *context, const psv_sorter_def *def, psv_sort_choice *choices,
+                                 uint32_t capacity, uint32_t *choice_count);
+
 // Sorts `count` keys in place, with the values of def.value_bytes. count < 2 or begin_bit == end_bit is a no-op.
 // keys: count * key bytes, aligned to the key; values: count * value_bytes, aligned to the value.
 // Errors: PSV_ERROR_ARGUMENT (buffer too small, misaligned, NULL, or not on the context's device), PSV_ERROR_CAPACITY
