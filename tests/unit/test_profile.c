@@ -1,0 +1,146 @@
+// The phase profile on the CPU: frames nest, phases add up, old frames go.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "sort/core/context.h"
+
+static psv_context *open_context(void) {
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CPU;
+    psv_context *context = NULL;
+    assert_int_equal(psv_create_context(&def, &context), PSV_OK);
+    return context;
+}
+
+static void wait_a_little(void) {
+    const struct timespec pause = {.tv_nsec = 2000000};
+    (void)nanosleep(&pause, NULL);
+}
+
+static void run_phase(psv_context *context, psv_phase phase) {
+    psvi_phase_begin(context, phase);
+    wait_a_little();
+    psvi_phase_end(context, phase);
+}
+
+static void test_off_by_default(void **state) {
+    (void)state;
+    psv_context *context = open_context();
+    psv_profile profile;
+    psvi_frame_begin(context);
+    run_phase(context, PSV_PHASE_SORT);
+    psvi_frame_end(context);
+    assert_int_equal(psv_read_profile(context, &profile), PSV_OK);
+    assert_int_equal(profile.frame, 0);
+    psv_destroy_context(context);
+}
+
+static void test_phases_of_a_frame(void **state) {
+    (void)state;
+    psv_context *context = open_context();
+    psv_profile profile;
+    assert_int_equal(psv_enable_profile(context, true), PSV_OK);
+    psvi_frame_begin(context);
+    run_phase(context, PSV_PHASE_SORT);
+    run_phase(context, PSV_PHASE_SWEEP);
+    run_phase(context, PSV_PHASE_SORT);
+    assert_int_equal(psv_read_profile(context, &profile), PSV_OK);
+    assert_int_equal(profile.frame, 0); // not complete yet
+    psvi_frame_end(context);
+    assert_int_equal(psv_wait_profile(context, &profile), PSV_OK);
+    assert_int_equal(profile.frame, 1);
+    assert_true(profile.phase_ms[PSV_PHASE_SORT] >= 3.9); // twice 2 ms
+    assert_true(profile.phase_ms[PSV_PHASE_SWEEP] >= 1.9);
+    assert_true(profile.phase_ms[PSV_PHASE_BOUNDS] == 0);
+    assert_true(profile.frame_ms >= profile.phase_ms[PSV_PHASE_SORT] + profile.phase_ms[PSV_PHASE_SWEEP]);
+    // Iterated in the order of the phases, without those that did not run.
+    uint32_t cursor = 0;
+    const char *name;
+    double ms;
+    assert_true(psv_profile_next(&profile, &cursor, &name, &ms));
+    assert_string_equal(name, "sort");
+    assert_true(ms == profile.phase_ms[PSV_PHASE_SORT]);
+    assert_true(psv_profile_next(&profile, &cursor, &name, NULL));
+    assert_string_equal(name, "sweep");
+    assert_false(psv_profile_next(&profile, &cursor, &name, &ms));
+    psv_destroy_context(context);
+}
+
+// A call within a call is part of the outer frame.
+static void test_nested_frames(void **state) {
+    (void)state;
+    psv_context *context = open_context();
+    psv_profile profile;
+    assert_int_equal(psv_enable_profile(context, true), PSV_OK);
+    for (uint64_t frame = 1; frame <= 10; ++frame) {
+        psvi_frame_begin(context);
+        psvi_frame_begin(context);
+        run_phase(context, PSV_PHASE_KEYS);
+        psvi_frame_end(context);
+        psvi_frame_end(context);
+        assert_int_equal(psv_read_profile(context, &profile), PSV_OK);
+        assert_int_equal(profile.frame, frame);
+        assert_true(profile.phase_ms[PSV_PHASE_KEYS] >= 1.9);
+    }
+    assert_int_equal(psv_enable_profile(context, false), PSV_OK);
+    assert_int_equal(psv_read_profile(context, &profile), PSV_OK);
+    assert_int_equal(profile.frame, 0);
+    psv_destroy_context(context);
+}
+
+// More phases than a frame has room for are left out, and nothing else breaks.
+static void test_too_many_marks(void **state) {
+    (void)state;
+    psv_context *context = open_context();
+    psv_profile profile;
+    assert_int_equal(psv_enable_profile(context, true), PSV_OK);
+    psvi_frame_begin(context);
+    for (int i = 0; i < 3 * PSVI_PROFILE_MARKS; ++i) {
+        psvi_phase_begin(context, PSV_PHASE_SOLVE);
+        psvi_phase_end(context, PSV_PHASE_SOLVE);
+    }
+    psvi_frame_end(context);
+    assert_int_equal(psv_read_profile(context, &profile), PSV_OK);
+    assert_int_equal(profile.frame, 1);
+    assert_true(profile.phase_ms[PSV_PHASE_SOLVE] <= profile.frame_ms);
+    psv_destroy_context(context);
+}
+
+static void test_align(void **state) {
+    (void)state;
+    assert_int_equal(psvi_align(0), 0);
+    assert_int_equal(psvi_align(1), 256);
+    assert_int_equal(psvi_align(256), 256);
+    assert_int_equal(psvi_align(257), 512);
+    assert_int_equal(psvi_align((uint64_t)1 << 40), (uint64_t)1 << 40);
+}
+
+// An error's own sentence may be an argument of the next.
+static void test_sentences(void **state) {
+    (void)state;
+    psv_context *context = open_context();
+    assert_int_equal(psvi_fail(context, PSV_ERROR_FILE, "no %s", "file"), PSV_ERROR_FILE);
+    (void)psvi_fail(context, PSV_ERROR_FILE, "again: %s", psv_last_error(context));
+    assert_string_equal(psv_last_error(context), "again: no file");
+    char longer[2000];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    (void)psvi_fail(context, PSV_ERROR_FILE, "%s", longer);
+    assert_true(strlen(psv_last_error(context)) < sizeof context->error);
+    psv_destroy_context(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_off_by_default), cmocka_unit_test(test_phases_of_a_frame),
+        cmocka_unit_test(test_nested_frames),  cmocka_unit_test(test_too_many_marks),
+        cmocka_unit_test(test_align),          cmocka_unit_test(test_sentences),
+    };
+    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
