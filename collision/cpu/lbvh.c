@@ -217,8 +217,11 @@ static void test_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g_fi
         read_lane(lanes, i, box);
         uint32_t hits = test_nodes(tree, 0, first, i + 1, end, box), ids[WIDE], count = 0;
         sink->candidates += end - first;
-        for (; hits != 0; hits &= hits - 1)
-            ids[count++] = lanes->id[first + (uint32_t)__builtin_ctz(hits)];
+        const bool between = tree->input->between, second = lanes->id[i] >= tree->input->a.count;
+        for (; hits != 0; hits &= hits - 1) {
+            ids[count] = lanes->id[first + (uint32_t)__builtin_ctz(hits)];
+            count += !between || second != (ids[count] >= tree->input->a.count);
+        }
         psvi_emit_hits(sink, lanes->id[i], ids, count);
     }
 }

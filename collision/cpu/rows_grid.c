@@ -5,6 +5,8 @@
 #define FAR 1e38f   // ranges end here, so that their widths are finite
 #define STEEP 1e30f // largest scale: below 1 / STEEP coordinates are not told apart by rows
 
+static float inverse(float x) { return x > 1 / STEEP ? 1 / x : STEEP; }
+
 // --- sample
 // -----------------------------------------------------------------------------------------------------------
 
@@ -87,14 +89,59 @@ static void find_range(rows_sample *sample, int axis, float *low, float *high) {
     if (!(*high > *low)) *high = *low;
 }
 
+#define GAP_BINS 256
+#define GAP_LEAST 4 // bins that a gap takes at least
+
+static void end_piece(rows_axis *along, float at) {
+    uint32_t p = along->gaps;
+    along->cap[p] = at - along->shift[p];
+}
+
+// Begins a piece at `from` where the last one ended; its shift is rounded down, so that the map stays monotone.
+static void begin_piece(rows_axis *along, float from) {
+    uint32_t p = along->gaps++;
+    float shift = from - along->cap[p];
+    while (from - shift < along->cap[p])
+        shift = nextafterf(shift, -INFINITY);
+    along->from[p + 1] = from;
+    along->shift[p + 1] = shift > along->shift[p] ? shift : along->shift[p];
+}
+
+// Finds the wide gaps of one axis: bins that no box of the sample touches.
+static void find_gaps(rows_grid *grid, const rows_sample *sample, int k) {
+    rows_axis *along = &grid->along[k];
+    const float low = grid->low[k], high = grid->high[k], scale = GAP_BINS * inverse(high - low);
+    uint8_t used[GAP_BINS] = {0};
+    for (uint32_t s = 0; s < sample->count; ++s) {
+        float first = (rows_clamp(sample->min[grid->axis[k]][s], low, high) - low) * scale;
+        float last = (rows_clamp(sample->max[grid->axis[k]][s], low, high) - low) * scale;
+        for (int bin = (int)first; bin <= (int)last && bin < GAP_BINS; ++bin)
+            used[bin] = 1;
+    }
+    used[0] = 1;
+    along->gaps = 0;
+    along->from[0] = along->shift[0] = low;
+    const float bin_width = (high - low) / GAP_BINS;
+    for (int bin = 1, last = 0; bin < GAP_BINS && bin_width > 0; ++bin) {
+        if (!used[bin]) continue;
+        float end = low + (float)(last + 1) * bin_width, begin = low + (float)bin * bin_width;
+        if (bin - last > GAP_LEAST && along->gaps < ROWS_MAX_GAPS && end < begin) {
+            end_piece(along, end);
+            begin_piece(along, begin);
+        }
+        last = bin;
+    }
+    end_piece(along, high);
+    if (along->cap[along->gaps] < 0) along->cap[along->gaps] = 0;
+    along->length = along->cap[along->gaps];
+}
+
 static float find_median(rows_sample *sample, int axis, float low, float high) {
     if (sample->count == 0) return 0;
     for (uint32_t s = 0; s < sample->count; ++s)
         sample->work[s] = rows_clamp(sample->max[axis][s], low, high) - rows_clamp(sample->min[axis][s], low, high);
     return select_value(sample->work, sample->count, sample->count / 2);
 }
-
-static float inverse(float x) { return x > 1 / STEEP ? 1 / x : STEEP; }
 
 void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input *input) {
     float low[3], high[3], median[3], resolution[3];
@@ -117,6 +164,7 @@ void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input
         grid->low[k] = low[grid->axis[k]];
         grid->high[k] = high[grid->axis[k]];
         grid->inv_median[k] = inverse(median[grid->axis[k]]);
+        find_gaps(grid, sample, k);
     }
 }
 
@@ -202,7 +250,7 @@ static double cell_load(const rows_grid *grid, rows_sample *sample, const float 
     for (uint32_t s = 0; s < n; ++s) {
         uint64_t cell = sample->world[s];
         for (int k = 0; k < 3; ++k) {
-            float x = rows_clamp(sample->min[grid->axis[k]][s], grid->low[k], grid->high[k]) - grid->low[k];
+            float x = rows_distance(grid, k, sample->min[grid->axis[k]][s]);
             cell = mix(cell * 0x9E3779B97F4A7C15ull + (uint64_t)fminf(x * inv[k], 1e9f) + 1);
         }
         // A slot holds the cell's hash above and its count below; equal hashes are taken for equal cells.
@@ -223,11 +271,11 @@ static void set_widths(const rows_grid *grid, rows_level *level, uint32_t step, 
     for (int k = 1; k < 3; ++k) {
         // A hundredth more than the extents: then a box reaches no further than the next row, whatever is rounded.
         width[k] = level->ext[k] * 1.01f * exp2f(0.5f * (float)step);
-        float least = (grid->high[k] - grid->low[k]) * (1.0f / 4096);
+        float least = grid->along[k].length * (1.0f / 4096);
         if (width[k] < least) width[k] = least;
     }
-    float cells_y = (grid->high[1] - grid->low[1]) * inverse(width[1]);
-    float cells_z = (grid->high[2] - grid->low[2]) * inverse(width[2]);
+    float cells_y = grid->along[1].length * inverse(width[1]);
+    float cells_z = grid->along[2].length * inverse(width[2]);
     level->inv_y = inverse(width[1]);
     level->inv_z = inverse(width[2]);
     level->ny = cells_y >= 1 ? (uint32_t)fminf(cells_y, 8192) + 1 : 1;
@@ -286,7 +334,7 @@ static void quantise(rows_grid *grid) {
         if (grid->levels[l].count > grid->levels[most].count) most = l;
     while ((uint64_t)1 << row_bits <= grid->row_count) // the row after the last is that of the huge boxes
         ++row_bits;
-    float range = grid->high[0] - grid->low[0];
+    float range = grid->along[0].length;
     float steps = grid->level_count == 0 ? 1 : range * inverse(grid->levels[most].ext[0]) * 8;
     grid->x_bits = 1;
     while (grid->x_bits < 20 && grid->x_bits + row_bits < 32 && (float)(1u << grid->x_bits) < steps)

@@ -10,6 +10,7 @@
 #define ROWS_MAX_LEVELS 12
 #define ROWS_MAX_SAMPLE 4096
 #define ROWS_BINADES 256
+#define ROWS_MAX_GAPS 6
 #define ROWS_MAX_HUGE 16 // boxes far larger than the others that are tested against all instead of making a level
 
 typedef struct rows_level {
@@ -21,9 +22,19 @@ typedef struct rows_level {
     uint64_t count;
 } rows_level;
 
+// The map from a clamped coordinate to a distance along an axis. Wide gaps without boxes take no room: piece p begins
+// at from[p], is shifted by shift[p], and what lies in the gap after it stays at its end, cap[p]. Monotone, and no two
+// coordinates get farther apart.
+typedef struct rows_axis {
+    uint32_t gaps; // pieces less one
+    float from[ROWS_MAX_GAPS + 1], shift[ROWS_MAX_GAPS + 1], cap[ROWS_MAX_GAPS + 1];
+    float length; // largest distance
+} rows_axis;
+
 typedef struct rows_grid {
     int axis[3];              // axis[0] is swept, rows run over the other two
     float low[3], high[3];    // clamping range, in that order
+    rows_axis along[3];       // distances, likewise
     float inv_median[3];      // 1 / median extent: sizes are measured in medians
     float q_scale;            // quantised steps a unit along the sweep axis
     uint32_t x_bits, q_limit; // q_limit: the largest step
@@ -63,6 +74,17 @@ static inline uint64_t rows_table_limit(uint64_t boxes) {
 
 static inline float rows_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 
+// Distance of a coordinate along axis k of the grid.
+static inline float rows_distance(const rows_grid *grid, int k, float x) {
+    const rows_axis *along = &grid->along[k];
+    uint32_t p = 0;
+    x = rows_clamp(x, grid->low[k], grid->high[k]);
+    while (p < along->gaps && x >= along->from[p + 1])
+        ++p;
+    float distance = x - along->shift[p];
+    return distance < along->cap[p] ? distance : along->cap[p];
+}
+
 // Binade of a box's size (largest clamped extent, in medians); `ext` gets the clamped extents, sweep axis first.
 static inline uint32_t rows_size_binade(const rows_grid *grid, const float box[6], float ext[3]) {
     float size = 0;
@@ -79,13 +101,12 @@ static inline uint32_t rows_size_binade(const rows_grid *grid, const float box[6
 
 // Row of a coordinate on one of the two row axes (k = 1 or 2), clamped to the grid.
 static inline uint32_t rows_cell(const rows_grid *grid, int k, float x, float inv, uint32_t n) {
-    float cell = (rows_clamp(x, grid->low[k], grid->high[k]) - grid->low[k]) * inv;
-    uint32_t index = (uint32_t)cell;
+    uint32_t index = (uint32_t)(rows_distance(grid, k, x) * inv);
     return index < n ? index : n - 1;
 }
 
 static inline uint32_t rows_quantise(const rows_grid *grid, float x) {
-    uint32_t q = (uint32_t)((rows_clamp(x, grid->low[0], grid->high[0]) - grid->low[0]) * grid->q_scale);
+    uint32_t q = (uint32_t)(rows_distance(grid, 0, x) * grid->q_scale);
     return q < grid->q_limit ? q : grid->q_limit;
 }
 

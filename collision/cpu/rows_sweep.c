@@ -36,6 +36,13 @@ static inline uint32_t portable_test(const psvi_lanes *lanes, uint64_t p, const 
     return hits;
 }
 
+static inline uint32_t portable_second(const psvi_lanes *lanes, uint64_t p, uint32_t limit) {
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < SWEEP_LANES; ++k)
+        bits |= (uint32_t)(lanes->id[p + k] >= limit) << k;
+    return bits;
+}
+
 static inline void portable_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
                                    uint32_t id) {
     make_room(sink);
@@ -76,6 +83,13 @@ SWEEP_TARGET static inline uint32_t avx2_test(const psvi_lanes *lanes, uint64_t 
     return (uint32_t)_mm256_movemask_ps(_mm256_and_ps(hit[0], _mm256_and_ps(hit[1], hit[2])));
 }
 
+SWEEP_TARGET static inline uint32_t avx2_second(const psvi_lanes *lanes, uint64_t p, uint32_t limit) {
+    // Ids are below 2^31: a signed comparison serves.
+    __m256i ids = _mm256_loadu_si256((const __m256i *)(const void *)(lanes->id + p));
+    __m256i first = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)limit), ids);
+    return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(first));
+}
+
 SWEEP_TARGET static inline void avx2_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
                                             uint32_t id) {
     make_room(sink);
@@ -112,6 +126,10 @@ SWEEP_TARGET static inline uint32_t avx512_test(const psvi_lanes *lanes, uint64_
         b = _mm512_mask_cmp_ps_mask(b, _mm512_loadu_ps(lanes->max[k] + p), box->min[k], _CMP_GE_OQ);
     }
     return (uint32_t)(a & b);
+}
+
+SWEEP_TARGET static inline uint32_t avx512_second(const psvi_lanes *lanes, uint64_t p, uint32_t limit) {
+    return (uint32_t)_mm512_cmpge_epu32_mask(_mm512_loadu_si512(lanes->id + p), _mm512_set1_epi32((int)limit));
 }
 
 // Hit ids are pressed together, ordered against the box's own id, and widened to pairs: 8 bytes each.

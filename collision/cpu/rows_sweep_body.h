@@ -4,6 +4,7 @@
 //   sweep_box         one box, spread over vectors
 //   SWEEP_NAME(spread)(lanes, i) -> sweep_box
 //   SWEEP_NAME(test)(lanes, p, box) -> bits of the boxes p.. that overlap it
+//   SWEEP_NAME(second)(lanes, p, limit) -> bits of the boxes p.. that are of the second set
 //   SWEEP_NAME(append)(sink, lanes, p, hits, id): appends pairs with the hit boxes where every hit is a pair
 
 // Boxes [p, end) while their keys are not above `last`, against one box.
@@ -14,6 +15,10 @@ SWEEP_TARGET static inline uint64_t SWEEP_NAME(run)(psvi_pair_sink *sink, const 
     for (; p < end && sorted->keys[p] <= last; p += SWEEP_LANES) {
         uint32_t hits = SWEEP_NAME(test)(&sorted->lanes, p, box);
         if (end - p < SWEEP_LANES) hits &= (1u << (end - p)) - 1;
+        if (sink->input->between && hits != 0) {
+            uint32_t limit = (uint32_t)sink->input->a.count, second = SWEEP_NAME(second)(&sorted->lanes, p, limit);
+            hits &= id < limit ? second : ~second;
+        }
         if (hits == 0) continue;
         if (sink->plain) {
             SWEEP_NAME(append)(sink, &sorted->lanes, p, hits, id);
