@@ -70,13 +70,13 @@ static psv_status cpu_copy(psv_context *context, void *target, const void *sourc
                            psvi_copy_kind kind) {
     (void)context;
     (void)kind;
-    memmove(target, source, (size_t)bytes);
+    if (bytes > 0) memmove(target, source, (size_t)bytes);
     return PSV_OK;
 }
 
 static psv_status cpu_fill(psv_context *context, void *target, int byte, uint64_t bytes) {
     (void)context;
-    memset(target, byte, (size_t)bytes);
+    if (bytes > 0) memset(target, byte, (size_t)bytes); // an empty buffer has no address
     return PSV_OK;
 }
 
