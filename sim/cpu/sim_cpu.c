@@ -71,12 +71,19 @@ static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     s->counts->pairs = *s->pair_count;
     int64_t pairs = (int64_t)*s->pair_count, bodies = s->slots;
 #pragma omp parallel for num_threads(world->context->worker_count) schedule(dynamic, 64) if (pairs >= PARALLEL_PAIRS)
-    for (int64_t i = 0; i < pairs; ++i)
-        psvi_narrow_pair(s, step, (uint64_t)i);
+    for (int64_t i = 0; i < pairs; ++i) {
+        uint32_t a = s->pairs[i].a, b = s->pairs[i].b;
+        if (psvi_pair_is_round(s, a, b))
+            psvi_narrow_round_pair(s, step, a, b);
+        else
+            psvi_narrow_other_pair(s, step, a, b);
+    }
     if (s->terrain_first[world->def.sub_world_count] == 0) return PSV_OK; // no ground anywhere
 #pragma omp parallel for num_threads(world->context->worker_count) schedule(dynamic, 256) if (bodies >= PARALLEL_PAIRS)
-    for (int64_t i = 0; i < bodies; ++i)
-        psvi_narrow_ground(s, step, (uint32_t)i);
+    for (int64_t i = 0; i < bodies; ++i) {
+        psvi_narrow_ground(s, step, (uint32_t)i, true);
+        psvi_narrow_ground(s, step, (uint32_t)i, false);
+    }
     return PSV_OK;
 }
 
@@ -150,7 +157,8 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
 #pragma omp parallel for num_threads(world->context->worker_count) if (bodies >= PARALLEL_BODIES)
     for (int64_t i = 0; i < bodies; ++i)
         psvi_end_body(s, step, (uint32_t)i);
-    memset(s->kept, 0, (s->kept_mask + 1) * sizeof *s->kept);
+    s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
+    memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
 #pragma omp parallel for num_threads(world->context->worker_count) if (contacts >= PARALLEL_BODIES)
     for (int64_t i = 0; i < contacts; ++i)
         psvi_keep_contact(s, (uint64_t)i);

@@ -14,6 +14,32 @@ PSVI_HD uint64_t psvi_fetch_add(uint64_t *address, uint64_t value) {
 #endif
 }
 
+// Reserves `count` places of *points and one of *contacts; a warp's lanes that are here together ask once.
+PSVI_HD void psvi_reserve(uint64_t *contacts, uint64_t *points, uint32_t count, uint64_t *index, uint64_t *first) {
+#if defined(__CUDA_ARCH__)
+    unsigned mask = __activemask(), lane;
+    asm("mov.u32 %0, %%laneid;" : "=r"(lane));
+    unsigned before = 0, total = 0;
+    for (unsigned left = mask; left != 0; left &= left - 1) {
+        int source = __ffs((int)left) - 1;
+        unsigned value = __shfl_sync(mask, count, source);
+        before += source < (int)lane ? value : 0;
+        total += value;
+    }
+    int leader = __ffs((int)mask) - 1;
+    unsigned long long base_contact = 0, base_point = 0;
+    if ((int)lane == leader) {
+        base_contact = atomicAdd((unsigned long long *)contacts, (unsigned long long)__popc(mask));
+        base_point = atomicAdd((unsigned long long *)points, (unsigned long long)total);
+    }
+    *index = __shfl_sync(mask, base_contact, leader) + __popc(mask & ((1u << lane) - 1));
+    *first = __shfl_sync(mask, base_point, leader) + before;
+#else
+    *index = psvi_fetch_add(contacts, 1);
+    *first = psvi_fetch_add(points, count);
+#endif
+}
+
 PSVI_HD void psvi_fetch_or(uint32_t *address, uint32_t bits) {
 #if defined(__CUDA_ARCH__)
     atomicOr(address, bits);

@@ -7,8 +7,8 @@
 #include "sim_data.h"
 
 PSVI_HD const psvi_kept_contact *psvi_find_kept(const psvi_sim *s, uint32_t a, uint32_t b) {
-    uint64_t key = psvi_contact_key(a, b);
-    for (uint64_t place = psvi_mix64(key) & s->kept_mask;; place = (place + 1) & s->kept_mask) {
+    uint64_t key = psvi_contact_key(a, b), mask = s->counts->kept_mask;
+    for (uint64_t place = psvi_mix64(key) & mask;; place = (place + 1) & mask) {
         uint64_t there = s->kept[place].key;
         if (there == key) return &s->kept[place];
         if (there == 0) return 0;
@@ -29,7 +29,15 @@ PSVI_HD bool psvi_kept_impulse(const psvi_sim *s, const psvi_kept_contact *kept,
     return false;
 }
 
-// Keeps contact `index` for the next step. The table was cleared, and has more places than contacts.
+// Mask of a table for `count` contacts: it stays at most half full, and no larger than it has to be, for the caches.
+PSVI_HD uint64_t psvi_kept_mask(uint64_t count) {
+    uint64_t places = 2;
+    while (places < 2 * count)
+        places *= 2;
+    return places - 1;
+}
+
+// Keeps contact `index` for the next step. The table's first counts->kept_mask + 1 places were cleared.
 PSVI_HD void psvi_keep_contact(const psvi_sim *s, uint64_t index) {
     const psvi_contact *c = &s->contacts[index];
     for (uint32_t i = 0; i < c->count; ++i) {
@@ -41,9 +49,9 @@ PSVI_HD void psvi_keep_contact(const psvi_sim *s, uint64_t index) {
         k->impulse[2] = p->impulse[2];
     }
     uint64_t key = psvi_contact_key(c->a, c->b);
-    uint64_t place = psvi_mix64(key) & s->kept_mask;
+    uint64_t mask = s->counts->kept_mask, place = psvi_mix64(key) & mask;
     while (psvi_claim_slot(&s->kept[place].key, key) != 0)
-        place = (place + 1) & s->kept_mask;
+        place = (place + 1) & mask;
     s->kept[place].first = c->first;
     s->kept[place].count_colour = c->count | c->colour << 8;
 }

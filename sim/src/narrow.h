@@ -135,11 +135,11 @@ PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint3
 }
 
 // Writes the contact of bodies a and b. Beyond the room nothing is written, but everything is counted.
-PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_manifold *manifold) {
-    if (manifold->count == 0) return;
-    uint64_t index = psvi_fetch_add(&s->counts->contacts, 1);
-    uint64_t first = psvi_fetch_add(&s->counts->points, manifold->count);
-    if (index >= s->contact_capacity || first + manifold->count > s->point_capacity) return;
+PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_found *found, uint32_t count) {
+    if (count == 0) return;
+    uint64_t index, first;
+    psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
+    if (index >= s->contact_capacity || first + count > s->point_capacity) return;
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     psvi_linear la = s->linear[a], lb = s->linear[b];
     bool turn_a = la.moved.w != 0, turn_b = lb.moved.w != 0;
@@ -160,7 +160,7 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     c.a = a;
     c.b = b;
     c.first = (uint32_t)first;
-    c.count = manifold->count;
+    c.count = count;
     c.friction = sqrtf(shape_a->friction * shape_b->friction);
     c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
     c.turning = turn_a || turn_b;
@@ -173,8 +173,8 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     s->contacts[index] = c;
     s->keys[index] = psvi_contact_key(a, b);
     s->order[index] = (uint32_t)index;
-    for (uint32_t i = 0; i < manifold->count; ++i) {
-        const psvi_found *f = &manifold->found[i];
+    for (uint32_t i = 0; i < count; ++i) {
+        const psvi_found *f = &found[i];
         v3 n = f->normal, t1, t2;
         v3_tangents(n, &t1, &t2);
         // Static bodies turn about nothing: their arms do not matter and may be huge.
@@ -206,32 +206,65 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     }
 }
 
-// One pair of the finder.
-PSVI_HD void psvi_narrow_pair(const psvi_sim *s, const psvi_step *step, uint64_t index) {
-    uint32_t a = s->pairs[index].a, b = s->pairs[index].b;
+// Two bodies that are both particles or spheres: one point at most, and no list of points in memory.
+PSVI_HD bool psvi_pair_is_round(const psvi_sim *s, uint32_t a, uint32_t b) {
+    return psvi_is_round(s->shapes[s->shape[a]].type) && psvi_is_round(s->shapes[s->shape[b]].type);
+}
+
+PSVI_HD void psvi_narrow_round_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+    psvi_f4 p = s->position[a], q = s->position[b]; // w: the radius
+    psvi_found found;
+    if (psvi_touch_spheres(v3_of4(p), p.w, v3_of4(q), q.w, psvi_pair_margin(s, step, a, b), &found))
+        psvi_write_contact(s, a, b, &found, 1);
+}
+
+PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
     psvi_manifold manifold;
     manifold.count = 0;
     manifold.flip = false;
     psvi_collide_bodies(s, a, b, psvi_pair_margin(s, step, a, b), &manifold);
-    psvi_write_contact(s, a, b, &manifold);
+    psvi_write_contact(s, a, b, manifold.found, manifold.count);
 }
 
 PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
     return (a.group & b.mask) != 0 && (b.group & a.mask) != 0;
 }
 
-// One moving body against the ground of its sub-world.
-PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a) {
+// One body against one piece of ground that it may meet.
+PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
+    const psvi_shape *terrain = &s->shapes[s->shape[ground]];
+    psvi_f4 p = s->position[a];
+    v3 origin = v3_of4(s->position[ground]);
+    quat rotation = quat_of4(s->rotation[ground]);
+    float margin = psvi_pair_margin(s, step, a, ground);
+    psvi_found found;
+    bool hit = terrain->type == PSV_SHAPE_PLANE
+                   ? psvi_touch_plane(v3_of4(p), p.w, origin, quat_rotate(rotation, v3_make(0, 1, 0)), margin, &found)
+                   : psvi_touch_field(s, terrain, origin, rotation, v3_of4(p), p.w, margin, &found);
+    if (hit) psvi_write_contact(s, a, ground, &found, 1);
+}
+
+PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
+    psvi_manifold manifold;
+    manifold.count = 0;
+    manifold.flip = false;
+    psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground), &manifold);
+    psvi_write_contact(s, a, ground, manifold.found, manifold.count);
+}
+
+// One moving body against the ground of its sub-world: what is round on a plane or field, or all else.
+PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, bool round) {
     if (!(s->velocity[a].w > 0) || s->position[a].w <= 0) return;
     uint32_t world = s->sub_world[a];
+    bool is_round = psvi_is_round(s->shapes[s->shape[a]].type);
     for (uint32_t i = s->terrain_first[world]; i < s->terrain_first[world + 1]; ++i) {
         uint32_t ground = s->terrain[i];
+        if ((is_round && s->shapes[s->shape[ground]].type != PSV_SHAPE_MESH) != round) continue;
         if (!psvi_filters_meet(s->filter[a], s->filter[ground])) continue;
-        psvi_manifold manifold;
-        manifold.count = 0;
-        manifold.flip = false;
-        psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground), &manifold);
-        psvi_write_contact(s, a, ground, &manifold);
+        if (round)
+            psvi_narrow_round_ground(s, step, a, ground);
+        else
+            psvi_narrow_other_ground(s, step, a, ground);
     }
 }
 

@@ -42,15 +42,24 @@ PSVI_HD void psvi_add_point(psvi_manifold *out, v3 normal, v3 point, float separ
     out->found[place].feature = feature;
 }
 
-PSVI_HD void psvi_collide_spheres(v3 a, float radius_a, v3 b, float radius_b, float margin, uint32_t feature,
-                                  psvi_manifold *out) {
+// Two spheres; false where they are further apart than the margin.
+PSVI_HD bool psvi_touch_spheres(v3 a, float radius_a, v3 b, float radius_b, float margin, psvi_found *found) {
     v3 d = v3_sub(b, a);
     float squared = v3_dot(d, d), reach = radius_a + radius_b + margin;
-    if (!(squared <= reach * reach)) return;
+    if (!(squared <= reach * reach)) return false;
     float distance = sqrtf(squared);
-    v3 normal = distance > 1e-12f ? v3_scale(d, 1.0f / distance) : v3_make(0, 1, 0);
-    float separation = distance - radius_a - radius_b;
-    psvi_add_point(out, normal, v3_madd(a, normal, radius_a + 0.5f * separation), separation, feature);
+    found->normal = distance > 1e-12f ? v3_scale(d, 1.0f / distance) : v3_make(0, 1, 0);
+    found->separation = distance - radius_a - radius_b;
+    found->point = v3_madd(a, found->normal, radius_a + 0.5f * found->separation);
+    found->feature = 0;
+    return true;
+}
+
+PSVI_HD void psvi_collide_spheres(v3 a, float radius_a, v3 b, float radius_b, float margin, uint32_t feature,
+                                  psvi_manifold *out) {
+    psvi_found f;
+    if (psvi_touch_spheres(a, radius_a, b, radius_b, margin, &f))
+        psvi_add_point(out, f.normal, f.point, f.separation, feature);
 }
 
 // The box is the first body.

@@ -11,12 +11,21 @@ PSVI_HD v3 psvi_box_corner(const psvi_solid *box, uint32_t corner) {
     return v3_add(box->centre, quat_rotate(box->rotation, p));
 }
 
-// A sphere of a solid against the plane through `origin` with unit normal `up`.
+// A sphere (radius 0: a box's corner) against the plane through `origin` with unit normal `up`.
+PSVI_HD bool psvi_touch_plane(v3 centre, float radius, v3 origin, v3 up, float margin, psvi_found *found) {
+    found->separation = v3_dot(v3_sub(centre, origin), up) - radius;
+    if (!(found->separation <= margin)) return false;
+    found->normal = v3_neg(up);
+    found->point = v3_madd(centre, up, -(radius + 0.5f * found->separation));
+    found->feature = 0;
+    return true;
+}
+
 PSVI_HD void psvi_collide_plane_sphere(v3 centre, float radius, v3 origin, v3 up, float margin, uint32_t feature,
                                        psvi_manifold *out) {
-    float separation = v3_dot(v3_sub(centre, origin), up) - radius;
-    if (!(separation <= margin)) return;
-    psvi_add_point(out, v3_neg(up), v3_madd(centre, up, -(radius + 0.5f * separation)), separation, feature);
+    psvi_found f;
+    if (psvi_touch_plane(centre, radius, origin, up, margin, &f))
+        psvi_add_point(out, f.normal, f.point, f.separation, feature);
 }
 
 PSVI_HD void psvi_collide_plane(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature,
@@ -54,10 +63,10 @@ PSVI_HD bool psvi_height_under(const psvi_sim *s, const psvi_shape *field, float
 }
 
 // A sphere against the field: against the triangles below its middle and below its four sides, each as a plane.
-PSVI_HD void psvi_collide_field_sphere(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation,
-                                       v3 centre, float radius, float margin, uint32_t feature, psvi_manifold *out) {
+PSVI_HD bool psvi_touch_field(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation, v3 centre,
+                              float radius, float margin, psvi_found *found) {
     v3 local = quat_unrotate(rotation, v3_sub(centre, position));
-    if (local.y - radius - margin > field->height_max) return;
+    if (local.y - radius - margin > field->height_max) return false;
     float best = margin;
     v3 best_up = v3_make(0, 1, 0);
     bool hit = false;
@@ -80,9 +89,20 @@ PSVI_HD void psvi_collide_field_sphere(const psvi_sim *s, const psvi_shape *fiel
         }
         if (radius <= 0) break;
     }
-    if (!hit) return;
+    if (!hit) return false;
     v3 normal = quat_rotate(rotation, best_up);
-    psvi_add_point(out, v3_neg(normal), v3_madd(centre, normal, -(radius + 0.5f * best)), best, feature);
+    found->normal = v3_neg(normal);
+    found->separation = best;
+    found->point = v3_madd(centre, normal, -(radius + 0.5f * best));
+    found->feature = 0;
+    return true;
+}
+
+PSVI_HD void psvi_collide_field_sphere(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation,
+                                       v3 centre, float radius, float margin, uint32_t feature, psvi_manifold *out) {
+    psvi_found f;
+    if (psvi_touch_field(s, field, position, rotation, centre, radius, margin, &f))
+        psvi_add_point(out, f.normal, f.point, f.separation, feature);
 }
 
 PSVI_HD void psvi_collide_field(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation,

@@ -104,6 +104,7 @@ typedef struct psvi_step_counts {
     uint32_t colours;
     uint32_t uncoloured[2]; // of this and the next round of colouring
     uint64_t pairs;
+    uint64_t kept_mask; // of the places of `kept` in use
 } psvi_step_counts;
 
 typedef struct psvi_sim {
@@ -146,7 +147,7 @@ typedef struct psvi_sim {
     // contacts of the last step
     psvi_kept_contact *kept;
     psvi_kept_point *kept_points;
-    uint64_t kept_mask;
+    uint64_t kept_places;
     psvi_step_counts *counts;
 } psvi_sim;
 

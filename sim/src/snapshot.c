@@ -2,6 +2,7 @@
 //
 // Layout: magic, version, byte-order mark, then the parts below one after another without padding, then a checksum of
 // all before it. Kept contacts are written in the order of their bodies, so equal worlds give equal files.
+#include "contact_kept.h"
 #include "world.h"
 
 #include <errno.h>
@@ -230,8 +231,7 @@ static int by_key(const void *x, const void *y) {
 }
 
 // The kept contacts on the host, sorted; *count of them.
-static psvi_kept_contact *read_kept(stream *s, psv_world *world, uint64_t *count) {
-    uint64_t places = world->sim.kept_mask + 1;
+static psvi_kept_contact *read_kept(stream *s, psv_world *world, uint64_t places, uint64_t *count) {
     psvi_kept_contact *kept = malloc(places * sizeof *kept);
     if (kept == NULL) {
         s->status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " contacts", places);
@@ -272,7 +272,7 @@ static void get_kept(stream *s, psv_world *world, uint64_t count) {
     }
     if (count > world->sim.contact_capacity || count * PSVI_MAX_POINTS > world->sim.point_capacity)
         s->status = psvi_grow_contacts(world, count, count * PSVI_MAX_POINTS);
-    uint64_t places = world->sim.kept_mask + 1, room = world->sim.point_capacity, used = 0;
+    uint64_t mask = psvi_kept_mask(count), places = mask + 1, room = world->sim.point_capacity, used = 0;
     psvi_kept_contact *kept = calloc(places, sizeof *kept);
     psvi_kept_point *points = calloc(room + 1, sizeof *points);
     if (s->status == PSV_OK && (kept == NULL || points == NULL))
@@ -289,9 +289,9 @@ static void get_kept(stream *s, psv_world *world, uint64_t count) {
         c.first = (uint32_t)used;
         get(s, points + used, n * sizeof *points);
         used += n;
-        uint64_t place = psvi_mix64(c.key) & world->sim.kept_mask;
+        uint64_t place = psvi_mix64(c.key) & mask;
         while (kept[place].key != 0)
-            place = (place + 1) & world->sim.kept_mask;
+            place = (place + 1) & mask;
         kept[place] = c;
     }
     if (s->status == PSV_OK) s->status = psvi_write_array(world, world->sim.kept, kept, 0, places, sizeof *kept);
@@ -321,9 +321,9 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     put(&s, MAGIC, 8);
     put(&s, head, sizeof head);
     uint64_t count = 0;
-    psvi_kept_contact *kept = read_kept(&s, world, &count);
     psvi_step_counts counts = {0};
-    if (s.status == PSV_OK) s.status = psvi_read_array(world, &counts, world->sim.counts, 0, 1, sizeof counts);
+    s.status = psvi_read_array(world, &counts, world->sim.counts, 0, 1, sizeof counts);
+    psvi_kept_contact *kept = s.status == PSV_OK ? read_kept(&s, world, counts.kept_mask + 1, &count) : NULL;
     const psv_world_def *d = &world->def;
     world_part part = {.self_gravity = d->self_gravity,
                        .softening = d->softening,
@@ -433,9 +433,8 @@ static psv_status fill_world(stream *s, const world_part *part, psv_world *world
     if (s->status == PSV_OK && s->place != s->size)
         s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " bytes too many at the end", s->path,
                               s->size - s->place);
-    psvi_step_counts counts = {.lost = part->lost, .steps = part->steps};
+    psvi_step_counts counts = {.lost = part->lost, .steps = part->steps, .kept_mask = psvi_kept_mask(part->contacts)};
     if (s->status == PSV_OK) s->status = psvi_write_array(world, world->sim.counts, &counts, 0, 1, sizeof counts);
-    if (s->status == PSV_OK && world->ops->restored != NULL) world->ops->restored(world, &counts);
     return s->status;
 }
 

@@ -136,10 +136,11 @@ static psv_status alloc_array(psv_world *world, void *field, uint64_t bytes) {
 
 #define BODY_ARRAYS(X)                                                                                                 \
     X(position, sizeof(psvi_f4))                                                                                       \
-    X(rotation, sizeof(psvi_f4)) X(velocity, sizeof(psvi_f4)) X(angular_velocity, sizeof(psvi_f4)) X(shape, 4)         \
-        X(flags, 1) X(filter, sizeof(psv_box_filter)) X(sub_world, 4) X(box, sizeof(psv_aabb))                         \
-            X(linear, sizeof(psvi_linear)) X(angular, sizeof(psvi_angular)) X(inv_inertia, sizeof(sym3))               \
-                X(colour_mask, 4) X(claim, 8) X(rest, 7 * sizeof(int64_t))
+    X(rotation, sizeof(psvi_f4))                                                                                       \
+    X(velocity, sizeof(psvi_f4)) X(angular_velocity, sizeof(psvi_f4)) X(shape, 4) X(flags, 1)                          \
+        X(filter, sizeof(psv_box_filter)) X(sub_world, 4) X(box, sizeof(psv_aabb)) X(linear, sizeof(psvi_linear))      \
+            X(angular, sizeof(psvi_angular)) X(inv_inertia, sizeof(sym3)) X(colour_mask, 4) X(claim, 8)                \
+                X(rest, 7 * sizeof(int64_t))
 
 psv_status psvi_alloc_bodies(psv_world *world) {
     psvi_sim *s = &world->sim;
@@ -170,7 +171,7 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
     if (contacts > UINT32_MAX / 2 || points > UINT32_MAX)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "%" PRIu64 " contacts are more than a world can hold",
                          contacts);
-    uint64_t places = psvi_power_of_two(2 * contacts);
+    uint64_t places = psvi_power_of_two(2 * contacts); // as psvi_kept_mask asks for when all are taken
     psv_status status = alloc_array(world, &s->contacts, contacts * sizeof(psvi_contact));
     if (status == PSV_OK) status = alloc_array(world, &s->keys, contacts * sizeof(uint64_t));
     if (status == PSV_OK) status = alloc_array(world, &s->order, 2 * contacts * sizeof(uint32_t));
@@ -179,7 +180,7 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
     if (status == PSV_OK) status = alloc_array(world, &s->kept, places * sizeof(psvi_kept_contact));
     s->contact_capacity = contacts;
     s->point_capacity = points;
-    s->kept_mask = places - 1;
+    s->kept_places = places;
     return status;
 }
 
@@ -191,43 +192,24 @@ void psvi_free_contacts(psv_world *world) {
     psvi_free(context, s->order, 2 * s->contact_capacity * sizeof(uint32_t));
     psvi_free(context, s->points, s->point_capacity * sizeof(psvi_point));
     psvi_free(context, s->kept_points, s->point_capacity * sizeof(psvi_kept_point));
-    psvi_free(context, s->kept, (s->kept_mask + 1) * sizeof(psvi_kept_contact));
+    psvi_free(context, s->kept, s->kept_places * sizeof(psvi_kept_contact));
     s->contacts = NULL;
     s->keys = NULL;
     s->order = NULL;
     s->points = NULL;
     s->kept_points = NULL;
     s->kept = NULL;
-    s->contact_capacity = s->point_capacity = s->kept_mask = 0;
+    s->contact_capacity = s->point_capacity = s->kept_places = 0;
 }
 
-// The step's contacts may be lost (they are found again), the kept ones of the last step may not: their table is
-// rebuilt at its new size, with the same contents.
-static psv_status rebuild_kept(psv_world *world, const psvi_sim *old) {
-    psvi_sim *s = &world->sim;
-    uint64_t old_places = old->kept_mask + 1, places = s->kept_mask + 1;
-    psvi_kept_contact *from = malloc(old_places * sizeof *from), *to = calloc(places, sizeof *to);
-    psv_status status = PSV_OK;
-    if (from == NULL || to == NULL)
-        status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of contacts",
-                           (old_places + places) * sizeof *from);
-    if (status == PSV_OK) status = psvi_read_array(world, from, old->kept, 0, old_places, sizeof *from);
-    if (status == PSV_OK) {
-        for (uint64_t i = 0; i < old_places; ++i) {
-            if (from[i].key == 0) continue;
-            uint64_t place = psvi_mix64(from[i].key) & s->kept_mask;
-            while (to[place].key != 0)
-                place = (place + 1) & s->kept_mask;
-            to[place] = from[i];
-        }
-        status = psvi_write_array(world, s->kept, to, 0, places, sizeof *to);
-    }
-    if (status == PSV_OK)
-        status = world->context->ops->copy(world->context, s->kept_points, old->kept_points,
-                                           old->point_capacity * sizeof(psvi_kept_point), PSVI_COPY_INSIDE);
-    free(from);
-    free(to);
-    return status;
+// The step's contacts may be lost (they are found again), the kept ones of the last step may not.
+static psv_status copy_kept(psv_world *world, const psvi_sim *old) {
+    const psvi_backend_ops *ops = world->context->ops;
+    psv_status status = ops->copy(world->context, world->sim.kept, old->kept,
+                                  old->kept_places * sizeof(psvi_kept_contact), PSVI_COPY_INSIDE);
+    if (status != PSV_OK) return status;
+    return ops->copy(world->context, world->sim.kept_points, old->kept_points,
+                     old->point_capacity * sizeof(psvi_kept_point), PSVI_COPY_INSIDE);
 }
 
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points) {
@@ -235,7 +217,7 @@ psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t poin
     contacts = contacts < old.contact_capacity ? old.contact_capacity : contacts;
     points = points < old.point_capacity ? old.point_capacity : points;
     psv_status status = psvi_alloc_contacts(world, contacts, points);
-    if (status == PSV_OK) status = rebuild_kept(world, &old);
+    if (status == PSV_OK) status = copy_kept(world, &old);
     if (status == PSV_OK) status = psv_synchronize(world->context);
     psvi_sim grown = world->sim;
     if (status != PSV_OK) { // stay as before

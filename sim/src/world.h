@@ -73,7 +73,6 @@ typedef struct psvi_sim_ops {
     psv_status (*finish)(psv_world *world, const psvi_step *step);  // new poses, kept contacts
     // What is known, without waiting, about the steps done; false when nothing new is known. With `wait`: of all steps.
     bool (*poll)(psv_world *world, psvi_step_counts *counts, bool wait);
-    void (*restored)(psv_world *world, const psvi_step_counts *counts); // optional: counts were set from outside
 } psvi_sim_ops;
 
 extern const psvi_sim_ops psvi_sim_ops_cpu;
