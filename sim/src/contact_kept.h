@@ -44,9 +44,9 @@ PSVI_HD void psvi_keep_contact(const psvi_sim *s, uint64_t index) {
         const psvi_point *p = &s->points[c->first + i];
         psvi_kept_point *k = &s->kept_points[c->first + i];
         k->feature = p->feature;
-        k->impulse[0] = p->impulse[0];
-        k->impulse[1] = p->impulse[1];
-        k->impulse[2] = p->impulse[2];
+        k->impulse[0] = p->impulse.x;
+        k->impulse[1] = p->impulse.y;
+        k->impulse[2] = p->impulse.z;
     }
     uint64_t key = psvi_contact_key(c->a, c->b);
     uint64_t mask = s->counts->kept_mask, place = psvi_mix64(key) & mask;

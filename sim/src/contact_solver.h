@@ -39,18 +39,18 @@ PSVI_HD void psvi_solve_friction(psvi_two *t, psvi_point *p, float friction, flo
     v3 n = v3_of(p->normal), t1, t2;
     v3_tangents(n, &t1, &t2);
     v3 v = psvi_point_velocity(t, p);
-    float x = p->impulse[1] - split * p->tangent_mass[0] * v3_dot(v, t1);
-    float y = p->impulse[2] - split * p->tangent_mass[1] * v3_dot(v, t2);
-    float limit = friction * p->impulse[0];
+    float x = p->impulse.y - split * p->tangent_mass[0] * v3_dot(v, t1);
+    float y = p->impulse.z - split * p->tangent_mass[1] * v3_dot(v, t2);
+    float limit = friction * p->impulse.x;
     float squared = x * x + y * y;
     if (squared > limit * limit) {
         float scale = limit / sqrtf(squared);
         x *= scale;
         y *= scale;
     }
-    v3 impulse = v3_add(v3_scale(t1, x - p->impulse[1]), v3_scale(t2, y - p->impulse[2]));
-    p->impulse[1] = x;
-    p->impulse[2] = y;
+    v3 impulse = v3_add(v3_scale(t1, x - p->impulse.y), v3_scale(t2, y - p->impulse.z));
+    p->impulse.y = x;
+    p->impulse.z = y;
     psvi_apply(t, p, impulse);
 }
 
@@ -68,20 +68,20 @@ PSVI_HD void psvi_solve_normal(psvi_two *t, psvi_point *p, v3 moved, const psvi_
         impulse_scale = step->impulse_scale[soft];
     }
     float speed = v3_dot(psvi_point_velocity(t, p), n);
-    float change = -split * p->normal_mass * mass_scale * (speed + bias) - impulse_scale * p->impulse[0];
-    float total = fmaxf(p->impulse[0] + change, 0.0f);
-    change = total - p->impulse[0];
-    p->impulse[0] = total;
-    p->peak = fmaxf(p->peak, total);
+    float change = -split * p->normal_mass * mass_scale * (speed + bias) - impulse_scale * p->impulse.x;
+    float total = fmaxf(p->impulse.x + change, 0.0f);
+    change = total - p->impulse.x;
+    p->impulse.x = total;
+    p->impulse.w = fmaxf(p->impulse.w, total);
     psvi_apply(t, p, v3_scale(n, change));
 }
 
 PSVI_HD void psvi_bounce(psvi_two *t, psvi_point *p, float restitution, float threshold, float split) {
-    if (p->approach > -threshold || p->peak <= 0) return;
+    if (p->approach > -threshold || p->impulse.w <= 0) return;
     v3 n = v3_of(p->normal);
     float speed = v3_dot(psvi_point_velocity(t, p), n);
     float change = -split * p->normal_mass * (speed + restitution * p->approach);
-    change = fmaxf(p->impulse[0] + change, 0.0f) - p->impulse[0];
+    change = fmaxf(p->impulse.x + change, 0.0f) - p->impulse.x;
     // Not added to the impulse: the next step starts from what holds the bodies, not from what threw them.
     psvi_apply(t, p, v3_scale(n, change));
 }
@@ -117,30 +117,36 @@ PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const p
     psvi_point *points = s->points + c->first;
     if (pass == PSVI_PASS_WARM) {
         for (uint32_t i = 0; i < c->count; ++i) {
-            const psvi_point *p = &points[i];
-            v3 n = v3_of(p->normal), t1, t2;
+            psvi_point p = points[i];
+            v3 n = v3_of(p.normal), t1, t2;
             v3_tangents(n, &t1, &t2);
-            v3 impulse = v3_madd(v3_madd(v3_scale(n, p->impulse[0]), t1, p->impulse[1]), t2, p->impulse[2]);
-            psvi_apply(t, p, impulse);
+            v3 impulse = v3_madd(v3_madd(v3_scale(n, p.impulse.x), t1, p.impulse.y), t2, p.impulse.z);
+            psvi_apply(t, &p, impulse);
         }
         return;
     }
     if (pass == PSVI_PASS_BOUNCE) {
-        for (uint32_t i = 0; i < c->count; ++i)
-            psvi_bounce(t, &points[i], c->restitution, step->restitution_threshold, split);
+        for (uint32_t i = 0; i < c->count; ++i) {
+            psvi_point p = points[i];
+            psvi_bounce(t, &p, c->restitution, step->restitution_threshold, split);
+        }
         return;
     }
     if (c->friction > 0)
-        for (uint32_t i = 0; i < c->count; ++i)
-            if (points[i].impulse[0] > 0 || points[i].impulse[1] != 0 || points[i].impulse[2] != 0)
-                psvi_solve_friction(t, &points[i], c->friction, split);
+        for (uint32_t i = 0; i < c->count; ++i) {
+            psvi_point p = points[i];
+            if (p.impulse.x <= 0 && p.impulse.y == 0 && p.impulse.z == 0) continue;
+            psvi_solve_friction(t, &p, c->friction, split);
+            points[i].impulse = p.impulse;
+        }
     int soft = t->ma > 0 && t->mb > 0 ? 0 : 1;
     for (uint32_t i = 0; i < c->count; ++i) {
-        psvi_point *p = &points[i];
+        psvi_point p = points[i];
         v3 d = moved;
-        if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p->arm_a)));
-        if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p->arm_b)));
-        psvi_solve_normal(t, p, d, step, pass == PSVI_PASS_RELAX, soft, split);
+        if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p.arm_a)));
+        if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p.arm_b)));
+        psvi_solve_normal(t, &p, d, step, pass == PSVI_PASS_RELAX, soft, split);
+        points[i].impulse = p.impulse;
     }
 }
 

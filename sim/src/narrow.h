@@ -197,11 +197,11 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         if (turn_a) relative = v3_sub(relative, v3_cross(wa, ra));
         if (turn_b) relative = v3_add(relative, v3_cross(wb, rb));
         p.approach = v3_dot(relative, n);
-        p.peak = 0;
         p.feature = f->feature;
         p.reserved = 0;
-        p.impulse[0] = p.impulse[1] = p.impulse[2] = 0;
-        if (kept) (void)psvi_kept_impulse(s, kept, f->feature, p.impulse);
+        float impulse[3] = {0, 0, 0};
+        if (kept) (void)psvi_kept_impulse(s, kept, f->feature, impulse);
+        p.impulse = f4_make(v3_of(impulse), 0);
         s->points[first + i] = p;
     }
 }

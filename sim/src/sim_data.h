@@ -8,6 +8,7 @@
 
 #define PSVI_COLOURS 24         // contacts of one colour share no moving body
 #define PSVI_COLOUR_REST 24     // contacts that found no colour
+#define PSVI_COLOUR_FULL 254    // found to have no free colour in this round
 #define PSVI_COLOUR_NONE 255    // not coloured yet
 #define PSVI_MAX_POINTS 16      // contact points of one pair of bodies; the deepest are kept
 #define PSVI_STATIC_RADIUS 1e9f // bounding radius of what has no end
@@ -73,9 +74,8 @@ typedef struct PSVI_ALIGN16 psvi_point {
     float arm_a[3];   // from a's centre of mass
     float normal_mass;
     float arm_b[3];
-    float approach;   // normal velocity before the step
-    float impulse[3]; // normal, tangents
-    float peak;       // largest normal impulse of the step: > 0 where the bodies really met
+    float approach;  // normal velocity before the step
+    psvi_f4 impulse; // normal, tangents; w: largest normal impulse of the step, > 0 where the bodies really met
     float tangent_mass[2];
     uint32_t feature;
     uint32_t reserved;
@@ -103,6 +103,7 @@ typedef struct psvi_step_counts {
     uint32_t halted; // a buffer was too small: this step and those after it have not happened
     uint32_t colours;
     uint32_t uncoloured[2]; // of this and the next round of colouring
+    uint64_t serial;        // of what was told to the host
     uint64_t pairs;
     uint64_t kept_mask; // of the places of `kept` in use
 } psvi_step_counts;

@@ -16,7 +16,9 @@
 
 #if defined(__CUDACC__)
 #define PSVI_ALIGN16 __align__(16)
+#define PSVI_ALIGN8 __align__(8)
 #else
+#define PSVI_ALIGN8 __attribute__((aligned(8)))
 #define PSVI_ALIGN16 __attribute__((aligned(16)))
 #endif
 
@@ -33,7 +35,7 @@ typedef struct quat {
 } quat;
 
 // Symmetric 3 x 3 matrix.
-typedef struct sym3 {
+typedef struct PSVI_ALIGN8 sym3 {
     float xx, yy, zz, xy, xz, yz;
 } sym3;
 

@@ -285,10 +285,6 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     status = check_def(context, def);
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;
-#if !defined(PSVI_SIM_CUDA)
-    if (context->backend == PSV_BACKEND_CUDA)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "worlds run on the CPU only in this build");
-#endif
     psv_world *made = calloc(1, sizeof *made);
     if (made == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for a world (%zu bytes)", sizeof *made);
@@ -300,7 +296,7 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     made->def.broad_phase = made->broad_phase;
     made->def.sort_method = made->sort_method;
     made->ops = &psvi_sim_ops_cpu;
-#if PSV_HAVE_CUDA && defined(PSVI_SIM_CUDA)
+#if PSV_HAVE_CUDA
     if (context->backend == PSV_BACKEND_CUDA) made->ops = &psvi_sim_ops_cuda;
 #endif
     status = build_world(made);

@@ -1,0 +1,132 @@
+// Kernels over bodies: the start and the end of a step, self-gravity, and what is told to the host.
+#include "../src/body_motion.h"
+#include "../src/contact_kept.h"
+#include "step_kernels.h"
+#include "tuning.h"
+
+static unsigned blocks_for(uint64_t count, unsigned block) { return (unsigned)((count + block - 1) / block); }
+
+// Counters of a new step. One thread.
+__global__ void psvk_reset_counts(psvi_sim s) {
+    psvi_step_counts *c = s.counts;
+    if (c->halted) return;
+    c->contacts = 0;
+    c->points = 0;
+    c->others = 0;
+    c->colours = 0;
+    for (int i = 0; i < PSVI_COLOURS + 2; ++i)
+        s.colour_first[i] = 0;
+}
+
+// In: bodies. Out: solver state and box of each. One thread a body; moves about 300 bytes of one.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_begin(psvi_sim s, psvi_step step) {
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= s.slots || s.counts->halted) return;
+    psvi_begin_body(&s, &step, i);
+}
+
+// In: positions and masses. Out: acceleration of each body by all others, direct sums. A block has 64 bodies and 4
+// threads for each, that take every fourth body of a tile of 256 in shared memory; their sums are added in a fixed
+// order. Reads 20 bytes a body and block.
+__global__ void __launch_bounds__(PSVI_ATTRACT_BODIES *PSVI_ATTRACT_SLICES) psvk_attract(psvi_sim s, psvi_step step) {
+    constexpr int tile = PSVI_ATTRACT_BODIES * PSVI_ATTRACT_SLICES;
+    __shared__ float4 bodies[tile];
+    if (s.counts->halted) return;
+    int mine = threadIdx.x % PSVI_ATTRACT_BODIES, slice = threadIdx.x / PSVI_ATTRACT_BODIES;
+    uint32_t i = blockIdx.x * PSVI_ATTRACT_BODIES + mine;
+    psvi_f4 p = i < s.slots ? s.position[i] : f4_make(v3_make(0, 0, 0), 0);
+    float x = 0, y = 0, z = 0;
+    for (uint32_t first = 0; first < s.slots; first += tile) {
+        uint32_t j = first + threadIdx.x;
+        float4 b = make_float4(0, 0, 0, 0);
+        if (j < s.slots) b = make_float4(s.position[j].x, s.position[j].y, s.position[j].z, s.acceleration[j].w);
+        __syncthreads();
+        bodies[threadIdx.x] = b;
+        __syncthreads();
+#pragma unroll 8
+        for (int k = slice; k < tile; k += PSVI_ATTRACT_SLICES) {
+            float4 q = bodies[k];
+            float dx = q.x - p.x, dy = q.y - p.y, dz = q.z - p.z;
+            float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + step.softening_squared);
+            float scale = q.w * inverse * inverse * inverse;
+            x += dx * scale;
+            y += dy * scale;
+            z += dz * scale;
+        }
+    }
+    __syncthreads();
+    bodies[threadIdx.x] = make_float4(x, y, z, 0);
+    __syncthreads();
+    if (slice != 0 || i >= s.slots) return;
+    for (int k = 1; k < PSVI_ATTRACT_SLICES; ++k) {
+        float4 q = bodies[k * PSVI_ATTRACT_BODIES + mine];
+        x += q.x;
+        y += q.y;
+        z += q.z;
+    }
+    s.acceleration[i].x = x * step.self_gravity; // w, the mass, is being read by other blocks
+    s.acceleration[i].y = y * step.self_gravity;
+    s.acceleration[i].z = z * step.self_gravity;
+}
+
+// In: solver state. Out: poses and velocities. One thread a body.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_end(psvi_sim s, psvi_step step) {
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= s.slots || s.counts->halted) return;
+    psvi_end_body(&s, &step, i);
+}
+
+// Empties the table of kept contacts for the contacts of this step. Grid-stride; all see the same mask.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_clear_kept(psvi_sim s) {
+    if (s.counts->halted) return;
+    uint64_t places = psvi_kept_mask(s.counts->contacts) + 1;
+    uint4 *table = (uint4 *)s.kept;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < places;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        table[i] = make_uint4(0, 0, 0, 0);
+}
+
+// Keeps each contact for the next step. Grid-stride; the mask was set by psvk_set_mask.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s) {
+    if (s.counts->halted) return;
+    uint64_t count = s.counts->contacts;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count; i += (uint64_t)gridDim.x * blockDim.x)
+        psvi_keep_contact(&s, i);
+}
+
+__global__ void psvk_set_mask(psvi_sim s) {
+    if (!s.counts->halted) s.counts->kept_mask = psvi_kept_mask(s.counts->contacts);
+}
+
+// Counts the step and tells the host. One thread.
+__global__ void psvk_publish(psvi_sim s, psvi_published *published) {
+    psvi_step_counts *c = s.counts;
+    if (!c->halted) ++c->steps;
+    uint64_t serial = ++c->serial;
+    published->record[serial & 1] = *c;
+    __threadfence_system();
+    published->serial = serial;
+}
+
+cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream) {
+    psvk_reset_counts<<<1, 1, 0, stream>>>(*sim);
+    psvk_begin<<<blocks_for(sim->slots, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
+    return cudaGetLastError();
+}
+
+cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream) {
+    psvk_attract<<<blocks_for(sim->slots, PSVI_ATTRACT_BODIES), PSVI_ATTRACT_BODIES * PSVI_ATTRACT_SLICES, 0, stream>>>(
+        *sim, *step);
+    return cudaGetLastError();
+}
+
+cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_step *step, psvi_published *published, int processors,
+                               cudaStream_t stream) {
+    unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
+    psvk_end<<<blocks_for(sim->slots, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
+    psvk_clear_kept<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim);
+    psvk_set_mask<<<1, 1, 0, stream>>>(*sim);
+    psvk_keep<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim);
+    psvk_publish<<<1, 1, 0, stream>>>(*sim, published);
+    return cudaGetLastError();
+}

@@ -1,0 +1,36 @@
+// Launchers of the kernels of a step. All enqueue on the stream and return the launch's error.
+#ifndef PAIRSIEVE_SIM_STEP_KERNELS_H
+#define PAIRSIEVE_SIM_STEP_KERNELS_H
+
+#include "../src/sim_data.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// What the host reads of a step without waiting: two records, written in turn to host memory that the device sees.
+typedef struct psvi_published {
+    volatile uint64_t serial; // of the last record written, from 1; it lies in record[serial & 1]
+    psvi_step_counts record[2];
+} psvi_published;
+
+cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
+cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
+cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
+                               cudaStream_t stream);
+// Colours the contacts and writes 32-bit sort keys over sim->keys; the caller then sorts sim->order by them.
+cudaError_t psvi_launch_colour(const psvi_sim *sim, int blocks, cudaStream_t stream);
+cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_step *step, int blocks, cudaStream_t stream);
+cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_step *step, psvi_published *published, int processors,
+                               cudaStream_t stream);
+
+// Blocks of the cooperative kernels that fit on a processor.
+cudaError_t psvi_colour_blocks_per_processor(int *blocks);
+cudaError_t psvi_solve_blocks_per_processor(int *blocks);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
