@@ -117,15 +117,16 @@ static void colour_contacts(const psvi_sim *s) {
 static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
     const psvi_sim *s = &world->sim;
     const uint32_t *by_colour = s->order + s->contact_capacity;
-    for (uint32_t colour = 0; colour < PSVI_COLOURS; ++colour) {
+    bool backward = pass == PSVI_PASS_RELAX;
+    for (uint32_t i = 0; i <= PSVI_COLOURS; ++i) {
+        uint32_t colour = backward ? PSVI_COLOURS - i : i;
         int64_t first = s->colour_first[colour], last = s->colour_first[colour + 1];
-        bool worth = last - first >= PARALLEL_CONTACTS;
+        // The rest, which shares bodies, stays on one thread.
+        bool worth = last - first >= PARALLEL_CONTACTS && colour != PSVI_COLOUR_REST;
 #pragma omp parallel for num_threads(world->context->worker_count) if (worth)
-        for (int64_t i = first; i < last; ++i)
-            psvi_solve_contact(s, step, by_colour[i], pass);
+        for (int64_t k = first; k < last; ++k)
+            psvi_solve_contact(s, step, by_colour[k], pass);
     }
-    for (uint32_t i = s->colour_first[PSVI_COLOUR_REST]; i < s->colour_first[PSVI_COLOUR_REST + 1]; ++i)
-        psvi_solve_contact(s, step, by_colour[i], pass);
 }
 
 static psv_status cpu_solve(psv_world *world, const psvi_step *step) {

@@ -146,24 +146,34 @@ __device__ static void apply_rest(const psvi_sim &s, uint32_t body) {
 
 // --- the solver ------------------------------------------------------------------------------------------------------
 
-__device__ static void run_pass(const psvi_sim &s, const psvi_step &step, const uint32_t *colours, psvi_pass pass,
+__device__ static void run_rest(const psvi_sim &s, const psvi_step &step, const uint32_t *colours, psvi_pass pass,
                                 const cg::grid_group &grid) {
     uint64_t first = grid.thread_rank(), stride = grid.size();
-    for (uint32_t colour = 0; colour < PSVI_COLOURS; ++colour) {
-        uint32_t begin = colours[colour], end = colours[colour + 1];
-        if (begin == end) continue; // the same for all
-        for (uint64_t i = begin + first; i < end; i += stride)
-            psvi_solve_contact(&s, &step, s.order[i], pass);
-        grid.sync();
-    }
     uint32_t begin = colours[PSVI_COLOUR_REST], end = colours[PSVI_COLOUR_REST + 1];
-    if (begin == end) return;
+    if (begin == end) return; // the same for all
     for (uint64_t i = begin + first; i < end; i += stride)
         solve_rest_contact(s, step, s.order[i], pass);
     grid.sync();
     for (uint64_t i = first; i < s.slots; i += stride)
         apply_rest(s, (uint32_t)i);
     grid.sync();
+}
+
+// All colours in turn; relaxing goes backwards, so that neither end of the order is favoured.
+__device__ static void run_pass(const psvi_sim &s, const psvi_step &step, const uint32_t *colours, psvi_pass pass,
+                                const cg::grid_group &grid) {
+    uint64_t first = grid.thread_rank(), stride = grid.size();
+    bool backward = pass == PSVI_PASS_RELAX;
+    if (backward) run_rest(s, step, colours, pass, grid);
+    for (uint32_t i = 0; i < PSVI_COLOURS; ++i) {
+        uint32_t colour = backward ? PSVI_COLOURS - 1 - i : i;
+        uint32_t begin = colours[colour], end = colours[colour + 1];
+        if (begin == end) continue; // the same for all
+        for (uint64_t k = begin + first; k < end; k += stride)
+            psvi_solve_contact(&s, &step, s.order[k], pass);
+        grid.sync();
+    }
+    if (!backward) run_rest(s, step, colours, pass, grid);
 }
 
 // In: contacts in the order of their colours, bodies' solver state. Out: velocities, movement and impulses after all

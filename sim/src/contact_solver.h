@@ -111,7 +111,18 @@ PSVI_HD void psvi_load_two(const psvi_sim *s, const psvi_contact *c, psvi_two *t
     }
 }
 
-// All points of one contact: friction first, so that what keeps bodies apart has the last word.
+PSVI_HD void psvi_solve_frictions(psvi_two *t, psvi_point *points, const psvi_contact *c, bool backward, float split) {
+    if (!(c->friction > 0)) return;
+    for (uint32_t i = 0; i < c->count; ++i) {
+        uint32_t k = backward ? c->count - 1 - i : i;
+        psvi_point p = points[k];
+        if (p.impulse.x <= 0 && p.impulse.y == 0 && p.impulse.z == 0) continue;
+        psvi_solve_friction(t, &p, c->friction, split);
+        points[k].impulse = p.impulse;
+    }
+}
+
+// All points of one contact.
 PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const psvi_contact *c, psvi_pass pass,
                                psvi_two *t, v3 moved, const psvi_angular *aa, const psvi_angular *ab, float split) {
     psvi_point *points = s->points + c->first;
@@ -132,22 +143,22 @@ PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const p
         }
         return;
     }
-    if (c->friction > 0)
-        for (uint32_t i = 0; i < c->count; ++i) {
-            psvi_point p = points[i];
-            if (p.impulse.x <= 0 && p.impulse.y == 0 && p.impulse.z == 0) continue;
-            psvi_solve_friction(t, &p, c->friction, split);
-            points[i].impulse = p.impulse;
-        }
+    // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move goes
+    // the other way round in every respect: friction then is that of the load that is really carried, and what one
+    // order favours the other gives back.
+    bool relax = pass == PSVI_PASS_RELAX;
+    if (!relax) psvi_solve_frictions(t, points, c, false, split);
     int soft = t->ma > 0 && t->mb > 0 ? 0 : 1;
     for (uint32_t i = 0; i < c->count; ++i) {
-        psvi_point p = points[i];
+        uint32_t k = relax ? c->count - 1 - i : i;
+        psvi_point p = points[k];
         v3 d = moved;
         if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p.arm_a)));
         if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p.arm_b)));
-        psvi_solve_normal(t, &p, d, step, pass == PSVI_PASS_RELAX, soft, split);
-        points[i].impulse = p.impulse;
+        psvi_solve_normal(t, &p, d, step, relax, soft, split);
+        points[k].impulse = p.impulse;
     }
+    if (relax) psvi_solve_frictions(t, points, c, true, split);
 }
 
 // One contact of a colour: no other thread touches its moving bodies.

@@ -248,6 +248,7 @@ psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs) {
     psvi_free(world->context, world->sim.other_pairs, world->max_pairs * sizeof(uint32_t));
     world->sim.other_pairs = others;
     world->finder = finder;
+    world->finder_used = false;
     world->max_pairs = max_pairs;
     return PSV_OK;
 }

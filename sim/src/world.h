@@ -31,6 +31,7 @@ struct psv_world {
     char broad_phase[32], sort_method[32];
     psvi_sim sim;
     psv_pair_finder *finder;
+    bool finder_used;   // it has a frame
     psv_sorter *sorter; // of contacts: by pair on the CPU, by colour on CUDA
     uint64_t max_pairs;
     void *state; // the backend's own

@@ -50,6 +50,7 @@ static psv_status run_phases(psv_world *world, const psvi_step *step) {
     psv_box_set boxes = psv_world_box_set(world);
     if (status == PSV_OK) status = psv_find_pairs(world->finder, &boxes);
     if (status != PSV_OK) return status;
+    world->finder_used = true;
     s->pairs = psv_buffer_address(psv_pair_buffer(world->finder));
     s->pair_count = psv_buffer_address(psv_pair_count_buffer(world->finder));
     s->pair_capacity = psv_pair_buffer(world->finder).bytes / sizeof(psv_pair);
@@ -169,7 +170,7 @@ psv_status psv_read_world_counters(psv_world *world, psv_world_counters *counter
                                      .contacts = counts.points,
                                      .lost_bodies = counts.lost,
                                      .colours = counts.colours};
-    if (counts.steps == 0) return PSV_OK; // nothing was looked for yet
+    if (!world->finder_used) return PSV_OK; // nothing was looked for yet: a new or restored world, or another method
     psv_pair_statistics pairs = {0};
     status = psv_read_pair_statistics(world->finder, &pairs);
     counters->pairs = pairs.pairs;

@@ -1,0 +1,534 @@
+// The behaviour that the simulation promises, each with its figure printed, on one backend:
+//   test_sim cpu|cuda [long]
+// Public headers only. «long» runs the lengths of the promise, otherwise a short version that fits CI.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pairsieve/sim.h"
+
+static psv_backend backend = PSV_BACKEND_CPU;
+static bool long_run;
+static int workers = 1;
+
+#define FRAME (1.0f / 60)
+
+static void check(psv_context *context, psv_status status) {
+    if (status != PSV_OK) fail_msg("%s: %s", psv_status_name(status), psv_last_error(context));
+}
+
+static psv_context *make_context(void) {
+    psv_context_def def = psv_default_context_def();
+    def.backend = backend;
+    def.worker_count = backend == PSV_BACKEND_CPU ? workers : 0;
+    psv_context *context = NULL;
+    check(NULL, psv_create_context(&def, &context));
+    return context;
+}
+
+typedef struct stage {
+    psv_context *context;
+    psv_world *world;
+} stage;
+
+static stage make_stage(uint64_t bodies, bool gravity) {
+    stage s = {.context = make_context()};
+    psv_world_def def = psv_default_world_def();
+    def.max_bodies = bodies;
+    if (!gravity) def.gravity[1] = 0;
+    check(s.context, psv_create_world(s.context, &def, &s.world));
+    return s;
+}
+
+static void end_stage(stage *s) {
+    psv_destroy_world(s->world);
+    psv_destroy_context(s->context);
+}
+
+static uint32_t add_shape(stage *s, psv_shape_type type, float x, float y, float z, float friction, float restitution) {
+    psv_shape_def def = psv_default_shape_def();
+    def.type = type;
+    def.size[0] = x;
+    def.size[1] = y;
+    def.size[2] = z;
+    def.friction = friction;
+    def.restitution = restitution;
+    uint32_t shape = 0;
+    check(s->context, psv_create_shape(s->world, &def, &shape));
+    return shape;
+}
+
+static psv_body_id add_body(stage *s, uint32_t shape, float x, float y, float z) {
+    psv_body_def def = psv_default_body_def();
+    def.shape = shape;
+    def.pose.position[0] = x;
+    def.pose.position[1] = y;
+    def.pose.position[2] = z;
+    psv_body_id id;
+    check(s->context, psv_create_bodies(s->world, &def, 1, &id));
+    return id;
+}
+
+static psv_body_state state_of(stage *s, psv_body_id id) {
+    psv_body_state state;
+    check(s->context, psv_get_body_state(s->world, id, &state));
+    return state;
+}
+
+static void set_velocity(stage *s, psv_body_id id, float x, float y, float z) {
+    psv_body_state state = state_of(s, id);
+    state.velocity[0] = x;
+    state.velocity[1] = y;
+    state.velocity[2] = z;
+    check(s->context, psv_set_body_state(s->world, id, &state));
+}
+
+static void step(stage *s, int frames) {
+    for (int i = 0; i < frames; ++i)
+        check(s->context, psv_world_step(s->world, FRAME));
+}
+
+static double energy_of(stage *s, double momentum[3]) {
+    double energy = 0;
+    check(s->context, psv_world_energy(s->world, &energy, momentum));
+    return energy;
+}
+
+// --- 1. falling, bouncing, sliding -----------------------------------------------------------------------------------
+
+static void falls_and_bounces(void **unused) {
+    (void)unused;
+    const psv_shape_type types[] = {PSV_SHAPE_PARTICLE, PSV_SHAPE_SPHERE};
+    for (int t = 0; t < 2; ++t) {
+        stage s = make_stage(8, true);
+        const float e = 0.7f, radius = 0.5f;
+        add_body(&s, add_shape(&s, PSV_SHAPE_PLANE, 1, 1, 1, 0.5f, 0), 0, 0, 0);
+        psv_body_id ball = add_body(&s, add_shape(&s, types[t], radius, 0, 0, 0.5f, e), 0, 10 + radius, 0);
+        int landed = 0;
+        double top = 0;
+        for (int frame = 1; frame < 300; ++frame) {
+            step(&s, 1);
+            psv_body_state state = state_of(&s, ball);
+            if (!landed && state.velocity[1] > 0) landed = frame;
+            if (landed && (double)state.pose.position[1] - (double)radius > top)
+                top = (double)state.pose.position[1] - (double)radius;
+            if (landed && frame > landed + 10 && state.velocity[1] < 0) break;
+        }
+        double expected = sqrt(2 * 10 / 9.81), time = landed / 60.0, height = 10 * (double)e * (double)e;
+        print_message("falls 10 m: lands after %.4f s (analytic %.4f), rebounds %.3f m (e^2 h = %.3f)\n", time,
+                      expected, top, height);
+        assert_true(fabs(time - expected) <= 1.0001 / 60);
+        assert_true(fabs(top - height) <= 0.05 * height);
+        end_stage(&s);
+    }
+}
+
+static void slope(float friction, double *moved, double seconds) {
+    stage s = make_stage(8, true);
+    const float angle = 20 * 0.01745329252f;
+    uint32_t plane = add_shape(&s, PSV_SHAPE_PLANE, 1, 1, 1, friction, 0);
+    uint32_t box = add_shape(&s, PSV_SHAPE_BOX, 0.5f, 0.5f, 0.5f, friction, 0);
+    psv_body_def def = psv_default_body_def();
+    def.pose.rotation[2] = sinf(-angle / 2);
+    def.pose.rotation[3] = cosf(-angle / 2);
+    def.shape = plane;
+    check(s.context, psv_create_bodies(s.world, &def, 1, NULL));
+    def.shape = box;
+    def.pose.position[0] = 0.5f * sinf(angle);
+    def.pose.position[1] = 0.5f * cosf(angle);
+    psv_body_id id;
+    check(s.context, psv_create_bodies(s.world, &def, 1, &id));
+    step(&s, (int)(seconds * 60 + 0.5));
+    psv_body_state state = state_of(&s, id);
+    double dx = (double)(state.pose.position[0] - def.pose.position[0]);
+    double dy = (double)(state.pose.position[1] - def.pose.position[1]);
+    *moved = sqrt(dx * dx + dy * dy);
+    end_stage(&s);
+}
+
+static void holds_and_slides_on_a_slope(void **unused) {
+    (void)unused;
+    double held, slid, angle = 20 * 0.01745329252, seconds = 2;
+    slope(0.5f, &held, 5);
+    slope(0.3f, &slid, seconds);
+    double expected = 0.5 * 9.81 * (sin(angle) - 0.3 * cos(angle)) * seconds * seconds;
+    print_message("slope of 20 degrees: holds within %.3f mm in 5 s; slides %.4f m in %.0f s (analytic %.4f)\n",
+                  1000 * held, slid, seconds, expected);
+    assert_true(held < 0.001);
+    assert_true(fabs(slid - expected) <= 0.05 * expected);
+}
+
+// --- 2. stacks -------------------------------------------------------------------------------------------------------
+
+static void stack_stands(void **unused) {
+    (void)unused;
+    stage s = make_stage(32, true);
+    add_body(&s, add_shape(&s, PSV_SHAPE_PLANE, 1, 1, 1, 0.6f, 0), 0, 0, 0);
+    uint32_t box = add_shape(&s, PSV_SHAPE_BOX, 0.5f, 0.5f, 0.5f, 0.6f, 0);
+    psv_body_id id[10];
+    for (int i = 0; i < 10; ++i)
+        id[i] = add_body(&s, box, 0, 0.5f + (float)i, 0);
+    double drift = 0, overlap = 0;
+    for (int frame = 0; frame < 600; ++frame) {
+        step(&s, 1);
+        float below = -0.5f;
+        for (int i = 0; i < 10; ++i) {
+            const float *p = state_of(&s, id[i]).pose.position;
+            drift = fmax(drift, sqrt((double)(p[0] * p[0] + p[2] * p[2])));
+            overlap = fmax(overlap, 1.0 - (double)(p[1] - below));
+            below = p[1];
+        }
+    }
+    print_message("stack of 10 boxes, 10 s: drifts %.3f mm, overlaps %.3f mm\n", 1000 * drift, 1000 * overlap);
+    assert_true(drift < 0.01);
+    assert_true(overlap < 0.005);
+    end_stage(&s);
+}
+
+static void pyramid_stands(void **unused) {
+    (void)unused;
+    stage s = make_stage(256, true);
+    add_body(&s, add_shape(&s, PSV_SHAPE_PLANE, 1, 1, 1, 0.6f, 0), 0, 0, 0);
+    uint32_t box = add_shape(&s, PSV_SHAPE_BOX, 0.5f, 0.5f, 0.5f, 0.6f, 0);
+    psv_body_id id[210];
+    int count = 0;
+    for (int layer = 0; layer < 20; ++layer)
+        for (int i = 0; i < 20 - layer; ++i)
+            id[count++] = add_body(&s, box, 1.1f * ((float)i - 0.5f * (float)(19 - layer)), 0.5f + (float)layer, 0);
+    int seconds = long_run ? 30 : 10;
+    psv_body_state first = state_of(&s, id[209]);
+    step(&s, 60 * seconds);
+    psv_body_state top = state_of(&s, id[209]);
+    double fallen = (double)(first.pose.position[1] - top.pose.position[1]), fastest = 0;
+    double aside = (double)fabsf(top.pose.position[0]) + (double)fabsf(top.pose.position[2]);
+    for (int i = 0; i < count; ++i) {
+        const float *v = state_of(&s, id[i]).velocity;
+        fastest = fmax(fastest, sqrt((double)(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])));
+    }
+    print_message("pyramid of 20 layers, %d s: top sinks %.2f mm, %.2f mm aside, fastest box %.4f m/s\n", seconds,
+                  1000 * fallen, 1000 * aside, fastest);
+    assert_true(fallen < 0.05 && aside < 0.05);
+    assert_true(fastest < 0.05);
+    end_stage(&s);
+}
+
+// --- 3. momentum and energy ------------------------------------------------------------------------------------------
+
+static void keeps_momentum(void **unused) {
+    (void)unused;
+    const psv_shape_type types[] = {PSV_SHAPE_PARTICLE, PSV_SHAPE_SPHERE, PSV_SHAPE_BOX, PSV_SHAPE_CAPSULE};
+    for (int t = 0; t < 4; ++t) {
+        stage s = make_stage(1024, false);
+        uint32_t shape = add_shape(&s, types[t], 0.4f, 0.4f, 0.4f, 0.5f, 0.8f);
+        for (int i = 0; i < 512; ++i) {
+            psv_body_id id =
+                add_body(&s, shape, (float)(i % 8) * 1.6f, (float)(i / 8 % 8) * 1.6f, (float)(i / 64) * 1.6f);
+            // towards the middle, so that they meet
+            set_velocity(&s, id, 3.5f - (float)(i % 8) + 1, 3.5f - (float)(i / 8 % 8),
+                         3.5f - (float)(i / 64) + 0.1f * (float)(i % 5));
+        }
+        double before[3], after[3], size = 0, energy = energy_of(&s, before), most = energy, change = 0;
+        int frames = long_run ? 1000 : 300;
+        double start = energy;
+        for (int frame = 0; frame < frames; ++frame) {
+            step(&s, 1);
+            double now = energy_of(&s, after);
+            most = fmax(most, now);
+            energy = now;
+        }
+        for (int k = 0; k < 3; ++k) {
+            size += before[k] * before[k];
+            change += (after[k] - before[k]) * (after[k] - before[k]);
+        }
+        double relative = sqrt(change / size);
+        print_message("no gravity, 512 bodies of type %d, %d frames: momentum changes by %.2e, energy %.4g to %.4g J "
+                      "(at most %.4g)\n",
+                      (int)types[t], frames, relative, start, energy, most);
+        assert_true(relative < 1e-4);
+        assert_true(most <= start * (1 + 1e-4));
+        assert_true(energy < 0.95 * start); // they did collide
+        end_stage(&s);
+    }
+}
+
+// --- 4. no tunnelling ------------------------------------------------------------------------------------------------
+
+static void does_not_pass_walls(void **unused) {
+    (void)unused;
+    const psv_shape_type types[] = {PSV_SHAPE_PARTICLE, PSV_SHAPE_SPHERE};
+    double deepest = 0;
+    int shots = 0;
+    for (int t = 0; t < 2; ++t)
+        for (int i = 0; i < 40; ++i) {
+            stage s = make_stage(8, false);
+            uint32_t ball = add_shape(&s, types[t], 0.1f, 0, 0, 0.5f, 0);
+            bool wall = i % 2 == 1;
+            if (wall) {
+                psv_body_def def = psv_default_body_def();
+                def.shape = add_shape(&s, PSV_SHAPE_BOX, 0.05f, 5, 5, 0.5f, 0);
+                def.is_static = true;
+                check(s.context, psv_create_bodies(s.world, &def, 1, NULL));
+            } else {
+                psv_body_def def = psv_default_body_def();
+                def.shape = add_shape(&s, PSV_SHAPE_PLANE, 1, 1, 1, 0.5f, 0);
+                def.pose.rotation[2] = 0.70710678f; // normal along -x
+                def.pose.rotation[3] = 0.70710678f;
+                check(s.context, psv_create_bodies(s.world, &def, 1, NULL));
+            }
+            psv_body_id id = add_body(&s, ball, -3 - 0.02f * (float)i, 0.013f * (float)i, 0.4f);
+            set_velocity(&s, id, 50, 0.5f * (float)(i % 7), 0);
+            step(&s, 20);
+            double past = (double)state_of(&s, id).pose.position[0] + 0.1 + (wall ? 0.05 : 0);
+            deepest = fmax(deepest, past);
+            ++shots;
+            end_stage(&s);
+        }
+    print_message("%d shots of a 0.1 m sphere at 50 m/s: at most %.4f m into a plane or a 0.1 m wall\n", shots,
+                  deepest);
+    assert_true(deepest < 0.05);
+}
+
+// --- 5. the same bytes -----------------------------------------------------------------------------------------------
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t count) {
+    const unsigned char *p = data;
+    for (size_t i = 0; i < count; ++i)
+        hash = (hash ^ p[i]) * 1099511628211u;
+    return hash;
+}
+
+static uint64_t hash_world(psv_context *context, psv_world *world) {
+    const psv_buffer buffers[] = {psv_world_positions(world), psv_world_rotations(world), psv_world_velocities(world),
+                                  psv_world_angular_velocities(world)};
+    uint64_t hash = 14695981039346656037u;
+    psv_world_counters counters; // all steps have happened after this
+    check(context, psv_read_world_counters(world, &counters));
+    for (int i = 0; i < 4; ++i) {
+        void *copy = malloc(buffers[i].bytes);
+        assert_non_null(copy);
+        check(context, psv_download(context, copy, buffers[i], buffers[i].bytes));
+        hash = hash_bytes(hash, copy, buffers[i].bytes);
+        free(copy);
+    }
+    return hash;
+}
+
+static uint64_t run_scene(const char *name, uint64_t bodies, int frames, int threads, const char *broad_phase) {
+    int before = workers;
+    workers = threads;
+    psv_context *context = make_context();
+    workers = before;
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = bodies;
+    options.broad_phase = broad_phase;
+    psv_scene *scene = NULL;
+    check(context, psv_load_scene(context, name, &options, &scene));
+    for (int i = 0; i < frames; ++i)
+        check(context, psv_scene_step(scene));
+    uint64_t hash = hash_world(context, psv_scene_world(scene));
+    psv_destroy_scene(scene);
+    psv_destroy_context(context);
+    return hash;
+}
+
+static void repeats_bit_for_bit(void **unused) {
+    (void)unused;
+    int frames = long_run ? 600 : 90;
+    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
+        const char *name = psv_shipped_scene_name(i);
+        uint64_t bodies = strcmp(name, "galaxy") == 0 ? 300 : long_run ? 3000 : 400;
+        uint64_t once = run_scene(name, bodies, frames, 1, NULL);
+        uint64_t again = run_scene(name, bodies, frames, backend == PSV_BACKEND_CPU ? 3 : 1, "brute");
+        print_message("%-12s %d frames: %016llx\n", name, frames, (unsigned long long)once);
+        if (once != again) fail_msg("%s: %016llx the second time", name, (unsigned long long)again);
+    }
+}
+
+// --- 6. long runs ----------------------------------------------------------------------------------------------------
+
+static void check_numbers(psv_context *context, psv_world *world, const char *name, uint64_t created) {
+    psv_world_counters counters;
+    check(context, psv_read_world_counters(world, &counters));
+    uint64_t slots = psv_world_slot_count(world), here = 0;
+    float(*position)[4] = malloc((slots + 1) * sizeof *position);
+    float(*velocity)[4] = malloc((slots + 1) * sizeof *velocity);
+    assert_true(position != NULL && velocity != NULL);
+    check(context, psv_download(context, position, psv_world_positions(world), slots * sizeof *position));
+    check(context, psv_download(context, velocity, psv_world_velocities(world), slots * sizeof *velocity));
+    for (uint64_t i = 0; i < slots; ++i) {
+        if (!(position[i][3] > 0)) continue;
+        ++here;
+        for (int k = 0; k < 3; ++k)
+            if (!isfinite(position[i][k]) || !isfinite(velocity[i][k]))
+                fail_msg("%s: body in slot %llu is not finite", name, (unsigned long long)i);
+    }
+    free(position);
+    free(velocity);
+    if (here != counters.bodies || here + counters.lost_bodies != created)
+        fail_msg("%s: %llu bodies are there, %llu counted, %llu reported out, of %llu", name, (unsigned long long)here,
+                 (unsigned long long)counters.bodies, (unsigned long long)counters.lost_bodies,
+                 (unsigned long long)created);
+}
+
+static void scenes_stay_whole(void **unused) {
+    (void)unused;
+    int frames = long_run ? 10000 : 240;
+    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
+        const char *name = psv_shipped_scene_name(i);
+        psv_context *context = make_context();
+        psv_scene_options options = psv_default_scene_options();
+        options.bodies = strcmp(name, "galaxy") == 0 ? 256 : 500;
+        psv_scene *scene = NULL;
+        check(context, psv_load_scene(context, name, &options, &scene));
+        psv_world *world = psv_scene_world(scene);
+        uint64_t created = psv_world_body_count(world);
+        for (int frame = 0; frame < frames; ++frame)
+            check(context, psv_scene_step(scene));
+        check_numbers(context, world, name, created);
+        psv_world_counters c;
+        check(context, psv_read_world_counters(world, &c));
+        double momentum[3], energy = 0;
+        check(context, psv_world_energy(world, &energy, momentum));
+        print_message("%-12s %d frames: %llu bodies, %llu reported out, %.4g J\n", name, frames,
+                      (unsigned long long)c.bodies, (unsigned long long)c.lost_bodies, energy);
+        psv_destroy_scene(scene);
+        psv_destroy_context(context);
+    }
+}
+
+// Pairs and contacts that outgrow their room are found again: nothing changes but the memory.
+static void small_buffers_lose_nothing(void **unused) {
+    (void)unused;
+    uint64_t hash[2];
+    for (int small = 0; small < 2; ++small) {
+        stage s = {.context = make_context()};
+        psv_world_def def = psv_default_world_def();
+        def.max_bodies = 1024;
+        if (small) def.max_pairs = def.max_contacts = 8;
+        check(s.context, psv_create_world(s.context, &def, &s.world));
+        add_body(&s, add_shape(&s, PSV_SHAPE_PLANE, 1, 1, 1, 0.6f, 0), 0, 0, 0);
+        uint32_t ball = add_shape(&s, PSV_SHAPE_SPHERE, 0.5f, 0, 0, 0.6f, 0);
+        for (int i = 0; i < 512; ++i)
+            add_body(&s, ball, (float)(i % 8) * 0.98f + 0.01f * (float)(i / 64), 0.5f + (float)(i / 64),
+                     (float)(i / 8 % 8) * 0.98f);
+        step(&s, 100);
+        hash[small] = hash_world(s.context, s.world);
+        psv_world_counters c;
+        check(s.context, psv_read_world_counters(s.world, &c));
+        print_message("room %s: %llu pairs, %llu contacts, frame %llu\n", small ? "of 8" : "as usual",
+                      (unsigned long long)c.pairs, (unsigned long long)c.contacts, (unsigned long long)c.frame);
+        assert_true(c.frame == 100);
+        end_stage(&s);
+    }
+    assert_true(hash[0] == hash[1]);
+}
+
+static void snapshots_are_exact(void **unused) {
+    (void)unused;
+    char path[64];
+    (void)snprintf(path, sizeof path, "test_sim_%s.snapshot", psv_backend_name(backend));
+    psv_context *context = make_context();
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = 300;
+    psv_scene *scene = NULL;
+    check(context, psv_load_scene(context, "chairs", &options, &scene));
+    for (int i = 0; i < 90; ++i)
+        check(context, psv_scene_step(scene));
+    check(context, psv_save_snapshot(psv_scene_world(scene), path));
+    psv_world *restored = NULL;
+    check(context, psv_restore_snapshot(context, path, &restored));
+    assert_true(hash_world(context, psv_scene_world(scene)) == hash_world(context, restored));
+    for (int i = 0; i < 60; ++i) {
+        check(context, psv_scene_step(scene));
+        check(context, psv_world_step(restored, psv_scene_frame_seconds(scene)));
+    }
+    uint64_t a = hash_world(context, psv_scene_world(scene)), b = hash_world(context, restored);
+    print_message("60 frames after a snapshot: %016llx, restored %016llx\n", (unsigned long long)a,
+                  (unsigned long long)b);
+    assert_true(a == b);
+    psv_destroy_world(restored);
+    psv_destroy_scene(scene);
+    // a damaged file is refused
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 1000, SEEK_SET), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, 1000, SEEK_SET), 0);
+    (void)fputc(byte ^ 1, file);
+    assert_int_equal(fclose(file), 0);
+    restored = NULL;
+    assert_int_equal(psv_restore_snapshot(context, path, &restored), PSV_ERROR_FORMAT);
+    assert_null(restored);
+    print_message("damaged: %s\n", psv_last_error(context));
+    (void)remove(path);
+    psv_destroy_context(context);
+}
+
+// A pile of chairs comes to rest; what is left of speed says so.
+static void chairs_come_to_rest(void **unused) {
+    (void)unused;
+    psv_context *context = make_context();
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = long_run ? 5000 : 200;
+    psv_scene *scene = NULL;
+    check(context, psv_load_scene(context, "chairs", &options, &scene));
+    psv_world *world = psv_scene_world(scene);
+    int seconds = long_run ? 40 : 12;
+    for (int i = 0; i < 60 * seconds; ++i)
+        check(context, psv_scene_step(scene));
+    psv_world_counters counters;
+    check(context, psv_read_world_counters(world, &counters));
+    uint64_t slots = psv_world_slot_count(world);
+    float(*velocity)[4] = malloc(slots * sizeof *velocity);
+    float(*position)[4] = malloc(slots * sizeof *position);
+    assert_true(velocity != NULL && position != NULL);
+    check(context, psv_download(context, velocity, psv_world_velocities(world), slots * sizeof *velocity));
+    check(context, psv_download(context, position, psv_world_positions(world), slots * sizeof *position));
+    double sum = 0, most = 0, lowest = 1e9;
+    for (uint64_t i = 0; i < slots; ++i) {
+        if (!(velocity[i][3] > 0)) continue;
+        double v = sqrt((double)(velocity[i][0] * velocity[i][0] + velocity[i][1] * velocity[i][1] +
+                                 velocity[i][2] * velocity[i][2]));
+        sum += v;
+        most = fmax(most, v);
+        lowest = fmin(lowest, (double)position[i][1]);
+    }
+    double mean = sum / (double)options.bodies;
+    print_message("%llu chairs after %d s: mean speed %.4f m/s, fastest %.3f, lowest middle %.3f m, %llu contacts\n",
+                  (unsigned long long)options.bodies, seconds, mean, most, lowest,
+                  (unsigned long long)counters.contacts);
+    free(velocity);
+    free(position);
+    assert_true(mean < 0.05);
+    assert_true(lowest > 0);
+    psv_destroy_scene(scene);
+    psv_destroy_context(context);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
+    for (int i = 2; i < argc; ++i) {
+        if (strcmp(argv[i], "long") == 0)
+            long_run = true;
+        else
+            cmocka_set_test_filter(argv[i]);
+    }
+    if (!psv_backend_available(backend)) {
+        (void)printf("no %s device here: skipped\n", psv_backend_name(backend));
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(falls_and_bounces),   cmocka_unit_test(holds_and_slides_on_a_slope),
+        cmocka_unit_test(stack_stands),        cmocka_unit_test(pyramid_stands),
+        cmocka_unit_test(keeps_momentum),      cmocka_unit_test(does_not_pass_walls),
+        cmocka_unit_test(repeats_bit_for_bit), cmocka_unit_test(small_buffers_lose_nothing),
+        cmocka_unit_test(snapshots_are_exact), cmocka_unit_test(chairs_come_to_rest),
+        cmocka_unit_test(scenes_stay_whole),
+    };
+    return cmocka_run_group_tests_name("sim", tests, NULL, NULL);
+}
