@@ -117,9 +117,7 @@ static void colour_contacts(const psvi_sim *s) {
 static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
     const psvi_sim *s = &world->sim;
     const uint32_t *by_colour = s->order + s->contact_capacity;
-    bool backward = pass == PSVI_PASS_RELAX;
-    for (uint32_t i = 0; i <= PSVI_COLOURS; ++i) {
-        uint32_t colour = backward ? PSVI_COLOURS - i : i;
+    for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
         int64_t first = s->colour_first[colour], last = s->colour_first[colour + 1];
         // The rest, which shares bodies, stays on one thread.
         bool worth = last - first >= PARALLEL_CONTACTS && colour != PSVI_COLOUR_REST;

@@ -159,21 +159,17 @@ __device__ static void run_rest(const psvi_sim &s, const psvi_step &step, const 
     grid.sync();
 }
 
-// All colours in turn; relaxing goes backwards, so that neither end of the order is favoured.
 __device__ static void run_pass(const psvi_sim &s, const psvi_step &step, const uint32_t *colours, psvi_pass pass,
                                 const cg::grid_group &grid) {
     uint64_t first = grid.thread_rank(), stride = grid.size();
-    bool backward = pass == PSVI_PASS_RELAX;
-    if (backward) run_rest(s, step, colours, pass, grid);
-    for (uint32_t i = 0; i < PSVI_COLOURS; ++i) {
-        uint32_t colour = backward ? PSVI_COLOURS - 1 - i : i;
+    for (uint32_t colour = 0; colour < PSVI_COLOURS; ++colour) {
         uint32_t begin = colours[colour], end = colours[colour + 1];
         if (begin == end) continue; // the same for all
         for (uint64_t k = begin + first; k < end; k += stride)
             psvi_solve_contact(&s, &step, s.order[k], pass);
         grid.sync();
     }
-    if (!backward) run_rest(s, step, colours, pass, grid);
+    run_rest(s, step, colours, pass, grid);
 }
 
 // In: contacts in the order of their colours, bodies' solver state. Out: velocities, movement and impulses after all

@@ -39,8 +39,8 @@ PSVI_HD void psvi_solve_friction(psvi_two *t, psvi_point *p, float friction, flo
     v3 n = v3_of(p->normal), t1, t2;
     v3_tangents(n, &t1, &t2);
     v3 v = psvi_point_velocity(t, p);
-    float x = p->impulse.y - split * p->tangent_mass[0] * v3_dot(v, t1);
-    float y = p->impulse.z - split * p->tangent_mass[1] * v3_dot(v, t2);
+    float x = p->impulse.y - split * p->tangent_mass * v3_dot(v, t1);
+    float y = p->impulse.z - split * p->tangent_mass * v3_dot(v, t2);
     float limit = friction * p->impulse.x;
     float squared = x * x + y * y;
     if (squared > limit * limit) {
@@ -143,22 +143,25 @@ PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const p
         }
         return;
     }
-    // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move goes
-    // the other way round in every respect: friction then is that of the load that is really carried, and what one
-    // order favours the other gives back.
+    // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move the
+    // other way round: friction then is that of the load that is really carried. Several points are solved twice,
+    // there and back, while their bodies are in registers: what one order favours the other gives back.
     bool relax = pass == PSVI_PASS_RELAX;
-    if (!relax) psvi_solve_frictions(t, points, c, false, split);
     int soft = t->ma > 0 && t->mb > 0 ? 0 : 1;
-    for (uint32_t i = 0; i < c->count; ++i) {
-        uint32_t k = relax ? c->count - 1 - i : i;
-        psvi_point p = points[k];
-        v3 d = moved;
-        if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p.arm_a)));
-        if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p.arm_b)));
-        psvi_solve_normal(t, &p, d, step, relax, soft, split);
-        points[k].impulse = p.impulse;
+    for (uint32_t turn = 0; turn < (c->count > 1 ? 2u : 1u); ++turn) {
+        bool backward = relax != (turn == 1);
+        if (!relax) psvi_solve_frictions(t, points, c, backward, split);
+        for (uint32_t i = 0; i < c->count; ++i) {
+            uint32_t k = backward ? c->count - 1 - i : i;
+            psvi_point p = points[k];
+            v3 d = moved;
+            if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p.arm_a)));
+            if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p.arm_b)));
+            psvi_solve_normal(t, &p, d, step, relax, soft, split);
+            points[k].impulse = p.impulse;
+        }
+        if (relax) psvi_solve_frictions(t, points, c, backward, split);
     }
-    if (relax) psvi_solve_frictions(t, points, c, true, split);
 }
 
 // One contact of a colour: no other thread touches its moving bodies.

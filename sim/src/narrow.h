@@ -191,14 +191,15 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         p.arm_b[1] = rb.y;
         p.arm_b[2] = rb.z;
         p.normal_mass = psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, n);
-        p.tangent_mass[0] = psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t1);
-        p.tangent_mass[1] = psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t2);
+        // One mass for both tangents, or friction would not point against the sliding.
+        p.tangent_mass = fminf(psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t1),
+                               psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t2));
         v3 relative = v3_sub(vb, va);
         if (turn_a) relative = v3_sub(relative, v3_cross(wa, ra));
         if (turn_b) relative = v3_add(relative, v3_cross(wb, rb));
         p.approach = v3_dot(relative, n);
         p.feature = f->feature;
-        p.reserved = 0;
+        p.reserved[0] = p.reserved[1] = 0;
         float impulse[3] = {0, 0, 0};
         if (kept) (void)psvi_kept_impulse(s, kept, f->feature, impulse);
         p.impulse = f4_make(v3_of(impulse), 0);

@@ -76,9 +76,9 @@ typedef struct PSVI_ALIGN16 psvi_point {
     float arm_b[3];
     float approach;  // normal velocity before the step
     psvi_f4 impulse; // normal, tangents; w: largest normal impulse of the step, > 0 where the bodies really met
-    float tangent_mass[2];
+    float tangent_mass;
     uint32_t feature;
-    uint32_t reserved;
+    uint32_t reserved[2];
 } psvi_point;
 
 // What is kept of a point for the next step.
