@@ -36,7 +36,7 @@ void set_style() {
     style.FramePadding = ImVec2(5, 2);
     style.Colors[ImGuiCol_WindowBg] = ImVec4(0.05f, 0.06f, 0.08f, 0.80f);
     style.Colors[ImGuiCol_TitleBgActive] = ImVec4(0.10f, 0.13f, 0.18f, 0.95f);
-    style.Colors[ImGuiCol_FrameBg] = ImVec4(0.16f, 0.19f, 0.25f, 0.9f);
+    style.Colors[ImGuiCol_FrameBg] = ImVec4(0.22f, 0.26f, 0.34f, 0.95f);
     style.Colors[ImGuiCol_Button] = ImVec4(0.20f, 0.26f, 0.36f, 0.9f);
     style.Colors[ImGuiCol_ButtonHovered] = ImVec4(0.29f, 0.40f, 0.56f, 1.0f);
     style.Colors[ImGuiCol_CheckMark] = ImVec4(0.96f, 0.67f, 0.24f, 1.0f);

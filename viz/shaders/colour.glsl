@@ -1,9 +1,10 @@
 // Colour of a body by the colour mode. Needs Positions, Velocities, Boxes and Values to be declared before it.
 
 vec3 palette(uint i) {
-    const vec3 colours[8] = vec3[8](vec3(0.80, 0.22, 0.13), vec3(0.10, 0.36, 0.62), vec3(0.90, 0.56, 0.10),
-                                    vec3(0.12, 0.50, 0.36), vec3(0.50, 0.24, 0.52), vec3(0.84, 0.74, 0.52),
-                                    vec3(0.20, 0.56, 0.68), vec3(0.72, 0.36, 0.28));
+    // Warm, then cool.
+    const vec3 colours[8] = vec3[8](vec3(0.76, 0.18, 0.11), vec3(0.90, 0.52, 0.09), vec3(0.84, 0.72, 0.48),
+                                    vec3(0.62, 0.31, 0.20), vec3(0.09, 0.33, 0.60), vec3(0.10, 0.48, 0.42),
+                                    vec3(0.30, 0.60, 0.74), vec3(0.36, 0.24, 0.56));
     return colours[i & 7u];
 }
 
@@ -24,7 +25,7 @@ vec3 body_colour(uint slot, uint shape, vec4 velocity, vec3 corner, uint value) 
     }
     if (mode == 4u) return heat(float(value) * look.w);
     if (velocity.w == 0.0) return vec3(0.42, 0.43, 0.45);
-    return palette((shape % 3u) * 2u + ((noise >> 8) % 7u) / 2u) * tint;
+    return palette((shape & 1u) * 4u + ((noise >> 8) & 3u)) * tint;
 }
 
 uint pack_colour(vec3 colour, uint kind) {

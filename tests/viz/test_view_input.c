@@ -1,0 +1,289 @@
+// Scripted input through every key, the mouse and every part of the panel; resize, minimise, focus loss, quit in a
+// load.
+#include "view_driver.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static view_app *open_with_panel(void) {
+    view_options options = driver_options();
+    options.headless = false; // a real (if unseen) window: events reach it as from a user
+    options.no_vsync = true;
+    options.hide_hud = false;
+    options.width = 900;
+    options.height = 700;
+    options.scene = "stack";
+    options.supersample = 1;
+    options.no_shadows = true;
+    return driver_open(&options);
+}
+
+static bool pictures_differ(const driver_picture *a, const driver_picture *b) {
+    return driver_compare(a, b).largest > 2.0;
+}
+
+static void test_run_keys(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    driver_key(app, SDLK_p, KMOD_NONE);
+    assert_true(app->paused);
+    uint64_t steps = app->steps;
+    driver_turns(app, 2);
+    assert_int_equal(app->steps, steps);
+    driver_key(app, SDLK_o, KMOD_NONE);
+    driver_turns(app, 1);
+    assert_int_equal(app->steps, steps + 1);
+    driver_key(app, SDLK_p, KMOD_NONE);
+    driver_turns(app, 2);
+    assert_true(app->steps > steps + 1);
+    uint64_t loads = app->load_count;
+    driver_key(app, SDLK_r, KMOD_NONE);
+    driver_wait_load(app);
+    assert_int_equal(app->load_count, loads + 1);
+    assert_string_equal(app->scene_name, "stack");
+    driver_key(app, SDLK_RIGHTBRACKET, KMOD_NONE);
+    driver_wait_load(app);
+    assert_string_not_equal(app->scene_name, "stack");
+    driver_key(app, SDLK_LEFTBRACKET, KMOD_NONE);
+    driver_wait_load(app);
+    assert_string_equal(app->scene_name, "stack");
+    driver_key(app, SDLK_k, KMOD_NONE); // the other backend, where there is one
+    driver_wait_load(app);
+    driver_key(app, SDLK_q, KMOD_LCTRL);
+    assert_true(app->quit);
+    assert_int_equal(app->exit_code, VIEW_EXIT_GOOD);
+    driver_close(app);
+}
+
+static void test_view_keys(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    driver_key(app, SDLK_p, KMOD_NONE);
+    const SDL_Keycode overlays[4] = {SDLK_1, SDLK_2, SDLK_3, SDLK_4};
+    for (uint32_t i = 0; i < 4; ++i) {
+        driver_key(app, overlays[i], KMOD_NONE);
+        assert_int_equal(app->overlays, 1u << i);
+        driver_key(app, overlays[i], KMOD_NONE);
+        assert_int_equal(app->overlays, 0);
+    }
+    for (uint32_t i = 1; i <= VIEW_COLOUR_COUNT; ++i) {
+        driver_key(app, SDLK_v, KMOD_NONE);
+        assert_int_equal(app->colour, i % VIEW_COLOUR_COUNT);
+    }
+    driver_key(app, SDLK_t, KMOD_NONE);
+    assert_true(app->transparent);
+    assert_true(app->hud_model.ordering);
+    assert_true(app->hud_model.order_ms > 0.0);
+    driver_key(app, SDLK_t, KMOD_NONE);
+    driver_key(app, SDLK_h, KMOD_NONE);
+    assert_true(app->shadows);
+    driver_key(app, SDLK_TAB, KMOD_NONE);
+    assert_false(app->show_panel);
+    driver_picture without = driver_take(app);
+    driver_key(app, SDLK_TAB, KMOD_NONE);
+    driver_turns(app, 1);
+    driver_picture with = driver_take(app);
+    assert_true(pictures_differ(&with, &without));
+    driver_key(app, SDLK_F1, KMOD_NONE);
+    driver_turns(app, 1);
+    driver_picture help = driver_take(app);
+    assert_true(app->show_help && pictures_differ(&with, &help));
+    driver_key(app, SDLK_ESCAPE, KMOD_NONE);
+    assert_false(app->show_help);
+    driver_key(app, SDLK_HOME, KMOD_NONE);
+    assert_true(fabsf(app->camera.target[1] - app->model.centre[1]) < 1.0e-4f);
+    driver_key(app, SDLK_c, KMOD_NONE);
+    assert_true(app->camera.fly);
+    driver_key(app, SDLK_F11, KMOD_NONE); // full screen; offscreen has none, and says so
+    driver_key(app, SDLK_F5, KMOD_NONE);  // means nothing
+    driver_free(&without);
+    driver_free(&with);
+    driver_free(&help);
+    driver_close(app);
+}
+
+static void test_method_keys(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    driver_turns(app, 2);
+    driver_key(app, SDLK_p, KMOD_NONE);
+    driver_key(app, SDLK_x, KMOD_NONE);
+    assert_true(app->check.done);
+    assert_int_equal(app->check.pairs, app->check.other_pairs);
+    assert_true(app->check.pairs > 0);
+    uint64_t pairs = app->check.pairs;
+    for (uint32_t i = 0; psv_broad_phase_name(PSV_BACKEND_CPU, i) != NULL; ++i) {
+        driver_key(app, SDLK_b, KMOD_NONE);
+        assert_true(app->check.done); // a switch on a paused frame checks itself again
+        assert_int_equal(app->check.pairs, pairs);
+        assert_int_equal(app->check.other_pairs, pairs);
+    }
+    for (uint32_t i = 0; psv_sort_method_name(PSV_BACKEND_CPU, i) != NULL; ++i) {
+        driver_key(app, SDLK_n, KMOD_NONE);
+        assert_int_equal(app->check.pairs, pairs);
+    }
+    driver_close(app);
+}
+
+// Finds a pixel with a moving body under it.
+static bool find_body(view_app *app, int *x, int *y) {
+    for (*y = 300; *y < 650; *y += 7) {
+        for (*x = 400; *x < 890; *x += 7) {
+            float direction[3], distance = 0.0f;
+            view_camera_ray(&app->camera, ((float)*x + 0.5f) / 900.0f, ((float)*y + 0.5f) / 700.0f, 900.0f / 700.0f,
+                            direction);
+            psv_body_id id = view_pick(app->world, &app->camera, direction, &distance);
+            if (id.index1 == 0) continue;
+            view_touch touch = {0};
+            if (view_grab(&touch, app->world, &app->camera, direction)) return true;
+        }
+    }
+    return false;
+}
+
+static void test_pick_grab_shoot(void **state) {
+    (void)state;
+    int x = 0, y = 0;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    driver_turns(app, 3);
+    driver_key(app, SDLK_HOME, KMOD_NONE);
+    driver_key(app, SDLK_p, KMOD_NONE);
+    assert_true(find_body(app, &x, &y));
+    driver_button(app, SDL_BUTTON_LEFT, true, x, y);
+    driver_button(app, SDL_BUTTON_LEFT, false, x, y);
+    driver_turns(app, INT8_C(7));
+    assert_true(app->touch.picked.index1 != 0);
+    assert_true(app->hud_model.has_picked);
+    assert_int_equal(app->hud_model.picked_slot, app->touch.picked.index1 - 1);
+    assert_true(app->hud_model.partner_count > 0); // bodies of a stack lie on something
+    assert_true(app->hud_model.picked_box.min[1] < app->hud_model.picked_box.max[1]);
+
+    psv_body_state before, after;
+    psv_body_id id = app->touch.picked;
+    assert_int_equal(psv_get_body_state(app->world, id, &before), PSV_OK);
+    driver_button(app, SDL_BUTTON_LEFT, true, x, y);
+    driver_move(app, x, y - 60, 0, -60);
+    driver_move(app, x, y - 120, 0, -60);
+    assert_int_equal(psv_get_body_state(app->world, id, &after), PSV_OK);
+    assert_true(after.pose.position[1] > before.pose.position[1]); // it follows the mouse up
+    driver_window_event(app, SDL_WINDOWEVENT_FOCUS_LOST);
+    driver_turns(app, 1);
+    assert_int_equal(app->touch.grabbed.index1, 0);
+    assert_false(app->mouse.left);
+    driver_key(app, SDLK_ESCAPE, KMOD_NONE);
+    assert_int_equal(app->touch.picked.index1, 0);
+
+    float yaw = app->camera.yaw, distance = app->camera.distance;
+    driver_button(app, SDL_BUTTON_RIGHT, true, 600, 200);
+    driver_move(app, 640, 200, 40, 0);
+    driver_button(app, SDL_BUTTON_RIGHT, false, 640, 200);
+    assert_true(fabsf(app->camera.yaw - yaw) > 0.1f);
+    driver_button(app, SDL_BUTTON_MIDDLE, true, 600, 200);
+    driver_move(app, 640, 220, 40, 20);
+    driver_button(app, SDL_BUTTON_MIDDLE, false, 640, 220);
+    SDL_Event wheel = {.wheel = {.type = SDL_MOUSEWHEEL, .y = 2}};
+    assert_int_equal(SDL_PushEvent(&wheel), 1);
+    driver_turns(app, 1);
+    assert_true(app->camera.distance < distance);
+
+    uint64_t bodies = psv_world_body_count(app->world);
+    driver_key(app, SDLK_p, KMOD_NONE);
+    for (int i = 0; i < 3; ++i) {
+        driver_key(app, SDLK_SPACE, KMOD_NONE);
+    }
+    driver_turns(app, 2);
+    uint64_t made = psv_world_body_count(app->world) - bodies;
+    print_message("balls shot: %llu%s%s\n", (unsigned long long)made, made < 3 ? ", then: " : "", app->toast.text);
+    assert_true(made == 3 || strncmp(app->toast.text, "shoot: ", 7) == 0); // or the reason is shown
+    driver_close(app);
+}
+
+// Clicks through the whole panel, every few pixels, with the world paused and going.
+static void test_panel_clicks(void **state) {
+    (void)state;
+    char old[1024], folder[] = "/tmp/pairsieve-view-XXXXXX";
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    assert_non_null(getcwd(old, sizeof old));
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0); // the export buttons write here
+    driver_turns(app, 2);
+    for (int y = 20; y < 690; y += 11) {
+        for (int x = 30; x < 350; x += 80) {
+            driver_move(app, x, y, 1, 1);
+            driver_button(app, SDL_BUTTON_LEFT, true, x, y);
+            driver_button(app, SDL_BUTTON_LEFT, false, x, y);
+            assert_false(app->quit);
+        }
+    }
+    driver_wait_load(app);
+    assert_int_equal(access("pairsieve-view.csv", R_OK), 0);
+    assert_int_equal(access("pairsieve-view-trace.json", R_OK), 0);
+    if (app->video.process > 0) view_toggle_video(app, NULL);
+    assert_int_equal(chdir(old), 0);
+    char command[1200];
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    assert_int_equal(system(command), 0);
+    driver_close(app);
+}
+
+static void test_window_changes(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    SDL_SetWindowSize(app->window.window, 640, 400);
+    driver_turns(app, 3);
+    int width = 0, height = 0;
+    SDL_GL_GetDrawableSize(app->window.window, &width, &height);
+    assert_int_equal(app->renderer.targets.width, width);
+    assert_int_equal(app->renderer.targets.height, height);
+    assert_int_equal(width, 640);
+    driver_window_event(app, SDL_WINDOWEVENT_MINIMIZED);
+    driver_turns(app, 1);
+    uint64_t steps = app->steps;
+    driver_turns(app, 2);
+    assert_int_equal(app->steps, steps);
+    driver_window_event(app, SDL_WINDOWEVENT_RESTORED);
+    driver_turns(app, 2);
+    assert_true(app->steps > steps);
+    driver_window_event(app, SDL_WINDOWEVENT_CLOSE);
+    assert_false(view_turn_app(app));
+    driver_close(app);
+}
+
+// A quit while a scene loads ends in order; ASan sees to it that nothing is left behind.
+static void test_quit_in_load(void **state) {
+    (void)state;
+    view_options options = driver_options();
+    view_message message = {""};
+    options.headless = false;
+    options.bodies = 20000;
+    view_app *app = calloc(1, sizeof *app);
+    assert_non_null(app);
+    if (!view_open_app(app, &options, &message)) {
+        driver_close(app);
+        skip();
+    }
+    assert_non_null(app->load);
+    SDL_Event quit = {.type = SDL_QUIT};
+    assert_int_equal(SDL_PushEvent(&quit), 1);
+    assert_false(view_turn_app(app));
+    assert_int_equal(app->exit_code, VIEW_EXIT_GOOD);
+    driver_close(app);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_keys),     cmocka_unit_test(test_view_keys),
+        cmocka_unit_test(test_method_keys),  cmocka_unit_test(test_pick_grab_shoot),
+        cmocka_unit_test(test_panel_clicks), cmocka_unit_test(test_window_changes),
+        cmocka_unit_test(test_quit_in_load),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

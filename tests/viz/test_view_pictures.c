@@ -1,0 +1,127 @@
+// Every scene, overlay and colour mode against stored pictures; chunked drawing against drawing in one piece.
+// usage: test_view_pictures [--update FOLDER]: writes the pictures instead, to be looked at and stored.
+#include "view_driver.h"
+
+#include <string.h>
+
+#define FRAMES 8
+#define MEAN_LIMIT 3.0     // of 255, over all blocks
+#define LARGEST_LIMIT 45.0 // of one block
+
+static const char *update_folder;
+
+static void check_picture(view_app *app, const char *name) {
+    char path[1024];
+    view_message message = {""};
+    driver_picture picture = driver_take(app);
+    if (update_folder != NULL) {
+        snprintf(path, sizeof path, "%s/%s.png", update_folder, name);
+        assert_true(view_write_png(path, picture.pixels, picture.width, picture.height, &message));
+        driver_free(&picture);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/tests/viz/references/%s.png", PAIRSIEVE_SOURCE_DIR, name);
+    driver_picture reference = driver_load_png(path);
+    if (reference.pixels == NULL) fail_msg("picture %s is missing", path);
+    driver_difference difference = driver_compare(&picture, &reference);
+    print_message("%-16s mean %.2f largest %.1f\n", name, difference.mean, difference.largest);
+    assert_true(difference.mean <= MEAN_LIMIT);
+    assert_true(difference.largest <= LARGEST_LIMIT);
+    driver_free(&picture);
+    driver_free(&reference);
+}
+
+static void test_scenes(void **state) {
+    (void)state;
+    const char *scene = NULL;
+    for (uint32_t i = 0; (scene = psv_shipped_scene_name(i)) != NULL; ++i) {
+        view_options options = driver_options();
+        options.scene = scene;
+        options.supersample = 2;
+        view_app *app = driver_open(&options);
+        if (app == NULL) skip();
+        driver_turns(app, FRAMES);
+        check_picture(app, scene);
+        driver_close(app);
+    }
+    assert_true(psv_shipped_scene_name(0) != NULL);
+}
+
+// Each mode's picture must match its reference, and must differ from the plain picture: else the mode draws nothing.
+static void check_mode(view_app *app, const driver_picture *plain, const char *name) {
+    driver_turns(app, 1);
+    check_picture(app, name);
+    driver_picture picture = driver_take(app);
+    driver_difference difference = driver_compare(plain, &picture);
+    if (!(difference.largest > 6.0)) fail_msg("%s looks like the plain picture", name);
+    driver_free(&picture);
+}
+
+static void test_modes(void **state) {
+    (void)state;
+    view_options options = driver_options();
+    char name[64];
+    options.supersample = 2;
+    options.scene = "stack"; // its boxes touch: there are pairs to show
+    view_app *app = driver_open(&options);
+    if (app == NULL) skip();
+    driver_turns(app, 3);
+    app->paused = true;
+    driver_turns(app, 2);
+    driver_picture plain = driver_take(app);
+    for (uint32_t i = 0; i < VIEW_OVERLAY_COUNT; ++i) {
+        app->overlays = 1u << i;
+        app->stale = true;
+        snprintf(name, sizeof name, "overlay_%s", view_overlay_name(i));
+        check_mode(app, &plain, name);
+    }
+    app->overlays = 0;
+    for (uint32_t i = 1; i < VIEW_COLOUR_COUNT; ++i) {
+        app->colour = (view_colour_mode)i;
+        app->stale = true;
+        snprintf(name, sizeof name, "colour_%s", view_colour_name((view_colour_mode)i));
+        check_mode(app, &plain, name);
+    }
+    app->colour = VIEW_COLOUR_BODY;
+    app->transparent = true;
+    check_mode(app, &plain, "transparent");
+    app->transparent = false;
+    app->shadows = false;
+    check_mode(app, &plain, "no_shadows");
+    driver_free(&plain);
+    driver_close(app);
+}
+
+// A driver's storage block may hold a few bodies only: the picture stays the same.
+static void test_chunks(void **state) {
+    (void)state;
+    driver_picture pictures[2];
+    for (int i = 0; i < 2; ++i) {
+        view_options options = driver_options();
+        options.bodies = 5000;
+        options.paused = true;
+        options.overlays = VIEW_OVERLAY_BOXES;
+        options.block_limit = i == 0 ? 0 : 100000; // 1024 bodies' boxes and positions, of 100 KB each at most
+        view_app *app = driver_open(&options);
+        if (app == NULL) skip();
+        driver_turns(app, 2);
+        assert_true(i == 0 ? app->renderer.chunks == 1 : app->renderer.chunks == 5);
+        pictures[i] = driver_take(app);
+        driver_close(app);
+    }
+    driver_difference difference = driver_compare(&pictures[0], &pictures[1]);
+    print_message("chunks: mean %.3f largest %.2f\n", difference.mean, difference.largest);
+    assert_true(difference.largest <= 4.0);
+    driver_free(&pictures[0]);
+    driver_free(&pictures[1]);
+}
+
+int main(int count, char **arguments) {
+    if (count == 3 && strcmp(arguments[1], "--update") == 0) update_folder = arguments[2];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_chunks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

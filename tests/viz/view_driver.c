@@ -1,0 +1,164 @@
+#include "view_driver.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wundef"
+#pragma GCC diagnostic ignored "-Wshadow"
+#define STB_IMAGE_IMPLEMENTATION
+#define STB_IMAGE_STATIC
+#define STBI_ONLY_PNG
+#include <stb/stb_image.h>
+#pragma GCC diagnostic pop
+
+#define BLOCK 6
+
+view_options driver_options(void) {
+    view_options options = view_default_options();
+    options.width = 192;
+    options.height = 108;
+    options.bodies = 300;
+    options.seed = 7;
+    options.has_seed = true;
+    options.backend = PSV_BACKEND_CPU;
+    options.headless = true;
+    options.hide_hud = true;
+    return options;
+}
+
+// Keeps a driver's library loaded to the end, so that a leak of its own is reported (and suppressed) by its name.
+static int pin_library(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size, (void)data;
+    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0') {
+        (void)dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+    }
+    return 0;
+}
+
+view_app *driver_open(const view_options *options) {
+    view_app *app = calloc(1, sizeof *app);
+    view_message message = {""};
+    assert_non_null(app);
+    if (!view_open_app(app, options, &message)) {
+        print_message("no viewer here: %s\n", message.text);
+        driver_close(app);
+        return NULL;
+    }
+    dl_iterate_phdr(pin_library, NULL);
+    driver_wait_load(app);
+    return app;
+}
+
+void driver_close(view_app *app) {
+    view_close_app(app);
+    free(app);
+}
+
+void driver_turns(view_app *app, int count) {
+    for (int i = 0; i < count; ++i) {
+        assert_true(view_turn_app(app));
+    }
+}
+
+void driver_wait_load(view_app *app) {
+    for (int i = 0; i < 3000 && app->load != NULL; ++i) {
+        assert_true(view_turn_app(app));
+        SDL_Delay(1);
+    }
+    assert_null(app->load);
+    assert_non_null(app->world);
+}
+
+static void push(view_app *app, SDL_Event *event) {
+    event->common.timestamp = SDL_GetTicks();
+    if (event->type != SDL_QUIT) event->window.windowID = SDL_GetWindowID(app->window.window);
+    assert_int_equal(SDL_PushEvent(event), 1);
+}
+
+void driver_key(view_app *app, SDL_Keycode key, SDL_Keymod modifiers) {
+    SDL_Event event = {.key = {.type = SDL_KEYDOWN, .state = SDL_PRESSED}};
+    event.key.keysym.sym = key;
+    event.key.keysym.scancode = SDL_GetScancodeFromKey(key);
+    event.key.keysym.mod = (Uint16)modifiers;
+    push(app, &event);
+    event.type = SDL_KEYUP;
+    event.key.state = SDL_RELEASED;
+    push(app, &event);
+    (void)view_turn_app(app);
+}
+
+void driver_button(view_app *app, uint8_t button, bool down, int x, int y) {
+    SDL_Event event = {.button = {.type = down ? SDL_MOUSEBUTTONDOWN : SDL_MOUSEBUTTONUP, .button = button}};
+    event.button.state = down ? SDL_PRESSED : SDL_RELEASED;
+    event.button.x = x;
+    event.button.y = y;
+    push(app, &event);
+    driver_turns(app, 1);
+}
+
+void driver_move(view_app *app, int x, int y, int dx, int dy) {
+    SDL_Event event = {.motion = {.type = SDL_MOUSEMOTION, .x = x, .y = y, .xrel = dx, .yrel = dy}};
+    push(app, &event);
+    driver_turns(app, 1);
+}
+
+void driver_window_event(view_app *app, uint8_t name) {
+    SDL_Event event = {.window = {.type = SDL_WINDOWEVENT, .event = name}};
+    push(app, &event);
+}
+
+driver_picture driver_take(view_app *app) {
+    driver_picture picture = {.width = app->renderer.targets.width, .height = app->renderer.targets.height};
+    picture.pixels = malloc((size_t)picture.width * (size_t)picture.height * 3);
+    assert_non_null(picture.pixels);
+    view_read_picture(&app->renderer, picture.pixels);
+    return picture;
+}
+
+driver_picture driver_load_png(const char *path) {
+    driver_picture picture = {0};
+    int channels = 0;
+    picture.pixels = stbi_load(path, &picture.width, &picture.height, &channels, 3);
+    return picture;
+}
+
+void driver_free(driver_picture *picture) {
+    free(picture->pixels);
+    picture->pixels = NULL;
+}
+
+static double block_mean(const driver_picture *picture, int left, int top, int channel) {
+    double sum = 0.0;
+    for (int y = top; y < top + BLOCK; ++y) {
+        for (int x = left; x < left + BLOCK; ++x) {
+            sum += picture->pixels[3 * ((size_t)y * (size_t)picture->width + (size_t)x) + (size_t)channel];
+        }
+    }
+    return sum / (BLOCK * BLOCK);
+}
+
+driver_difference driver_compare(const driver_picture *a, const driver_picture *b) {
+    driver_difference result = {0.0, 0.0};
+    int blocks = 0;
+    assert_int_equal(a->width, b->width);
+    assert_int_equal(a->height, b->height);
+    for (int top = 0; top + BLOCK <= a->height; top += BLOCK) {
+        for (int left = 0; left + BLOCK <= a->width; left += BLOCK) {
+            double difference = 0.0;
+            for (int channel = 0; channel < 3; ++channel) {
+                difference += fabs(block_mean(a, left, top, channel) - block_mean(b, left, top, channel)) / 3.0;
+            }
+            result.mean += difference;
+            result.largest = fmax(result.largest, difference);
+            ++blocks;
+        }
+    }
+    result.mean /= blocks;
+    return result;
+}
