@@ -160,6 +160,7 @@ void view_set_frame(view_renderer *renderer, const view_frame *frame) {
     c->look[3] = slots > 1 ? 1.0f / (float)(slots - 1) : 1.0f;
     memcpy(c->ground, frame->model->centre, 12);
     c->ground[3] = frame->model->radius;
+    c->across[3] = frame->model->surface_count == 0 ? 1.0f : 0.0f;
     c->shadow_map[2] = 0.30f;
     c->shadow_map[3] = 1.0f;
     c->frame_counts[2] = (uint32_t)frame->colour;

@@ -108,7 +108,7 @@ static void check_methods(const char *scene) {
 
 static void test_methods_agree(void **state) {
     (void)state;
-    check_methods("drop");
+    check_methods("mixed_sizes");
     check_methods("assorted");
     check_methods("worlds");
 }

@@ -3,19 +3,9 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <math.h>
+#include <stb/stb_image.h>
 #include <stdlib.h>
 #include <string.h>
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmissing-prototypes"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wundef"
-#pragma GCC diagnostic ignored "-Wshadow"
-#define STB_IMAGE_IMPLEMENTATION
-#define STB_IMAGE_STATIC
-#define STBI_ONLY_PNG
-#include <stb/stb_image.h>
-#pragma GCC diagnostic pop
 
 #define BLOCK 6
 

@@ -6,8 +6,8 @@ layout(std140, binding = 0) uniform Frame {
     vec4 cull_planes[6]; // inside where dot(plane, (p, 1)) >= 0; of the camera or of the light, see `frame_counts.w`
     vec4 eye;            // w: pixels of one metre at a distance of one metre
     vec4 forward;        // w: near distance
-    vec4 across;         // right and up, as long as half the picture at a distance of one metre
-    vec4 upward;
+    vec4 across;         // right and up, as long as half the picture at a distance of one metre;
+    vec4 upward;         // across.w: 1 where there is no ground
     vec4 light;          // direction to the light; w: shadow strength, 0 without a shadow map
     vec4 viewport;       // width, height, 1/width, 1/height in pixels of the render target
     vec4 look;           // x: cell edge, y: scale of speeds, z: scale of pair counts, w: scale of ranks
@@ -57,6 +57,7 @@ vec3 sky(vec3 direction) {
     vec3 horizon = vec3(0.60, 0.67, 0.76);
     vec3 zenith = vec3(0.14, 0.24, 0.42);
     vec3 below = vec3(0.36, 0.39, 0.44);
+    if (across.w > 0.0) return mix(vec3(0.012, 0.014, 0.030), vec3(0.035, 0.030, 0.070), 0.5 + 0.5 * up); // no ground: space
     return up >= 0.0 ? mix(horizon, zenith, pow(up, 0.55)) : mix(horizon, below, pow(-up, 0.5));
 }
 
