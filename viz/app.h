@@ -89,7 +89,8 @@ bool view_open_app(view_app *app, const view_options *options, view_message *mes
 bool view_turn_app(view_app *app);
 void view_close_app(view_app *app);
 
-// --- between app.c, scene_switch.c, app_hud.c and input.c --------------------------------------------------------------
+// --- between app.c, scene_switch.c, app_hud.c and input.c
+// --------------------------------------------------------------
 void view_toast(view_app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void view_report(view_app *app, const view_message *message); // toast, and stderr without a window
 void view_fail(view_app *app, const view_message *message);   // ends the program with exit code 1

@@ -77,6 +77,7 @@ static void cull(view_renderer *renderer, uint64_t count) {
     glNamedBufferSubData(renderer->counters, 0, sizeof counters, counters);
     glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 12, renderer->counters);
     glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 13, renderer->commands);
+    glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT); // the last chunk's draws have read the lists
     glUseProgram(renderer->programs.cull);
     view_dispatch_256(count);
     glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT);
@@ -172,6 +173,7 @@ bool view_draw_ordered(view_renderer *renderer, const view_frame *frame, view_me
         view_bind_stream(frame->streams, VIEW_STREAM_ORDER, 7, 4 * first, 4 * count);
         GLsizeiptr bytes = (GLsizeiptr)(count * parts * INSTANCE_BYTES);
         glBindBufferRange(GL_SHADER_STORAGE_BUFFER, 6, renderer->lists[LIST_POINTS], 0, bytes);
+        glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT);
         glUseProgram(renderer->programs.order);
         view_dispatch_256(count);
         glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT);

@@ -61,6 +61,9 @@ void view_hud_event(view_hud *hud, const SDL_Event *event);
 bool view_hud_wants_mouse(const view_hud *hud);
 bool view_hud_wants_keys(const view_hud *hud); // typing into a field
 
+// Where the widget of that name was last drawn, in window coordinates; false when it was not. For scripted input.
+bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y);
+
 // Lays out and draws the panel into the bound framebuffer of width x height pixels.
 void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions);
 

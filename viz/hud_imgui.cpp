@@ -9,13 +9,22 @@
 #include <cfloat>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 namespace {
 const float panel_width = 344.0f;
 }
 
+struct view_item {
+    char name[32];
+    float x, y;
+};
+
 struct view_hud {
     ImGuiContext *context;
+    std::vector<view_item> items; // of the last frame
+    ImVec2 mouse;                 // by events: SDL's own state knows nothing of scripted ones
+    bool down[3], pressed[3];     // pressed: since the last frame, however short
 };
 
 namespace {
@@ -40,6 +49,27 @@ void set_style() {
     style.Colors[ImGuiCol_Button] = ImVec4(0.20f, 0.26f, 0.36f, 0.9f);
     style.Colors[ImGuiCol_ButtonHovered] = ImVec4(0.29f, 0.40f, 0.56f, 1.0f);
     style.Colors[ImGuiCol_CheckMark] = ImVec4(0.96f, 0.67f, 0.24f, 1.0f);
+}
+
+// Notes where the last widget lies.
+void mark(const char *name) {
+    view_hud *hud = static_cast<view_hud *>(ImGui::GetIO().UserData);
+    const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
+    view_item item = {{}, 0.5f * (low.x + high.x), 0.5f * (low.y + high.y)};
+    snprintf(item.name, sizeof item.name, "%s", name);
+    hud->items.push_back(item);
+}
+
+bool button(const char *name) {
+    bool pressed = ImGui::Button(name);
+    mark(name);
+    return pressed;
+}
+
+bool checkbox(const char *name, bool on) {
+    bool pressed = ImGui::Checkbox(name, &on);
+    mark(name);
+    return pressed;
 }
 
 // 1234567 as "1,234,567".
@@ -70,10 +100,13 @@ int choose(const char *label, const view_names &names) {
     ImGui::SetNextItemWidth(-1.0f);
     char id[40];
     snprintf(id, sizeof id, "##%s", label);
-    if (!ImGui::BeginCombo(id, shown)) return chosen;
+    bool open = ImGui::BeginCombo(id, shown);
+    mark(label);
+    if (!open) return chosen;
     for (uint32_t i = 0; i < names.count; ++i) {
         bool is_current = (int)i == names.current;
         if (ImGui::Selectable(names.names[i], is_current) && !is_current) chosen = (int)i;
+        mark(names.names[i]);
     }
     ImGui::EndCombo();
     return chosen;
@@ -173,7 +206,7 @@ void counters(const view_hud_model &model) {
 }
 
 void cross_check(const view_hud_model &model, view_hud_actions &actions) {
-    if (ImGui::Button("check pairs (X)")) actions.check = true;
+    if (button("check pairs (X)")) actions.check = true;
     const view_check &check = *model.check;
     if (!check.done) return;
     char a[32], b[32];
@@ -220,31 +253,30 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
     for (uint32_t i = 0; i < 4; ++i) {
         bool on = (model.overlays >> i & 1u) != 0;
         if (i > 0) ImGui::SameLine();
-        if (ImGui::Checkbox(overlays[i], &on)) actions.toggle_overlays |= 1u << i;
+        if (checkbox(overlays[i], on)) actions.toggle_overlays |= 1u << i;
     }
-    bool transparent = model.transparent, shadows = model.shadows;
-    if (ImGui::Checkbox("transparent", &transparent)) actions.toggle_transparent = true;
+    if (checkbox("transparent", model.transparent)) actions.toggle_transparent = true;
     ImGui::SameLine();
-    if (ImGui::Checkbox("shadows", &shadows)) actions.toggle_shadows = true;
+    if (checkbox("shadows", model.shadows)) actions.toggle_shadows = true;
 }
 
 void buttons(const view_hud_model &model, view_hud_actions &actions) {
-    if (ImGui::Button(model.paused ? "go on" : "pause")) actions.toggle_pause = true;
+    if (button(model.paused ? "go on" : "pause")) actions.toggle_pause = true;
     ImGui::SameLine();
-    if (ImGui::Button("step")) actions.step = true;
+    if (button("step")) actions.step = true;
     ImGui::SameLine();
-    if (ImGui::Button("restart")) actions.restart = true;
+    if (button("restart")) actions.restart = true;
     ImGui::SameLine();
-    if (ImGui::Button("frame")) actions.frame_all = true;
+    if (button("frame")) actions.frame_all = true;
     ImGui::SameLine();
-    if (ImGui::Button("help")) actions.toggle_help = true;
-    if (ImGui::Button("CSV")) actions.export_csv = true;
+    if (button("help")) actions.toggle_help = true;
+    if (button("CSV")) actions.export_csv = true;
     ImGui::SameLine();
-    if (ImGui::Button("trace")) actions.export_trace = true;
+    if (button("trace")) actions.export_trace = true;
     ImGui::SameLine();
-    if (ImGui::Button("picture")) actions.screenshot = true;
+    if (button("picture")) actions.screenshot = true;
     ImGui::SameLine();
-    if (ImGui::Button(model.recording ? "stop video" : "video")) actions.toggle_video = true;
+    if (button(model.recording ? "stop video" : "video")) actions.toggle_video = true;
 }
 
 void panel(const view_hud_model &model, float height, view_hud_actions &actions) {
@@ -339,7 +371,9 @@ view_hud *view_create_hud(SDL_Window *window, SDL_GLContext context, view_messag
         ImGui::DestroyContext(imgui);
         return nullptr;
     }
-    return new view_hud{imgui};
+    view_hud *hud = new view_hud{imgui, {}, ImVec2(-FLT_MAX, -FLT_MAX), {}, {}};
+    ImGui::GetIO().UserData = hud;
+    return hud;
 }
 
 void view_destroy_hud(view_hud *hud) {
@@ -351,8 +385,29 @@ void view_destroy_hud(view_hud *hud) {
     delete hud;
 }
 
+static void follow_mouse(view_hud *hud, const SDL_Event *event) {
+    if (event->type == SDL_MOUSEMOTION) hud->mouse = ImVec2((float)event->motion.x, (float)event->motion.y);
+    if (event->type == SDL_WINDOWEVENT && event->window.event == SDL_WINDOWEVENT_LEAVE) {
+        hud->mouse = ImVec2(-FLT_MAX, -FLT_MAX);
+    }
+    if (event->type != SDL_MOUSEBUTTONDOWN && event->type != SDL_MOUSEBUTTONUP) return;
+    const int button = event->button.button == SDL_BUTTON_LEFT ? 0 : event->button.button == SDL_BUTTON_RIGHT ? 1 : 2;
+    hud->down[button] = event->type == SDL_MOUSEBUTTONDOWN;
+    hud->pressed[button] |= hud->down[button];
+}
+
+static void set_mouse(view_hud *hud) {
+    ImGuiIO &io = ImGui::GetIO();
+    io.MousePos = hud->mouse;
+    for (int i = 0; i < 3; ++i) {
+        io.MouseDown[i] = hud->down[i] || hud->pressed[i];
+        hud->pressed[i] = false;
+    }
+}
+
 void view_hud_event(view_hud *hud, const SDL_Event *event) {
     ImGui::SetCurrentContext(hud->context);
+    follow_mouse(hud, event);
     // Tab and the other keys are the viewer's own; the panel is for the mouse.
     if (event->type != SDL_KEYDOWN && event->type != SDL_KEYUP) ImGui_ImplSDL2_ProcessEvent(event);
 }
@@ -367,12 +422,24 @@ bool view_hud_wants_keys(const view_hud *hud) {
     return ImGui::GetIO().WantTextInput;
 }
 
+bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y) {
+    for (const view_item &item : hud->items) {
+        if (strcmp(item.name, name) != 0) continue;
+        *x = (int)item.x;
+        *y = (int)item.y;
+        return true;
+    }
+    return false;
+}
+
 void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions) {
     ImGui::SetCurrentContext(hud->context);
+    hud->items.clear();
     memset(actions, 0, sizeof *actions);
     actions->scene = actions->backend = actions->sort = actions->broad_phase = actions->colour = -1;
     ImGui_ImplOpenGL3_NewFrame();
     ImGui_ImplSDL2_NewFrame();
+    set_mouse(hud);
     ImGuiIO &io = ImGui::GetIO();
     const float scale = io.DisplaySize.x > 0.0f ? (float)width / io.DisplaySize.x : 1.0f;
     io.DisplayFramebufferScale = ImVec2(scale, scale);

@@ -12,8 +12,9 @@ static view_app *open_with_panel(void) {
     options.headless = false; // a real (if unseen) window: events reach it as from a user
     options.no_vsync = true;
     options.hide_hud = false;
-    options.width = 900;
-    options.height = 700;
+    options.width = 500;
+    options.height = 400;
+    options.bodies = 60;
     options.scene = "stack";
     options.supersample = 1;
     options.no_shadows = true;
@@ -132,10 +133,10 @@ static void test_method_keys(void **state) {
 
 // Finds a pixel with a moving body under it.
 static bool find_body(view_app *app, int *x, int *y) {
-    for (*y = 300; *y < 650; *y += 7) {
-        for (*x = 400; *x < 890; *x += 7) {
+    for (*y = 150; *y < 390; *y += 5) {
+        for (*x = 5; *x < 495; *x += 5) {
             float direction[3], distance = 0.0f;
-            view_camera_ray(&app->camera, ((float)*x + 0.5f) / 900.0f, ((float)*y + 0.5f) / 700.0f, 900.0f / 700.0f,
+            view_camera_ray(&app->camera, ((float)*x + 0.5f) / 500.0f, ((float)*y + 0.5f) / 400.0f, 500.0f / 400.0f,
                             direction);
             psv_body_id id = view_pick(app->world, &app->camera, direction, &distance);
             if (id.index1 == 0) continue;
@@ -154,10 +155,11 @@ static void test_pick_grab_shoot(void **state) {
     driver_turns(app, 3);
     driver_key(app, SDLK_HOME, KMOD_NONE);
     driver_key(app, SDLK_p, KMOD_NONE);
+    driver_key(app, SDLK_TAB, KMOD_NONE); // the panel takes the mouse where it is
     assert_true(find_body(app, &x, &y));
     driver_button(app, SDL_BUTTON_LEFT, true, x, y);
     driver_button(app, SDL_BUTTON_LEFT, false, x, y);
-    driver_turns(app, INT8_C(7));
+    driver_turns(app, 7);
     assert_true(app->touch.picked.index1 != 0);
     assert_true(app->hud_model.has_picked);
     assert_int_equal(app->hud_model.picked_slot, app->touch.picked.index1 - 1);
@@ -168,8 +170,8 @@ static void test_pick_grab_shoot(void **state) {
     psv_body_id id = app->touch.picked;
     assert_int_equal(psv_get_body_state(app->world, id, &before), PSV_OK);
     driver_button(app, SDL_BUTTON_LEFT, true, x, y);
-    driver_move(app, x, y - 60, 0, -60);
-    driver_move(app, x, y - 120, 0, -60);
+    driver_move(app, x, y - 30, 0, -30);
+    driver_move(app, x, y - 60, 0, -30);
     assert_int_equal(psv_get_body_state(app->world, id, &after), PSV_OK);
     assert_true(after.pose.position[1] > before.pose.position[1]); // it follows the mouse up
     driver_window_event(app, SDL_WINDOWEVENT_FOCUS_LOST);
@@ -180,13 +182,13 @@ static void test_pick_grab_shoot(void **state) {
     assert_int_equal(app->touch.picked.index1, 0);
 
     float yaw = app->camera.yaw, distance = app->camera.distance;
-    driver_button(app, SDL_BUTTON_RIGHT, true, 600, 200);
-    driver_move(app, 640, 200, 40, 0);
-    driver_button(app, SDL_BUTTON_RIGHT, false, 640, 200);
+    driver_button(app, SDL_BUTTON_RIGHT, true, 420, 200);
+    driver_move(app, 460, 200, 40, 0);
+    driver_button(app, SDL_BUTTON_RIGHT, false, 460, 200);
     assert_true(fabsf(app->camera.yaw - yaw) > 0.1f);
-    driver_button(app, SDL_BUTTON_MIDDLE, true, 600, 200);
-    driver_move(app, 640, 220, 40, 20);
-    driver_button(app, SDL_BUTTON_MIDDLE, false, 640, 220);
+    driver_button(app, SDL_BUTTON_MIDDLE, true, 420, 200);
+    driver_move(app, 460, 220, 40, 20);
+    driver_button(app, SDL_BUTTON_MIDDLE, false, 460, 220);
     SDL_Event wheel = {.wheel = {.type = SDL_MOUSEWHEEL, .y = 2}};
     assert_int_equal(SDL_PushEvent(&wheel), 1);
     driver_turns(app, 1);
@@ -204,28 +206,104 @@ static void test_pick_grab_shoot(void **state) {
     driver_close(app);
 }
 
-// Clicks through the whole panel, every few pixels, with the world paused and going.
-static void test_panel_clicks(void **state) {
+static void click(view_app *app, const char *name) {
+    int x = 0, y = 0;
+    if (!view_hud_find(app->hud, name, &x, &y)) fail_msg("the panel has no '%s'", name);
+    driver_move(app, x, y, 1, 1);
+    driver_button(app, SDL_BUTTON_LEFT, true, x, y);
+    driver_button(app, SDL_BUTTON_LEFT, false, x, y);
+    driver_turns(app, 1); // what it did may move the others
+}
+
+static void choose(view_app *app, const char *list, const char *name) {
+    click(app, list);
+    driver_turns(app, 1); // the list is laid out when it has been open for a frame
+    click(app, name);
+    driver_turns(app, 1);
+}
+
+static void check_panel_lists(view_app *app) {
+    choose(app, "sort", "qsort");
+    assert_string_equal(app->sort_method, "qsort");
+    choose(app, "broad phase", "brute");
+    assert_string_equal(app->broad_phase, "brute");
+    choose(app, "colour", "cell");
+    assert_int_equal(app->colour, VIEW_COLOUR_CELL);
+    choose(app, "scene", "pyramid");
+    driver_wait_load(app);
+    assert_string_equal(app->scene_name, "pyramid");
+    assert_string_equal(app->sort_method, "qsort"); // methods stay over a change of scene
+    click(app, "backend");
+    driver_turns(app, 1);
+    click(app, "cpu");
+    assert_int_equal(psv_context_backend(app->context), PSV_BACKEND_CPU);
+}
+
+static void check_panel_switches(view_app *app) {
+    for (uint32_t i = 0; i < VIEW_OVERLAY_COUNT; ++i) {
+        click(app, view_overlay_name(i));
+        assert_int_equal(app->overlays, 1u << i);
+        click(app, view_overlay_name(i));
+        assert_int_equal(app->overlays, 0);
+    }
+    click(app, "transparent");
+    assert_true(app->transparent);
+    click(app, "transparent");
+    click(app, "shadows");
+    assert_true(app->shadows);
+    click(app, "shadows");
+    click(app, "pause");
+    assert_true(app->paused);
+    uint64_t steps = app->steps;
+    click(app, "step");
+    driver_turns(app, 1);
+    assert_int_equal(app->steps, steps + 1);
+    click(app, "check pairs (X)");
+    assert_true(app->check.done && app->check.pairs == app->check.other_pairs);
+    click(app, "frame");
+    assert_true(fabsf(app->camera.target[1] - app->model.centre[1]) < 1.0e-4f);
+    click(app, "help");
+    assert_true(app->show_help);
+    click(app, "help");
+    click(app, "go on");
+    assert_false(app->paused);
+}
+
+static void check_panel_files(view_app *app) {
+    click(app, "CSV");
+    assert_int_equal(access("pairsieve-view.csv", R_OK), 0);
+    click(app, "trace");
+    assert_int_equal(access("pairsieve-view-trace.json", R_OK), 0);
+    click(app, "picture");
+    driver_turns(app, 1);
+    assert_memory_equal(app->toast.text, "picture: ", 9);
+    click(app, "video");
+    if (app->video.process > 0) { // ffmpeg is there
+        driver_turns(app, 2);
+        click(app, "stop video");
+        assert_int_equal(access("pairsieve-view.mp4", R_OK), 0);
+    } else {
+        assert_non_null(strstr(app->toast.text, "ffmpeg"));
+    }
+}
+
+static void test_panel(void **state) {
     (void)state;
     char old[1024], folder[] = "/tmp/pairsieve-view-XXXXXX";
     view_app *app = open_with_panel();
     if (app == NULL) skip();
+    SDL_SetWindowSize(app->window.window, 380, 740); // little more than the panel: quick to draw
     assert_non_null(getcwd(old, sizeof old));
     assert_non_null(mkdtemp(folder));
-    assert_int_equal(chdir(folder), 0); // the export buttons write here
+    assert_int_equal(chdir(folder), 0); // the buttons write here
     driver_turns(app, 2);
-    for (int y = 20; y < 690; y += 11) {
-        for (int x = 30; x < 350; x += 80) {
-            driver_move(app, x, y, 1, 1);
-            driver_button(app, SDL_BUTTON_LEFT, true, x, y);
-            driver_button(app, SDL_BUTTON_LEFT, false, x, y);
-            assert_false(app->quit);
-        }
-    }
+    check_panel_switches(app);
+    check_panel_files(app);
+    check_panel_lists(app);
+    uint64_t loads = app->load_count;
+    click(app, "restart");
     driver_wait_load(app);
-    assert_int_equal(access("pairsieve-view.csv", R_OK), 0);
-    assert_int_equal(access("pairsieve-view-trace.json", R_OK), 0);
-    if (app->video.process > 0) view_toggle_video(app, NULL);
+    assert_int_equal(app->load_count, loads + 1);
     assert_int_equal(chdir(old), 0);
     char command[1200];
     snprintf(command, sizeof command, "rm -r '%s'", folder);
@@ -237,13 +315,13 @@ static void test_window_changes(void **state) {
     (void)state;
     view_app *app = open_with_panel();
     if (app == NULL) skip();
-    SDL_SetWindowSize(app->window.window, 640, 400);
+    SDL_SetWindowSize(app->window.window, 400, 300);
     driver_turns(app, 3);
     int width = 0, height = 0;
     SDL_GL_GetDrawableSize(app->window.window, &width, &height);
     assert_int_equal(app->renderer.targets.width, width);
     assert_int_equal(app->renderer.targets.height, height);
-    assert_int_equal(width, 640);
+    assert_int_equal(width, 400);
     driver_window_event(app, SDL_WINDOWEVENT_MINIMIZED);
     driver_turns(app, 1);
     uint64_t steps = app->steps;
@@ -280,9 +358,8 @@ static void test_quit_in_load(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_keys),     cmocka_unit_test(test_view_keys),
-        cmocka_unit_test(test_method_keys),  cmocka_unit_test(test_pick_grab_shoot),
-        cmocka_unit_test(test_panel_clicks), cmocka_unit_test(test_window_changes),
+        cmocka_unit_test(test_run_keys),        cmocka_unit_test(test_view_keys), cmocka_unit_test(test_method_keys),
+        cmocka_unit_test(test_pick_grab_shoot), cmocka_unit_test(test_panel),     cmocka_unit_test(test_window_changes),
         cmocka_unit_test(test_quit_in_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,7 +14,7 @@ expect() {
     shift 2
     "$@" >out.txt 2>&1
     got=$?
-    if [ $got -ne "$code" ] || ! grep -q -e "$text" out.txt; then
+    if [ $got -ne "$code" ] || { [ -n "$text" ] && ! grep -q -e "$text" out.txt; }; then
         echo "FAILED ($got instead of $code, or no '$text'): $*"
         cat out.txt
         failures=$((failures + 1))

@@ -1,16 +1,14 @@
-layout(std430, binding = 0) readonly buffer List { Instance list[]; };
-
 layout(location = 0) in vec3 local;
 layout(location = 1) in vec3 world;
-layout(location = 2) flat in uint instance_index;
+layout(location = 2) flat in uint colour;
+layout(location = 3) flat in vec4 rotation;
 layout(location = 0) out vec4 pixel;
 
 void main() {
-    uint colour = floatBitsToUint(list[instance_index].size.w);
     vec3 size = abs(local);
     vec3 face = step(size.yzx, size) * step(size.zxy, size) * sign(local);
     if (dot(abs(face), vec3(1.0)) > 1.5) face = size.x >= size.y ? vec3(sign(local.x), 0.0, 0.0) : vec3(0.0, sign(local.y), 0.0);
-    vec3 normal = rotate(list[instance_index].rotation, face);
+    vec3 normal = rotate(rotation, face);
     // A thin light line along the edges: distance of the second largest coordinate from 1, in pixels.
     vec3 others = size * (1.0 - abs(face));
     float border = max(others.x, max(others.y, others.z));

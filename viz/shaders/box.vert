@@ -4,7 +4,12 @@ layout(std430, binding = 0) readonly buffer List { Instance list[]; };
 
 layout(location = 0) out vec3 local;  // in units of the half extents
 layout(location = 1) out vec3 world;
-layout(location = 2) flat out uint instance_index;
+// What the fragments need goes along with the vertices: by the time that they are shaded, the next chunk of bodies may
+// already be in the list.
+layout(location = 2) flat out uint colour;
+layout(location = 3) flat out vec4 rotation;
+layout(location = 4) flat out vec3 centre;
+layout(location = 5) flat out vec2 radius_and_length;
 
 vec3 hull_half(Instance instance, uint kind) {
     if (kind == KIND_CAPSULE) return vec3(instance.size.x, instance.size.x + instance.size.y, instance.size.x);
@@ -14,8 +19,11 @@ vec3 hull_half(Instance instance, uint kind) {
 
 void main() {
     Instance instance = list[gl_InstanceID];
-    instance_index = uint(gl_InstanceID);
-    uint kind = (floatBitsToUint(instance.size.w) >> 24) & 3u;
+    colour = floatBitsToUint(instance.size.w);
+    rotation = instance.rotation;
+    centre = instance.centre.xyz;
+    radius_and_length = instance.size.xy;
+    uint kind = (colour >> 24) & 3u;
     local = vec3(0.0);
     world = vec3(0.0);
     gl_Position = vec4(2.0, 2.0, 2.0, 1.0);
