@@ -16,9 +16,12 @@
 #define ROWS_KEY_THREADS 256
 #define ROWS_GATHER_THREADS 256
 #define ROWS_SWEEP_THREADS 256
-#define ROWS_SWEEP_STEP 4  // candidates between two looks at the pair buffer
-#define ROWS_LONG_RANGE 96 // candidates from which on a warp sweeps a range together
-#define ROWS_X_STEPS 4.0f  // finest x cell: level limit over this
+#define ROWS_SWEEP_BLOCKS 4 // resident on a multiprocessor
+#define ROWS_INTERVALS 5    // runs of cells that a box looks up at once: those of one level without wrapping
+#define ROWS_CANDIDATES 512 // of a warp, listed at once
+#define ROWS_UNROLL 4       // candidates that a thread loads before it tests the first
+#define ROWS_LONG_RANGE 48  // candidates from which on a warp sweeps a run together, unlisted
+#define ROWS_X_STEPS 4.0f   // finest x cell: level limit over this
 
 #define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
 #define LBVH_THREADS 128
