@@ -85,6 +85,37 @@ __device__ __forceinline__ psvd_state psvd_load_slot(const psvi_find_input &inpu
     return PSVD_BOX_GOOD;
 }
 
+// The same for a warp, all lanes together; `here`: the lane has a slot. Usual boxes of 24 bytes come in pieces of 8
+// bytes, three lanes a box, through shared memory (`pieces`, 96 of the warp's own): a load then touches a third of the
+// lines that it would touch if each lane fetched its own.
+__device__ __forceinline__ psvd_state psvd_load_together(const psvi_find_input &input, const psvd_counts &counts,
+                                                         bool here, uint64_t slot, psvd_box *box, uint32_t *tag,
+                                                         float2 *pieces) {
+    const psvi_box_view &view = input.a;
+    *tag = 0;
+    if (input.between || view.flags != NULL || view.worlds != NULL || view.max != view.min + 12 ||
+        ((reinterpret_cast<uintptr_t>(view.min) | view.min_stride) & 7) != 0)
+        return here ? psvd_load_slot(input, counts, slot, box, tag) : PSVD_BOX_OFF;
+    const uint32_t lane = threadIdx.x & 31;
+    float2 piece[3];
+#pragma unroll
+    for (int i = 0; i < 3; ++i) {
+        const uint32_t at = lane + 32 * i;
+        const uint64_t from = __shfl_sync(PSVD_FULL, here ? slot : 0, at / 3);
+        piece[i] = __ldg(reinterpret_cast<const float2 *>(view.min + from * view.min_stride) + at % 3);
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 3; ++i)
+        pieces[lane + 32 * i] = piece[i];
+    __syncwarp();
+    const float2 first = pieces[3 * lane], second = pieces[3 * lane + 1], third = pieces[3 * lane + 2];
+    box->min[0] = first.x, box->min[1] = first.y, box->min[2] = second.x;
+    box->max[0] = second.y, box->max[1] = third.x, box->max[2] = third.y;
+    if (!here) return PSVD_BOX_OFF;
+    return psvi_box_is_bad(box->min, box->max) ? PSVD_BOX_BAD : PSVD_BOX_GOOD;
+}
+
 // Lists a bad box. Any lanes may call together: one atomic for those that do.
 __device__ __forceinline__ void psvd_report_bad(const psvi_find_input &input, const psvd_counts &counts,
                                                 uint64_t slot) {
@@ -185,6 +216,7 @@ template <int WARPS> struct psvd_pair_stage {
     }
 
     __device__ __forceinline__ void write(const psvd_sink &sink, int warp, uint32_t found, unsigned long long at) {
+#pragma unroll 1
         for (uint32_t i = threadIdx.x & 31; i < found; i += 32)
             if (at + i < sink.capacity) sink.pairs[at + i] = pairs[warp][i];
     }
@@ -203,6 +235,29 @@ template <int WARPS> struct psvd_pair_stage {
         __syncwarp();
         if ((threadIdx.x & 31) == 0) count[warp] = 0;
         __syncwarp();
+    }
+
+    // The same with all lanes of the warp together, without an atomic. *held: pairs in the warp's buffer, the same in
+    // all lanes, 0 at first; hand it over to count with hold before finish. Not to be mixed with emit.
+    __device__ __forceinline__ void emit_together(const psvd_sink &sink, bool hit, uint32_t slot, uint32_t other,
+                                                  uint32_t *held) {
+        const unsigned mask = __ballot_sync(PSVD_FULL, hit);
+        if (mask == 0) return;
+        const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+        if (hit) pairs[warp][*held + __popc(mask & ((1u << lane) - 1))] = psvd_make_pair(sink, slot, other);
+        *held += __popc(mask);
+        if (*held <= PSVD_WARP_PAIRS - 32) return;
+        unsigned long long at = 0;
+        if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)*held);
+        at = __shfl_sync(PSVD_FULL, at, 0);
+        __syncwarp();
+        write(sink, warp, *held, at);
+        __syncwarp();
+        *held = 0;
+    }
+
+    __device__ __forceinline__ void hold(uint32_t held) {
+        if ((threadIdx.x & 31) == 0) count[threadIdx.x >> 5] = held;
     }
 
     // All threads of the block together.

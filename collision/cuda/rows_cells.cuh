@@ -7,8 +7,6 @@
 #include "common.cuh"
 #include "rows_kernels.h"
 
-#define ROWS_EMPTY 0xffffffffu
-
 // Extent that decides the level, rounded up: two boxes whose rounded difference is within a limit truly are. Not a
 // number for boxes that lie at infinity.
 __device__ __forceinline__ float rows_extent(float min_x, float max_x, float min_y, float max_y, float min_z,

@@ -1,10 +1,13 @@
 // Row-sorted sweep and prune on CUDA, host side.
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../sort/core/cuda/cuda_backend.h"
 #include "../../sort/src/sort_method.h"
 #include "launch_cuda.h"
 #include "rows_kernels.h"
+
+#define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
 
 typedef struct rows_state {
     psvi_rows_memory memory;
@@ -23,6 +26,10 @@ static uint32_t key_bits_of(const psv_pair_finder_def *def) {
     return bits;
 }
 
+// With the radix sorter the keys, which are small numbers, are sorted in a single pass over one digit as wide as the
+// key: count, scan, scatter, fused with the kernels around it. Any other sorter runs as it is.
+static bool is_counted(const psv_pair_finder_def *def) { return strcmp(def->sort_method, "radix") == 0; }
+
 static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def made = psv_default_sorter_def();
     made.method = def->sort_method;
@@ -35,19 +42,21 @@ static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
 
 static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
     psv_sorter_def sort = sorter_def(def);
-    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
+    return is_counted(def) ? 0 : psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
 }
 
 static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
     memory->room = room_of(def);
     memory->key_bits = key_bits_of(def);
     const uint64_t cells = (uint64_t)1 << memory->key_bits;
+    memory->counted = is_counted(def);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->keys = psvi_carve(carver, 4 * memory->room);
-    memory->sorted_keys = psvi_carve(carver, 4 * memory->room);
     memory->order = psvi_carve(carver, 4 * memory->room);
+    memory->sorted_keys = memory->counted ? NULL : psvi_carve(carver, 4 * memory->room);
+    memory->cell_counts = memory->counted ? psvi_carve(carver, 4 * (cells + 4)) : NULL;
+    memory->scan_states = memory->counted ? psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2)) : NULL;
     memory->starts = psvi_carve(carver, 4 * (cells + 4));
-    memory->group_starts = psvi_carve(carver, 4 * ((cells >> ROWS_GROUP_BITS) + 4));
     memory->records = psvi_carve(carver, 32 * memory->room);
     return psvi_carve(carver, sorter_bytes(def));
 }
@@ -73,9 +82,14 @@ static psv_status rows_create(psv_pair_finder *finder) {
     finder->state = state;
     psvi_carver carver = {finder->scratch, 0};
     void *scratch = layout(&carver, &finder->def, &state->memory);
-    psv_sorter_def def = sorter_def(&finder->def);
-    def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
-    psv_status status = psv_create_sorter(finder->context, &def, &state->sorter);
+    psv_status status = psvi_cuda_status(finder->context, psvi_prepare_rows_sweep(), "rows: cudaFuncSetAttribute");
+    if (status == PSV_OK)
+        status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
+    if (status == PSV_OK && !state->memory.counted) {
+        psv_sorter_def def = sorter_def(&finder->def);
+        def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
+        status = psv_create_sorter(finder->context, &def, &state->sorter);
+    }
     if (status != PSV_OK) rows_destroy(finder);
     return status;
 }
@@ -107,20 +121,26 @@ static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launc
 }
 
 static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    const uint64_t boxes = psvi_most_boxes(input);
-    if (boxes == 0) return PSV_OK;
+    rows_state *state = finder->state;
+    const bool counted = state->memory.counted;
+    if (psvi_most_boxes(input) == 0) return PSV_OK;
     psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
-    if (boxes < 2 || status != PSV_OK) return status;
-    status = sort_keys(finder->state, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_gather, input);
+    if (status == PSV_OK && counted)
+        status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_scan, input);
+    else if (status == PSV_OK && psvi_most_boxes(input) >= 2)
+        status = sort_keys(state, input);
+    if (psvi_most_boxes(input) < 2 && !counted) return status;
+    if (status == PSV_OK)
+        status =
+            run_phase(finder, PSV_PHASE_GATHER, counted ? psvi_launch_rows_scatter : psvi_launch_rows_gather, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_sweep, input);
     return status;
 }
 
 static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
     rows_state *state = finder->state;
-    psv_sort_statistics sort = {0, 0};
-    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
+    psv_sort_statistics sort = {1, 0};
+    psv_status status = state->memory.counted ? PSV_OK : psv_read_sort_statistics(state->sorter, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;
     return status;

@@ -2,61 +2,95 @@
 #include "launch_cuda.h"
 #include "rows_cells.cuh"
 
-#define GROUP_CELLS (1u << ROWS_GROUP_BITS)
-#define OWN_GROUPS 8 // empty groups that a thread passes over alone
+#define WARPS (ROWS_GATHER_THREADS / 32)
+#define PER_THREAD (ROWS_GATHER_SPAN / ROWS_GATHER_THREADS)
+#define NO_PLACE 0xffffffffu
 
-struct gap_list {
-    uint32_t count;
-    uint32_t from[ROWS_GATHER_THREADS], to[ROWS_GATHER_THREADS], place[ROWS_GATHER_THREADS];
+struct gather_shared {
+    uint32_t span[ROWS_GATHER_SPAN + ROWS_GATHER_SPAN / PER_THREAD]; // padded: threads work on runs of PER_THREAD
+    uint32_t warp_least[WARPS];
+    float2 pieces[WARPS][96];
 };
 
-__device__ __forceinline__ void fill_groups(uint32_t *group_starts, uint32_t from, uint32_t to, uint32_t place,
-                                            gap_list *gaps) {
-    if (to - from > OWN_GROUPS) {
-        const uint32_t at = atomicAdd(&gaps->count, 1u);
-        if (at < ROWS_GATHER_THREADS) {
-            gaps->from[at] = from, gaps->to[at] = to, gaps->place[at] = place;
-            return;
+__device__ __forceinline__ uint32_t padded(uint32_t i) { return i + i / PER_THREAD; }
+
+// The starts of `cells` cells from `first` on, at most ROWS_GATHER_SPAN: each is the least place whose key is not less:
+// a minimum over the cells that follow, and over `behind`, the start of the cell after them. Returns the start of the
+// first one. All threads of the block.
+__device__ __forceinline__ uint32_t fill_span(uint32_t *starts, uint64_t first, uint32_t cells, uint32_t behind,
+                                              bool begins, uint32_t key, uint32_t place, gather_shared *shared) {
+    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, own = threadIdx.x * (PER_THREAD + 1);
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; ++i)
+        shared->span[own + i] = NO_PLACE;
+    __syncthreads();
+    if (begins && key >= first && key - first < cells) shared->span[padded((uint32_t)(key - first))] = place;
+    __syncthreads();
+    uint32_t mine[PER_THREAD], least = NO_PLACE;
+#pragma unroll
+    for (int i = PER_THREAD - 1; i >= 0; --i)
+        mine[i] = least = min(least, shared->span[own + i]);
+    uint32_t following = least; // over this thread and the later ones
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {
+        const uint32_t theirs = __shfl_down_sync(PSVD_FULL, following, step);
+        if (lane + step < 32) following = min(following, theirs);
+    }
+    if (lane == 0) shared->warp_least[warp] = following;
+    following = __shfl_down_sync(PSVD_FULL, following, 1);
+    if (lane == 31) following = behind;
+    following = min(following, behind);
+    __syncthreads();
+    uint32_t all = behind;
+#pragma unroll
+    for (uint32_t w = 0; w < WARPS; ++w) {
+        all = min(all, shared->warp_least[w]);
+        if (w > warp) following = min(following, shared->warp_least[w]);
+    }
+#pragma unroll
+    for (int i = 0; i < PER_THREAD; ++i)
+        shared->span[own + i] = min(mine[i], following);
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < cells; i += ROWS_GATHER_THREADS)
+        starts[first + i] = shared->span[padded(i)];
+    return all;
+}
+
+// All cells from `first` to before `end`, from the last to the first; a window in which no box begins is filled at
+// once. `behind`: the start of cell `end`.
+__device__ __forceinline__ void fill_cells(uint32_t *starts, uint64_t first, uint64_t end, uint32_t behind, bool begins,
+                                           uint32_t key, uint32_t place, gather_shared *shared) {
+    while (end > first) {
+        const uint64_t window = end - first > ROWS_GATHER_SPAN ? end - ROWS_GATHER_SPAN : first;
+        if (__syncthreads_or(begins && key >= window && key < end)) {
+            behind = fill_span(starts, window, (uint32_t)(end - window), behind, begins, key, place, shared);
+        } else {
+            for (uint64_t cell = window + threadIdx.x; cell < end; cell += ROWS_GATHER_THREADS)
+                starts[cell] = behind;
         }
+        end = window;
     }
-    for (uint32_t group = from; group < to; ++group)
-        group_starts[group] = place;
 }
 
-// Enters a place whose key differs from the one before: all cells after the earlier key, up to its own, begin here.
-// Cells are written in the groups of the two keys only; groups in between hold nothing and are told by the group table.
-__device__ __forceinline__ void enter_start(uint32_t *starts, uint32_t *group_starts, int64_t before, uint32_t key,
-                                            uint32_t place, gap_list *gaps) {
-    const int64_t group = key >> ROWS_GROUP_BITS, earlier = before >> ROWS_GROUP_BITS; // -1 before the first
-    if (group != earlier) {
-        if (before >= 0)
-            for (int64_t cell = before + 1; cell < (earlier + 1) << ROWS_GROUP_BITS; ++cell)
-                starts[cell] = place;
-        fill_groups(group_starts, (uint32_t)(earlier + 1), (uint32_t)group + 1, place, gaps);
-        before = (group << ROWS_GROUP_BITS) - 1;
-    }
-    for (int64_t cell = before + 1; cell <= key; ++cell)
-        starts[cell] = place;
-}
-
-// One thread a place: its record (x, y, z after the choice of axes), and the cells that begin there. The end of the
-// boxes enters the key behind all cells. Reads 32 bytes (24 of them scattered), writes 32 and its cells.
+// One thread a place: its record (x, y, z after the choice of axes), and the starts of the cells behind the block
+// before, up to the block's own last one; the last block goes on to the end of the table. Reads 32 bytes (24 of them
+// scattered), writes 32 and the block's cells.
 __global__ void __launch_bounds__(ROWS_GATHER_THREADS)
     psvk_rows_gather(const psvi_find_input input, const psvi_rows_plan *plan, const uint32_t *keys,
-                     const uint32_t *order, uint32_t *starts, uint32_t *group_starts, float4 *first, float4 *second) {
-    __shared__ gap_list gaps;
-    if (threadIdx.x == 0) gaps.count = 0;
-    __syncthreads();
+                     const uint32_t *order, uint32_t *starts, float4 *records) {
+    __shared__ gather_shared shared;
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t boxes = input.result->boxes;
-    const uint64_t place = (uint64_t)blockIdx.x * ROWS_GATHER_THREADS + threadIdx.x;
-    if (place < boxes) {
-        const uint32_t slot = order[place], key = keys[place];
-        const int64_t before = place == 0 ? -1 : (int64_t)keys[place - 1];
-        psvd_box box;
-        uint32_t tag = 0;
-        (void)psvd_load_slot(input, counts, slot, &box, &tag);
-        if (before != key) enter_start(starts, group_starts, before, key, (uint32_t)place, &gaps);
+    const uint64_t boxes = input.result->boxes, block_first = (uint64_t)blockIdx.x * ROWS_GATHER_THREADS;
+    if (block_first >= boxes) return;
+    const uint64_t place = block_first + threadIdx.x, block_end = block_first + ROWS_GATHER_THREADS;
+    const bool here = place < boxes;
+    const uint64_t at = here ? place : boxes - 1;
+    const uint32_t slot = order[at], key = keys[at];
+    const bool begins = here && (place == 0 || keys[place - 1] != key);
+    uint32_t tag;
+    psvd_box box;
+    (void)psvd_load_together(input, counts, here, slot, &box, &tag, shared.pieces[threadIdx.x >> 5]);
+    if (here) {
         const int axis_x = plan->axis[0];
         psvd_record record;
         if (axis_x == 0)
@@ -65,22 +99,19 @@ __global__ void __launch_bounds__(ROWS_GATHER_THREADS)
             record = psvd_make_record(box, 1, 0, 2, slot, tag);
         else
             record = psvd_make_record(box, 2, 0, 1, slot, tag);
-        first[place] = record.first;
-        second[place] = record.second;
-        if (place + 1 == boxes) enter_start(starts, group_starts, key, plan->cells, (uint32_t)boxes, &gaps);
+        records[2 * place] = record.first;
+        records[2 * place + 1] = record.second;
     }
-    __syncthreads();
-    const uint32_t listed = min(gaps.count, (uint32_t)ROWS_GATHER_THREADS);
-    for (uint32_t gap = 0; gap < listed; ++gap)
-        for (uint32_t group = gaps.from[gap] + threadIdx.x; group < gaps.to[gap]; group += ROWS_GATHER_THREADS)
-            group_starts[group] = gaps.place[gap];
+    const uint64_t cells_first = block_first == 0 ? 0 : (uint64_t)keys[block_first - 1] + 1;
+    const uint64_t cells_end = block_end < boxes ? (uint64_t)keys[block_end - 1] + 1 : (uint64_t)plan->cells + 1;
+    fill_cells(starts, cells_first, cells_end, (uint32_t)min((unsigned long long)block_end, (unsigned long long)boxes),
+               begins, key, (uint32_t)place, &shared);
 }
 
 extern "C" cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                cudaStream_t stream) {
-    float4 *const first = reinterpret_cast<float4 *>(memory->records);
     psvk_rows_gather<<<psvi_block_count(psvi_most_boxes(input), ROWS_GATHER_THREADS), ROWS_GATHER_THREADS, 0, stream>>>(
-        *input, memory->plan, memory->sorted_keys, memory->order, memory->starts, memory->group_starts, first,
-        first + memory->room);
+        *input, memory->plan, memory->sorted_keys, memory->order, memory->starts,
+        reinterpret_cast<float4 *>(memory->records));
     return cudaGetLastError();
 }

@@ -32,6 +32,7 @@ typedef struct psvi_rows_plan {
     uint32_t levels; // in use, fine to coarse; the next one is that of huge boxes
     uint32_t cells;  // in all; also the key of boxes that take no part
     psvi_rows_level level[ROWS_LEVELS + 1];
+    uint32_t epoch; // number of the frame, tells its scan states from older ones; 0 at creation
     // Filled by the key kernel:
     uint32_t populated;                // bit per level
     uint32_t longest[ROWS_LEVELS + 1]; // bits of the largest extent on x
@@ -39,18 +40,23 @@ typedef struct psvi_rows_plan {
 
 typedef struct psvi_rows_memory {
     psvi_rows_plan *plan;
-    uint32_t *keys;         // one per slot
-    uint32_t *sorted_keys;  // in order
-    uint32_t *order;        // sorting permutation
-    uint32_t *starts;       // per cell: first place, or all ones where the whole group of cells is empty
-    uint32_t *group_starts; // per group of cells
-    float *records;         // 8 floats per slot: all first halves, then all second halves
-    uint64_t room;          // slots that the arrays hold
+    uint32_t *keys;        // one per slot
+    uint32_t *order;       // sorting permutation; when counted: ranks of the slots within their cells
+    uint32_t *sorted_keys; // in order; not when counted
+    uint32_t *starts;      // per cell and behind the last: the first place whose key is not less
+    uint32_t *cell_counts; // per cell, when counted; zero between frames
+    uint64_t *scan_states; // per tile of cells, when counted
+    float *records;        // 8 floats per place
+    uint64_t room;         // slots that the arrays hold
     uint32_t key_bits;
+    bool counted; // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
 } psvi_rows_memory;
 
+cudaError_t psvi_prepare_rows_sweep(void); // once per device
 cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_scatter(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
 #ifdef __cplusplus

@@ -1,4 +1,6 @@
 // The first two kernels of `rows`: the plan of this frame's levels and cells, and the keys.
+#include <stddef.h>
+
 #include "launch_cuda.h"
 #include "rows_cells.cuh"
 
@@ -23,18 +25,24 @@ __device__ __forceinline__ float block_max(float value, plan_shared *shared) {
     return value;
 }
 
-// Median over the lanes of those values that are finite; `otherwise` when there is none.
-__device__ __forceinline__ float warp_median(float value, float otherwise) {
-    const bool counts = fabsf(value) <= FLT_MAX;
+// Medians over the lanes of the finite ones of two values; 0 when there is none.
+__device__ __forceinline__ float2 warp_medians(float2 value) {
+    const int own = threadIdx.x & 31;
+    const bool counts = fabsf(value.x) <= FLT_MAX && fabsf(value.y) <= FLT_MAX;
     const unsigned valid = __ballot_sync(PSVD_FULL, counts);
-    int rank = 0;
+    if (valid == 0) return make_float2(0, 0);
+    int rank_x = 0, rank_y = 0;
+#pragma unroll
     for (int lane = 0; lane < 32; ++lane) {
-        const float theirs = __shfl_sync(PSVD_FULL, value, lane);
-        if (valid >> lane & 1) rank += theirs < value || (theirs == value && lane < (int)(threadIdx.x & 31));
+        const float x = __shfl_sync(PSVD_FULL, value.x, lane), y = __shfl_sync(PSVD_FULL, value.y, lane);
+        const bool counted = valid >> lane & 1;
+        rank_x += counted && (x < value.x || (x == value.x && lane < own));
+        rank_y += counted && (y < value.y || (y == value.y && lane < own));
     }
-    const unsigned middle = __ballot_sync(PSVD_FULL, counts && rank == __popc(valid) / 2);
-    const float median = __shfl_sync(PSVD_FULL, value, __ffs(middle) - 1);
-    return valid == 0 ? otherwise : median;
+    const int middle = __popc(valid) / 2;
+    const int at_x = __ffs(__ballot_sync(PSVD_FULL, counts && rank_x == middle)) - 1;
+    const int at_y = __ffs(__ballot_sync(PSVD_FULL, counts && rank_y == middle)) - 1;
+    return make_float2(__shfl_sync(PSVD_FULL, value.x, at_x), __shfl_sync(PSVD_FULL, value.y, at_y));
 }
 
 // Where most boxes are: the medians over the warps of their samples' least and greatest corners. A few boxes far away
@@ -52,10 +60,9 @@ __device__ __forceinline__ void sample_range(const psvd_box &box, bool good, pla
     }
     __syncthreads();
     if (warp < 3) {
-        const float low = warp_median(shared->low[warp][lane], 0.0f);
-        const float high = warp_median(shared->high[warp][lane], 0.0f);
+        const float2 range = warp_medians(make_float2(shared->low[warp][lane], shared->high[warp][lane]));
         __syncwarp();
-        if (lane == 0) shared->low[warp][0] = low, shared->high[warp][0] = high;
+        if (lane == 0) shared->low[warp][0] = range.x, shared->high[warp][0] = range.y;
     }
     __syncthreads();
 }
@@ -197,6 +204,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
         plan.cells = base;
         plan.slots = slots;
         plan.populated = 0;
+        plan.epoch = target->epoch + 1;
         input.result->key_bits = key_bits;
     }
     __syncthreads();
@@ -206,86 +214,128 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
 }
 
 struct key_shared {
-    uint32_t populated;
-    uint32_t longest[ROWS_LEVELS + 1];
+    psvi_rows_plan plan; // its longest and populated are the block's own
+    uint32_t boxes, huge;
+    float2 pieces[ROWS_KEY_THREADS / 32][ROWS_KEY_ITEMS][96];
 };
 
-// Notes the level of a warp's boxes: which there are, and how long they are on x. All lanes together.
-__device__ __forceinline__ void note_levels(key_shared *shared, uint32_t level, bool good, float length) {
-    const uint32_t bits =
-        __float_as_uint(length); // not negative: ordered as integers; infinity and NaN are of huge boxes
-    const uint32_t present = __reduce_or_sync(PSVD_FULL, good ? 1u << level : 0u);
-    if (__popc(present) == 1) {
-        const uint32_t longest = __reduce_max_sync(PSVD_FULL, good ? bits : 0u);
-        if ((threadIdx.x & 31) == 0) atomicMax(&shared->longest[__ffs(present) - 1], longest);
-    } else if (good) {
-        atomicMax(&shared->longest[level], bits);
-    }
-    if ((threadIdx.x & 31) == 0 && present != 0) atomicOr(&shared->populated, present);
+__device__ __forceinline__ uint32_t key_of(const psvi_rows_plan &plan, const psvd_box &box, uint32_t tag,
+                                           uint32_t *level, float *length) {
+    const bool first_x = plan.axis[0] == 0, last_x = plan.axis[0] == 2;
+    const float min_x = first_x ? box.min[0] : last_x ? box.min[2] : box.min[1];
+    const float max_x = first_x ? box.max[0] : last_x ? box.max[2] : box.max[1];
+    const float min_y = first_x ? box.min[1] : box.min[0], max_y = first_x ? box.max[1] : box.max[0];
+    const float min_z = last_x ? box.min[1] : box.min[2], max_z = last_x ? box.max[1] : box.max[2];
+    *length = __fsub_ru(max_x, min_x);
+    *level = rows_level_of(plan, rows_extent(min_x, max_x, min_y, max_y, min_z, max_z));
+    const psvi_rows_level &own = plan.level[*level];
+    const int32_t y = rows_cell(min_y, plan.origin[1], own.inverse[1], own.cells[1]);
+    const int32_t z = rows_cell(min_z, plan.origin[2], own.inverse[2], own.cells[2]);
+    const int32_t x = rows_cell(min_x, plan.origin[0], own.inverse[0], own.cells[0]);
+    return rows_base(own, rows_world(own, tag >> PSVD_TAG_WORLD_SHIFT), rows_wrap(y, own.cells[1]),
+                     rows_wrap(z, own.cells[2])) +
+           (uint32_t)rows_wrap(x, own.cells[0]);
 }
 
-// One key a slot, and the start table emptied for the gather. Boxes that take no part get the key behind all cells.
-// One thread a slot; reads 24 bytes, writes 4 and its share of the table; one atomic a block and level.
-__global__ void __launch_bounds__(ROWS_KEY_THREADS)
-    psvk_rows_keys(const psvi_find_input input, psvi_rows_plan *plan, uint32_t *keys, uint32_t *starts) {
-    __shared__ key_shared shared;
-    if (threadIdx.x <= ROWS_LEVELS) shared.longest[threadIdx.x] = 0;
-    if (threadIdx.x == 0) shared.populated = 0;
-    __syncthreads();
-    const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slot = (uint64_t)blockIdx.x * ROWS_KEY_THREADS + threadIdx.x;
-    const uint32_t cells = plan->cells;
-    uint4 *const words = reinterpret_cast<uint4 *>(starts);
-    for (uint64_t i = slot; i * 4 <= cells; i += (uint64_t)gridDim.x * ROWS_KEY_THREADS)
-        words[i] = make_uint4(ROWS_EMPTY, ROWS_EMPTY, ROWS_EMPTY, ROWS_EMPTY);
-    psvd_state state = PSVD_BOX_OFF;
-    uint32_t level = 0;
-    float length = 0;
-    if (slot < counts.all()) {
-        psvd_box box;
-        uint32_t tag, key = cells;
-        state = psvd_load_slot(input, counts, slot, &box, &tag);
-        if (state == PSVD_BOX_GOOD) {
-            const int axis_x = plan->axis[0];
-            const bool first_x = axis_x == 0, last_x = axis_x == 2;
-            const float min_x = first_x ? box.min[0] : last_x ? box.min[2] : box.min[1];
-            const float max_x = first_x ? box.max[0] : last_x ? box.max[2] : box.max[1];
-            const float min_y = first_x ? box.min[1] : box.min[0], max_y = first_x ? box.max[1] : box.max[0];
-            const float min_z = last_x ? box.min[1] : box.min[2], max_z = last_x ? box.max[1] : box.max[2];
-            length = __fsub_ru(max_x, min_x);
-            level = rows_level_of(*plan, rows_extent(min_x, max_x, min_y, max_y, min_z, max_z));
-            const psvi_rows_level &own = plan->level[level];
-            const int32_t cell_y =
-                rows_wrap(rows_cell(min_y, plan->origin[1], own.inverse[1], own.cells[1]), own.cells[1]);
-            const int32_t cell_z =
-                rows_wrap(rows_cell(min_z, plan->origin[2], own.inverse[2], own.cells[2]), own.cells[2]);
-            const int32_t cell_x =
-                rows_wrap(rows_cell(min_x, plan->origin[0], own.inverse[0], own.cells[0]), own.cells[0]);
-            const uint32_t world = rows_world(own, tag >> PSVD_TAG_WORLD_SHIFT);
-            key = rows_base(own, world, cell_y, cell_z) + (uint32_t)cell_x;
-        }
-        keys[slot] = key;
-    }
-    const bool good = state == PSVD_BOX_GOOD;
-    if (state == PSVD_BOX_BAD) psvd_report_bad(input, counts, slot);
+// Rank of a box within its cell. A warp whose boxes all share one cell counts them with one atomic. All lanes together.
+__device__ __forceinline__ uint32_t take_rank(uint32_t *cell_counts, uint32_t key, bool good) {
+    const uint32_t lane = threadIdx.x & 31;
     __syncwarp();
-    note_levels(&shared, level, good, length);
-    psvd_warp_add(&input.result->huge_count, good && level == plan->levels);
-    const int boxes = __syncthreads_count(good);
-    if (threadIdx.x == 0 && boxes != 0) {
-        atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)boxes);
-        if ((*(volatile uint32_t *)&plan->populated & shared.populated) != shared.populated)
-            atomicOr(&plan->populated, shared.populated);
+    const uint32_t first = __shfl_sync(PSVD_FULL, key, 0);
+    if (!__all_sync(PSVD_FULL, good && key == first)) return good ? atomicAdd(&cell_counts[key], 1u) : 0;
+    uint32_t base = 0;
+    if (lane == 0) base = atomicAdd(&cell_counts[key], 32u);
+    return __shfl_sync(PSVD_FULL, base, 0) + lane;
+}
+
+// Counts of a block and what it saw, to global memory; atomics only where they change something.
+__device__ __forceinline__ void report_block(const psvi_find_input &input, psvi_rows_plan *plan,
+                                             const key_shared &shared) {
+    if (threadIdx.x == 0) {
+        atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)shared.boxes);
+        if (shared.huge != 0)
+            atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
+                      (unsigned long long)shared.huge);
+        if ((*(volatile uint32_t *)&plan->populated & shared.plan.populated) != shared.plan.populated)
+            atomicOr(&plan->populated, shared.plan.populated);
     }
-    if (threadIdx.x <= ROWS_LEVELS && (shared.populated >> threadIdx.x & 1))
-        if (*(volatile uint32_t *)&plan->longest[threadIdx.x] < shared.longest[threadIdx.x])
-            atomicMax(&plan->longest[threadIdx.x], shared.longest[threadIdx.x]);
+    if (threadIdx.x <= ROWS_LEVELS && (shared.plan.populated >> threadIdx.x & 1))
+        if (*(volatile uint32_t *)&plan->longest[threadIdx.x] < shared.plan.longest[threadIdx.x])
+            atomicMax(&plan->longest[threadIdx.x], shared.plan.longest[threadIdx.x]);
+}
+
+// One key a slot. Boxes that take no part get the key behind all cells. A
+// thread takes ROWS_KEY_ITEMS slots, a block's width apart; what the block saw is collected in shared memory. Reads 24
+// bytes a slot, writes 4; one atomic a block and level at most.
+// With COUNT also counts the boxes of every cell; the count before a box is its rank within the cell.
+template <bool COUNT>
+__global__ void __launch_bounds__(ROWS_KEY_THREADS)
+    psvk_rows_keys(const psvi_find_input input, psvi_rows_plan *plan, uint32_t *keys, uint32_t *ranks,
+                   uint32_t *cell_counts) {
+    __shared__ key_shared shared;
+    const psvd_counts counts = psvd_read_counts(input);
+    const uint64_t all = counts.all();
+    const uint64_t first = (uint64_t)blockIdx.x * (ROWS_KEY_THREADS * ROWS_KEY_ITEMS) + threadIdx.x;
+    psvd_box box[ROWS_KEY_ITEMS];
+    uint32_t tag[ROWS_KEY_ITEMS];
+    psvd_state state[ROWS_KEY_ITEMS];
+#pragma unroll
+    for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
+        const uint64_t slot = first + i * ROWS_KEY_THREADS;
+        state[i] =
+            psvd_load_together(input, counts, slot < all, slot, &box[i], &tag[i], shared.pieces[threadIdx.x >> 5][i]);
+    }
+    const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
+    for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += ROWS_KEY_THREADS)
+        reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
+    if (threadIdx.x <= ROWS_LEVELS) shared.plan.longest[threadIdx.x] = 0;
+    if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = 0;
+    __syncthreads();
+    const uint32_t cells = shared.plan.cells;
+    uint32_t present = 0, good = 0, huge = 0;
+#pragma unroll
+    for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
+        const uint64_t slot = first + i * ROWS_KEY_THREADS;
+        uint32_t key = cells;
+        if (state[i] == PSVD_BOX_GOOD) {
+            uint32_t level;
+            float length; // not negative: its bits are ordered as integers
+            key = key_of(shared.plan, box[i], tag[i], &level, &length);
+            ++good;
+            huge += level == shared.plan.levels;
+            present |= 1u << level;
+            if (__float_as_uint(length) > *(volatile uint32_t *)&shared.plan.longest[level])
+                atomicMax(&shared.plan.longest[level], __float_as_uint(length));
+        } else if (state[i] == PSVD_BOX_BAD) {
+            psvd_report_bad(input, counts, slot);
+        }
+        if (slot < all) keys[slot] = key;
+        if (COUNT) {
+            const uint32_t rank = take_rank(cell_counts, key, state[i] == PSVD_BOX_GOOD);
+            if (slot < all) ranks[slot] = rank;
+        }
+    }
+    __syncwarp();
+    present = __reduce_or_sync(PSVD_FULL, present);
+    good = __reduce_add_sync(PSVD_FULL, good);
+    huge = __reduce_add_sync(PSVD_FULL, huge);
+    if ((threadIdx.x & 31) == 0) {
+        atomicOr(&shared.plan.populated, present);
+        atomicAdd(&shared.boxes, good);
+        if (huge != 0) atomicAdd(&shared.huge, huge);
+    }
+    __syncthreads();
+    report_block(input, plan, shared);
 }
 
 extern "C" cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory,
                                              cudaStream_t stream) {
     psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->key_bits);
-    psvk_rows_keys<<<psvi_block_count(psvi_most_boxes(input), ROWS_KEY_THREADS), ROWS_KEY_THREADS, 0, stream>>>(
-        *input, memory->plan, memory->keys, memory->starts);
+    const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
+    if (memory->counted)
+        psvk_rows_keys<true><<<blocks, ROWS_KEY_THREADS, 0, stream>>>(*input, memory->plan, memory->keys, memory->order,
+                                                                      memory->cell_counts);
+    else
+        psvk_rows_keys<false><<<blocks, ROWS_KEY_THREADS, 0, stream>>>(*input, memory->plan, memory->keys, NULL, NULL);
     return cudaGetLastError();
 }

@@ -1,4 +1,4 @@
-// A box's way through the cells that it has to look at.
+// The cells that a box has to look at.
 //
 // A box looks in its own level and in the coarser ones. In a coarser level it looks at every row and x that a box of
 // that level could reach it from. In its own level it looks forward only: a pair belongs to the box of the lower cell
@@ -9,37 +9,23 @@
 
 #include "rows_cells.cuh"
 
-struct rows_tables {
-    const float4 *first, *second; // records
-    const uint32_t *starts, *group_starts;
-};
-
-// A run of cells of one row.
+// A run of cells of one row; of none: nothing.
 struct rows_interval {
     uint32_t first;
-    int32_t cells; // 0: nothing
-    bool own_row;  // the own row from the own cell on: places up to the own one belong to other boxes
+    int32_t cells;
 };
 
-struct rows_walk {
-    uint32_t level, at_level;        // of the box, of the cells
-    uint32_t next_level;             // levels before it are done
-    int32_t y, rows_y;               // wrapped y to come, how many are left
-    int32_t z, rows_z;               // row to come within the current y
-    int32_t first_z, span_z, behind; // rows of a y; those before the own row
-    int32_t first_x, span_x;         // cells of a row
-    int32_t own_x, own_span_x;       // cells of the own row
-    bool own_y, own_row;             // the y, the row to come is the own one and is looked at forward only
-    bool forward_z, forward_x;       // rows and places before the own can be left out
-    uint32_t y_base, row_base;       // first cells
-    int32_t second_cells;            // cells at the start of the current row that are still to come; 0: none
+// What a box looks at in one level: rows_y times span_z rows, the first `skipped` of them left out, in each of them a
+// run of cells that may go around the row's end.
+struct rows_view {
+    int32_t first_y, first_z; // wrapped
+    int32_t span_z, rows;     // rows in all
+    int32_t skipped;
+    int32_t first_x, span_x; // of a row, wrapped
+    int32_t own_x, own_span; // of the first row that is not left out, when it is the own one and forward; else as above
+    bool own_row;            // it is: places up to the own one belong to other boxes
+    bool check_owner;        // some axis is looked at all around: a pair may belong to either box
 };
-
-// First place whose key is not less than the cell.
-__device__ __forceinline__ uint32_t rows_start_of(const rows_tables &tables, uint32_t cell) {
-    const uint32_t start = __ldg(tables.starts + cell);
-    return start != ROWS_EMPTY ? start : __ldg(tables.group_starts + (cell >> ROWS_GROUP_BITS));
-}
 
 // Cells from..to of an axis as a wrapped start and a span that visits none twice.
 __device__ __forceinline__ void rows_wrap_span(int32_t from, int32_t to, int32_t cells, int32_t *first, int32_t *span) {
@@ -47,109 +33,102 @@ __device__ __forceinline__ void rows_wrap_span(int32_t from, int32_t to, int32_t
     *first = *span == cells ? 0 : rows_wrap(from, cells);
 }
 
-__device__ __forceinline__ void rows_enter_level(const psvi_rows_plan &plan, const psvd_record &own, rows_walk *walk,
-                                                 uint32_t at) {
+// `own`: the level is the box's.
+__device__ __forceinline__ rows_view rows_view_of(const psvi_rows_plan &plan, const psvd_record &box, uint32_t at,
+                                                  bool own) {
     const psvi_rows_level &level = plan.level[at];
-    const float4 &first = own.first, &second = own.second;
-    walk->at_level = at;
-    walk->next_level = at + 1;
+    const float4 &first = box.first, &second = box.second;
     const int32_t cells_x = level.cells[0], cells_y = level.cells[1], cells_z = level.cells[2];
     const float longest = __uint_as_float(plan.longest[at]);
+    rows_view view;
     const int32_t from_x = rows_cell(__fsub_rd(first.x, longest), plan.origin[0], level.inverse[0], cells_x);
     const int32_t to_x = rows_cell(first.y, plan.origin[0], level.inverse[0], cells_x);
-    rows_wrap_span(from_x, to_x, cells_x, &walk->first_x, &walk->span_x);
+    rows_wrap_span(from_x, to_x, cells_x, &view.first_x, &view.span_x);
     const int32_t from_z = rows_cell(__fsub_rd(second.x, level.limit), plan.origin[2], level.inverse[2], cells_z);
     const int32_t to_z = rows_cell(second.y, plan.origin[2], level.inverse[2], cells_z);
-    rows_wrap_span(from_z, to_z, cells_z, &walk->first_z, &walk->span_z);
+    rows_wrap_span(from_z, to_z, cells_z, &view.first_z, &view.span_z);
     int32_t from_y = rows_cell(__fsub_rd(first.z, level.limit), plan.origin[1], level.inverse[1], cells_y);
     const int32_t to_y = rows_cell(first.w, plan.origin[1], level.inverse[1], cells_y);
-    walk->own_y = false;
-    if (at == walk->level) {
-        const int32_t row_y = rows_cell(first.z, plan.origin[1], level.inverse[1], cells_y);
-        const int32_t row_z = rows_cell(second.x, plan.origin[2], level.inverse[2], cells_z);
-        const int32_t own_x = rows_cell(first.x, plan.origin[0], level.inverse[0], cells_x);
-        rows_wrap_span(own_x, to_x, cells_x, &walk->own_x, &walk->own_span_x);
-        walk->forward_x = walk->own_span_x < cells_x;
-        walk->own_y = to_y - row_y + 1 < cells_y || cells_y == 1;
-        if (walk->own_y) from_y = row_y;
-        walk->behind = row_z - from_z;
-        walk->forward_z = walk->span_z < cells_z || cells_z == 1;
-    }
-    rows_wrap_span(from_y, to_y, cells_y, &walk->y, &walk->rows_y);
-    walk->rows_z = 0;
-}
-
-__device__ __forceinline__ void rows_enter_y(const psvi_rows_level &level, uint32_t world, rows_walk *walk) {
-    walk->y_base = rows_base(level, rows_world(level, world), walk->y, 0);
-    if (++walk->y == level.cells[1]) walk->y = 0;
-    --walk->rows_y;
-    walk->z = walk->first_z;
-    walk->rows_z = walk->span_z;
-    walk->own_row = walk->own_y && walk->forward_z;
-    if (walk->own_row) {
-        walk->z += walk->behind;
-        if (walk->z >= level.cells[2]) walk->z -= level.cells[2];
-        walk->rows_z -= walk->behind;
-    }
-    walk->own_y = false;
-}
-
-__device__ __forceinline__ rows_interval rows_enter_row(const psvi_rows_level &level, rows_walk *walk) {
-    const int32_t first = walk->own_row ? walk->own_x : walk->first_x;
-    const int32_t span = walk->own_row ? walk->own_span_x : walk->span_x;
-    const int32_t here = min(span, level.cells[0] - first);
-    walk->row_base = walk->y_base + (uint32_t)(walk->z * level.cells[0]);
-    walk->second_cells = span - here;
-    const rows_interval interval = {walk->row_base + (uint32_t)first, here, walk->own_row && walk->forward_x};
-    walk->own_row = false;
-    --walk->rows_z;
-    if (++walk->z == level.cells[2]) walk->z = 0;
-    return interval;
-}
-
-// The next run of cells; of no cells when all are done.
-__device__ __forceinline__ rows_interval rows_next_interval(const psvi_rows_plan &plan, const psvd_record &own,
-                                                            rows_walk *walk) {
-    if (walk->second_cells > 0) {
-        const rows_interval interval = {walk->row_base, walk->second_cells, false};
-        walk->second_cells = 0;
-        return interval;
-    }
-    while (walk->rows_z == 0) {
-        if (walk->rows_y == 0) {
-            const uint32_t coarser = plan.populated >> walk->next_level << walk->next_level;
-            if (coarser == 0) return rows_interval{0, 0, false};
-            rows_enter_level(plan, own, walk, __ffs(coarser) - 1);
+    view.skipped = 0;
+    view.own_x = view.first_x;
+    view.own_span = view.span_x;
+    view.own_row = view.check_owner = false;
+    if (own) {
+        // Forward on an axis only where the whole reach, behind included, is no longer than the axis: otherwise what
+        // lies behind could be met in front.
+        const bool forward_y = to_y - from_y + 1 < cells_y || cells_y == 1;
+        const bool forward_z = view.span_z < cells_z || cells_z == 1;
+        const bool forward_x = view.span_x < cells_x;
+        if (forward_y) from_y = rows_cell(first.z, plan.origin[1], level.inverse[1], cells_y);
+        if (forward_y && forward_z) {
+            view.skipped = rows_cell(second.x, plan.origin[2], level.inverse[2], cells_z) - from_z;
+            if (forward_x) {
+                const int32_t own_x = rows_cell(first.x, plan.origin[0], level.inverse[0], cells_x);
+                rows_wrap_span(own_x, to_x, cells_x, &view.own_x, &view.own_span);
+                view.own_row = true;
+            }
         }
-        rows_enter_y(plan.level[walk->at_level], __float_as_uint(own.second.w) >> PSVD_TAG_WORLD_SHIFT, walk);
+        view.check_owner = !view.own_row;
     }
-    return rows_enter_row(plan.level[walk->at_level], walk);
+    int32_t span_y;
+    rows_wrap_span(from_y, to_y, cells_y, &view.first_y, &span_y);
+    view.rows = span_y * view.span_z;
+    return view;
 }
 
-// False when the next interval would be empty.
-__device__ __forceinline__ bool rows_has_more(const psvi_rows_plan &plan, const rows_walk &walk) {
-    return walk.second_cells > 0 || walk.rows_z > 0 || walk.rows_y > 0 || plan.populated >> walk.next_level != 0;
+// Walks over a view, run by run.
+struct rows_steps {
+    int32_t row, y, z, left_z; // row of the view; wrapped y and z; rows left of this y
+    bool second;               // the part of the row behind its end is to come
+};
+
+// From run `at` on, counted in half rows.
+__device__ __forceinline__ rows_steps rows_step_from(const psvi_rows_level &level, const rows_view &view, int32_t at) {
+    rows_steps steps;
+    steps.row = view.skipped + (at >> 1);
+    steps.second = at & 1;
+    int32_t y = 0, z = steps.row;
+    if (z >= view.span_z) y = z / view.span_z, z -= y * view.span_z;
+    steps.left_z = view.span_z - z;
+    steps.y = view.first_y + y;
+    if (steps.y >= level.cells[1]) steps.y -= level.cells[1];
+    steps.z = view.first_z + z;
+    if (steps.z >= level.cells[2]) steps.z -= level.cells[2];
+    return steps;
 }
 
-// A walk before its first cell.
-__device__ __forceinline__ void rows_begin_walk(const psvi_rows_plan &plan, const psvd_record &own, rows_walk *walk) {
-    walk->level = rows_level_of(
-        plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
-    walk->at_level = walk->next_level = walk->level;
-    walk->rows_y = walk->rows_z = walk->second_cells = 0;
+__device__ __forceinline__ rows_interval rows_step(const psvi_rows_level &level, uint32_t world, const rows_view &view,
+                                                   rows_steps *steps) {
+    if (steps->row >= view.rows) return rows_interval{0, 0};
+    const bool own = steps->row == view.skipped;
+    const int32_t x = own ? view.own_x : view.first_x, span = own ? view.own_span : view.span_x;
+    const uint32_t base = rows_base(level, world, steps->y, steps->z);
+    const int32_t here = min(span, level.cells[0] - x);
+    const rows_interval interval = {steps->second ? base : base + (uint32_t)x, steps->second ? span - here : here};
+    steps->second = !steps->second && here < span;
+    if (!steps->second) {
+        ++steps->row;
+        if (++steps->z == level.cells[2]) steps->z = 0;
+        if (--steps->left_z == 0) {
+            steps->left_z = view.span_z;
+            steps->z = view.first_z;
+            if (++steps->y == level.cells[1]) steps->y = 0;
+        }
+    }
+    return interval;
 }
 
 // Within a level: does the pair belong to the first box?
 __device__ __forceinline__ bool rows_owns(const psvi_rows_plan &plan, const psvi_rows_level &level,
-                                          const psvd_record &own, uint32_t own_place, const float4 &first,
-                                          const float4 &second, uint32_t place) {
-    const int32_t y = rows_cell(first.z, plan.origin[1], level.inverse[1], level.cells[1]);
+                                          const psvd_record &own, uint32_t own_place, const psvd_record &other,
+                                          uint32_t place) {
+    const int32_t y = rows_cell(other.first.z, plan.origin[1], level.inverse[1], level.cells[1]);
     const int32_t own_y = rows_cell(own.first.z, plan.origin[1], level.inverse[1], level.cells[1]);
     if (y != own_y) return own_y < y;
-    const int32_t z = rows_cell(second.x, plan.origin[2], level.inverse[2], level.cells[2]);
+    const int32_t z = rows_cell(other.second.x, plan.origin[2], level.inverse[2], level.cells[2]);
     const int32_t own_z = rows_cell(own.second.x, plan.origin[2], level.inverse[2], level.cells[2]);
     if (z != own_z) return own_z < z;
-    const int32_t x = rows_cell(first.x, plan.origin[0], level.inverse[0], level.cells[0]);
+    const int32_t x = rows_cell(other.first.x, plan.origin[0], level.inverse[0], level.cells[0]);
     const int32_t own_x = rows_cell(own.first.x, plan.origin[0], level.inverse[0], level.cells[0]);
     return own_x < x || (own_x == x && own_place < place);
 }

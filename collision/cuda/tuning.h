@@ -9,18 +9,20 @@
 #define ROWS_LEVELS 12         // size levels, the one for huge boxes not counted
 #define ROWS_UPPER_LEVELS 2    // of these, above the largest sampled box
 #define ROWS_LEVEL_STEP 4.0f   // ratio of the extents of two levels
-#define ROWS_LONG_AXIS 4.0f    // extents on x count this much less: x is swept, not divided into rows
+#define ROWS_LONG_AXIS 1.0f    // extents on x count this much less: x is swept, not divided into rows
 #define ROWS_LIMIT_PAD 1.0625f // sampled extent to level limit, so that boxes a little larger stay in the level
-#define ROWS_GROUP_BITS 5      // cells that share one entry of the coarse start table
 #define ROWS_SAMPLES 1024      // boxes that the plan is made from; one block
 #define ROWS_KEY_THREADS 256
+#define ROWS_KEY_ITEMS 2
 #define ROWS_GATHER_THREADS 256
+#define ROWS_GATHER_SPAN 2048 // cells that a block fills through shared memory
+#define ROWS_SCAN_THREADS 256
+#define ROWS_SCAN_ITEMS 16 // cells of a thread
+#define ROWS_SCATTER_THREADS 256
 #define ROWS_SWEEP_THREADS 256
 #define ROWS_SWEEP_BLOCKS 4 // resident on a multiprocessor
 #define ROWS_INTERVALS 5    // runs of cells that a box looks up at once: those of one level without wrapping
-#define ROWS_CANDIDATES 512 // of a warp, listed at once
-#define ROWS_UNROLL 4       // candidates that a thread loads before it tests the first
-#define ROWS_LONG_RANGE 48  // candidates from which on a warp sweeps a run together, unlisted
+#define ROWS_LONG_RANGE 32  // candidates from which on a warp sweeps a range together
 #define ROWS_X_STEPS 4.0f   // finest x cell: level limit over this
 
 #define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
