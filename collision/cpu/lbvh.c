@@ -253,7 +253,7 @@ static void query_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g) 
     float box[6];
     read_lane(&tree->memory.lanes[1], g, box);
     uint64_t first[MAX_HEIGHT], begin[MAX_HEIGHT], end[MAX_HEIGHT];
-    uint32_t hits[MAX_HEIGHT];
+    uint32_t hits[MAX_HEIGHT] = {0};
     begin[1] = g;
     end[1] = last + 1;
     for (int h = 2; h < tree->height; ++h) {

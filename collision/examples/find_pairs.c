@@ -1,8 +1,8 @@
 // Finds the overlapping pairs of moving bodies, on memory that the program owns: device memory where there is a GPU,
 // host memory otherwise. The boxes stay inside the program's own structs; pairsieve reads them there. Exit code 0 when
 // the two frames have the pairs that they should have.
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <pairsieve/collision.h>
 
@@ -17,14 +17,15 @@ typedef struct body {
     psv_aabb box;
 } body;
 
-static bool on_gpu;
+static body bodies[COUNT]; // the program's own; without a GPU pairsieve reads the boxes right here
 
-static void *own_memory(size_t bytes) {
-    void *memory = on_gpu ? NULL : malloc(bytes);
+// Memory that pairsieve is to read: the bodies themselves, or their copy on the device.
+static void *shared_memory(bool on_gpu) {
+    void *memory = bodies;
 #if PSV_HAVE_CUDA
-    if (on_gpu && cudaMalloc(&memory, bytes) != cudaSuccess) return NULL;
+    if (on_gpu && cudaMalloc(&memory, sizeof bodies) != cudaSuccess) return NULL;
 #endif
-    return memory;
+    return on_gpu && memory == bodies ? NULL : memory;
 }
 
 static int fail(const char *what, const psv_context *context) {
@@ -33,7 +34,7 @@ static int fail(const char *what, const psv_context *context) {
 }
 
 // Body i stands at (i + shift, 0, 0) and is `width` wide.
-static void place(body *bodies, float shift, float width) {
+static void place(float shift, float width) {
     for (int i = 0; i < COUNT; ++i) {
         float x = (float)i + shift;
         bodies[i] = (body){{x, 0, 0}, {1, 0, 0}, {{x, 0, 0}, {x + width, 1, 1}}};
@@ -44,7 +45,7 @@ int main(void) {
     psv_context *context;
     const psv_context_def context_def = psv_default_context_def(); // a GPU if there is one; a stream can be lent here
     if (psv_create_context(&context_def, &context) != PSV_OK) return fail("context", NULL);
-    on_gpu = psv_context_backend(context) == PSV_BACKEND_CUDA;
+    const bool on_gpu = psv_context_backend(context) == PSV_BACKEND_CUDA;
 
     psv_pair_finder *finder;
     psv_pair_finder_def def = psv_default_pair_finder_def();
@@ -52,16 +53,14 @@ int main(void) {
     def.events = true;
     if (psv_create_pair_finder(context, &def, &finder) != PSV_OK) return fail("finder", context);
 
-    body *host = malloc(COUNT * sizeof *host), *bodies = own_memory(COUNT * sizeof *bodies);
-    if (host == NULL || bodies == NULL) return 1;
-    const psv_buffer memory = psv_buffer_of(bodies, COUNT * sizeof *bodies);
+    const psv_buffer memory = psv_buffer_of(shared_memory(on_gpu), sizeof bodies);
     const psv_buffer boxes = psv_sub_buffer(memory, offsetof(body, box), memory.bytes - offsetof(body, box));
     const psv_box_set set = psv_boxes_of(boxes, sizeof(body), COUNT);
     static psv_pair pairs[COUNT], begin[2 * COUNT], end[2 * COUNT];
     uint64_t count[2] = {0}, begins[2] = {0}, ends[2] = {0};
     for (int frame = 0; frame < 2; ++frame) {
-        place(host, 0.5f * (float)frame, frame == 0 ? 1.0f : 0.75f);         // neighbours touch first, then they part
-        psv_status status = psv_upload(context, memory, host, memory.bytes); // a simulation would step on the device
+        place(0.5f * (float)frame, frame == 0 ? 1.0f : 0.75f); // neighbours touch first, then they part
+        psv_status status = on_gpu ? psv_upload(context, memory, bodies, sizeof bodies) : PSV_OK; // or a step there
         if (status == PSV_OK) status = psv_find_pairs(finder, &set);
         if (status == PSV_OK) status = psv_read_pairs(finder, pairs, COUNT, &count[frame]);
         if (status == PSV_OK)
@@ -72,7 +71,5 @@ int main(void) {
     }
     psv_destroy_pair_finder(finder);
     psv_destroy_context(context);
-    free(host);
-    if (!on_gpu) free(bodies); // device memory goes with the process
     return count[0] == COUNT - 1 && begins[0] == COUNT - 1 && count[1] == 0 && ends[1] == COUNT - 1 ? 0 : 1;
 }
