@@ -1,0 +1,170 @@
+// A frame in a captured CUDA graph, replayed with changed boxes, flags and counts on the device: pairs and events are
+// those of a plain run on the CPU. Also a borrowed stream, and what growth says inside a capture.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <cuda_runtime_api.h>
+
+#include <pairsieve/collision.h>
+
+#include "../scenes/box_scenes.h"
+
+#define MOST 4000
+#define ROOM 60000
+#define FRAMES 12
+
+static cudaStream_t stream;
+static psv_context *device, *host;
+
+#define CHECK(context, call)                                                                                           \
+    do {                                                                                                               \
+        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
+    } while (0)
+#define CUDA(call) assert_int_equal(call, cudaSuccess)
+
+typedef struct frame {
+    uint64_t count;
+    psv_aabb boxes[MOST];
+    uint8_t flags[MOST];
+} frame;
+
+// Another scene and another number of boxes each time; now and then none at all.
+static void make_frame(frame *made, int number) {
+    static const char *const scenes[] = {"cube", "pile", "mixed_100", "line", "lattice", "bad", "infinite"};
+    static const uint64_t counts[FRAMES] = {3000, 3001, 17, 4000, 0, 1, 2500, 2500, 3999, 2, 1000, 4000};
+    made->count = counts[number % FRAMES];
+    memset(made->boxes, 0, sizeof made->boxes);
+    box_scene_named(scenes[number % 7])->make(made->boxes, made->count, 5 + (uint64_t)number);
+    for (uint64_t i = 0; i < MOST; ++i)
+        made->flags[i] = box_random_bits(99, i, 0) % 10 < 3 ? PSV_BOX_STATIC : 0;
+}
+
+static psv_pair_finder *make_finder(psv_context *context, const char *method, bool grow) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = method;
+    def.max_boxes = MOST;
+    def.max_pairs = ROOM;
+    def.sort_output = true;
+    def.events = true;
+    def.grow_pairs = grow;
+    CHECK(context, psv_create_pair_finder(context, &def, &finder));
+    return finder;
+}
+
+typedef struct results {
+    uint64_t pairs, begins, ends;
+    psv_pair pair[ROOM], begin[ROOM], end[ROOM];
+} results;
+
+static void read_results(psv_context *context, psv_pair_finder *finder, results *out) {
+    CHECK(context, psv_read_pairs(finder, out->pair, ROOM, &out->pairs));
+    CHECK(context, psv_read_pair_events(finder, out->begin, ROOM, &out->begins, out->end, ROOM, &out->ends));
+}
+
+static void compare(const results *a, const results *b, const char *method, int number) {
+    if (a->pairs != b->pairs || a->begins != b->begins || a->ends != b->ends)
+        fail_msg("%s, frame %d: %llu pairs, %llu begins, %llu ends; the plain run has %llu, %llu, %llu", method, number,
+                 (unsigned long long)a->pairs, (unsigned long long)a->begins, (unsigned long long)a->ends,
+                 (unsigned long long)b->pairs, (unsigned long long)b->begins, (unsigned long long)b->ends);
+    if (a->pairs > 0) assert_memory_equal(a->pair, b->pair, a->pairs * sizeof(psv_pair));
+    if (a->begins > 0) assert_memory_equal(a->begin, b->begin, a->begins * sizeof(psv_pair));
+    if (a->ends > 0) assert_memory_equal(a->end, b->end, a->ends * sizeof(psv_pair));
+}
+
+static void replay_method(const char *method) {
+    frame *made = calloc(1, sizeof *made), *on_device = NULL;
+    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
+    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
+    CUDA(cudaMemset(on_device, 0, sizeof *on_device));
+    psv_pair_finder *finder = make_finder(device, method, false), *plain = make_finder(host, "brute", false);
+    psv_box_set set = psv_boxes_of(psv_buffer_of(on_device->boxes, sizeof made->boxes), sizeof(psv_aabb), MOST);
+    set.flags = psv_buffer_of(on_device->flags, sizeof made->flags);
+    set.count_buffer = psv_buffer_of(&on_device->count, sizeof made->count);
+    psv_box_set host_set = psv_boxes_of(psv_buffer_of(made->boxes, sizeof made->boxes), sizeof(psv_aabb), MOST);
+    host_set.flags = psv_buffer_of(made->flags, sizeof made->flags);
+    host_set.count_buffer = psv_buffer_of(&made->count, sizeof made->count);
+
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    psv_pair_event_lists lists;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    psv_status status = psv_find_pairs(finder, &set);
+    if (status == PSV_OK) status = psv_pair_events(finder, &lists);
+    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
+    CUDA(error);
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int number = 0; number < FRAMES; ++number) {
+        make_frame(made, number);
+        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaGraphLaunch(executable, stream));
+        read_results(device, finder, got);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_results(host, plain, expected);
+        compare(got, expected, method, number);
+    }
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(on_device));
+    free(expected);
+    free(got);
+    free(made);
+}
+
+static void test_replay(void **state) {
+    (void)state;
+    replay_method("auto");
+    for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
+        replay_method(psv_broad_phase_name(PSV_BACKEND_CUDA, m));
+}
+
+static void test_growth_in_a_capture(void **state) {
+    (void)state;
+    psv_aabb *boxes = NULL;
+    CUDA(cudaMalloc((void **)&boxes, 10 * sizeof *boxes));
+    CUDA(cudaMemset(boxes, 0, 10 * sizeof *boxes));
+    psv_pair_finder *finder = make_finder(device, "auto", true);
+    psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, 10 * sizeof *boxes), sizeof *boxes, 10);
+    cudaGraph_t graph = NULL;
+    uint64_t count = 0;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    psv_status status = psv_find_pairs(finder, &set);
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    assert_int_equal(status, PSV_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(psv_last_error(device), "grow_pairs"));
+    if (graph != NULL) CUDA(cudaGraphDestroy(graph));
+    CHECK(device, psv_find_pairs(finder, &set)); // and outside it works
+    CHECK(device, psv_finish_pairs(finder, &count));
+    assert_int_equal(count, 45);
+    psv_destroy_pair_finder(finder);
+    CUDA(cudaFree(boxes));
+}
+
+int main(void) {
+    if (!psv_backend_available(PSV_BACKEND_CUDA)) {
+        printf("skipped: no cuda device on this machine\n");
+        return 77;
+    }
+    psv_context_def def = psv_default_context_def();
+    if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) return 1;
+    def.backend = PSV_BACKEND_CUDA;
+    def.borrow_stream = true;
+    def.stream = stream;
+    if (psv_create_context(&def, &device) != PSV_OK) return 1;
+    def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CPU;
+    if (psv_create_context(&def, &host) != PSV_OK) return 1;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay), cmocka_unit_test(test_growth_in_a_capture)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    psv_destroy_context(device);
+    psv_destroy_context(host);
+    (void)cudaStreamDestroy(stream);
+    return failed;
+}
