@@ -1,6 +1,7 @@
 // `pairsieve sort`: sorts keys with their places as values, checks the result, reports the time.
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "pairsieve/sort.h"
 #include "sort_keys.h"
@@ -30,25 +31,23 @@ static int no_memory(const sort_job *job, uint64_t bytes_per_key) {
                      (unsigned long long)(job->count * bytes_per_key));
 }
 
-static int make_keys(sort_job *job) {
+// Memory of the machine, not what a system that overcommits would promise.
+static bool fits_host(const sort_job *job, uint64_t bytes_per_key) {
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages <= 0 || page_bytes <= 0 || job->count < (uint64_t)pages * (uint64_t)page_bytes / bytes_per_key;
+}
+
+// Everything that takes memory, before the time is spent on making keys.
+static int reserve(sort_job *job) {
     uint32_t bytes = psv_key_type_bytes(job->type);
-    int distribution = tool_choose("--distribution", job->distribution, tool_distributions);
-    if (distribution < 0) return TOOL_REFUSED;
-    if (job->input != NULL) {
-        job->distribution = "file";
-        int code = tool_read_keys(job->input, job->type, &job->host_keys, &job->count);
-        if (code != TOOL_DONE) return code;
-    } else {
-        job->host_keys = malloc((job->count + 1) * bytes);
-        if (job->host_keys == NULL) return no_memory(job, bytes);
-        tool_fill_keys(job->host_keys, job->count, job->type, distribution, job->seed);
-    }
     job->value_bytes = job->count > UINT32_MAX ? 8 : 4;
+    if (!fits_host(job, 2 * bytes + job->value_bytes)) return no_memory(job, 2 * bytes + job->value_bytes);
+    if (job->host_keys == NULL) job->host_keys = malloc((job->count + 1) * bytes);
     job->host_values = malloc((job->count + 1) * job->value_bytes);
     job->sorted_keys = malloc((job->count + 1) * bytes);
     job->times = malloc(job->repeat * sizeof *job->times);
-    if (job->host_values == NULL || job->sorted_keys == NULL || job->times == NULL)
-        return no_memory(job, bytes + job->value_bytes);
+    if (job->host_keys == NULL || job->host_values == NULL || job->sorted_keys == NULL || job->times == NULL)
+        return no_memory(job, 2 * bytes + job->value_bytes);
     return TOOL_DONE;
 }
 
@@ -131,9 +130,17 @@ static int print_result(const sort_job *job) {
 static int run_job(sort_job *job) {
     if (psv_parse_key_type(job->key_name, &job->type) != PSV_OK)
         return tool_fail(TOOL_REFUSED, "--keys %s is not known; accepted: u32, i32, f32, u64, i64, f64", job->key_name);
+    int distribution = tool_choose("--distribution", job->distribution, tool_distributions);
+    if (distribution < 0) return TOOL_REFUSED;
     int code = tool_create_context(&job->device, &job->context);
-    if (code == TOOL_DONE) code = make_keys(job);
+    if (code == TOOL_DONE && job->input != NULL) {
+        job->distribution = "file";
+        code = tool_read_keys(job->input, job->type, &job->host_keys, &job->count);
+    }
+    if (code == TOOL_DONE) code = reserve(job);
     if (code == TOOL_DONE) code = create_sorter(job);
+    if (code == TOOL_DONE && job->input == NULL)
+        tool_fill_keys(job->host_keys, job->count, job->type, distribution, job->seed);
     if (code == TOOL_DONE) code = sort_all(job);
     if (code == TOOL_DONE) code = print_result(job);
     if (code == TOOL_DONE && !(job->check.sorted && job->check.stable))
