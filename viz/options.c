@@ -35,7 +35,7 @@ void view_print_help(void) {
          "  --overlay LIST        of boxes, pairs, cells, order, separated by commas\n"
          "  --colour MODE         body, state, pairs, cell or rank\n"
          "  --transparent         draw all bodies as glass, sorted by depth with pairsieve's own sorter\n"
-         "  --no-shadows          no shadow map\n"
+         "  --no-shadows          no shadow map (above 400,000 bodies it starts off; H turns it on)\n"
          "  --no-hud              no panel\n"
          "  --help-panel          open the help panel at the start\n"
          "  --no-vsync            draw as fast as possible\n"

@@ -209,22 +209,34 @@ static bool draw_shadows(view_renderer *renderer, const view_frame *frame, view_
     return good;
 }
 
-static void compose(view_renderer *renderer) {
+static void run_per_pixel(GLuint program, int width, int height) {
+    glUseProgram(program);
+    glDispatchCompute((GLuint)(width + 7) / 8, (GLuint)(height + 7) / 8, 1);
+}
+
+// Occlusion and light of what was drawn, into the colour target.
+static void light_surfaces(const view_renderer *renderer) {
     const view_targets *targets = &renderer->targets;
-    glDisable(GL_DEPTH_TEST);
-    glDisable(GL_BLEND);
-    glBindVertexArray(renderer->empty_array);
-    glBindFramebuffer(GL_FRAMEBUFFER, targets->occlusion);
+    int width = targets->width * targets->samples, height = targets->height * targets->samples;
     glBindTextureUnit(0, targets->depth);
-    glUseProgram(renderer->programs.occlusion);
-    glDrawArrays(GL_TRIANGLES, 0, 3);
-    glBindFramebuffer(GL_FRAMEBUFFER, targets->picture);
-    glViewport(0, 0, targets->width, targets->height);
+    glBindImageTexture(0, targets->open, 0, GL_FALSE, 0, GL_WRITE_ONLY, GL_R8);
+    run_per_pixel(renderer->programs.occlusion, width, height);
+    glMemoryBarrier(GL_TEXTURE_FETCH_BARRIER_BIT);
+    const GLuint textures[] = {targets->shadow, targets->depth, targets->albedo, targets->normal, targets->open};
+    glBindTextures(0, 5, textures);
+    glBindImageTexture(0, targets->colour, 0, GL_FALSE, 0, GL_WRITE_ONLY, GL_RGBA16F);
+    run_per_pixel(renderer->programs.light, width, height);
+    glMemoryBarrier(GL_FRAMEBUFFER_BARRIER_BIT | GL_TEXTURE_FETCH_BARRIER_BIT);
+}
+
+static void compose(const view_renderer *renderer) {
+    const view_targets *targets = &renderer->targets;
     glBindTextureUnit(0, targets->colour);
-    glBindTextureUnit(1, targets->open);
+    glBindImageTexture(0, targets->final, 0, GL_FALSE, 0, GL_WRITE_ONLY, GL_RGBA8);
     glUseProgram(renderer->programs.composite);
     glUniform1i(0, targets->samples);
-    glDrawArrays(GL_TRIANGLES, 0, 3);
+    run_per_pixel(renderer->programs.composite, targets->width, targets->height);
+    glMemoryBarrier(GL_FRAMEBUFFER_BARRIER_BIT | GL_PIXEL_BUFFER_BARRIER_BIT);
 }
 
 bool view_render(view_renderer *renderer, const view_frame *frame, view_message *message) {
@@ -237,11 +249,13 @@ bool view_render(view_renderer *renderer, const view_frame *frame, view_message 
     glClearDepth(0.0);
     glClearColor(0.0f, 0.0f, 0.0f, 0.0f);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
-    glBindTextureUnit(0, targets->shadow);
     if (!frame->ordered) good = good && view_draw_bodies(renderer, frame, false, message);
     view_draw_surfaces(renderer, frame, false);
+    light_surfaces(renderer);
+    glBindFramebuffer(GL_FRAMEBUFFER, targets->blend);
     if (frame->ordered) good = good && view_draw_ordered(renderer, frame, message);
     view_draw_overlays(renderer, frame);
+    glDisable(GL_DEPTH_TEST);
     compose(renderer);
     end_timer(renderer);
     return good;

@@ -34,13 +34,14 @@ typedef struct view_programs {
     GLuint point, sphere, box, capsule, ordered, surface;
     GLuint shadow_point, shadow_box, shadow_surface;
     GLuint box_lines, pair_lines, order_lines;
-    GLuint occlusion, composite;
+    GLuint occlusion, light, composite;
 } view_programs;
 
 typedef struct view_targets {
     int width, height, samples;
-    GLuint colour, depth, open, final, shadow;
-    GLuint scene, occlusion, picture, shadow_map; // framebuffers
+    GLuint albedo, normal, depth, open; // of opaque surfaces
+    GLuint colour, final, shadow;
+    GLuint scene, blend, picture, shadow_map; // framebuffers
     int shadow_size;
 } view_targets;
 

@@ -65,6 +65,8 @@ static void set_camera(view_app *app) {
     view_camera_look(&app->camera, eye, target);
 }
 
+#define SHADOW_BODIES 400000 // above this shadows start off: the pass doubles the vertices
+
 static void take_scene(view_app *app, view_load *load) {
     bool same = app->scene != NULL && strcmp(load->scene_name, app->scene_name) == 0;
     view_message message = {""};
@@ -77,6 +79,7 @@ static void take_scene(view_app *app, view_load *load) {
     if (!view_create_order(&app->order, app->context, &message)) view_report(app, &message);
     if (!same) set_camera(app);
     app->history.count = 0;
+    app->shadows = !app->options.no_shadows && psv_world_slot_count(app->world) <= SHADOW_BODIES;
     app->pair_scale = 1.0f / 12.0f;
     app->stale = true;
     app->load_count += 1;

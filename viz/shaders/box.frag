@@ -2,7 +2,6 @@ layout(location = 0) in vec3 local;
 layout(location = 1) in vec3 world;
 layout(location = 2) flat in uint colour;
 layout(location = 3) flat in vec4 rotation;
-layout(location = 0) out vec4 pixel;
 
 void main() {
     vec3 size = abs(local);
@@ -16,5 +15,5 @@ void main() {
     line *= 1.0 - smoothstep(0.04, 0.3, fwidth(border)); // none on boxes of a few pixels
     vec3 albedo = unpack_colour(colour) * (1.0 + 0.28 * line);
     if (((colour >> 24) & FLAG_PICKED) != 0u) albedo = mix(albedo, vec3(1.0, 0.85, 0.2), 0.6);
-    pixel = vec4(shade(albedo, normal, world, 0.25), 1.0);
+    leave(albedo, normal, 0.25, 0.0);
 }

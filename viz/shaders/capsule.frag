@@ -5,7 +5,6 @@ layout(location = 2) flat in uint colour;
 layout(location = 3) flat in vec4 rotation;
 layout(location = 4) flat in vec3 centre;
 layout(location = 5) flat in vec2 radius_and_length;
-layout(location = 0) out vec4 pixel;
 layout(depth_less) out float gl_FragDepth;
 
 void main() {
@@ -20,5 +19,5 @@ void main() {
     float band = smoothstep(0.02, 0.05, abs(abs(at.y) - radius_and_length.y) / radius_and_length.x);
     vec3 albedo = unpack_colour(colour) * mix(0.8, 1.0, band);
     if (((colour >> 24) & FLAG_PICKED) != 0u) albedo = mix(albedo, vec3(1.0, 0.85, 0.2), 0.6);
-    pixel = vec4(shade(albedo, normal, p, 0.45), 1.0);
+    leave(albedo, normal, 0.45, 0.0);
 }

@@ -10,8 +10,8 @@ layout(std430, binding = 8) writeonly buffer BoxList { Instance box_list[]; };
 layout(std430, binding = 9) writeonly buffer Capsules { Instance capsule_list[]; };
 layout(std430, binding = 12) buffer Counters { uint counters[4]; uint capacities[4]; };
 
-const float POINT_PIXELS = 1.6; // spheres below this radius are points
-const float BODY_POINT_PIXELS = 0.9; // whole bodies, compounds too
+const float POINT_PIXELS = 2.2; // spheres below this radius are points
+const float BODY_POINT_PIXELS = 1.2; // whole bodies, compounds too
 
 shared uint group_count[4];
 shared uint group_base[4];

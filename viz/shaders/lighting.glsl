@@ -1,4 +1,4 @@
-// Fragment shaders' lighting: one sun with a soft shadow, sky light from above, light bounced off the ground.
+// Lighting, of opaque surfaces in light.comp and of glass in ordered.frag: one sun with a soft shadow, sky light from above, light bounced off the ground.
 
 layout(binding = 0) uniform sampler2DShadow shadow_texture;
 

@@ -2,7 +2,6 @@ layout(location = 0) in vec3 ray;
 layout(location = 1) flat in vec4 sphere;
 layout(location = 2) flat in uint colour;
 layout(location = 3) flat in vec4 rotation;
-layout(location = 0) out vec4 pixel;
 layout(depth_less) out float gl_FragDepth;
 
 void main() {
@@ -20,5 +19,5 @@ void main() {
     float edge = fwidth(latitude) + 1.0e-4;
     vec3 albedo = unpack_colour(colour) * mix(1.0, 1.22, smoothstep(0.72 - edge, 0.72 + edge, latitude));
     if (((colour >> 24) & FLAG_PICKED) != 0u) albedo = mix(albedo, vec3(1.0, 0.85, 0.2), 0.6);
-    pixel = vec4(shade(albedo, normal, p, 0.5), 1.0);
+    leave(albedo, normal, 0.5, 0.0);
 }

@@ -3,7 +3,6 @@ layout(location = 0) in vec3 world;
 layout(location = 1) in vec3 normal;
 layout(location = 2) uniform uint surface_kind; // 0 plane, 1 height field, 2 mesh
 layout(location = 3) uniform float grid_edge;
-layout(location = 0) out vec4 pixel;
 
 float grid(vec2 p, float edge, float width) {
     vec2 cells = p / edge;
@@ -28,9 +27,7 @@ void main() {
     } else {
         albedo = vec3(0.48, 0.44, 0.40);
     }
-    vec3 lit = shade(albedo, n, world, 0.05);
-    vec3 view = world - eye.xyz;
     float distance_from_scene = length(world - ground.xyz) / ground.w;
     float haze = surface_kind == 0u ? smoothstep(2.5, 14.0, distance_from_scene) : 0.0;
-    pixel = vec4(mix(lit, sky(normalize(view)), haze), 1.0);
+    leave(albedo, n, 0.05, haze);
 }
