@@ -1,0 +1,125 @@
+// Every CUDA sorting method captured in a graph on a borrowed stream: nothing synchronizes or allocates, and each
+// launch sorts what is in the buffers then.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <cuda_runtime_api.h>
+
+#include "sort_inputs.h"
+#include "sort_reference.h"
+
+#define COUNT 50021u
+#define LAUNCHES 3
+#define SEED 424242u
+
+static cudaStream_t stream;
+static psv_context *context;
+
+#define CUDA(call)                                                                                                     \
+    do {                                                                                                               \
+        const cudaError_t cuda_error = (call);                                                                         \
+        if (cuda_error != cudaSuccess) fail_msg("%s: %s: %s", method, #call, cudaGetErrorString(cuda_error));          \
+    } while (0)
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != PSV_OK) fail_msg("%s: %s: %s", method, #call, psv_last_error(context));                          \
+    } while (0)
+
+typedef struct graph_buffers {
+    psv_buffer keys, values, index_keys, index, count, gathered, result;
+} graph_buffers;
+
+// The calls of one frame: pairs, an indirect argsort, the records by it, and the check.
+static void enqueue_frame(psv_sorter *sorter, const graph_buffers *b, const char *method) {
+    OK(psv_sort_pairs(sorter, b->keys, b->values, COUNT));
+    OK(psv_sort_index_indirect(sorter, b->index_keys, b->index, b->count, PSV_INDEX_KEYS_KEPT));
+    OK(psv_gather_records(context, b->index_keys, b->gathered, 4, b->index, COUNT));
+    OK(psv_check_order(sorter, b->gathered, COUNT, b->result));
+}
+
+static void run_launch(cudaGraphExec_t graph, const psv_sorter_def *def, const graph_buffers *b, uint64_t seed,
+                       const char *method) {
+    static uint32_t keys[COUNT], values[COUNT], order[COUNT], got[COUNT];
+    make_keys(PSV_KEY_U32, seed % 2 == 0 ? KEYS_UNIFORM : KEYS_NEARLY, seed, COUNT, keys);
+    for (uint32_t i = 0; i < COUNT; ++i)
+        values[i] = i;
+    OK(psv_upload(context, b->keys, keys, sizeof keys));
+    OK(psv_upload(context, b->values, values, sizeof values));
+    OK(psv_upload(context, b->index_keys, keys, sizeof keys));
+    CUDA(cudaGraphLaunch(graph, stream));
+    reference_order(def, keys, COUNT, order);
+    OK(psv_download(context, got, b->values, sizeof got));
+    if (memcmp(got, order, sizeof got) != 0) fail_msg("%s: pairs of a launched graph are wrong", method);
+    OK(psv_download(context, got, b->index, sizeof got));
+    if (memcmp(got, order, sizeof got) != 0) fail_msg("%s: index of a launched graph is wrong", method);
+    psv_order_result result;
+    OK(psv_download(context, &result, b->result, sizeof result));
+    assert_int_equal(result.descents, 0);
+}
+
+static void capture_method(const char *method) {
+    psv_sorter_def def = psv_default_sorter_def();
+    def.method = method;
+    def.max_count = COUNT;
+    psv_sorter *sorter;
+    OK(psv_create_sorter(context, &def, &sorter));
+    graph_buffers b;
+    psv_buffer *arrays[] = {&b.keys, &b.values, &b.index_keys, &b.index, &b.gathered};
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a)
+        OK(psv_alloc_buffer(context, COUNT * sizeof(uint32_t), arrays[a]));
+    OK(psv_alloc_buffer(context, sizeof(uint64_t), &b.count));
+    OK(psv_alloc_buffer(context, sizeof(psv_order_result), &b.result));
+    const uint64_t count = COUNT;
+    OK(psv_upload(context, b.count, &count, sizeof count));
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    enqueue_frame(sorter, &b, method);
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (uint64_t launch = 0; launch < LAUNCHES; ++launch)
+        run_launch(executable, &def, &b, SEED + launch, method);
+    (void)cudaGraphExecDestroy(executable);
+    (void)cudaGraphDestroy(graph);
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a)
+        psv_free_buffer(context, arrays[a]);
+    psv_free_buffer(context, &b.count);
+    psv_free_buffer(context, &b.result);
+    psv_destroy_sorter(sorter);
+}
+
+static void test_graphs(void **state) {
+    (void)state;
+    // With the profile on: it must keep out of the capture.
+    const char *method = "profile";
+    OK(psv_enable_profile(context, true));
+    for (uint32_t m = 0; psv_sort_method_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
+        capture_method(psv_sort_method_name(PSV_BACKEND_CUDA, m));
+    capture_method("auto");
+}
+
+int main(void) {
+    if (!psv_backend_available(PSV_BACKEND_CUDA)) {
+        printf("skipped: no usable CUDA device\n");
+        return 77;
+    }
+    printf("seed %u\n", SEED);
+    psv_context_def def = psv_default_context_def();
+    if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) return 1;
+    def.backend = PSV_BACKEND_CUDA;
+    def.stream = stream;
+    def.borrow_stream = true;
+    if (psv_create_context(&def, &context) != PSV_OK) {
+        fprintf(stderr, "%s\n", psv_last_error(NULL));
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs)};
+    const int failures = cmocka_run_group_tests_name("sort_graph", tests, NULL, NULL);
+    psv_destroy_context(context);
+    (void)cudaStreamDestroy(stream);
+    return failures;
+}
