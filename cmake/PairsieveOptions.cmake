@@ -99,7 +99,7 @@ function(psv_add_module name)
         target_link_libraries(pairsieve_${name} PRIVATE OpenMP::OpenMP_C)
     endif()
     if(PSV_CUDA)
-        target_link_libraries(pairsieve_${name} PRIVATE CUDA::cudart_static)
+        target_link_libraries(pairsieve_${name} PRIVATE CUDA::cudart_static stdc++) # nvcc's host code is C++
     endif()
     set_property(GLOBAL APPEND PROPERTY PSV_MODULES pairsieve_${name})
 endfunction()
