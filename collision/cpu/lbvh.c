@@ -311,7 +311,8 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
                                        psv_buffer_of(tree.memory.order, count * 4), count, PSV_INDEX_KEYS_SORTED);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    for (uint64_t i = 0; i < count; ++i)
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 16384)
+    for (int64_t i = 0; i < (int64_t)count; ++i)
         tree.memory.order[i] = tree.memory.ids[tree.memory.order[i]];
     psvi_gather_lanes(context, input, tree.memory.order, count, &tree.memory.lanes[0]);
     build_tree(context, &tree, count);

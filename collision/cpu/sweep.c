@@ -180,7 +180,8 @@ static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *inp
                                 psv_buffer_of(memory.order, order_bytes), count, PSV_INDEX_KEYS_SORTED);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    for (uint64_t i = 0; i < count; ++i)
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 16384)
+    for (int64_t i = 0; i < (int64_t)count; ++i)
         memory.order[i] = memory.ids[memory.order[i]];
     psvi_gather_lanes(context, input, memory.order, count, &memory.lanes);
     psvi_phase_end(context, PSV_PHASE_GATHER);
