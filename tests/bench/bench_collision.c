@@ -15,6 +15,10 @@
 #include <cuda_runtime_api.h>
 #endif
 
+#ifndef PSV_COMMIT
+#define PSV_COMMIT "unknown"
+#endif
+
 #define MAX_LIST 32
 #define MAX_FRAMES 1000
 
@@ -25,7 +29,7 @@ typedef struct bench_options {
     int scene_count, method_count, count_count;
     int frames, workers;
     uint64_t seed, worlds, brute_limit;
-    const char *sort_method, *csv;
+    const char *sort_method, *csv, *commit;
     double budget_s;
 } bench_options;
 
@@ -141,6 +145,16 @@ static bench_times time_method(const bench_options *options, psv_context *contex
 // --- report
 // -----------------------------------------------------------------------------------------------------------
 
+// Of the CUDA driver, e.g. 13000; 0 on the CPU.
+static int driver_version(psv_context *context) {
+    int version = 0;
+#if PSV_HAVE_CUDA
+    if (psv_context_backend(context) == PSV_BACKEND_CUDA) (void)cudaDriverGetVersion(&version);
+#endif
+    (void)context;
+    return version;
+}
+
 static void print_row(const bench_options *options, psv_context *context, const char *scene, uint64_t count,
                       const char *method, const bench_times *times, FILE *csv) {
     const psv_pair_statistics *s = &times->statistics;
@@ -159,10 +173,15 @@ static void print_row(const bench_options *options, psv_context *context, const 
            s->key_bits, (unsigned long long)s->longest_range, (unsigned long long)s->huge_boxes);
     fflush(stdout);
     if (csv == NULL) return;
-    fprintf(csv, "%s,%s,%s,%llu,%s,%s,%d,%.5f,%.5f,%.5f,%llu,%llu", psv_backend_name(psv_context_backend(context)),
+    char date[32];
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &utc));
+    fprintf(csv, "%s,%s,%d,", date, options->commit, driver_version(context));
+    fprintf(csv, "%s,%s,%s,%llu,%s,%s,%d,%llu,%.5f,%.5f,%.5f,%llu,%llu", psv_backend_name(psv_context_backend(context)),
             psv_context_device_name(context), scene, (unsigned long long)count, method, options->sort_method,
-            psv_context_worker_count(context), times->median_ms, times->min_ms, times->graph_ms,
-            (unsigned long long)s->pairs, (unsigned long long)s->candidates);
+            psv_context_worker_count(context), (unsigned long long)options->worlds, times->median_ms, times->min_ms,
+            times->graph_ms, (unsigned long long)s->pairs, (unsigned long long)s->candidates);
     for (int phase = PSV_PHASE_KEYS; phase <= PSV_PHASE_SWEEP; ++phase)
         fprintf(csv, ",%.5f", times->profile.phase_ms[phase]);
     fprintf(csv, "\n");
@@ -237,7 +256,7 @@ static void bench_scene(const bench_options *options, psv_context *context, cons
 static void usage(FILE *out) {
     fprintf(out, "usage: bench_collision [--backend auto|cpu|cuda] [--scenes a,b] [--counts 10000,1000000]\n"
                  "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
-                 "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE]\nscenes:\n");
+                 "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE] [--commit TEXT]\nscenes:\n");
     for (uint32_t i = 0; box_scene_at(i) != NULL; ++i)
         fprintf(out, "  %-14s %s\n", box_scene_at(i)->name, box_scene_at(i)->description);
 }
@@ -250,13 +269,13 @@ static int split(char *text, const char **list) {
 }
 
 static bench_options parse(int argc, char **argv) {
-    bench_options o = {.frames = 31, .sort_method = "radix", .worlds = 1, .brute_limit = 20000, .budget_s = 1.0};
+    bench_options o = {
+        .frames = 31, .sort_method = "radix", .worlds = 1, .brute_limit = 20000, .budget_s = 1.0, .commit = PSV_COMMIT};
     static const struct option names[] = {
-        {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'},      {"counts", 1, NULL, 'n'},
-        {"methods", 1, NULL, 'm'}, {"sort", 1, NULL, 'o'},        {"worlds", 1, NULL, 'w'},
-        {"frames", 1, NULL, 'f'},  {"budget", 1, NULL, 't'},      {"workers", 1, NULL, 'k'},
-        {"seed", 1, NULL, 'e'},    {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
-        {"help", 0, NULL, 'h'},    {"cpu-time", 0, NULL, 'p'},    {NULL, 0, NULL, 0}};
+        {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'}, {"counts", 1, NULL, 'n'},      {"methods", 1, NULL, 'm'},
+        {"sort", 1, NULL, 'o'},    {"worlds", 1, NULL, 'w'}, {"frames", 1, NULL, 'f'},      {"budget", 1, NULL, 't'},
+        {"workers", 1, NULL, 'k'}, {"seed", 1, NULL, 'e'},   {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
+        {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'}, {"cpu-time", 0, NULL, 'p'},    {NULL, 0, NULL, 0}};
     const char *counts[MAX_LIST];
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
@@ -281,6 +300,7 @@ static bench_options parse(int argc, char **argv) {
         case 'e': o.seed = strtoull(optarg, NULL, 10); break;
         case 'l': o.brute_limit = strtoull(optarg, NULL, 10); break;
         case 'c': o.csv = optarg; break;
+        case 'i': o.commit = optarg; break;
         case 'p': cpu_time = true; break;
         case 'h': usage(stdout); exit(0);
         default: usage(stderr); exit(2);
@@ -318,7 +338,8 @@ int main(int argc, char **argv) {
         return 1;
     }
     if (csv != NULL)
-        fprintf(csv, "backend,device,scene,boxes,method,sort,workers,median_ms,min_ms,graph_ms,pairs,candidates,"
+        fprintf(csv, "date,commit,driver,backend,device,scene,boxes,method,sort,workers,worlds,median_ms,min_ms,graph_"
+                     "ms,pairs,candidates,"
                      "keys_ms,sort_ms,gather_ms,sweep_ms\n");
     for (int s = 0; s < options.scene_count; ++s)
         for (int n = 0; n < options.count_count; ++n)
