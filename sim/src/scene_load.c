@@ -191,14 +191,18 @@ static psv_status create_world(psvi_builder *b) {
 // What the bodies take must be there before anything is generated.
 static psv_status check_memory(psvi_builder *b, const psvi_node *root) {
     psv_world_def def = b->world;
-    def.max_bodies = b->wanted;
-    uint64_t needed = psvi_world_bytes(b->scene->context->backend, &def), host = b->wanted * sizeof(psv_body_def) * 2;
+    const uint64_t most = (uint64_t)1 << 40; // beyond, bytes no longer fit their type
+    def.max_bodies = b->wanted < most ? b->wanted : most;
+    uint64_t needed = psvi_world_bytes(b->scene->context->backend, &def);
+    uint64_t host = def.max_bodies * sizeof(psv_body_def) * 2;
+    if (b->wanted > most)
+        needed = needed < UINT64_MAX / (b->wanted / most + 1) ? needed * (b->wanted / most) : UINT64_MAX;
     uint64_t free_bytes = 0, total_bytes = 0;
     psv_status status = psv_memory_info(b->scene->context, &free_bytes, &total_bytes);
     if (status != PSV_OK) return status;
     bool cpu = b->scene->context->backend == PSV_BACKEND_CPU;
     uint64_t limit = cpu ? total_bytes : free_bytes;
-    if (cpu) needed += host;
+    if (cpu && needed < UINT64_MAX - host) needed += host;
     if (b->wanted > 1u << 30 || needed > limit)
         return psvi_fail(b->scene->context, PSV_ERROR_MEMORY,
                          "%s with %llu bodies needs %llu bytes of %s memory; there are %llu", root->document->name,

@@ -1,0 +1,168 @@
+// Frame times of the simulation: scenes x bodies, the broad phase and the sort shown apart.
+//   bench_sim [--backend cpu|cuda] [--frames N] [--targets] [--threads N] [--csv FILE] [SCENE BODIES]...
+// --targets runs the cases that the project promises and prints the promise beside each. Times are medians over the
+// second half of the frames, with phase events on; warm-up is the first half, in which things fall and meet.
+#include <pairsieve/sim.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// `from` names a shipped scene; with `shapes` its shapes are all of one kind, from the text below.
+typedef struct bench_case {
+    const char *label, *scene;
+    uint64_t bodies;
+    double promise_ms; // 0: none
+} bench_case;
+
+// Heaps of one kind of body, for the promises that name a kind.
+static const char spheres[] = "{\"name\": \"drop_spheres\", \"shapes\": {\"ground\": {\"type\": \"plane\"}, \"ball\": "
+                              "{\"type\": \"sphere\", \"radius\": 0.5}},"
+                              " \"fixed\": [{\"shape\": \"ground\"}], \"generators\": [{\"type\": \"fill\", "
+                              "\"shapes\": [\"ball\"], \"base\": [0, 0.5, 0],"
+                              " \"aspect\": 0.3, \"spacing\": 1.01}]}";
+static const char boxes[] = "{\"name\": \"drop_boxes\", \"shapes\": {\"ground\": {\"type\": \"plane\"}, \"block\": "
+                            "{\"type\": \"box\", \"half_extents\": [0.5, 0.4, 0.3]}},"
+                            " \"fixed\": [{\"shape\": \"ground\"}], \"generators\": [{\"type\": \"fill\", \"shapes\": "
+                            "[\"block\"], \"base\": [0, 0.5, 0],"
+                            " \"aspect\": 0.3, \"spacing\": 0.8}]}";
+
+static const bench_case cuda_cases[] = {
+    {"drop, 1M spheres", "spheres", 1000000, 8}, {"drop, 100K boxes", "boxes", 100000, 6},
+    {"chairs, 10K", "chairs", 10000, 8},         {"landscape, 1M particles", "landscape", 1000000, 8},
+    {"galaxy, 64K", "galaxy", 65536, 8},         {"worlds, 4096 x 32", "worlds", 131072, 4},
+};
+static const bench_case cpu_cases[] = {
+    {"drop, 10K spheres", "spheres", 10000, 12},
+    {"drop, 2K boxes", "boxes", 2000, 12},
+};
+
+static psv_context *context;
+static FILE *csv;
+
+static int quit_with(const char *what) {
+    (void)fprintf(stderr, "bench_sim: %s: %s\n", what, psv_last_error(context));
+    return 1;
+}
+
+static int by_value(const void *x, const void *y) {
+    double a = *(const double *)x, b = *(const double *)y;
+    return a < b ? -1 : a > b;
+}
+
+static double median(double *values, int count) {
+    if (count == 0) return 0;
+    qsort(values, (size_t)count, sizeof *values, by_value);
+    return values[count / 2];
+}
+
+// The scenes of one kind are files of their own.
+static const char *scene_file(const char *scene, char *path, size_t bytes) {
+    const char *text = strcmp(scene, "spheres") == 0 ? spheres : strcmp(scene, "boxes") == 0 ? boxes : NULL;
+    if (text == NULL) return scene;
+    (void)snprintf(path, bytes, "bench_sim_%s.json", scene);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) return scene;
+    (void)fputs(text, file);
+    (void)fclose(file);
+    return path;
+}
+
+static int run_case(const bench_case *c, int frames) {
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = c->bodies;
+    psv_scene *scene = NULL;
+    char path[64];
+    const char *name = scene_file(c->scene, path, sizeof path);
+    psv_status status = psv_load_scene(context, name, &options, &scene);
+    if (name == path) (void)remove(path);
+    if (status != PSV_OK) return quit_with(c->label);
+    double *times = malloc((size_t)frames * (PSV_PHASE_COUNT + 1) * sizeof *times);
+    if (times == NULL) return quit_with("no memory");
+    int kept = 0;
+    for (int i = 0; i < frames && status == PSV_OK; ++i) {
+        psv_profile profile;
+        status = psv_scene_step(scene);
+        if (status == PSV_OK) status = psv_wait_profile(context, &profile);
+        if (status != PSV_OK || i < frames / 2) continue;
+        for (int k = 0; k < PSV_PHASE_COUNT; ++k)
+            times[k * frames + kept] = profile.phase_ms[k];
+        times[PSV_PHASE_COUNT * frames + kept++] = profile.frame_ms;
+    }
+    psv_world_counters counters = {0};
+    if (status == PSV_OK) status = psv_read_world_counters(psv_scene_world(scene), &counters);
+    if (status != PSV_OK) return quit_with(c->label);
+    double phase[PSV_PHASE_COUNT], frame = median(times + PSV_PHASE_COUNT * frames, kept);
+    for (int k = 0; k < PSV_PHASE_COUNT; ++k)
+        phase[k] = median(times + k * frames, kept);
+    double broad = phase[PSV_PHASE_KEYS] + phase[PSV_PHASE_SORT] + phase[PSV_PHASE_GATHER] + phase[PSV_PHASE_SWEEP];
+    printf("%-26s %9.3f ", c->label, frame);
+    if (c->promise_ms > 0)
+        printf("%7.1f  ", c->promise_ms);
+    else
+        printf("%7s  ", "");
+    printf("%8.3f %8.3f %8.3f %8.3f %8.3f %8.3f %10llu %10llu %3u %6llu\n", broad, phase[PSV_PHASE_SORT],
+           phase[PSV_PHASE_BOUNDS], phase[PSV_PHASE_NARROW], phase[PSV_PHASE_SOLVE], phase[PSV_PHASE_INTEGRATE],
+           (unsigned long long)counters.pairs, (unsigned long long)counters.contacts, counters.colours,
+           (unsigned long long)counters.lost_bodies);
+    if (csv != NULL)
+        (void)fprintf(csv, "%s,%llu,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%llu,%llu\n", c->scene,
+                      (unsigned long long)c->bodies, frame, broad, phase[PSV_PHASE_SORT], phase[PSV_PHASE_BOUNDS],
+                      phase[PSV_PHASE_NARROW], phase[PSV_PHASE_SOLVE], phase[PSV_PHASE_INTEGRATE],
+                      (unsigned long long)counters.pairs, (unsigned long long)counters.contacts);
+    free(times);
+    psv_destroy_scene(scene);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    psv_context_def def = psv_default_context_def();
+    int frames = 240, i = 1;
+    bool targets = false;
+    for (; i < argc && strncmp(argv[i], "--", 2) == 0; ++i) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--targets") == 0) {
+            targets = true;
+            continue;
+        }
+        bool known = true;
+        if (strcmp(argv[i], "--backend") == 0)
+            known = psv_parse_backend(value, &def.backend) == PSV_OK;
+        else if (strcmp(argv[i], "--frames") == 0)
+            frames = (int)strtol(value, NULL, 10);
+        else if (strcmp(argv[i], "--threads") == 0)
+            def.worker_count = (int)strtol(value, NULL, 10);
+        else if (strcmp(argv[i], "--csv") == 0)
+            csv = fopen(value, "w");
+        else
+            known = false;
+        if (!known || frames < 2 || frames > 1000000) {
+            (void)fprintf(stderr, "bench_sim: %s %s is not understood\n", argv[i], value);
+            return 2;
+        }
+        ++i;
+    }
+    if (psv_create_context(&def, &context) != PSV_OK) return quit_with("context");
+    if (psv_enable_profile(context, true) != PSV_OK) return quit_with("profile");
+    printf("%s, %d frames\n%-26s %9s %7s  %8s %8s %8s %8s %8s %8s %10s %10s %3s %6s\n",
+           psv_context_device_name(context), frames, "case", "frame ms", "promise", "broad", "sort", "bounds", "narrow",
+           "solve", "end", "pairs", "contacts", "col", "lost");
+    if (csv != NULL)
+        (void)fprintf(csv,
+                      "scene,bodies,frame_ms,broad_ms,sort_ms,bounds_ms,narrow_ms,solve_ms,end_ms,pairs,contacts\n");
+    bool cpu = psv_context_backend(context) == PSV_BACKEND_CPU;
+    const bench_case *cases = cpu ? cpu_cases : cuda_cases;
+    size_t count = cpu ? sizeof cpu_cases / sizeof *cpu_cases : sizeof cuda_cases / sizeof *cuda_cases;
+    int failed = 0;
+    if (targets || i >= argc)
+        for (size_t k = 0; k < count; ++k)
+            failed |= run_case(&cases[k], frames);
+    for (; i + 1 < argc; i += 2) {
+        bench_case c = {.label = argv[i], .scene = argv[i], .bodies = strtoull(argv[i + 1], NULL, 10)};
+        failed |= run_case(&c, frames);
+    }
+    if (csv != NULL) (void)fclose(csv);
+    psv_destroy_context(context);
+    return failed;
+}

@@ -1,0 +1,242 @@
+// Scene files: what is refused and where, and what the generators make. Public headers only.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pairsieve/sim.h"
+
+static psv_context *context;
+
+static int open_context(void **unused) {
+    (void)unused;
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CPU;
+    def.worker_count = 1;
+    return psv_create_context(&def, &context) == PSV_OK ? 0 : -1;
+}
+
+static int close_context(void **unused) {
+    (void)unused;
+    psv_destroy_context(context);
+    return 0;
+}
+
+static psv_status load_text(const char *text, uint64_t bodies, psv_scene **scene) {
+    const char *path = "test_scene.json";
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fwrite(text, 1, strlen(text), file) == strlen(text));
+    assert_int_equal(fclose(file), 0);
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = bodies;
+    psv_status status = psv_load_scene(context, path, &options, scene);
+    (void)remove(path);
+    return status;
+}
+
+typedef struct refusal {
+    const char *text, *place, *word;
+} refusal;
+
+#define GOOD_SHAPES "\"shapes\": {\"ball\": {\"type\": \"sphere\"}, \"floor\": {\"type\": \"plane\"}}"
+
+static const refusal refusals[] = {
+    {"", ":1:", ""},
+    {"{\"shapes\": {},\n \"generators\": [}", ":2:", ""},
+    {"[1, 2]", ":1:1:", "object"},
+    {"{\n  \"shapse\": {}\n}", ":2:3:", "shapse"},
+    {"{" GOOD_SHAPES ", \"generators\": [],\n\"gravity\": 3}", ":2:1:", "gravity"},
+    {"{\"generators\": []}", ":1:1:", "shapes"},
+    {"{" GOOD_SHAPES "}", ":1:1:", "generators"},
+    {"{" GOOD_SHAPES ", \"generators\": 3}", ":1:", "array"},
+    {"{\"bodies\": -4,\n" GOOD_SHAPES ", \"generators\": []}", ":1:12:", "bodies"},
+    {"{\"bodies\": 0,\n" GOOD_SHAPES ", \"generators\": []}", ":1:12:", "bodies"},
+    {"{\"bodies\": 1.5,\n" GOOD_SHAPES ", \"generators\": []}", ":1:12:", "bodies"},
+    {"{\"frame_seconds\": 0,\n" GOOD_SHAPES ", \"generators\": []}", ":1:19:", "frame_seconds"},
+    {"{\"world\": {\n\"gravity\": [0, 1]},\n" GOOD_SHAPES ", \"generators\": []}", ":2:12:", "gravity"},
+    {"{\"world\": {\n\"gravity\": [0, \"a\", 2]},\n" GOOD_SHAPES ", \"generators\": []}", ":2:16:", "gravity"},
+    {"{\"world\": {\"substeps\": 0},\n" GOOD_SHAPES ", \"generators\": []}", ":1:24:", "substeps"},
+    {"{\"shapes\": {\"a\": {\"type\": \"sphere\",\n \"radius\": -1}}, \"generators\": []}", ":2:12:", "radius"},
+    {"{\"shapes\": {\"a\": {\"type\": \"sphere\",\n \"radius\": 1e300}}, \"generators\": []}", ":2:12:", "radius"},
+    {"{\"shapes\": {\"a\": {\"type\": \"torus\"}}, \"generators\": []}", ":1:27:", "torus"},
+    {"{\"shapes\": {\"a\": {\"radius\": 1}}, \"generators\": []}", ":1:18:", "type"},
+    {"{\"shapes\": {\"a\": {\"type\": \"compound\"}}, \"generators\": []}", ":1:18:", "children"},
+    {"{\"shapes\": {\"a\": {\"type\": \"compound\", \"children\": []}}, \"generators\": []}", ":1:51:", "1 to 64"},
+    {"{\"shapes\": {\"a\": {\"type\": \"box\", \"half_extents\": [1, 0, 1]}}, \"generators\": []}",
+     ":1:50:", "half_extents"},
+    {"{\"shapes\": {\"a\": {\"type\": \"mesh\", \"file\": \"nowhere.ply\"}}, \"generators\": []}", "", "nowhere.ply"},
+    {"{" GOOD_SHAPES ",\n\"generators\": [{\"type\": \"rain\"}]}", ":2:", "rain"},
+    {"{" GOOD_SHAPES ",\n\"generators\": [{\"type\": \"fill\"}]}", ":2:16:", "shapes"},
+    {"{" GOOD_SHAPES ",\n\"generators\": [{\"type\": \"fill\", \"shapes\": [\"bal\"]}]}", ":2:44:", "bal"},
+    {"{" GOOD_SHAPES ",\n\"generators\": [{\"type\": \"fill\", \"shapes\": [\"floor\"]}]}", ":2:44:", "floor"},
+    {"{" GOOD_SHAPES ",\n\"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"],\n \"spacin\": 2}]}",
+     ":3:2:", "spacin"},
+    {"{" GOOD_SHAPES ",\n\"generators\": [{\"type\": \"stack\", \"kind\": \"heap\", \"shapes\": [\"ball\"]}]}",
+     ":2:42:", "heap"},
+    {"{" GOOD_SHAPES ",\n\"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"], \"over_landscape\": 0.5}]}",
+     ":2:16:", "landscape"},
+    {"{" GOOD_SHAPES ",\n\"fixed\": [{\"shape\": \"wall\"}], \"generators\": []}", ":2:11:", "shape"},
+    {"{" GOOD_SHAPES ",\n\"fixed\": [{\"shape\": \"floor\", \"rotation\": [0,0,0,0]}], \"generators\": []}",
+     ":2:11:", "rotation"},
+    {"{\"bodies\": 5, \"bodies\": 6,\n" GOOD_SHAPES ", \"generators\": []}", ":1:", "duplicate"},
+    {"{\"world\": {\"broad_phase\": \"guess\"},\n" GOOD_SHAPES
+     ", \"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"]}]}",
+     "", "guess"},
+};
+
+static void refuses_with_line_and_column(void **unused) {
+    (void)unused;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; ++i) {
+        psv_scene *scene = (psv_scene *)&scene;
+        psv_status status = load_text(refusals[i].text, 10, &scene);
+        const char *sentence = psv_last_error(context);
+        if (status == PSV_OK || scene != NULL) fail_msg("accepted: %s", refusals[i].text);
+        if (strstr(sentence, refusals[i].place) == NULL || strstr(sentence, refusals[i].word) == NULL)
+            fail_msg("«%s» does not name %s and «%s» for %s", sentence, refusals[i].place, refusals[i].word,
+                     refusals[i].text);
+    }
+}
+
+static void comments_are_allowed_everywhere(void **unused) {
+    (void)unused;
+    psv_scene *scene = NULL;
+    psv_status status =
+        load_text("{\"//\": \"a\", \"//2\": 3, \"shapes\": {\"//\": 1, \"ball\": {\"//\": 1, \"type\": \"sphere\"}},"
+                  "\"generators\": [{\"//\": [], \"type\": \"grid\", \"shapes\": [\"ball\"]}]}",
+                  27, &scene);
+    if (status != PSV_OK) fail_msg("%s", psv_last_error(context));
+    assert_int_equal(psv_world_body_count(psv_scene_world(scene)), 27);
+    psv_destroy_scene(scene);
+}
+
+static void says_how_much_memory(void **unused) {
+    (void)unused;
+    const uint64_t counts[] = {800000000ull, 1ull << 31, 1ull << 50, UINT64_MAX};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+        psv_scene_options options = psv_default_scene_options();
+        options.bodies = counts[i];
+        psv_scene *scene = NULL;
+        assert_int_equal(psv_load_scene(context, "drop", &options, &scene), PSV_ERROR_MEMORY);
+        assert_null(scene);
+        assert_non_null(strstr(psv_last_error(context), "bytes"));
+    }
+    print_message("%s\n", psv_last_error(context));
+}
+
+static void shipped_scenes_scale(void **unused) {
+    (void)unused;
+    const uint64_t counts[] = {1, 2, 33, 1000};
+    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
+        assert_true(strlen(psv_shipped_scene_description(i)) > 10);
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; ++k) {
+            psv_scene_options options = psv_default_scene_options();
+            options.bodies = counts[k];
+            psv_scene *scene = NULL;
+            if (psv_load_scene(context, psv_shipped_scene_name(i), &options, &scene) != PSV_OK)
+                fail_msg("%s with %d bodies: %s", psv_shipped_scene_name(i), (int)counts[k], psv_last_error(context));
+            assert_string_equal(psv_scene_name(scene), psv_shipped_scene_name(i));
+            assert_true(psv_world_body_count(psv_scene_world(scene)) >= counts[k]);
+            float eye[3] = {NAN, 0, 0}, target[3];
+            psv_scene_view(scene, eye, target);
+            assert_true(isfinite(eye[0]) && psv_scene_frame_seconds(scene) > 0);
+            for (int frame = 0; frame < 3; ++frame)
+                if (psv_scene_step(scene) != PSV_OK) fail_msg("%s", psv_last_error(context));
+            psv_destroy_scene(scene);
+        }
+    }
+    assert_null(psv_shipped_scene_name(1000));
+    assert_null(psv_shipped_scene_description(1000));
+}
+
+static void download(psv_scene *scene, float (**positions)[4], uint64_t *count) {
+    psv_buffer buffer = psv_world_positions(psv_scene_world(scene));
+    *count = buffer.bytes / 16;
+    *positions = malloc(buffer.bytes);
+    assert_non_null(*positions);
+    assert_int_equal(psv_download(context, *positions, buffer, buffer.bytes), PSV_OK);
+}
+
+static void seeds_change_the_scene(void **unused) {
+    (void)unused;
+    float(*first)[4] = NULL;
+    uint64_t count = 0;
+    for (int i = 0; i < 3; ++i) {
+        psv_scene_options options = psv_default_scene_options();
+        options.bodies = 100;
+        options.has_seed = true;
+        options.seed = i == 2 ? 8 : 7;
+        psv_scene *scene = NULL;
+        assert_int_equal(psv_load_scene(context, "free_fall", &options, &scene), PSV_OK);
+        assert_int_equal(psv_scene_seed(scene), options.seed);
+        float(*now)[4];
+        uint64_t same;
+        download(scene, &now, &same);
+        if (i == 0) {
+            first = now;
+            count = same;
+        } else {
+            assert_int_equal(count, same);
+            assert_int_equal(memcmp(first, now, count * 16) == 0, i == 1);
+            free(now);
+        }
+        psv_destroy_scene(scene);
+    }
+    free(first);
+}
+
+// The Broadmark room: L = (10 N)^(1/3), bodies in a ball of 0.45 L, speeds up to 0.75 L, gravity 0.0981 L.
+static void broadmark_room_has_its_size(void **unused) {
+    (void)unused;
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = 2000;
+    psv_scene *scene = NULL;
+    assert_int_equal(psv_load_scene(context, "free_fall", &options, &scene), PSV_OK);
+    double room = cbrt(10.0 * 2000), farthest = 0;
+    float(*positions)[4];
+    uint64_t count;
+    download(scene, &positions, &count);
+    for (uint64_t i = 6; i < count; ++i)
+        farthest = fmax(farthest, sqrt((double)(positions[i][0] * positions[i][0] + positions[i][1] * positions[i][1] +
+                                                positions[i][2] * positions[i][2])));
+    free(positions);
+    print_message("room %.3f, farthest body %.3f rooms from the middle\n", room, farthest / room);
+    assert_true(farthest <= 0.4501 * room && farthest > 0.44 * room);
+    assert_true(fabs((double)psv_scene_frame_seconds(scene) - 1.0 / 30) < 1e-6);
+    psv_destroy_scene(scene);
+}
+
+static void emitters_emit(void **unused) {
+    (void)unused;
+    psv_scene *scene = NULL;
+    psv_status status =
+        load_text("{" GOOD_SHAPES ", \"generators\": [{\"type\": \"emitter\", \"shapes\": [\"ball\"], \"rate\": 120}]}",
+                  20, &scene);
+    if (status != PSV_OK) fail_msg("%s", psv_last_error(context));
+    uint64_t last = 0;
+    for (int frame = 0; frame < 15; ++frame) {
+        assert_int_equal(psv_scene_step(scene), PSV_OK);
+        uint64_t now = psv_world_body_count(psv_scene_world(scene));
+        assert_true(now >= last && now <= last + 3);
+        last = now;
+    }
+    assert_int_equal(last, 20);
+    psv_destroy_scene(scene);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_with_line_and_column),
+        cmocka_unit_test(comments_are_allowed_everywhere),
+        cmocka_unit_test(says_how_much_memory),
+        cmocka_unit_test(shipped_scenes_scale),
+        cmocka_unit_test(seeds_change_the_scene),
+        cmocka_unit_test(broadmark_room_has_its_size),
+        cmocka_unit_test(emitters_emit),
+    };
+    return cmocka_run_group_tests_name("scene", tests, open_context, close_context);
+}
