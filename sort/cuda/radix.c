@@ -2,8 +2,14 @@
 //
 //   count                      kernel              launches
 //   up to 4,096                radix_tiny.cu       1: one block
-//   above                      radix_large.cu      1 + one for each digit: histogram and plan, then chained passes
+//   up to 32,768               radix_small.cu      1: one cluster of 16 blocks (16,384 with 8 blocks, where 16 do
+//                                                  not fit); without clusters the next
+//   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
+//   1M above), 132 blocks                          count so that all blocks fit on the device
+//   above                      radix_large.cuh     1 + one for each digit: histogram and plan, then chained passes
 //
+// Where a block has less than 160 KB of shared memory, tiny counts go to the next that fits, and large.cuh runs with
+// small tiles (radix_compact.cu).
 // Counts are the host's: with a count in device memory the largest possible one chooses. All decisions that depend on
 // the data (constant digits, sorted input) are made on the device.
 #include <stdlib.h>
@@ -12,19 +18,29 @@
 #include "../src/sort_method.h"
 #include "radix.h"
 
+#ifdef PSVI_TUNE
+unsigned psvi_tune_tiny = PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS;
+#define TINY_MAX psvi_tune_tiny
+int psvi_tune_compact = 0;
+#define TUNE_COMPACT psvi_tune_compact
+#else
+#define TINY_MAX (PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS)
+#define TUNE_COMPACT 0
+#endif
+
 typedef struct radix_state {
     psvi_radix_control *control; // on the device
     uint32_t multiprocessors;
+    uint32_t cluster_blocks; // 0: no clusters
 } radix_state;
 
 static uint32_t digits_of(const psv_sorter_def *def) {
     return (def->end_bit - def->begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
 }
 
-// Parts of the scratch memory. A second spare buffer lets an odd number of passes end where it began (def.key_type's
-// own digits are odd in number), and an argsort keep its keys.
+// Parts of the scratch memory: one copy of keys and values, or two where there may be three passes or more.
 typedef struct scratch_layout {
-    uint64_t keys[2], values[2], states; // offsets; UINT64_MAX: not there
+    uint64_t keys[2], values[2], states; // offsets
     uint64_t bytes;
 } scratch_layout;
 
@@ -35,18 +51,14 @@ static uint64_t place(uint64_t *bytes, uint64_t size) {
 }
 
 static scratch_layout lay_out(const psv_sorter_def *def) {
-    uint32_t key_bytes = psv_key_type_bytes(def->key_type), digits = digits_of(def);
-    bool odd = digits > 1 && digits % 2 == 1;
-    bool keep = digits > 2 && def->value_bytes >= 4;
-    scratch_layout layout = {{0, UINT64_MAX}, {0, UINT64_MAX}, 0, 0};
-    layout.keys[0] = place(&layout.bytes, def->max_count * key_bytes);
-    layout.values[0] = place(&layout.bytes, def->max_count * def->value_bytes);
-    if (odd || keep) layout.keys[1] = place(&layout.bytes, def->max_count * key_bytes);
-    if (odd) layout.values[1] = place(&layout.bytes, def->max_count * def->value_bytes);
+    scratch_layout layout = {{0, 0}, {0, 0}, 0, 0};
+    for (int i = 0; i < (digits_of(def) > 2 ? 2 : 1); ++i) {
+        layout.keys[i] = place(&layout.bytes, def->max_count * psv_key_type_bytes(def->key_type));
+        layout.values[i] = place(&layout.bytes, def->max_count * def->value_bytes);
+    }
     // A sorter of pairs also sorts keys alone, in tiles of other sizes: the smallest tile needs the most states.
-    uint64_t tile = PSVI_RADIX_LARGE_THREADS * 8;
     uint64_t portion = def->max_count < PSVI_RADIX_PORTION_ITEMS ? def->max_count : PSVI_RADIX_PORTION_ITEMS;
-    uint64_t rows = (portion + tile - 1) / tile;
+    uint64_t rows = portion / PSVI_RADIX_LARGE_LEAST_TILE + 1;
     layout.states = place(&layout.bytes, 2 * rows * PSVI_RADIX_DIGITS * sizeof(uint32_t));
     return layout;
 }
@@ -74,6 +86,7 @@ static psv_status radix_create(psv_sorter *sorter) {
     if (state == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for the sorter");
     sorter->state = state;
     state->multiprocessors = (uint32_t)context->info.multiprocessors;
+    state->cluster_blocks = context->info.cluster_launch ? psvi_radix_small_blocks() : 0;
     state->control = psvi_alloc(context, sizeof(psvi_radix_control));
     psv_status status =
         state->control == NULL
@@ -108,20 +121,64 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
         .multiprocessors = state->multiprocessors,
     };
     for (int i = 0; i < 2; ++i) {
-        job.keys_spare[i] = layout.keys[i] == UINT64_MAX ? NULL : scratch + layout.keys[i];
-        job.values_spare[i] = layout.values[i] == UINT64_MAX ? NULL : scratch + layout.values[i];
+        job.keys_spare[i] = scratch + layout.keys[i];
+        job.values_spare[i] = scratch + layout.values[i];
     }
     // One digit sorted in place goes to the spare buffer and back: the way back is a pass over no bits.
     if (job.slots == 1) job.slots = 2;
     return job;
 }
 
+#ifdef PSVI_TUNE
+int psvi_tune_items = 0;
+#endif
+// Items a thread of the small kernel; 0: too many for it.
+static uint32_t small_items(const psv_sorter *sorter, const psvi_radix_job *job) {
+    uint64_t blocks = ((const radix_state *)sorter->state)->cluster_blocks;
+#ifdef PSVI_TUNE
+    if (psvi_tune_items != 0) return 0;
+#endif
+    for (uint32_t items = 2; items <= PSVI_RADIX_SMALL_MAX_ITEMS; items *= 2)
+        if (job->count <= blocks * PSVI_RADIX_SMALL_THREADS * items) return items;
+    return 0;
+}
+
+// Items a thread of the middle kernel, the fewest with which all blocks are resident; 0: too many for it.
+static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job) {
+    if (!sorter->context->info.cooperative_launch) return 0;
+    uint32_t pair_bytes = (job->order.is_wide ? 8 : 4) + job->value_bytes;
+    uint64_t blocks = job->multiprocessors < PSVI_RADIX_MIDDLE_BLOCKS ? job->multiprocessors : PSVI_RADIX_MIDDLE_BLOCKS;
+    uint32_t shared_bytes = (uint32_t)sorter->context->info.shared_bytes_per_block;
+#ifdef PSVI_TUNE
+    if (psvi_tune_items < 0) return 0;
+    if (psvi_tune_items > 0) return psvi_tune_items;
+#endif
+    for (uint32_t items = 2; items <= PSVI_RADIX_MIDDLE_MAX_ITEMS(pair_bytes); items *= 2) {
+        uint32_t tile = PSVI_RADIX_MIDDLE_THREADS * items;
+        if (tile * pair_bytes + 16 * 1024 > shared_bytes) return 0;
+        if (job->count <= blocks * tile) return items;
+    }
+    return 0;
+}
+
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
     psvi_radix_job job = make_job(sorter, request);
     cudaStream_t stream = sorter->context->stream;
-    if (request->count <= PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS)
+    const bool roomy = sorter->context->info.shared_bytes_per_block >= PSVI_RADIX_LARGE_SHARED_BYTES && !TUNE_COMPACT;
+    if (request->count <= TINY_MAX && roomy)
         return psvi_cuda_status(sorter->context, psvi_radix_tiny(&job, stream), "radix sort of a tiny count");
-    return psvi_cuda_status(sorter->context, psvi_radix_large(&job, stream), "radix sort of a large count");
+    uint32_t small = small_items(sorter, &job), blocks = ((const radix_state *)sorter->state)->cluster_blocks;
+    if (small != 0)
+        return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, small, stream),
+                                "radix sort of a small count");
+    uint32_t items = middle_items(sorter, &job);
+    if (items != 0)
+        return psvi_cuda_status(sorter->context,
+                                job.order.is_wide ? psvi_radix_middle64(&job, items, stream)
+                                                  : psvi_radix_middle32(&job, items, stream),
+                                "radix sort of a middle count");
+    return psvi_cuda_status(sorter->context, roomy ? psvi_radix_large(&job, stream) : psvi_radix_compact(&job, stream),
+                            "radix sort of a large count");
 }
 
 static psv_status radix_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {

@@ -13,16 +13,17 @@
 extern "C" {
 #endif
 
-// One digit pass as decided on the device. Inactive passes move nothing.
+// One digit pass as decided on the device. Inactive passes move nothing. Between passes, pairs of equal halves are
+// packed in one array (`packed`), because half as many, longer runs are then written; others stay in two arrays.
 typedef struct psvi_radix_pass {
-    const void *keys_in;
-    void *keys_out; // NULL: keys are not wanted after the last pass
+    const void *keys_in; // packed: the pairs
+    void *keys_out;      // NULL: keys are not wanted after the last pass
     const void *values_in;
     void *values_out;
     uint32_t active;
-    uint32_t implicit; // values_in is 0, 1, 2, ...
-    uint32_t copy;     // moves the items as they are, whatever their digits
-    uint32_t step;     // which active pass this is
+    uint32_t first, last; // reads the request's arrays, writes them; else the sorter's memory
+    uint32_t copy;        // moves the items as they are, whatever their digits
+    uint32_t step;        // which active pass this is
 } psvi_radix_pass;
 
 // State of a sorter on the device, in memory of its own. Everything marked (0) is zero between calls: the kernel that
@@ -35,6 +36,10 @@ typedef struct psvi_radix_control {
     uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS]; // first place of a digit
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
     uint32_t passes_run, passes_skipped; // of the last call
+    // radix_middle.cuh: counts of blocks, for even and odd exchanges; the one to be used next is (0).
+    uint64_t matrix[2][PSVI_RADIX_MIDDLE_BLOCKS][PSVI_RADIX_ROW_WORDS];
+    uint32_t flags[PSVI_RADIX_MIDDLE_BLOCKS]; // the exchange after which the block has written all its items
+    uint32_t sequence;                        // exchanges so far, in all calls
 } psvi_radix_control;
 
 // One sort: the request with the sorter's memory.
@@ -42,10 +47,10 @@ typedef struct psvi_radix_job {
     const void *keys_in;
     void *keys_out; // may be keys_in or NULL
     const void *values_in;
-    void *values_out;      // may be values_in
-    void *keys_spare[2];   // [1] may be NULL
-    void *values_spare[2]; // [1] may be NULL
-    uint32_t *states;      // two arrays of [tile][digit] for the chained scan
+    void *values_out;    // may be values_in
+    void *keys_spare[2]; // with values_spare right behind each. [1] may be NULL with one or two digits
+    void *values_spare[2];
+    uint32_t *states; // two arrays of [tile][digit] for the chained scan
     psvi_radix_control *control;
     const uint64_t *count_device;
     const uint32_t *histograms;
@@ -58,13 +63,28 @@ typedef struct psvi_radix_job {
     uint32_t order_check;
     uint32_t likely_sorted;
     uint32_t multiprocessors;
+    uint32_t zero; // see forget() in radix_device.cuh
 } psvi_radix_job;
 
 // One block sorts at most psvi_radix_tiny_items() items. One launch.
 cudaError_t psvi_radix_tiny(const psvi_radix_job *job, cudaStream_t stream);
 
+// Blocks of the cluster that psvi_radix_small can run on this device: 16 or 8; 0 where there are no clusters.
+uint32_t psvi_radix_small_blocks(void);
+
+// One launch of one cluster; every block takes PSVI_RADIX_SMALL_THREADS * items at most, items 2 or 4.
+cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, uint32_t items, cudaStream_t stream);
+
+// One cooperative launch; every block takes PSVI_RADIX_MIDDLE_THREADS * items, and no more blocks than fit on the
+// device at once. items is 2, 4, 8, 16, or 32 where a key and its value have at most 8 bytes.
+cudaError_t psvi_radix_middle32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 32-bit keys
+cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 64-bit keys
+
 // Histogram of all digits, then one chained pass for each slot (and portion).
 cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream);
+
+// The same with small tiles, for devices with little shared memory.
+cudaError_t psvi_radix_compact(const psvi_radix_job *job, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

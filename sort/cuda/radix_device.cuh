@@ -26,6 +26,11 @@ __device__ __forceinline__ typename radix_key<KIND>::type transform(typename rad
     if constexpr (KIND == PSVI_RADIX_FLOAT64) return psvi_transform_f64(raw, order.flip, order.nan_last);
 }
 
+// Makes the compiler forget what it has computed from a key: digits are cheap, registers are not. `zero` must be a zero
+// that it does not know to be one.
+__device__ __forceinline__ void forget(uint32_t &key, uint32_t zero) { key ^= zero; }
+__device__ __forceinline__ void forget(uint64_t &key, uint32_t zero) { key ^= zero; }
+
 // Which bits a pass sorts by. The last digit may be narrower; a slot past the last has no bits at all.
 struct digit_field {
     uint32_t shift, mask;
@@ -42,6 +47,12 @@ template <int KIND>
 __device__ __forceinline__ uint32_t digit_of(typename radix_key<KIND>::type raw, const psvi_key_order &order,
                                              digit_field field) {
     return (uint32_t)(transform<KIND>(raw, order) >> field.shift) & field.mask;
+}
+
+// Memory addresses that come out of memory: says that they are global, so that no generic access is made.
+template <typename T> __device__ __forceinline__ T *global(T *address) {
+    __builtin_assume(__isGlobal(address));
+    return address;
 }
 
 __device__ __forceinline__ uint64_t job_count(const psvi_radix_job &job) {
@@ -62,41 +73,90 @@ __device__ __forceinline__ uint32_t lanemask_gt() {
     return mask;
 }
 
-// Lanes of the warp with the same digit: one vote for each bit.
-__device__ __forceinline__ uint32_t match_digit(uint32_t digit) {
-    uint32_t same = PSVI_RADIX_FULL_WARP;
+// Bitwise or over the warp.
+__device__ __forceinline__ uint32_t warp_or(uint32_t bits) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(PSVI_RADIX_FULL_WARP, bits);
+#else
 #pragma unroll
-    for (int bit = 0; bit < PSVI_RADIX_BITS; ++bit) {
-        bool one = (digit >> bit) & 1;
-        uint32_t ones = __ballot_sync(PSVI_RADIX_FULL_WARP, one);
-        same &= one ? ones : ~ones;
-    }
-    return same;
+    for (int step = 16; step > 0; step /= 2)
+        bits |= __shfl_xor_sync(PSVI_RADIX_FULL_WARP, bits, step);
+    return bits;
+#endif
 }
 
 // Counters of a block: [warp][digit], 16 bits each. First the counts of a warp; after block_offsets the place in the
 // block of the warp's first item of the digit.
 typedef uint16_t radix_counter;
 
-__device__ __forceinline__ void clear_counters(radix_counter *warp_counters) {
-    static_assert(PSVI_RADIX_DIGITS * sizeof(radix_counter) == 32 * sizeof(uint4),
-                  "one store clears a warp's counters");
-    reinterpret_cast<uint4 *>(warp_counters)[threadIdx.x & 31] = make_uint4(0, 0, 0, 0);
-    __syncwarp();
+// What a warp ranks with: its counters, and two tables of [digit], one word of lanes each, where the lanes of a warp
+// find those with the same digit. The tables are zero between uses and may lie in memory that later holds the tile.
+// (A vote for each bit of the digit takes longer, although it does without the tables: see the notes in
+// tests/bench/results/nvidia-h200.)
+struct warp_ranker {
+    uint32_t *lanes[2];
+    radix_counter *counters;
+    uint32_t below, above; // lanes
+};
+
+constexpr uint32_t RANK_TABLE_BYTES = 2 * PSVI_RADIX_DIGITS * sizeof(uint32_t); // of one warp
+
+__device__ __forceinline__ warp_ranker make_ranker(void *tables, radix_counter *counters) {
+    uint32_t warp = threadIdx.x / 32;
+    uint32_t *own = reinterpret_cast<uint32_t *>(tables) + warp * 2 * PSVI_RADIX_DIGITS;
+    return {{own, own + PSVI_RADIX_DIGITS}, counters + warp * PSVI_RADIX_DIGITS, lanemask_lt(), lanemask_gt()};
 }
 
-// Ranks one item per lane among the items of its digit that the warp has ranked before; counts them. The highest lane
-// of each digit writes the counter, so no leader has to be found and nothing has to be shuffled.
-__device__ __forceinline__ uint32_t rank_in_warp(radix_counter *warp_counters, uint32_t digit, uint32_t below,
-                                                 uint32_t above) {
-    volatile radix_counter *counter = warp_counters + digit;
-    uint32_t same = match_digit(digit);
-    uint32_t rank = *counter + __popc(same & below);
-    bool highest = (same & above) == 0;
-    __syncwarp();
-    if (highest) *counter = (radix_counter)(rank + 1);
-    __syncwarp();
-    return rank;
+__device__ __forceinline__ void clear_counters(const warp_ranker &ranker) {
+    static_assert(PSVI_RADIX_DIGITS * sizeof(radix_counter) == 32 * sizeof(uint4),
+                  "one store clears a warp's counters");
+    reinterpret_cast<uint4 *>(ranker.counters)[threadIdx.x & 31] = make_uint4(0, 0, 0, 0);
+}
+
+__device__ __forceinline__ void clear_tables(const warp_ranker &ranker) {
+#pragma unroll
+    for (int i = 0; i < (int)RANK_TABLE_BYTES / (32 * 16); ++i)
+        reinterpret_cast<uint4 *>(ranker.lanes[0])[i * 32 + (threadIdx.x & 31)] = make_uint4(0, 0, 0, 0);
+}
+
+// Ranks ITEMS items a lane, stably in the order (item, lane), among the items of the same digit in the warp, and counts
+// them. digit_at(i) gives the digits; two ranks share a word of `ranks`. The highest lane of each digit writes the
+// counter, so no leader has to be found and nothing has to be shuffled. Two items at a time, to overlap their waits.
+template <int ITEMS, typename DIGIT>
+__device__ __forceinline__ void rank_in_warp(const warp_ranker &ranker, DIGIT digit_at, uint32_t *ranks) {
+    static_assert(ITEMS % 2 == 0, "items are ranked in twos");
+    volatile uint32_t *lanes0 = ranker.lanes[0], *lanes1 = ranker.lanes[1];
+    volatile radix_counter *counters = ranker.counters;
+    const uint32_t own_bit = ranker.below + 1;
+#pragma unroll
+    for (int i = 0; i < ITEMS; i += 2) {
+        const uint32_t digit0 = digit_at(i), digit1 = digit_at(i + 1);
+        atomicOr(ranker.lanes[0] + digit0, own_bit);
+        atomicOr(ranker.lanes[1] + digit1, own_bit);
+        __syncwarp();
+        const uint32_t same0 = lanes0[digit0], same1 = lanes1[digit1];
+        const uint32_t rank0 = counters[digit0] + __popc(same0 & ranker.below);
+        __syncwarp();
+        if ((same0 & ranker.above) == 0) {
+            counters[digit0] = (radix_counter)(rank0 + 1);
+            lanes0[digit0] = 0;
+        }
+        if ((same1 & ranker.above) == 0) lanes1[digit1] = 0;
+        __syncwarp();
+        const uint32_t rank1 = counters[digit1] + __popc(same1 & ranker.below);
+        __syncwarp();
+        if ((same1 & ranker.above) == 0) counters[digit1] = (radix_counter)(rank1 + 1);
+        ranks[i / 2] = rank0 | rank1 << 16;
+    }
+}
+
+// How many items a thread moves at once: reads of shared memory wait for the writes before them, so they come first.
+constexpr int move_batch(int items) { return items % 8 == 0 ? 8 : items % 4 == 0 ? 4 : 2; }
+
+// The place in the block of item i, once place_digits has run.
+__device__ __forceinline__ uint32_t place_in_block(const warp_ranker &ranker, const uint32_t *ranks, int i,
+                                                   uint32_t digit) {
+    return ranker.counters[digit] + (i % 2 != 0 ? ranks[i / 2] >> 16 : ranks[i / 2] & 0xffff);
 }
 
 // Exclusive sum over the 256 digits of a block, two digits (packed in 16 bits) for each of the first 128 threads.
@@ -125,22 +185,26 @@ __device__ __forceinline__ uint32_t scan_digit_pairs(uint32_t pair, uint32_t *su
 // block has to call it; ends without a barrier.
 template <int WARPS>
 __device__ __forceinline__ uint32_t place_digits(radix_counter *counters, uint32_t *sums, uint32_t &start) {
-    uint32_t *words = reinterpret_cast<uint32_t *>(counters) + threadIdx.x;
-    uint32_t counts[WARPS], total = 0;
+    volatile uint32_t *words = reinterpret_cast<uint32_t *>(counters) + threadIdx.x;
+    uint32_t total = 0;
     if (threadIdx.x < PSVI_RADIX_DIGITS / 2) {
-#pragma unroll
-        for (int warp = 0; warp < WARPS; ++warp) {
-            counts[warp] = words[warp * (PSVI_RADIX_DIGITS / 2)];
-            total += counts[warp];
-        }
+#pragma unroll 8
+        for (int warp = 0; warp < WARPS; ++warp)
+            total += words[warp * (PSVI_RADIX_DIGITS / 2)];
     }
     start = scan_digit_pairs(total, sums);
     if (threadIdx.x < PSVI_RADIX_DIGITS / 2) {
         uint32_t place = start;
+        for (int first = 0; first < WARPS; first += 8) { // read again: registers are scarce where this is called
+            uint32_t counts[8];
 #pragma unroll
-        for (int warp = 0; warp < WARPS; ++warp) {
-            words[warp * (PSVI_RADIX_DIGITS / 2)] = place;
-            place += counts[warp];
+            for (int i = 0; i < 8; ++i)
+                counts[i] = words[(first + i) * (PSVI_RADIX_DIGITS / 2)];
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                words[(first + i) * (PSVI_RADIX_DIGITS / 2)] = place;
+                place += counts[i];
+            }
         }
     }
     return total;

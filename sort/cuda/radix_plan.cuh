@@ -11,62 +11,35 @@ template <typename K> __device__ __forceinline__ K sorted_part(K transformed, co
     return (K)(transformed << unused) >> unused >> order.begin_bit;
 }
 
-// One chain of buffers, for the keys or for the values: `in`, then buffers between, then `out` after the last pass.
-struct radix_chain {
-    void *in, *out; // in: NULL when there is nothing to read (implicit values). out: NULL when not wanted
-    void *spare[2]; // [1] may be NULL
-    bool keep_in;   // `in` may not be written, unless it is `out`
-};
-
-__device__ __forceinline__ bool chain_in_place(const radix_chain &chain) {
-    return chain.out != nullptr && chain.in == chain.out;
-}
-
-// Where pass `step` of `steps` writes. A pass never writes what it reads, and the last one writes `out`.
-__device__ __forceinline__ void *chain_target(const radix_chain &chain, uint32_t step, uint32_t steps) {
-    if (step == steps - 1) return chain.out;
-    if (chain.out == nullptr) return step & 1 ? (chain.keep_in ? chain.spare[1] : chain.in) : chain.spare[0];
-    bool odd = (steps - 2 - step) & 1; // counted from the end, where the target is given
-    if (!odd) return chain.spare[0];
-    return chain_in_place(chain) && (steps & 1) ? chain.spare[1] : chain.out;
-}
-
-// A chain that ends where it begins needs an even number of passes, or a second spare buffer for three or more.
-__device__ __forceinline__ bool chain_fits(const radix_chain &chain, uint32_t steps) {
-    if (steps == 0) return chain.out == nullptr || chain_in_place(chain);
-    if (!chain_in_place(chain) || steps % 2 == 0) return true;
-    return steps >= 3 && chain.spare[1] != nullptr;
-}
-
-// Chooses the passes: those digits that are not the same for all keys, and one more (a plain copy) where the buffers
-// ask for it. There is always an unused slot left for that: see the slots in radix.c. One thread.
-__device__ inline void plan_passes(const psvi_radix_job &job, uint32_t wanted) {
+// Chooses the passes: those digits that are not the same for all keys, and a plain copy where the items have to move
+// although nothing is to be sorted, or would have to be sorted from an array to itself: then they go to spare memory
+// and back. (There is an unused slot for that: see radix.c.) Pass by pass the items go from the request's arrays to
+// spare memory 0, then 1, then 0, ..., and in the end to the request's. One thread.
+__device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting) {
     psvi_radix_control *control = job.control;
-    radix_chain keys = {
-        const_cast<void *>(job.keys_in), job.keys_out, {job.keys_spare[0], job.keys_spare[1]}, job.keep_keys_in != 0};
-    radix_chain values = {
-        const_cast<void *>(job.values_in), job.values_out, {job.values_spare[0], job.values_spare[1]}, false};
-    if (job.implicit) values.in = nullptr;
-    if (job.value_bytes == 0) values.out = nullptr;
-    uint32_t steps = __popc(wanted);
-    const uint32_t sorting = wanted;
-    for (uint32_t slot = 0; slot < job.slots; ++slot)
-        if (!(chain_fits(keys, steps) && chain_fits(values, steps)) && !(wanted >> slot & 1)) {
-            wanted |= 1u << slot;
-            ++steps;
-        }
-    const void *key_source = keys.in, *value_source = values.in;
+    const bool keys_move = job.keys_out != nullptr && job.keys_out != job.keys_in;
+    const bool values_move = job.value_bytes != 0 && (job.implicit || job.values_out != job.values_in);
+    const bool in_place = job.keys_out == job.keys_in || (job.value_bytes != 0 && job.values_out == job.values_in);
+    uint32_t wanted = sorting, steps = __popc(sorting);
+    for (uint32_t slot = 0; slot < job.slots; ++slot) {
+        bool fits = steps == 0 ? !keys_move && !values_move : steps > 1 || !in_place;
+        if (fits || (wanted >> slot & 1)) continue;
+        wanted |= 1u << slot;
+        ++steps;
+    }
     for (uint32_t slot = 0, step = 0; slot < job.slots; ++slot) {
         psvi_radix_pass pass = {};
         if (wanted >> slot & 1) {
-            pass.keys_in = key_source;
-            pass.values_in = value_source;
-            key_source = pass.keys_out = chain_target(keys, step, steps);
-            if (job.value_bytes != 0) value_source = pass.values_out = chain_target(values, step, steps);
             pass.active = 1;
+            pass.first = step == 0;
+            pass.last = step == steps - 1;
             pass.copy = !(sorting >> slot & 1);
-            pass.implicit = job.implicit && step == 0;
-            pass.step = step++;
+            pass.step = step;
+            pass.keys_in = pass.first ? job.keys_in : job.keys_spare[~step & 1];
+            pass.values_in = pass.first ? job.values_in : job.values_spare[~step & 1];
+            pass.keys_out = pass.last ? job.keys_out : job.keys_spare[step & 1];
+            pass.values_out = pass.last ? job.values_out : job.values_spare[step & 1];
+            ++step;
         }
         control->passes[slot] = pass;
     }

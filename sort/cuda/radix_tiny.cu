@@ -10,7 +10,7 @@ constexpr int ITEMS = PSVI_RADIX_TINY_ITEMS;
 constexpr uint32_t TILE = THREADS * ITEMS;
 
 template <int PAIR_BYTES> constexpr uint32_t tiny_shared_bytes() {
-    return TILE * PAIR_BYTES + WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter);
+    return TILE * PAIR_BYTES + WARPS * (RANK_TABLE_BYTES + PSVI_RADIX_DIGITS * sizeof(radix_counter));
 }
 
 // In and out: all items. The one block keeps them in registers, in the order (warp, item, lane), and moves them
@@ -28,10 +28,10 @@ template <int KIND, int VALUE_BYTES> __global__ void __launch_bounds__(THREADS, 
 
     const uint32_t count = (uint32_t)job_count(job);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const uint32_t below = lanemask_lt(), above = lanemask_gt();
     const uint32_t first = warp * (32 * ITEMS) + lane;
     const bool occupied = warp * (32 * ITEMS) < count; // warps past the end only keep the barriers
-    radix_counter *warp_counters = counters + warp * PSVI_RADIX_DIGITS;
+    const warp_ranker ranker = make_ranker(counters + WARPS * PSVI_RADIX_DIGITS, counters);
+    clear_tables(ranker); // every rank leaves them clear
     const K *keys_in = static_cast<const K *>(job.keys_in);
     const V *values_in = static_cast<const V *>(job.values_in);
 
@@ -62,16 +62,14 @@ template <int KIND, int VALUE_BYTES> __global__ void __launch_bounds__(THREADS, 
     for (uint32_t slot = 0; slot < job.slots; ++slot) {
         if (!(wanted >> slot & 1)) continue;
         const digit_field field = field_of_slot(job.order, slot);
-        uint32_t places[ITEMS];
-        clear_counters(warp_counters);
-        if (occupied) {
-#pragma unroll
-            for (int i = 0; i < ITEMS; ++i) {
-                uint32_t digit = digit_of<KIND>(keys[i], job.order, field);
-                if (first + i * 32 >= count) digit = PSVI_RADIX_DIGITS - 1; // stays last
-                places[i] = rank_in_warp(warp_counters, digit, below, above) | digit << 16;
-            }
-        }
+        uint32_t ranks[ITEMS / 2];
+        auto digit_at = [&](int i) {
+            uint32_t digit = digit_of<KIND>(keys[i], job.order, field);
+            return first + i * 32 < count ? digit : PSVI_RADIX_DIGITS - 1; // those past the end stay last
+        };
+        clear_counters(ranker);
+        __syncwarp();
+        if (occupied) rank_in_warp<ITEMS>(ranker, digit_at, ranks);
         __syncthreads();
         uint32_t starts;
         place_digits<WARPS>(counters, sums, starts);
@@ -79,7 +77,7 @@ template <int KIND, int VALUE_BYTES> __global__ void __launch_bounds__(THREADS, 
         if (occupied) {
 #pragma unroll
             for (int i = 0; i < ITEMS; ++i) {
-                uint32_t place = warp_counters[places[i] >> 16] + (places[i] & 0xffff);
+                uint32_t place = place_in_block(ranker, ranks, i, digit_at(i));
                 tile_keys[place] = keys[i];
                 if constexpr (VALUE_BYTES != 0) tile_values[place] = values[i];
             }

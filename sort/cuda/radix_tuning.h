@@ -10,12 +10,27 @@
 #define PSVI_RADIX_TINY_THREADS 1024
 #define PSVI_RADIX_TINY_ITEMS 4
 
-// large: chained digit passes. Items per thread by the bytes of a key and its value together.
-#define PSVI_RADIX_LARGE_THREADS 512
-#define PSVI_RADIX_LARGE_BLOCKS 2 // resident on a multiprocessor
+// small: one cluster.
+#define PSVI_RADIX_SMALL_THREADS 512
+#ifndef PSVI_RADIX_SMALL_MAX_ITEMS
+#define PSVI_RADIX_SMALL_MAX_ITEMS 4 // beyond that, all multiprocessors are faster than one cluster
+#endif
+
+// middle: one cooperative kernel, at most one block a multiprocessor.
+#define PSVI_RADIX_MIDDLE_THREADS 512
+#define PSVI_RADIX_MIDDLE_BLOCKS 192
+#define PSVI_RADIX_MIDDLE_MAX_ITEMS(pair_bytes) ((pair_bytes) <= 8 ? 32 : 16)
+#define PSVI_RADIX_ROW_WORDS 72 // 64 of counts, 2 of what else is to be known, rounded up
+
+// large: chained digit passes, one block a multiprocessor. Items per thread by the bytes of a key and its value
+// together: long runs of each digit count for more than overlap between blocks.
+#define PSVI_RADIX_LARGE_FULL_THREADS 768
+#define PSVI_RADIX_LARGE_COMPACT_THREADS 256 // where a block has less than PSVI_RADIX_LARGE_SHARED_BYTES
+#define PSVI_RADIX_LARGE_SHARED_BYTES (160 * 1024)
+#define PSVI_RADIX_LARGE_BLOCKS 1
 #define PSVI_RADIX_LARGE_ITEMS(pair_bytes)                                                                             \
-    ((pair_bytes) <= 4 ? 20 : (pair_bytes) <= 8 ? 16 : (pair_bytes) <= 12 ? 10 : 8)
-#define PSVI_RADIX_LARGE_TILE(pair_bytes) (PSVI_RADIX_LARGE_THREADS * PSVI_RADIX_LARGE_ITEMS(pair_bytes))
+    ((pair_bytes) <= 4 ? 32 : (pair_bytes) <= 8 ? 20 : (pair_bytes) <= 12 ? 14 : 10)
+#define PSVI_RADIX_LARGE_LEAST_TILE (PSVI_RADIX_LARGE_COMPACT_THREADS * PSVI_RADIX_LARGE_ITEMS(16))
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
 // A chained scan counts in 30 bits, so larger inputs go through each digit in portions of at most this many items
@@ -23,7 +38,8 @@
 #define PSVI_RADIX_PORTION_ITEMS (1u << 29)
 #define PSVI_RADIX_MAX_PORTIONS 9
 
-#define PSVI_RADIX_HISTOGRAM_THREADS 512
-#define PSVI_RADIX_HISTOGRAM_BLOCKS 2 // per multiprocessor
+#define PSVI_RADIX_HISTOGRAM_THREADS 1024
+#define PSVI_RADIX_HISTOGRAM_UNROLL 4 // reads of 16 bytes in flight a thread
+#define PSVI_RADIX_HISTOGRAM_BLOCKS 1 // per multiprocessor: the tables fill its shared memory
 
 #endif

@@ -1,0 +1,475 @@
+// The `radix` method for large counts: one read makes the histograms of all digits and the plan of the passes; then
+// each pass reads and writes every item once, with the tiles' counts chained by decoupled look-back.
+// After Adinets & Merrill, «Onesweep» (2022), and Merrill & Garland, «Single-pass parallel prefix scan» (2016).
+// Compiled twice: radix_large.cu for devices with much shared memory, radix_compact.cu for the others; they define
+// PSVI_RADIX_LARGE_THREADS.
+#ifndef PAIRSIEVE_RADIX_LARGE_CUH
+#define PAIRSIEVE_RADIX_LARGE_CUH
+
+#include "radix_device.cuh"
+#include "radix_plan.cuh"
+
+namespace {
+
+constexpr int THREADS = PSVI_RADIX_LARGE_THREADS;
+constexpr int WARPS = THREADS / 32;
+constexpr int LOOK = PSVI_RADIX_LOOK_WIDTH;
+
+// A word of the chained scan: two bits say what the other 30 hold.
+constexpr uint32_t STATE_TILE = 1u << 30;  // the tile's own count
+constexpr uint32_t STATE_UP_TO = 2u << 30; // the count of all tiles up to this one
+constexpr uint32_t STATE_COUNT = STATE_TILE - 1;
+
+__device__ __forceinline__ uint32_t load_state(const uint32_t *state) {
+    uint32_t word;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(word) : "l"(state) : "memory");
+    return word;
+}
+
+__device__ __forceinline__ void store_state(uint32_t *state, uint32_t word) {
+    asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(state), "r"(word) : "memory");
+}
+
+// Count of a digit in all tiles before `tile`. `states` points to the digit's column. Several predecessors are read at
+// once, so that a long walk costs few round trips.
+__device__ __forceinline__ uint32_t look_back(const uint32_t *states, uint32_t tile) {
+    uint32_t sum = 0;
+    // `row` is one past the next row to be added. What is not there yet is read again with those before it.
+    for (uint32_t row = tile;;) {
+        uint32_t words[LOOK];
+#pragma unroll
+        for (int i = 0; i < LOOK; ++i)
+            words[i] = row > i ? load_state(states + (row - 1 - i) * PSVI_RADIX_DIGITS) : STATE_UP_TO;
+#pragma unroll
+        for (int i = 0; i < LOOK; ++i) {
+            if ((words[i] & ~STATE_COUNT) == 0) break;
+            sum += words[i] & STATE_COUNT;
+            if (words[i] & STATE_UP_TO) return sum;
+            --row;
+        }
+    }
+}
+
+// Portion of the input that one launch of a pass sorts.
+template <int TILE> struct portion_range {
+    static constexpr uint64_t ITEMS = PSVI_RADIX_PORTION_ITEMS / TILE * TILE;
+    static __host__ __device__ uint32_t portions(uint64_t count) {
+        return count == 0 ? 1 : (uint32_t)((count + ITEMS - 1) / ITEMS);
+    }
+    static __host__ __device__ uint32_t tiles(uint64_t count, uint32_t portion) {
+        uint64_t begin = portion * ITEMS;
+        if (begin >= count) return 0;
+        uint64_t left = count - begin < ITEMS ? count - begin : ITEMS;
+        return (uint32_t)((left + TILE - 1) / TILE);
+    }
+};
+
+// Reads keys 16 bytes at a time where they are aligned for it.
+template <typename K> struct key_pack {
+    static constexpr int SIZE = 16 / sizeof(K);
+    K keys[SIZE];
+};
+
+template <typename K>
+__device__ __forceinline__ void load_pack(key_pack<K> &pack, const K *keys, uint64_t first, uint64_t count,
+                                          bool aligned) {
+    if (aligned && first + pack.SIZE <= count) {
+        *reinterpret_cast<uint4 *>(pack.keys) = *reinterpret_cast<const uint4 *>(keys + first);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < pack.SIZE; ++i)
+        pack.keys[i] = first + i < count ? keys[first + i] : 0;
+}
+
+// In: keys. Out: the plan of all passes with the first place of each digit; zeroed tile counters and first array of
+// states. One block counts digits of a grid-strided share of the keys in shared memory, adds them to the global
+// histogram, and the block that finishes last makes the plan. Also says whether the keys are in order already.
+// Bytes: one read of the keys; none when the histograms are given and the order is not asked for.
+template <int KIND>
+__global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTOGRAM_BLOCKS)
+    psvk_radix_histogram(psvi_radix_job job, uint32_t state_rows, uint32_t copies_log2, bool check_order) {
+    using K = typename radix_key<KIND>::type;
+    using pack_type = key_pack<K>;
+    constexpr int MAX_DIGITS = sizeof(K);
+    // [digit's place][digit][copy]: each lane counts in a copy of its own where there is memory for 32, and so in a
+    // bank of its own; in one copy random digits would meet in three or four to a bank.
+    const uint32_t copies = 1u << copies_log2;
+    extern __shared__ __align__(16) unsigned char shared[];
+    uint32_t *histogram = reinterpret_cast<uint32_t *>(shared);
+    __shared__ uint32_t block_ticket;
+
+    if (job.histograms == nullptr)
+        for (uint32_t i = threadIdx.x; i < (MAX_DIGITS * PSVI_RADIX_DIGITS / 4 << copies_log2); i += blockDim.x)
+            reinterpret_cast<uint4 *>(shared)[i] = make_uint4(0, 0, 0, 0);
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < (uint64_t)state_rows * PSVI_RADIX_DIGITS;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        job.states[i] = 0;
+    __syncthreads();
+
+    const uint64_t count = job_count(job);
+    const K *keys = static_cast<const K *>(job.keys_in);
+    const bool counting = job.histograms == nullptr;
+    const bool aligned = ((uintptr_t)keys & 15) == 0;
+    const uint32_t digits = (job.order.end_bit - job.order.begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
+    uint32_t *own_copy = histogram + (threadIdx.x & (copies - 1));
+    bool unordered = false, checking = check_order;
+    if (counting || checking) {
+        constexpr int UNROLL = PSVI_RADIX_HISTOGRAM_UNROLL;
+        const uint64_t step = (uint64_t)gridDim.x * blockDim.x * pack_type::SIZE;
+        // Whole warps stay in the loop together: neighbours exchange keys below.
+        for (uint64_t warp_first = (blockIdx.x * (uint64_t)blockDim.x + (threadIdx.x & ~31u)) * pack_type::SIZE;
+             warp_first < count; warp_first += step * UNROLL) {
+            pack_type packs[UNROLL];
+#pragma unroll
+            for (int u = 0; u < UNROLL; ++u)
+                load_pack(packs[u], keys, warp_first + u * step + (threadIdx.x & 31) * pack_type::SIZE, count, aligned);
+#pragma unroll
+            for (int u = 0; u < UNROLL; ++u) {
+                const uint64_t first = warp_first + u * step + (threadIdx.x & 31) * pack_type::SIZE;
+                const pack_type &pack = packs[u];
+                K parts[pack_type::SIZE];
+#pragma unroll
+                for (int i = 0; i < pack_type::SIZE; ++i)
+                    parts[i] = transform<KIND>(pack.keys[i], job.order);
+                if (counting) {
+#pragma unroll
+                    for (int i = 0; i < pack_type::SIZE; ++i) {
+#pragma unroll
+                        for (int digit = 0; digit < MAX_DIGITS; ++digit) {
+                            digit_field field = field_of_slot(job.order, digit);
+                            if (digit < digits && first + i < count)
+                                atomicAdd(own_copy + ((digit * PSVI_RADIX_DIGITS +
+                                                       ((uint32_t)(parts[i] >> field.shift) & field.mask))
+                                                      << copies_log2),
+                                          1u);
+                        }
+                    }
+                }
+                if (checking) {
+                    K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, pack.keys[0], 1);
+                    uint64_t after = first + pack_type::SIZE;
+                    if ((threadIdx.x & 31) == 31 && after < count) next = keys[after];
+                    K successor = transform<KIND>(next, job.order);
+#pragma unroll
+                    for (int i = 0; i < pack_type::SIZE; ++i) {
+                        K right = i + 1 < pack_type::SIZE ? parts[i + 1 < pack_type::SIZE ? i + 1 : 0] : successor;
+                        if (first + i + 1 < count && sorted_part(parts[i], job.order) > sorted_part(right, job.order))
+                            unordered = true;
+                    }
+                    checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
+                }
+            }
+        }
+    }
+    if (unordered) job.control->unordered = 1;
+    __syncthreads();
+    if (counting)
+        for (uint32_t bin = threadIdx.x; bin < digits * PSVI_RADIX_DIGITS; bin += blockDim.x) {
+            uint32_t sum = 0;
+            for (uint32_t i = 0; i < copies; ++i) // each lane begins elsewhere, so that all banks are read
+                sum += histogram[(bin << copies_log2) + ((threadIdx.x + i) & (copies - 1))];
+            if (sum != 0) atomicAdd(&job.control->histogram[0][0] + bin, sum);
+        }
+
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) block_ticket = atomicAdd(&job.control->ticket, 1u);
+    __syncthreads();
+    if (block_ticket != gridDim.x - 1) return;
+    __threadfence();
+    make_plan(job, count, digits, check_order);
+}
+
+// A key and its value in one word, where they are of one size.
+template <typename K> struct packed_pair;
+template <> struct packed_pair<uint32_t> { using type = uint2; };
+template <> struct packed_pair<uint64_t> { using type = ulonglong2; };
+
+template <int PAIR_BYTES> constexpr uint32_t pass_shared_bytes() {
+    constexpr uint32_t tile = (THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES)) * PAIR_BYTES,
+                       tables = WARPS * RANK_TABLE_BYTES;
+    return (tile > tables ? tile : tables) + WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter) +
+           PSVI_RADIX_DIGITS * sizeof(uint32_t);
+}
+
+// The items of a tile in registers, and on their way through shared memory.
+template <int KIND, int VALUE_BYTES> struct tile_items {
+    using K = typename radix_key<KIND>::type;
+    using V = typename radix_value<VALUE_BYTES>::type;
+    using pair = typename packed_pair<K>::type;
+    static constexpr bool PACKED = VALUE_BYTES == sizeof(K);
+    static constexpr int PAIR_BYTES = sizeof(K) + VALUE_BYTES;
+    static constexpr int ITEMS = PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES);
+    static constexpr uint32_t TILE = THREADS * ITEMS;
+    K keys[ITEMS];
+    V values[VALUE_BYTES != 0 ? ITEMS : 1];
+
+    // `own` is the lane's first item in the tile, `first` the tile's in the input.
+    __device__ __forceinline__ void load(const psvi_radix_pass &pass, bool implicit, uint64_t first, uint32_t own,
+                                         uint32_t valid) {
+        if (PACKED && !pass.first) {
+            const pair *pairs = global(static_cast<const pair *>(pass.keys_in)) + first + own;
+#pragma unroll
+            for (int i = 0; i < ITEMS; ++i) {
+                pair item = own + i * 32 < valid ? pairs[i * 32] : pair{0, 0};
+                keys[i] = item.x;
+                values[i] = item.y;
+            }
+            return;
+        }
+        const K *keys_in = global(static_cast<const K *>(pass.keys_in)) + first + own;
+        const V *values_in = global(static_cast<const V *>(pass.values_in)) + first + own;
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            keys[i] = own + i * 32 < valid ? keys_in[i * 32] : 0;
+        if constexpr (VALUE_BYTES != 0) {
+            if (implicit && pass.first) {
+#pragma unroll
+                for (int i = 0; i < ITEMS; ++i)
+                    values[i] = (V)(first + own + i * 32);
+            } else {
+#pragma unroll
+                for (int i = 0; i < ITEMS; ++i)
+                    values[i] = own + i * 32 < valid ? values_in[i * 32] : 0;
+            }
+        }
+    }
+
+    // Writes COUNT items of the ordered tile, from `place` on and a block's width apart, to where their digits go.
+    template <int COUNT>
+    __device__ __forceinline__ static void write(const psvi_radix_pass &pass, const void *tile, const uint32_t *goal,
+                                                 uint32_t place, uint32_t valid, const psvi_key_order &order,
+                                                 digit_field field) {
+        K moved[COUNT];
+        V moved_values[COUNT];
+        uint32_t targets[COUNT];
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i) {
+            if constexpr (PACKED) {
+                pair item = static_cast<const pair *>(tile)[place + i * THREADS];
+                moved[i] = item.x;
+                moved_values[i] = item.y;
+            } else {
+                moved[i] = static_cast<const K *>(tile)[place + i * THREADS];
+                if constexpr (VALUE_BYTES != 0)
+                    moved_values[i] =
+                        reinterpret_cast<const V *>(static_cast<const K *>(tile) + TILE)[place + i * THREADS];
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < COUNT; ++i)
+            targets[i] = goal[digit_of<KIND>(moved[i], order, field)] + place + i * THREADS;
+        if constexpr (PACKED) {
+            if (!pass.last) {
+                pair *pairs_out = global(static_cast<pair *>(pass.keys_out));
+#pragma unroll
+                for (int i = 0; i < COUNT; ++i)
+                    if (place + i * THREADS < valid) pairs_out[targets[i]] = pair{moved[i], moved_values[i]};
+                return;
+            }
+        }
+        if (pass.keys_out != nullptr) {
+            K *keys_out = global(static_cast<K *>(pass.keys_out));
+#pragma unroll
+            for (int i = 0; i < COUNT; ++i)
+                if (place + i * THREADS < valid) keys_out[targets[i]] = moved[i];
+        }
+        if constexpr (VALUE_BYTES != 0) {
+            V *values_out = global(static_cast<V *>(pass.values_out));
+#pragma unroll
+            for (int i = 0; i < COUNT; ++i)
+                if (place + i * THREADS < valid) values_out[targets[i]] = moved_values[i];
+        }
+    }
+
+    // Brings a tile to L2 while the one before it is being sorted.
+    __device__ __forceinline__ static void prefetch(const psvi_radix_pass &pass, uint64_t first, uint64_t count) {
+        constexpr uint32_t LINE = 128;
+        const bool packed = PACKED && !pass.first;
+        const uint32_t key_bytes = packed ? PAIR_BYTES : sizeof(K);
+        const char *keys_in = static_cast<const char *>(pass.keys_in) + first * key_bytes;
+        const uint64_t left = count - first < TILE ? count - first : TILE;
+        for (uint32_t at = threadIdx.x * LINE; at < left * key_bytes; at += THREADS * LINE)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(keys_in + at));
+        if (VALUE_BYTES == 0 || packed || pass.values_in == nullptr) return;
+        const char *values_in = static_cast<const char *>(pass.values_in) + first * VALUE_BYTES;
+        for (uint32_t at = threadIdx.x * LINE; at < left * VALUE_BYTES; at += THREADS * LINE)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(values_in + at));
+    }
+
+    __device__ __forceinline__ void put(void *tile, uint32_t place, int i) const {
+        if constexpr (PACKED) {
+            static_cast<pair *>(tile)[place] = pair{keys[i], values[i]};
+        } else {
+            static_cast<K *>(tile)[place] = keys[i];
+            if constexpr (VALUE_BYTES != 0) reinterpret_cast<V *>(static_cast<K *>(tile) + TILE)[place] = values[i];
+        }
+    }
+};
+
+// One digit pass over one portion. In: items of the plan's input. Out: the same items in the plan's output, ordered
+// stably by the digit. Persistent blocks take tiles in order from a counter; a tile is ranked in shared memory, its
+// digit counts are published, those of all tiles before it are collected by look-back, and the items go out in runs
+// of equal digits. Synchronization: words of `states`; no block waits for one that started later. Also clears the
+// states that the next pass uses. Bytes: one read and one write of every item.
+template <int KIND, int VALUE_BYTES>
+__global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
+    psvk_radix_pass(psvi_radix_job job, uint32_t slot, uint32_t portion, uint32_t portions, uint32_t state_rows) {
+    using tile_type = tile_items<KIND, VALUE_BYTES>;
+    constexpr int ITEMS = tile_type::ITEMS, MOVE = move_batch(ITEMS);
+    constexpr uint32_t TILE = tile_type::TILE;
+    using range = portion_range<TILE>;
+
+    // The tables for ranking lie where the tile is assembled after it.
+    extern __shared__ __align__(16) unsigned char shared[];
+    constexpr uint32_t shared_bytes = pass_shared_bytes<tile_type::PAIR_BYTES>();
+    uint32_t *goal = reinterpret_cast<uint32_t *>(shared + shared_bytes - PSVI_RADIX_DIGITS * sizeof(uint32_t));
+    radix_counter *counters = reinterpret_cast<radix_counter *>(goal) - WARPS * PSVI_RADIX_DIGITS;
+    __shared__ uint32_t sums[4];
+    __shared__ uint32_t next_tile;
+
+    __shared__ psvi_radix_pass pass; // not in registers: they are scarce here
+    if (threadIdx.x == 0) pass = job.control->passes[slot];
+    __syncthreads();
+    if (!pass.active) return;
+    const uint64_t count = job_count(job);
+    const uint32_t tiles = range::tiles(count, portion);
+    const digit_field field = pass.copy ? digit_field{0, 0} : field_of_slot(job.order, slot);
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t step = pass.step * portions + portion;
+    uint32_t *states = job.states + (step & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
+    uint32_t *other_states = job.states + (~step & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
+    uint32_t *bases = job.control->bases[slot][portion];
+    const warp_ranker ranker = make_ranker(shared, counters);
+    // A warp's items lie one after the other, so that their order is (warp, item, lane).
+    const uint32_t own_first = warp * (32 * ITEMS) + lane;
+
+    for (uint64_t i = blockIdx.x * (uint64_t)THREADS + threadIdx.x;
+         i < (uint64_t)range::tiles(count, 0) * PSVI_RADIX_DIGITS; i += (uint64_t)gridDim.x * THREADS)
+        other_states[i] = 0;
+
+    uint32_t *tile_counter = &job.control->tile_counter[slot][portion];
+    if (threadIdx.x == 0) next_tile = atomicAdd(tile_counter, 1u);
+    for (;;) {
+        __syncthreads();
+        const uint32_t tile = next_tile;
+        if (tile >= tiles) return;
+        uint32_t upcoming = 0;
+        if (threadIdx.x == 0) upcoming = atomicAdd(tile_counter, 1u);
+        const uint64_t first = portion * range::ITEMS + tile * (uint64_t)TILE;
+        const uint32_t valid = (uint32_t)(count - first < TILE ? count - first : TILE);
+        tile_type items;
+        items.load(pass, job.implicit, first, own_first, valid);
+        clear_counters(ranker);
+        clear_tables(ranker);
+        __syncwarp();
+
+        uint32_t ranks[ITEMS / 2];
+        auto digit_at = [&](int i) { return digit_of<KIND>(items.keys[i], job.order, field); };
+        // Items past the end count as the last digit: they come last, and are not written.
+        auto digit_if_valid = [&](int i) { return own_first + i * 32 < valid ? digit_at(i) : PSVI_RADIX_DIGITS - 1; };
+        if (valid == TILE)
+            rank_in_warp<ITEMS>(ranker, digit_at, ranks);
+        else
+            rank_in_warp<ITEMS>(ranker, digit_if_valid, ranks);
+        __syncthreads();
+        if (threadIdx.x == 0) next_tile = upcoming;
+        uint32_t starts, counts = place_digits<WARPS>(counters, sums, starts);
+        if (threadIdx.x < PSVI_RADIX_DIGITS / 2) {
+            uint2 word = make_uint2(counts & 0xffff, counts >> 16);
+            uint32_t kind = tile == 0 ? STATE_UP_TO : STATE_TILE;
+            uint32_t *mine = states + tile * (uint64_t)PSVI_RADIX_DIGITS + 2 * threadIdx.x;
+            store_state(mine, word.x | kind);
+            store_state(mine + 1, word.y | kind);
+            // Kept for the look-back, where one thread serves one digit.
+            goal[2 * threadIdx.x] = (starts & 0xffff) | word.x << 16;
+            goal[2 * threadIdx.x + 1] = starts >> 16 | word.y << 16;
+        }
+        __syncthreads();
+        if (next_tile < tiles) items.prefetch(pass, portion * range::ITEMS + next_tile * (uint64_t)TILE, count);
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            forget(items.keys[i], job.zero);
+#pragma unroll
+        for (int at = 0; at < ITEMS; at += MOVE) {
+            uint32_t places[MOVE];
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i)
+                places[i] = place_in_block(ranker, ranks, at + i, digit_if_valid(at + i));
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i)
+                items.put(shared, places[i], at + i);
+        }
+        if (threadIdx.x < PSVI_RADIX_DIGITS) {
+            uint32_t start = goal[threadIdx.x] & 0xffff, own = goal[threadIdx.x] >> 16;
+            uint32_t before = tile == 0 ? 0 : look_back(states + threadIdx.x, tile);
+            if (tile != 0)
+                store_state(states + tile * (uint64_t)PSVI_RADIX_DIGITS + threadIdx.x, (before + own) | STATE_UP_TO);
+            uint32_t base = bases[threadIdx.x];
+            goal[threadIdx.x] = base + before - start; // where the item at place 0 of the tile would go
+            if (tile == tiles - 1) bases[PSVI_RADIX_DIGITS + threadIdx.x] = base + before + own;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int at = 0; at < ITEMS; at += MOVE)
+            tile_type::template write<MOVE>(pass, shared, goal, at * THREADS + threadIdx.x, valid, job.order, field);
+    }
+}
+
+uint32_t min_u32(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
+
+template <int KIND, int VALUE_BYTES> cudaError_t run_passes(const psvi_radix_job *job, cudaStream_t stream) {
+    constexpr int PAIR_BYTES = sizeof(typename radix_key<KIND>::type) + VALUE_BYTES;
+    using range = portion_range<(THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES))>;
+    constexpr uint32_t shared_bytes = pass_shared_bytes<PAIR_BYTES>();
+    auto pass = psvk_radix_pass<KIND, VALUE_BYTES>;
+    cudaError_t error = cudaFuncSetAttribute(pass, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+    if (error != cudaSuccess) return error;
+    uint32_t portions = range::portions(job->count);
+    uint32_t rows = range::tiles(job->count, 0);
+    for (uint32_t slot = 0; slot < job->slots; ++slot)
+        for (uint32_t portion = 0; portion < portions; ++portion) {
+            uint32_t tiles = range::tiles(job->count, portion);
+            uint32_t blocks = min_u32(tiles, (uint64_t)PSVI_RADIX_LARGE_BLOCKS * job->multiprocessors);
+            pass<<<blocks, THREADS, shared_bytes, stream>>>(*job, slot, portion, portions, rows);
+        }
+    return cudaGetLastError();
+}
+
+template <int KIND> cudaError_t run_kind(const psvi_radix_job *job, cudaStream_t stream) {
+    constexpr uint32_t KEY_BYTES = sizeof(typename radix_key<KIND>::type);
+    uint32_t tile = THREADS * PSVI_RADIX_LARGE_ITEMS(KEY_BYTES + job->value_bytes);
+    uint64_t portion_items = (uint64_t)PSVI_RADIX_PORTION_ITEMS / tile * tile;
+    uint64_t rows = ((job->count < portion_items ? job->count : portion_items) + tile - 1) / tile;
+    // Who hands in histograms saves the read: then the order is looked at only when it is probably good.
+    bool check_order = job->order_check && (job->histograms == nullptr || job->likely_sorted);
+    uint64_t items_per_block = 8 * PSVI_RADIX_HISTOGRAM_THREADS;
+    uint64_t wanted = job->histograms != nullptr && !check_order ? (rows + 15) / 16
+                                                                 : (job->count + items_per_block - 1) / items_per_block;
+    uint32_t blocks = min_u32(wanted, (uint64_t)PSVI_RADIX_HISTOGRAM_BLOCKS * job->multiprocessors);
+    uint32_t copies_log2 = 5, bytes_of_one = KEY_BYTES * PSVI_RADIX_DIGITS * sizeof(uint32_t);
+    while (copies_log2 > 0 && (bytes_of_one << copies_log2) > PSVI_RADIX_HISTOGRAM_BYTES)
+        --copies_log2;
+    uint32_t bytes = bytes_of_one << copies_log2;
+    cudaError_t error =
+        cudaFuncSetAttribute(psvk_radix_histogram<KIND>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error != cudaSuccess) return error;
+    psvk_radix_histogram<KIND>
+        <<<blocks, PSVI_RADIX_HISTOGRAM_THREADS, bytes, stream>>>(*job, (uint32_t)rows, copies_log2, check_order);
+    error = cudaGetLastError();
+    if (error != cudaSuccess) return error;
+    if (job->value_bytes == 0) return run_passes<KIND, 0>(job, stream);
+    return job->value_bytes == 4 ? run_passes<KIND, 4>(job, stream) : run_passes<KIND, 8>(job, stream);
+}
+
+cudaError_t run(const psvi_radix_job *job, cudaStream_t stream) {
+    if (job->order.is_wide)
+        return job->order.is_float ? run_kind<PSVI_RADIX_FLOAT64>(job, stream)
+                                   : run_kind<PSVI_RADIX_INT64>(job, stream);
+    return job->order.is_float ? run_kind<PSVI_RADIX_FLOAT32>(job, stream) : run_kind<PSVI_RADIX_INT32>(job, stream);
+}
+
+} // namespace
+
+#endif

@@ -1,0 +1,395 @@
+// The `radix` method for middle counts: one persistent cooperative kernel. Every block keeps its share of the items;
+// in each pass it ranks them in shared memory, learns from all other blocks where its digits begin, writes the items
+// there (the memory stays in L2) and waits for the others. Two all-to-all exchanges a pass, both one hop long.
+#ifndef PAIRSIEVE_RADIX_MIDDLE_CUH
+#define PAIRSIEVE_RADIX_MIDDLE_CUH
+
+#include "radix_device.cuh"
+#include "radix_plan.cuh"
+
+namespace {
+
+constexpr int THREADS = PSVI_RADIX_MIDDLE_THREADS;
+constexpr int WARPS = THREADS / 32;
+constexpr int COLUMNS = PSVI_RADIX_DIGITS / 4;     // words of a row that hold counts: four digits each
+constexpr int GROUPS = THREADS / COLUMNS;          // rows read side by side
+constexpr int BATCH = (136 + GROUPS - 1) / GROUPS; // rows that a thread reads at once: all, with up to 136 blocks
+constexpr uint64_t WORD_VALID = (uint64_t)1 << 63; // set in every word that has been written
+constexpr int FIELD_BITS = 15;
+constexpr uint64_t FIELD_PAIR = 0x7fffull | 0x7fffull << 2 * FIELD_BITS;
+
+__device__ __forceinline__ uint64_t load_word(const uint64_t *word) {
+    uint64_t value;
+    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ void store_word(uint64_t *word, uint64_t value) {
+    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
+}
+
+__device__ __forceinline__ uint64_t wait_word(const uint64_t *word) {
+    uint64_t value = load_word(word);
+    while (!(value & WORD_VALID))
+        value = load_word(word);
+    return value;
+}
+
+// Everything that the blocks wrote before is visible to all of them after. Each block raises a flag of its own, and
+// each thread watches one: one hop, no counter that all of them fight for.
+__device__ __forceinline__ void wait_for_all_blocks(uint32_t *flags, uint32_t epoch) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(flags + blockIdx.x), "r"(epoch) : "memory");
+    }
+    if (threadIdx.x < gridDim.x) {
+        uint32_t seen;
+        do
+            asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(flags + threadIdx.x) : "memory");
+        while ((int32_t)(seen - epoch) < 0);
+    }
+    __syncthreads();
+}
+
+__device__ __forceinline__ void add_fields(uint32_t *sums, uint64_t even, uint64_t odd) {
+    constexpr uint64_t FIELD = ((uint64_t)1 << 2 * FIELD_BITS) - 1;
+    uint32_t *mine = sums + threadIdx.x % COLUMNS * 4;
+    atomicAdd(mine, (uint32_t)(even & FIELD));
+    atomicAdd(mine + 1, (uint32_t)(odd & FIELD));
+    atomicAdd(mine + 2, (uint32_t)(even >> 2 * FIELD_BITS));
+    atomicAdd(mine + 3, (uint32_t)(odd >> 2 * FIELD_BITS));
+}
+
+// Adds up the counts of the blocks before this one, and of all, in this thread's column of the matrix. While it sums,
+// digits 0 and 2 of a word share one number, and 1 and 3 another, 30 bits each.
+__device__ __forceinline__ void sum_rows(const uint64_t *matrix, uint32_t *before, uint32_t *total) {
+    const uint64_t *column = matrix + threadIdx.x % COLUMNS;
+    uint64_t even = 0, odd = 0, even_before = 0, odd_before = 0;
+    for (uint32_t row = threadIdx.x / COLUMNS; row < gridDim.x; row += GROUPS * BATCH) {
+        uint64_t words[BATCH];
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i)
+            words[i] = row + i * GROUPS < gridDim.x ? load_word(column + (row + i * GROUPS) * PSVI_RADIX_ROW_WORDS)
+                                                    : WORD_VALID;
+#pragma unroll
+        for (int i = 0; i < BATCH; ++i) {
+            if (!(words[i] & WORD_VALID)) words[i] = wait_word(column + (row + i * GROUPS) * PSVI_RADIX_ROW_WORDS);
+            even += words[i] & FIELD_PAIR;
+            odd += words[i] >> FIELD_BITS & FIELD_PAIR;
+            if (row + i * GROUPS < blockIdx.x) {
+                even_before = even; // rows come in order: what has been added so far
+                odd_before = odd;
+            }
+        }
+    }
+    add_fields(before, even_before, odd_before);
+    add_fields(total, even, odd);
+}
+
+template <int PAIR_BYTES, int ITEMS> constexpr uint32_t middle_shared_bytes() {
+    constexpr uint32_t tile = THREADS * ITEMS * PAIR_BYTES, tables = WARPS * RANK_TABLE_BYTES;
+    return (tile > tables ? tile : tables) + WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter);
+}
+
+// In and out: all items, THREADS * ITEMS for each block; out may be in. All blocks are resident at once (cooperative
+// launch). One block ranks its items by a digit, publishes its 256 counts as one row of a matrix, adds up the rows of
+// all blocks, and writes its items in runs. A word of the matrix is valid once its top bit is set, so reading the
+// matrix is waiting for it; the other matrix is cleared meanwhile for the next pass. As a block publishes only after
+// it has read its items, the exchange also makes it safe to write over the input. The first exchange also tells which
+// bits differ at all, and whether the items are in order already.
+// Bytes: one read and one write of every item a pass, in L2, and a matrix of 512 bytes a block read by every block.
+template <int KIND, int VALUE_BYTES, int ITEMS>
+__global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job job) {
+    using K = typename radix_key<KIND>::type;
+    using V = typename radix_value<VALUE_BYTES>::type;
+    constexpr uint32_t TILE = THREADS * ITEMS;
+    constexpr int MOVE = move_batch(ITEMS);
+    extern __shared__ __align__(16) unsigned char shared[];
+    K *tile_keys = reinterpret_cast<K *>(shared);
+    V *tile_values = reinterpret_cast<V *>(tile_keys + TILE);
+    // The tables for ranking lie where the tile is assembled after it.
+    constexpr uint32_t shared_bytes = middle_shared_bytes<sizeof(K) + VALUE_BYTES, ITEMS>();
+    radix_counter *counters =
+        reinterpret_cast<radix_counter *>(shared + shared_bytes - WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter));
+    __shared__ uint32_t sums[8];
+    __shared__ uint32_t starts[PSVI_RADIX_DIGITS / 2], before[PSVI_RADIX_DIGITS], total[PSVI_RADIX_DIGITS];
+    __shared__ uint32_t different_bits[2], unordered;
+
+    psvi_radix_control *control = job.control;
+    const uint64_t count = job_count(job);
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint64_t tile_first = blockIdx.x * (uint64_t)TILE;
+    const uint32_t valid = count <= tile_first ? 0 : (uint32_t)(count - tile_first < TILE ? count - tile_first : TILE);
+    const uint32_t first = warp * (32 * ITEMS) + lane; // in the tile
+    const bool warp_full = (warp + 1) * (32 * ITEMS) <= valid;
+    const warp_ranker ranker = make_ranker(shared, counters);
+    uint32_t sequence = __ldcg(&control->sequence);
+
+    K keys[ITEMS];
+    V values[ITEMS];
+    const K *keys_in = static_cast<const K *>(job.keys_in);
+    const V *values_in = static_cast<const V *>(job.values_in);
+    // Items between the passes live in the output, where there is one. L1 knows nothing of other blocks' writes: all
+    // reads bypass it.
+    K *keys_work = static_cast<K *>(job.keys_out != nullptr ? job.keys_out
+                                    : job.keep_keys_in      ? job.keys_spare[0]
+                                                            : const_cast<void *>(job.keys_in));
+    // Values go to and fro between two arrays, as they may still be on their way from memory when others write.
+    const V *values_work = nullptr;
+    V *values_target = static_cast<V *>(job.values_out);
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i)
+        keys[i] = first + i * 32 < valid ? __ldcg(keys_in + tile_first + first + i * 32) : 0;
+    if constexpr (VALUE_BYTES != 0) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            values[i] = job.implicit             ? (V)(tile_first + first + i * 32)
+                        : first + i * 32 < valid ? __ldcg(values_in + tile_first + first + i * 32)
+                                                 : 0;
+    }
+    // Nobody writes before all blocks have published, and none publishes before it has its items: keys are ranked
+    // first, but nothing would wait for the values.
+    uint32_t arrived = 0;
+    if constexpr (VALUE_BYTES != 0) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            arrived |= (uint32_t)values[i];
+    }
+    if (threadIdx.x < 2) different_bits[threadIdx.x] = 0;
+    if (threadIdx.x == 0) unordered = 0;
+    __syncthreads();
+    {
+        K different = 0;
+        bool disorder = false;
+        const K some = count != 0 ? transform<KIND>(__ldcg(keys_in), job.order) : 0;
+        K after_warp = 0; // the first key of the next warp's items, or of the next block's
+        if (job.order_check && lane == 31 && first + (ITEMS - 1) * 32 < valid &&
+            tile_first + first + (ITEMS - 1) * 32 + 1 < count)
+            after_warp = __ldcg(keys_in + tile_first + first + (ITEMS - 1) * 32 + 1);
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i) {
+            K own = transform<KIND>(keys[i], job.order);
+            if (first + i * 32 < valid) different |= own ^ some;
+            if (job.order_check) {
+                K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, keys[i], 1);
+                K wrapped =
+                    i + 1 < ITEMS ? __shfl_sync(PSVI_RADIX_FULL_WARP, keys[i + 1 < ITEMS ? i + 1 : 0], 0) : after_warp;
+                if (lane == 31) next = wrapped;
+                if (tile_first + first + i * 32 + 1 < count && first + i * 32 < valid)
+                    disorder |= sorted_part(own, job.order) > sorted_part(transform<KIND>(next, job.order), job.order);
+            }
+        }
+#pragma unroll
+        for (int half = 0; half < (int)sizeof(K) / 4; ++half) {
+            uint32_t bits = warp_or((uint32_t)(different >> 16 * half >> 16 * half));
+            if (lane == 0 && bits != 0) atomicOr(&different_bits[half], bits);
+        }
+        if (arrived & job.zero) unordered = 1; // never, but the compiler does not know
+        if (__any_sync(PSVI_RADIX_FULL_WARP, disorder) && lane == 0) unordered = 1;
+    }
+
+    // What this block knows goes to all. Only where its own items are in order does it wait for what the others know.
+    uint64_t *first_matrix = control->matrix[sequence & 1][0];
+    __syncthreads();
+    if (threadIdx.x < 2)
+        store_word(first_matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS + COLUMNS + threadIdx.x,
+                   different_bits[threadIdx.x] | (uint64_t)unordered << 32 | WORD_VALID);
+    auto clear_next_matrix = [&]() { // nobody reads or writes it before all have passed the coming exchange
+        uint64_t *next_matrix = control->matrix[~sequence & 1][0];
+        for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < PSVI_RADIX_MIDDLE_BLOCKS * PSVI_RADIX_ROW_WORDS;
+             i += gridDim.x * THREADS)
+            next_matrix[i] = 0;
+    };
+    clear_next_matrix();
+    const bool perhaps_ordered = job.order_check && !unordered;
+    auto learn_from_all = [&]() {
+        if (threadIdx.x >= gridDim.x) return;
+        const uint64_t *row = first_matrix + threadIdx.x * PSVI_RADIX_ROW_WORDS + COLUMNS;
+        uint64_t low = wait_word(row), high = wait_word(row + 1);
+        // Most often all blocks say the same, so most have nothing to add.
+        if ((uint32_t)low & ~different_bits[0]) atomicOr(&different_bits[0], (uint32_t)low);
+        if ((uint32_t)high & ~different_bits[1]) atomicOr(&different_bits[1], (uint32_t)high);
+        if (low >> 32 & 1) unordered = 1;
+    };
+    if (perhaps_ordered) {
+        __syncthreads();
+        learn_from_all();
+        __syncthreads();
+    }
+    const bool ordered = perhaps_ordered && !unordered; // then all blocks say so, and nobody publishes counts
+    if (ordered) ++sequence;
+
+    uint32_t wanted = ordered ? 0 : 1, passes = 0; // slots still to be sorted; known after the first exchange
+    bool first_exchange = true, in_registers = true;
+    for (uint32_t slot = 0; slot < job.slots; ++slot) {
+        if (!(wanted >> slot & 1)) continue;
+        if (!in_registers) {
+#pragma unroll
+            for (int i = 0; i < ITEMS; ++i)
+                if (first + i * 32 < valid) keys[i] = __ldcg(keys_work + tile_first + first + i * 32);
+            if constexpr (VALUE_BYTES != 0) {
+#pragma unroll
+                for (int i = 0; i < ITEMS; ++i)
+                    if (first + i * 32 < valid) values[i] = __ldcg(values_work + tile_first + first + i * 32);
+            }
+        }
+        const digit_field field = field_of_slot(job.order, slot);
+        uint64_t *matrix = control->matrix[sequence & 1][0];
+        uint64_t *own_row = matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS;
+        uint32_t ranks[ITEMS / 2];
+        auto digit_at = [&](int i) { return digit_of<KIND>(keys[i], job.order, field); };
+        // Items past the end stay last, are not counted and not written.
+        auto digit_if_valid = [&](int i) { return first + i * 32 < valid ? digit_at(i) : PSVI_RADIX_DIGITS - 1; };
+        clear_counters(ranker);
+        clear_tables(ranker);
+        if (threadIdx.x < PSVI_RADIX_DIGITS) before[threadIdx.x] = total[threadIdx.x] = 0;
+        __syncwarp();
+        if (warp_full)
+            rank_in_warp<ITEMS>(ranker, digit_at, ranks);
+        else
+            rank_in_warp<ITEMS>(ranker, digit_if_valid, ranks);
+        __syncthreads();
+        uint32_t start, counts = place_digits<WARPS>(counters, sums, start);
+        if (threadIdx.x < PSVI_RADIX_DIGITS / 2) {
+            if (threadIdx.x == PSVI_RADIX_DIGITS / 2 - 1) counts -= (TILE - valid) << 16;
+            uint32_t next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, counts, 1);
+            if (threadIdx.x % 2 == 0)
+                store_word(own_row + threadIdx.x / 2, (counts & 0xffff) | (uint64_t)(counts >> 16) << FIELD_BITS |
+                                                          (uint64_t)(next & 0xffff) << 2 * FIELD_BITS |
+                                                          (uint64_t)(next >> 16) << 3 * FIELD_BITS | WORD_VALID);
+            starts[threadIdx.x] = start;
+        }
+        if (!first_exchange) clear_next_matrix();
+        __syncthreads();
+#pragma unroll
+        for (int at = 0; at < ITEMS; at += MOVE) {
+            uint32_t places[MOVE];
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i)
+                places[i] = place_in_block(ranker, ranks, at + i, digit_if_valid(at + i));
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i) {
+                tile_keys[places[i]] = keys[at + i];
+                if constexpr (VALUE_BYTES != 0) tile_values[places[i]] = values[at + i];
+            }
+        }
+        sum_rows(matrix, before, total);
+        if (first_exchange) learn_from_all();
+        ++sequence;
+        __syncthreads();
+        if (first_exchange) {
+            first_exchange = false;
+            wanted = 0;
+            uint64_t different = (uint64_t)different_bits[1] << 32 | different_bits[0];
+            for (uint32_t i = 0; i < job.slots; ++i) {
+                digit_field other = field_of_slot(job.order, i);
+                if (((uint32_t)(different >> other.shift) & other.mask) != 0) wanted |= 1u << i;
+            }
+            if (!(wanted >> slot & 1)) { // nothing moves, but the matrices change places
+                if (wanted != 0) wait_for_all_blocks(control->flags, sequence);
+                continue;
+            }
+            // The last pass writes values_out, and those before it to and fro.
+            if (__popc(wanted) % 2 == 0) values_target = static_cast<V *>(job.values_spare[0]);
+        }
+        uint32_t own = 0, sum = 0;
+        if (threadIdx.x < PSVI_RADIX_DIGITS) {
+            own = sum = total[threadIdx.x];
+#pragma unroll
+            for (int step = 1; step < 32; step *= 2) {
+                uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
+                if (lane >= step) sum += left;
+            }
+            if (lane == 31) sums[warp] = sum;
+        }
+        __syncthreads();
+        if (threadIdx.x < PSVI_RADIX_DIGITS) {
+            uint32_t base = sum - own;
+            for (uint32_t w = 0; w < warp; ++w)
+                base += sums[w];
+            uint32_t pair = starts[threadIdx.x / 2];
+            before[threadIdx.x] += base - (threadIdx.x % 2 != 0 ? pair >> 16 : pair & 0xffff);
+        }
+        __syncthreads();
+        ++passes;
+        const bool last = (wanted >> slot) == 1;
+        const bool write_keys = !last || job.keys_out != nullptr;
+#pragma unroll
+        for (int at = 0; at < ITEMS; at += MOVE) {
+            K moved[MOVE];
+            V moved_values[MOVE];
+            uint32_t targets[MOVE];
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i) {
+                const uint32_t place = (at + i) * THREADS + threadIdx.x;
+                moved[i] = tile_keys[place];
+                if constexpr (VALUE_BYTES != 0) moved_values[i] = tile_values[place];
+            }
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i)
+                targets[i] = before[digit_of<KIND>(moved[i], job.order, field)] + (at + i) * THREADS + threadIdx.x;
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i) {
+                if ((at + i) * THREADS + threadIdx.x >= valid) break;
+                if (write_keys) global(keys_work)[targets[i]] = moved[i];
+                if constexpr (VALUE_BYTES != 0) global(values_target)[targets[i]] = moved_values[i];
+            }
+        }
+        in_registers = false;
+        values_work = values_target;
+        values_target = static_cast<V *>(values_target == job.values_out ? job.values_spare[0] : job.values_out);
+        if (!last) wait_for_all_blocks(control->flags, sequence);
+    }
+
+    if (passes == 0) { // in order as it is
+        if (job.keys_out != nullptr && job.keys_out != job.keys_in)
+            for (int i = 0; i < ITEMS; ++i)
+                if (first + i * 32 < valid) keys_work[tile_first + first + i * 32] = keys[i];
+        if constexpr (VALUE_BYTES != 0)
+            if (job.values_out != job.values_in)
+                for (int i = 0; i < ITEMS; ++i)
+                    if (first + i * 32 < valid)
+                        static_cast<V *>(job.values_out)[tile_first + first + i * 32] = values[i];
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        control->sequence = sequence; // everyone has read it: block 0 has seen a row of each block
+        control->passes_run = passes;
+        control->passes_skipped = job.slots - passes;
+    }
+}
+
+template <int KIND, int VALUE_BYTES, int ITEMS>
+cudaError_t launch_middle(const psvi_radix_job *job, cudaStream_t stream) {
+    constexpr uint32_t shared_bytes =
+        middle_shared_bytes<sizeof(typename radix_key<KIND>::type) + VALUE_BYTES, ITEMS>();
+    auto kernel = psvk_radix_middle<KIND, VALUE_BYTES, ITEMS>;
+    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+    if (error != cudaSuccess) return error;
+    uint32_t blocks = (uint32_t)((job->count + THREADS * ITEMS - 1) / (THREADS * ITEMS));
+    psvi_radix_job copy = *job;
+    void *arguments[] = {&copy};
+    return cudaLaunchCooperativeKernel((const void *)kernel, dim3(blocks), dim3(THREADS), arguments, shared_bytes,
+                                       stream);
+}
+
+template <int KIND, int VALUE_BYTES>
+cudaError_t launch_items(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
+    if (items == 2) return launch_middle<KIND, VALUE_BYTES, 2>(job, stream);
+    if (items == 4) return launch_middle<KIND, VALUE_BYTES, 4>(job, stream);
+    if (items == 8) return launch_middle<KIND, VALUE_BYTES, 8>(job, stream);
+    if (items == 16) return launch_middle<KIND, VALUE_BYTES, 16>(job, stream);
+    if constexpr (sizeof(typename radix_key<KIND>::type) + VALUE_BYTES <= 8)
+        if (items == 32) return launch_middle<KIND, VALUE_BYTES, 32>(job, stream);
+    return cudaErrorInvalidValue;
+}
+
+template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
+    if (job->value_bytes == 0) return launch_items<KIND, 0>(job, items, stream);
+    return job->value_bytes == 4 ? launch_items<KIND, 4>(job, items, stream)
+                                 : launch_items<KIND, 8>(job, items, stream);
+}
+
+} // namespace
+
+#endif
