@@ -119,13 +119,11 @@ static void draw_lists(view_renderer *renderer, const view_model *model, bool fo
     }
 }
 
-// Reads the counters of the frame before the last few into `drawn`; the copy is old enough not to stall.
+// Leaves a copy of the counters for take_times to find, some frames later.
 static void keep_counters(view_renderer *renderer) {
     GLintptr slot = (GLintptr)(renderer->timer_frame % VIEW_TIMERS) * 16;
-    if (renderer->timer_frame >= VIEW_TIMERS) {
-        glGetNamedBufferSubData(renderer->totals, slot, 16, renderer->drawn);
-    }
     glCopyNamedBufferSubData(renderer->counters, renderer->totals, 0, slot, 16);
+    glMemoryBarrier(GL_CLIENT_MAPPED_BUFFER_BARRIER_BIT);
 }
 
 // A list that proved too small (bodies made after the scan) grows for the next frame.

@@ -16,14 +16,21 @@ bool view_create_renderer(view_renderer *renderer, const view_window *window, ui
     renderer->constants_buffer = view_new_buffer(sizeof(view_constants), NULL);
     renderer->counters = view_new_buffer(8 * sizeof(uint32_t), NULL);
     renderer->commands = view_new_buffer(20 * sizeof(uint32_t), NULL);
-    renderer->totals = view_new_buffer(VIEW_TIMERS * 4 * sizeof(uint32_t), NULL);
+    const GLbitfield readable = GL_MAP_READ_BIT | GL_MAP_PERSISTENT_BIT | GL_MAP_COHERENT_BIT;
+    glCreateBuffers(1, &renderer->totals);
+    glNamedBufferStorage(renderer->totals, VIEW_TIMERS * 16, NULL, readable);
+    renderer->totals_mapped = glMapNamedBufferRange(renderer->totals, 0, VIEW_TIMERS * 16, readable);
+    if (renderer->totals_mapped == NULL) {
+        view_say(message, "OpenGL maps no buffer for reading");
+        return false;
+    }
     glCreateVertexArrays(1, &renderer->empty_array);
     // Vertex 0 is the corner nearest to the eye; bits of the number turn a coordinate away (box.vert).
     static const uint8_t hull[18] = {0, 1, 3, 0, 3, 2, 0, 2, 6, 0, 6, 4, 0, 4, 5, 0, 5, 1};
     renderer->hull_indices = view_new_buffer(sizeof hull, hull);
     glCreateVertexArrays(1, &renderer->hull_array);
     glVertexArrayElementBuffer(renderer->hull_array, renderer->hull_indices);
-    glGenQueries(2 * VIEW_TIMERS, &renderer->timers[0][0]);
+    glGenQueries(VIEW_TIMERS * (VIEW_STAGE_COUNT + 1), &renderer->timers[0][0]);
     glClipControl(GL_LOWER_LEFT, GL_ZERO_TO_ONE);
     glEnable(GL_PROGRAM_POINT_SIZE);
     return true;
@@ -42,7 +49,7 @@ void view_destroy_renderer(view_renderer *renderer) {
     glDeleteBuffers(VIEW_LISTS, renderer->lists);
     glDeleteVertexArrays(1, &renderer->empty_array);
     glDeleteVertexArrays(1, &renderer->hull_array);
-    glDeleteQueries(2 * VIEW_TIMERS, &renderer->timers[0][0]);
+    glDeleteQueries(VIEW_TIMERS * (VIEW_STAGE_COUNT + 1), &renderer->timers[0][0]);
     memset(renderer, 0, sizeof *renderer);
 }
 
@@ -169,23 +176,26 @@ void view_set_frame(view_renderer *renderer, const view_frame *frame) {
     view_upload_constants(renderer);
 }
 
-static void begin_timer(view_renderer *renderer) {
-    glQueryCounter(renderer->timers[renderer->timer_frame % VIEW_TIMERS][0], GL_TIMESTAMP);
+static void mark_time(view_renderer *renderer, int stage) {
+    glQueryCounter(renderer->timers[renderer->timer_frame % VIEW_TIMERS][stage], GL_TIMESTAMP);
 }
 
-// Takes the oldest frame's time if it is there; never waits.
-static void end_timer(view_renderer *renderer) {
-    glQueryCounter(renderer->timers[renderer->timer_frame % VIEW_TIMERS][1], GL_TIMESTAMP);
+// Takes the times and counters of the oldest frame if they are there; never waits, which would leave the GPU idle.
+static void take_times(view_renderer *renderer) {
     renderer->timer_frame += 1;
     if (renderer->timer_frame < VIEW_TIMERS) return;
-    const GLuint *oldest = renderer->timers[renderer->timer_frame % VIEW_TIMERS];
+    uint64_t oldest = renderer->timer_frame % VIEW_TIMERS;
+    const GLuint *timers = renderer->timers[oldest];
     GLint ready = 0;
-    glGetQueryObjectiv(oldest[1], GL_QUERY_RESULT_AVAILABLE, &ready);
+    glGetQueryObjectiv(timers[VIEW_STAGE_COUNT], GL_QUERY_RESULT_AVAILABLE, &ready);
     if (!ready) return;
-    GLuint64 start = 0, stop = 0;
-    glGetQueryObjectui64v(oldest[0], GL_QUERY_RESULT, &start);
-    glGetQueryObjectui64v(oldest[1], GL_QUERY_RESULT, &stop);
-    renderer->draw_ms = (double)(stop - start) * 1.0e-6;
+    GLuint64 times[VIEW_STAGE_COUNT + 1];
+    for (int i = 0; i <= VIEW_STAGE_COUNT; ++i) {
+        glGetQueryObjectui64v(timers[i], GL_QUERY_RESULT, &times[i]);
+        if (i > 0) renderer->stage_ms[i - 1] = (double)(times[i] - times[i - 1]) * 1.0e-6;
+    }
+    renderer->draw_ms = (double)(times[VIEW_STAGE_COUNT] - times[0]) * 1.0e-6;
+    memcpy(renderer->drawn, renderer->totals_mapped + 4 * oldest, sizeof renderer->drawn);
 }
 
 static bool draw_shadows(view_renderer *renderer, const view_frame *frame, view_message *message) {
@@ -196,8 +206,8 @@ static bool draw_shadows(view_renderer *renderer, const view_frame *frame, view_
     glDepthFunc(GL_LESS);
     glDepthMask(GL_TRUE);
     glClearDepth(1.0);
+    if (!frame->shadows) return true; // light.w is 0 then, and the map is not read
     glClear(GL_DEPTH_BUFFER_BIT);
-    if (!frame->shadows) return true;
     view_constants saved = renderer->constants;
     set_light_planes(&renderer->constants);
     renderer->constants.frame_counts[3] = 1;
@@ -241,8 +251,9 @@ static void compose(const view_renderer *renderer) {
 
 bool view_render(view_renderer *renderer, const view_frame *frame, view_message *message) {
     const view_targets *targets = &renderer->targets;
-    begin_timer(renderer);
+    mark_time(renderer, 0);
     bool good = draw_shadows(renderer, frame, message);
+    mark_time(renderer, 1 + VIEW_STAGE_SHADOWS);
     glBindFramebuffer(GL_FRAMEBUFFER, targets->scene);
     glViewport(0, 0, targets->width * targets->samples, targets->height * targets->samples);
     glDepthFunc(GL_GREATER);
@@ -250,14 +261,19 @@ bool view_render(view_renderer *renderer, const view_frame *frame, view_message 
     glClearColor(0.0f, 0.0f, 0.0f, 0.0f);
     glClear(GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT);
     if (!frame->ordered) good = good && view_draw_bodies(renderer, frame, false, message);
+    mark_time(renderer, 1 + VIEW_STAGE_BODIES);
     view_draw_surfaces(renderer, frame, false);
+    mark_time(renderer, 1 + VIEW_STAGE_SURFACES);
     light_surfaces(renderer);
+    mark_time(renderer, 1 + VIEW_STAGE_LIGHT);
     glBindFramebuffer(GL_FRAMEBUFFER, targets->blend);
     if (frame->ordered) good = good && view_draw_ordered(renderer, frame, message);
     view_draw_overlays(renderer, frame);
+    mark_time(renderer, 1 + VIEW_STAGE_BLEND);
     glDisable(GL_DEPTH_TEST);
     compose(renderer);
-    end_timer(renderer);
+    mark_time(renderer, 1 + VIEW_STAGE_COMPOSE);
+    take_times(renderer);
     return good;
 }
 

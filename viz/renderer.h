@@ -27,6 +27,18 @@ typedef struct view_constants {
 } view_constants;
 
 #define VIEW_TIMERS 4
+
+// Stages of a picture, timed by the GPU.
+typedef enum view_stage {
+    VIEW_STAGE_SHADOWS = 0,
+    VIEW_STAGE_BODIES = 1,
+    VIEW_STAGE_SURFACES = 2,
+    VIEW_STAGE_LIGHT = 3,
+    VIEW_STAGE_BLEND = 4, // glass and overlays
+    VIEW_STAGE_COMPOSE = 5,
+    VIEW_STAGE_COUNT = 6
+} view_stage;
+
 #define VIEW_LISTS 4 // points, spheres, boxes, capsules
 
 typedef struct view_programs {
@@ -57,9 +69,11 @@ typedef struct view_renderer {
     GLuint counters, commands, totals; // totals: counters of all chunks, read two frames later
     GLuint values;                     // a colour value a body
     uint64_t value_room;
-    GLuint timers[VIEW_TIMERS][2];
+    const uint32_t *totals_mapped;
+    GLuint timers[VIEW_TIMERS][VIEW_STAGE_COUNT + 1]; // the start, then the end of each stage
     uint64_t timer_frame;
     uint64_t block_limit, offset_step;
+    double stage_ms[VIEW_STAGE_COUNT];
     double draw_ms;             // GPU time of the newest finished frame
     uint32_t drawn[VIEW_LISTS]; // instances of that frame
     uint64_t chunks;            // of the last frame

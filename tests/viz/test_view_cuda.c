@@ -141,6 +141,9 @@ static double measure(const char *scene, uint64_t bodies, bool shadows, int step
     print_message("draw %-10s %8llu bodies%s: least %.3f ms, mean %.3f ms (%u points, %u spheres, %u boxes)\n", scene,
                   (unsigned long long)bodies, shadows ? ", shadows" : "", least, sum / 32.0, app->renderer.drawn[0],
                   app->renderer.drawn[1], app->renderer.drawn[2]);
+    const double *stage = app->renderer.stage_ms;
+    print_message("     shadows %.3f bodies %.3f surfaces %.3f light %.3f blend %.3f compose %.3f\n", stage[0],
+                  stage[1], stage[2], stage[3], stage[4], stage[5]);
     char name[64];
     snprintf(name, sizeof name, "%s_%llu%s", scene, (unsigned long long)bodies, shadows ? "_shadows" : "");
     keep_picture(app, name);

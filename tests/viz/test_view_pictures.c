@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FRAMES 2 // the layout counts, not what the solver makes of it
+#define FRAMES 2           // the layout counts, not what the solver makes of it
 #define MEAN_LIMIT 3.0     // of 255, over all blocks
 #define LARGEST_LIMIT 45.0 // of one block
 
