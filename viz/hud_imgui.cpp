@@ -151,7 +151,7 @@ void plot(const view_history &history) {
 
 void legend(const view_history &history) {
     const view_sample &last = history.samples[(history.count - 1) % VIEW_HISTORY];
-    if (!ImGui::BeginTable("phases", 3)) return;
+    if (!ImGui::BeginTable("phases", 3, ImGuiTableFlags_SizingFixedFit)) return;
     for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
         ImGui::TableNextColumn();
         ImVec2 at = ImGui::GetCursorScreenPos();

@@ -111,8 +111,14 @@ static void set_camera_planes(view_constants *c, const view_camera *camera, floa
     memcpy(c->cull_planes[5], c->cull_planes[4], 16);
 }
 
+// Many bodies fill a large shadow map several times over: they get a quarter of it.
+static int shadow_side(const view_targets *targets, const view_frame *frame) {
+    bool many = frame->streams->slots > 30000 && targets->shadow_size > 1024;
+    return many ? 1024 : targets->shadow_size;
+}
+
 // Orthographic, around the moving bodies; depth 0 to 1 away from the light.
-static void set_light(view_constants *c, const view_frame *frame, int shadow_size) {
+static void set_light(view_constants *c, const view_frame *frame, int used, int side) {
     vec3 direction, side, up;
     glm_vec3_normalize_to((float *)light_direction, direction);
     glm_vec3_cross((vec3){0.0f, 1.0f, 0.0f}, direction, side);
@@ -133,8 +139,9 @@ static void set_light(view_constants *c, const view_frame *frame, int shadow_siz
     memcpy(c->light_matrix, matrix, sizeof matrix);
     memcpy(c->light, direction, 12);
     c->light[3] = frame->shadows ? (frame->ordered ? 0.45f : 0.92f) : 0.0f;
-    c->shadow_map[0] = (float)shadow_size / (2.0f * reach);
-    c->shadow_map[1] = 1.0f / (float)shadow_size;
+    c->shadow_map[0] = (float)used / (2.0f * reach);
+    c->shadow_map[1] = 1.0f / (float)side;
+    c->upward[3] = (float)used / (float)side;
 }
 
 static void set_light_planes(view_constants *c) {
@@ -158,7 +165,7 @@ void view_set_frame(view_renderer *renderer, const view_frame *frame) {
     memset(c, 0, sizeof *c);
     int width = targets->width * targets->samples, height = targets->height * targets->samples;
     set_projection(c, frame->camera, width, height);
-    set_light(c, frame, targets->shadow_size);
+    set_light(c, frame, shadow_side(targets, frame), targets->shadow_size);
     set_camera_planes(c, frame->camera, (float)width / (float)height);
     uint64_t slots = frame->streams->slots;
     c->look[0] = frame->cell_edge;
@@ -201,13 +208,17 @@ static void take_times(view_renderer *renderer) {
 static bool draw_shadows(view_renderer *renderer, const view_frame *frame, view_message *message) {
     const view_targets *targets = &renderer->targets;
     glBindFramebuffer(GL_FRAMEBUFFER, targets->shadow_map);
-    glViewport(0, 0, targets->shadow_size, targets->shadow_size);
+    int side = shadow_side(targets, frame);
+    glViewport(0, 0, side, side);
     glEnable(GL_DEPTH_TEST);
     glDepthFunc(GL_LESS);
     glDepthMask(GL_TRUE);
     glClearDepth(1.0);
     if (!frame->shadows) return true; // light.w is 0 then, and the map is not read
+    glEnable(GL_SCISSOR_TEST);
+    glScissor(0, 0, side, side);
     glClear(GL_DEPTH_BUFFER_BIT);
+    glDisable(GL_SCISSOR_TEST);
     view_constants saved = renderer->constants;
     set_light_planes(&renderer->constants);
     renderer->constants.frame_counts[3] = 1;

@@ -134,6 +134,7 @@ static double measure(const char *scene, uint64_t bodies, bool shadows, int step
     double least = 1.0e9, sum = 0.0;
     for (int i = 0; i < 40; ++i) {
         driver_turns(app, 1);
+        glFinish(); // so that each turn finds the times of the one three before
         if (i < 8) continue;
         sum += app->renderer.draw_ms;
         if (app->renderer.draw_ms < least) least = app->renderer.draw_ms;

@@ -7,7 +7,7 @@ layout(std140, binding = 0) uniform Frame {
     vec4 eye;            // w: pixels of one metre at a distance of one metre
     vec4 forward;        // w: near distance
     vec4 across;         // right and up, as long as half the picture at a distance of one metre;
-    vec4 upward;         // across.w: 1 where there is no ground
+    vec4 upward;         // across.w: 1 where there is no ground; upward.w: used share of the shadow map's side
     vec4 light;          // direction to the light; w: shadow strength, 0 without a shadow map
     vec4 viewport;       // width, height, 1/width, 1/height in pixels of the render target
     vec4 look;           // x: cell edge, y: scale of speeds, z: scale of pair counts, w: scale of ranks

@@ -9,7 +9,7 @@ float sun_visibility(vec3 p, vec3 normal) {
     if (any(lessThan(uv, vec2(0.0))) || any(greaterThan(uv, vec2(1.0)))) return 1.0;
     float lit = 0.0;
     for (int i = 0; i < 4; ++i) { // each sample is a mean of four texels
-        lit += texture(shadow_texture, vec3(uv + (vec2(i & 1, i >> 1) * 2.0 - 1.0) * 0.8 * shadow_map.y, q.z));
+        lit += texture(shadow_texture, vec3(uv * upward.w + (vec2(i & 1, i >> 1) * 2.0 - 1.0) * 0.8 * shadow_map.y, q.z));
     }
     return mix(1.0, lit * 0.25, light.w);
 }
