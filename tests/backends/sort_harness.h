@@ -29,7 +29,7 @@ typedef struct sort_harness {
     const char *only_method; // NULL: all
     uint64_t seed;
     psv_context *contexts[9]; // by worker count
-    uint64_t runs, refusals;
+    uint64_t runs, refusals, large_cases;
 } sort_harness;
 
 // The context for a worker count; fails the test when there is none.
