@@ -118,7 +118,7 @@ static int shadow_side(const view_targets *targets, const view_frame *frame) {
 }
 
 // Orthographic, around the moving bodies; depth 0 to 1 away from the light.
-static void set_light(view_constants *c, const view_frame *frame, int used, int side) {
+static void set_light(view_constants *c, const view_frame *frame, int used, int whole) {
     vec3 direction, side, up;
     glm_vec3_normalize_to((float *)light_direction, direction);
     glm_vec3_cross((vec3){0.0f, 1.0f, 0.0f}, direction, side);
@@ -140,8 +140,8 @@ static void set_light(view_constants *c, const view_frame *frame, int used, int 
     memcpy(c->light, direction, 12);
     c->light[3] = frame->shadows ? (frame->ordered ? 0.45f : 0.92f) : 0.0f;
     c->shadow_map[0] = (float)used / (2.0f * reach);
-    c->shadow_map[1] = 1.0f / (float)side;
-    c->upward[3] = (float)used / (float)side;
+    c->shadow_map[1] = 1.0f / (float)whole;
+    c->upward[3] = (float)used / (float)whole;
 }
 
 static void set_light_planes(view_constants *c) {
