@@ -89,7 +89,8 @@ static uint64_t checksum(const unsigned char *data, uint64_t count) {
 // Fixed-size numbers of a world.
 typedef struct world_part {
     float gravity[3], self_gravity, softening, bounds_min[3], bounds_max[3];
-    uint32_t substeps, max_shapes, sub_world_count, shape_count, slots, reserved;
+    uint32_t substeps, max_shapes, sub_world_count, shape_count, slots;
+    uint32_t reserved[2]; // 0; fills up to 8 bytes, so that no padding of unknown content is written
     uint64_t max_bodies, max_pairs, max_contacts, free_count, living, steps, idle_steps, lost, contacts;
     char broad_phase[32], sort_method[32];
 } world_part;
