@@ -15,6 +15,11 @@ static float4 *second_half(const psvi_sap3_memory &memory) {
     return reinterpret_cast<float4 *>(memory.records) + memory.room;
 }
 
+// Not by index: a parameter array that is indexed by a variable is copied to local memory by every thread.
+__device__ __forceinline__ uint32_t *sap3_list(const psvi_sap3_memory &memory, uint32_t list) {
+    return list == 0 ? memory.lists[0] : memory.lists[1];
+}
+
 // The list of all boxes that take part, in slot order within a block and blocks as they come. One atomic a block.
 __global__ void __launch_bounds__(SAP3_THREADS)
     psvk_sap3_begin(const psvi_find_input input, const psvi_sap3_memory memory) {
@@ -63,7 +68,7 @@ __global__ void __launch_bounds__(SAP3_THREADS)
     const psvd_counts counts = psvd_read_counts(input);
     psvd_box box;
     uint32_t tag;
-    (void)psvd_load_slot(input, counts, memory.lists[list][i], &box, &tag);
+    (void)psvd_load_slot(input, counts, sap3_list(memory, list)[i], &box, &tag);
     const float low = axis == 0 ? box.min[0] : axis == 1 ? box.min[1] : box.min[2];
     const float high = axis == 0 ? box.max[0] : axis == 1 ? box.max[1] : box.max[2];
     memory.keys[i] = psvd_ordered(low + 0.0f);
@@ -108,7 +113,7 @@ __global__ void __launch_bounds__(SAP3_THREADS) psvk_sap3_compact(const psvi_sap
     const uint64_t i = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
     if (i >= memory.plan->boxes) return;
     const uint32_t place = memory.keep[i];
-    if (memory.keep[i + 1] != place) memory.lists[1 - list][place] = memory.lists[list][i];
+    if (memory.keep[i + 1] != place) sap3_list(memory, 1 - list)[place] = sap3_list(memory, list)[i];
 }
 
 __global__ void psvk_sap3_shrink(const psvi_sap3_memory memory) {
@@ -122,7 +127,7 @@ __global__ void __launch_bounds__(SAP3_THREADS)
     const uint64_t i = (uint64_t)blockIdx.x * SAP3_THREADS + threadIdx.x;
     if (i >= memory.plan->boxes) return;
     const psvd_counts counts = psvd_read_counts(input);
-    const uint32_t slot = memory.lists[list][i], place = memory.minimums[memory.first[i]];
+    const uint32_t slot = sap3_list(memory, list)[i], place = memory.minimums[memory.first[i]];
     psvd_box box;
     uint32_t tag;
     (void)psvd_load_slot(input, counts, slot, &box, &tag);

@@ -4,6 +4,7 @@
 #include "digit_passes.h"
 #include "element_count.cuh"
 #include "launch.h"
+#include "select_buffer.cuh"
 
 namespace {
 
@@ -18,8 +19,8 @@ __global__ void __launch_bounds__(block_threads)
     psvk_settle(psvi_digit_passes passes, Key *keys_target, const uint32_t *flags, uint32_t pass_count) {
     uint32_t run = pass_count;
     if (flags != nullptr) run = (uint32_t)__syncthreads_count(threadIdx.x < pass_count && flags[threadIdx.x] != 0);
-    const Key *keys = (const Key *)passes.keys[run % 2];
-    const uint32_t *values = passes.values[run % 2];
+    const Key *keys = (const Key *)psvi::select_buffer(passes.keys, run % 2);
+    const uint32_t *values = psvi::select_buffer(passes.values, run % 2);
     const bool iota = run == 0 && passes.implicit;
     const bool move_keys = keys_target != nullptr && keys_target != keys;
     const bool move_values = passes.values_target != nullptr && (iota || passes.values_target != values);

@@ -13,6 +13,7 @@
 #include "element_count.cuh"
 #include "hybrid.h"
 #include "launch.h"
+#include "select_buffer.cuh"
 
 namespace {
 
@@ -208,13 +209,14 @@ __global__ void __launch_bounds__(count_threads) psvk_hybrid_count(psvi_hybrid_d
     __syncthreads();
     const uint64_t count = elements(data);
     const uint64_t first = (uint64_t)blockIdx.x * (count_threads * count_items) + threadIdx.x;
+    const uint64_t *edges = psvi::select_buffer(data.edges, which);
     uint32_t bucket[count_items], place[count_items];
 #pragma unroll
     for (uint32_t k = 0; k < count_items; ++k) {
         const uint64_t i = first + k * count_threads;
         if (i >= count) continue;
         const uint64_t field = ((const Field *)data.fields)[i];
-        bucket[k] = last_not_above(data.edges[which], data.buckets, field);
+        bucket[k] = last_not_above(edges, data.buckets, field);
         place[k] = atomicAdd(&counts[bucket[k]], 1u);
     }
     __syncthreads();
@@ -243,7 +245,8 @@ __global__ void __launch_bounds__(plan_threads) psvk_hybrid_refine(psvi_hybrid_d
         if (threadIdx.x == 0) data.state->even = 1;
         return;
     }
-    refine_edges(data, data.sizes, data.edges[which], data.edges[1 - which], warp_sums);
+    refine_edges(data, data.sizes, psvi::select_buffer(data.edges, which), psvi::select_buffer(data.edges, 1 - which),
+                 warp_sums);
     for (uint32_t b = threadIdx.x; b < data.buckets; b += plan_threads)
         data.sizes[b] = 0;
 }
@@ -289,6 +292,8 @@ template <typename Field> __global__ void __launch_bounds__(threads) psvk_hybrid
 // Each slot that is not padding goes to its sublist's rank plus its place.
 template <typename Field> __global__ void __launch_bounds__(threads) psvk_hybrid_compact(psvi_hybrid_data data) {
     const uint32_t slots = data.starts[data.buckets], from = data.state->merge_passes % 2;
+    const Field *fields_from = (const Field *)psvi::select_buffer(data.slot_fields, from);
+    const uint32_t *index_from = psvi::select_buffer(data.slot_index, from);
     const uint64_t first = (uint64_t)blockIdx.x * (threads * items) + threadIdx.x;
 #pragma unroll
     for (uint32_t k = 0; k < items; ++k) {
@@ -298,8 +303,8 @@ template <typename Field> __global__ void __launch_bounds__(threads) psvk_hybrid
         const uint32_t place = (uint32_t)slot - data.starts[bucket];
         if (place >= data.sizes[bucket]) continue;
         const uint32_t to = data.ranks[bucket] + place;
-        ((Field *)data.fields)[to] = ((const Field *)data.slot_fields[from])[slot];
-        data.index[to] = data.slot_index[from][slot];
+        ((Field *)data.fields)[to] = fields_from[slot];
+        data.index[to] = index_from[slot];
     }
 }
 

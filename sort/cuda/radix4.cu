@@ -14,6 +14,7 @@
 #include "key_field.cuh"
 #include "launch.h"
 #include "radix4.h"
+#include "select_buffer.cuh"
 
 namespace {
 
@@ -28,8 +29,9 @@ template <typename Key> struct typed_pass {
 };
 
 template <typename Key> __device__ __forceinline__ typed_pass<Key> typed(const psvi_radix4_pass &pass) {
-    return {(Key *)pass.data.keys[pass.source], (Key *)pass.data.keys[1 - pass.source], pass.data.values[pass.source],
-            pass.data.values[1 - pass.source]};
+    return {(Key *)psvi::select_buffer(pass.data.keys, pass.source),
+            (Key *)psvi::select_buffer(pass.data.keys, 1 - pass.source),
+            psvi::select_buffer(pass.data.values, pass.source), psvi::select_buffer(pass.data.values, 1 - pass.source)};
 }
 
 __global__ void psvk_radix4_clear(uint32_t *flags, uint32_t count, uint32_t value) {

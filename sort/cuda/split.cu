@@ -10,6 +10,7 @@
 #include "../core/cuda/cuda_backend.h"
 #include "element_count.cuh"
 #include "key_field.cuh"
+#include "select_buffer.cuh"
 #include "split.h"
 
 namespace {
@@ -48,8 +49,8 @@ __global__ void __launch_bounds__(threads) psvk_split_sort_blocks(psvi_split_pas
     const uint64_t count = psvi::element_count(pass.data.count, pass.data.count_device);
     const uint64_t first = (uint64_t)blockIdx.x * threads;
     const uint32_t valid = count <= first ? 0 : (uint32_t)min((uint64_t)threads, count - first);
-    Key *keys = (Key *)pass.data.keys[pass.source];
-    uint32_t *values = pass.data.values[pass.source];
+    Key *keys = (Key *)psvi::select_buffer(pass.data.keys, pass.source);
+    uint32_t *values = psvi::select_buffer(pass.data.values, pass.source);
 
     uint32_t digit = radix - 1;
     if (threadIdx.x < valid) {
@@ -103,11 +104,13 @@ __global__ void __launch_bounds__(threads) psvk_split_scatter(psvi_split_pass pa
     }
     __syncthreads();
     if (i >= count) return;
-    const Key key = ((const Key *)pass.data.keys[pass.source])[i];
+    const Key key = ((const Key *)psvi::select_buffer(pass.data.keys, pass.source))[i];
     const uint32_t digit = (uint32_t)(psvi::key_field(key, pass.order) >> pass.shift) & (radix - 1);
     const uint32_t to = bucket_shift[digit] + threadIdx.x;
-    ((Key *)pass.data.keys[1 - pass.source])[to] = key;
-    if (Values) pass.data.values[1 - pass.source][to] = pass.data.values[pass.source][i];
+    ((Key *)psvi::select_buffer(pass.data.keys, 1 - pass.source))[to] = key;
+    if (Values)
+        psvi::select_buffer(pass.data.values, 1 - pass.source)[to] =
+            psvi::select_buffer(pass.data.values, pass.source)[i];
 }
 
 template <typename Key, bool Values> void launch(const psvi_split_pass *pass, bool scatter, cudaStream_t stream) {
