@@ -6,54 +6,56 @@
 #include "launch_cuda.h"
 #include "lbvh_kernels.h"
 
-// Writes the plan. One block: 256 samples an axis are ranked against each other; the scene's box is that of the middle
-// fifteen sixteenths, widened by an eighth on both sides, so that a few far boxes do not take the resolution from all
-// others: what is outside gets the key of the nearest cell. Three barriers an axis; reads 24 bytes a sample.
-__global__ void __launch_bounds__(LBVH_SAMPLES)
+// Writes the plan. One block: 256 samples, ranked against each other on the three axes by three groups of threads; the
+// scene's box is that of the middle fifteen sixteenths, widened by an eighth on both sides, so that a few far boxes do
+// not take the resolution from all others: what is outside gets the key of the nearest cell. Three barriers; reads 24
+// bytes a sample.
+__global__ void __launch_bounds__(3 * LBVH_SAMPLES)
     psvk_lbvh_plan(const psvi_find_input input, psvi_lbvh_plan *plan, uint32_t place_bits) {
-    __shared__ float centres[LBVH_SAMPLES];
+    __shared__ float centres[3][LBVH_SAMPLES];
     __shared__ float low[3], high[3];
+    const uint32_t sample = threadIdx.x % LBVH_SAMPLES, own_axis = threadIdx.x / LBVH_SAMPLES;
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t slots = counts.all();
     psvd_box box = {};
     uint32_t tag;
-    const uint64_t slot = slots * threadIdx.x / LBVH_SAMPLES;
-    bool good = slots > 0 && psvd_load_slot(input, counts, slot, &box, &tag) == PSVD_BOX_GOOD;
+    bool good = slots > 0 && psvd_load_slot(input, counts, slots * sample / LBVH_SAMPLES, &box, &tag) == PSVD_BOX_GOOD;
+#pragma unroll
     for (int axis = 0; axis < 3; ++axis)
         good = good && fabsf(box.min[axis]) < 1e18f && fabsf(box.max[axis]) < 1e18f;
-    const uint32_t samples = (uint32_t)__syncthreads_count(good);
+    const uint32_t samples = (uint32_t)__syncthreads_count(good) / 3;
+    const float centre = own_axis == 0   ? 0.5f * box.min[0] + 0.5f * box.max[0]
+                         : own_axis == 1 ? 0.5f * box.min[1] + 0.5f * box.max[1]
+                                         : 0.5f * box.min[2] + 0.5f * box.max[2];
+    centres[own_axis][sample] = good ? centre : INFINITY;
     if (threadIdx.x < 3) low[threadIdx.x] = 0, high[threadIdx.x] = 0;
-    for (int axis = 0; axis < 3; ++axis) {
-        const float centre = 0.5f * box.min[axis] + 0.5f * box.max[axis];
-        centres[threadIdx.x] = good ? centre : INFINITY;
-        __syncthreads();
-        uint32_t rank = 0;
-        for (uint32_t i = 0; i < LBVH_SAMPLES; ++i)
-            rank += centres[i] < centre || (centres[i] == centre && i < threadIdx.x);
-        if (good && rank == samples / 32) low[axis] = centre;
-        if (good && rank == samples - 1 - samples / 32) high[axis] = centre;
-        __syncthreads();
-    }
+    __syncthreads();
+    uint32_t rank = 0;
+#pragma unroll 8
+    for (uint32_t i = 0; i < LBVH_SAMPLES; ++i)
+        rank += centres[own_axis][i] < centre || (centres[own_axis][i] == centre && i < sample);
+    if (good && rank == samples / 32) low[own_axis] = centre;
+    if (good && rank == samples - 1 - samples / 32) high[own_axis] = centre;
+    __syncthreads();
     if (threadIdx.x != 0) return;
     plan->slots = slots;
     plan->parts = 0;
-    float side[3];
-    for (int axis = 0; axis < 3; ++axis) {
-        const float margin = 0.125f * (high[axis] - low[axis]);
-        plan->low[axis] = low[axis] - margin;
-        side[axis] = high[axis] - low[axis] + 2 * margin;
-        plan->bits[axis] = 0;
-    }
-    float cell[3] = {side[0], side[1], side[2]};
+    // In registers: a chain of dependent steps through memory would take longer than the whole kernel.
+    const float side[3] = {1.25f * (high[0] - low[0]), 1.25f * (high[1] - low[1]), 1.25f * (high[2] - low[2])};
+    float x = side[0], y = side[1], z = side[2];
+    uint32_t bits[3] = {0, 0, 0};
     for (uint32_t b = 0; b < place_bits; ++b) {
-        int longest = cell[1] > cell[0] ? 1 : 0;
-        if (cell[2] > cell[longest]) longest = 2;
+        const uint32_t longest = z > fmaxf(x, y) ? 2 : y > x ? 1 : 0;
         plan->axes[b] = (uint8_t)longest;
-        plan->bits[longest]++;
-        cell[longest] *= 0.5f;
+        bits[0] += longest == 0, bits[1] += longest == 1, bits[2] += longest == 2;
+        x *= longest == 0 ? 0.5f : 1.0f, y *= longest == 1 ? 0.5f : 1.0f, z *= longest == 2 ? 0.5f : 1.0f;
     }
-    for (int axis = 0; axis < 3; ++axis)
-        plan->inverse[axis] = side[axis] > 0 ? (float)(1u << plan->bits[axis]) / side[axis] : 0.0f;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        plan->low[axis] = low[axis] - 0.1f * side[axis]; // an eighth of what is inside
+        plan->bits[axis] = bits[axis];
+        plan->inverse[axis] = side[axis] > 0 ? (float)(1u << bits[axis]) / side[axis] : 0.0f;
+    }
 }
 
 __device__ __forceinline__ uint32_t lbvh_place(const psvi_lbvh_plan &plan, const psvd_box &box, uint32_t place_bits) {
@@ -212,7 +214,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
 
 extern "C" cudaError_t psvi_launch_lbvh_keys(const psvi_find_input *input, const psvi_lbvh_memory *memory,
                                              cudaStream_t stream) {
-    psvk_lbvh_plan<<<1, LBVH_SAMPLES, 0, stream>>>(*input, memory->plan, memory->place_bits);
+    psvk_lbvh_plan<<<1, 3 * LBVH_SAMPLES, 0, stream>>>(*input, memory->plan, memory->place_bits);
     psvk_lbvh_keys<<<psvi_block_count(psvi_most_boxes(input), LBVH_THREADS), LBVH_THREADS, 0, stream>>>(*input,
                                                                                                         *memory);
     return cudaGetLastError();

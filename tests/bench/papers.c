@@ -2,8 +2,8 @@
 //
 // Every line compares two sorts of the same input on the same card, run alternately; medians. The papers' cards are
 // gone, so only the ratios are compared. Sources: Sintorn & Assarsson 2007 (Figures 8, 9, 10), Ha, Krueger, Silva 2009
-// (Figures 3, 4, 5), García et al. 2014 (Figure 9). Ha et al.'s Figure 6 (the sort's share of a broad phase) is in
-// bench_collision with method sap3.
+// (Figures 3, 4, 5), García et al. 2014 (Figure 9). Ha et al.'s Figure 6 (the sort's share of a broad phase) is
+// `bench_collision --methods sap3 --sort radix4`.
 #include "bench_papers.h"
 
 #include <inttypes.h>
@@ -53,6 +53,8 @@ typedef struct bench {
     int runs;
     bool cpu;
     FILE *csv;
+    char date[16];
+    const char *commit, *device;
     uint64_t seed;
     float *host;
 } bench;
@@ -182,8 +184,8 @@ static void print_line(bench *b, const char *figure, const char *input, uint64_t
     printf("%-12s %-18s %9" PRIu64 "  %-30s %9.4f  %-30s %9.4f  %6.2fx  %s\n", figure, input, count, subject, ms,
            baseline, baseline_ms, ratio, paper);
     if (b->csv != NULL)
-        fprintf(b->csv, "\"%s\",\"%s\",%" PRIu64 ",\"%s\",%.5f,\"%s\",%.5f,%.3f,\"%s\"\n", figure, input, count,
-                subject, ms, baseline, baseline_ms, ratio, paper);
+        fprintf(b->csv, "%s,%s,\"%s\",\"%s\",\"%s\",%" PRIu64 ",\"%s\",%.5f,\"%s\",%.5f,%.3f,\"%s\"\n", b->date,
+                b->commit, b->device, figure, input, count, subject, ms, baseline, baseline_ms, ratio, paper);
     fflush(stdout);
 }
 
@@ -415,6 +417,9 @@ static bool read_options(int argc, char **argv, bench *b) {
                 return false;
             }
             ++i;
+        } else if (strcmp(argv[i], "--commit") == 0 && value != NULL) {
+            b->commit = value;
+            ++i;
         } else if (strcmp(argv[i], "--max-count") == 0 && value != NULL) {
             b->max_count = strtoull(value, NULL, 10);
             ++i;
@@ -422,8 +427,10 @@ static bool read_options(int argc, char **argv, bench *b) {
             b->runs = atoi(value);
             ++i;
         } else {
-            fprintf(stderr, "papers: unknown option %s; there are --csv FILE, --max-count N, --runs N, --no-cpu\n",
-                    argv[i]);
+            fprintf(
+                stderr,
+                "papers: unknown option %s; there are --csv FILE, --commit TEXT, --max-count N, --runs N, --no-cpu\n",
+                argv[i]);
             return false;
         }
     }
@@ -472,7 +479,7 @@ static bool run_all(bench *b) {
 }
 
 int psv_bench_papers(int argc, char **argv) {
-    bench b = {.max_count = 1 << 24, .runs = 11, .cpu = true, .seed = 20090201};
+    bench b = {.commit = "unknown", .max_count = 1 << 24, .runs = 11, .cpu = true, .seed = 20090201};
     if (!read_options(argc, argv, &b)) return 2;
     if (!psv_backend_available(PSV_BACKEND_CUDA)) {
         printf("papers: skipped, there is no CUDA device: the papers' sorters run on CUDA only\n");
@@ -480,8 +487,13 @@ int psv_bench_papers(int argc, char **argv) {
     }
     bool good = open_bench(&b);
     if (good) {
-        printf("%s; medians of %d runs, seed %" PRIu64 "\n", psv_context_device_name(b.context), b.runs, b.seed);
-        if (b.csv != NULL) fprintf(b.csv, "figure,input,count,a,a_ms,b,b_ms,b_over_a,paper_b_over_a\n");
+        const time_t now = time(NULL);
+        struct tm day;
+        (void)strftime(b.date, sizeof b.date, "%Y-%m-%d", gmtime_r(&now, &day));
+        b.device = psv_context_device_name(b.context);
+        printf("%s; medians of %d runs, seed %" PRIu64 "\n", b.device, b.runs, b.seed);
+        if (b.csv != NULL)
+            fprintf(b.csv, "date,commit,device,figure,input,count,a,a_ms,b,b_ms,b_over_a,paper_b_over_a\n");
         good = run_all(&b);
     }
     close_bench(&b);
