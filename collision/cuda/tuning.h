@@ -28,7 +28,7 @@
 #define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
 #define LBVH_THREADS 128
 #define LBVH_STEPS 8       // of a walk between two looks at the pair buffer
-#define LBVH_OWN_STEPS 512 // of a walk before its rest is cut into parts
+#define LBVH_OWN_STEPS 256 // of a walk before its rest is cut into parts
 #define LBVH_PART 1024     // leaves of a part
 #define LBVH_PART_BLOCKS 8 // blocks per multiprocessor that walk parts
 

@@ -11,8 +11,6 @@
 #include <stdio.h>
 
 #define MOST_PASSES 64u
-#define QUICK_CHECK_SHARE 64u   // the quick check looks at 1 / 64 of the keys,
-#define QUICK_CHECK_LEAST 4096u // but at no fewer than this
 
 typedef struct radix4_layout {
     uint64_t flags, sums, prefix, scan, ranks, passes, total;
@@ -52,20 +50,6 @@ static psv_status radix4_create(psv_sorter *sorter) {
     return psvi_scan_check(sorter->context, most_sums(def));
 }
 
-// Section 4.2: a quick check on the first keys, then the rest only when those are in order. *flag stays 0 when all are.
-static psv_status check_order(psv_sorter *sorter, const psvi_radix4_pass *pass, const uint32_t *previous,
-                              uint32_t *flag) {
-    const uint64_t count = pass->data.count;
-    if (sorter->def.radix4.order_check == PSV_ORDER_CHECK_FULL)
-        return psvi_radix4_check(sorter->context, pass, 0, count, previous, flag, false);
-    uint64_t quick = count / QUICK_CHECK_SHARE;
-    if (quick < QUICK_CHECK_LEAST) quick = QUICK_CHECK_LEAST;
-    if (quick > count) quick = count;
-    psv_status status = psvi_radix4_check(sorter->context, pass, 0, quick, previous, flag, false);
-    if (status != PSV_OK || quick == count) return status;
-    return psvi_radix4_check(sorter->context, pass, quick - 1, count, previous, flag, true);
-}
-
 static psv_status run_pass(psv_sorter *sorter, const psvi_radix4_pass *pass, void *scan_memory) {
     const uint64_t sums = psvi_radix4_blocks(pass->data.count, pass->block_threads) << pass->digit_bits;
     psv_status status = psvi_radix4_local(sorter->context, pass);
@@ -84,6 +68,7 @@ static psv_status radix4_run(psv_sorter *sorter, const psvi_sort_request *reques
     char *scratch = sorter->scratch;
     uint32_t *flags = (uint32_t *)(scratch + layout.flags);
     const bool checked = sorter->def.radix4.order_check != PSV_ORDER_CHECK_OFF;
+    const bool quick = sorter->def.radix4.order_check == PSV_ORDER_CHECK_QUICK_FULL;
     const uint32_t passes = pass_count(sorter);
     psvi_radix4_pass pass = {.order = sorter->order,
                              .key_bytes = sorter->order.is_wide ? 8 : 4,
@@ -100,7 +85,8 @@ static psv_status radix4_run(psv_sorter *sorter, const psvi_sort_request *reques
         pass.shift = p * pass.digit_bits;
         pass.implicit = p == 0 && pass.data.implicit;
         pass.flag = flags + p;
-        if (checked) status = check_order(sorter, &pass, p > 0 ? flags + p - 1 : NULL, flags + p);
+        if (checked) // section 4.2
+            status = psvi_radix4_check(sorter->context, &pass, p > 0 ? flags + p - 1 : NULL, flags + p, quick);
         if (status == PSV_OK) status = run_pass(sorter, &pass, scratch + layout.scan);
     }
     if (status != PSV_OK) return status;

@@ -7,6 +7,7 @@
 //   - ranks within 32 elements come from warp ballots instead of up- and down-sweep trees in shared memory
 //     (Algorithms 5 and 6): the same numbers, with no barrier per level;
 //   - a thread has 4 elements instead of 2, and the block size comes from the driver's occupancy query;
+//   - the quick and the full order check are one launch, see there;
 //   - the order check leaves a flag in device memory and every kernel of the pass looks at it, so the host never waits;
 //   - float and signed keys are transformed where a digit is taken (Terdiman 2000 in the paper), not in a pass before.
 #include "../core/cuda/cuda_backend.h"
@@ -38,26 +39,27 @@ __global__ void psvk_radix4_clear(uint32_t *flags, uint32_t count, uint32_t valu
     if (threadIdx.x < count) flags[threadIdx.x] = value;
 }
 
-// Algorithm 3. Input: keys of [begin, end). Output: *flag is set when a key is above its successor. A block looks at
-// 2,048 keys; no barrier: the reduction of the paper ends in one store by whoever saw a descent. Reads every key once
+// Algorithm 3. Input: the keys. Output: *flag is set when a key is above its successor. A block looks at 2,048 keys and
+// ends with one barrier and at most one store: of the paper's sum of descents only «more than none» is wanted. With
+// `stop` a block leaves when it sees the flag set. Blocks start in the order of their numbers, so the first ones are
+// the paper's quick check of a prefix, and the rest is looked at only when they found nothing. Reads every key once
 // (the neighbour comes from the cache).
 template <typename Key>
 __global__ void __launch_bounds__(check_threads)
-    psvk_radix4_check(psvi_radix4_pass pass, uint64_t begin, uint64_t end, const uint32_t *previous, uint32_t *flag,
-                      bool stop) {
+    psvk_radix4_check(psvi_radix4_pass pass, const uint32_t *previous, uint32_t *flag, bool stop) {
     if (previous != nullptr && *previous == 0) return;
-    if (stop && *(volatile uint32_t *)flag != 0) return;
+    if (stop && __syncthreads_or(threadIdx.x == 0 && *(volatile uint32_t *)flag != 0)) return;
     const uint64_t count = psvi::element_count(pass.data.count, pass.data.count_device);
-    const uint64_t last = end < count ? end : count;
     const Key *keys = typed<Key>(pass).source_keys;
-    const uint64_t first = begin + (uint64_t)blockIdx.x * (check_threads * check_items) + threadIdx.x;
+    const uint64_t first = (uint64_t)blockIdx.x * (check_threads * check_items) + threadIdx.x;
     bool descent = false;
 #pragma unroll
     for (uint32_t k = 0; k < check_items; ++k) {
         const uint64_t i = first + k * check_threads;
-        if (i + 1 < last) descent |= psvi::key_field(keys[i], pass.order) > psvi::key_field(keys[i + 1], pass.order);
+        if (i + 1 < count) descent |= psvi::key_field(keys[i], pass.order) > psvi::key_field(keys[i + 1], pass.order);
     }
-    if (__any_sync(0xffffffffu, descent) && threadIdx.x % 32 == 0) *(volatile uint32_t *)flag = 1;
+    if (!__syncthreads_or(descent) || threadIdx.x != 0) return;
+    if (*(volatile uint32_t *)flag == 0) *(volatile uint32_t *)flag = 1;
 }
 
 // Lanes of the warp with `valid` set whose digit is `wanted`, from one ballot per digit bit.
@@ -273,15 +275,14 @@ extern "C" psv_status psvi_radix4_clear(psv_context *context, uint32_t *flags, u
     return psvi_cuda_status(context, cudaGetLastError(), "radix4 flags launch");
 }
 
-extern "C" psv_status psvi_radix4_check(psv_context *context, const psvi_radix4_pass *pass, uint64_t begin,
-                                        uint64_t end, const uint32_t *previous, uint32_t *flag, bool stop) {
-    if (end <= begin + 1) return PSV_OK;
-    const uint32_t blocks = psvi_blocks_for(end - begin, check_threads * check_items);
+extern "C" psv_status psvi_radix4_check(psv_context *context, const psvi_radix4_pass *pass, const uint32_t *previous,
+                                        uint32_t *flag, bool stop) {
+    const uint32_t blocks = psvi_blocks_for(pass->data.count, check_threads * check_items);
     cudaStream_t stream = (cudaStream_t)context->stream;
     if (pass->key_bytes == 8)
-        psvk_radix4_check<uint64_t><<<blocks, check_threads, 0, stream>>>(*pass, begin, end, previous, flag, stop);
+        psvk_radix4_check<uint64_t><<<blocks, check_threads, 0, stream>>>(*pass, previous, flag, stop);
     else
-        psvk_radix4_check<uint32_t><<<blocks, check_threads, 0, stream>>>(*pass, begin, end, previous, flag, stop);
+        psvk_radix4_check<uint32_t><<<blocks, check_threads, 0, stream>>>(*pass, previous, flag, stop);
     return psvi_cuda_status(context, cudaGetLastError(), "radix4 order check launch");
 }
 

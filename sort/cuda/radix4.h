@@ -39,10 +39,10 @@ uint32_t psvi_radix4_choose_threads(uint32_t key_bytes, bool values, uint32_t di
 // Sets flags[0..count) to `value`.
 psv_status psvi_radix4_clear(psv_context *context, uint32_t *flags, uint32_t count, uint32_t value);
 
-// Sets *flag to 1 when keys[begin, end) are not in order. previous: NULL, or a flag that has to be set for the check to
-// be made at all. stop: leave as soon as *flag is seen set.
-psv_status psvi_radix4_check(psv_context *context, const psvi_radix4_pass *pass, uint64_t begin, uint64_t end,
-                             const uint32_t *previous, uint32_t *flag, bool stop);
+// Sets *flag to 1 when the keys are not in order. previous: NULL, or a flag that has to be set for the check to be made
+// at all. stop: quick + full check, which ends as soon as *flag is seen set; else every key is looked at.
+psv_status psvi_radix4_check(psv_context *context, const psvi_radix4_pass *pass, const uint32_t *previous,
+                             uint32_t *flag, bool stop);
 psv_status psvi_radix4_local(psv_context *context, const psvi_radix4_pass *pass);
 psv_status psvi_radix4_map(psv_context *context, const psvi_radix4_pass *pass);
 
