@@ -30,7 +30,8 @@ typedef struct variant {
     const char *method;
     psv_radix4_options radix4;
     psv_hybrid_options hybrid;
-    bool index; // key-index form; else keys alone
+    bool index;  // key-index form; else keys alone
+    bool as_u32; // sorts the bits of the keys, which are not negative, as u32: what CUB does best
 } variant;
 
 #define NO_HYBRID                                                                                                      \
@@ -38,13 +39,13 @@ typedef struct variant {
 #define NO_RADIX4                                                                                                      \
     { 2, false, PSV_ORDER_CHECK_OFF }
 
-static const variant bitonic = {"bitonic", "bitonic", NO_RADIX4, NO_HYBRID, false};
-static const variant hybrid_default = {"hybrid, 1024 buckets", "hybrid", NO_RADIX4, {1024, 1, false}, false};
-static const variant hybrid_many = {"hybrid, 8192 buckets", "hybrid", NO_RADIX4, {8192, 1, false}, false};
-static const variant hybrid_shuffled = {"hybrid, shuffled", "hybrid", NO_RADIX4, {1024, 1, true}, false};
-static const variant radix_1bit = {"1-bit radix", "radix4", {1, false, PSV_ORDER_CHECK_OFF}, NO_HYBRID, false};
-static const variant cub_keys = {"cub", "cub", NO_RADIX4, NO_HYBRID, false};
-static const variant split_keys = {"split", "split", NO_RADIX4, NO_HYBRID, false};
+static const variant bitonic = {"bitonic", "bitonic", NO_RADIX4, NO_HYBRID, false, false};
+static const variant hybrid_default = {"hybrid, 1024 buckets", "hybrid", NO_RADIX4, {1024, 1, false}, false, false};
+static const variant hybrid_many = {"hybrid, 8192 buckets", "hybrid", NO_RADIX4, {8192, 1, false}, false, false};
+static const variant hybrid_shuffled = {"hybrid, shuffled", "hybrid", NO_RADIX4, {1024, 1, true}, false, false};
+static const variant radix_1bit = {"1-bit radix", "radix4", {1, false, PSV_ORDER_CHECK_OFF}, NO_HYBRID, false, false};
+static const variant cub_keys = {"cub, u32", "cub", NO_RADIX4, NO_HYBRID, false, true};
+static const variant split_keys = {"split, u32", "split", NO_RADIX4, NO_HYBRID, false, true};
 
 typedef struct bench {
     psv_context *context;
@@ -120,7 +121,7 @@ static double median(double *times, int count) {
 static psv_sorter *make_sorter(bench *b, const variant *v, uint64_t count) {
     psv_sorter_def def = psv_default_sorter_def();
     def.method = v->method;
-    def.key_type = PSV_KEY_F32;
+    def.key_type = v->as_u32 ? PSV_KEY_U32 : PSV_KEY_F32;
     def.value_bytes = v->index ? 4 : 0;
     def.max_count = count;
     def.radix4 = v->radix4;
@@ -312,7 +313,7 @@ static bool hybrid_on_distances(bench *b) {
 // ------------------------------------------------------------------------------------------
 
 static variant ha(const char *label, uint32_t digit_bits, bool scattered, psv_order_check check, bool index) {
-    const variant v = {label, "radix4", {digit_bits, scattered, check}, NO_HYBRID, index};
+    const variant v = {label, "radix4", {digit_bits, scattered, check}, NO_HYBRID, index, false};
     return v;
 }
 
@@ -323,7 +324,7 @@ static bool record_gather(bench *b) {
         for (uint32_t bytes = 4; bytes <= 16; bytes *= 2) {
             double times[2][MOST_RUNS];
             char subject[32], baseline[32];
-            const variant order = {"permutation", "cub", NO_RADIX4, NO_HYBRID, true};
+            const variant order = {"permutation", "cub", NO_RADIX4, NO_HYBRID, true, true};
             psv_sorter *sorter = make_sorter(b, &order, count);
             bool good = sorter != NULL && prepare(b, UNIFORM, count) && time_sort(b, sorter, &order, count) >= 0;
             psv_destroy_sorter(sorter);
@@ -354,10 +355,11 @@ static bool radix_variants(bench *b) {
     const variant index4 = ha("4-way, index", 2, false, PSV_ORDER_CHECK_OFF, true);
     const variant index4s = ha("4-way scattered, index", 2, true, PSV_ORDER_CHECK_OFF, true);
     const variant index8 = ha("8-way, index", 3, false, PSV_ORDER_CHECK_OFF, true);
-    heading("Ha et al. 2009, Figures 4 and 5: variants of the 4-way radix sort, float keys");
+    heading("Ha et al. 2009, Figures 4 and 5: variants of the 4-way radix sort, float keys (CUB: u32)");
     for (int d = UNIFORM; d <= GAUSSIAN; ++d)
         for (uint64_t count = 1 << 19; count <= 1 << 24 && count <= b->max_count; count *= 2) {
             const distribution kind = (distribution)d;
+            const variant value4u = {"4-way, u32 keys", "radix4", NO_RADIX4, NO_HYBRID, false, true};
             if (!prepare(b, kind, count)) return false;
             if (!compare(b, "Ha Fig. 4", kind, count, &value4, &value2, "about 2 (half the passes)") ||
                 !compare(b, "Ha Fig. 4", kind, count, &value4, &value8, "1.05 to 1.10") ||
@@ -366,7 +368,7 @@ static bool radix_variants(bench *b) {
                 !compare(b, "Ha Fig. 4", kind, count, &value4, &index4, "1.1 (coalesced)") ||
                 !compare(b, "Ha Fig. 4", kind, count, &value4s, &index4s, "1.5 to 1.8 (scattered)") ||
                 !compare(b, "Ha Fig. 4", kind, count, &index4, &index8, "8-way index not feasible (shared memory)") ||
-                !compare(b, "Ha Fig. 5", kind, count, &cub_keys, &value4, "not measured: CUB came later"))
+                !compare(b, "Ha Fig. 5", kind, count, &cub_keys, &value4u, "not measured: CUB came later"))
                 return false;
         }
     return true;
@@ -392,7 +394,7 @@ static bool order_checks(bench *b) {
 // ------------------------------------------------------------------------------------------------
 
 static bool split_against_cub(bench *b) {
-    heading("Garcia et al. 2014, Figure 9: split against the toolkit's radix sort, float keys");
+    heading("Garcia et al. 2014, Figure 9: split against the toolkit's radix sort, u32 keys");
     for (uint64_t count = 1 << 16; count <= 1 << 24 && count <= b->max_count; count *= 2) {
         if (!prepare(b, UNIFORM, count)) return false;
         if (!compare(b, "Garcia Fig. 9", UNIFORM, count, &cub_keys, &split_keys,
