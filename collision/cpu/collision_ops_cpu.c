@@ -4,8 +4,7 @@
 #include "cpu_boxes.h"
 #include "pairsieve/sort.h"
 
-// --- order
-// ------------------------------------------------------------------------------------------------------------
+// --- order -----------------------------------------------------------------------------------------------------------
 
 // A pair as one key: a << bits | b, and back. In place: a pair is as large as a key.
 static void pack_pairs(psv_pair *pairs, uint64_t count, uint32_t bits, int workers) {
@@ -39,8 +38,7 @@ static psv_status order_pairs(psv_context *context, void *sorter, psv_pair *pair
     return status;
 }
 
-// --- events
-// -----------------------------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------------------------------
 
 static uint64_t pair_key(psv_pair pair) { return (uint64_t)pair.a << 32 | pair.b; }
 

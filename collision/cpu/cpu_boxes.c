@@ -88,8 +88,7 @@ void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const
     memset(lanes->id + count, 0, PSVI_LANES * sizeof(uint32_t));
 }
 
-// --- output
-// -----------------------------------------------------------------------------------------------------------
+// --- output ----------------------------------------------------------------------------------------------------------
 
 static bool has_filters(const psvi_box_view *view) { return view->flags != NULL || view->filters != NULL; }
 

@@ -67,16 +67,22 @@ static inline uint32_t psvi_read_world(const psvi_find_input *input, uint64_t id
 
 typedef enum psvi_box_kind { PSVI_BOX_LIVE, PSVI_BOX_DISABLED, PSVI_BOX_BAD } psvi_box_kind;
 
-// Reads box `id` and judges it; `box` is read for living and bad boxes only.
-static inline psvi_box_kind psvi_judge_box(const psvi_find_input *input, uint64_t id, float box[6]) {
-    uint64_t place;
-    const psvi_box_view *view = psvi_view_of(input, id, &place);
+// Reads box `place` of a view and judges it; `box` is read for living and bad boxes only.
+static inline psvi_box_kind psvi_judge_place(const psvi_box_view *view, uint32_t world_count, uint64_t place,
+                                             float box[6]) {
     if (view->flags != NULL && (view->flags[place] & PSV_BOX_DISABLED) != 0) return PSVI_BOX_DISABLED;
     memcpy(box, view->min + place * view->min_stride, 12);
     memcpy(box + 3, view->max + place * view->max_stride, 12);
     if (psvi_box_is_bad(box, box + 3)) return PSVI_BOX_BAD;
-    if (view->worlds != NULL && view->worlds[place] >= input->world_count) return PSVI_BOX_BAD;
+    if (view->worlds != NULL && view->worlds[place] >= world_count) return PSVI_BOX_BAD;
     return PSVI_BOX_LIVE;
+}
+
+// The same by id.
+static inline psvi_box_kind psvi_judge_box(const psvi_find_input *input, uint64_t id, float box[6]) {
+    uint64_t place;
+    const psvi_box_view *view = psvi_view_of(input, id, &place);
+    return psvi_judge_place(view, input->world_count, place, box);
 }
 
 // Appends bad boxes to the frame's list; safe from several threads.
@@ -99,8 +105,7 @@ psvi_scan_lanes psvi_best_scan(void); // the fastest that this processor runs
 typedef uint32_t (*psvi_test_lanes)(const psvi_lanes *lanes, uint64_t first, const float box[6]);
 psvi_test_lanes psvi_best_test(void);
 
-// --- output
-// -----------------------------------------------------------------------------------------------------------
+// --- output ----------------------------------------------------------------------------------------------------------
 
 // A thread's pairs on their way to the pair buffer. The true count is kept by the shared result, also past the room.
 typedef struct psvi_pair_sink {

@@ -98,8 +98,7 @@ static void lbvh_destroy(psv_pair_finder *finder) {
     free(state);
 }
 
-// --- order
-// ------------------------------------------------------------------------------------------------------------
+// --- order -----------------------------------------------------------------------------------------------------------
 
 // The bits of a 10-bit number, two places apart.
 static uint32_t spread_bits(uint32_t x) {
@@ -146,8 +145,7 @@ static void make_codes(psv_context *context, const lbvh_tree *tree, const rows_g
     }
 }
 
-// --- tree
-// -------------------------------------------------------------------------------------------------------------
+// --- tree ------------------------------------------------------------------------------------------------------------
 
 // Bounds of 16 lanes of one level each, as the level above it.
 static void build_level(psv_context *context, lbvh_tree *tree, int h) {
@@ -183,8 +181,7 @@ static void build_tree(psv_context *context, lbvh_tree *tree, uint64_t count) {
     } while (tree->count[tree->height - 1] > WIDE && tree->height < MAX_HEIGHT);
 }
 
-// --- query
-// ------------------------------------------------------------------------------------------------------------
+// --- query -----------------------------------------------------------------------------------------------------------
 
 static void read_lane(const psvi_lanes *lanes, uint64_t i, float box[6]) {
     for (int k = 0; k < 3; ++k) {

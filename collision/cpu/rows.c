@@ -25,8 +25,7 @@ typedef struct rows_memory {
     psv_buffer sorter;
 } rows_memory;
 
-// --- memory
-// -----------------------------------------------------------------------------------------------------------
+// --- memory ----------------------------------------------------------------------------------------------------------
 
 static psv_sorter_def rows_sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def sorter = psv_default_sorter_def();
@@ -81,8 +80,7 @@ static void rows_destroy(psv_pair_finder *finder) {
     free(state);
 }
 
-// --- keys
-// -------------------------------------------------------------------------------------------------------------
+// --- keys ------------------------------------------------------------------------------------------------------------
 
 static void add_sizes(rows_sizes *sum, const rows_sizes *part) {
     for (int b = 0; b < ROWS_BINADES; ++b) {
@@ -92,21 +90,44 @@ static void add_sizes(rows_sizes *sum, const rows_sizes *part) {
     }
 }
 
-// Judges one chunk: sizes of the living boxes, bad boxes to the result. Returns the number of living ones.
-static uint32_t measure_chunk(const psvi_find_input *input, const rows_grid *grid, uint64_t first, uint64_t end,
-                              rows_sizes *sizes) {
-    uint32_t bad[CHUNK], bad_count = 0, live = 0;
-    for (uint64_t id = first; id < end; ++id) {
+// The part of the ids [first, end) that lies in one of the two sets, as a view and the places in it.
+typedef struct view_part {
+    psvi_box_view view; // a copy: loops over it know that nobody changes it
+    uint64_t first_id, first, end;
+} view_part;
+
+static view_part part_of(const psvi_find_input *input, bool second, uint64_t first, uint64_t end) {
+    uint64_t from = second ? input->a.count : 0, to = second ? psvi_input_count(input) : input->a.count;
+    if (first < from) first = from;
+    if (end > to) end = to;
+    if (first >= end) return (view_part){0};
+    return (view_part){second ? input->b : input->a, first, first - from, end - from};
+}
+
+// Sizes of the living boxes of one part; ids of bad boxes are appended to `bad`. Returns the number of living ones.
+static uint32_t measure_part(view_part part, uint32_t world_count, const rows_grid *restrict grid,
+                             rows_sizes *restrict sizes, uint32_t *restrict bad, uint32_t *bad_count) {
+    uint32_t live = 0;
+    for (uint64_t place = part.first; place < part.end; ++place) {
         float box[6], ext[3];
-        psvi_box_kind kind = psvi_judge_box(input, id, box);
-        if (kind == PSVI_BOX_BAD) bad[bad_count++] = (uint32_t)id;
+        psvi_box_kind kind = psvi_judge_place(&part.view, world_count, place, box);
+        if (kind == PSVI_BOX_BAD) bad[(*bad_count)++] = (uint32_t)(part.first_id + (place - part.first));
         if (kind != PSVI_BOX_LIVE) continue;
         uint32_t b = rows_size_binade(grid, box, ext);
         sizes->count[b]++;
         for (int k = 0; k < 3; ++k)
-            if (ext[k] > sizes->ext[b][k]) sizes->ext[b][k] = ext[k];
+            sizes->ext[b][k] = ext[k] > sizes->ext[b][k] ? ext[k] : sizes->ext[b][k];
         ++live;
     }
+    return live;
+}
+
+// Judges one chunk: sizes of the living boxes, bad boxes to the result. Returns the number of living ones.
+static uint32_t measure_chunk(const psvi_find_input *input, const rows_grid *grid, uint64_t first, uint64_t end,
+                              rows_sizes *sizes) {
+    uint32_t bad[CHUNK], bad_count = 0, live = 0;
+    for (int second = 0; second < 2; ++second)
+        live += measure_part(part_of(input, second, first, end), input->world_count, grid, sizes, bad, &bad_count);
     psvi_add_bad_boxes(input, bad, bad_count);
     return live;
 }
@@ -139,6 +160,20 @@ static uint64_t measure_boxes(psv_context *context, const psvi_find_input *input
     return live;
 }
 
+// Keys of the living boxes of one part, from `place` on; their ids too where `ids` is given. Returns the next place.
+static uint32_t make_part_keys(view_part part, uint32_t world_count, const rows_grid *restrict grid,
+                               uint32_t *restrict keys, uint32_t *restrict ids, uint32_t place) {
+    const bool worlds = grid->world_slots > 1 && part.view.worlds != NULL;
+    for (uint64_t p = part.first; p < part.end; ++p) {
+        float box[6];
+        if (psvi_judge_place(&part.view, world_count, p, box) != PSVI_BOX_LIVE) continue;
+        keys[place] = rows_key(grid, box, worlds ? part.view.worlds[p] : 0);
+        if (ids != NULL) ids[place] = (uint32_t)(part.first_id + (p - part.first));
+        ++place;
+    }
+    return place;
+}
+
 static void make_keys(psv_context *context, const psvi_find_input *input, const rows_grid *grid,
                       const rows_memory *memory, bool all_live) {
     (void)context;
@@ -148,18 +183,13 @@ static void make_keys(psv_context *context, const psvi_find_input *input, const 
     for (int64_t c = 0; c < chunks; ++c) {
         uint64_t first = (uint64_t)c * CHUNK, end = first + CHUNK < count ? first + CHUNK : count;
         uint32_t place = memory->before[c];
-        for (uint64_t id = first; id < end; ++id) {
-            float box[6];
-            if (psvi_judge_box(input, id, box) != PSVI_BOX_LIVE) continue;
-            memory->keys[place] = rows_key(grid, box, grid->world_slots > 1 ? psvi_read_world(input, id) : 0);
-            if (!all_live) memory->ids[place] = (uint32_t)id;
-            ++place;
-        }
+        for (int second = 0; second < 2; ++second)
+            place = make_part_keys(part_of(input, second, first, end), input->world_count, grid, memory->keys,
+                                   all_live ? NULL : memory->ids, place);
     }
 }
 
-// --- sorted boxes
-// -----------------------------------------------------------------------------------------------------
+// --- sorted boxes ----------------------------------------------------------------------------------------------------
 
 // Boxes in sorted order, axes as the sweep wants them, and the first box of each row.
 static void gather_rows(psv_context *context, const psvi_find_input *input, const rows_grid *grid,

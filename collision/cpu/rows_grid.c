@@ -7,8 +7,7 @@
 
 static float inverse(float x) { return x > 1 / STEEP ? 1 / x : STEEP; }
 
-// --- sample
-// -----------------------------------------------------------------------------------------------------------
+// --- sample ----------------------------------------------------------------------------------------------------------
 
 static uint64_t mix(uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -64,8 +63,7 @@ static float select_value(float *values, uint32_t count, uint32_t k) {
     return values[k];
 }
 
-// --- ranges, medians and axes
-// -----------------------------------------------------------------------------------------
+// --- ranges, medians and axes ----------------------------------------------------------------------------------------
 
 // Clamping range of one axis: the sample's own, unless its tails are long; then three times the middle 96 %.
 static void find_range(rows_sample *sample, int axis, float *low, float *high) {
@@ -168,8 +166,7 @@ void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input
     }
 }
 
-// --- levels
-// -----------------------------------------------------------------------------------------------------------
+// --- levels ----------------------------------------------------------------------------------------------------------
 
 // Gives the largest sizes to the huge list while they are few and far larger than the rest.
 static int split_huge(rows_grid *grid, const rows_sizes *sizes, uint64_t live) {
@@ -233,8 +230,7 @@ static void make_levels(rows_grid *grid, const rows_sizes *sizes, int top) {
             grid->levels[l].ext[k] = nextafterf(grid->levels[l].ext[k], INFINITY);
 }
 
-// --- rows
-// -------------------------------------------------------------------------------------------------------------
+// --- rows ------------------------------------------------------------------------------------------------------------
 
 // How many of `count` boxes a box finds in its own cell of the given widths, on average, judged by the sample.
 static double cell_load(const rows_grid *grid, rows_sample *sample, const float width[3], uint64_t count) {

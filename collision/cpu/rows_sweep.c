@@ -9,8 +9,7 @@ static inline void make_room(psvi_pair_sink *sink) {
     if (sink->count > PSVI_SINK_PAIRS - PSVI_LANES) psvi_flush_sink(sink);
 }
 
-// --- any processor
-// ----------------------------------------------------------------------------------------------------
+// --- any processor ---------------------------------------------------------------------------------------------------
 
 #define SWEEP_TARGET
 #define SWEEP_NAME(f) portable_##f
@@ -55,8 +54,7 @@ static inline void portable_append(psvi_pair_sink *sink, const psvi_lanes *lanes
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// --- AVX2: 8 boxes at a time
-// ------------------------------------------------------------------------------------------
+// --- AVX2: 8 boxes at a time -----------------------------------------------------------------------------------------
 
 #define SWEEP_TARGET __attribute__((target("avx2,bmi,popcnt")))
 #define SWEEP_NAME(f) avx2_##f
@@ -99,8 +97,7 @@ SWEEP_TARGET static inline void avx2_append(psvi_pair_sink *sink, const psvi_lan
 
 #include "rows_sweep_body.h"
 
-// --- AVX-512: 16 boxes at a time
-// --------------------------------------------------------------------------------------
+// --- AVX-512: 16 boxes at a time -------------------------------------------------------------------------------------
 
 #define SWEEP_TARGET __attribute__((target("avx512f,avx512vl,bmi,popcnt")))
 #define SWEEP_NAME(f) avx512_##f

@@ -70,7 +70,8 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
     return found == NULL ? NULL : found->description;
 }
 
-// «auto» is the first of these that the backend has, and `brute` for few boxes.
+// «auto» is the first of these that the backend has; on the CPU `brute` for few boxes. On CUDA rows wins even there
+// (H200: 0.035 ms against 0.085 at 256 boxes).
 static const char *const auto_order[] = {"rows", "lbvh", "sweep"};
 
 uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_broad_phase **choices) {
@@ -83,17 +84,18 @@ uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_bro
         choices[0] = psvi_find_broad_phase(backend, auto_order[i]);
         if (choices[0] != NULL) count = 1;
     }
-    choices[count] = psvi_find_broad_phase(backend, "brute");
-    if (choices[count] != NULL) ++count;
+    if (backend == PSV_BACKEND_CPU || count == 0) {
+        choices[count] = psvi_find_broad_phase(backend, "brute");
+        if (choices[count] != NULL) ++count;
+    }
     return count;
 }
 
-// Below this count testing all pairs is cheaper than ordering the boxes.
-static uint64_t brute_limit(psv_backend backend) { return backend == PSV_BACKEND_CUDA ? 1024 : 256; }
+#define BRUTE_LIMIT 256 // to this count testing all pairs is cheaper than ordering the boxes
 
 uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *input) {
     const psvi_finder_common *common = psvi_common(finder);
     if (common->choice_count < 2) return 0;
     uint64_t count = input->a.count + (input->between ? input->b.count : 0);
-    return count <= brute_limit(finder->context->backend) ? common->choice_count - 1 : 0;
+    return count <= BRUTE_LIMIT ? common->choice_count - 1 : 0;
 }

@@ -11,8 +11,7 @@ psv_pair_finder_def psv_default_pair_finder_def(void) {
         .cookie = PSVI_FINDER_COOKIE, .method = "auto", .sort_method = "radix", .world_count = 1};
 }
 
-// --- creation
-// ---------------------------------------------------------------------------------------------------------
+// --- creation --------------------------------------------------------------------------------------------------------
 
 static psv_status refuse_method(psv_context *context, psv_backend backend, const char *method) {
     char known[160] = "auto";
@@ -174,8 +173,7 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
     free(finder);
 }
 
-// --- frames
-// -----------------------------------------------------------------------------------------------------------
+// --- frames ----------------------------------------------------------------------------------------------------------
 
 psv_status psvi_check_finder(const psv_pair_finder *finder) {
     if (finder == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "finder is NULL");
@@ -275,8 +273,7 @@ psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a,
     return status == PSV_OK ? run_frame(finder, &input) : status;
 }
 
-// --- results
-// ----------------------------------------------------------------------------------------------------------
+// --- results ---------------------------------------------------------------------------------------------------------
 
 psv_status psv_finish_pairs(psv_pair_finder *finder, uint64_t *count) {
     psv_status status = psvi_check_frame(finder);

@@ -19,8 +19,7 @@ static uint32_t case_count = 400;
 static bool long_run;
 static psv_context *context;
 
-// --- memory with guards
-// -----------------------------------------------------------------------------------------------
+// --- memory with guards ----------------------------------------------------------------------------------------------
 
 #define GUARD_BYTES 4096
 #define GUARD 0xA7
@@ -69,8 +68,7 @@ static psv_context *open_context(int workers) {
             fail_msg("%s: %s: %s", #call, psv_status_name(check_status), psv_last_error(context));                     \
     } while (0)
 
-// --- cases
-// ------------------------------------------------------------------------------------------------------------
+// --- cases -----------------------------------------------------------------------------------------------------------
 
 typedef struct test_set {
     uint64_t count, room; // room: what the arrays hold, when the count is read from memory
@@ -184,8 +182,7 @@ static void free_set(test_set *set) {
         psv_free_buffer(context, buffers[i]);
 }
 
-// --- the plain reference
-// ----------------------------------------------------------------------------------------------
+// --- the plain reference ---------------------------------------------------------------------------------------------
 
 static bool is_disabled(const test_set *set, uint64_t i) {
     return set->flags != NULL && (set->flags[i] & PSV_BOX_DISABLED) != 0;
@@ -260,8 +257,7 @@ static void free_case(test_case *test) {
     free(test->bad);
 }
 
-// --- checks
-// -----------------------------------------------------------------------------------------------------------
+// --- checks ----------------------------------------------------------------------------------------------------------
 
 static int compare_pairs(const void *x, const void *y) {
     const psv_pair *a = x, *b = y;
@@ -391,8 +387,7 @@ static int report_case(void **state) {
     return 0;
 }
 
-// --- events
-// -----------------------------------------------------------------------------------------------------------
+// --- events ----------------------------------------------------------------------------------------------------------
 
 #define SOAK_BOXES 160
 
@@ -525,8 +520,7 @@ static void test_events_after_overflow(void **state) {
     psv_free_buffer(context, &buffer);
 }
 
-// --- larger scenes: methods against each other
-// ------------------------------------------------------------------------
+// --- larger scenes: methods against each other -----------------------------------------------------------------------
 
 static uint64_t digest_pairs(psv_pair_finder *finder, uint64_t count) {
     psv_pair *pairs = malloc((count + 1) * sizeof *pairs);

@@ -58,8 +58,7 @@ static void check(psv_context *context, psv_status status, const char *what) {
     exit(1);
 }
 
-// --- timing
-// -----------------------------------------------------------------------------------------------------------
+// --- timing ----------------------------------------------------------------------------------------------------------
 
 static double time_frame(psv_context *context, psv_pair_finder *finder, const psv_box_set *set) {
 #if PSV_HAVE_CUDA
@@ -142,8 +141,7 @@ static bench_times time_method(const bench_options *options, psv_context *contex
     return result;
 }
 
-// --- report
-// -----------------------------------------------------------------------------------------------------------
+// --- report ----------------------------------------------------------------------------------------------------------
 
 // Of the CUDA driver, e.g. 13000; 0 on the CPU.
 static int driver_version(psv_context *context) {
@@ -250,8 +248,7 @@ static void bench_scene(const bench_options *options, psv_context *context, cons
     psv_free_buffer(context, &buffer);
 }
 
-// --- command line
-// -----------------------------------------------------------------------------------------------------
+// --- command line ----------------------------------------------------------------------------------------------------
 
 static void usage(FILE *out) {
     fprintf(out, "usage: bench_collision [--backend auto|cpu|cuda] [--scenes a,b] [--counts 10000,1000000]\n"

@@ -140,7 +140,7 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
 // Indices of the bad boxes of the last frame, ascending; *count is exact. Blocks.
 psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count);
 
-// --- bounds ---------------------------------------------------------------------------------------------------------
+// --- bounds ----------------------------------------------------------------------------------------------------------
 
 typedef enum psv_bounds_shape_type {
     PSV_BOUNDS_SPHERE = 0,  // size[0]: radius
