@@ -243,18 +243,27 @@ template <int WARPS> struct psvd_pair_stage {
                                                   uint32_t *held) {
         const unsigned mask = __ballot_sync(PSVD_FULL, hit);
         if (mask == 0) return;
+        make_room(sink, __popc(mask), held);
         const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
         if (hit) pairs[warp][*held + __popc(mask & ((1u << lane) - 1))] = psvd_make_pair(sink, slot, other);
         *held += __popc(mask);
-        if (*held <= PSVD_WARP_PAIRS - 32) return;
+    }
+
+    // Moves the warp's buffer out unless `needed` more pairs, at most PSVD_WARP_PAIRS, find room in it. All lanes
+    // together.
+    __device__ __forceinline__ void make_room(const psvd_sink &sink, uint32_t needed, uint32_t *held) {
+        if (*held + needed <= PSVD_WARP_PAIRS) return;
         unsigned long long at = 0;
-        if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)*held);
+        if ((threadIdx.x & 31) == 0) at = atomicAdd(sink.counter, (unsigned long long)*held);
         at = __shfl_sync(PSVD_FULL, at, 0);
         __syncwarp();
-        write(sink, warp, *held, at);
+        write(sink, threadIdx.x >> 5, *held, at);
         __syncwarp();
         *held = 0;
     }
+
+    // The place of the warp's n-th held pair, to be filled by the caller.
+    __device__ __forceinline__ psv_pair *room(uint32_t n) { return &pairs[threadIdx.x >> 5][n]; }
 
     __device__ __forceinline__ void hold(uint32_t held) {
         if ((threadIdx.x & 31) == 0) count[threadIdx.x >> 5] = held;

@@ -101,14 +101,14 @@ __global__ void __launch_bounds__(ROWS_SCATTER_THREADS)
                       const uint32_t *ranks, const uint32_t *starts, float4 *records) {
     const psvd_counts counts = psvd_read_counts(input);
     __shared__ float2 pieces[ROWS_SCATTER_THREADS / 32][96];
+    __shared__ float4 staged[ROWS_SCATTER_THREADS / 32][32][2];
     const uint64_t slot = (uint64_t)blockIdx.x * ROWS_SCATTER_THREADS + threadIdx.x;
     const bool here = slot < counts.all();
     const uint32_t cells = plan->cells, key = here ? keys[slot] : cells, rank = here ? ranks[slot] : 0;
     const uint32_t start = key < cells ? __ldg(starts + key) : 0;
-    psvd_box box;
+    psvd_box box = {};
     uint32_t tag;
     (void)psvd_load_together(input, counts, here, slot, &box, &tag, pieces[threadIdx.x >> 5]);
-    if (key >= cells) return; // takes no part
     const int axis_x = plan->axis[0];
     psvd_record record;
     if (axis_x == 0)
@@ -117,9 +117,17 @@ __global__ void __launch_bounds__(ROWS_SCATTER_THREADS)
         record = psvd_make_record(box, 1, 0, 2, (uint32_t)slot, tag);
     else
         record = psvd_make_record(box, 2, 0, 1, (uint32_t)slot, tag);
-    const uint64_t place = (uint64_t)start + rank;
-    records[2 * place] = record.first;
-    records[2 * place + 1] = record.second;
+    // Two lanes write the halves of one record together, so that a whole sector goes out at once.
+    const uint32_t lane = threadIdx.x & 31, place = key < cells ? start + rank : PSVD_FULL; // takes no part
+    float4(*const halves)[2] = staged[threadIdx.x >> 5];
+    halves[lane][0] = record.first;
+    halves[lane][1] = record.second;
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const uint32_t from = lane / 2 + 16 * i, target = __shfl_sync(PSVD_FULL, place, from);
+        if (target != PSVD_FULL) records[2ull * target + lane % 2] = halves[from][lane % 2];
+    }
 }
 
 extern "C" cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_memory *memory,

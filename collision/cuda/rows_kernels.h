@@ -1,9 +1,9 @@
 // The device memory and the launchers of the `rows` method.
 //
-// A box's key is the number of its cell: [size level | world | row of min y | row of min z | min x], with as many cells
-// per level and axis as the plan gives. Cell numbers wrap around on every axis: a scene larger than its cells shares
-// them, which costs candidates and never pairs. The sorted keys give the start table (first place of every cell), so
-// a sweep finds its range in a row with two loads.
+// A box's key is the number of its cell: [size level | set | world | row of min y | row of min z | min x], with as many
+// cells per level and axis as the plan gives. Cell numbers wrap around on every axis: a scene larger than its cells
+// shares them, which costs candidates and never pairs. The sorted keys give the start table (first place of every
+// cell), so a sweep finds its range in a row with two loads.
 #ifndef PAIRSIEVE_COLLISION_ROWS_KERNELS_H
 #define PAIRSIEVE_COLLISION_ROWS_KERNELS_H
 
@@ -18,24 +18,27 @@ extern "C" {
 
 // A size level. Rows: 1 or at least 4 on y and z, so that «forward» has a meaning when they wrap.
 typedef struct psvi_rows_level {
-    float limit;      // largest extent of its boxes on y and z; on x, ROWS_LONG_AXIS times that
-    float inverse[3]; // cells per length on x, y, z
-    int32_t cells[3]; // cells on x, y, z
-    uint32_t worlds;  // world cells
-    uint32_t base;    // number of its first cell
+    float limit;        // largest extent of its boxes on y and z; on x, ROWS_LONG_AXIS times that
+    float origin[3];    // where cell 0 begins on x, y, z
+    float inverse[3];   // cells per length on x, y, z
+    int32_t cells[3];   // cells on x, y, z
+    uint32_t worlds;    // world cells
+    uint32_t base;      // number of its first cell
+    uint32_t set_cells; // cells of one set; between two sets, those of set b follow
 } psvi_rows_level;
 
 typedef struct psvi_rows_plan {
     uint64_t slots;  // boxes of both sets: the count that the sorter reads
-    float origin[3]; // by x, y, z after the choice of axes
     int32_t axis[3]; // which of a box's axes is x, y, z
     uint32_t levels; // in use, fine to coarse; the next one is that of huge boxes
     uint32_t cells;  // in all; also the key of boxes that take no part
     psvi_rows_level level[ROWS_LEVELS + 1];
-    uint32_t epoch; // number of the frame, tells its scan states from older ones; 0 at creation
-    // Filled by the key kernel:
-    uint32_t populated;                // bit per level
-    uint32_t longest[ROWS_LEVELS + 1]; // bits of the largest extent on x
+    uint32_t boxes_per_warp; // of a sweep over few boxes: fewer where ranges are long
+    uint32_t epoch;          // number of the frame, tells its scan states from older ones; 0 at creation
+    uint64_t candidates;     // counted by the sweep, for the next frame's plan; 0 at creation
+    // Filled by the key kernel, for set b in the second half:
+    uint32_t populated;                      // bit per level, from bit 0 and from bit 16
+    uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
 } psvi_rows_plan;
 
 typedef struct psvi_rows_memory {

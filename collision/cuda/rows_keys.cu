@@ -76,20 +76,23 @@ __device__ __forceinline__ void choose_axes(plan_shared *shared) {
     plan.axis[0] = longest;
     plan.axis[1] = longest == 0 ? 1 : 0;
     plan.axis[2] = longest == 2 ? 1 : 2;
-    for (int axis = 0; axis < 3; ++axis)
-        plan.origin[axis] = shared->low[plan.axis[axis]][0];
 }
 
 // Splits `budget` cells of a level over its axes. Rows as wide as the level's limit where the budget allows, else as
-// many rows as an even split gives, wrapping around; what is left divides x.
-__device__ void divide_level(psvi_rows_level *level, const float *range, float budget, uint32_t world_count) {
+// many rows as an even split gives, wrapping around; what is left divides x. `low` and `spread` tell where most boxes
+// are; the cells cover a little more, so that few boxes wrap.
+__device__ void divide_level(psvi_rows_level *level, const float *low, const float *spread, float budget,
+                             uint32_t world_count) {
     level->worlds = (uint32_t)fminf((float)world_count, fmaxf(budget, 1.0f));
     budget = fmaxf(budget / (float)level->worlds, 1.0f);
-    float wanted[3];
-    for (int axis = 0; axis < 3; ++axis)
-        wanted[axis] = fminf(range[axis] / level->limit + 3.0f, 1e9f);
-    if (wanted[1] < 3.5f) wanted[1] = 1.0f;
-    if (wanted[2] < 3.5f) wanted[2] = 1.0f;
+    float wanted[3], range[3];
+    for (int axis = 0; axis < 3; ++axis) {
+        level->origin[axis] = low[axis] - 0.05f * spread[axis] - 1.5f * level->limit;
+        range[axis] = 1.1f * spread[axis] + 3.0f * level->limit;
+        wanted[axis] = fminf(range[axis] / level->limit + 1.0f, 1e9f);
+    }
+    if (spread[1] < 0.5f * level->limit) wanted[1] = 1.0f;
+    if (spread[2] < 0.5f * level->limit) wanted[2] = 1.0f;
     // Axes in ascending order of what they want: what one does not need goes to the others.
     float left = budget;
     for (int turn = 0; turn < 2; ++turn) { // y and z
@@ -134,21 +137,23 @@ __device__ void lay_out(plan_shared *shared, uint32_t sampled, const float *limi
                         uint32_t samples) {
     psvi_rows_plan &plan = shared->plan;
     plan.levels = min(sampled + ROWS_UPPER_LEVELS, (uint32_t)ROWS_LEVELS);
-    float range[3];
-    for (int axis = 0; axis < 3; ++axis)
-        range[axis] = (shared->high[plan.axis[axis]][0] - plan.origin[axis]) * 1.04f;
+    float low[3], spread[3];
+    for (int axis = 0; axis < 3; ++axis) {
+        low[axis] = shared->low[plan.axis[axis]][0];
+        spread[axis] = shared->high[plan.axis[axis]][0] - low[axis];
+    }
     const uint32_t own = threadIdx.x;
     if (own < plan.levels) {
         psvi_rows_level *const level = &plan.level[own];
         level->limit =
             own < sampled ? limits[sampled - 1 - own] : limits[0] * powf(ROWS_LEVEL_STEP, (float)(own - sampled + 1));
         const float members = own < sampled ? (float)shared->members[own] / (float)samples : 0.0f;
-        divide_level(level, range, fmaxf(budget * members, 32.0f), world_count);
+        divide_level(level, low, spread, fmaxf(budget * members, 32.0f), world_count);
     } else if (own == plan.levels) { // huge boxes: one cell
         psvi_rows_level *const level = &plan.level[own];
         level->limit = INFINITY;
         for (int axis = 0; axis < 3; ++axis)
-            level->cells[axis] = 1, level->inverse[axis] = 0.0f;
+            level->cells[axis] = 1, level->inverse[axis] = level->origin[axis] = 0.0f;
         level->worlds = 1;
     }
 }
@@ -167,7 +172,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
         slots > 0 && psvd_load_slot(input, counts, slots * threadIdx.x / ROWS_SAMPLES, &box, &tag) == PSVD_BOX_GOOD;
     if (threadIdx.x <= ROWS_LEVELS) {
         shared.members[threadIdx.x] = 0;
-        plan.longest[threadIdx.x] = 0;
+        plan.longest[threadIdx.x] = plan.longest[threadIdx.x + ROWS_LEVELS + 1] = 0;
     }
     sample_range(box, good, &shared);
     if (threadIdx.x == 0) choose_axes(&shared);
@@ -190,21 +195,29 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
         atomicAdd(&shared.members[sampled - 1 - level], 1u);
     }
     const int samples = __syncthreads_count(good);
-    const float room = (float)((1u << key_bits) - 2) * 0.98f - 64.0f * (ROWS_LEVELS + 1);
-    const float budget = fminf(room, fmaxf(2.0f * (float)slots, 4096.0f));
+    const float room = (float)((1u << key_bits) - 2) * 0.98f - 128.0f * (ROWS_LEVELS + 1);
+    const float budget = fminf(room, fmaxf(2.0f * (float)slots, 4096.0f)) * (input.between ? 0.5f : 1.0f);
     lay_out(&shared, sampled, limits, input.world_count, budget, (uint32_t)max(samples, 1));
     __syncthreads();
     if (threadIdx.x == 0) {
         uint32_t base = 0;
         for (uint32_t i = 0; i <= plan.levels; ++i) {
-            plan.level[i].base = base;
-            base += plan.level[i].worlds * (uint32_t)plan.level[i].cells[0] * (uint32_t)plan.level[i].cells[1] *
-                    (uint32_t)plan.level[i].cells[2];
+            psvi_rows_level &level = plan.level[i];
+            level.base = base;
+            level.set_cells =
+                level.worlds * (uint32_t)level.cells[0] * (uint32_t)level.cells[1] * (uint32_t)level.cells[2];
+            base += level.set_cells * (input.between ? 2 : 1);
         }
         plan.cells = base;
         plan.slots = slots;
         plan.populated = 0;
         plan.epoch = target->epoch + 1;
+        // Boxes with many candidates each, by the last frame's count: more warps, so that they can hide latency.
+        const uint64_t each = target->candidates / (slots == 0 ? 1 : slots);
+        plan.boxes_per_warp = each < ROWS_MANY_CANDIDATES       ? 32
+                              : each < 4 * ROWS_MANY_CANDIDATES ? 8
+                                                                : ROWS_LEAST_A_WARP;
+        plan.candidates = 0;
         input.result->key_bits = key_bits;
     }
     __syncthreads();
@@ -229,12 +242,12 @@ __device__ __forceinline__ uint32_t key_of(const psvi_rows_plan &plan, const psv
     *length = __fsub_ru(max_x, min_x);
     *level = rows_level_of(plan, rows_extent(min_x, max_x, min_y, max_y, min_z, max_z));
     const psvi_rows_level &own = plan.level[*level];
-    const int32_t y = rows_cell(min_y, plan.origin[1], own.inverse[1], own.cells[1]);
-    const int32_t z = rows_cell(min_z, plan.origin[2], own.inverse[2], own.cells[2]);
-    const int32_t x = rows_cell(min_x, plan.origin[0], own.inverse[0], own.cells[0]);
+    const int32_t y = rows_cell(min_y, own.origin[1], own.inverse[1], own.cells[1]);
+    const int32_t z = rows_cell(min_z, own.origin[2], own.inverse[2], own.cells[2]);
+    const int32_t x = rows_cell(min_x, own.origin[0], own.inverse[0], own.cells[0]);
     return rows_base(own, rows_world(own, tag >> PSVD_TAG_WORLD_SHIFT), rows_wrap(y, own.cells[1]),
                      rows_wrap(z, own.cells[2])) +
-           (uint32_t)rows_wrap(x, own.cells[0]);
+           (uint32_t)rows_wrap(x, own.cells[0]) + (tag & PSVD_TAG_SET_B ? own.set_cells : 0u);
 }
 
 // Rank of a box within its cell. A warp whose boxes all share one cell counts them with one atomic. All lanes together.
@@ -259,7 +272,7 @@ __device__ __forceinline__ void report_block(const psvi_find_input &input, psvi_
         if ((*(volatile uint32_t *)&plan->populated & shared.plan.populated) != shared.plan.populated)
             atomicOr(&plan->populated, shared.plan.populated);
     }
-    if (threadIdx.x <= ROWS_LEVELS && (shared.plan.populated >> threadIdx.x & 1))
+    if (threadIdx.x < 2 * (ROWS_LEVELS + 1) && shared.plan.longest[threadIdx.x] != 0)
         if (*(volatile uint32_t *)&plan->longest[threadIdx.x] < shared.plan.longest[threadIdx.x])
             atomicMax(&plan->longest[threadIdx.x], shared.plan.longest[threadIdx.x]);
 }
@@ -288,7 +301,7 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
     for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += ROWS_KEY_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
-    if (threadIdx.x <= ROWS_LEVELS) shared.plan.longest[threadIdx.x] = 0;
+    if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) shared.plan.longest[threadIdx.x] = 0;
     if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = 0;
     __syncthreads();
     const uint32_t cells = shared.plan.cells;
@@ -303,9 +316,10 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
             key = key_of(shared.plan, box[i], tag[i], &level, &length);
             ++good;
             huge += level == shared.plan.levels;
-            present |= 1u << level;
-            if (__float_as_uint(length) > *(volatile uint32_t *)&shared.plan.longest[level])
-                atomicMax(&shared.plan.longest[level], __float_as_uint(length));
+            const bool second = tag[i] & PSVD_TAG_SET_B;
+            present |= 1u << (level + (second ? 16 : 0));
+            uint32_t *const longest = &shared.plan.longest[level + (second ? ROWS_LEVELS + 1 : 0)];
+            if (__float_as_uint(length) > *(volatile uint32_t *)longest) atomicMax(longest, __float_as_uint(length));
         } else if (state[i] == PSVD_BOX_BAD) {
             psvd_report_bad(input, counts, slot);
         }

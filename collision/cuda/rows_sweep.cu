@@ -8,6 +8,7 @@
 struct warp_work {
     float4 first[32], second[32];
     uint2 range[ROWS_INTERVALS][32];
+    uint32_t partner[ROWS_HITS][32]; // slots of boxes that pair with the lane's own
 };
 
 struct sweep_shared {
@@ -50,7 +51,7 @@ __device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_r
     if (check_owner) {
         const uint32_t level = rows_level_of(
             plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
-        if (!rows_owns(plan, plan.level[level], own, own_place, other, place)) return false;
+        if (!rows_owns(plan.level[level], own, own_place, other, place)) return false;
     }
     if (!psvd_tags_pair(input.between, __float_as_uint(own.second.w), __float_as_uint(other.second.w))) return false;
     return psvd_arrays_pair(input, psvd_read_counts(input), __float_as_uint(own.second.z),
@@ -59,10 +60,18 @@ __device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_r
 
 // Where a lane's box is: the level it looks at, and the run in it.
 struct lane_walk {
-    uint32_t own_level, level;
-    int32_t run; // in half rows
+    uint32_t own_level, level, set; // set: whose cells
+    int32_t run;                    // in half rows
     bool more;
 };
+
+// Goes to the first level from `least` on that has boxes.
+__device__ __forceinline__ void enter_level(const psvi_rows_plan &plan, lane_walk *walk, uint32_t least) {
+    const uint32_t levels = (plan.populated >> (16 * walk->set) & 0xffffu) >> least << least;
+    walk->more = levels != 0;
+    walk->level = __ffs(levels) - 1;
+    walk->run = 0;
+}
 
 // Looks up the next runs of cells of the lane's box.
 __device__ __forceinline__ void look_up(const sweep_job &job, const psvi_rows_plan &plan, const warp_work &work,
@@ -76,7 +85,8 @@ __device__ __forceinline__ void look_up(const sweep_job &job, const psvi_rows_pl
     const psvi_rows_level &level = plan.level[walk->level];
     const psvd_record own = {work.first[lane], work.second[lane]};
     const uint32_t world = rows_world(level, __float_as_uint(own.second.w) >> PSVD_TAG_WORLD_SHIFT);
-    const rows_view view = rows_view_of(plan, own, walk->level, walk->level == walk->own_level);
+    const rows_view view =
+        rows_view_of(plan, own, walk->level, walk->set, !job.input.between && walk->level == walk->own_level);
     rows_steps steps = rows_step_from(level, view, walk->run);
     const bool own_row = view.own_row && walk->run == 0;
 #pragma unroll
@@ -94,11 +104,23 @@ __device__ __forceinline__ void look_up(const sweep_job &job, const psvi_rows_pl
     ranges->check_owner = view.check_owner;
     walk->run = 2 * (steps.row - view.skipped) + (steps.second ? 1 : 0);
     if (steps.row >= view.rows) {
-        const uint32_t coarser = plan.populated >> (walk->level + 1) << (walk->level + 1);
-        walk->more = coarser != 0;
-        walk->level = __ffs(coarser) - 1;
-        walk->run = 0;
+        enter_level(plan, walk, walk->level + 1);
     }
+}
+
+__device__ __forceinline__ psvd_record load_record(const sweep_job &job, uint32_t place) {
+    const float4 *const at = job.tables.records + 2ull * place;
+    return psvd_record{__ldg(at), __ldg(at + 1)};
+}
+
+// Tests a candidate of the box of lane `owner` and hands over the pair if it is one; `ask`: overlap does not decide
+// alone. All lanes together.
+__device__ __forceinline__ void test_candidate(const sweep_job &job, sweep_shared *shared, const psvd_record &own,
+                                               const psvd_record &other, bool there, bool ask, uint32_t owner,
+                                               uint32_t place, bool check_owner, uint32_t *held) {
+    bool hit = there && overlaps(own, other);
+    if (hit && ask) hit = may_pair(job.input, shared->plan, job.tables, job.first_place + owner, place, check_owner);
+    shared->stage.emit_together(job.sink, hit, __float_as_uint(own.second.z), __float_as_uint(other.second.z), held);
 }
 
 // The whole warp takes the long ranges of its lanes, one after the other.
@@ -114,46 +136,58 @@ __device__ __forceinline__ void sweep_long(const sweep_job &job, sweep_shared *s
             const uint32_t end = start + __shfl_sync(PSVD_FULL, ranges->count[i], owner);
             const bool check_owner = __shfl_sync(PSVD_FULL, ranges->check_owner, owner);
             const psvd_record own = {work.first[owner], work.second[owner]};
-            for (uint32_t base = start; base < end; base += 32) {
-                const uint32_t place = base + lane;
-                psvd_record other = {};
-                bool hit = place < end;
-                if (hit) {
-                    other.first = __ldg(job.tables.records + 2ull * place);
-                    other.second = __ldg(job.tables.records + 2ull * place + 1);
-                    hit = overlaps(own, other);
-                }
-                if (hit && (check_owner || !job.plain))
-                    hit = may_pair(job.input, shared->plan, job.tables, job.first_place + owner, place, check_owner);
-                shared->stage.emit_together(job.sink, hit, __float_as_uint(own.second.z),
-                                            __float_as_uint(other.second.z), held);
+            const bool ask = check_owner || !job.plain;
+            for (uint32_t place = start + lane; place - lane < end; place += 64) {
+                const bool there = place < end, also = place + 32 < end;
+                const psvd_record one = load_record(job, there ? place : 0),
+                                  two = load_record(job, also ? place + 32 : 0);
+                test_candidate(job, shared, own, one, there, ask, owner, place, check_owner, held);
+                test_candidate(job, shared, own, two, also, ask, owner, place + 32, check_owner, held);
             }
         }
         if (ranges->count[i] >= ROWS_LONG_RANGE) ranges->count[i] = 0;
     }
 }
 
-// Tests a candidate that is there and hands over the pair if it is one. All lanes together.
-__device__ __forceinline__ void test_candidate(const sweep_job &job, sweep_shared *shared, const psvd_record &own,
-                                               const psvd_record &other, bool there, bool check_owner, uint32_t place,
-                                               uint32_t *held) {
-    bool hit = there && overlaps(own, other);
-    if (hit && (check_owner || !job.plain))
-        hit = may_pair(job.input, shared->plan, job.tables, job.first_place + (threadIdx.x & 31), place, check_owner);
-    shared->stage.emit_together(job.sink, hit, __float_as_uint(own.second.z), __float_as_uint(other.second.z), held);
+__device__ __forceinline__ uint32_t warp_prefix(uint32_t value, uint32_t *total) {
+    uint32_t sum = value;
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {
+        const uint32_t before = __shfl_up_sync(PSVD_FULL, sum, step);
+        if ((int)(threadIdx.x & 31) >= step) sum += before;
+    }
+    *total = __shfl_sync(PSVD_FULL, sum, 31);
+    return sum - value;
 }
 
-// Every lane goes through its own ranges, from one to the next without waiting for the others, two candidates a turn.
+// Makes pairs of the partners that the lanes have noted. All lanes together.
+__device__ __forceinline__ void hand_over(const sweep_job &job, sweep_shared *shared, const warp_work &work,
+                                          uint32_t hits, uint32_t *held) {
+    const uint32_t lane = threadIdx.x & 31, slot = __float_as_uint(work.second[lane].z);
+    uint32_t total;
+    const uint32_t before = warp_prefix(hits, &total);
+    if (total == 0) return;
+    shared->stage.make_room(job.sink, total, held);
+    psv_pair *const room = shared->stage.room(*held + before);
+#pragma unroll 1
+    for (uint32_t k = 0; k < hits; ++k)
+        room[k] = psvd_make_pair(job.sink, slot, work.partner[k][lane]);
+    *held += total;
+    __syncwarp();
+}
+
+// Every lane goes through its own ranges, from one to the next without waiting for the others, two candidates a turn,
+// and notes the partners it finds.
 __device__ __forceinline__ void sweep_short(const sweep_job &job, sweep_shared *shared, warp_work *work,
                                             const lane_ranges &ranges, uint32_t *held) {
-    const uint32_t lane = threadIdx.x & 31;
-    uint32_t filled = 0, taken = 0, next = 0, end = 0;
+    const uint32_t lane = threadIdx.x & 31, own_place = job.first_place + lane;
+    uint32_t filled = 0, taken = 0, next = 0, end = 0, hits = 0;
 #pragma unroll
     for (int i = 0; i < ROWS_INTERVALS; ++i)
         if (ranges.count[i] > 0)
             work->range[filled++][lane] = make_uint2(ranges.start[i], ranges.start[i] + ranges.count[i]);
     const psvd_record own = {work->first[lane], work->second[lane]};
-    const float4 *const records = job.tables.records;
+    const bool ask = ranges.check_owner || !job.plain;
     for (;;) {
         if (next >= end && taken < filled) {
             const uint2 range = work->range[taken++][lane];
@@ -162,58 +196,66 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, sweep_shared *
         }
         const bool there = next < end, also = next + 1 < end;
         if (!__any_sync(PSVD_FULL, there)) break;
-        psvd_record one = {}, two = {};
-        if (there) {
-            one.first = __ldg(records + 2ull * next);
-            one.second = __ldg(records + 2ull * next + 1);
+        // Lanes that have nothing to test read place 0, so that nothing depends on the loads but the tests.
+        const psvd_record one = load_record(job, there ? next : 0), two = load_record(job, also ? next + 1 : 0);
+        bool hit = there && overlaps(own, one), second = also && overlaps(own, two);
+        if (ask) {
+            if (hit) hit = may_pair(job.input, shared->plan, job.tables, own_place, next, ranges.check_owner);
+            if (second) second = may_pair(job.input, shared->plan, job.tables, own_place, next + 1, ranges.check_owner);
         }
-        if (also) {
-            two.first = __ldg(records + 2ull * next + 2);
-            two.second = __ldg(records + 2ull * next + 3);
-        }
-        test_candidate(job, shared, own, one, there, ranges.check_owner, next, held);
-        test_candidate(job, shared, own, two, also, ranges.check_owner, next + 1, held);
+        if (hit) work->partner[hits++][lane] = __float_as_uint(one.second.z);
+        if (second) work->partner[hits++][lane] = __float_as_uint(two.second.z);
         next += 2;
+        if (__any_sync(PSVD_FULL, hits + 2 > ROWS_HITS)) {
+            hand_over(job, shared, *work, hits, held);
+            hits = 0;
+        }
     }
+    hand_over(job, shared, *work, hits, held);
 }
 
 __device__ __forceinline__ void report_shape(const psvi_find_input &input, const psvi_rows_plan &plan) {
     uint64_t rows = 0;
     for (uint32_t level = 0; level <= plan.levels; ++level)
-        if (plan.populated >> level & 1)
+        if ((plan.populated | plan.populated >> 16) >> level & 1)
             rows += (uint64_t)plan.level[level].worlds * plan.level[level].cells[1] * plan.level[level].cells[2];
     input.result->rows = rows;
-    input.result->levels = __popc(plan.populated);
+    input.result->levels = __popc((plan.populated | plan.populated >> 16) & 0xffffu);
 }
 
 __device__ __forceinline__ bool is_plain(const psvi_find_input &input) {
     return !input.between && input.world_count <= 1 && input.a.flags == NULL && input.a.filters == NULL;
 }
 
-// The pairs. A warp takes 32 boxes in sorted order, so that their cells lie side by side and their loads meet in the
-// first-level cache. Level by level it looks up where the boxes' runs of cells begin and end; then each lane tests its
-// own candidates, and long ranges are swept by the whole warp. Warps work alone; the block meets at the end, to write
-// its pairs. Reads each record about once per row that looks at it, writes the pairs.
+// The pairs. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side by side and their loads
+// meet in the first-level cache. Level by level it looks up where the boxes' runs of cells begin and end; then each
+// lane tests its own candidates, and long ranges are swept by the whole warp. Warps work alone; the block meets at the
+// end, to write its pairs. Reads each record about once per row that looks at it, writes the pairs.
 __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
-    psvk_rows_sweep(const __grid_constant__ psvi_find_input input, const psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables) {
+    psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                    const __grid_constant__ rows_tables tables, bool few) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
     const uint64_t boxes = input.result->boxes;
-    if ((uint64_t)blockIdx.x * ROWS_SWEEP_THREADS >= boxes) return;
-    const uint32_t lane = threadIdx.x & 31, place = blockIdx.x * ROWS_SWEEP_THREADS + threadIdx.x;
+    const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
+    if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
+    const uint32_t lane = threadIdx.x & 31;
+    const uint32_t first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp, place = first_place + lane;
+    const bool here = lane < boxes_per_warp && place < boxes;
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += ROWS_SWEEP_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     __syncthreads();
     warp_work *const work = &shared.work[threadIdx.x >> 5];
-    const sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), place - lane,
-                           is_plain(input)};
-    lane_walk walk = {0, 0, 0, place < boxes};
-    if (walk.more) {
+    const sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), first_place, is_plain(input)};
+    lane_walk walk = {0, 0, 0, 0, here};
+    if (here) {
         const psvd_record own = {tables.records[2ull * place], tables.records[2ull * place + 1]};
-        walk.own_level = walk.level = rows_level_of(
+        walk.own_level = rows_level_of(
             shared.plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
+        const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
+        walk.set = input.between && !second;
+        enter_level(shared.plan, &walk, walk.own_level + (second ? 1 : 0));
         work->first[lane] = own.first;
         work->second[lane] = own.second;
     }
@@ -231,10 +273,11 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     shared.stage.hold(held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tested);
+    if (few) psvd_warp_add(&plan->candidates, tested);
     longest = __reduce_max_sync(PSVD_FULL, longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if (place == 0) report_shape(input, shared.plan);
+    if (blockIdx.x == 0 && threadIdx.x == 0) report_shape(input, shared.plan);
 }
 
 extern "C" cudaError_t psvi_prepare_rows_sweep(void) {
@@ -245,7 +288,10 @@ extern "C" cudaError_t psvi_prepare_rows_sweep(void) {
 extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records), memory->starts};
-    const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_SWEEP_THREADS);
-    psvk_rows_sweep<<<blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), stream>>>(*input, memory->plan, tables);
+    // With few boxes the plan may want fewer of them a warp: enough blocks for that, the others leave at once.
+    const uint64_t boxes = psvi_most_boxes(input);
+    const bool few = boxes <= ROWS_FEW_BOXES;
+    const uint32_t blocks = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));
+    psvk_rows_sweep<<<blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), stream>>>(*input, memory->plan, tables, few);
     return cudaGetLastError();
 }

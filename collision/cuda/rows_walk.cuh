@@ -3,7 +3,8 @@
 // A box looks in its own level and in the coarser ones. In a coarser level it looks at every row and x that a box of
 // that level could reach it from. In its own level it looks forward only: a pair belongs to the box of the lower cell
 // (row y, row z, x, before wrapping), in the same cell to the one of the lower place. The owner is told by the two
-// boxes alone and no cell is visited twice, so every pair is found once, whatever wraps around.
+// boxes alone and no cell is visited twice, so every pair is found once, whatever wraps around. Between two sets each
+// has its own cells: a box looks in those of the other set, of coarser levels, and of its own when it is of set a.
 #ifndef PAIRSIEVE_COLLISION_ROWS_WALK_CUH
 #define PAIRSIEVE_COLLISION_ROWS_WALK_CUH
 
@@ -24,6 +25,7 @@ struct rows_view {
     int32_t first_x, span_x; // of a row, wrapped
     int32_t own_x, own_span; // of the first row that is not left out, when it is the own one and forward; else as above
     bool own_row;            // it is: places up to the own one belong to other boxes
+    uint32_t base;           // cells of the other set before those looked at
     bool check_owner;        // some axis is looked at all around: a pair may belong to either box
 };
 
@@ -33,22 +35,23 @@ __device__ __forceinline__ void rows_wrap_span(int32_t from, int32_t to, int32_t
     *first = *span == cells ? 0 : rows_wrap(from, cells);
 }
 
-// `own`: the level is the box's.
+// `own`: the level is the box's. `set`: 1 when the cells of set b are looked at.
 __device__ __forceinline__ rows_view rows_view_of(const psvi_rows_plan &plan, const psvd_record &box, uint32_t at,
-                                                  bool own) {
+                                                  uint32_t set, bool own) {
     const psvi_rows_level &level = plan.level[at];
     const float4 &first = box.first, &second = box.second;
     const int32_t cells_x = level.cells[0], cells_y = level.cells[1], cells_z = level.cells[2];
-    const float longest = __uint_as_float(plan.longest[at]);
+    const float longest = __uint_as_float(plan.longest[at + set * (ROWS_LEVELS + 1)]);
     rows_view view;
-    const int32_t from_x = rows_cell(__fsub_rd(first.x, longest), plan.origin[0], level.inverse[0], cells_x);
-    const int32_t to_x = rows_cell(first.y, plan.origin[0], level.inverse[0], cells_x);
+    view.base = set * level.set_cells;
+    const int32_t from_x = rows_cell(__fsub_rd(first.x, longest), level.origin[0], level.inverse[0], cells_x);
+    const int32_t to_x = rows_cell(first.y, level.origin[0], level.inverse[0], cells_x);
     rows_wrap_span(from_x, to_x, cells_x, &view.first_x, &view.span_x);
-    const int32_t from_z = rows_cell(__fsub_rd(second.x, level.limit), plan.origin[2], level.inverse[2], cells_z);
-    const int32_t to_z = rows_cell(second.y, plan.origin[2], level.inverse[2], cells_z);
+    const int32_t from_z = rows_cell(__fsub_rd(second.x, level.limit), level.origin[2], level.inverse[2], cells_z);
+    const int32_t to_z = rows_cell(second.y, level.origin[2], level.inverse[2], cells_z);
     rows_wrap_span(from_z, to_z, cells_z, &view.first_z, &view.span_z);
-    int32_t from_y = rows_cell(__fsub_rd(first.z, level.limit), plan.origin[1], level.inverse[1], cells_y);
-    const int32_t to_y = rows_cell(first.w, plan.origin[1], level.inverse[1], cells_y);
+    int32_t from_y = rows_cell(__fsub_rd(first.z, level.limit), level.origin[1], level.inverse[1], cells_y);
+    const int32_t to_y = rows_cell(first.w, level.origin[1], level.inverse[1], cells_y);
     view.skipped = 0;
     view.own_x = view.first_x;
     view.own_span = view.span_x;
@@ -59,11 +62,11 @@ __device__ __forceinline__ rows_view rows_view_of(const psvi_rows_plan &plan, co
         const bool forward_y = to_y - from_y + 1 < cells_y || cells_y == 1;
         const bool forward_z = view.span_z < cells_z || cells_z == 1;
         const bool forward_x = view.span_x < cells_x;
-        if (forward_y) from_y = rows_cell(first.z, plan.origin[1], level.inverse[1], cells_y);
+        if (forward_y) from_y = rows_cell(first.z, level.origin[1], level.inverse[1], cells_y);
         if (forward_y && forward_z) {
-            view.skipped = rows_cell(second.x, plan.origin[2], level.inverse[2], cells_z) - from_z;
+            view.skipped = rows_cell(second.x, level.origin[2], level.inverse[2], cells_z) - from_z;
             if (forward_x) {
-                const int32_t own_x = rows_cell(first.x, plan.origin[0], level.inverse[0], cells_x);
+                const int32_t own_x = rows_cell(first.x, level.origin[0], level.inverse[0], cells_x);
                 rows_wrap_span(own_x, to_x, cells_x, &view.own_x, &view.own_span);
                 view.own_row = true;
             }
@@ -102,7 +105,7 @@ __device__ __forceinline__ rows_interval rows_step(const psvi_rows_level &level,
     if (steps->row >= view.rows) return rows_interval{0, 0};
     const bool own = steps->row == view.skipped;
     const int32_t x = own ? view.own_x : view.first_x, span = own ? view.own_span : view.span_x;
-    const uint32_t base = rows_base(level, world, steps->y, steps->z);
+    const uint32_t base = view.base + rows_base(level, world, steps->y, steps->z);
     const int32_t here = min(span, level.cells[0] - x);
     const rows_interval interval = {steps->second ? base : base + (uint32_t)x, steps->second ? span - here : here};
     steps->second = !steps->second && here < span;
@@ -119,17 +122,16 @@ __device__ __forceinline__ rows_interval rows_step(const psvi_rows_level &level,
 }
 
 // Within a level: does the pair belong to the first box?
-__device__ __forceinline__ bool rows_owns(const psvi_rows_plan &plan, const psvi_rows_level &level,
-                                          const psvd_record &own, uint32_t own_place, const psvd_record &other,
-                                          uint32_t place) {
-    const int32_t y = rows_cell(other.first.z, plan.origin[1], level.inverse[1], level.cells[1]);
-    const int32_t own_y = rows_cell(own.first.z, plan.origin[1], level.inverse[1], level.cells[1]);
+__device__ __forceinline__ bool rows_owns(const psvi_rows_level &level, const psvd_record &own, uint32_t own_place,
+                                          const psvd_record &other, uint32_t place) {
+    const int32_t y = rows_cell(other.first.z, level.origin[1], level.inverse[1], level.cells[1]);
+    const int32_t own_y = rows_cell(own.first.z, level.origin[1], level.inverse[1], level.cells[1]);
     if (y != own_y) return own_y < y;
-    const int32_t z = rows_cell(other.second.x, plan.origin[2], level.inverse[2], level.cells[2]);
-    const int32_t own_z = rows_cell(own.second.x, plan.origin[2], level.inverse[2], level.cells[2]);
+    const int32_t z = rows_cell(other.second.x, level.origin[2], level.inverse[2], level.cells[2]);
+    const int32_t own_z = rows_cell(own.second.x, level.origin[2], level.inverse[2], level.cells[2]);
     if (z != own_z) return own_z < z;
-    const int32_t x = rows_cell(other.first.x, plan.origin[0], level.inverse[0], level.cells[0]);
-    const int32_t own_x = rows_cell(own.first.x, plan.origin[0], level.inverse[0], level.cells[0]);
+    const int32_t x = rows_cell(other.first.x, level.origin[0], level.inverse[0], level.cells[0]);
+    const int32_t own_x = rows_cell(own.first.x, level.origin[0], level.inverse[0], level.cells[0]);
     return own_x < x || (own_x == x && own_place < place);
 }
 

@@ -8,22 +8,27 @@
 
 #define ROWS_LEVELS 12         // size levels, the one for huge boxes not counted
 #define ROWS_UPPER_LEVELS 2    // of these, above the largest sampled box
-#define ROWS_LEVEL_STEP 4.0f   // ratio of the extents of two levels
+#define ROWS_LEVEL_STEP 2.5f   // ratio of the extents of two levels
 #define ROWS_LONG_AXIS 1.0f    // extents on x count this much less: x is swept, not divided into rows
 #define ROWS_LIMIT_PAD 1.0625f // sampled extent to level limit, so that boxes a little larger stay in the level
 #define ROWS_SAMPLES 1024      // boxes that the plan is made from; one block
 #define ROWS_KEY_THREADS 256
 #define ROWS_KEY_ITEMS 2
 #define ROWS_GATHER_THREADS 256
-#define ROWS_GATHER_SPAN 2048 // cells that a block fills through shared memory
+#define ROWS_GATHER_SPAN 2048        // cells that a block fills through shared memory
+#define ROWS_COUNTED_MOST (1u << 21) // boxes up to which counting beats a sorter: its table stays in the cache
 #define ROWS_SCAN_THREADS 256
 #define ROWS_SCAN_ITEMS 16 // cells of a thread
 #define ROWS_SCATTER_THREADS 256
 #define ROWS_SWEEP_THREADS 256
-#define ROWS_SWEEP_BLOCKS 4 // resident on a multiprocessor
-#define ROWS_INTERVALS 5    // runs of cells that a box looks up at once: those of one level without wrapping
-#define ROWS_LONG_RANGE 32  // candidates from which on a warp sweeps a range together
-#define ROWS_X_STEPS 4.0f   // finest x cell: level limit over this
+#define ROWS_SWEEP_BLOCKS 3       // resident on a multiprocessor
+#define ROWS_FEW_BOXES (1u << 18) // up to here a warp may take fewer than 32 boxes,
+#define ROWS_LEAST_A_WARP 4       // at least this many,
+#define ROWS_MANY_CANDIDATES 32   // from this many candidates a box on
+#define ROWS_HITS 6      // partners that a lane notes before the warp hands them over; 32 times this fit a pair buffer
+#define ROWS_INTERVALS 5 // runs of cells that a box looks up at once: those of one level without wrapping
+#define ROWS_LONG_RANGE 32 // candidates from which on a warp sweeps a range together
+#define ROWS_X_STEPS 4.0f  // finest x cell: level limit over this
 
 #define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
 #define LBVH_THREADS 128
