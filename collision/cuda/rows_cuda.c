@@ -26,9 +26,11 @@ static uint32_t key_bits_of(const psv_pair_finder_def *def) {
     return bits;
 }
 
-// With the radix sorter the keys, which are small numbers, are sorted in a single pass over one digit as wide as the
-// key: count, scan, scatter, fused with the kernels around it. Any other sorter runs as it is.
-static bool is_counted(const psv_pair_finder_def *def) { return strcmp(def->sort_method, "radix") == 0; }
+// With the radix sorter the keys of not too many boxes, which are small numbers, are sorted in a single pass over one
+// digit as wide as the key: count, scan, scatter, fused with the kernels around it. Any other sorter runs as it is.
+static bool is_counted(const psv_pair_finder_def *def) {
+    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes <= ROWS_COUNTED_MOST;
+}
 
 static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def made = psv_default_sorter_def();

@@ -214,9 +214,9 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
         plan.epoch = target->epoch + 1;
         // Boxes with many candidates each, by the last frame's count: more warps, so that they can hide latency.
         const uint64_t each = target->candidates / (slots == 0 ? 1 : slots);
-        plan.boxes_per_warp = each < ROWS_MANY_CANDIDATES       ? 32
-                              : each < 4 * ROWS_MANY_CANDIDATES ? 8
-                                                                : ROWS_LEAST_A_WARP;
+        plan.boxes_per_warp = each < ROWS_MANY_CANDIDATES        ? 32
+                              : each < 16 * ROWS_MANY_CANDIDATES ? 8
+                                                                 : ROWS_LEAST_A_WARP;
         plan.candidates = 0;
         input.result->key_bits = key_bits;
     }

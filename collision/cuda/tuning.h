@@ -22,7 +22,7 @@
 #define ROWS_SCATTER_THREADS 256
 #define ROWS_SWEEP_THREADS 256
 #define ROWS_SWEEP_BLOCKS 3       // resident on a multiprocessor
-#define ROWS_FEW_BOXES (1u << 18) // up to here a warp may take fewer than 32 boxes,
+#define ROWS_FEW_BOXES (1u << 19) // up to here a warp may take fewer than 32 boxes,
 #define ROWS_LEAST_A_WARP 4       // at least this many,
 #define ROWS_MANY_CANDIDATES 32   // from this many candidates a box on
 #define ROWS_HITS 6      // partners that a lane notes before the warp hands them over; 32 times this fit a pair buffer
