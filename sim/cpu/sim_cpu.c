@@ -114,6 +114,12 @@ static void colour_contacts(const psvi_sim *s) {
         by_colour[sizes[s->contacts[s->order[i]].colour]++] = s->order[i];
 }
 
+static void solve_contact(const psvi_sim *s, const psvi_step *step, uint32_t index, psvi_pass pass) {
+    psvi_contact c = s->contacts[index];
+    psvi_points points = {s->points + c.first, s->points + c.first};
+    psvi_solve_contact(s, step, c, points, pass);
+}
+
 static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
     const psvi_sim *s = &world->sim;
     const uint32_t *by_colour = s->order + s->contact_capacity;
@@ -123,7 +129,7 @@ static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
         bool worth = last - first >= PARALLEL_CONTACTS && colour != PSVI_COLOUR_REST;
 #pragma omp parallel for num_threads(world->context->worker_count) if (worth)
         for (int64_t k = first; k < last; ++k)
-            psvi_solve_contact(s, step, by_colour[k], pass);
+            solve_contact(s, step, by_colour[k], pass);
     }
 }
 
@@ -146,7 +152,7 @@ static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
             psvi_move_body(s, step, (uint32_t)b);
         run_pass(world, step, PSVI_PASS_RELAX);
     }
-    run_pass(world, step, PSVI_PASS_BOUNCE);
+    if (step->bounces) run_pass(world, step, PSVI_PASS_BOUNCE);
     return PSV_OK;
 }
 
@@ -160,7 +166,7 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
 #pragma omp parallel for num_threads(world->context->worker_count) if (contacts >= PARALLEL_BODIES)
     for (int64_t i = 0; i < contacts; ++i)
-        psvi_keep_contact(s, (uint64_t)i);
+        psvi_keep_contact(s, &s->contacts[i], &s->points[s->contacts[i].first]);
     ++s->counts->steps;
     return PSV_OK;
 }

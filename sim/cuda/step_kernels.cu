@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s) {
     if (s.counts->halted) return;
     uint64_t count = s.counts->contacts;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count; i += (uint64_t)gridDim.x * blockDim.x)
-        psvi_keep_contact(&s, i);
+        psvi_keep_contact(&s, &s.sorted[i], &s.leads[i]);
 }
 
 __global__ void psvk_set_mask(psvi_sim s) {

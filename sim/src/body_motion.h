@@ -66,7 +66,7 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     if (s->acceleration) s->acceleration[i].w = velocity.w > 0 ? 1.0f / velocity.w : 0.0f; // what others feel: its mass
     if (turns) {
         psvi_angular state;
-        state.velocity = f4_make(v3_of4(angular), 0);
+        state.velocity = f4_make(v3_of4(angular), psvi_is_round(shape->type) ? shape->inv_inertia.xx : 0.0f);
         state.turned = f4_make(v3_make(0, 0, 0), 0);
         s->angular[i] = state;
         s->inv_inertia[i] = sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));

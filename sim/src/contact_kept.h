@@ -37,11 +37,10 @@ PSVI_HD uint64_t psvi_kept_mask(uint64_t count) {
     return places - 1;
 }
 
-// Keeps contact `index` for the next step. The table's first counts->kept_mask + 1 places were cleared.
-PSVI_HD void psvi_keep_contact(const psvi_sim *s, uint64_t index) {
-    const psvi_contact *c = &s->contacts[index];
+// Keeps a contact for the next step. The table's first counts->kept_mask + 1 places were cleared.
+PSVI_HD void psvi_keep_contact(const psvi_sim *s, const psvi_contact *c, const psvi_point *lead) {
     for (uint32_t i = 0; i < c->count; ++i) {
-        const psvi_point *p = &s->points[c->first + i];
+        const psvi_point *p = i == 0 ? lead : &s->points[c->first + i];
         psvi_kept_point *k = &s->kept_points[c->first + i];
         k->feature = p->feature;
         k->impulse[0] = p->impulse.x;

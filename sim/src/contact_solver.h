@@ -63,9 +63,10 @@ PSVI_HD void psvi_solve_normal(psvi_two *t, psvi_point *p, v3 moved, const psvi_
     if (separation > 0) {
         bias = separation / step->substep; // may close, but not cross, within the substep
     } else if (!relax) {
-        bias = fmaxf(step->bias_rate[soft] * separation, -step->push_speed);
-        mass_scale = step->mass_scale[soft];
-        impulse_scale = step->impulse_scale[soft];
+        // (no indexing: the step is a kernel's parameter and stays in constant memory this way)
+        bias = fmaxf((soft ? step->bias_rate[1] : step->bias_rate[0]) * separation, -step->push_speed);
+        mass_scale = soft ? step->mass_scale[1] : step->mass_scale[0];
+        impulse_scale = soft ? step->impulse_scale[1] : step->impulse_scale[0];
     }
     float speed = v3_dot(psvi_point_velocity(t, p), n);
     float change = -split * p->normal_mass * mass_scale * (speed + bias) - impulse_scale * p->impulse.x;
@@ -101,34 +102,41 @@ PSVI_HD void psvi_load_two(const psvi_sim *s, const psvi_contact *c, psvi_two *t
     t->turn_b = lb->moved.w != 0;
     if (t->turn_a) {
         *aa = s->angular[c->a];
-        t->ia = s->inv_inertia[c->a];
+        t->ia = aa->velocity.w > 0 ? sym3_isotropic(aa->velocity.w) : s->inv_inertia[c->a];
         t->wa = v3_of4(aa->velocity);
     }
     if (t->turn_b) {
         *ab = s->angular[c->b];
-        t->ib = s->inv_inertia[c->b];
+        t->ib = ab->velocity.w > 0 ? sym3_isotropic(ab->velocity.w) : s->inv_inertia[c->b];
         t->wb = v3_of4(ab->velocity);
     }
 }
 
-PSVI_HD void psvi_solve_frictions(psvi_two *t, psvi_point *points, const psvi_contact *c, bool backward, float split) {
+// Where a contact's points are: the first one may lie apart from the others (on CUDA beside the contact, so that what
+// has one point only is read in a row).
+typedef struct psvi_points {
+    psvi_point *lead, *others; // point 0; point k > 0 is others[k]
+} psvi_points;
+
+PSVI_HD psvi_point *psvi_point_at(psvi_points points, uint32_t k) { return k == 0 ? points.lead : points.others + k; }
+
+PSVI_HD void psvi_solve_frictions(psvi_two *t, psvi_points points, const psvi_contact *c, bool backward, float split) {
     if (!(c->friction > 0)) return;
     for (uint32_t i = 0; i < c->count; ++i) {
         uint32_t k = backward ? c->count - 1 - i : i;
-        psvi_point p = points[k];
+        psvi_point p = *psvi_point_at(points, k);
         if (p.impulse.x <= 0 && p.impulse.y == 0 && p.impulse.z == 0) continue;
         psvi_solve_friction(t, &p, c->friction, split);
-        points[k].impulse = p.impulse;
+        psvi_point_at(points, k)->impulse = p.impulse;
     }
 }
 
 // All points of one contact.
-PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const psvi_contact *c, psvi_pass pass,
+PSVI_HD void psvi_solve_points(psvi_points points, const psvi_step *step, const psvi_contact *c, psvi_pass pass,
                                psvi_two *t, v3 moved, const psvi_angular *aa, const psvi_angular *ab, float split) {
-    psvi_point *points = s->points + c->first;
     if (pass == PSVI_PASS_WARM) {
         for (uint32_t i = 0; i < c->count; ++i) {
-            psvi_point p = points[i];
+            psvi_point p = *psvi_point_at(points, i);
             v3 n = v3_of(p.normal), t1, t2;
             v3_tangents(n, &t1, &t2);
             v3 impulse = v3_madd(v3_madd(v3_scale(n, p.impulse.x), t1, p.impulse.y), t2, p.impulse.z);
@@ -138,7 +146,7 @@ PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const p
     }
     if (pass == PSVI_PASS_BOUNCE) {
         for (uint32_t i = 0; i < c->count; ++i) {
-            psvi_point p = points[i];
+            psvi_point p = *psvi_point_at(points, i);
             psvi_bounce(t, &p, c->restitution, step->restitution_threshold, split);
         }
         return;
@@ -153,31 +161,31 @@ PSVI_HD void psvi_solve_points(const psvi_sim *s, const psvi_step *step, const p
         if (!relax) psvi_solve_frictions(t, points, c, backward, split);
         for (uint32_t i = 0; i < c->count; ++i) {
             uint32_t k = backward ? c->count - 1 - i : i;
-            psvi_point p = points[k];
+            psvi_point p = *psvi_point_at(points, k);
             v3 d = moved;
             if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p.arm_a)));
             if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p.arm_b)));
             psvi_solve_normal(t, &p, d, step, relax, soft, split);
-            points[k].impulse = p.impulse;
+            psvi_point_at(points, k)->impulse = p.impulse;
         }
         if (relax) psvi_solve_frictions(t, points, c, backward, split);
     }
 }
 
 // One contact of a colour: no other thread touches its moving bodies.
-PSVI_HD void psvi_solve_contact(const psvi_sim *s, const psvi_step *step, uint32_t index, psvi_pass pass) {
-    psvi_contact c = s->contacts[index];
+PSVI_HD void psvi_solve_contact(const psvi_sim *s, const psvi_step *step, psvi_contact c, psvi_points points,
+                                psvi_pass pass) {
     if (pass == PSVI_PASS_BOUNCE && !(c.restitution > 0)) return;
     psvi_two t;
     psvi_linear la, lb;
     psvi_angular aa, ab;
     psvi_load_two(s, &c, &t, &la, &lb, &aa, &ab);
     v3 moved = v3_sub(v3_of4(lb.moved), v3_of4(la.moved));
-    psvi_solve_points(s, step, &c, pass, &t, moved, &aa, &ab, 1.0f);
+    psvi_solve_points(points, step, &c, pass, &t, moved, &aa, &ab, 1.0f);
     if (t.ma > 0) s->linear[c.a].velocity = f4_make(t.va, t.ma);
     if (t.mb > 0) s->linear[c.b].velocity = f4_make(t.vb, t.mb);
-    if (t.turn_a) s->angular[c.a].velocity = f4_make(t.wa, 0);
-    if (t.turn_b) s->angular[c.b].velocity = f4_make(t.wb, 0);
+    if (t.turn_a) s->angular[c.a].velocity = f4_make(t.wa, aa.velocity.w);
+    if (t.turn_b) s->angular[c.b].velocity = f4_make(t.wb, ab.velocity.w);
 }
 
 #endif

@@ -327,6 +327,7 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
     }
     if (status == PSV_OK) status = make_data(world, def, &made->data);
     if (status == PSV_OK) {
+        world->bounces |= def->restitution > 0;
         *shape = world->shape_count++;
         status = psvi_upload_shapes(world);
         if (status != PSV_OK) --world->shape_count;

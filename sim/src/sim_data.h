@@ -54,8 +54,8 @@ typedef struct psvi_linear {
 } psvi_linear;
 
 typedef struct psvi_angular {
-    psvi_f4 velocity;
-    psvi_f4 turned; // rotation vector since the step began
+    psvi_f4 velocity; // w: inverse inertia of a ball, which is a number; 0 where it is a matrix
+    psvi_f4 turned;   // rotation vector since the step began
 } psvi_angular;
 
 // Two bodies that touch, or may within the step; its points lie in a row.
@@ -138,6 +138,8 @@ typedef struct psvi_sim {
     psvi_contact *contacts;
     psvi_point *points;
     uint64_t contact_capacity, point_capacity;
+    psvi_contact *sorted; // CUDA: contacts in the order of their colours, and the first point of each
+    psvi_point *leads;
     uint64_t *keys;         // sort keys of the contacts
     uint32_t *order;        // contacts by colour
     uint32_t *colour_first; // PSVI_COLOURS + 2: ranges of `order`; the last range is what found no colour
@@ -162,6 +164,7 @@ typedef struct psvi_step {
     // Softness of contacts (mass, impulse and bias factors as in Box2D v3's soft step; Catto, «Solver2D», 2024).
     float bias_rate[2], mass_scale[2], impulse_scale[2]; // [0] two moving bodies, [1] one of them static
     float push_speed;                                    // overlap is undone no faster, m/s
+    bool bounces;                                        // some shape has restitution
     float restitution_threshold;                         // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
     uint32_t kick_first, kick_count;

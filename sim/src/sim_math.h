@@ -136,6 +136,10 @@ PSVI_HD axes3 quat_axes(quat q) {
     return r;
 }
 
+PSVI_HD sym3 sym3_isotropic(float a) {
+    sym3 m = {a, a, a, 0, 0, 0};
+    return m;
+}
 PSVI_HD v3 sym3_mul(sym3 m, v3 a) {
     return v3_make(m.xx * a.x + m.xy * a.y + m.xz * a.z, m.xy * a.x + m.yy * a.y + m.yz * a.z,
                    m.xz * a.x + m.yz * a.y + m.zz * a.z);

@@ -14,6 +14,7 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     step->softening_squared = def->softening * def->softening;
     step->push_speed = 3.0f;
     step->restitution_threshold = 1.0f;
+    step->bounces = world->bounces;
     for (int i = 0; i < 3; ++i) {
         step->gravity[i] = def->gravity[i];
         step->bounds_min[i] = def->bounds_min[i];
