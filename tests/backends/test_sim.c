@@ -200,7 +200,7 @@ static void pyramid_stands(void **unused) {
     for (int layer = 0; layer < 20; ++layer)
         for (int i = 0; i < 20 - layer; ++i)
             id[count++] = add_body(&s, box, 1.1f * ((float)i - 0.5f * (float)(19 - layer)), 0.5f + (float)layer, 0);
-    int seconds = long_run ? 30 : 10;
+    int seconds = long_run ? 30 : 6;
     psv_body_state first = state_of(&s, id[209]);
     step(&s, 60 * seconds);
     psv_body_state top = state_of(&s, id[209]);
@@ -233,7 +233,7 @@ static void keeps_momentum(void **unused) {
                          3.5f - (float)(i / 64) + 0.1f * (float)(i % 5));
         }
         double before[3], after[3], size = 0, energy = energy_of(&s, before), most = energy, change = 0;
-        int frames = long_run ? 1000 : 300;
+        int frames = long_run ? 1000 : 200;
         double start = energy;
         for (int frame = 0; frame < frames; ++frame) {
             step(&s, 1);
@@ -338,7 +338,7 @@ static uint64_t run_scene(const char *name, uint64_t bodies, int frames, int thr
 
 static void repeats_bit_for_bit(void **unused) {
     (void)unused;
-    int frames = long_run ? 600 : 90;
+    int frames = long_run ? 600 : 45;
     for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
         const char *name = psv_shipped_scene_name(i);
         uint64_t bodies = strcmp(name, "galaxy") == 0 ? 300 : long_run ? 3000 : 400;
@@ -377,7 +377,7 @@ static void check_numbers(psv_context *context, psv_world *world, const char *na
 
 static void scenes_stay_whole(void **unused) {
     (void)unused;
-    int frames = long_run ? 10000 : 240;
+    int frames = long_run ? 10000 : 120;
     for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
         const char *name = psv_shipped_scene_name(i);
         psv_context *context = make_context();
@@ -474,11 +474,11 @@ static void chairs_come_to_rest(void **unused) {
     (void)unused;
     psv_context *context = make_context();
     psv_scene_options options = psv_default_scene_options();
-    options.bodies = long_run ? 5000 : 200;
+    options.bodies = long_run ? 5000 : 120;
     psv_scene *scene = NULL;
     check(context, psv_load_scene(context, "chairs", &options, &scene));
     psv_world *world = psv_scene_world(scene);
-    int seconds = long_run ? 40 : 12;
+    int seconds = long_run ? 40 : 10;
     for (int i = 0; i < 60 * seconds; ++i)
         check(context, psv_scene_step(scene));
     psv_world_counters counters;
