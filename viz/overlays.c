@@ -15,7 +15,8 @@ void view_draw_surfaces(view_renderer *renderer, const view_frame *frame, bool f
         const view_surface *surface = &model->surfaces[i];
         const view_geometry *geometry = &model->geometries[surface->geometry];
         bool plane = surface->kind == VIEW_SURFACE_PLANE;
-        if (geometry->index_count == 0 || (for_light && plane)) continue;
+        // Planes hide nothing from the sun, and hills hardly; meshes do.
+        if (geometry->index_count == 0 || (for_light && surface->kind != VIEW_SURFACE_MESH)) continue;
         glUniform4f(0, surface->position[0], surface->position[1], surface->position[2], 0.0f);
         glUniform4fv(1, 1, surface->rotation);
         if (!for_light) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define BLOCK 6
+#define SCRIPTED 77 // `which` of our own mouse events
 
 view_options driver_options(void) {
     view_options options = view_default_options();
@@ -31,6 +32,14 @@ static int pin_library(struct dl_phdr_info *info, size_t size, void *data) {
     return 0;
 }
 
+// A real pointer (Xvfb has one) must not take part.
+static int drop_real_mouse(void *data, SDL_Event *event) {
+    (void)data;
+    if (event->type == SDL_MOUSEMOTION) return event->motion.which == SCRIPTED;
+    if (event->type == SDL_MOUSEBUTTONDOWN || event->type == SDL_MOUSEBUTTONUP) return event->button.which == SCRIPTED;
+    return 1;
+}
+
 view_app *driver_open(const view_options *options) {
     view_app *app = calloc(1, sizeof *app);
     view_message message = {""};
@@ -41,6 +50,7 @@ view_app *driver_open(const view_options *options) {
         return NULL;
     }
     dl_iterate_phdr(pin_library, NULL);
+    SDL_SetEventFilter(drop_real_mouse, NULL);
     driver_wait_load(app);
     return app;
 }
@@ -86,6 +96,7 @@ void driver_key(view_app *app, SDL_Keycode key, SDL_Keymod modifiers) {
 void driver_button(view_app *app, uint8_t button, bool down, int x, int y) {
     SDL_Event event = {.button = {.type = down ? SDL_MOUSEBUTTONDOWN : SDL_MOUSEBUTTONUP, .button = button}};
     event.button.state = down ? SDL_PRESSED : SDL_RELEASED;
+    event.button.which = SCRIPTED;
     event.button.x = x;
     event.button.y = y;
     push(app, &event);
@@ -93,7 +104,7 @@ void driver_button(view_app *app, uint8_t button, bool down, int x, int y) {
 }
 
 void driver_move(view_app *app, int x, int y, int dx, int dy) {
-    SDL_Event event = {.motion = {.type = SDL_MOUSEMOTION, .x = x, .y = y, .xrel = dx, .yrel = dy}};
+    SDL_Event event = {.motion = {.type = SDL_MOUSEMOTION, .which = SCRIPTED, .x = x, .y = y, .xrel = dx, .yrel = dy}};
     push(app, &event);
     driver_turns(app, 1);
 }
