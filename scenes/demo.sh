@@ -16,16 +16,16 @@ case ${1:-} in
     ;;
 esac
 
-install_packages build-essential cmake ninja-build pkg-config libjansson-dev || true
-need cc c++ ninja pkg-config pc:jansson
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then window=yes; else window=no; fi
-viewer=OFF target=pairsieve_tool
+base_packages="build-essential cmake ninja-build pkg-config libjansson-dev"
+viewer=AUTO target=pairsieve_tool
+# Words of the package lists are meant to be split. All in one call: most of its time is the call's own.
 # shellcheck disable=SC2086
-if install_packages $viewer_packages; then
-    viewer=AUTO
-else
-    say "the viewer's packages are not there: going on without pictures"
+if ! install_packages $base_packages $viewer_packages; then
+    install_packages $base_packages || true
+    say "the viewer's packages could not be installed: going on without a picture unless they are here"
 fi
+need cc c++ ninja pkg-config pc:jansson
 mkdir -p "$build"
 find_cmake
 choose_cuda auto

@@ -35,12 +35,13 @@ done
 # shellcheck source=tests/setup.sh
 . "$root/tests/setup.sh"
 
-install_packages build-essential cmake ninja-build pkg-config libjansson-dev libcmocka-dev || true
+base_packages="build-essential cmake ninja-build pkg-config libjansson-dev libcmocka-dev"
+[ "$viewer" = AUTO ] || viewer_packages=
+# Words of the package lists are meant to be split.
+# shellcheck disable=SC2086
+install_packages $base_packages $viewer_packages ${viewer_packages:+xvfb} || install_packages $base_packages ||
+    say "not everything could be installed"
 need cc c++ ninja pkg-config pc:jansson pc:cmocka
-if [ "$viewer" = AUTO ]; then
-    # shellcheck disable=SC2086
-    install_packages $viewer_packages || say "the viewer's packages could not be installed"
-fi
 mkdir -p "$build"
 find_cmake
 choose_cuda "$want_cuda"

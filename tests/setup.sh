@@ -2,8 +2,8 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 # Callers set `root` (the source folder) and `build` (where the CUDA wheels go).
 
-# What pairsieve-view needs, the last three to draw without a display or a GPU.
-viewer_packages="libsdl2-dev libglew-dev libcglm-dev libimgui-dev libstb-dev libgl1-mesa-dri libegl1 xvfb"
+# What pairsieve-view needs, the last two to draw without a display or a GPU.
+viewer_packages="libsdl2-dev libglew-dev libcglm-dev libimgui-dev libstb-dev libgl1-mesa-dri libegl1"
 
 say() { printf '%s\n' "== $*"; }
 die() { printf '%s\n' "$(basename "$0"): $*" >&2; exit 1; }
