@@ -114,7 +114,7 @@ static void step_world(view_app *app) {
     if (app->paused && !app->step_once) return;
     app->step_once = false;
     if (psv_scene_step(app->scene) != PSV_OK) {
-        view_message message;
+        view_message message = {""};
         view_say(&message, "the scene stopped: %s", psv_last_error(app->context));
         view_report(app, &message);
         app->paused = true;

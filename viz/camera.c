@@ -10,7 +10,7 @@ void view_camera_axes(const view_camera *camera, float right[3], float up[3], fl
 }
 
 void view_camera_eye(const view_camera *camera, float eye[3]) {
-    vec3 right, up, forward;
+    float right[3], up[3], forward[3];
     view_camera_axes(camera, right, up, forward);
     glm_vec3_copy((float *)camera->target, eye);
     glm_vec3_muladds(forward, -camera->distance, eye);
@@ -43,12 +43,12 @@ void view_camera_frame(view_camera *camera, const float centre[3], float radius,
 }
 
 void view_camera_turn(view_camera *camera, float yaw, float pitch) {
-    vec3 eye;
+    float eye[3];
     view_camera_eye(camera, eye);
     camera->yaw = remainderf(camera->yaw + yaw, 2.0f * GLM_PIf);
     camera->pitch = glm_clamp(camera->pitch + pitch, -1.55f, 1.55f);
     if (camera->fly) {
-        vec3 right, up, forward;
+        float right[3], up[3], forward[3];
         view_camera_axes(camera, right, up, forward);
         glm_vec3_copy(eye, camera->target);
         glm_vec3_muladds(forward, camera->distance, camera->target);
@@ -73,7 +73,7 @@ void view_camera_move(view_camera *camera, float right, float up, float forward)
 }
 
 void view_camera_ray(const view_camera *camera, float x, float y, float aspect, float direction[3]) {
-    vec3 right, up, forward;
+    float right[3], up[3], forward[3];
     view_camera_axes(camera, right, up, forward);
     glm_vec3_copy(forward, direction);
     glm_vec3_muladds(right, (2.0f * x - 1.0f) * VIEW_HALF_FIELD_TANGENT * aspect, direction);

@@ -171,7 +171,7 @@ static void build_planes(view_model *model) {
     for (uint32_t i = 0; points != NULL && normals != NULL && i < model->surface_count; ++i) {
         if (model->surfaces[i].kind != VIEW_SURFACE_PLANE) continue;
         memcpy(points[count], model->surfaces[i].position, 12);
-        versor rotation; // aligned, as cglm wants it
+        versor rotation = {0.0f, 0.0f, 0.0f, 1.0f}; // aligned, as cglm wants it
         memcpy(rotation, model->surfaces[i].rotation, sizeof rotation);
         glm_quat_rotatev(rotation, (vec3){0.0f, 1.0f, 0.0f}, normals[count]);
         ++count;

@@ -73,7 +73,7 @@ static void set_projection(view_constants *c, const view_camera *camera, int wid
     projection[1][1] = 1.0f / VIEW_HALF_FIELD_TANGENT;
     projection[2][3] = -1.0f;
     projection[3][2] = near;
-    vec3 right, up, forward, eye;
+    float right[3], up[3], forward[3], eye[3];
     view_camera_axes(camera, right, up, forward);
     view_camera_eye(camera, eye);
     glm_look(eye, forward, up, view);
@@ -98,7 +98,7 @@ static void set_plane(float plane[4], const vec3 normal, const float point[3]) {
 }
 
 static void set_camera_planes(view_constants *c, const view_camera *camera, float aspect) {
-    vec3 right, up, forward, normal;
+    float right[3], up[3], forward[3], normal[3];
     view_camera_axes(camera, right, up, forward);
     float tangents[2] = {VIEW_HALF_FIELD_TANGENT * aspect, VIEW_HALF_FIELD_TANGENT};
     for (int i = 0; i < 4; ++i) {
@@ -145,7 +145,7 @@ static void set_light(view_constants *c, const view_frame *frame, int used, int 
 }
 
 static void set_light_planes(view_constants *c) {
-    mat4 m;
+    mat4 m = GLM_MAT4_ZERO_INIT;
     memcpy(m, c->light_matrix, sizeof m);
     for (int i = 0; i < 6; ++i) {
         float sign = (i & 1) != 0 ? -1.0f : 1.0f;

@@ -94,7 +94,7 @@ bool view_build_mesh(view_geometry *geometry, const psv_shape_def *def) {
 
 // Keeps the part of a convex polygon on the positive side of a plane (Sutherland and Hodgman 1974).
 static uint32_t clip_polygon(vec3 *corners, uint32_t count, const float point[3], const float normal[3]) {
-    vec3 kept[MAX_CORNERS];
+    vec3 kept[MAX_CORNERS] = {{0.0f}};
     uint32_t kept_count = 0;
     for (uint32_t i = 0; i < count && kept_count + 2 < MAX_CORNERS; ++i) {
         vec3 a, b;

@@ -40,7 +40,7 @@ bool view_drag(view_touch *touch, psv_world *world, const view_camera *camera, c
     psv_body_state state;
     psv_status status = psv_get_body_state(world, touch->grabbed, &state);
     if (status == PSV_OK) {
-        vec3 goal;
+        float goal[3];
         view_camera_eye(camera, goal);
         glm_vec3_muladds((float *)direction, touch->grab_distance, goal);
         if (paused) {

@@ -189,7 +189,9 @@ static void test_pick_grab_shoot(void **state) {
     driver_button(app, SDL_BUTTON_MIDDLE, true, 420, 200);
     driver_move(app, 460, 220, 40, 20);
     driver_button(app, SDL_BUTTON_MIDDLE, false, 460, 220);
-    SDL_Event wheel = {.wheel = {.type = SDL_MOUSEWHEEL, .y = 2}};
+    SDL_Event wheel = {0};
+    wheel.wheel.type = SDL_MOUSEWHEEL;
+    wheel.wheel.y = 2;
     assert_int_equal(SDL_PushEvent(&wheel), 1);
     driver_turns(app, 1);
     assert_true(app->camera.distance < distance);

@@ -110,7 +110,9 @@ void driver_move(view_app *app, int x, int y, int dx, int dy) {
 }
 
 void driver_window_event(view_app *app, uint8_t name) {
-    SDL_Event event = {.window = {.type = SDL_WINDOWEVENT, .event = name}};
+    SDL_Event event = {0};
+    event.window.type = SDL_WINDOWEVENT;
+    event.window.event = name;
     push(app, &event);
 }
 
