@@ -287,10 +287,40 @@ template <int WARPS> struct psvd_pair_stage {
 
 // --- small things ---------------------------------------------------------------------------------------------------
 
+// Reductions over a warp, all lanes together, one instruction where there is one.
+__device__ __forceinline__ uint32_t psvd_reduce_add(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(PSVD_FULL, value);
+#else
+    for (int step = 16; step > 0; step >>= 1)
+        value += __shfl_xor_sync(PSVD_FULL, value, step);
+    return value;
+#endif
+}
+
+__device__ __forceinline__ uint32_t psvd_reduce_or(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(PSVD_FULL, value);
+#else
+    for (int step = 16; step > 0; step >>= 1)
+        value |= __shfl_xor_sync(PSVD_FULL, value, step);
+    return value;
+#endif
+}
+
+__device__ __forceinline__ uint32_t psvd_reduce_max(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(PSVD_FULL, value);
+#else
+    for (int step = 16; step > 0; step >>= 1)
+        value = max(value, __shfl_xor_sync(PSVD_FULL, value, step));
+    return value;
+#endif
+}
+
 // Adds a per-thread number to a 64-bit counter: one atomic a warp that has anything. All lanes together.
 __device__ __forceinline__ void psvd_warp_add(uint64_t *counter, uint32_t value) {
-    const uint32_t low = __reduce_add_sync(PSVD_FULL, value & 0xffffu),
-                   high = __reduce_add_sync(PSVD_FULL, value >> 16);
+    const uint32_t low = psvd_reduce_add(value & 0xffffu), high = psvd_reduce_add(value >> 16);
     const unsigned long long sum = ((unsigned long long)high << 16) + low;
     if ((threadIdx.x & 31) == 0 && sum != 0) atomicAdd(reinterpret_cast<unsigned long long *>(counter), sum);
 }

@@ -25,7 +25,7 @@ __device__ __forceinline__ uint32_t look_back(const uint64_t *states, uint32_t t
             while ((uint32_t)(state >> 34) != (epoch & 0x3fffffffu));
         const uint32_t known = __ballot_sync(PSVD_FULL, (state >> 32 & 3) == STATE_PREFIX);
         const uint32_t nearest = known == 0 ? 31 : __ffs(known) - 1; // lanes further on are included in its prefix
-        sum += __reduce_add_sync(PSVD_FULL, lane <= nearest ? (uint32_t)state : 0u);
+        sum += psvd_reduce_add(lane <= nearest ? (uint32_t)state : 0u);
         if (known != 0) break;
     }
     return sum;

@@ -330,9 +330,9 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
         }
     }
     __syncwarp();
-    present = __reduce_or_sync(PSVD_FULL, present);
-    good = __reduce_add_sync(PSVD_FULL, good);
-    huge = __reduce_add_sync(PSVD_FULL, huge);
+    present = psvd_reduce_or(present);
+    good = psvd_reduce_add(good);
+    huge = psvd_reduce_add(huge);
     if ((threadIdx.x & 31) == 0) {
         atomicOr(&shared.plan.populated, present);
         atomicAdd(&shared.boxes, good);

@@ -274,7 +274,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tested);
     if (few) psvd_warp_add(&plan->candidates, tested);
-    longest = __reduce_max_sync(PSVD_FULL, longest);
+    longest = psvd_reduce_max(longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
     if (blockIdx.x == 0 && threadIdx.x == 0) report_shape(input, shared.plan);
