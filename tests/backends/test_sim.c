@@ -377,7 +377,7 @@ static void check_numbers(psv_context *context, psv_world *world, const char *na
 
 static void scenes_stay_whole(void **unused) {
     (void)unused;
-    int frames = long_run ? 10000 : 120;
+    int frames = long_run ? 10000 : PAIRSIEVE_TEST_SCALE > 1 ? 30 : 120;
     for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
         const char *name = psv_shipped_scene_name(i);
         psv_context *context = make_context();
