@@ -18,16 +18,6 @@
 #include "../src/sort_method.h"
 #include "radix.h"
 
-#ifdef PSVI_TUNE
-unsigned psvi_tune_tiny = PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS;
-#define TINY_MAX psvi_tune_tiny
-int psvi_tune_compact = 0;
-#define TUNE_COMPACT psvi_tune_compact
-#else
-#define TINY_MAX (PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS)
-#define TUNE_COMPACT 0
-#endif
-
 typedef struct radix_state {
     psvi_radix_control *control; // on the device
     uint32_t multiprocessors;
@@ -129,15 +119,9 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
     return job;
 }
 
-#ifdef PSVI_TUNE
-int psvi_tune_items = 0;
-#endif
 // Items a thread of the small kernel; 0: too many for it.
 static uint32_t small_items(const psv_sorter *sorter, const psvi_radix_job *job) {
     uint64_t blocks = ((const radix_state *)sorter->state)->cluster_blocks;
-#ifdef PSVI_TUNE
-    if (psvi_tune_items != 0) return 0;
-#endif
     for (uint32_t items = 2; items <= PSVI_RADIX_SMALL_MAX_ITEMS; items *= 2)
         if (job->count <= blocks * PSVI_RADIX_SMALL_THREADS * items) return items;
     return 0;
@@ -149,10 +133,6 @@ static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job
     uint32_t pair_bytes = (job->order.is_wide ? 8 : 4) + job->value_bytes;
     uint64_t blocks = job->multiprocessors < PSVI_RADIX_MIDDLE_BLOCKS ? job->multiprocessors : PSVI_RADIX_MIDDLE_BLOCKS;
     uint32_t shared_bytes = (uint32_t)sorter->context->info.shared_bytes_per_block;
-#ifdef PSVI_TUNE
-    if (psvi_tune_items < 0) return 0;
-    if (psvi_tune_items > 0) return psvi_tune_items;
-#endif
     for (uint32_t items = 2; items <= PSVI_RADIX_MIDDLE_MAX_ITEMS(pair_bytes); items *= 2) {
         uint32_t tile = PSVI_RADIX_MIDDLE_THREADS * items;
         if (tile * pair_bytes + 16 * 1024 > shared_bytes) return 0;
@@ -164,8 +144,8 @@ static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
     psvi_radix_job job = make_job(sorter, request);
     cudaStream_t stream = sorter->context->stream;
-    const bool roomy = sorter->context->info.shared_bytes_per_block >= PSVI_RADIX_LARGE_SHARED_BYTES && !TUNE_COMPACT;
-    if (request->count <= TINY_MAX && roomy)
+    const bool roomy = sorter->context->info.shared_bytes_per_block >= PSVI_RADIX_LARGE_SHARED_BYTES;
+    if (request->count <= PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS && roomy)
         return psvi_cuda_status(sorter->context, psvi_radix_tiny(&job, stream), "radix sort of a tiny count");
     uint32_t small = small_items(sorter, &job), blocks = ((const radix_state *)sorter->state)->cluster_blocks;
     if (small != 0)
