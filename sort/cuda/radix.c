@@ -4,6 +4,8 @@
 //   up to 4,096                radix_tiny.cu       1: one block
 //   up to 32,768               radix_small.cu      1: one cluster of 16 blocks (16,384 with 8 blocks, where 16 do
 //                                                  not fit); without clusters the next
+//   (up to 1.2M (8-byte pairs; radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
+//   0.5M 16-byte), 132 blocks)                     it sorts on chip; off, see PSVI_RADIX_CHUNKS_ENABLED)
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
 //   above                      radix_large.cuh     1 + one for each digit: histogram and plan, then chained passes
@@ -17,9 +19,11 @@
 #include "../core/cuda/cuda_backend.h"
 #include "../src/sort_method.h"
 #include "radix.h"
+#include "radix_chunks.h"
 
 typedef struct radix_state {
-    psvi_radix_control *control; // on the device
+    psvi_radix_control *control;     // on the device
+    psvi_radix_chunks_state *chunks; // likewise; NULL where its kernel is off or does not fit
     uint32_t multiprocessors;
     uint32_t cluster_blocks; // 0: no clusters
 } radix_state;
@@ -66,8 +70,23 @@ static void radix_destroy(psv_sorter *sorter) {
     radix_state *state = sorter->state;
     if (state == NULL) return;
     psvi_free(sorter->context, state->control, sizeof(psvi_radix_control));
+    psvi_free(sorter->context, state->chunks, sizeof(psvi_radix_chunks_state));
     free(state);
     sorter->state = NULL;
+}
+
+// The chunk kernel takes nearly all shared memory of today's largest multiprocessors.
+static bool chunks_fit(const psvi_device_info *info) {
+    return PSVI_RADIX_CHUNKS_ENABLED && info->cooperative_launch && info->shared_bytes_per_block >= 227 * 1024 &&
+           info->multiprocessors <= PSVI_RADIX_CHUNKS_BLOCKS;
+}
+
+static psv_status create_chunks(psv_context *context, radix_state *state) {
+    state->chunks = psvi_alloc(context, sizeof(psvi_radix_chunks_state));
+    if (state->chunks == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu bytes of chunk counts",
+                         sizeof(psvi_radix_chunks_state));
+    return context->ops->fill(context, state->chunks, 0, sizeof(psvi_radix_chunks_state));
 }
 
 static psv_status radix_create(psv_sorter *sorter) {
@@ -83,6 +102,7 @@ static psv_status radix_create(psv_sorter *sorter) {
             ? psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu control bytes",
                         sizeof(psvi_radix_control))
             : context->ops->fill(context, state->control, 0, sizeof(psvi_radix_control));
+    if (status == PSV_OK && chunks_fit(&context->info)) status = create_chunks(context, state);
     if (status != PSV_OK) radix_destroy(sorter);
     return status;
 }
@@ -151,6 +171,11 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     if (small != 0)
         return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, small, stream),
                                 "radix sort of a small count");
+    psvi_radix_chunks_state *chunks = ((const radix_state *)sorter->state)->chunks;
+    const uint32_t pair_bytes = (job.order.is_wide ? 8 : 4) + job.value_bytes;
+    if (chunks != NULL && job.count <= (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes))
+        return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, chunks, stream),
+                                "radix sort of a middle count");
     uint32_t items = middle_items(sorter, &job);
     if (items != 0)
         return psvi_cuda_status(sorter->context,
