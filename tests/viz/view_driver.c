@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define BLOCK 6
-#define SCRIPTED 77 // `which` of our own mouse events
+#define SCRIPTED 77 // `which` of our own mouse events, data1 of our own focus events
 
 view_options driver_options(void) {
     view_options options = view_default_options();
@@ -32,9 +32,11 @@ static int pin_library(struct dl_phdr_info *info, size_t size, void *data) {
     return 0;
 }
 
-// A real pointer (Xvfb has one) must not take part.
-static int drop_real_mouse(void *data, SDL_Event *event) {
+// A real pointer and a real focus (Xvfb has both, and no window manager to keep them still) must not take part.
+static int drop_real_input(void *data, SDL_Event *event) {
     (void)data;
+    if (event->type == SDL_WINDOWEVENT && event->window.event == SDL_WINDOWEVENT_FOCUS_LOST)
+        return event->window.data1 == SCRIPTED;
     if (event->type == SDL_MOUSEMOTION) return event->motion.which == SCRIPTED;
     if (event->type == SDL_MOUSEBUTTONDOWN || event->type == SDL_MOUSEBUTTONUP) return event->button.which == SCRIPTED;
     return 1;
@@ -50,7 +52,7 @@ view_app *driver_open(const view_options *options) {
         return NULL;
     }
     dl_iterate_phdr(pin_library, NULL);
-    SDL_SetEventFilter(drop_real_mouse, NULL);
+    SDL_SetEventFilter(drop_real_input, NULL);
     driver_wait_load(app);
     return app;
 }
@@ -113,6 +115,7 @@ void driver_window_event(view_app *app, uint8_t name) {
     SDL_Event event = {0};
     event.window.type = SDL_WINDOWEVENT;
     event.window.event = name;
+    if (name == SDL_WINDOWEVENT_FOCUS_LOST) event.window.data1 = SCRIPTED;
     push(app, &event);
 }
 
