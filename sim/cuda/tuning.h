@@ -5,10 +5,9 @@
 #define PSVI_SIM_BLOCK 256       // threads of a block, bodies and pairs
 #define PSVI_SIM_BLOCKS_PER_SM 8 // of loops whose length only the device knows
 #define PSVI_NARROW_BLOCK 128    // general narrow phase: long functions, many registers
-#define PSVI_SOLVE_BLOCKS                                                                                              \
-    4 // of them on a processor at least; 5 spill: spheres gain, boxes lose (4 itself not measured)
-#define PSVI_SOLVE_BLOCK 128   // cooperative kernels: colouring and solver
-#define PSVI_ATTRACT_BODIES 64 // bodies of a block in self-gravity
-#define PSVI_ATTRACT_SLICES 4  // threads that share a body there
+#define PSVI_SOLVE_BLOCKS 5      // of them on a processor at least: spheres gain by it, boxes spill
+#define PSVI_SOLVE_BLOCK 128     // cooperative kernels: colouring and solver
+#define PSVI_ATTRACT_BODIES 64   // bodies of a block in self-gravity
+#define PSVI_ATTRACT_SLICES 4    // threads that share a body there
 
 #endif
