@@ -120,6 +120,22 @@ static void solve_contact(const psvi_sim *s, const psvi_step *step, uint32_t ind
     psvi_solve_contact(s, step, c, points, pass);
 }
 
+// Contacts of a colour lie anywhere: asks for the next ones before they are needed, first the contact, then what it
+// names.
+static void ask_ahead(const psvi_sim *s, const uint32_t *by_colour, int64_t k, int64_t last) {
+    if (k + 16 < last) __builtin_prefetch(&s->contacts[by_colour[k + 16]]);
+    if (k + 8 >= last) return;
+    const psvi_contact *c = &s->contacts[by_colour[k + 8]];
+    const char *points = (const char *)&s->points[c->first];
+    __builtin_prefetch(points, 1);
+    __builtin_prefetch(points + 64, 1);
+    __builtin_prefetch(&s->linear[c->a], 1);
+    __builtin_prefetch(&s->linear[c->b], 1);
+    if (c->turning == 0) return;
+    __builtin_prefetch(&s->angular[c->a], 1);
+    __builtin_prefetch(&s->angular[c->b], 1);
+}
+
 static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
     const psvi_sim *s = &world->sim;
     const uint32_t *by_colour = s->order + s->contact_capacity;
@@ -128,8 +144,10 @@ static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
         // The rest, which shares bodies, stays on one thread.
         bool worth = last - first >= PARALLEL_CONTACTS && colour != PSVI_COLOUR_REST;
 #pragma omp parallel for num_threads(world->context->worker_count) if (worth)
-        for (int64_t k = first; k < last; ++k)
+        for (int64_t k = first; k < last; ++k) {
+            ask_ahead(s, by_colour, k, last);
             solve_contact(s, step, by_colour[k], pass);
+        }
     }
 }
 
