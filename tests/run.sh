@@ -39,7 +39,7 @@ base_packages="build-essential cmake ninja-build pkg-config libjansson-dev libcm
 [ "$viewer" = AUTO ] || viewer_packages=
 # Words of the package lists are meant to be split.
 # shellcheck disable=SC2086
-install_packages $base_packages $viewer_packages ${viewer_packages:+xvfb} || install_packages $base_packages ||
+install_packages $base_packages $viewer_packages ${viewer_packages:+xvfb xauth} || install_packages $base_packages ||
     say "not everything could be installed"
 need cc c++ ninja pkg-config pc:jansson pc:cmocka
 mkdir -p "$build"
