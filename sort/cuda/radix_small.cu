@@ -12,8 +12,8 @@ namespace cg = cooperative_groups;
 
 constexpr int THREADS = PSVI_RADIX_SMALL_THREADS;
 constexpr int WARPS = THREADS / 32;
-constexpr int PAIRS = PSVI_RADIX_DIGITS / 2; // words that hold the counts of two digits
-constexpr int GROUPS = THREADS / PAIRS;      // blocks whose counts are read side by side
+constexpr int PAIRS = PSVI_RADIX_DIGITS / 2;             // words that hold the counts of two digits
+[[maybe_unused]] constexpr int GROUPS = THREADS / PAIRS; // blocks whose counts are read side by side
 
 // What a block shows to the others.
 struct small_board {
