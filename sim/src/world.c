@@ -136,14 +136,24 @@ static psv_status alloc_array(psv_world *world, void *field, uint64_t bytes) {
     return world->context->ops->fill(world->context, address, 0, bytes == 0 ? 1 : bytes);
 }
 
-#define BODY_ARRAYS(X)                                                                                                 \
-    X(position, sizeof(psvi_f4))                                                                                       \
-    X(rotation, sizeof(psvi_f4))                                                                                       \
-    X(velocity, sizeof(psvi_f4))                                                                                       \
-    X(angular_velocity, sizeof(psvi_f4))                                                                               \
-    X(shape, 4) X(flags, 1) X(filter, sizeof(psv_box_filter)) X(sub_world, 4) X(box, sizeof(psv_aabb))                 \
-        X(linear, sizeof(psvi_linear)) X(angular, sizeof(psvi_angular)) X(inv_inertia, sizeof(sym3)) X(colour_mask, 4) \
-            X(claim, 8) X(rest, 7 * sizeof(int64_t))
+// clang-format off
+#define BODY_ARRAYS(X) \
+    X(position, sizeof(psvi_f4)) \
+    X(rotation, sizeof(psvi_f4)) \
+    X(velocity, sizeof(psvi_f4)) \
+    X(angular_velocity, sizeof(psvi_f4)) \
+    X(shape, 4) \
+    X(flags, 1) \
+    X(filter, sizeof(psv_box_filter)) \
+    X(sub_world, 4) \
+    X(box, sizeof(psv_aabb)) \
+    X(linear, sizeof(psvi_linear)) \
+    X(angular, sizeof(psvi_angular)) \
+    X(inv_inertia, sizeof(sym3)) \
+    X(colour_mask, 4) \
+    X(claim, 8) \
+    X(rest, 7 * sizeof(int64_t))
+// clang-format on
 
 psv_status psvi_alloc_bodies(psv_world *world) {
     psvi_sim *s = &world->sim;
