@@ -116,12 +116,20 @@ static int run_case(const bench_case *c, int frames) {
     return 0;
 }
 
+static const char usage[] =
+    "usage: bench_sim [--backend auto|cpu|cuda] [--threads N] [--frames N] [--csv FILE] [--targets] [SCENE BODIES]...\n"
+    "Without scenes, or with --targets: the cases of the targets.\n";
+
 int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     int frames = 240, i = 1;
     bool targets = false;
     for (; i < argc && strncmp(argv[i], "--", 2) == 0; ++i) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(argv[i], "--help") == 0) {
+            (void)fputs(usage, stdout);
+            return 0;
+        }
         if (strcmp(argv[i], "--targets") == 0) {
             targets = true;
             continue;
@@ -134,11 +142,11 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--threads") == 0)
             def.worker_count = (int)strtol(value, NULL, 10);
         else if (strcmp(argv[i], "--csv") == 0)
-            csv = fopen(value, "w");
+            known = (csv = fopen(value, "w")) != NULL;
         else
             known = false;
         if (!known || frames < 2 || frames > 1000000) {
-            (void)fprintf(stderr, "bench_sim: %s %s is not understood\n", argv[i], value);
+            (void)fprintf(stderr, "bench_sim: %s %s cannot be used\n%s", argv[i], value, usage);
             return 2;
         }
         ++i;
