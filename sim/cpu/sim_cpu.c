@@ -114,23 +114,23 @@ static void colour_contacts(const psvi_sim *s) {
         by_colour[sizes[s->contacts[s->order[i]].colour]++] = s->order[i];
 }
 
-static void solve_contact(const psvi_sim *s, const psvi_step *step, uint32_t index, psvi_pass pass) {
-    psvi_contact c = s->contacts[index];
-    psvi_points points = {s->points + c.first, s->points + c.first};
-    psvi_solve_contact(s, step, c, points, pass);
+// Contacts and their first points in the order in which the passes go through them.
+static void gather_contacts(psv_world *world) {
+    const psvi_sim *s = &world->sim;
+    const uint32_t *by_colour = s->order + s->contact_capacity;
+    int64_t count = (int64_t)s->counts->contacts;
+#pragma omp parallel for num_threads(world->context->worker_count) if (count >= PARALLEL_CONTACTS)
+    for (int64_t k = 0; k < count; ++k) {
+        s->sorted[k] = s->contacts[by_colour[k]];
+        s->leads[k] = s->points[s->sorted[k].first];
+    }
 }
 
-// Contacts of a colour lie anywhere: asks for the next ones before they are needed, first the contact, then what it
-// names.
-static void ask_ahead(const psvi_sim *s, const uint32_t *by_colour, int64_t k, int64_t last) {
-    if (k + 16 < last) __builtin_prefetch(&s->contacts[by_colour[k + 16]]);
-    if (k + 8 >= last) return;
-    const psvi_contact *c = &s->contacts[by_colour[k + 8]];
-    const char *points = (const char *)&s->points[c->first];
-    __builtin_prefetch(points, 1);
-    __builtin_prefetch(points + 64, 1);
+// Asks for the bodies of a later contact before they are needed: they lie anywhere.
+static void ask_ahead(const psvi_sim *s, const psvi_contact *c) {
     __builtin_prefetch(&s->linear[c->a], 1);
     __builtin_prefetch(&s->linear[c->b], 1);
+    if (c->count > 1) __builtin_prefetch(&s->points[c->first + 1], 1);
     if (c->turning == 0) return;
     __builtin_prefetch(&s->angular[c->a], 1);
     __builtin_prefetch(&s->angular[c->b], 1);
@@ -138,15 +138,16 @@ static void ask_ahead(const psvi_sim *s, const uint32_t *by_colour, int64_t k, i
 
 static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
     const psvi_sim *s = &world->sim;
-    const uint32_t *by_colour = s->order + s->contact_capacity;
     for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
         int64_t first = s->colour_first[colour], last = s->colour_first[colour + 1];
         // The rest, which shares bodies, stays on one thread.
         bool worth = last - first >= PARALLEL_CONTACTS && colour != PSVI_COLOUR_REST;
 #pragma omp parallel for num_threads(world->context->worker_count) if (worth)
         for (int64_t k = first; k < last; ++k) {
-            ask_ahead(s, by_colour, k, last);
-            solve_contact(s, step, by_colour[k], pass);
+            if (k + 8 < last) ask_ahead(s, &s->sorted[k + 8]);
+            psvi_contact c = s->sorted[k];
+            psvi_points points = {s->leads + k, s->points + c.first};
+            psvi_solve_contact(s, step, c, points, pass);
         }
     }
 }
@@ -159,6 +160,7 @@ static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
                                        psv_buffer_of(s->order, contacts * sizeof(uint32_t)), contacts);
     if (status != PSV_OK) return status;
     colour_contacts(s);
+    gather_contacts(world);
     for (uint32_t i = 0; i < step->substeps; ++i) {
 #pragma omp parallel for num_threads(world->context->worker_count) if (bodies >= PARALLEL_BODIES)
         for (int64_t b = 0; b < bodies; ++b)
@@ -184,7 +186,7 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
 #pragma omp parallel for num_threads(world->context->worker_count) if (contacts >= PARALLEL_BODIES)
     for (int64_t i = 0; i < contacts; ++i)
-        psvi_keep_contact(s, &s->contacts[i], &s->points[s->contacts[i].first]);
+        psvi_keep_contact(s, &s->sorted[i], &s->leads[i]);
     ++s->counts->steps;
     return PSV_OK;
 }

@@ -138,7 +138,7 @@ typedef struct psvi_sim {
     psvi_contact *contacts;
     psvi_point *points;
     uint64_t contact_capacity, point_capacity;
-    psvi_contact *sorted; // CUDA: contacts in the order of their colours, and the first point of each
+    psvi_contact *sorted; // contacts in the order of their colours, and the first point of each
     psvi_point *leads;
     uint64_t *keys;         // sort keys of the contacts
     uint32_t *order;        // contacts by colour

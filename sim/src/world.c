@@ -65,9 +65,8 @@ static uint64_t body_bytes(const psv_world_def *def) {
     return each * def->max_bodies;
 }
 
-static uint64_t contact_bytes(psv_backend backend, uint64_t contacts, uint64_t points, uint64_t pairs) {
-    uint64_t sorted = backend == PSV_BACKEND_CUDA ? sizeof(psvi_contact) + sizeof(psvi_point) : 0;
-    return contacts * sorted + contacts * (sizeof(psvi_contact) + sizeof(uint64_t) + 2 * sizeof(uint32_t)) +
+static uint64_t contact_bytes(uint64_t contacts, uint64_t points, uint64_t pairs) {
+    return contacts * (2 * sizeof(psvi_contact) + sizeof(psvi_point) + sizeof(uint64_t) + 2 * sizeof(uint32_t)) +
            points * (sizeof(psvi_point) + sizeof(psvi_kept_point)) +
            psvi_power_of_two(2 * contacts) * sizeof(psvi_kept_contact) + pairs * sizeof(uint32_t);
 }
@@ -76,8 +75,7 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
     uint64_t pairs = default_room(def->max_pairs, def->max_bodies);
     uint64_t contacts = default_room(def->max_contacts, def->max_bodies);
     psv_pair_finder_def finder = finder_def(def, backend, pairs);
-    return body_bytes(def) + contact_bytes(backend, contacts, contacts, pairs) +
-           psv_pair_finder_bytes(backend, &finder);
+    return body_bytes(def) + contact_bytes(contacts, contacts, pairs) + psv_pair_finder_bytes(backend, &finder);
 }
 
 static psv_status check_def(psv_context *context, const psv_world_def *def) {
@@ -191,9 +189,8 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
     if (status == PSV_OK) status = alloc_array(world, &s->points, points * sizeof(psvi_point));
     if (status == PSV_OK) status = alloc_array(world, &s->kept_points, points * sizeof(psvi_kept_point));
     if (status == PSV_OK) status = alloc_array(world, &s->kept, places * sizeof(psvi_kept_contact));
-    bool cuda = world->context->backend == PSV_BACKEND_CUDA;
-    if (status == PSV_OK && cuda) status = alloc_array(world, &s->sorted, contacts * sizeof(psvi_contact));
-    if (status == PSV_OK && cuda) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
+    if (status == PSV_OK) status = alloc_array(world, &s->sorted, contacts * sizeof(psvi_contact));
+    if (status == PSV_OK) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
     s->contact_capacity = contacts;
     s->point_capacity = points;
     s->kept_places = places;
