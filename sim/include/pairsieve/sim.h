@@ -113,6 +113,8 @@ psv_status psv_cast_ray(psv_world *world, const float origin[3], const float dir
                         psv_body_id *id, float *distance);
 
 // One frame of `seconds` (def.substeps substeps). Asynchronous on CUDA.
+// The pair and contact buffers may grow between steps (see psv_world_def): a graph that captured a step has to be
+// captured anew after that, and after bodies or shapes are created.
 psv_status psv_world_step(psv_world *world, float seconds);
 
 uint64_t psv_world_body_count(const psv_world *world); // living bodies, static ones included
