@@ -85,7 +85,7 @@ static psv_status diff_pairs(psv_context *context, const psv_pair *now, const ui
     uint64_t n = *now_count, m = *before_count;
     if (n > capacity || capacity == 0) return PSV_OK;
     uint64_t parts = n < 16384 ? 1 : DIFF_PARTS, now_cut[DIFF_PARTS + 1], before_cut[DIFF_PARTS + 1];
-    uint64_t begins[DIFF_PARTS], ends[DIFF_PARTS];
+    uint64_t begins[DIFF_PARTS] = {0}, ends[DIFF_PARTS] = {0};
     for (uint64_t p = 0; p <= parts; ++p) {
         now_cut[p] = n / parts * p + (p == parts ? n % parts : 0);
         before_cut[p] = p == parts ? m : p == 0 ? 0 : lower_bound(before, m, pair_key(now[now_cut[p]]));

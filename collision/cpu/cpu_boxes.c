@@ -47,7 +47,7 @@ uint64_t psvi_collect_boxes(psv_context *context, const psvi_find_input *input, 
     const int64_t chunks = (int64_t)((count + COLLECT_CHUNK - 1) / COLLECT_CHUNK);
     const int64_t group = 64; // chunks that are judged before they are closed up
     for (int64_t base = 0; base < chunks; base += group) {
-        uint32_t lives[64];
+        uint32_t lives[64] = {0};
         int64_t top = base + group < chunks ? base + group : chunks;
 #pragma omp parallel for schedule(dynamic) num_threads(context->worker_count) if (top - base > 1)
         for (int64_t c = base; c < top; ++c) {

@@ -112,8 +112,8 @@ PSVI_HD void psvi_load_two(const psvi_sim *s, const psvi_contact *c, psvi_two *t
     }
 }
 
-// Where a contact's points are: the first one may lie apart from the others (on CUDA beside the contact, so that what
-// has one point only is read in a row).
+// Where a contact's points are: the first one lies apart from the others, in the order in which contacts are solved, so
+// that what has one point only is read in a row.
 typedef struct psvi_points {
     psvi_point *lead, *others; // point 0; point k > 0 is others[k]
 } psvi_points;

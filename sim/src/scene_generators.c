@@ -189,7 +189,7 @@ static psv_status run_fill(psvi_builder *b, const psvi_node *node, uint64_t coun
                                        "turn", "base",  "width",  "over_landscape", NULL};
     fill_options o = {.spacing = 1.1f, .aspect = 1, .jitter = 0.02f, .turn = true};
     float over = 0;
-    kinds k;
+    kinds k = {0};
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_kinds(b, node, &k);
     if (status == PSV_OK) status = psvi_read_float(node, "spacing", 0.5, 100, &o.spacing);
@@ -203,8 +203,8 @@ static psv_status run_fill(psvi_builder *b, const psvi_node *node, uint64_t coun
         status = psvi_node_fail(node, "\"over_landscape\" needs a \"landscape\" generator before this one");
     if (over > 0) o.width = over * b->landscape_size;
     bool mixed = false;
-    for (uint32_t i = 0; i < k.count; ++i)
-        for (uint32_t v = 0; status == PSV_OK && v < k.shape[i]->count; ++v)
+    for (uint32_t i = 0; status == PSV_OK && i < k.count; ++i)
+        for (uint32_t v = 0; v < k.shape[i]->count; ++v)
             mixed |= k.shape[i]->radius[v] < 0.5f * k.radius;
     uint64_t each = b->bodies_per_world > 0 ? b->bodies_per_world : count;
     for (uint64_t done = 0, world = 0; status == PSV_OK && done < count; done += each, ++world) {
@@ -222,7 +222,7 @@ static psv_status run_grid(psvi_builder *b, const psvi_node *node, uint64_t coun
     static const char *const keys[] = {"type", "share", "shapes", "columns", "rows", "spacing", "base", NULL};
     float spacing[3] = {1, 1, 1}, base[3] = {0, 0, 0};
     uint64_t side = (uint64_t)ceil(cbrt((double)count)), columns = side, rows = side;
-    kinds k;
+    kinds k = {0};
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_kinds(b, node, &k);
     if (status == PSV_OK) status = psvi_read_count(node, "columns", 1, 1000000, &columns);
@@ -249,7 +249,7 @@ static psv_status run_stack(psvi_builder *b, const psvi_node *node, uint64_t cou
     const char *kind = "column";
     uint64_t height = 10;
     float pitch[2] = {1.05f, 1}, distance = 4, base[3] = {0, 0, 0};
-    kinds k;
+    kinds k = {0};
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_kinds(b, node, &k);
     if (status == PSV_OK) status = psvi_read_string(node, "kind", &kind);
@@ -290,7 +290,7 @@ static psv_status run_random(psvi_builder *b, const psvi_node *node, uint64_t co
     static const char *const keys[] = {"type", "share", "shapes", "radius", "size", "centre", "speed", "turn", NULL};
     float radius = 0, size[3] = {0, 0, 0}, centre[3] = {0, 0, 0}, speed = 0;
     bool turn = true;
-    kinds k;
+    kinds k = {0};
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_kinds(b, node, &k);
     if (status == PSV_OK) status = psvi_read_float(node, "radius", 0, 1e6, &radius);
@@ -321,7 +321,7 @@ static psv_status run_emitter(psvi_builder *b, const psvi_node *node, uint64_t c
     static const char *const keys[] = {"type",   "share",    "shapes", "rate", "position",
                                        "radius", "velocity", "spread", NULL};
     float rate = 100, position[3] = {0, 10, 0}, radius = 1, velocity[3] = {0, 0, 0}, spread = 0;
-    kinds k;
+    kinds k = {0};
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_kinds(b, node, &k);
     if (status == PSV_OK) status = psvi_read_float(node, "rate", 1e-3, 1e9, &rate);
@@ -390,7 +390,7 @@ static psv_status run_galaxy(psvi_builder *b, const psvi_node *node, uint64_t co
     static const char *const keys[] = {"type", "share", "shapes", "centre", "radius", "thickness", "hole", NULL};
     const char *centre = NULL;
     float radius = 100, thickness = 2, hole = 10;
-    kinds k;
+    kinds k = {0};
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_kinds(b, node, &k);
     if (status == PSV_OK) status = psvi_read_string(node, "centre", &centre);

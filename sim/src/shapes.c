@@ -206,7 +206,7 @@ static psv_status append(psv_world *world, void *array, uint64_t *have, const vo
     memcpy((char *)grown + *have * each, records, count * each);
     memcpy(array, &grown, sizeof grown);
     *have += count;
-    return PSV_OK;
+    return PSV_OK; // cppcheck-suppress memleak ; `array` holds it
 }
 
 static psv_status add_children(psv_world *world, const psv_shape_def *def, psvi_shape *data) {

@@ -232,7 +232,7 @@ static void keeps_momentum(void **unused) {
             set_velocity(&s, id, 3.5f - (float)(i % 8) + 1, 3.5f - (float)(i / 8 % 8),
                          3.5f - (float)(i / 64) + 0.1f * (float)(i % 5));
         }
-        double before[3], after[3], size = 0, energy = energy_of(&s, before), most = energy, change = 0;
+        double before[3], after[3] = {0}, size = 0, energy = energy_of(&s, before), most = energy, change = 0;
         int frames = long_run ? 1000 : 200;
         double start = energy;
         for (int frame = 0; frame < frames; ++frame) {

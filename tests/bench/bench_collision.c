@@ -123,7 +123,7 @@ static double time_graph(psv_context *context, psv_pair_finder *finder, const ps
 static bench_times time_method(const bench_options *options, psv_context *context, psv_pair_finder *finder,
                                const psv_box_set *set) {
     bench_times result = {0};
-    double times[MAX_FRAMES], begin = now_ms();
+    double times[MAX_FRAMES] = {0}, begin = now_ms();
     int frames = 0;
     (void)time_frame(context, finder, set);
     while (frames < options->frames && (frames < 3 || now_ms() - begin < options->budget_s * 1e3))
