@@ -4,8 +4,8 @@
 //   up to 4,096                radix_tiny.cu       1: one block
 //   up to 32,768               radix_small.cu      1: one cluster of 16 blocks (16,384 with 8 blocks, where 16 do
 //                                                  not fit); without clusters the next
-//   (up to 1.2M (8-byte pairs; radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
-//   0.5M 16-byte), 132 blocks)                     it sorts on chip; off, see PSVI_RADIX_CHUNKS_ENABLED)
+//   up to 1.2M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
+//   0.5M 16-byte), 132 blocks                      it sorts on chip; with 227 KB of shared memory
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
 //   above                      radix_large.cuh     1 + one for each digit: histogram and plan, then chained passes
@@ -23,7 +23,7 @@
 
 typedef struct radix_state {
     psvi_radix_control *control;     // on the device
-    psvi_radix_chunks_state *chunks; // likewise; NULL where its kernel is off or does not fit
+    psvi_radix_chunks_state *chunks; // likewise; NULL where its kernel does not fit
     uint32_t multiprocessors;
     uint32_t cluster_blocks; // 0: no clusters
 } radix_state;
@@ -77,7 +77,7 @@ static void radix_destroy(psv_sorter *sorter) {
 
 // The chunk kernel takes nearly all shared memory of today's largest multiprocessors.
 static bool chunks_fit(const psvi_device_info *info) {
-    return PSVI_RADIX_CHUNKS_ENABLED && info->cooperative_launch && info->shared_bytes_per_block >= 227 * 1024 &&
+    return info->cooperative_launch && info->shared_bytes_per_block >= 227 * 1024 &&
            info->multiprocessors <= PSVI_RADIX_CHUNKS_BLOCKS;
 }
 

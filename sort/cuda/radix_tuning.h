@@ -22,11 +22,6 @@
 #define PSVI_RADIX_MIDDLE_MAX_ITEMS(pair_bytes) ((pair_bytes) <= 8 ? 32 : 16)
 #define PSVI_RADIX_ROW_WORDS 72 // 64 of counts, 2 of what else is to be known, rounded up
 
-// radix_chunks.cu in place of radix_middle.cuh up to its size. Measured as a kernel of its own (radix-notes.md): 1.3
-// times as fast on uniform keys; 0.8 to 0.9 of CUB where a few values or exponents hold most keys. 0 until the whole
-// suite has run with it.
-#define PSVI_RADIX_CHUNKS_ENABLED 0
-
 // large: chained digit passes, one block a multiprocessor. Items per thread by the bytes of a key and its value
 // together: long runs of each digit count for more than overlap between blocks.
 #define PSVI_RADIX_LARGE_FULL_THREADS 768
