@@ -1,0 +1,224 @@
+// The plan of a frame's levels and cells, made from sampled boxes by one block.
+#ifndef PAIRSIEVE_COLLISION_ROWS_PLAN_CUH
+#define PAIRSIEVE_COLLISION_ROWS_PLAN_CUH
+
+#include "rows_cells.cuh"
+
+// THREADS: of the block that makes the plan, at most 1,024; one sampled box each.
+template <int THREADS> struct rows_plan_shared {
+    static constexpr int warps = THREADS / 32;
+    float low[3][warps], high[3][warps]; // of each warp's samples, then their medians in [axis][0]
+    float reduced[warps];
+    float limits[ROWS_LEVELS]; // of the sampled levels, coarse to fine
+    uint32_t members[ROWS_LEVELS + 1];
+    psvi_rows_plan plan;
+};
+
+template <int THREADS> __device__ __forceinline__ float rows_block_max(float value, rows_plan_shared<THREADS> *shared) {
+    for (int step = 16; step > 0; step >>= 1)
+        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
+    if ((threadIdx.x & 31) == 0) shared->reduced[threadIdx.x >> 5] = value;
+    __syncthreads();
+    value = shared->reduced[min((int)threadIdx.x & 31, THREADS / 32 - 1)];
+    for (int step = 16; step > 0; step >>= 1)
+        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
+    __syncthreads();
+    return value;
+}
+
+// Medians over the lanes of the finite ones of two values; 0 when there is none.
+__device__ __forceinline__ float2 rows_warp_medians(float2 value) {
+    const int own = threadIdx.x & 31;
+    const bool counts = fabsf(value.x) <= FLT_MAX && fabsf(value.y) <= FLT_MAX;
+    const unsigned valid = __ballot_sync(PSVD_FULL, counts);
+    if (valid == 0) return make_float2(0, 0);
+    int rank_x = 0, rank_y = 0;
+#pragma unroll
+    for (int lane = 0; lane < 32; ++lane) {
+        const float x = __shfl_sync(PSVD_FULL, value.x, lane), y = __shfl_sync(PSVD_FULL, value.y, lane);
+        const bool counted = valid >> lane & 1;
+        rank_x += counted && (x < value.x || (x == value.x && lane < own));
+        rank_y += counted && (y < value.y || (y == value.y && lane < own));
+    }
+    const int middle = __popc(valid) / 2;
+    const int at_x = __ffs(__ballot_sync(PSVD_FULL, counts && rank_x == middle)) - 1;
+    const int at_y = __ffs(__ballot_sync(PSVD_FULL, counts && rank_y == middle)) - 1;
+    return make_float2(__shfl_sync(PSVD_FULL, value.x, at_x), __shfl_sync(PSVD_FULL, value.y, at_y));
+}
+
+// Where most boxes are: the medians over the warps of their samples' least and greatest corners. A few boxes far away
+// do not move them.
+template <int THREADS>
+__device__ __forceinline__ void rows_sample_range(const psvd_box &box, bool good, rows_plan_shared<THREADS> *shared) {
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    for (int axis = 0; axis < 3; ++axis) {
+        const bool finite = good && fabsf(box.min[axis]) < 1e30f;
+        float low = finite ? box.min[axis] : INFINITY, high = finite ? box.min[axis] : -INFINITY;
+        for (int step = 16; step > 0; step >>= 1) {
+            low = fminf(low, __shfl_xor_sync(PSVD_FULL, low, step));
+            high = fmaxf(high, __shfl_xor_sync(PSVD_FULL, high, step));
+        }
+        if (lane == 0) shared->low[axis][warp] = low, shared->high[axis][warp] = high;
+    }
+    __syncthreads();
+    if (warp < 3) {
+        const float2 range =
+            rows_warp_medians(lane < THREADS / 32 ? make_float2(shared->low[warp][lane], shared->high[warp][lane])
+                                                  : make_float2(INFINITY, INFINITY));
+        __syncwarp();
+        if (lane == 0) shared->low[warp][0] = range.x, shared->high[warp][0] = range.y;
+    }
+    __syncthreads();
+}
+
+template <int THREADS> __device__ __forceinline__ void rows_choose_axes(rows_plan_shared<THREADS> *shared) {
+    psvi_rows_plan &plan = shared->plan;
+    int longest = 0;
+    for (int axis = 1; axis < 3; ++axis)
+        if (shared->high[axis][0] - shared->low[axis][0] > shared->high[longest][0] - shared->low[longest][0])
+            longest = axis;
+    plan.axis[0] = longest;
+    plan.axis[1] = longest == 0 ? 1 : 0;
+    plan.axis[2] = longest == 2 ? 1 : 2;
+}
+
+// Splits `budget` cells of a level over its axes. Rows as wide as the level's limit where the budget allows, else as
+// many rows as an even split gives, wrapping around; what is left divides x. `low` and `spread` tell where most boxes
+// are; the cells cover a little more, so that few boxes wrap.
+__device__ __forceinline__ void rows_divide_level(psvi_rows_level *level, const float *low, const float *spread,
+                                                  float budget, uint32_t world_count) {
+    level->worlds = (uint32_t)fminf((float)world_count, fmaxf(budget, 1.0f));
+    budget = fmaxf(budget / (float)level->worlds, 1.0f);
+    float wanted[3], range[3];
+    for (int axis = 0; axis < 3; ++axis) {
+        level->origin[axis] = low[axis] - 0.05f * spread[axis] - 1.5f * level->limit;
+        range[axis] = 1.1f * spread[axis] + 3.0f * level->limit;
+        wanted[axis] = fminf(range[axis] / level->limit + 1.0f, 1e9f);
+    }
+    if (spread[1] < 0.5f * level->limit) wanted[1] = 1.0f;
+    if (spread[2] < 0.5f * level->limit) wanted[2] = 1.0f;
+    // Axes in ascending order of what they want: what one does not need goes to the others.
+    float left = budget;
+    for (int turn = 0; turn < 2; ++turn) { // y and z
+        const int axis = (wanted[1] <= wanted[2]) == (turn == 0) ? 1 : 2;
+        const float others = turn == 0 ? fminf(wanted[0], wanted[3 - axis]) : wanted[0];
+        float share = turn == 0 ? cbrtf(left) : sqrtf(left);
+        if (others < share) share = fmaxf(share, left / fmaxf(wanted[0] * (turn == 0 ? wanted[3 - axis] : 1.0f), 1.0f));
+        float rows = floorf(fminf(wanted[axis], share));
+        if (rows < 4.0f) rows = 1.0f;
+        level->cells[axis] = (int32_t)rows;
+        level->inverse[axis] = 1.0f / level->limit;
+        left = fmaxf(left / rows, 1.0f);
+    }
+    const float most = fminf(range[0] / level->limit * ROWS_X_STEPS + 2.0f, 1e9f);
+    const float steps = floorf(fmaxf(fminf(most, left), 1.0f));
+    // Cells that just cover the range, unless they would be much longer than a box: then they wrap.
+    const float pitch = steps > 2.0f ? range[0] / (steps - 2.0f) : INFINITY;
+    level->cells[0] = (int32_t)steps;
+    level->inverse[0] = 1.0f / fmaxf(fminf(pitch, 2.0f * level->limit), level->limit / ROWS_X_STEPS);
+}
+
+// Level limits from the sampled extents: the largest, then the largest that is a level's step below it, and so on, so
+// that every level fits boxes that are there. Returns the number of sampled levels; limits go coarse to fine.
+template <int THREADS>
+__device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least, rows_plan_shared<THREADS> *shared) {
+    float *const limits = shared->limits;
+    uint32_t count = 0;
+    float bound = INFINITY;
+    while (count < ROWS_LEVELS - ROWS_UPPER_LEVELS) {
+        const float largest = rows_block_max(extent < bound ? extent : -1.0f, shared);
+        if (largest < 0) break;
+        const float limit = fmaxf(largest * ROWS_LIMIT_PAD, least);
+        if (threadIdx.x == 0) limits[count] = limit;
+        ++count;
+        bound = limit / ROWS_LEVEL_STEP;
+        if (bound <= least) break;
+    }
+    if (count > 0) return count;
+    if (threadIdx.x == 0) limits[0] = fmaxf(least, 1.0f);
+    return 1;
+}
+
+template <int THREADS>
+__device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, uint32_t sampled, uint32_t world_count,
+                                             float budget, uint32_t samples) {
+    const float *const limits = shared->limits;
+    psvi_rows_plan &plan = shared->plan;
+    plan.levels = min(sampled + ROWS_UPPER_LEVELS, (uint32_t)ROWS_LEVELS);
+    float low[3], spread[3];
+    for (int axis = 0; axis < 3; ++axis) {
+        low[axis] = shared->low[plan.axis[axis]][0];
+        spread[axis] = shared->high[plan.axis[axis]][0] - low[axis];
+    }
+    const uint32_t own = threadIdx.x;
+    if (own < plan.levels) {
+        psvi_rows_level *const level = &plan.level[own];
+        level->limit =
+            own < sampled ? limits[sampled - 1 - own] : limits[0] * powf(ROWS_LEVEL_STEP, (float)(own - sampled + 1));
+        const float members = own < sampled ? (float)shared->members[own] / (float)samples : 0.0f;
+        rows_divide_level(level, low, spread, fmaxf(budget * members, 32.0f), world_count);
+    } else if (own == plan.levels) { // huge boxes: one cell
+        psvi_rows_level *const level = &plan.level[own];
+        level->limit = INFINITY;
+        for (int axis = 0; axis < 3; ++axis)
+            level->cells[axis] = 1, level->inverse[axis] = level->origin[axis] = 0.0f;
+        level->worlds = 1;
+    }
+}
+
+// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, cells: two a box, at
+// most `room`. Into shared->plan, all but epoch, boxes_per_warp and candidates. All threads of the block; ends with a
+// barrier. Never decides what is found, only how fast.
+template <int THREADS>
+__device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
+                                               rows_plan_shared<THREADS> *shared) {
+    psvi_rows_plan &plan = shared->plan;
+    const uint64_t slots = counts.all();
+    psvd_box box = {};
+    uint32_t tag;
+    bool good = slots > 0 && psvd_load_slot(input, counts, slots * threadIdx.x / THREADS, &box, &tag) == PSVD_BOX_GOOD;
+    if (threadIdx.x <= ROWS_LEVELS) {
+        shared->members[threadIdx.x] = 0;
+        plan.longest[threadIdx.x] = plan.longest[threadIdx.x + ROWS_LEVELS + 1] = 0;
+    }
+    rows_sample_range(box, good, shared);
+    if (threadIdx.x == 0) rows_choose_axes(shared);
+    __syncthreads();
+    const int x = plan.axis[0], y = plan.axis[1], z = plan.axis[2];
+    const float extent = rows_extent(box.min[x], box.max[x], box.min[y], box.max[y], box.min[z], box.max[z]);
+    good = good && extent <= 1e30f;
+    // Coordinates have 24 bits: a level much finer than their spacing would split equal boxes by rounding.
+    float reach = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        reach = fmaxf(reach, fmaxf(fabsf(shared->low[axis][0]), fabsf(shared->high[axis][0])));
+    const float least = fmaxf(reach * 1e-6f, 1e-30f);
+    const uint32_t sampled = rows_choose_limits(good ? extent : -1.0f, least, shared);
+    __syncthreads();
+    if (good) {
+        uint32_t level = sampled - 1; // coarse to fine
+        while (level > 0 && extent > shared->limits[level])
+            --level;
+        atomicAdd(&shared->members[sampled - 1 - level], 1u);
+    }
+    const int samples = __syncthreads_count(good);
+    const float usable = (float)room * 0.98f - 128.0f * (ROWS_LEVELS + 1);
+    const float budget = fminf(usable, fmaxf(2.0f * (float)slots, 4096.0f)) * (input.between ? 0.5f : 1.0f);
+    rows_lay_out(shared, sampled, input.world_count, budget, (uint32_t)max(samples, 1));
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t base = 0;
+        for (uint32_t i = 0; i <= plan.levels; ++i) {
+            psvi_rows_level &level = plan.level[i];
+            level.base = base;
+            level.set_cells =
+                level.worlds * (uint32_t)level.cells[0] * (uint32_t)level.cells[1] * (uint32_t)level.cells[2];
+            base += level.set_cells * (input.between ? 2 : 1);
+        }
+        plan.cells = base;
+        plan.slots = slots;
+        plan.populated = 0;
+    }
+    __syncthreads();
+}
+
+#endif
