@@ -1,6 +1,7 @@
 // The `pairsieve` program: which command, and the help about all of them.
 #include <string.h>
 
+#include "short_spin.h"
 #include "tool.h"
 
 typedef struct command_entry {
@@ -32,6 +33,7 @@ static int print_help(FILE *out) {
 }
 
 int main(int argc, char **argv) {
+    psv_keep_spinning_short(argv);
     if (argc < 2) {
         print_help(stderr);
         return TOOL_REFUSED;
