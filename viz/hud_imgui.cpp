@@ -160,7 +160,8 @@ void legend(const view_history &history) {
         ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 12.0f);
         double ms = last.profile.phase_ms[phase];
         if (ms > 0.0) {
-            ImGui::Text("%s %.2f", psv_phase_name((psv_phase)phase), ms);
+            int decimals = ms < 10.0 ? 2 : ms < 100.0 ? 1 : 0; // a column is as wide as that
+            ImGui::Text("%s %.*f", psv_phase_name((psv_phase)phase), decimals, ms);
         } else {
             ImGui::TextDisabled("%s -", psv_phase_name((psv_phase)phase));
         }

@@ -250,24 +250,39 @@ void view_destroy_model(view_model *model) {
     memset(model, 0, sizeof *model);
 }
 
-static int compare_floats(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
+typedef struct body_place {
+    float position, weight; // along one axis; the square of its radius: what it covers in a picture
+} body_place;
+
+static int compare_places(const void *a, const void *b) {
+    float x = ((const body_place *)a)->position, y = ((const body_place *)b)->position;
     return (x > y) - (x < y);
 }
 
-// Middle and half extent of the central 98% of the values of one axis: a few strays must not move the camera.
-static void spread_of(float *values, uint64_t count, float *middle, float *half) {
-    qsort(values, count, sizeof *values, compare_floats);
-    uint64_t cut = count / 100;
-    *middle = 0.5f * (values[cut] + values[count - 1 - cut]);
-    *half = 0.5f * (values[count - 1 - cut] - values[cut]);
+// Middle and half extent of the central 98% of the bodies on one axis, by what they cover: a few strays must not move
+// the camera, and a few large bodies are no strays.
+static void spread_of(body_place *places, uint64_t count, float *middle, float *half) {
+    double whole = 0.0, below = 0.0, above = 0.0;
+    uint64_t low = 0, high = count - 1;
+    qsort(places, count, sizeof *places, compare_places);
+    for (uint64_t i = 0; i < count; ++i) {
+        whole += places[i].weight;
+    }
+    while (low < high && (below += places[low].weight) <= 0.01 * whole) {
+        ++low;
+    }
+    while (high > low && (above += places[high].weight) <= 0.01 * whole) {
+        --high;
+    }
+    *middle = 0.5f * (places[low].position + places[high].position);
+    *half = 0.5f * (places[high].position - places[low].position);
 }
 
 static bool measure(view_model *model, const float (*positions)[4], const float (*velocities)[4], uint64_t count) {
-    float *values = malloc((count + 1) * sizeof *values);
-    if (values == NULL) return false;
+    body_place *places = malloc((count + 1) * sizeof *places);
+    if (places == NULL) return false;
     float half[3] = {0.0f, 0.0f, 0.0f};
-    double radius_sum = 0.0;
+    double radius_sum = 0.0, area = 0.0, volume = 0.0;
     float speed = 0.0f;
     uint64_t used = 0, stride = (count + SAMPLE_BODIES - 1) / SAMPLE_BODIES;
     for (int axis = 0; axis < 3; ++axis) {
@@ -275,16 +290,21 @@ static bool measure(view_model *model, const float (*positions)[4], const float 
         for (uint64_t i = 0; i < count; i += stride) {
             bool moving = positions[i][3] > 0.0f && velocities[i][3] > 0.0f && isfinite(positions[i][axis]);
             if (!moving) continue;
-            values[used++] = positions[i][axis];
+            float radius = positions[i][3];
+            places[used++] = (body_place){positions[i][axis], radius * radius};
             if (axis != 0) continue;
-            radius_sum += positions[i][3];
+            radius_sum += radius;
+            area += (double)radius * radius;
+            volume += (double)radius * radius * radius;
             speed = fmaxf(speed, glm_vec3_norm((float *)velocities[i]));
         }
-        if (used > 0) spread_of(values, used, &model->centre[axis], &half[axis]);
+        if (used > 0) spread_of(places, used, &model->centre[axis], &half[axis]);
     }
-    free(values);
+    free(places);
     model->mean_radius = used > 0 ? (float)(radius_sum / (double)used) : 0.5f;
-    model->radius = fmaxf(glm_vec3_norm(half) + model->mean_radius, 2.0f * model->mean_radius);
+    // Of the bodies that fill the picture; half of it, for the sphere around all centres has room at its sides.
+    float seen_radius = area > 0.0 ? fmaxf((float)(0.5 * volume / area), model->mean_radius) : model->mean_radius;
+    model->radius = fmaxf(glm_vec3_norm(half) + seen_radius, 2.0f * seen_radius);
     model->largest_speed = speed;
     return true;
 }

@@ -317,13 +317,17 @@ static void test_window_changes(void **state) {
     (void)state;
     view_app *app = open_with_panel();
     if (app == NULL) skip();
-    SDL_SetWindowSize(app->window.window, 400, 300);
-    driver_turns(app, 3);
-    int width = 0, height = 0;
-    SDL_GL_GetDrawableSize(app->window.window, &width, &height);
-    assert_int_equal(app->renderer.targets.width, width);
-    assert_int_equal(app->renderer.targets.height, height);
-    assert_int_equal(width, 400);
+    if (strcmp(SDL_GetCurrentVideoDriver(), "wayland") == 0 && strstr(app->window.renderer, "llvmpipe") != NULL) {
+        print_message("no resize: Mesa 22.3's software renderer copies past its buffer then, on Wayland\n");
+    } else {
+        SDL_SetWindowSize(app->window.window, 400, 300);
+        driver_turns(app, 3);
+        int width = 0, height = 0;
+        SDL_GL_GetDrawableSize(app->window.window, &width, &height);
+        assert_int_equal(app->renderer.targets.width, width);
+        assert_int_equal(app->renderer.targets.height, height);
+        assert_int_equal(width, 400);
+    }
     driver_window_event(app, SDL_WINDOWEVENT_MINIMIZED);
     driver_turns(app, 1);
     uint64_t steps = app->steps;

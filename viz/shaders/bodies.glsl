@@ -16,9 +16,13 @@ uvec2 parts_of(uint body) {
 
 vec3 colour_of(uint body) {
     uint mode = frame_counts.z;
-    vec3 corner = mode == 3u ? vec3(boxes[6u * body], boxes[6u * body + 1u], boxes[6u * body + 2u]) : vec3(0.0);
+    vec3 low = vec3(0.0), high = vec3(0.0);
+    if (mode == 3u) {
+        low = vec3(boxes[6u * body], boxes[6u * body + 1u], boxes[6u * body + 2u]);
+        high = vec3(boxes[6u * body + 3u], boxes[6u * body + 4u], boxes[6u * body + 5u]);
+    }
     uint value = mode == 2u || mode == 4u ? values[body] : 0u;
-    return body_colour(frame_counts.y + body, shape_indices[body], velocities[body], corner, value);
+    return body_colour(frame_counts.y + body, shape_indices[body], velocities[body], low, high - low, value);
 }
 
 Instance make_instance(uint body, uint part_index, vec3 colour) {

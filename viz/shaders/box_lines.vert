@@ -1,4 +1,4 @@
-// Overlay: the 12 edges of each body's box, or of its cell (24 vertices an instance). Rows are the edges along x.
+// Overlay: the 12 edges of each body's box, or of the cell of its size class (24 vertices an instance). Rows are the edges along x.
 layout(std430, binding = 0) readonly buffer Boxes { float boxes[]; };
 layout(std430, binding = 1) readonly buffer Positions { vec4 positions[]; };
 
@@ -16,8 +16,9 @@ void main() {
     int corner = edge % 4;
     line_colour = vec4(1.0, 0.86, 0.25, 0.85);
     if (line_mode == 1u) {
-        low = floor(low / look.x) * look.x;
-        high = low + look.x;
+        float cell = cell_edge_of(high - low);
+        low = floor(low / cell) * cell;
+        high = low + cell;
         line_colour = axis == 0 ? vec4(0.25, 0.9, 1.0, 0.9) : vec4(0.2, 0.6, 0.8, 0.25);
     }
     if (body + 1u == selection.x) line_colour = vec4(1.0, 0.2, 0.9, 1.0);

@@ -8,7 +8,7 @@ vec3 palette(uint i) {
     return colours[i & 7u];
 }
 
-vec3 body_colour(uint slot, uint shape, vec4 velocity, vec3 corner, uint value) {
+vec3 body_colour(uint slot, uint shape, vec4 velocity, vec3 corner, vec3 extent, uint value) {
     uint mode = frame_counts.z;
     uint noise = hash(slot + 1u);
     float tint = 0.80 + 0.4 * float(noise & 255u) / 255.0;
@@ -19,8 +19,9 @@ vec3 body_colour(uint slot, uint shape, vec4 velocity, vec3 corner, uint value) 
     }
     if (mode == 2u) return value == 0u ? vec3(0.22) : heat(float(value) * look.z);
     if (mode == 3u) { // cell of the box's lower corner
-        ivec3 cell = ivec3(floor(corner / look.x));
-        uint h = hash(uint(cell.x) * 73856093u ^ uint(cell.y) * 19349663u ^ uint(cell.z) * 83492791u);
+        float edge = cell_edge_of(extent);
+        ivec3 cell = ivec3(floor(corner / edge));
+        uint h = hash(uint(cell.x) * 73856093u ^ uint(cell.y) * 19349663u ^ uint(cell.z) * 83492791u ^ floatBitsToUint(edge));
         return palette(h) * (0.7 + 0.6 * float((h >> 8) & 255u) / 255.0);
     }
     if (mode == 4u) return heat(float(value) * look.w);

@@ -61,6 +61,13 @@ vec3 sky(vec3 direction) {
     return up >= 0.0 ? mix(horizon, zenith, pow(up, 0.55)) : mix(horizon, below, pow(-up, 0.5));
 }
 
+// Edge of the cells that a box of this extent lies in: classes in steps of 2.5, as the row-sorted method has them, of which
+// bodies of the mean size take the cell edge `look.x`.
+float cell_edge_of(vec3 extent) {
+    float most = max(max(extent.x, extent.y), max(extent.z, 1.0e-6 * look.x));
+    return look.x * pow(2.5, ceil(log(most / look.x) / log(2.5) - 1.0e-3));
+}
+
 // Ray (not unit, one metre deep) through a point of the picture, from 0 to 1.
 vec3 ray_through(vec2 uv) { return forward.xyz + across.xyz * (2.0 * uv.x - 1.0) + upward.xyz * (2.0 * uv.y - 1.0); }
 
