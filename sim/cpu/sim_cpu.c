@@ -201,7 +201,7 @@ static bool cpu_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
 const psvi_sim_ops psvi_sim_ops_cpu = {
     .create = cpu_create,
     .destroy = cpu_destroy,
-    .make_sorter = cpu_make_sorter,
+    .make_room = cpu_make_sorter,
     .begin = cpu_begin,
     .attract = cpu_attract,
     .narrow = cpu_narrow,

@@ -4,14 +4,54 @@
 #include "step_kernels.h"
 #include "tuning.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct cuda_state {
     psvi_published *published; // host memory that the device writes
     psvi_published *device;    // its address there
-    int colour_blocks, solve_blocks;
+    int colour_blocks, general_blocks, round_blocks;
+    psvi_solver solver;
+    uint64_t bodies, contacts, points; // that the solver has room for
+    uint32_t shapes_seen;
+    bool general; // among them is one that is not round
 } cuda_state;
+
+static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
+    void *address = psvi_alloc(world->context, bytes);
+    memcpy(field, &address, sizeof address);
+    return address != NULL ? PSV_OK
+                           : psvi_fail(world->context, PSV_ERROR_MEMORY,
+                                       "no CUDA memory for %" PRIu64 " bytes of the world's solver", bytes);
+}
+
+// clang-format off
+#define BODY_ROWS(X, n) \
+    X(motion, (n) * sizeof(psvi_motion)) \
+    X(pushed, (n) * sizeof(psvi_motion)) \
+    X(moved, (n) * sizeof(psvi_motion)) \
+    X(bins, PSVI_BINS * sizeof(psvi_bin))
+#define CONTACT_ROWS(X, n, m) \
+    X(bodies, (n) * sizeof(psvi_two_bodies)) \
+    X(normal, (n) * sizeof(psvi_f4)) \
+    X(impulse, (n) * sizeof(psvi_f4)) \
+    X(arms, (n) * sizeof(psvi_f2)) \
+    X(bounce, (n) * sizeof(psvi_f2)) \
+    X(points[0], (m) * sizeof(psvi_f4)) \
+    X(points[1], (m) * sizeof(psvi_f4)) \
+    X(points[2], (m) * sizeof(psvi_f4)) \
+    X(points[3], (m) * sizeof(psvi_f4)) \
+    X(place, (n) * sizeof(uint32_t)) \
+    X(lists[0], (n) * sizeof(uint32_t)) \
+    X(lists[1], (n) * sizeof(uint32_t))
+// clang-format on
+
+#define ALLOCATE_ROW(name, bytes)                                                                                      \
+    if (status == PSV_OK) status = alloc_row(world, &v->name, bytes);
+#define RELEASE_ROW(name, bytes)                                                                                       \
+    psvi_free(world->context, v->name, bytes);                                                                         \
+    v->name = NULL;
 
 static psv_status cuda_create(psv_world *world) {
     psv_context *context = world->context;
@@ -29,33 +69,66 @@ static psv_status cuda_create(psv_world *world) {
     memset(host, 0, sizeof *state->published);
     status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
     state->device = device;
-    int colour = 0, solve = 0;
+    int colour = 0, general = 0, round = 0;
     if (status == PSV_OK)
         status = psvi_cuda_status(context, psvi_colour_blocks_per_processor(&colour), "occupancy of psvk_colour");
     if (status == PSV_OK)
-        status = psvi_cuda_status(context, psvi_solve_blocks_per_processor(&solve), "occupancy of psvk_solve");
+        status =
+            psvi_cuda_status(context, psvi_solve_blocks_per_processor(&general, &round), "occupancy of psvk_solve");
+    if (status != PSV_OK) return status;
+    if (colour > PSVI_COLOUR_BLOCKS) colour = PSVI_COLOUR_BLOCKS;
     state->colour_blocks = colour * context->info.multiprocessors;
-    state->solve_blocks = solve * context->info.multiprocessors;
+    state->general_blocks = general * context->info.multiprocessors;
+    state->round_blocks = round * context->info.multiprocessors;
+    psvi_solver *v = &state->solver;
+    state->bodies = world->def.max_bodies;
+    BODY_ROWS(ALLOCATE_ROW, state->bodies)
     return status;
+}
+
+static void free_contact_rows(psv_world *world) {
+    cuda_state *state = world->state;
+    psvi_solver *v = &state->solver;
+    CONTACT_ROWS(RELEASE_ROW, state->contacts, state->points)
 }
 
 static void cuda_destroy(psv_world *world) {
     cuda_state *state = world->state;
+    psvi_solver *v = &state->solver;
+    free_contact_rows(world);
+    BODY_ROWS(RELEASE_ROW, state->bodies)
     if (state->published != NULL) (void)cudaFreeHost(state->published);
     free(state);
     world->state = NULL;
 }
 
-// Contacts are sorted by colour.
-static psv_status cuda_make_sorter(psv_world *world) {
-    psv_sorter_def def = psv_default_sorter_def();
-    def.method = world->sort_method;
-    def.key_type = PSV_KEY_U32;
-    def.value_bytes = 4;
-    def.begin_bit = 0;
-    def.end_bit = 5; // PSVI_COLOURS + 1 colours
-    def.max_count = world->sim.contact_capacity;
-    return psv_create_sorter(world->context, &def, &world->sorter);
+// The solver's rows for as many contacts as the world has room for. No step is under way.
+static psv_status cuda_make_room(psv_world *world) {
+    cuda_state *state = world->state;
+    psvi_solver *v = &state->solver;
+    const psvi_sim *s = &world->sim;
+    if (v->lists[1] != NULL && state->contacts == s->contact_capacity && state->points == s->point_capacity)
+        return PSV_OK;
+    free_contact_rows(world);
+    state->contacts = s->contact_capacity;
+    state->points = s->point_capacity;
+    psv_status status = PSV_OK;
+    CONTACT_ROWS(ALLOCATE_ROW, state->contacts, state->points)
+    return status;
+}
+
+// Something that falls, or ground, is not round: then the solver for all kinds of contacts is needed.
+static bool has_general(psv_world *world) {
+    cuda_state *state = world->state;
+    if (world->shape_count < state->shapes_seen) state->shapes_seen = 0;
+    if (state->shapes_seen == 0) state->general = false;
+    for (; state->shapes_seen < world->shape_count; ++state->shapes_seen) {
+        uint32_t type = world->shapes[state->shapes_seen].data.type;
+        if (type != PSV_SHAPE_PARTICLE && type != PSV_SHAPE_SPHERE && type != PSV_SHAPE_PLANE &&
+            type != PSV_SHAPE_HEIGHT_FIELD)
+            state->general = true;
+    }
+    return state->general;
 }
 
 static psv_status cuda_begin(psv_world *world, const psvi_step *step) {
@@ -79,22 +152,25 @@ static psv_status cuda_solve(psv_world *world, const psvi_step *step) {
     const cuda_state *state = world->state;
     const psvi_sim *s = &world->sim;
     psv_context *context = world->context;
-    psv_status status =
-        psvi_cuda_status(context, psvi_launch_colour(s, state->colour_blocks, context->stream), "psvk_colour");
-    uint64_t bytes = s->contact_capacity * sizeof(uint32_t);
-    if (status == PSV_OK)
-        status = psv_sort_pairs_indirect(world->sorter, psv_buffer_of(s->keys, bytes), psv_buffer_of(s->order, bytes),
-                                         psv_buffer_of(&s->counts->contacts, sizeof(uint64_t)));
+    psv_status status = cuda_make_room(world); // there already, unless memory had run out
     if (status != PSV_OK) return status;
-    return psvi_cuda_status(context, psvi_launch_solve(s, step, state->solve_blocks, context->stream), "psvk_solve");
+    status = psvi_cuda_status(
+        context, psvi_launch_colour(s, &state->solver, step->bounces, state->colour_blocks, context->stream),
+        "psvk_colour");
+    if (status != PSV_OK) return status;
+    bool general = has_general(world);
+    int blocks = general ? state->general_blocks : state->round_blocks;
+    return psvi_cuda_status(context, psvi_launch_solve(s, &state->solver, step, general, blocks, context->stream),
+                            "psvk_solve");
 }
 
 static psv_status cuda_finish(psv_world *world, const psvi_step *step) {
     const cuda_state *state = world->state;
     psv_context *context = world->context;
-    return psvi_cuda_status(
-        context, psvi_launch_finish(&world->sim, step, state->device, context->info.multiprocessors, context->stream),
-        "psvk_finish");
+    return psvi_cuda_status(context,
+                            psvi_launch_finish(&world->sim, &state->solver, step, state->device,
+                                               context->info.multiprocessors, context->stream),
+                            "psvk_finish");
 }
 
 static bool cuda_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
@@ -115,7 +191,7 @@ static bool cuda_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
 const psvi_sim_ops psvi_sim_ops_cuda = {
     .create = cuda_create,
     .destroy = cuda_destroy,
-    .make_sorter = cuda_make_sorter,
+    .make_room = cuda_make_room,
     .begin = cuda_begin,
     .attract = cuda_attract,
     .narrow = cuda_narrow,

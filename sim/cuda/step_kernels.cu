@@ -14,8 +14,7 @@ __global__ void psvk_reset_counts(psvi_sim s) {
     c->points = 0;
     c->others = 0;
     c->colours = 0;
-    for (int i = 0; i < PSVI_COLOURS + 2; ++i)
-        s.colour_first[i] = 0;
+    c->uncoloured[0] = c->uncoloured[1] = 0;
 }
 
 // In: bodies. Out: solver state and box of each. One thread a body; moves about 300 bytes of one.
@@ -86,14 +85,6 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_clear_kept(psvi_sim s) {
         table[i] = make_uint4(0, 0, 0, 0);
 }
 
-// Keeps each contact for the next step. Grid-stride; the mask was set by psvk_set_mask.
-__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s) {
-    if (s.counts->halted) return;
-    uint64_t count = s.counts->contacts;
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count; i += (uint64_t)gridDim.x * blockDim.x)
-        psvi_keep_contact(&s, &s.sorted[i], &s.leads[i]);
-}
-
 __global__ void psvk_set_mask(psvi_sim s) {
     if (!s.counts->halted) s.counts->kept_mask = psvi_kept_mask(s.counts->contacts);
 }
@@ -120,13 +111,14 @@ cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cuda
     return cudaGetLastError();
 }
 
-cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_step *step, psvi_published *published, int processors,
-                               cudaStream_t stream) {
+cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
+                               psvi_published *published, int processors, cudaStream_t stream) {
     unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
     psvk_end<<<blocks_for(sim->slots, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     psvk_clear_kept<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim);
     psvk_set_mask<<<1, 1, 0, stream>>>(*sim);
-    psvk_keep<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim);
+    cudaError_t error = psvi_launch_keep(sim, solver, processors, stream);
+    if (error != cudaSuccess) return error;
     psvk_publish<<<1, 1, 0, stream>>>(*sim, published);
     return cudaGetLastError();
 }

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_SIM_STEP_KERNELS_H
 #define PAIRSIEVE_SIM_STEP_KERNELS_H
 
-#include "../src/sim_data.h"
+#include "solver_data.h"
 
 #include <cuda_runtime_api.h>
 
@@ -20,15 +20,19 @@ cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaSt
 cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
 cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
                                cudaStream_t stream);
-// Colours the contacts and writes 32-bit sort keys over sim->keys; the caller then sorts sim->order by them.
-cudaError_t psvi_launch_colour(const psvi_sim *sim, int blocks, cudaStream_t stream);
-cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_step *step, int blocks, cudaStream_t stream);
-cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_step *step, psvi_published *published, int processors,
+// Colours the contacts and lays them out in the solver's order.
+cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, int blocks,
                                cudaStream_t stream);
+// `general`: there are bodies, or ground, other than particles, spheres, planes and height fields.
+cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, bool general,
+                              int blocks, cudaStream_t stream);
+cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
+                               psvi_published *published, int processors, cudaStream_t stream);
+cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream);
 
 // Blocks of the cooperative kernels that fit on a processor.
 cudaError_t psvi_colour_blocks_per_processor(int *blocks);
-cudaError_t psvi_solve_blocks_per_processor(int *blocks);
+cudaError_t psvi_solve_blocks_per_processor(int *general, int *round);
 
 #ifdef __cplusplus
 }

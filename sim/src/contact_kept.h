@@ -37,7 +37,18 @@ PSVI_HD uint64_t psvi_kept_mask(uint64_t count) {
     return places - 1;
 }
 
-// Keeps a contact for the next step. The table's first counts->kept_mask + 1 places were cleared.
+// Enters a contact, whose points are kept from c->first on. The table's first counts->kept_mask + 1 places were
+// cleared.
+PSVI_HD void psvi_keep_key(const psvi_sim *s, const psvi_contact *c) {
+    uint64_t key = psvi_contact_key(c->a, c->b);
+    uint64_t mask = s->counts->kept_mask, place = psvi_mix64(key) & mask;
+    while (psvi_claim_slot(&s->kept[place].key, key) != 0)
+        place = (place + 1) & mask;
+    s->kept[place].first = c->first;
+    s->kept[place].count_colour = c->count | c->colour << 8;
+}
+
+// Keeps a contact for the next step.
 PSVI_HD void psvi_keep_contact(const psvi_sim *s, const psvi_contact *c, const psvi_point *lead) {
     for (uint32_t i = 0; i < c->count; ++i) {
         const psvi_point *p = i == 0 ? lead : &s->points[c->first + i];
@@ -47,12 +58,7 @@ PSVI_HD void psvi_keep_contact(const psvi_sim *s, const psvi_contact *c, const p
         k->impulse[1] = p->impulse.y;
         k->impulse[2] = p->impulse.z;
     }
-    uint64_t key = psvi_contact_key(c->a, c->b);
-    uint64_t mask = s->counts->kept_mask, place = psvi_mix64(key) & mask;
-    while (psvi_claim_slot(&s->kept[place].key, key) != 0)
-        place = (place + 1) & mask;
-    s->kept[place].first = c->first;
-    s->kept[place].count_colour = c->count | c->colour << 8;
+    psvi_keep_key(s, c);
 }
 
 #endif

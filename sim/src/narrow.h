@@ -134,8 +134,10 @@ PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint3
     return v3_add(position, quat_rotate(quat_of4(s->rotation[body]), v3_of(shape->com)));
 }
 
-// Writes the contact of bodies a and b. Beyond the room nothing is written, but everything is counted.
-PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_found *found, uint32_t count) {
+// Writes the contact of bodies a and b; `round`: of a particle or sphere with another, or with a plane or field. Beyond
+// the room nothing is written, but everything is counted.
+PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_found *found, uint32_t count,
+                                bool round) {
     if (count == 0) return;
     uint64_t index, first;
     psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
@@ -163,7 +165,7 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     c.count = count;
     c.friction = sqrtf(shape_a->friction * shape_b->friction);
     c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
-    c.turning = turn_a || turn_b;
+    c.turning = !turn_a && !turn_b ? PSVI_TURN_NONE : round ? PSVI_TURN_ROUND : PSVI_TURN_ANY;
     c.colour = kept ? kept->count_colour >> 8 : PSVI_COLOUR_NONE;
     if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
     if (c.colour != PSVI_COLOUR_NONE) {
@@ -171,8 +173,10 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         if (lb.velocity.w > 0) psvi_fetch_or(&s->colour_mask[b], 1u << c.colour);
     }
     s->contacts[index] = c;
-    s->keys[index] = psvi_contact_key(a, b);
-    s->order[index] = (uint32_t)index;
+    if (s->keys != NULL) { // of backends that sort the contacts
+        s->keys[index] = psvi_contact_key(a, b);
+        s->order[index] = (uint32_t)index;
+    }
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_found *f = &found[i];
         v3 n = f->normal, t1, t2;
@@ -216,7 +220,7 @@ PSVI_HD void psvi_narrow_round_pair(const psvi_sim *s, const psvi_step *step, ui
     psvi_f4 p = s->position[a], q = s->position[b]; // w: the radius
     psvi_found found;
     if (psvi_touch_spheres(v3_of4(p), p.w, v3_of4(q), q.w, psvi_pair_margin(s, step, a, b), &found))
-        psvi_write_contact(s, a, b, &found, 1);
+        psvi_write_contact(s, a, b, &found, 1, true);
 }
 
 PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
@@ -224,7 +228,7 @@ PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
     manifold.count = 0;
     manifold.flip = false;
     psvi_collide_bodies(s, a, b, psvi_pair_margin(s, step, a, b), &manifold);
-    psvi_write_contact(s, a, b, manifold.found, manifold.count);
+    psvi_write_contact(s, a, b, manifold.found, manifold.count, false);
 }
 
 PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
@@ -242,7 +246,7 @@ PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, 
     bool hit = terrain->type == PSV_SHAPE_PLANE
                    ? psvi_touch_plane(v3_of4(p), p.w, origin, quat_rotate(rotation, v3_make(0, 1, 0)), margin, &found)
                    : psvi_touch_field(s, terrain, origin, rotation, v3_of4(p), p.w, margin, &found);
-    if (hit) psvi_write_contact(s, a, ground, &found, 1);
+    if (hit) psvi_write_contact(s, a, ground, &found, 1, true);
 }
 
 PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
@@ -250,7 +254,7 @@ PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, 
     manifold.count = 0;
     manifold.flip = false;
     psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground), &manifold);
-    psvi_write_contact(s, a, ground, manifold.found, manifold.count);
+    psvi_write_contact(s, a, ground, manifold.found, manifold.count, false);
 }
 
 // One moving body against the ground of its sub-world: what is round on a plane or field, or all else.

@@ -58,6 +58,12 @@ typedef struct psvi_angular {
     psvi_f4 turned;   // rotation vector since the step began
 } psvi_angular;
 
+// How the bodies of a contact turn: not at all (the particles' cheaper path); as balls about one point on the line
+// through their centres; or in any way.
+#define PSVI_TURN_NONE 0
+#define PSVI_TURN_ROUND 1
+#define PSVI_TURN_ANY 2
+
 // Two bodies that touch, or may within the step; its points lie in a row.
 typedef struct PSVI_ALIGN16 psvi_contact {
     uint32_t a, b;
@@ -65,7 +71,7 @@ typedef struct PSVI_ALIGN16 psvi_contact {
     uint32_t count;
     float friction, restitution;
     uint32_t colour;
-    uint32_t turning; // one of the bodies turns: 0 is the particles' cheaper path
+    uint32_t turning; // PSVI_TURN_
 } psvi_contact;
 
 typedef struct PSVI_ALIGN16 psvi_point {
@@ -138,11 +144,12 @@ typedef struct psvi_sim {
     psvi_contact *contacts;
     psvi_point *points;
     uint64_t contact_capacity, point_capacity;
-    psvi_contact *sorted; // contacts in the order of their colours, and the first point of each
+    // on the CPU: contacts in the order of their colours, and the first point of each; NULL on CUDA, as keys and order
+    psvi_contact *sorted;
     psvi_point *leads;
     uint64_t *keys;         // sort keys of the contacts
     uint32_t *order;        // contacts by colour
-    uint32_t *colour_first; // PSVI_COLOURS + 2: ranges of `order`; the last range is what found no colour
+    uint32_t *colour_first; // PSVI_COLOURS + 2: ranges of contacts in order; the last is what found no colour
     uint32_t *colour_mask;  // by body: colours taken
     uint64_t *claim;        // by body: strongest claim of the round
     int64_t *rest;          // by body: 6 fixed-point sums and a count, for contacts without a colour

@@ -1,5 +1,6 @@
 // Worlds: defs, creation, destruction, the arrays that a world owns, and the public views of them.
 #include "world.h"
+#include "../cuda/solver_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -58,16 +59,20 @@ static psv_pair_finder_def finder_def(const psv_world_def *def, psv_backend back
     return finder;
 }
 
-static uint64_t body_bytes(const psv_world_def *def) {
+static uint64_t body_bytes(psv_backend backend, const psv_world_def *def) {
     uint64_t each = 4 * sizeof(psvi_f4) + sizeof(uint32_t) + 1 + sizeof(psv_box_filter) + sizeof(uint32_t) +
                     sizeof(psv_aabb) + sizeof(psvi_linear) + sizeof(psvi_angular) + sizeof(sym3) + sizeof(uint32_t) +
-                    sizeof(uint64_t) + 7 * sizeof(int64_t) + (def->self_gravity > 0 ? sizeof(psvi_f4) : 0);
+                    sizeof(uint64_t) + 7 * sizeof(int64_t) + (def->self_gravity > 0 ? sizeof(psvi_f4) : 0) +
+                    (backend == PSV_BACKEND_CUDA ? PSVI_SOLVER_BODY_BYTES : 0);
     return each * def->max_bodies;
 }
 
-static uint64_t contact_bytes(uint64_t contacts, uint64_t points, uint64_t pairs) {
-    return contacts * (2 * sizeof(psvi_contact) + sizeof(psvi_point) + sizeof(uint64_t) + 2 * sizeof(uint32_t)) +
-           points * (sizeof(psvi_point) + sizeof(psvi_kept_point)) +
+static uint64_t contact_bytes(psv_backend backend, uint64_t contacts, uint64_t points, uint64_t pairs) {
+    bool cuda = backend == PSV_BACKEND_CUDA;
+    uint64_t order = cuda ? PSVI_SOLVER_CONTACT_BYTES
+                          : sizeof(psvi_contact) + sizeof(psvi_point) + sizeof(uint64_t) + 2 * sizeof(uint32_t);
+    uint64_t point = sizeof(psvi_point) + sizeof(psvi_kept_point) + (cuda ? PSVI_SOLVER_POINT_BYTES : 0);
+    return contacts * (sizeof(psvi_contact) + order) + points * point +
            psvi_power_of_two(2 * contacts) * sizeof(psvi_kept_contact) + pairs * sizeof(uint32_t);
 }
 
@@ -75,7 +80,8 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
     uint64_t pairs = default_room(def->max_pairs, def->max_bodies);
     uint64_t contacts = default_room(def->max_contacts, def->max_bodies);
     psv_pair_finder_def finder = finder_def(def, backend, pairs);
-    return body_bytes(def) + contact_bytes(contacts, contacts, pairs) + psv_pair_finder_bytes(backend, &finder);
+    return body_bytes(backend, def) + contact_bytes(backend, contacts, contacts, pairs) +
+           psv_pair_finder_bytes(backend, &finder);
 }
 
 static psv_status check_def(psv_context *context, const psv_world_def *def) {
@@ -184,13 +190,15 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
                          contacts);
     uint64_t places = psvi_power_of_two(2 * contacts); // as psvi_kept_mask asks for when all are taken
     psv_status status = alloc_array(world, &s->contacts, contacts * sizeof(psvi_contact));
-    if (status == PSV_OK) status = alloc_array(world, &s->keys, contacts * sizeof(uint64_t));
-    if (status == PSV_OK) status = alloc_array(world, &s->order, 2 * contacts * sizeof(uint32_t));
     if (status == PSV_OK) status = alloc_array(world, &s->points, points * sizeof(psvi_point));
     if (status == PSV_OK) status = alloc_array(world, &s->kept_points, points * sizeof(psvi_kept_point));
     if (status == PSV_OK) status = alloc_array(world, &s->kept, places * sizeof(psvi_kept_contact));
-    if (status == PSV_OK) status = alloc_array(world, &s->sorted, contacts * sizeof(psvi_contact));
-    if (status == PSV_OK) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
+    if (world->context->backend == PSV_BACKEND_CPU) { // CUDA has arrays of its own for the order
+        if (status == PSV_OK) status = alloc_array(world, &s->keys, contacts * sizeof(uint64_t));
+        if (status == PSV_OK) status = alloc_array(world, &s->order, 2 * contacts * sizeof(uint32_t));
+        if (status == PSV_OK) status = alloc_array(world, &s->sorted, contacts * sizeof(psvi_contact));
+        if (status == PSV_OK) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
+    }
     s->contact_capacity = contacts;
     s->point_capacity = points;
     s->kept_places = places;
@@ -247,7 +255,7 @@ psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t poin
     world->sim = grown;
     psv_destroy_sorter(world->sorter);
     world->sorter = NULL;
-    return world->ops->make_sorter(world);
+    return world->ops->make_room(world);
 }
 
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs) {
@@ -289,7 +297,7 @@ static psv_status build_world(psv_world *world) {
     if (status == PSV_OK) status = psvi_alloc_contacts(world, contacts, contacts);
     if (status == PSV_OK) status = psvi_make_finder(world, default_room(world->def.max_pairs, world->def.max_bodies));
     if (status == PSV_OK) status = world->ops->create(world);
-    if (status == PSV_OK) status = world->ops->make_sorter(world);
+    if (status == PSV_OK) status = world->ops->make_room(world);
     if (status == PSV_OK) status = psvi_update_terrain(world);
     if (status == PSV_OK) status = psv_synchronize(world->context);
     return status;
@@ -424,7 +432,7 @@ static psv_status change_method(psv_world *world, char *field, const char *name,
     }
     psv_destroy_sorter(world->sorter);
     world->sorter = NULL;
-    return world->ops->make_sorter(world);
+    return world->ops->make_room(world);
 }
 
 psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method) {

@@ -32,7 +32,7 @@ struct psv_world {
     psvi_sim sim;
     psv_pair_finder *finder;
     bool finder_used;   // it has a frame
-    psv_sorter *sorter; // of contacts: by pair on the CPU, by colour on CUDA
+    psv_sorter *sorter; // of contacts by pair, on the CPU
     uint64_t max_pairs;
     void *state; // the backend's own
     // bodies on the host
@@ -67,7 +67,7 @@ struct psv_world {
 typedef struct psvi_sim_ops {
     psv_status (*create)(psv_world *world);
     void (*destroy)(psv_world *world);
-    psv_status (*make_sorter)(psv_world *world);                    // for the present contact room
+    psv_status (*make_room)(psv_world *world);                      // the backend's own, for the present contact room
     psv_status (*begin)(psv_world *world, const psvi_step *step);   // solver state and boxes
     psv_status (*attract)(psv_world *world, const psvi_step *step); // self-gravity
     psv_status (*narrow)(psv_world *world, const psvi_step *step);  // contacts

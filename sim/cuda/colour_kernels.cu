@@ -1,0 +1,281 @@
+// Colouring on the device, and laying the contacts out in the order in which they are solved, as one cooperative
+// kernel.
+#include "../src/contact_kept.h"
+#include "step_kernels.h"
+#include "tuning.h"
+
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+__device__ static uint64_t ldcg(const uint64_t *p) { return __ldcg((const unsigned long long *)p); }
+__device__ static uint32_t ldcg(const uint32_t *p) { return __ldcg((const unsigned int *)p); }
+
+// --- colours ---------------------------------------------------------------------------------------------------------
+
+__device__ static void claim_body(const psvi_sim &s, uint32_t body, uint64_t strength) {
+    if (s.velocity[body].w > 0) atomicMax((unsigned long long *)&s.claim[body], (unsigned long long)strength);
+}
+
+// Claims the moving bodies of a contact, unless they have no colour left.
+__device__ static void claim(const psvi_sim &s, psvi_contact *c) {
+    bool a = s.velocity[c->a].w > 0, b = s.velocity[c->b].w > 0;
+    uint32_t taken = (a ? ldcg(&s.colour_mask[c->a]) : 0) | (b ? ldcg(&s.colour_mask[c->b]) : 0);
+    if ((~taken & ((1u << PSVI_COLOURS) - 1)) == 0) {
+        c->colour = PSVI_COLOUR_FULL; // no need to wait for a turn; it withdraws its claims later
+        return;
+    }
+    uint64_t strength = psvi_mix64(psvi_contact_key(c->a, c->b));
+    claim_body(s, c->a, strength);
+    claim_body(s, c->b, strength);
+}
+
+// Takes the first free colour when both bodies have no stronger claim. True when the contact is settled.
+__device__ static bool settle(const psvi_sim &s, psvi_contact *c) {
+    uint64_t strength = psvi_mix64(psvi_contact_key(c->a, c->b));
+    bool a = s.velocity[c->a].w > 0, b = s.velocity[c->b].w > 0;
+    if ((a && ldcg(&s.claim[c->a]) != strength) || (b && ldcg(&s.claim[c->b]) != strength)) return false;
+    uint32_t taken = (a ? ldcg(&s.colour_mask[c->a]) : 0) | (b ? ldcg(&s.colour_mask[c->b]) : 0);
+    uint32_t free_bits = ~taken & ((1u << PSVI_COLOURS) - 1);
+    uint32_t colour = free_bits ? (uint32_t)__ffs((int)free_bits) - 1 : PSVI_COLOUR_REST;
+    c->colour = colour;
+    // Only this contact may touch its bodies in this round.
+    if (a) {
+        if (free_bits) s.colour_mask[c->a] = ldcg(&s.colour_mask[c->a]) | 1u << colour;
+        s.claim[c->a] = 0;
+    }
+    if (b) {
+        if (free_bits) s.colour_mask[c->b] = ldcg(&s.colour_mask[c->b]) | 1u << colour;
+        s.claim[c->b] = 0;
+    }
+    return true;
+}
+
+// Ends the claims of a contact that stays without a colour. Others compare with their own strength only, so it does not
+// matter when they see this.
+__device__ static void withdraw(const psvi_sim &s, psvi_contact *c) {
+    uint64_t strength = psvi_mix64(psvi_contact_key(c->a, c->b));
+    if (ldcg(&s.claim[c->a]) == strength) s.claim[c->a] = 0;
+    if (ldcg(&s.claim[c->b]) == strength) s.claim[c->b] = 0;
+    c->colour = PSVI_COLOUR_REST;
+}
+
+// Appends to a list; the lanes that are here together ask once.
+__device__ static void append(uint32_t *list, uint32_t *count, uint32_t value) {
+    cg::coalesced_group lanes = cg::coalesced_threads();
+    uint32_t first = 0;
+    if (lanes.thread_rank() == 0) first = atomicAdd(count, lanes.size());
+    list[lanes.shfl(first, 0) + lanes.thread_rank()] = value;
+}
+
+// Rounds of claims: every uncoloured contact claims its moving bodies with a strength that is a bijection of its pair,
+// so the outcome does not depend on the order of contacts (Luby 1986; Jones & Plassmann 1993). There are as many rounds
+// as the longest chain of falling strengths, about log of the count. Goes on until no more than `enough` are left, and
+// returns the round; `wait` is the barrier of the `size` threads that take part.
+template <typename Barrier>
+__device__ static uint32_t run_rounds(const psvi_sim &s, const psvi_solver &v, uint32_t round, uint32_t enough,
+                                      uint32_t rank, uint32_t size, Barrier wait) {
+    uint32_t *left = s.counts->uncoloured;
+    for (;; ++round) {
+        uint32_t count = ldcg(&left[round & 1]), *next = &left[(round + 1) & 1];
+        if (count <= enough) return round;
+        const uint32_t *list = v.lists[round & 1];
+        for (uint32_t j = rank; j < count; j += size) {
+            uint32_t i = ldcg(&list[j]);
+            psvi_contact *c = &s.contacts[i];
+            if (c->colour == PSVI_COLOUR_FULL)
+                withdraw(s, c);
+            else if (!settle(s, c))
+                append(v.lists[(round + 1) & 1], next, i);
+        }
+        wait();
+        if (rank == 0) left[round & 1] = 0;
+        count = ldcg(next);
+        for (uint32_t j = rank; j < count; j += size)
+            claim(s, &s.contacts[ldcg(&v.lists[(round + 1) & 1][j])]);
+        wait();
+    }
+}
+
+// --- the order -------------------------------------------------------------------------------------------------------
+
+__device__ static uint32_t bin_of(uint32_t colour, uint32_t count, uint32_t turning) {
+    uint32_t kind = PSVI_MAX_POINTS - count;
+    if (count == 1 && turning == PSVI_TURN_NONE) kind = PSVI_CLASS_PLAIN;
+    if (count == 1 && turning == PSVI_TURN_ROUND) kind = PSVI_CLASS_ROUND;
+    return colour * PSVI_CLASSES + kind;
+}
+
+// Points of a contact of this bin, if they lie in psvi_solver.points.
+__device__ static uint32_t listed_points(uint32_t bin) {
+    uint32_t kind = bin % PSVI_CLASSES;
+    return kind < PSVI_CLASS_ROUND ? PSVI_MAX_POINTS - kind : 0;
+}
+
+// Counts of bins to places, by the whole block.
+__device__ static void place_bins(const psvi_solver &v, psvi_bin *bins) {
+    for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
+        bins[k].count = ldcg(&v.bins[k].count);
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        constexpr uint32_t each = (PSVI_BINS + 31) / 32;
+        uint32_t lane = threadIdx.x, contacts = 0, points = 0;
+        for (uint32_t k = lane * each; k < (lane + 1) * each && k < PSVI_BINS; ++k) {
+            bins[k].place = contacts;
+            bins[k].point = points;
+            contacts += bins[k].count;
+            points += bins[k].count * listed_points(k);
+        }
+        uint32_t own_contacts = contacts, own_points = points;
+        for (int d = 1; d < 32; d *= 2) {
+            uint32_t c = __shfl_up_sync(~0u, contacts, d), p = __shfl_up_sync(~0u, points, d);
+            if ((int)lane >= d) {
+                contacts += c;
+                points += p;
+            }
+        }
+        for (uint32_t k = lane * each; k < (lane + 1) * each && k < PSVI_BINS; ++k) {
+            bins[k].place += contacts - own_contacts;
+            bins[k].point += points - own_points;
+        }
+    }
+    __syncthreads();
+}
+
+__device__ static float4 quad(const psvi_f4 *p) { return *(const float4 *)p; }
+
+// Copies a contact to its place, and the names of its points to where they are kept for the next step.
+__device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const psvi_contact &c, uint32_t place,
+                               psvi_bin bin, uint32_t listed, bool bounces) {
+    psvi_two_bodies bodies;
+    bodies.a = c.a;
+    bodies.b = c.b;
+    v.bodies[place] = bodies;
+    const psvi_point *points = s.points + c.first;
+    psvi_kept_point kept;
+    kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
+    if (listed == 0) {
+        const psvi_point *p = points;
+        v3 n = v3_of(p->normal);
+        v.normal[place] = f4_make(n, c.friction);
+        v.impulse[place] = f4_make(v3_of4(p->impulse), p->separation);
+        if (c.turning == PSVI_TURN_ROUND) {
+            psvi_f2 arms;
+            arms.x = v3_dot(v3_of(p->arm_a), n);
+            arms.y = -v3_dot(v3_of(p->arm_b), n);
+            v.arms[place] = arms;
+        }
+        if (bounces) {
+            psvi_f2 bounce;
+            bounce.x = p->approach;
+            bounce.y = c.restitution;
+            v.bounce[place] = bounce;
+        }
+        kept.feature = p->feature;
+        s.kept_points[c.first] = kept;
+        return;
+    }
+    v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(c.count)), 0);
+    for (uint32_t k = 0; k < c.count; ++k) {
+        const psvi_point *p = points + k;
+        uint64_t at = bin.point + (uint64_t)k * bin.count + (place - bin.place);
+        v.points[0][at] = f4_make(v3_of(p->normal), p->separation);
+        v.points[1][at] = f4_make(v3_of(p->arm_a), p->normal_mass);
+        v.points[2][at] = f4_make(v3_of(p->arm_b), p->approach);
+        v.points[3][at] = f4_make(v3_of4(p->impulse), p->tangent_mass);
+        kept.feature = p->feature;
+        s.kept_points[c.first + k] = kept;
+    }
+}
+
+// In: contacts, some with the colour of the last step. Out: a colour for each; the contacts by colour and class, each
+// contact's place, and the bins. A block takes a row of contacts, so neighbours stay near each other; the order within
+// a bin is any, and nothing depends on it. Reads a contact three times (32 bytes) and its points once, writes half.
+__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psvi_solver v, bool bounces) {
+    __shared__ psvi_bin bins[PSVI_BINS];
+    __shared__ uint32_t sizes[PSVI_BINS], base[PSVI_BINS];
+    cg::grid_group grid = cg::this_grid();
+    if (s.counts->halted) return; // the same for all
+    uint32_t count = (uint32_t)s.counts->contacts;
+    uint32_t each = (count + gridDim.x - 1) / gridDim.x, begin = min(count, blockIdx.x * each);
+    uint32_t end = min(count, begin + each);
+    if (blockIdx.x == 0)
+        for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
+            v.bins[k].count = 0;
+    for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        psvi_contact *c = &s.contacts[i];
+        if (c->colour != PSVI_COLOUR_NONE) continue;
+        append(v.lists[0], &s.counts->uncoloured[0], i);
+        claim(s, c);
+    }
+    grid.sync();
+    uint32_t rank = (uint32_t)grid.thread_rank(), size = (uint32_t)grid.size();
+    uint32_t round = run_rounds(s, v, 0, PSVI_COLOUR_FEW, rank, size, [&] { grid.sync(); });
+    // Few are left: one block goes on without waiting for the others.
+    if (blockIdx.x == 0) (void)run_rounds(s, v, round, 0, threadIdx.x, blockDim.x, [] { __syncthreads(); });
+    for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
+        sizes[k] = 0;
+    grid.sync();
+    for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        const psvi_contact *c = &s.contacts[i];
+        atomicAdd(&sizes[bin_of(c->colour, c->count, c->turning)], 1u);
+    }
+    __syncthreads();
+    for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
+        base[k] = sizes[k] > 0 ? atomicAdd(&v.bins[k].count, sizes[k]) : 0;
+    grid.sync();
+    place_bins(v, bins);
+    for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x) {
+        base[k] += bins[k].place;
+        if (blockIdx.x == 0) {
+            v.bins[k].place = bins[k].place;
+            v.bins[k].point = bins[k].point;
+        }
+    }
+    __syncthreads();
+    for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        psvi_contact c = s.contacts[i];
+        uint32_t bin = bin_of(c.colour, c.count, c.turning), place = atomicAdd(&base[bin], 1u);
+        v.place[i] = place;
+        lay_out(s, v, c, place, bins[bin], listed_points(bin), bounces);
+    }
+}
+
+// Keeps each contact for the next step: the impulses come back from the solver's order. Grid-stride; the mask was set
+// by psvk_set_mask.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_solver v) {
+    if (s.counts->halted) return;
+    uint32_t count = (uint32_t)s.counts->contacts;
+    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+        psvi_contact c = s.contacts[i];
+        uint32_t bin = bin_of(c.colour, c.count, c.turning), place = v.place[i], listed = listed_points(bin);
+        psvi_bin b = v.bins[bin];
+        for (uint32_t k = 0; k < c.count; ++k) {
+            uint64_t at = b.point + (uint64_t)k * b.count + (place - b.place);
+            float4 impulse = quad(listed == 0 ? v.impulse + place : v.points[3] + at);
+            float *kept = s.kept_points[c.first + k].impulse;
+            kept[0] = impulse.x;
+            kept[1] = impulse.y;
+            kept[2] = impulse.z;
+        }
+        psvi_keep_key(&s, &c);
+    }
+}
+
+cudaError_t psvi_colour_blocks_per_processor(int *blocks) {
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, psvk_colour, PSVI_COLOUR_BLOCK, 0);
+}
+
+cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, int blocks,
+                               cudaStream_t stream) {
+    psvi_sim s = *sim;
+    psvi_solver v = *solver;
+    void *arguments[] = {&s, &v, &bounces};
+    return cudaLaunchCooperativeKernel((const void *)psvk_colour, dim3((unsigned)blocks), dim3(PSVI_COLOUR_BLOCK),
+                                       arguments, 0, stream);
+}
+
+cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream) {
+    psvk_keep<<<(unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *solver);
+    return cudaGetLastError();
+}

@@ -1,0 +1,85 @@
+// Contacts of one point between balls, or of a ball and what does not turn: the point lies on the normal through the
+// centre, so spin has no part in the normal speed and inertia is a number. The same formulas as in contact_solver.h.
+#ifndef PAIRSIEVE_CONTACT_ROUND_H
+#define PAIRSIEVE_CONTACT_ROUND_H
+
+#include "sim_data.h"
+
+typedef struct psvi_balls {
+    v3 va, wa, vb, wb;
+    float ma, mb, ia, ib; // inverse masses and inertias; without rotation the latter are 0
+    float ra, rb;         // distances of the point from the centres
+} psvi_balls;
+
+PSVI_HD void psvi_round_apply(psvi_balls *t, v3 n, v3 impulse, bool turning) {
+    t->va = v3_madd(t->va, impulse, -t->ma);
+    t->vb = v3_madd(t->vb, impulse, t->mb);
+    if (!turning) return;
+    v3 twist = v3_cross(n, impulse); // both arms lie along n and the impulses oppose: the two spins change alike
+    t->wa = v3_madd(t->wa, twist, -t->ia * t->ra);
+    t->wb = v3_madd(t->wb, twist, -t->ib * t->rb);
+}
+
+PSVI_HD void psvi_round_warm(psvi_balls *t, v3 n, v3 impulse, bool turning) {
+    v3 t1, t2;
+    v3_tangents(n, &t1, &t2);
+    psvi_round_apply(t, n, v3_madd(v3_madd(v3_scale(n, impulse.x), t1, impulse.y), t2, impulse.z), turning);
+}
+
+// `impulse`: normal, two tangents.
+PSVI_HD void psvi_round_friction(psvi_balls *t, v3 n, v3 *impulse, float friction, bool turning, float split) {
+    v3 t1, t2;
+    v3_tangents(n, &t1, &t2);
+    v3 v = v3_sub(t->vb, t->va);
+    float k = t->ma + t->mb;
+    if (turning) {
+        v = v3_sub(v, v3_cross(v3_madd(v3_scale(t->wa, t->ra), t->wb, t->rb), n));
+        k += t->ia * t->ra * t->ra + t->ib * t->rb * t->rb;
+    }
+    float mass = k > 0 ? split / k : 0;
+    float x = impulse->y - mass * v3_dot(v, t1);
+    float y = impulse->z - mass * v3_dot(v, t2);
+    float limit = friction * impulse->x;
+    float squared = x * x + y * y;
+    if (squared > limit * limit) {
+        float scale = limit / sqrtf(squared);
+        x *= scale;
+        y *= scale;
+    }
+    v3 change = v3_add(v3_scale(t1, x - impulse->y), v3_scale(t2, y - impulse->z));
+    impulse->y = x;
+    impulse->z = y;
+    psvi_round_apply(t, n, change, turning);
+}
+
+// Returns the change of the normal impulse.
+PSVI_HD float psvi_round_normal(psvi_balls *t, v3 n, float *impulse, float separation, const psvi_step *step,
+                                bool relax, float split) {
+    bool soft = !(t->ma > 0 && t->mb > 0);
+    float bias = 0, mass_scale = 1, impulse_scale = 0;
+    if (separation > 0) {
+        bias = separation / step->substep;
+    } else if (!relax) {
+        bias = fmaxf((soft ? step->bias_rate[1] : step->bias_rate[0]) * separation, -step->push_speed);
+        mass_scale = soft ? step->mass_scale[1] : step->mass_scale[0];
+        impulse_scale = soft ? step->impulse_scale[1] : step->impulse_scale[0];
+    }
+    float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
+    float speed = v3_dot(v3_sub(t->vb, t->va), n);
+    float total = fmaxf(*impulse - mass * mass_scale * (speed + bias) - impulse_scale * *impulse, 0.0f);
+    float change = total - *impulse;
+    *impulse = total;
+    t->va = v3_madd(t->va, n, -t->ma * change);
+    t->vb = v3_madd(t->vb, n, t->mb * change);
+    return change;
+}
+
+PSVI_HD void psvi_round_bounce(psvi_balls *t, v3 n, float impulse, float approach, float restitution, float split) {
+    float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
+    float speed = v3_dot(v3_sub(t->vb, t->va), n);
+    float change = fmaxf(impulse - mass * (speed + restitution * approach), 0.0f) - impulse;
+    t->va = v3_madd(t->va, n, -t->ma * change);
+    t->vb = v3_madd(t->vb, n, t->mb * change);
+}
+
+#endif
