@@ -4,6 +4,7 @@
 #define PAIRSIEVE_CONTACT_KEPT_H
 
 #include "atomics.h"
+#include "narrow_shapes.h"
 #include "sim_data.h"
 
 PSVI_HD const psvi_kept_contact *psvi_find_kept(const psvi_sim *s, uint32_t a, uint32_t b) {
@@ -27,6 +28,31 @@ PSVI_HD bool psvi_kept_impulse(const psvi_sim *s, const psvi_kept_contact *kept,
         return true;
     }
     return false;
+}
+
+// The low bits of a feature tell the points between two faces apart, the others name the faces (or the solids).
+PSVI_HD bool psvi_same_faces(uint32_t feature, uint32_t other) { return (feature ^ other) >> 6 == 0; }
+
+// Impulse for a point of `found` whose feature is new: an equal share of what the features of the same two faces
+// carried that are gone. Corners that lie on each other's edges change their features from step to step; without this a
+// stack of equal boxes would lose its support point by point.
+PSVI_HD void psvi_share_impulse(const psvi_sim *s, const psvi_kept_contact *kept, const psvi_found *found,
+                                uint32_t count, uint32_t feature, float impulse[3]) {
+    uint32_t before = kept->count_colour & 0xffu, sharers = 0;
+    float total[3] = {0, 0, 0}, unused[3];
+    for (uint32_t i = 0; i < before; ++i) {
+        const psvi_kept_point *p = &s->kept_points[kept->first + i];
+        bool gone = psvi_same_faces(p->feature, feature);
+        for (uint32_t k = 0; k < count && gone; ++k)
+            gone = found[k].feature != p->feature;
+        for (uint32_t k = 0; k < 3 && gone; ++k)
+            total[k] += p->impulse[k];
+    }
+    for (uint32_t k = 0; k < count; ++k)
+        if (psvi_same_faces(found[k].feature, feature) && !psvi_kept_impulse(s, kept, found[k].feature, unused))
+            ++sharers; // at least the point itself
+    for (uint32_t k = 0; k < 3; ++k)
+        impulse[k] = total[k] / (float)sharers;
 }
 
 // Mask of a table for `count` contacts: it stays at most half full, and no larger than it has to be, for the caches.

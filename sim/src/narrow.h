@@ -205,7 +205,8 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         p.feature = f->feature;
         p.reserved[0] = p.reserved[1] = 0;
         float impulse[3] = {0, 0, 0};
-        if (kept) (void)psvi_kept_impulse(s, kept, f->feature, impulse);
+        if (kept && !psvi_kept_impulse(s, kept, f->feature, impulse))
+            psvi_share_impulse(s, kept, found, count, f->feature, impulse);
         p.impulse = f4_make(v3_of(impulse), 0);
         s->points[first + i] = p;
     }

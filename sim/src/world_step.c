@@ -21,7 +21,7 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
         step->bounds_max[i] = def->bounds_max[i];
     }
     // A contact is a damped spring; stiffer against what cannot move, but never stiffer than the substep can follow.
-    float hertz = fminf(30.0f, 0.25f / step->substep), damping = 10.0f;
+    float hertz = fminf(40.0f, 0.25f / step->substep), damping = 10.0f;
     for (int i = 0; i < 2; ++i) {
         float omega = 6.2831853f * hertz * (i == 0 ? 1.0f : 2.0f);
         float a1 = 2.0f * damping + step->substep * omega, a2 = step->substep * omega * a1, a3 = 1.0f / (1.0f + a2);
