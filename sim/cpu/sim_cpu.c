@@ -1,12 +1,16 @@
 // A world's step on the CPU: loops over bodies, pairs and contacts around the functions that CUDA uses too. Every loop
 // writes either to its own element or through operations whose outcome does not depend on their order, so the result is
 // the same for any number of threads.
+#include "sim_cpu.h"
 #include "../src/body_motion.h"
 #include "../src/contact_kept.h"
 #include "../src/contact_solver.h"
 #include "../src/narrow.h"
 #include "../src/world.h"
+#include "contact_blocks.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 // Below this many items a loop is faster on one thread.
@@ -14,15 +18,63 @@
 #define PARALLEL_PAIRS 256
 #define PARALLEL_CONTACTS 512
 
+#define PIECE 128 // contacts that a thread takes at a time
+#define PIECE_BLOCKS (PIECE / PSVI_BLOCK_LANES)
+
+typedef struct cpu_state {
+    psvi_contact_block *blocks; // of all colours
+    uint64_t block_room;
+    psvi_pushed *pushed;                     // by body
+    uint32_t block_first[PSVI_COLOURS + 2];  // by colour; what found no colour has none
+    uint32_t single_first[PSVI_COLOURS + 1]; // by colour: contacts [it, colour_first of the next) are solved one by one
+} cpu_state;
+
+static uint64_t block_room(uint64_t contacts) {
+    return (contacts + PSVI_BLOCK_LANES - 1) / PSVI_BLOCK_LANES + PSVI_COLOURS; // each colour fills up its last one
+}
+
+uint64_t psvi_cpu_body_bytes(uint64_t bodies) { return bodies * sizeof(psvi_pushed); }
+
+uint64_t psvi_cpu_contact_bytes(uint64_t contacts) { return block_room(contacts) * sizeof(psvi_contact_block); }
+
 static psv_status cpu_create(psv_world *world) {
-    world->state = NULL;
+    cpu_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %zu bytes of a world's state",
+                         sizeof *state);
+    world->state = state;
+    uint64_t bytes = psvi_cpu_body_bytes(world->def.max_bodies);
+    state->pushed = psvi_alloc(world->context, bytes);
+    if (state->pushed == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of velocities", bytes);
     return PSV_OK;
 }
 
-static void cpu_destroy(psv_world *world) { (void)world; }
+static void cpu_destroy(psv_world *world) {
+    cpu_state *state = world->state;
+    psvi_free(world->context, state->blocks, state->block_room * sizeof(psvi_contact_block));
+    psvi_free(world->context, state->pushed, psvi_cpu_body_bytes(world->def.max_bodies));
+    free(state);
+    world->state = NULL;
+}
+
+static psv_status make_blocks(psv_world *world) {
+    cpu_state *state = world->state;
+    uint64_t room = block_room(world->sim.contact_capacity), bytes = room * sizeof(psvi_contact_block);
+    if (room == state->block_room) return PSV_OK;
+    psvi_free(world->context, state->blocks, state->block_room * sizeof(psvi_contact_block));
+    state->block_room = 0;
+    state->blocks = psvi_alloc(world->context, bytes);
+    if (state->blocks == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of contacts", bytes);
+    state->block_room = room;
+    return PSV_OK;
+}
 
 // Contacts are put in the order of their bodies, so that colours do not depend on which thread found them first.
 static psv_status cpu_make_sorter(psv_world *world) {
+    psv_status made = make_blocks(world);
+    if (made != PSV_OK) return made;
     psv_sorter_def def = psv_default_sorter_def();
     def.method = world->sort_method;
     def.key_type = PSV_KEY_U64;
@@ -87,42 +139,72 @@ static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     return PSV_OK;
 }
 
-// Gives each contact, in order, the first colour that its moving bodies have free; then lists them colour by colour.
-static void colour_contacts(const psvi_sim *s) {
-    uint32_t count = (uint32_t)s->counts->contacts, sizes[PSVI_COLOURS + 2] = {0};
+// The first colour that the moving bodies of a contact have free; PSVI_COLOUR_REST when there is none.
+static uint32_t take_colour(const psvi_sim *s, const psvi_contact *c) {
+    bool a = s->linear[c->a].velocity.w > 0, b = s->linear[c->b].velocity.w > 0;
+    uint32_t taken = (a ? s->colour_mask[c->a] : 0) | (b ? s->colour_mask[c->b] : 0);
+    uint32_t colour = (uint32_t)__builtin_ctz(~taken);
+    if (colour >= PSVI_COLOURS) return PSVI_COLOUR_REST;
+    if (a) s->colour_mask[c->a] |= 1u << colour;
+    if (b) s->colour_mask[c->b] |= 1u << colour;
+    return colour;
+}
+
+// Gives each contact, in order, a colour; then lists them colour by colour, those that fit blocks first.
+static void colour_contacts(const psvi_sim *s, cpu_state *state) {
+    uint32_t count = (uint32_t)s->counts->contacts, places[2 * (PSVI_COLOURS + 1) + 1] = {0};
     memset(s->colour_mask, 0, s->slots * sizeof *s->colour_mask);
     for (uint32_t i = 0; i < count; ++i) {
         psvi_contact *c = &s->contacts[s->order[i]];
-        bool a = s->linear[c->a].velocity.w > 0, b = s->linear[c->b].velocity.w > 0;
-        uint32_t taken = (a ? s->colour_mask[c->a] : 0) | (b ? s->colour_mask[c->b] : 0);
-        uint32_t colour = 0;
-        while (colour < PSVI_COLOURS && (taken >> colour & 1u) != 0)
-            ++colour;
-        c->colour = colour; // PSVI_COLOUR_REST when none is free
-        if (colour < PSVI_COLOURS && a) s->colour_mask[c->a] |= 1u << colour;
-        if (colour < PSVI_COLOURS && b) s->colour_mask[c->b] |= 1u << colour;
-        ++sizes[colour + 1];
+        c->colour = take_colour(s, c);
+        bool alone = !psvi_fits_block(c) || c->colour == PSVI_COLOUR_REST;
+        ++places[2 * c->colour + alone + 1];
     }
     s->counts->colours = 0;
+    state->block_first[0] = 0;
     for (uint32_t k = 0; k <= PSVI_COLOURS; ++k) {
-        if (sizes[k + 1] > 0) s->counts->colours = k + 1;
-        sizes[k + 1] += sizes[k];
+        uint32_t blocks = state->block_first[k], start = places[2 * k], end = start + places[2 * k + 1];
+        for (uint32_t at = start; at < end; at += PSVI_BLOCK_LANES) {
+            psvi_contact_block *block = &state->blocks[blocks++];
+            block->start = at;
+            block->count = end - at < PSVI_BLOCK_LANES ? end - at : PSVI_BLOCK_LANES;
+            block->colour = k;
+        }
+        state->block_first[k + 1] = blocks;
+        s->colour_first[k] = start;
+        state->single_first[k] = end;
+        places[2 * k + 1] = end;
+        places[2 * k + 2] += end;
+        if (places[2 * k + 2] > start) s->counts->colours = k + 1;
     }
-    memcpy(s->colour_first, sizes, (PSVI_COLOURS + 2) * sizeof(uint32_t));
+    s->colour_first[PSVI_COLOURS + 1] = places[2 * PSVI_COLOURS + 2];
     uint32_t *by_colour = s->order + s->contact_capacity; // the second half of `order`
-    for (uint32_t i = 0; i < count; ++i)
-        by_colour[sizes[s->contacts[s->order[i]].colour]++] = s->order[i];
+    for (uint32_t i = 0; i < count; ++i) {
+        const psvi_contact *c = &s->contacts[s->order[i]];
+        bool alone = !psvi_fits_block(c) || c->colour == PSVI_COLOUR_REST;
+        by_colour[places[2 * c->colour + alone]++] = s->order[i];
+    }
 }
 
-// Contacts and their first points in the order in which the passes go through them.
-static void gather_contacts(psv_world *world) {
+// Contacts in the order in which the passes go through them: blocks, and for the others contacts and first points.
+static void gather_contacts(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
+    const cpu_state *state = world->state;
     const uint32_t *by_colour = s->order + s->contact_capacity;
-    int64_t count = (int64_t)s->counts->contacts;
-#pragma omp parallel for num_threads(world->context->worker_count) if (count >= PARALLEL_CONTACTS)
-    for (int64_t k = 0; k < count; ++k) {
-        s->sorted[k] = s->contacts[by_colour[k]];
-        s->leads[k] = s->points[s->sorted[k].first];
+    int64_t count = (int64_t)s->counts->contacts, blocks = state->block_first[PSVI_COLOURS + 1];
+#pragma omp parallel num_threads(world->context->worker_count) if (count >= PARALLEL_CONTACTS)
+    {
+#pragma omp for nowait
+        for (int64_t k = 0; k < blocks; ++k)
+            psvi_fill_block(s, step, by_colour, &state->blocks[k]);
+        for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
+            int64_t first = state->single_first[colour], last = s->colour_first[colour + 1];
+#pragma omp for nowait
+            for (int64_t k = first; k < last; ++k) {
+                s->sorted[k] = s->contacts[by_colour[k]];
+                s->leads[k] = s->points[s->sorted[k].first];
+            }
+        }
     }
 }
 
@@ -136,57 +218,90 @@ static void ask_ahead(const psvi_sim *s, const psvi_contact *c) {
     __builtin_prefetch(&s->angular[c->b], 1);
 }
 
-static void run_pass(psv_world *world, const psvi_step *step, psvi_pass pass) {
-    const psvi_sim *s = &world->sim;
-    for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
-        int64_t first = s->colour_first[colour], last = s->colour_first[colour + 1];
-        // The rest, which shares bodies, stays on one thread.
-        bool worth = last - first >= PARALLEL_CONTACTS && colour != PSVI_COLOUR_REST;
-#pragma omp parallel for num_threads(world->context->worker_count) if (worth)
-        for (int64_t k = first; k < last; ++k) {
-            if (k + 8 < last) ask_ahead(s, &s->sorted[k + 8]);
-            psvi_contact c = s->sorted[k];
-            psvi_points points = {s->leads + k, s->points + c.first};
-            psvi_solve_contact(s, step, c, points, pass);
-        }
+// Contacts [first, last), one by one.
+static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t first, int64_t last, psvi_pass pass) {
+    for (int64_t k = first; k < last; ++k) {
+        if (k + 8 < last) ask_ahead(s, &s->sorted[k + 8]);
+        psvi_contact c = s->sorted[k];
+        psvi_points points = {s->leads + k, s->points + c.first};
+        psvi_solve_contact(s, step, c, points, pass);
     }
+}
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Called by all threads together; they wait for each other after every colour.
+static void run_pass(const psvi_sim *s, const cpu_state *state, const psvi_step *step, psvi_pass pass) {
+    for (uint32_t colour = 0; colour < PSVI_COLOURS; ++colour) {
+        int64_t first = state->single_first[colour], last = s->colour_first[colour + 1];
+        int64_t begin = state->block_first[colour], end = state->block_first[colour + 1];
+        if (begin == end && first == last) continue; // the same for all
+#pragma omp for schedule(static) nowait
+        for (int64_t k = begin; k < end; k += PIECE_BLOCKS)
+            psvi_solve_blocks(s, step, state->blocks, (uint64_t)k, (uint64_t)lesser(k + PIECE_BLOCKS, end), pass);
+#pragma omp for schedule(static) nowait
+        for (int64_t k = first; k < last; k += PIECE)
+            solve_singles(s, step, k, lesser(k + PIECE, last), pass);
+#pragma omp barrier
+    }
+    // The rest, which shares bodies, stays on one thread.
+#pragma omp single
+    solve_singles(s, step, s->colour_first[PSVI_COLOUR_REST], s->colour_first[PSVI_COLOUR_REST + 1], pass);
+}
+
+static void solve_substeps(const psvi_sim *s, const cpu_state *state, const psvi_step *step) {
+    int64_t bodies = s->slots;
+    for (uint32_t i = 0; i < step->substeps; ++i) {
+#pragma omp for schedule(static)
+        for (int64_t b = 0; b < bodies; ++b)
+            psvi_push_body(s, step, state->pushed, i == 0, (uint32_t)b);
+        if (i == 0) run_pass(s, state, step, PSVI_PASS_WARM);
+        run_pass(s, state, step, PSVI_PASS_SOLVE);
+#pragma omp for schedule(static)
+        for (int64_t b = 0; b < bodies; ++b)
+            psvi_move_body(s, step, (uint32_t)b);
+        run_pass(s, state, step, PSVI_PASS_RELAX);
+    }
+    if (step->bounces) run_pass(s, state, step, PSVI_PASS_BOUNCE);
 }
 
 static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
-    int64_t bodies = s->slots;
+    cpu_state *state = world->state;
     uint64_t contacts = s->counts->contacts;
     psv_status status = psv_sort_pairs(world->sorter, psv_buffer_of(s->keys, contacts * sizeof(uint64_t)),
                                        psv_buffer_of(s->order, contacts * sizeof(uint32_t)), contacts);
     if (status != PSV_OK) return status;
-    colour_contacts(s);
-    gather_contacts(world);
-    for (uint32_t i = 0; i < step->substeps; ++i) {
-#pragma omp parallel for num_threads(world->context->worker_count) if (bodies >= PARALLEL_BODIES)
-        for (int64_t b = 0; b < bodies; ++b)
-            psvi_push_body(s, step, (uint32_t)b);
-        run_pass(world, step, PSVI_PASS_WARM);
-        run_pass(world, step, PSVI_PASS_SOLVE);
-#pragma omp parallel for num_threads(world->context->worker_count) if (bodies >= PARALLEL_BODIES)
-        for (int64_t b = 0; b < bodies; ++b)
-            psvi_move_body(s, step, (uint32_t)b);
-        run_pass(world, step, PSVI_PASS_RELAX);
-    }
-    if (step->bounces) run_pass(world, step, PSVI_PASS_BOUNCE);
+    colour_contacts(s, state);
+    gather_contacts(world, step);
+    bool worth = s->slots >= PARALLEL_BODIES || contacts >= 2 * PARALLEL_CONTACTS;
+#pragma omp parallel num_threads(world->context->worker_count) if (worth)
+    solve_substeps(s, state, step);
     return PSV_OK;
 }
 
 static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
+    const cpu_state *state = world->state;
     int64_t bodies = s->slots, contacts = (int64_t)s->counts->contacts;
+    int64_t blocks = state->block_first[PSVI_COLOURS + 1];
 #pragma omp parallel for num_threads(world->context->worker_count) if (bodies >= PARALLEL_BODIES)
     for (int64_t i = 0; i < bodies; ++i)
         psvi_end_body(s, step, (uint32_t)i);
     s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
-#pragma omp parallel for num_threads(world->context->worker_count) if (contacts >= PARALLEL_BODIES)
-    for (int64_t i = 0; i < contacts; ++i)
-        psvi_keep_contact(s, &s->sorted[i], &s->leads[i]);
+#pragma omp parallel num_threads(world->context->worker_count) if (contacts >= PARALLEL_BODIES)
+    {
+#pragma omp for nowait
+        for (int64_t i = 0; i < blocks; ++i)
+            psvi_keep_block(s, &state->blocks[i]);
+        for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
+            int64_t first = state->single_first[colour], last = s->colour_first[colour + 1];
+#pragma omp for nowait
+            for (int64_t i = first; i < last; ++i)
+                psvi_keep_contact(s, &s->sorted[i], &s->leads[i]);
+        }
+    }
     ++s->counts->steps;
     return PSV_OK;
 }

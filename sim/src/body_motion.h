@@ -92,12 +92,27 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     s->box[i] = box;
 }
 
-PSVI_HD void psvi_push_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
-    psvi_f4 v = s->linear[i].velocity;
-    if (!(v.w > 0)) return;
-    v3 a = v3_of(step->gravity);
+// Velocities of a body right after the forces of a substep.
+typedef struct psvi_pushed {
+    psvi_f4 linear, angular;
+} psvi_pushed;
+
+// Forces of a substep; after the first one also all impulses again. Their share of a velocity is what it has gained
+// since the forces of the last substep: every change of an impulse was applied to the velocities as it happened, and
+// arms and masses stay as they are during a step. So no contact is looked at.
+PSVI_HD void psvi_push_body(const psvi_sim *s, const psvi_step *step, psvi_pushed *pushed, bool first, uint32_t i) {
+    psvi_linear l = s->linear[i];
+    if (!(l.velocity.w > 0)) return;
+    v3 v = v3_of4(l.velocity), a = v3_of(step->gravity);
     if (s->acceleration) a = v3_add(a, v3_of4(s->acceleration[i]));
-    s->linear[i].velocity = f4_make(v3_madd(v3_of4(v), a, step->substep), v.w);
+    v3 now = v3_madd(v, a, step->substep), again = first ? now : v3_add(now, v3_sub(v, v3_of4(pushed[i].linear)));
+    pushed[i].linear = f4_make(now, 0);
+    s->linear[i].velocity = f4_make(again, l.velocity.w);
+    if (l.moved.w == 0) return;
+    psvi_f4 spin = s->angular[i].velocity;
+    v3 w = v3_of4(spin);
+    if (!first) s->angular[i].velocity = f4_make(v3_add(w, v3_sub(w, v3_of4(pushed[i].angular))), spin.w);
+    pushed[i].angular = f4_make(w, 0);
 }
 
 PSVI_HD void psvi_move_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {

@@ -1,5 +1,6 @@
 // Worlds: defs, creation, destruction, the arrays that a world owns, and the public views of them.
 #include "world.h"
+#include "../cpu/sim_cpu.h"
 #include "../cuda/solver_data.h"
 
 #include <inttypes.h>
@@ -80,7 +81,9 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
     uint64_t pairs = default_room(def->max_pairs, def->max_bodies);
     uint64_t contacts = default_room(def->max_contacts, def->max_bodies);
     psv_pair_finder_def finder = finder_def(def, backend, pairs);
-    return body_bytes(backend, def) + contact_bytes(backend, contacts, contacts, pairs) +
+    uint64_t own =
+        backend == PSV_BACKEND_CPU ? psvi_cpu_body_bytes(def->max_bodies) + psvi_cpu_contact_bytes(contacts) : 0;
+    return body_bytes(backend, def) + contact_bytes(backend, contacts, contacts, pairs) + own +
            psv_pair_finder_bytes(backend, &finder);
 }
 

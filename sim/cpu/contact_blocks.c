@@ -1,0 +1,327 @@
+// The contact solver on eight contacts at a time, in GCC's and Clang's vector types: any processor runs it, with as
+// many instructions a vector as it needs, and gets the same bits. The formulas are those of contact_round.h.
+#include "contact_blocks.h"
+
+#include "../../sort/cpu/clones.h"
+#include "../src/contact_kept.h"
+
+#include <string.h>
+
+#define LANES PSVI_BLOCK_LANES
+#define AHEAD 2 // blocks whose bodies are asked for before they are needed: they lie anywhere
+
+typedef float f4 __attribute__((vector_size(16)));
+typedef float f8 __attribute__((vector_size(32)));
+typedef int32_t i8 __attribute__((vector_size(32)));
+
+typedef struct w3 {
+    f8 x, y, z;
+} w3;
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAVE_SHUFFLEVECTOR 1
+#endif
+#endif
+
+#if defined(HAVE_SHUFFLEVECTOR)
+#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+PSVI_INLINE f8 join(f4 a, f4 b) { return __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7); }
+PSVI_INLINE f4 low_half(f8 v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3); }
+PSVI_INLINE f4 high_half(f8 v) { return __builtin_shufflevector(v, v, 4, 5, 6, 7); }
+#else
+#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (i8){__VA_ARGS__})
+PSVI_INLINE f8 join(f4 a, f4 b) { return (f8){a[0], a[1], a[2], a[3], b[0], b[1], b[2], b[3]}; }
+PSVI_INLINE f4 low_half(f8 v) { return (f4){v[0], v[1], v[2], v[3]}; }
+PSVI_INLINE f4 high_half(f8 v) { return (f4){v[4], v[5], v[6], v[7]}; }
+#endif
+
+PSVI_INLINE f8 same(float a) { return (f8){a, a, a, a, a, a, a, a}; }
+PSVI_INLINE f8 load(const float *p) {
+    f8 v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+PSVI_INLINE void store(float *p, f8 v) { memcpy(p, &v, sizeof v); }
+PSVI_INLINE f8 both(i8 mask, f8 a) { return (f8)((i8)a & mask); } // a, or 0 where the mask is not set
+PSVI_INLINE f8 choose(i8 mask, f8 a, f8 b) { return (f8)(((i8)a & mask) | ((i8)b & ~mask)); }
+PSVI_INLINE f8 larger(f8 a, f8 b) { return choose(a > b, a, b); }
+PSVI_INLINE f8 square_root(f8 a) {
+    f8 r;
+    for (int i = 0; i < LANES; ++i)
+        r[i] = sqrtf(a[i]);
+    return r;
+}
+PSVI_INLINE i8 mask_of(uint8_t bits) {
+    int32_t b = bits;
+    i8 all = {b, b, b, b, b, b, b, b}, lane = {1, 2, 4, 8, 16, 32, 64, 128};
+    return (all & lane) != 0;
+}
+
+PSVI_INLINE w3 w3_load(const float p[3][LANES]) { return (w3){load(p[0]), load(p[1]), load(p[2])}; }
+PSVI_INLINE w3 w3_add(w3 a, w3 b) { return (w3){a.x + b.x, a.y + b.y, a.z + b.z}; }
+PSVI_INLINE w3 w3_sub(w3 a, w3 b) { return (w3){a.x - b.x, a.y - b.y, a.z - b.z}; }
+PSVI_INLINE w3 w3_scale(w3 a, f8 s) { return (w3){a.x * s, a.y * s, a.z * s}; }
+PSVI_INLINE w3 w3_madd(w3 a, w3 b, f8 s) { return (w3){a.x + b.x * s, a.y + b.y * s, a.z + b.z * s}; }
+PSVI_INLINE f8 w3_dot(w3 a, w3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+PSVI_INLINE w3 w3_cross(w3 a, w3 b) {
+    return (w3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+PSVI_INLINE w3 w3_both(i8 mask, w3 a) { return (w3){both(mask, a.x), both(mask, a.y), both(mask, a.z)}; }
+
+PSVI_INLINE void w3_tangents(w3 n, w3 *t1, w3 *t2) { // as v3_tangents
+    f8 one = same(1), sign = choose(n.z >= same(0), one, -one);
+    f8 a = -one / (sign + n.z);
+    f8 b = n.x * n.y * a;
+    *t1 = (w3){one + sign * n.x * n.x * a, sign * b, -sign * n.x};
+    *t2 = (w3){b, sign + n.y * n.y * a, -n.y};
+}
+
+// --- rows of four floats, one a lane, to and from vectors ------------------------------------------------------------
+
+// rows[k] and rows[k + 4], k < 4, as the halves of in[k]; the transposition stays within halves.
+PSVI_INLINE void transpose(const f8 in[4], f8 out[4]) {
+    f8 a = SHUFFLE(in[0], in[1], 0, 8, 1, 9, 4, 12, 5, 13), b = SHUFFLE(in[0], in[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    f8 c = SHUFFLE(in[2], in[3], 0, 8, 1, 9, 4, 12, 5, 13), d = SHUFFLE(in[2], in[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    out[0] = SHUFFLE(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
+    out[1] = SHUFFLE(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
+    out[2] = SHUFFLE(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    out[3] = SHUFFLE(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+
+PSVI_INLINE const f4 *row_at(const psvi_f4 *base, uint32_t index) {
+    return (const f4 *)(const void *)((const char *)base + (uint64_t)index * sizeof(psvi_linear));
+}
+
+// Row index[k] of an array of psvi_linear or psvi_angular, from `base`, a member of its first element.
+PSVI_INLINE void gather(const psvi_f4 *base, const uint32_t *index, w3 *v, f8 *w) {
+    _Static_assert(sizeof(psvi_linear) == 32 && sizeof(psvi_angular) == 32, "rows are found by one stride");
+    f8 in[4], out[4];
+    for (int k = 0; k < 4; ++k)
+        in[k] = join(*row_at(base, index[k]), *row_at(base, index[k + 4]));
+    transpose(in, out);
+    *v = (w3){out[0], out[1], out[2]};
+    *w = out[3];
+}
+
+PSVI_INLINE void put_row(psvi_f4 *base, uint32_t index, f4 row, uint32_t wanted) {
+    if (wanted != 0) memcpy((char *)base + (uint64_t)index * sizeof(psvi_linear), &row, sizeof row);
+}
+
+PSVI_INLINE void scatter(psvi_f4 *base, const uint32_t *index, uint32_t lanes, w3 v, f8 w) {
+    f8 in[4] = {v.x, v.y, v.z, w}, out[4];
+    transpose(in, out);
+    for (int k = 0; k < 4; ++k) {
+        put_row(base, index[k], low_half(out[k]), lanes >> k & 1u);
+        put_row(base, index[k + 4], high_half(out[k]), lanes >> (k + 4) & 1u);
+    }
+}
+
+// --- one block -------------------------------------------------------------------------------------------------------
+
+// The bodies of a block while it is solved: psvi_balls, eight times.
+typedef struct eight_balls {
+    w3 va, wa, vb, wb;
+    f8 ma, mb, ia, ib, ra, rb;
+    w3 n;
+} eight_balls;
+
+PSVI_INLINE void apply(eight_balls *t, w3 impulse, bool turning) {
+    t->va = w3_madd(t->va, impulse, -t->ma);
+    t->vb = w3_madd(t->vb, impulse, t->mb);
+    if (!turning) return;
+    w3 twist = w3_cross(t->n, impulse);
+    t->wa = w3_madd(t->wa, twist, -t->ia * t->ra);
+    t->wb = w3_madd(t->wb, twist, -t->ib * t->rb);
+}
+
+PSVI_INLINE void solve_friction(eight_balls *t, psvi_contact_block *c, bool turning) {
+    w3 t1, t2;
+    w3_tangents(t->n, &t1, &t2);
+    w3 v = w3_sub(t->vb, t->va);
+    if (turning) v = w3_sub(v, w3_cross(w3_madd(w3_scale(t->wa, t->ra), t->wb, t->rb), t->n));
+    f8 mass = load(c->tangent_mass), before_x = load(c->impulse[1]), before_y = load(c->impulse[2]);
+    f8 x = before_x - mass * w3_dot(v, t1), y = before_y - mass * w3_dot(v, t2);
+    f8 limit = load(c->friction) * load(c->impulse[0]);
+    f8 squared = x * x + y * y;
+    f8 scale = choose(squared > limit * limit, limit / square_root(squared), same(1));
+    x *= scale;
+    y *= scale;
+    store(c->impulse[1], x);
+    store(c->impulse[2], y);
+    apply(t, w3_add(w3_scale(t1, x - before_x), w3_scale(t2, y - before_y)), turning);
+}
+
+PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separation, const psvi_step *step, bool relax) {
+    f8 zero = same(0);
+    i8 apart = separation > zero; // may close, but not cross, within the substep
+    f8 bias = both(apart, separation / same(step->substep)), mass_scale = same(1), impulse_scale = zero;
+    if (!relax) {
+        i8 hard = ~mask_of(c->moves_a & c->moves_b); // against what cannot move
+        f8 rate = choose(hard, same(step->bias_rate[1]), same(step->bias_rate[0]));
+        bias = choose(apart, bias, larger(rate * separation, same(-step->push_speed)));
+        f8 soft_mass = choose(hard, same(step->mass_scale[1]), same(step->mass_scale[0]));
+        f8 soft_impulse = choose(hard, same(step->impulse_scale[1]), same(step->impulse_scale[0]));
+        mass_scale = choose(apart, mass_scale, soft_mass);
+        impulse_scale = choose(apart, impulse_scale, soft_impulse);
+    }
+    f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), before = load(c->impulse[0]);
+    f8 change = -load(c->normal_mass) * mass_scale * (speed + bias) - impulse_scale * before;
+    f8 total = larger(before + change, zero);
+    store(c->impulse[0], total);
+    store(c->impulse[3], larger(load(c->impulse[3]), total));
+    change = total - before;
+    t->va = w3_madd(t->va, t->n, -t->ma * change);
+    t->vb = w3_madd(t->vb, t->n, t->mb * change);
+}
+
+PSVI_INLINE void bounce(eight_balls *t, psvi_contact_block *c, float threshold) {
+    f8 approach = load(c->approach), restitution = load(c->restitution), before = load(c->impulse[0]), zero = same(0);
+    i8 bounces = (restitution > zero) & (approach <= same(-threshold)) & (load(c->impulse[3]) > zero);
+    f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n);
+    f8 change = -load(c->normal_mass) * (speed + restitution * approach);
+    // Not added to the impulse: the next step starts from what holds the bodies, not from what threw them.
+    change = both(bounces, larger(before + change, zero) - before);
+    t->va = w3_madd(t->va, t->n, -t->ma * change);
+    t->vb = w3_madd(t->vb, t->n, t->mb * change);
+}
+
+// Separations after the last move. `separation` stays that of the step's beginning: what is added is small.
+PSVI_INLINE f8 separation_now(const psvi_sim *s, psvi_contact_block *c, w3 n) {
+    w3 moved_a, moved_b;
+    f8 unused;
+    gather(&s->linear->moved, c->a, &moved_a, &unused);
+    gather(&s->linear->moved, c->b, &moved_b, &unused);
+    f8 now = load(c->separation) + w3_dot(w3_sub(moved_b, moved_a), n);
+    store(c->separation_now, now);
+    return now;
+}
+
+// Spin has a part in friction only, and friction only where something presses.
+PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_contact_block *c, psvi_pass pass,
+                             bool turning) {
+    bool spins = turning && pass != PSVI_PASS_BOUNCE, relax = pass == PSVI_PASS_RELAX;
+    eight_balls t = {.n = w3_load(c->normal)};
+    gather(&s->linear->velocity, c->a, &t.va, &t.ma);
+    gather(&s->linear->velocity, c->b, &t.vb, &t.mb);
+    if (spins) {
+        i8 turns_a = mask_of(c->turns_a), turns_b = mask_of(c->turns_b);
+        gather(&s->angular->velocity, c->a, &t.wa, &t.ia);
+        gather(&s->angular->velocity, c->b, &t.wb, &t.ib);
+        // What does not turn has nothing of its own there.
+        t.wa = w3_both(turns_a, t.wa);
+        t.wb = w3_both(turns_b, t.wb);
+        t.ia = both(turns_a, t.ia);
+        t.ib = both(turns_b, t.ib);
+        t.ra = load(c->radius_a);
+        t.rb = load(c->radius_b);
+    }
+    if (pass == PSVI_PASS_WARM) {
+        w3 t1, t2;
+        w3_tangents(t.n, &t1, &t2);
+        w3 impulse = w3_madd(w3_scale(t.n, load(c->impulse[0])), t1, load(c->impulse[1]));
+        apply(&t, w3_madd(impulse, t2, load(c->impulse[2])), turning);
+    } else if (pass == PSVI_PASS_BOUNCE) {
+        bounce(&t, c, step->restitution_threshold);
+    } else {
+        // The order within the passes: see psvi_solve_points.
+        f8 separation = relax ? separation_now(s, c, t.n) : load(c->separation_now);
+        if (!relax) solve_friction(&t, c, turning);
+        solve_normal(&t, c, separation, step, relax);
+        if (relax) solve_friction(&t, c, turning);
+    }
+    scatter(&s->linear->velocity, c->a, c->moves_a, t.va, t.ma);
+    scatter(&s->linear->velocity, c->b, c->moves_b, t.vb, t.mb);
+    if (!spins) return;
+    scatter(&s->angular->velocity, c->a, c->turns_a, t.wa, t.ia);
+    scatter(&s->angular->velocity, c->b, c->turns_b, t.wb, t.ib);
+}
+
+PSVI_INLINE void ask_ahead(const psvi_sim *s, const psvi_contact_block *c) {
+    for (uint32_t k = 0; k < LANES; ++k) {
+        __builtin_prefetch(&s->linear[c->a[k]], 1);
+        __builtin_prefetch(&s->linear[c->b[k]], 1);
+    }
+    if ((c->turns_a | c->turns_b) == 0) return;
+    for (uint32_t k = 0; k < LANES; ++k) {
+        __builtin_prefetch(&s->angular[c->a[k]], 1);
+        __builtin_prefetch(&s->angular[c->b[k]], 1);
+    }
+}
+
+PSVI_INLINE void solve_range(const psvi_sim *s, const psvi_step *step, psvi_contact_block *blocks, uint64_t first,
+                             uint64_t last, psvi_pass pass) {
+    for (uint64_t i = first; i < last; ++i) {
+        psvi_contact_block *c = &blocks[i];
+        if (i + AHEAD < last) ask_ahead(s, c + AHEAD);
+        if (pass == PSVI_PASS_BOUNCE && !c->bounces) continue;
+        if ((c->turns_a | c->turns_b) != 0)
+            solve_block(s, step, c, pass, true);
+        else
+            solve_block(s, step, c, pass, false);
+    }
+}
+
+PSVI_CLONES void psvi_solve_blocks(const psvi_sim *s, const psvi_step *step, psvi_contact_block *blocks, uint64_t first,
+                                   uint64_t last, psvi_pass pass) {
+    switch (pass) { // each with its own code
+    case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM); break;
+    case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE); break;
+    case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX); break;
+    case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE); break;
+    }
+}
+
+// --- from and to contacts --------------------------------------------------------------------------------------------
+
+static void fill_lane(const psvi_sim *s, psvi_contact_block *block, uint32_t lane, const psvi_contact *c) {
+    const psvi_point *p = &s->points[c->first];
+    for (int k = 0; k < 3; ++k)
+        block->normal[k][lane] = p->normal[k];
+    block->radius_a[lane] = v3_dot(v3_of(p->arm_a), v3_of(p->normal));
+    block->radius_b[lane] = -v3_dot(v3_of(p->arm_b), v3_of(p->normal));
+    block->separation[lane] = block->separation_now[lane] = p->separation;
+    block->normal_mass[lane] = p->normal_mass;
+    block->tangent_mass[lane] = p->tangent_mass;
+    block->friction[lane] = c->friction;
+    block->restitution[lane] = c->restitution;
+    block->approach[lane] = p->approach;
+    block->impulse[0][lane] = p->impulse.x;
+    block->impulse[1][lane] = p->impulse.y;
+    block->impulse[2][lane] = p->impulse.z;
+    block->impulse[3][lane] = p->impulse.w;
+    block->a[lane] = c->a;
+    block->b[lane] = c->b;
+    block->first[lane] = c->first;
+    block->feature[lane] = p->feature;
+}
+
+void psvi_fill_block(const psvi_sim *s, const psvi_step *step, const uint32_t *list, psvi_contact_block *block) {
+    block->moves_a = block->moves_b = block->turns_a = block->turns_b = 0;
+    block->bounces = false;
+    for (uint32_t lane = 0; lane < LANES; ++lane) {
+        bool used = lane < block->count;
+        const psvi_contact *c = &s->contacts[list[block->start + (used ? lane : 0)]];
+        fill_lane(s, block, lane, c);
+        if (!used) continue;
+        psvi_linear a = s->linear[c->a], b = s->linear[c->b];
+        uint8_t bit = (uint8_t)(1u << lane);
+        if (a.velocity.w > 0) block->moves_a |= bit;
+        if (b.velocity.w > 0) block->moves_b |= bit;
+        if (a.moved.w != 0) block->turns_a |= bit;
+        if (b.moved.w != 0) block->turns_b |= bit;
+        if (c->restitution > 0 && block->approach[lane] <= -step->restitution_threshold) block->bounces = true;
+    }
+}
+
+void psvi_keep_block(const psvi_sim *s, const psvi_contact_block *block) {
+    for (uint32_t lane = 0; lane < block->count; ++lane) {
+        psvi_contact c = {
+            .a = block->a[lane], .b = block->b[lane], .first = block->first[lane], .count = 1, .colour = block->colour};
+        psvi_point p = {.feature = block->feature[lane]};
+        p.impulse.x = block->impulse[0][lane];
+        p.impulse.y = block->impulse[1][lane];
+        p.impulse.z = block->impulse[2][lane];
+        psvi_keep_contact(s, &c, &p);
+    }
+}
