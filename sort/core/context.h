@@ -14,7 +14,8 @@ extern "C" {
 // What kernels are chosen by. All zero on the CPU except worker counts and names.
 typedef struct psvi_device_info {
     char name[128];
-    int compute_capability; // 10 * major + minor
+    int compute_capability;              // 10 * major + minor
+    int driver_version, runtime_version; // of CUDA: 1000 * major + 10 * minor
     int multiprocessors;
     int shared_bytes_per_block; // with opt-in
     int shared_bytes_per_multiprocessor;

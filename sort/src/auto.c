@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_hash.h"
+
 typedef struct auto_state {
     psvi_auto_table table;
     psv_sorter *sorters[PSVI_AUTO_SIZES]; // of the table's sizes; equal methods share one
@@ -24,20 +26,23 @@ uint32_t psvi_auto_size_of(const psvi_auto_table *table, uint64_t count) {
     return i;
 }
 
-// Sorts that take the same time have the same kind; one line of text without tabs.
+// Sorts that take the same time have the same kind; one line of text without tabs. Kernels that were changed, another
+// driver and another device have to be measured anew.
 static void make_kind(psv_context *context, const psv_sorter_def *def, char *kind, size_t bytes) {
     char device[128];
     (void)snprintf(device, sizeof device, "%.127s", psv_context_device_name(context));
     for (char *at = device; *at != '\0'; ++at)
         if (*at < ' ') *at = ' ';
     const uint32_t bits = (def->end_bit - def->begin_bit + 7) / 8 * 8;
-    (void)snprintf(kind, bytes, "%d.%d.%d %s %s workers %d keys %s bits %u values %u", PSV_VERSION_MAJOR,
-                   PSV_VERSION_MINOR, PSV_VERSION_PATCH, psv_backend_name(context->backend), device,
-                   psv_context_worker_count(context), psv_key_type_name(def->key_type), bits, def->value_bytes);
+    (void)snprintf(kind, bytes, "%d.%d.%d kernels %s %s %s driver %d runtime %d workers %d keys %s bits %u values %u",
+                   PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH, PSVI_KERNEL_HASH,
+                   psv_backend_name(context->backend), device, context->info.driver_version,
+                   context->info.runtime_version, psv_context_worker_count(context), psv_key_type_name(def->key_type),
+                   bits, def->value_bytes);
 }
 
 psv_status psvi_auto_find_table(psv_context *context, const psv_sorter_def *def, psvi_auto_table *table) {
-    char kind[320];
+    char kind[384];
     make_kind(context, def, kind, sizeof kind);
     if (psvi_auto_read_cache(kind, context->backend, table)) return PSV_OK;
     // While the stream is captured nothing can be measured: take what is best on most machines, and keep nothing.

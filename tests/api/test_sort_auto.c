@@ -1,5 +1,6 @@
 // `auto`: what it chooses, what it keeps, and what it does with a damaged or missing cache. The cache folder is one of
 // the test's own.
+//   test_sort_auto cpu|cuda
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #define COUNT 5000u
 
 static char folder[256], path[300];
+static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
 
 static double seconds_now(void) {
@@ -28,8 +30,8 @@ static int set_up(void **state) {
     (void)snprintf(path, sizeof path, "%s/pairsieve/sort-auto.txt", folder);
     set_cache_home(folder);
     psv_context_def def = psv_default_context_def();
-    def.backend = PSV_BACKEND_CPU;
-    def.worker_count = 1;
+    def.backend = backend;
+    def.worker_count = backend == PSV_BACKEND_CPU ? 1 : 0;
     return psv_create_context(&def, &context) == PSV_OK ? 0 : -1;
 }
 
@@ -59,8 +61,16 @@ static const char *sort_with_auto(void) {
         keys[i] = i * 2654435761u >> 4;
         values[i] = i;
     }
-    EXPECT_OK(psv_sort_pairs(sorter, psv_buffer_of(keys, sizeof keys), psv_buffer_of(values, sizeof values), COUNT),
-              context);
+    psv_buffer key_buffer, value_buffer;
+    EXPECT_OK(psv_alloc_buffer(context, sizeof keys, &key_buffer), context);
+    EXPECT_OK(psv_alloc_buffer(context, sizeof values, &value_buffer), context);
+    EXPECT_OK(psv_upload(context, key_buffer, keys, sizeof keys), context);
+    EXPECT_OK(psv_upload(context, value_buffer, values, sizeof values), context);
+    EXPECT_OK(psv_sort_pairs(sorter, key_buffer, value_buffer, COUNT), context);
+    EXPECT_OK(psv_download(context, keys, key_buffer, sizeof keys), context);
+    EXPECT_OK(psv_download(context, values, value_buffer, sizeof values), context);
+    psv_free_buffer(context, &key_buffer);
+    psv_free_buffer(context, &value_buffer);
     for (uint32_t i = 0; i < COUNT; ++i) {
         assert_int_equal(keys[i], values[i] * 2654435761u >> 4);
         assert_true(i == 0 || keys[i - 1] < keys[i] || (keys[i - 1] == keys[i] && values[i - 1] < values[i]));
@@ -180,6 +190,33 @@ static void test_other_lines_stay(void **state) {
     assert_non_null(strstr(text, "another device\t256=radix\n"));
 }
 
+// What other kernels, or the same under another driver, have measured does not count: they are measured anew, beside
+// it.
+static void test_other_kernels_and_drivers(void **state) {
+    (void)state;
+    static const char *const parts[] = {" kernels ", " driver ", " runtime "};
+    for (size_t p = 0; p < sizeof parts / sizeof *parts; ++p) {
+        (void)unlink(path);
+        (void)sort_with_auto();
+        char text[4096], other[4096], kind[1024];
+        (void)read_cache(text, sizeof text);
+        const char *line = strchr(text, '\n') + 1;
+        (void)snprintf(kind, sizeof kind, "%.*s", (int)strcspn(line, "\t") + 1, line);
+        char *part = strstr(text, parts[p]);
+        assert_non_null(part);
+        part += strlen(parts[p]);
+        *part = *part == '1' ? '2' : '1';
+        (void)strcpy(strchr(text, '\t') + 1, "256=merge\n");
+        write_cache(text);
+        (void)snprintf(other, sizeof other, "%s", strchr(text, '\n') + 1);
+        assert_null(strstr(text, kind));
+        (void)sort_with_auto();
+        (void)read_cache(text, sizeof text);
+        assert_non_null(strstr(text, other));
+        assert_non_null(strstr(text, kind));
+    }
+}
+
 static void test_no_folder(void **state) {
     (void)state;
     char *home = getenv("HOME");
@@ -209,11 +246,20 @@ static void test_larger_counts_and_kinds(void **state) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
+    if (!psv_backend_available(backend)) {
+        printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
+        return 77;
+    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measures_and_keeps), cmocka_unit_test(test_reads_what_it_kept),
-        cmocka_unit_test(test_damaged_cache),      cmocka_unit_test(test_other_lines_stay),
-        cmocka_unit_test(test_no_folder),          cmocka_unit_test(test_larger_counts_and_kinds),
+        cmocka_unit_test(test_measures_and_keeps),
+        cmocka_unit_test(test_reads_what_it_kept),
+        cmocka_unit_test(test_damaged_cache),
+        cmocka_unit_test(test_other_lines_stay),
+        cmocka_unit_test(test_no_folder),
+        cmocka_unit_test(test_larger_counts_and_kinds),
+        cmocka_unit_test(test_other_kernels_and_drivers),
     };
     return cmocka_run_group_tests_name("sort_auto", tests, set_up, tear_down);
 }

@@ -33,6 +33,8 @@ static psv_status read_info(psv_context *context) {
     psvi_device_info *info = &context->info;
     (void)snprintf(info->name, sizeof info->name, "%.127s", properties.name);
     info->compute_capability = 10 * properties.major + properties.minor;
+    (void)cudaDriverGetVersion(&info->driver_version);
+    (void)cudaRuntimeGetVersion(&info->runtime_version);
     info->multiprocessors = properties.multiProcessorCount;
     info->shared_bytes_per_block = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     info->shared_bytes_per_multiprocessor = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
