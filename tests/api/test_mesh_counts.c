@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../test_scale.h"
 #include "pairsieve/collision.h"
 #include "tool_process.h"
 
@@ -77,7 +78,7 @@ int main(int argc, char **argv) {
         bool slow = backend == PSV_BACKEND_CPU && (strcmp(method, "brute") == 0 || strcmp(method, "sap3") == 0);
         for (size_t s = 0; s < SCENES; ++s) {
             // Builds with sanitizers leave the large scenes to the others.
-            bool reduced = PAIRSIEVE_TEST_SCALE > 1 && (slow || !scenes[s].small);
+            bool reduced = test_scale() > 1 && (slow || !scenes[s].small);
             if (reduced || (slow && !scenes[s].small)) continue;
             failures += count_failures(argv[1], method, &scenes[s]);
             ++searched;

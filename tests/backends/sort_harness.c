@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "../../sort/core/context.h"
+#include "../test_scale.h"
 #include "sort_reference.h"
 
 // Bytes behind every buffer that no call may write, and how many elements an indirect sorter holds beyond the count.
@@ -15,7 +17,7 @@
 #define GUARD_BYTE 0xa5
 #define SPARE_ELEMENTS 5u
 
-// Cases above this count are thinned out by PAIRSIEVE_TEST_SCALE.
+// Cases above this count are large, see test_scale.h.
 #define LARGE_CASE 20000u
 
 // What goes in and what must come out.
@@ -40,6 +42,9 @@ psv_context *harness_context(sort_harness *harness, int worker_count) {
         def.worker_count = worker_count;
         def.check_buffers = true;
         if (psv_create_context(&def, context) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
+        psvi_device_info *info = &(*context)->info;
+        if (harness->device != DEVICE_AS_IT_IS) info->cluster_launch = info->cooperative_launch = false;
+        if (harness->device == DEVICE_SMALL) info->shared_bytes_per_block = 64 * 1024;
     }
     return *context;
 }
@@ -231,7 +236,8 @@ static void run_method(sort_harness *harness, const sort_case *test, const expec
 }
 
 void run_sort_case(sort_harness *harness, const sort_case *test) {
-    if (test->count > LARGE_CASE && harness->large_cases++ % PAIRSIEVE_TEST_SCALE != 0) return;
+    if (harness->cases++ % test_thinning() != 0) return;
+    if (test_thinning() == 1 && test->count > LARGE_CASE && harness->large_cases++ % test_scale() != 0) return;
     expectation e = expect(harness, test);
     for (uint32_t m = 0;; ++m) {
         const char *method = psv_sort_method_name(harness->backend, m);

@@ -24,12 +24,20 @@ typedef struct sort_case {
     int worker_count; // CPU; 0: all
 } sort_case;
 
+// What the CUDA device is taken for: kernels of lesser devices run on a greater one too.
+typedef enum sort_device {
+    DEVICE_AS_IT_IS,
+    DEVICE_CHAINED, // neither clusters nor cooperative launches
+    DEVICE_SMALL,   // nor more than 64 KB of shared memory for a block, as of compute capability 7.5
+} sort_device;
+
 typedef struct sort_harness {
     psv_backend backend;
+    sort_device device;
     const char *only_method; // NULL: all
     uint64_t seed;
     psv_context *contexts[9]; // by worker count
-    uint64_t runs, refusals, large_cases;
+    uint64_t runs, refusals, cases, large_cases;
 } sort_harness;
 
 // The context for a worker count; fails the test when there is none.

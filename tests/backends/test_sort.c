@@ -1,5 +1,6 @@
 // Every sorting method of a backend against the plain reference.
-//   test_sort cpu|cuda [--seed N] [--method NAME] [--big]
+//   test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big]
+// --device: the kernels that this method has for lesser devices (sort_harness.h).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../test_scale.h"
 #include "sort_big.h"
 #include "sort_harness.h"
 #include "sort_reference.h"
@@ -130,6 +132,43 @@ static void test_a_million(void **state) {
     run_sort_case(&harness, &nearly);
 }
 
+// Around the counts at which the CUDA methods change kernels on devices of 132 multiprocessors.
+static void test_path_edges(void **state) {
+    (void)state;
+    if (harness.backend != PSV_BACKEND_CUDA || harness.device != DEVICE_AS_IT_IS) skip();
+    static const uint32_t edges[] = {8192,   12288,  16384,   24576,   32768,   65536,   135168,  270336,
+                                     540672, 811008, 1000000, 1081344, 1216512, 1622016, 2097152, 2162688};
+    for (size_t e = 0; e < 3 * sizeof edges / sizeof *edges; ++e) {
+        sort_case test = base_case(PSV_KEY_U32, e % 7 == 6 ? KEYS_CLUSTERED : KEYS_UNIFORM, edges[e / 3] + e % 3 - 1);
+        test.form = e % 4 == 3 ? FORM_INDEX_UNDEFINED : FORM_PAIRS;
+        if (e / 3 % 5 == 4) test.def.key_type = PSV_KEY_U64;
+        run_sort_case(&harness, &test);
+    }
+}
+
+// Counts that go digit by digit through all of device memory, in every kind.
+static void test_large_counts(void **state) {
+    (void)state;
+    if (harness.backend != PSV_BACKEND_CUDA || test_thinning() > 1) skip();
+    static const uint32_t counts[] = {2500009, 1500007, 4194304, 3000017};
+    for (uint32_t kind = 0; kind < 30; ++kind) {
+        sort_case test =
+            base_case((psv_key_type)(kind % 6), (key_distribution)(kind % KEYS_DISTRIBUTIONS), counts[kind % 4]);
+        if (kind < 12) test.distribution = KEYS_UNIFORM;
+        test.def.value_bytes = kind % 7 == 6 ? 8 : 4;
+        test.form = kind % 7 == 6 ? FORM_PAIRS : (sort_form)(kind % FORM_COUNT);
+        test.def.descending = kind % 8 == 5;
+        test.def.order_check = kind % 9 != 8;
+        test.indirect = kind % 11 == 3;
+        test.histograms = kind % 13 == 4;
+        if (kind % 10 == 7) {
+            test.def.begin_bit = kind % 5;
+            test.def.end_bit = 24 + kind % 8;
+        }
+        run_sort_case(&harness, &test);
+    }
+}
+
 static void test_options(void **state) {
     (void)state;
     for (uint32_t o = 0; o < 36; ++o) {
@@ -181,7 +220,8 @@ static void test_check_order(void **state) {
     (void)state;
     psv_context *context = harness_context(&harness, 0);
     static const uint32_t counts[] = {0, 1, 2, 255, 256, 257, 5003, 200003};
-    for (uint32_t i = 0; i < 6 * KEYS_DISTRIBUTIONS; ++i) {
+    const uint32_t step = test_thinning() > 1 ? 5 : 1;
+    for (uint32_t i = 0; i < 6 * KEYS_DISTRIBUTIONS; i += step) {
         psv_sorter_def def = psv_default_sorter_def();
         def.key_type = (psv_key_type)(i % 6);
         def.method = psv_sort_method_name(harness.backend, 0);
@@ -216,7 +256,8 @@ static void test_gather_records(void **state) {
     static const uint32_t strides[] = {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 32, 33, 64, 100, 256, 1000};
     static const uint32_t counts[] = {0, 1, 33, 1000, 30011};
     uint64_t random = harness.seed;
-    for (uint32_t i = 0; i < 16 * 5; ++i) {
+    const uint32_t step = test_thinning() > 1 ? 7 : 1;
+    for (uint32_t i = 0; i < 16 * 5; i += step) {
         const uint32_t stride = strides[i % 16], count = counts[i / 16], records = count / 2 + 1;
         uint8_t *source = malloc((size_t)records * stride), *target = malloc((size_t)count * stride + 64);
         uint32_t *index = malloc(count * sizeof *index + 4);
@@ -287,7 +328,7 @@ static void test_big(void **state) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--big]\n");
+    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big]\n");
     return 2;
 }
 
@@ -302,11 +343,19 @@ int main(int argc, char **argv) {
             harness.seed = strtoull(argv[++a], NULL, 0);
         else if (strcmp(argv[a], "--method") == 0 && a + 1 < argc)
             harness.only_method = argv[++a];
+        else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && strcmp(argv[a + 1], "chained") == 0)
+            harness.device = DEVICE_CHAINED, ++a;
+        else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && strcmp(argv[a + 1], "small") == 0)
+            harness.device = DEVICE_SMALL, ++a;
         else
             return usage();
     }
     if (!psv_backend_available(harness.backend)) {
         printf("skipped: no usable %s device\n", argv[1]);
+        return 77;
+    }
+    if (big && test_thinning() > 1) {
+        printf("skipped: large counts are not thinned out\n");
         return 77;
     }
     printf("backend %s, seed %llu\n", argv[1], (unsigned long long)harness.seed);
@@ -317,6 +366,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_options),        cmocka_unit_test(test_hints_and_scratch),
         cmocka_unit_test(test_workers),        cmocka_unit_test(test_check_order),
         cmocka_unit_test(test_gather_records), cmocka_unit_test(test_indirect_over_max),
+        cmocka_unit_test(test_path_edges),     cmocka_unit_test(test_large_counts),
     };
     const struct CMUnitTest big_tests[] = {cmocka_unit_test(test_big)};
     const int failures = big ? cmocka_run_group_tests_name("sort_big", big_tests, NULL, NULL)

@@ -1,6 +1,7 @@
 // On an NVIDIA GPU: bodies shared between CUDA and OpenGL without the host, checked by reading back what is drawn;
 // the order of glass; and the time to draw 100 thousand and a million bodies, by the GPU's own clock.
 // usage: test_view_cuda [FOLDER]: leaves pictures in FOLDER.
+#include "../test_scale.h"
 #include "view_driver.h"
 
 #include <stdlib.h>
@@ -167,7 +168,7 @@ static bool hardware_driver(void) {
 
 static void test_draw_times(void **state) {
     (void)state;
-    if (!hardware_driver()) skip();
+    if (!hardware_driver() || test_thinning() > 1) skip();
     (void)measure("drop", 100000, true, 30);
     (void)measure("drop", 1000000, true, 10);
     double spheres = measure("landscape", 1000000, false, 10);
