@@ -1,10 +1,12 @@
 // How much of a test runs. The environment variable PAIRSIEVE_TEST_SCALE, a whole number above 1, thins all cases out
-// by that factor and shortens runs: for device code under compute-sanitizer (tests/sanitize.sh). A prime does not
-// coincide with the order in which tests go through their kinds. Without it only large cases are thinned out, by the
-// factor of the same name that the build has (sanitizer builds of the CPU code).
+// by that factor and shortens runs: for device code under compute-sanitizer (tests/sanitize.sh). From 90 on little is
+// left but cases that were chosen to run each kernel. A prime does not coincide with the order in which tests go
+// through their kinds. Without the variable only large cases are thinned out, by the factor of the same name that the
+// build has (sanitizer builds of the CPU code).
 #ifndef PAIRSIEVE_TEST_SCALE_H
 #define PAIRSIEVE_TEST_SCALE_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 // For all cases; 1 where the variable is not set.
@@ -13,6 +15,9 @@ static inline unsigned test_thinning(void) {
     const unsigned long factor = text == NULL ? 1 : strtoul(text, NULL, 10);
     return factor > 1 && factor < 1000000 ? (unsigned)factor : 1;
 }
+
+// Only what runs each kernel.
+static inline bool test_kernels_only(void) { return test_thinning() >= 90; }
 
 // For large cases.
 static inline unsigned test_scale(void) {

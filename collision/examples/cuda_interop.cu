@@ -53,16 +53,14 @@ int main(void) {
     def.max_boxes = MOST_BOXES;
     def.max_pairs = 4 * MOST_BOXES;
     check(context, psv_create_pair_finder(context, &def, &finder));
-
     psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, MOST_BOXES * sizeof *boxes), sizeof *boxes, MOST_BOXES);
     set.count_buffer = psv_buffer_of(box_count, sizeof *box_count);
     cudaGraph_t graph;
-    cudaGraphExec_t frame; // captured once
+    cudaGraphExec_t frame;
     cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "begin capture");
     check(context, psv_find_pairs(finder, &set));
     cuda(cudaStreamEndCapture(stream, &graph), "end capture");
     cuda(cudaGraphInstantiate(&frame, graph, 0), "instantiate");
-
     // Boxes 0.75 apart overlap their neighbours, 0.5 apart (touching counts) the next but one too, 2 apart nothing.
     const float spacing[] = {0.75f, 0.5f, 2.0f, 0.75f};
     const uint64_t counts[] = {MOST_BOXES, 1000, 3000, 10}, expected[] = {MOST_BOXES - 1, 999 + 998, 0, 9};
@@ -75,5 +73,7 @@ int main(void) {
     }
     psv_destroy_pair_finder(finder);
     psv_destroy_context(context);
-    return wrong != 0; // the graph, the stream and the boxes are the program's own
+    (void)(cudaGraphExecDestroy(frame), cudaGraphDestroy(graph), cudaFree(boxes), cudaFree(box_count));
+    (void)cudaStreamDestroy(stream);
+    return wrong != 0;
 }

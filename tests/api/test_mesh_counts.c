@@ -44,7 +44,7 @@ static bool data_is_there(void) {
 
 static int count_failures(const char *backend, const char *method, const mesh_scene *scene) {
     int failures = 0;
-    for (int s = 0; s < 4; ++s) {
+    for (int s = test_thinning() > 1 ? 3 : 0; s < 4; ++s) {
         char arguments[3072];
         (void)snprintf(
             arguments, sizeof arguments,
@@ -71,6 +71,10 @@ int main(int argc, char **argv) {
         return SKIPPED;
     }
     if (!data_is_there()) return SKIPPED;
+    if (test_kernels_only()) {
+        printf("skipped: these are the kernels of test_pairs\n");
+        return SKIPPED;
+    }
     int failures = 0, searched = 0;
     const char *method;
     for (uint32_t m = 0; (method = psv_broad_phase_name(backend, m)) != NULL; ++m) {

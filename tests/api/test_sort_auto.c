@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../test_scale.h"
 #include "expect.h"
 #include "pairsieve/sort.h"
 
@@ -250,6 +251,10 @@ int main(int argc, char **argv) {
     if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     if (!psv_backend_available(backend)) {
         printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
+        return 77;
+    }
+    if (test_kernels_only()) {
+        printf("skipped: these are the kernels of test_sort\n");
         return 77;
     }
     const struct CMUnitTest tests[] = {

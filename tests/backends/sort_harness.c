@@ -236,7 +236,7 @@ static void run_method(sort_harness *harness, const sort_case *test, const expec
 }
 
 void run_sort_case(sort_harness *harness, const sort_case *test) {
-    if (harness->cases++ % test_thinning() != 0) return;
+    if (!test->every_time && harness->cases++ % test_thinning() != 0) return;
     if (test_thinning() == 1 && test->count > LARGE_CASE && harness->large_cases++ % test_scale() != 0) return;
     expectation e = expect(harness, test);
     for (uint32_t m = 0;; ++m) {

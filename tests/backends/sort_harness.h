@@ -21,6 +21,7 @@ typedef struct sort_case {
     bool indirect;    // the count lies in the backend's memory; the sorter's max_count is larger
     bool histograms;  // give the digit counts as a hint, to methods that take them
     bool own_scratch; // the sorter uses memory of the caller, not aligned
+    bool every_time;  // not thinned out
     int worker_count; // CPU; 0: all
 } sort_case;
 

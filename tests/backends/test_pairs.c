@@ -485,7 +485,7 @@ static void test_event_soak(void **state) {
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
         soak_method(psv_broad_phase_name(backend, m), long_run                     ? 100000
                                                       : backend == PSV_BACKEND_CPU ? 1500
-                                                                                   : test_thinned(300, 12));
+                                                                                   : test_thinned(300, 3));
 }
 
 // After an overflow there are no events, and the frame does not become the previous one.
@@ -579,7 +579,9 @@ static void test_methods_agree(void **state) {
         const box_scene *scene = box_scene_at(s);
         bool all_pairs = strcmp(scene->name, "identical") == 0 || strcmp(scene->name, "extreme") == 0;
         if (test_thinning() > 1) {
+            if (test_kernels_only() && s % 4 != 0) continue;
             compare_methods(scene, all_pairs ? 300 : 2003);
+            if (test_kernels_only()) continue;
             if (s % 4 == 0 && !scene->degenerate) compare_methods(scene, 20011);
             continue;
         }
@@ -599,7 +601,11 @@ static void test_known_counts(void **state) {
                  {"cube", 10000000, 17713672}, {"pile", 10000000, 16921238}};
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         uint64_t n = known[k].count, pairs = 0;
-        if (n > (test_thinning() > 1 ? 100000 : backend == PSV_BACKEND_CPU ? 1000000 : 10000000)) continue;
+        if (n > (test_kernels_only()          ? 10000
+                 : test_thinning() > 1        ? 100000
+                 : backend == PSV_BACKEND_CPU ? 1000000
+                                              : 10000000))
+            continue;
         psv_aabb *boxes = malloc(n * sizeof *boxes);
         box_scene_named(known[k].scene)->make(boxes, n, 0);
         psv_buffer buffer = upload(boxes, n * sizeof *boxes);
@@ -621,7 +627,7 @@ static void test_known_counts(void **state) {
 // The sorted output is the same on one worker and on many, and on every method.
 static void test_sorted_output(void **state) {
     (void)state;
-    enum { N = 5000 };
+    const uint64_t N = test_kernels_only() ? 1000 : 5000;
     psv_aabb *boxes = malloc(N * sizeof *boxes);
     box_scene_named("cube")->make(boxes, N, base_seed);
     psv_context *usual = context, *contexts[2] = {open_context(1), open_context(0)};

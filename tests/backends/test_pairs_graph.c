@@ -12,6 +12,7 @@
 #include <pairsieve/collision.h>
 
 #include "../scenes/box_scenes.h"
+#include "../test_scale.h"
 
 #define MOST 4000
 #define ROOM 60000
@@ -99,7 +100,7 @@ static void replay_method(const char *method) {
     if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
     CUDA(error);
     CUDA(cudaGraphInstantiate(&executable, graph, 0));
-    for (int number = 0; number < FRAMES; ++number) {
+    for (int number = 0; number < (test_kernels_only() ? 2 : FRAMES); ++number) {
         make_frame(made, number);
         CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
         CUDA(cudaGraphLaunch(executable, stream));

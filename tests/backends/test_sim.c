@@ -105,6 +105,7 @@ static double energy_of(stage *s, double momentum[3]) {
 
 static void falls_and_bounces(void **unused) {
     (void)unused;
+    if (test_thinning() > 1) skip();
     const psv_shape_type types[] = {PSV_SHAPE_PARTICLE, PSV_SHAPE_SPHERE};
     for (int t = 0; t < 2; ++t) {
         stage s = make_stage(8, true);
@@ -155,6 +156,7 @@ static void slope(float friction, double *moved, double seconds) {
 
 static void holds_and_slides_on_a_slope(void **unused) {
     (void)unused;
+    if (test_thinning() > 1) skip();
     double held, slid, angle = 20 * 0.01745329252, seconds = 2;
     slope(0.5f, &held, 5);
     slope(0.3f, &slid, seconds);
@@ -225,6 +227,7 @@ static void pyramid_stands(void **unused) {
 
 static void keeps_momentum(void **unused) {
     (void)unused;
+    if (test_kernels_only()) skip();
     const psv_shape_type types[] = {PSV_SHAPE_PARTICLE, PSV_SHAPE_SPHERE, PSV_SHAPE_BOX, PSV_SHAPE_CAPSULE};
     for (int t = 0; t < 4; ++t) {
         stage s = make_stage(1024, false);
@@ -264,6 +267,7 @@ static void keeps_momentum(void **unused) {
 
 static void does_not_pass_walls(void **unused) {
     (void)unused;
+    if (test_kernels_only()) skip();
     const psv_shape_type types[] = {PSV_SHAPE_PARTICLE, PSV_SHAPE_SPHERE};
     double deepest = 0;
     int shots = 0;
@@ -342,6 +346,7 @@ static uint64_t run_scene(const char *name, uint64_t bodies, int frames, int thr
 
 static void repeats_bit_for_bit(void **unused) {
     (void)unused;
+    if (test_kernels_only()) skip();
     int frames = long_run ? 600 : (int)test_thinned(45, 6);
     for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
         const char *name = psv_shipped_scene_name(i);
@@ -381,7 +386,11 @@ static void check_numbers(psv_context *context, psv_world *world, const char *na
 
 static void scenes_stay_whole(void **unused) {
     (void)unused;
-    int frames = long_run ? 10000 : test_thinning() > 1 ? 8 : PAIRSIEVE_TEST_SCALE > 1 ? 30 : 120;
+    int frames = long_run                   ? 10000
+                 : test_kernels_only()      ? 2
+                 : test_thinning() > 1      ? 8
+                 : PAIRSIEVE_TEST_SCALE > 1 ? 30
+                                            : 120;
     for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
         const char *name = psv_shipped_scene_name(i);
         psv_context *context = make_context();
@@ -408,6 +417,7 @@ static void scenes_stay_whole(void **unused) {
 // Pairs and contacts that outgrow their room are found again: nothing changes but the memory.
 static void small_buffers_lose_nothing(void **unused) {
     (void)unused;
+    if (test_kernels_only()) skip();
     const int frames = (int)test_thinned(100, 20);
     uint64_t hash[2];
     for (int small = 0; small < 2; ++small) {
@@ -435,6 +445,7 @@ static void small_buffers_lose_nothing(void **unused) {
 
 static void snapshots_are_exact(void **unused) {
     (void)unused;
+    if (test_kernels_only()) skip();
     char path[64];
     (void)snprintf(path, sizeof path, "test_sim_%s.snapshot", psv_backend_name(backend));
     psv_context *context = make_context();

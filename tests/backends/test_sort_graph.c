@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <cuda_runtime_api.h>
 
+#include "../test_scale.h"
 #include "sort_inputs.h"
 #include "sort_reference.h"
 
@@ -105,6 +106,10 @@ static void test_graphs(void **state) {
 int main(void) {
     if (!psv_backend_available(PSV_BACKEND_CUDA)) {
         printf("skipped: no usable CUDA device\n");
+        return 77;
+    }
+    if (test_kernels_only()) {
+        printf("skipped: these are the kernels of test_sort\n");
         return 77;
     }
     printf("seed %u\n", SEED);

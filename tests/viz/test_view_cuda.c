@@ -186,6 +186,10 @@ int main(int count, char **arguments) {
         puts("no CUDA device: skipped");
         return 77;
     }
+    if (test_kernels_only()) {
+        puts("skipped: these are the kernels of test_sort and test_sim");
+        return 77;
+    }
     if (count > 1) folder = arguments[1];
     if (!steps_on_cuda()) backend = PSV_BACKEND_CPU;
     const struct CMUnitTest tests[] = {
