@@ -1,6 +1,6 @@
 // Every broad-phase method of a backend against a plain double loop: random scenes, layouts, flags, filters, worlds,
 // capacities and set pairs; then event replay, growth and larger scenes by digest.
-//   test_pairs [cpu|cuda] [--seed N] [--cases N] [--long]
+//   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--long]
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 static psv_backend backend = PSV_BACKEND_CPU;
 static uint64_t base_seed = 20240607;
 static uint32_t case_count = 400;
+static uint32_t soak_frames; // 0: as the backend has time
 static bool long_run;
 static psv_context *context;
 
@@ -384,6 +385,39 @@ static void test_random_cases(void **state) {
     *state = NULL;
 }
 
+// Room for one pair: the need is exact, on every method; with growth nothing is missing.
+static void test_room_for_one(void **state) {
+    (void)state;
+    test_case test = {.seed = base_seed, .world_count = 1};
+    test.a.count = test.a.room = 900;
+    test.a.boxes = calloc(901, sizeof *test.a.boxes);
+    box_scene_named("cube")->make(test.a.boxes, 900, base_seed);
+    make_layout(&test, &test.a);
+    find_expected(&test);
+    assert_true(test.pair_count > 900);
+    for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m) {
+        for (int grow = 0; grow < 2; ++grow) {
+            psv_pair_finder_def def = psv_default_pair_finder_def();
+            psv_pair_finder *finder = NULL;
+            def.method = psv_broad_phase_name(backend, m);
+            def.max_boxes = 900;
+            def.max_pairs = 1;
+            def.grow_pairs = grow != 0;
+            CHECK(psv_create_pair_finder(context, &def, &finder));
+            psv_status status = find(finder, &test);
+            if (grow != 0) {
+                assert_int_equal(status, PSV_OK);
+                check_pairs(finder, &test, false);
+            } else {
+                assert_true(status == PSV_ERROR_CAPACITY || (status == PSV_OK && backend == PSV_BACKEND_CUDA));
+                check_overflow(finder, &test, 1);
+            }
+            psv_destroy_pair_finder(finder);
+        }
+    }
+    free_case(&test);
+}
+
 static int report_case(void **state) {
     if (*state != NULL) print_message("last: %s\n", (const char *)*state);
     return 0;
@@ -482,10 +516,12 @@ static void soak_method(const char *method, uint32_t frames) {
 
 static void test_event_soak(void **state) {
     (void)state;
+    uint32_t frames = backend == PSV_BACKEND_CPU ? 1500 : test_thinned(300, 3);
+    if (long_run) frames = 100000;
+    if (soak_frames != 0) frames = soak_frames;
+    print_message("%u frames with each method\n", frames);
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
-        soak_method(psv_broad_phase_name(backend, m), long_run                     ? 100000
-                                                      : backend == PSV_BACKEND_CPU ? 1500
-                                                                                   : test_thinned(300, 3));
+        soak_method(psv_broad_phase_name(backend, m), frames);
 }
 
 // After an overflow there are no events, and the frame does not become the previous one.
@@ -579,15 +615,29 @@ static void test_methods_agree(void **state) {
         const box_scene *scene = box_scene_at(s);
         bool all_pairs = strcmp(scene->name, "identical") == 0 || strcmp(scene->name, "extreme") == 0;
         if (test_thinning() > 1) {
-            if (test_kernels_only() && s % 4 != 0) continue;
             compare_methods(scene, all_pairs ? 300 : 2003);
-            if (test_kernels_only()) continue;
             if (s % 4 == 0 && !scene->degenerate) compare_methods(scene, 20011);
             continue;
         }
         compare_methods(scene, all_pairs ? 2000 : 10007);
         if (!scene->degenerate) compare_methods(scene, long_run ? 1000003 : 60013);
     }
+}
+
+// Each kernel of each method on small scenes: levels, set against set, worlds and events among them.
+static void test_every_kernel(void **state) {
+    (void)state;
+    static const uint64_t seeds[] = {20240651, 20240819};
+    for (size_t s = 0; s < sizeof seeds / sizeof *seeds; ++s) {
+        test_case test;
+        make_case(&test, seeds[s]);
+        for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
+            run_method(&test, psv_broad_phase_name(backend, m));
+        free_case(&test);
+    }
+    compare_methods(box_scene_named("mixed_100"), 403);
+    for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
+        soak_method(psv_broad_phase_name(backend, m), 2);
 }
 
 // The published counts of these scenes.
@@ -601,11 +651,7 @@ static void test_known_counts(void **state) {
                  {"cube", 10000000, 17713672}, {"pile", 10000000, 16921238}};
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         uint64_t n = known[k].count, pairs = 0;
-        if (n > (test_kernels_only()          ? 10000
-                 : test_thinning() > 1        ? 100000
-                 : backend == PSV_BACKEND_CPU ? 1000000
-                                              : 10000000))
-            continue;
+        if (n > (test_thinning() > 1 ? 100000u : backend == PSV_BACKEND_CPU ? 1000000u : 10000000u)) continue;
         psv_aabb *boxes = malloc(n * sizeof *boxes);
         box_scene_named(known[k].scene)->make(boxes, n, 0);
         psv_buffer buffer = upload(boxes, n * sizeof *boxes);
@@ -627,7 +673,7 @@ static void test_known_counts(void **state) {
 // The sorted output is the same on one worker and on many, and on every method.
 static void test_sorted_output(void **state) {
     (void)state;
-    const uint64_t N = test_kernels_only() ? 1000 : 5000;
+    const uint64_t N = 5000;
     psv_aabb *boxes = malloc(N * sizeof *boxes);
     box_scene_named("cube")->make(boxes, N, base_seed);
     psv_context *usual = context, *contexts[2] = {open_context(1), open_context(0)};
@@ -680,6 +726,8 @@ int main(int argc, char **argv) {
             base_seed = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--cases") == 0 && i + 1 < argc)
             case_count = (uint32_t)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--soak") == 0 && i + 1 < argc)
+            soak_frames = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--long") == 0)
             long_run = true;
         else if (psv_parse_backend(argv[i], &backend) != PSV_OK) {
@@ -699,9 +747,13 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_methods_agree),
         cmocka_unit_test(test_known_counts),
         cmocka_unit_test(test_sorted_output),
+        cmocka_unit_test(test_room_for_one),
+        cmocka_unit_test(test_every_kernel),
         cmocka_unit_test(test_nothing_is_held),
     };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest kernel_tests[] = {cmocka_unit_test(test_every_kernel)};
+    int failed = test_kernels_only() ? cmocka_run_group_tests_name("pairs_kernels", kernel_tests, NULL, NULL)
+                                     : cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
     if (failed == 0) psv_destroy_context(context);
     return failed;
 }

@@ -140,28 +140,38 @@ static void run_options(const char *method, uint32_t count, uint32_t options) {
         sort_case test = base_case(PSV_KEY_U32, o % 4 == 3 ? KEYS_NEARLY : KEYS_UNIFORM, count);
         test.def.radix4 = (psv_radix4_options){
             .digit_bits = 1 + o % 3, .scattered_mapping = o / 3 % 2 != 0, .order_check = (psv_order_check)(o / 2 % 3)};
-        test.def.hybrid = (psv_hybrid_options){.buckets = 2u << o, .refine_steps = 1 + o % 2, .shuffle = o % 2 != 0};
+        test.def.hybrid =
+            (psv_hybrid_options){.buckets = 2u << 2 * o, .refine_steps = 1 + o % 2, .shuffle = o % 2 != 0};
         test.every_time = true;
         run_sort_case(&harness, &test);
     }
     harness.only_method = only;
 }
 
-// Each kernel at the smallest count that takes it, as far as counts choose.
+// Each kernel at a small count that takes it; only radix has several by count.
 static void test_every_kernel(void **state) {
     (void)state;
-    static const uint32_t counts[] = {33, 3001, 20011, 40009};
-    static const psv_key_type types[] = {PSV_KEY_U32, PSV_KEY_U64, PSV_KEY_F32};
-    for (uint32_t c = 0; c < 12; ++c) {
-        sort_case test = base_case(types[c / 4], c == 11 ? KEYS_CLUSTERED : KEYS_UNIFORM, counts[c % 4]);
-        static const sort_form forms[] = {FORM_PAIRS, FORM_INDEX_UNDEFINED, FORM_KEYS};
-        test.form = forms[c / 4];
+    static const struct {
+        uint32_t count;
+        psv_key_type type;
+        sort_form form;
+    } cases[] = {{33, PSV_KEY_U32, FORM_PAIRS},   {3001, PSV_KEY_U32, FORM_PAIRS},
+                 {33, PSV_KEY_F32, FORM_KEYS},    {3001, PSV_KEY_U64, FORM_INDEX_UNDEFINED},
+                 {20011, PSV_KEY_U32, FORM_KEYS}, {20011, PSV_KEY_U64, FORM_PAIRS},
+                 {40009, PSV_KEY_F32, FORM_KEYS}, {40009, PSV_KEY_U64, FORM_PAIRS}};
+    const char *only = harness.only_method;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+        sort_case test = base_case(cases[c].type, KEYS_UNIFORM, cases[c].count);
+        test.form = cases[c].form;
         test.every_time = true;
+        if (test.count > 5000 && only != NULL && strcmp(only, "radix") != 0) continue;
+        if (test.count > 5000) harness.only_method = "radix";
         run_sort_case(&harness, &test);
     }
+    harness.only_method = only;
     if (harness.backend != PSV_BACKEND_CUDA) return;
-    run_options("radix4", 3001, 6);
-    run_options("hybrid", 5003, 4);
+    run_options("radix4", 1001, 6);
+    run_options("hybrid", 3001, 4);
 }
 
 // Around the counts at which the CUDA methods change kernels on devices of 132 multiprocessors.
@@ -252,7 +262,7 @@ static void test_check_order(void **state) {
     (void)state;
     psv_context *context = harness_context(&harness, 0);
     static const uint32_t counts[] = {0, 1, 2, 255, 256, 257, 5003, 200003};
-    const uint32_t step = test_kernels_only() ? 23 : test_thinning() > 1 ? 5 : 1;
+    const uint32_t step = test_kernels_only() ? 44 : test_thinning() > 1 ? 5 : 1;
     for (uint32_t i = 0; i < 6 * KEYS_DISTRIBUTIONS; i += step) {
         psv_sorter_def def = psv_default_sorter_def();
         def.key_type = (psv_key_type)(i % 6);
@@ -288,7 +298,7 @@ static void test_gather_records(void **state) {
     static const uint32_t strides[] = {1, 2, 3, 4, 7, 8, 12, 16, 20, 24, 32, 33, 64, 100, 256, 1000};
     static const uint32_t counts[] = {0, 1, 33, 1000, 30011};
     uint64_t random = harness.seed;
-    const uint32_t step = test_kernels_only() ? 31 : test_thinning() > 1 ? 7 : 1;
+    const uint32_t step = test_kernels_only() ? 37 : test_thinning() > 1 ? 7 : 1;
     for (uint32_t i = 0; i < 16 * 5; i += step) {
         const uint32_t stride = strides[i % 16], count = counts[i / 16], records = count / 2 + 1;
         uint8_t *source = malloc((size_t)records * stride), *target = malloc((size_t)count * stride + 64);
