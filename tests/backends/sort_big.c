@@ -96,7 +96,7 @@ void run_big_sorts(sort_harness *harness) {
         bool values;
     } sizes[] = {{10000000, true}, {100000000, true}, {((uint64_t)1 << 31) + 1, false}};
     const size_t most = harness->backend == PSV_BACKEND_CPU ? 1 : 3;
-    for (size_t s = 0; s < most; ++s) {
+    for (size_t s = 0; s < most && sizes[s].count <= harness->largest; ++s) {
         for (uint32_t m = 0; psv_sort_method_name(harness->backend, m) != NULL; ++m) {
             const char *method = psv_sort_method_name(harness->backend, m);
             if (harness->only_method != NULL && strcmp(harness->only_method, method) != 0) continue;

@@ -35,8 +35,8 @@ typedef enum sort_device {
 typedef struct sort_harness {
     psv_backend backend;
     sort_device device;
-    const char *only_method; // NULL: all
-    uint64_t seed;
+    const char *only_method;  // NULL: all
+    uint64_t seed, largest;   // largest: of the big sorts
     psv_context *contexts[9]; // by worker count
     uint64_t runs, refusals, cases, large_cases;
 } sort_harness;

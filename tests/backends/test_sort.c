@@ -1,5 +1,5 @@
 // Every sorting method of a backend against the plain reference.
-//   test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big]
+//   test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big] [--largest COUNT]
 // --device: the kernels that this method has for lesser devices (sort_harness.h).
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "sort_harness.h"
 #include "sort_reference.h"
 
-static sort_harness harness = {.seed = 20261121};
+static sort_harness harness = {.seed = 20261121, .largest = UINT64_MAX};
 
 static sort_case base_case(psv_key_type type, key_distribution distribution, uint32_t count) {
     sort_case test = {.def = psv_default_sorter_def(), .distribution = distribution, .count = count};
@@ -370,7 +370,8 @@ static void test_big(void **state) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big]\n");
+    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big]\n"
+                    "       [--largest COUNT]\n");
     return 2;
 }
 
@@ -385,6 +386,8 @@ int main(int argc, char **argv) {
             harness.seed = strtoull(argv[++a], NULL, 0);
         else if (strcmp(argv[a], "--method") == 0 && a + 1 < argc)
             harness.only_method = argv[++a];
+        else if (strcmp(argv[a], "--largest") == 0 && a + 1 < argc)
+            harness.largest = strtoull(argv[++a], NULL, 0);
         else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && strcmp(argv[a + 1], "chained") == 0)
             harness.device = DEVICE_CHAINED, ++a;
         else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && strcmp(argv[a + 1], "small") == 0)
