@@ -2,8 +2,8 @@
 //
 //   count                      kernel              launches
 //   up to 4,096                radix_tiny.cu       1: one block
-//   up to 32,768               radix_small.cu      1: one cluster of 16 blocks (16,384 with 8 blocks, where 16 do
-//                                                  not fit); without clusters the next
+//   up to 32,768               radix_small.cu      1: one cluster of 16 blocks, or 8 where 16 do not fit; without
+//                                                  clusters the next
 //   up to 1.2M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
 //   0.5M 16-byte), 132 blocks                      it sorts on chip; with 227 KB of shared memory
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
@@ -139,14 +139,6 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
     return job;
 }
 
-// Items a thread of the small kernel; 0: too many for it.
-static uint32_t small_items(const psv_sorter *sorter, const psvi_radix_job *job) {
-    uint64_t blocks = ((const radix_state *)sorter->state)->cluster_blocks;
-    for (uint32_t items = 2; items <= PSVI_RADIX_SMALL_MAX_ITEMS; items *= 2)
-        if (job->count <= blocks * PSVI_RADIX_SMALL_THREADS * items) return items;
-    return 0;
-}
-
 // Items a thread of the middle kernel, the fewest with which all blocks are resident; 0: too many for it.
 static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job) {
     if (!sorter->context->info.cooperative_launch) return 0;
@@ -167,12 +159,12 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     const bool roomy = sorter->context->info.shared_bytes_per_block >= PSVI_RADIX_LARGE_SHARED_BYTES;
     if (request->count <= PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS && roomy)
         return psvi_cuda_status(sorter->context, psvi_radix_tiny(&job, stream), "radix sort of a tiny count");
-    uint32_t small = small_items(sorter, &job), blocks = ((const radix_state *)sorter->state)->cluster_blocks;
-    if (small != 0)
-        return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, small, stream),
-                                "radix sort of a small count");
-    psvi_radix_chunks_state *chunks = ((const radix_state *)sorter->state)->chunks;
     const uint32_t pair_bytes = (job.order.is_wide ? 8 : 4) + job.value_bytes;
+    const uint32_t blocks = ((const radix_state *)sorter->state)->cluster_blocks;
+    if (job.count <= PSVI_RADIX_SMALL_MOST &&
+        job.count <= (uint64_t)blocks * PSVI_RADIX_TINY_THREADS * PSVI_RADIX_SMALL_ROWS(pair_bytes))
+        return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, stream), "radix sort of a small count");
+    psvi_radix_chunks_state *chunks = ((const radix_state *)sorter->state)->chunks;
     if (chunks != NULL && job.count <= (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes))
         return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, chunks, stream),
                                 "radix sort of a middle count");

@@ -66,14 +66,14 @@ typedef struct psvi_radix_job {
     uint32_t zero; // see forget() in radix_device.cuh
 } psvi_radix_job;
 
-// One block sorts at most psvi_radix_tiny_items() items. One launch.
+// One block sorts at most PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS items. One launch.
 cudaError_t psvi_radix_tiny(const psvi_radix_job *job, cudaStream_t stream);
 
 // Blocks of the cluster that psvi_radix_small can run on this device: 16 or 8; 0 where there are no clusters.
 uint32_t psvi_radix_small_blocks(void);
 
-// One launch of one cluster; every block takes PSVI_RADIX_SMALL_THREADS * items at most, items 2 or 4.
-cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, uint32_t items, cudaStream_t stream);
+// One launch of one cluster; blocks * PSVI_RADIX_TINY_THREADS * PSVI_RADIX_SMALL_ROWS items at most.
+cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream);
 
 // One cooperative launch; every block takes PSVI_RADIX_MIDDLE_THREADS * items, and no more blocks than fit on the
 // device at once. items is 2, 4, 8, 16, or 32 where a key and its value have at most 8 bytes.

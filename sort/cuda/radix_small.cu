@@ -1,265 +1,201 @@
-// The `radix` method for small counts, on devices with thread-block clusters: one cluster of up to 16 blocks. All
-// items stay in the blocks' shared memory from the first pass to the last; counts and items go from block to block
-// through distributed shared memory. Two cluster barriers a pass.
+// The `radix` method for small counts, on devices with thread-block clusters: one cluster of up to 16 blocks. Every
+// block sorts the same samples of the input and so knows which block finishes which part of the sorted order; the items
+// go there through distributed shared memory, in any order, and each block sorts on chip what it got
+// (radix_onchip.cuh). Where the samples mislead and a part does not fit in its block, the cluster sorts digit by digit.
+// Three cluster barriers.
 #include <cooperative_groups.h>
 
-#include "radix_device.cuh"
-#include "radix_plan.cuh"
+#include "radix_samples.cuh"
+#include "radix_small_digits.cuh"
 
 namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr int THREADS = PSVI_RADIX_SMALL_THREADS;
-constexpr int WARPS = THREADS / 32;
-constexpr int PAIRS = PSVI_RADIX_DIGITS / 2;             // words that hold the counts of two digits
-[[maybe_unused]] constexpr int GROUPS = THREADS / PAIRS; // blocks whose counts are read side by side
+constexpr int THREADS = PSVI_RADIX_TINY_THREADS;
+constexpr uint32_t SAMPLE_BITS = 10;
+constexpr int MOST_BLOCKS = 16;
+static_assert(1 << SAMPLE_BITS == THREADS, "one sample for each thread");
 
-// What a block shows to the others.
-struct small_board {
-    uint32_t counts[PAIRS];
-    uint32_t different[2]; // bits in which its keys differ from the first key of all
-    uint32_t unordered;    // a key of it is greater than its successor
+// An item on its way from block to block: 8, 16 or 32 bytes, written at once.
+template <typename K, typename V, int VALUE_BYTES>
+struct alignas(sizeof(K) + VALUE_BYTES <= 4    ? 8
+               : sizeof(K) + VALUE_BYTES <= 12 ? 16
+                                               : 32) small_item {
+    K key;
+    V value;
+    uint32_t place; // in the input
+};
+template <typename K, typename V> struct alignas(sizeof(K) == 4 ? 8 : 16) small_item<K, V, 0> {
+    K key;
+    uint32_t place;
 };
 
-template <int PAIR_BYTES, int ITEMS> constexpr uint32_t staging_bytes() {
-    constexpr uint32_t tile = THREADS * ITEMS * PAIR_BYTES, tables = WARPS * RANK_TABLE_BYTES;
-    return tile > tables ? tile : tables;
-}
-
-template <int PAIR_BYTES, int ITEMS> constexpr uint32_t small_shared_bytes() {
-    return THREADS * ITEMS * PAIR_BYTES + staging_bytes<PAIR_BYTES, ITEMS>() +
-           WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter);
-}
-
-// In and out: all items; out may be in. One cluster is the whole grid; a block holds an equal share of the items in
-// registers, ranks them, puts them in order in its own shared memory, reads the counts of all blocks, and writes its
-// items to where they belong: into the shared memory of the block that holds that place in the next pass, and after
-// the last pass to global memory. Bytes: one read and one write of every item.
-template <int KIND, int VALUE_BYTES, int ITEMS>
-__global__ void __launch_bounds__(THREADS, 1) psvk_radix_small(psvi_radix_job job) {
-#if __CUDA_ARCH__ >= 900
+template <int KIND, int VALUE_BYTES> struct small_types {
     using K = typename radix_key<KIND>::type;
     using V = typename radix_value<VALUE_BYTES>::type;
-    constexpr int PAIR_BYTES = sizeof(K) + VALUE_BYTES;
-    constexpr uint32_t TILE = THREADS * ITEMS;
-    extern __shared__ __align__(16) unsigned char shared[];
-    K *held_keys = reinterpret_cast<K *>(shared); // where others put this block's items of the next pass
-    V *held_values = reinterpret_cast<V *>(held_keys + TILE);
-    unsigned char *staging = shared + TILE * PAIR_BYTES; // the tables for ranking, then the block's items in order
-    K *tile_keys = reinterpret_cast<K *>(staging);
-    V *tile_values = reinterpret_cast<V *>(tile_keys + TILE);
-    radix_counter *counters = reinterpret_cast<radix_counter *>(staging + staging_bytes<PAIR_BYTES, ITEMS>());
-    __shared__ uint32_t sums[8];
-    __shared__ uint32_t starts[PAIRS], before[PSVI_RADIX_DIGITS], total[PSVI_RADIX_DIGITS];
-    __shared__ uint32_t different_bits[2], unordered;
-    __shared__ small_board board;
+    using item = small_item<K, V, VALUE_BYTES>;
+    static constexpr int PAIR_BYTES = sizeof(K) + VALUE_BYTES;
+    static constexpr int ITEMS = PSVI_RADIX_SMALL_ITEMS(PAIR_BYTES); // of a thread, sorted
+    static constexpr int ROWS = PSVI_RADIX_SMALL_ROWS(PAIR_BYTES);   // of a thread, read
+    static constexpr int CAPACITY = THREADS * ITEMS, SHARE = THREADS * ROWS;
+    using sorter = onchip::sorter<KIND, VALUE_BYTES, ITEMS, CAPACITY>;
+};
 
+template <int KIND, int VALUE_BYTES> struct small_shared {
+    using types = small_types<KIND, VALUE_BYTES>;
+    union {
+        typename types::item arrived[types::CAPACITY];
+        typename types::sorter::memory_t chip;
+    };
+    typename types::K own_keys[types::SHARE];
+    typename types::V own_values[VALUE_BYTES == 0 ? 1 : types::SHARE];
+    samples::splitters<typename types::K, MOST_BLOCKS> splitters;
+    uint32_t counts[MOST_BLOCKS];  // items of this block for each block
+    uint32_t offsets[MOST_BLOCKS]; // and where they begin there
+    uint32_t lengths[MOST_BLOCKS]; // items of all blocks
+    uint32_t length;               // items that have been announced to this block
+};
+
+#if __CUDA_ARCH__ >= 900
+// Sends this block's share to where the splitters say. False when some block would get more than it can hold.
+template <int KIND, int VALUE_BYTES>
+__device__ __forceinline__ bool distribute(const psvi_radix_job &job, small_shared<KIND, VALUE_BYTES> &shared,
+                                           uint32_t first, uint32_t length) {
+    using types = small_types<KIND, VALUE_BYTES>;
     cg::cluster_group cluster = cg::this_cluster();
-    const uint32_t blocks = gridDim.x, block = blockIdx.x;
-    const uint32_t count = (uint32_t)job_count(job);
-    const uint32_t share = max((count + blocks - 1) / blocks, 32u);
-    const uint32_t reciprocal = 0xffffffffu / share + 1; // i / share == i * reciprocal >> 32 for these small numbers
-    const uint32_t tile_first = block * share;
-    const uint32_t valid = count <= tile_first ? 0 : min(count - tile_first, share);
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const uint32_t first = warp * (32 * ITEMS) + lane; // in the tile
-    const bool occupied = warp * (32 * ITEMS) < valid, warp_full = (warp + 1) * (32 * ITEMS) <= valid;
-    const warp_ranker ranker = make_ranker(staging, counters);
+    const uint32_t lane = threadIdx.x & 31, below = lanemask_lt(), blocks = gridDim.x;
+    uint32_t goals[types::ROWS]; // block, and the place among this block's items for it
+#pragma unroll
+    for (int row = 0; row < types::ROWS; ++row) {
+        const uint32_t at = row * THREADS + threadIdx.x;
+        if (row * THREADS >= (int)length) break;
+        uint32_t block = MOST_BLOCKS, same = __ballot_sync(PSVI_RADIX_FULL_WARP, at < length), base = 0;
+        if (at < length)
+            block = shared.splitters.chunk_of(onchip::part_of<KIND>(shared.own_keys[at], job.order), first + at);
+#pragma unroll
+        for (int bit = 1; bit < MOST_BLOCKS; bit *= 2) {
+            const uint32_t ones = __ballot_sync(PSVI_RADIX_FULL_WARP, (block & bit) != 0);
+            same &= block & bit ? ones : ~ones;
+        }
+        if (at < length && (same & below) == 0) base = atomicAdd(&shared.counts[block], __popc(same));
+        base = __shfl_sync(PSVI_RADIX_FULL_WARP, base, at < length ? __ffs(same) - 1 : (int)lane);
+        goals[row] = block << 16 | (base + __popc(same & below));
+    }
+    __syncthreads();
+    if (threadIdx.x < blocks)
+        shared.offsets[threadIdx.x] =
+            atomicAdd(cluster.map_shared_rank(&shared.length, threadIdx.x), shared.counts[threadIdx.x]);
+    __syncthreads();
+#pragma unroll
+    for (int row = 0; row < types::ROWS; ++row) {
+        const uint32_t at = row * THREADS + threadIdx.x;
+        if (at >= length) break;
+        const uint32_t block = goals[row] >> 16, slot = shared.offsets[block] + (goals[row] & 0xffff);
+        typename types::item item;
+        item.key = shared.own_keys[at];
+        if constexpr (VALUE_BYTES != 0)
+            item.value = job.implicit ? (typename types::V)(first + at) : shared.own_values[at];
+        item.place = first + at;
+        if (slot < (uint32_t)types::CAPACITY) *cluster.map_shared_rank(&shared.arrived[slot], block) = item;
+    }
+    cluster.sync();
+    uint32_t theirs = 0;
+    if (threadIdx.x < blocks) {
+        theirs = *cluster.map_shared_rank(&shared.length, threadIdx.x);
+        shared.lengths[threadIdx.x] = theirs;
+    }
+    return !__syncthreads_or(theirs > (uint32_t)types::CAPACITY);
+}
+#endif
 
-    K keys[ITEMS];
-    V values[ITEMS];
+// In and out: all items; out may be in. One cluster is the whole grid. Bytes: one read and one write of every item.
+template <int KIND, int VALUE_BYTES>
+__global__ void __launch_bounds__(THREADS, 1) psvk_radix_small(const psvi_radix_job job) {
+#if __CUDA_ARCH__ >= 900
+    using types = small_types<KIND, VALUE_BYTES>;
+    using K = typename types::K;
+    using V = typename types::V;
+    extern __shared__ __align__(128) unsigned char memory[];
+    auto &shared = *reinterpret_cast<small_shared<KIND, VALUE_BYTES> *>(memory);
+    cg::cluster_group cluster = cg::this_cluster();
+    const uint32_t count = (uint32_t)job_count(job), blocks = gridDim.x;
+    const uint32_t share = (count + blocks - 1) / blocks;
+    const uint32_t first = min(blockIdx.x * share, count), own_length = min(share, count - first);
     const K *keys_in = static_cast<const K *>(job.keys_in);
     const V *values_in = static_cast<const V *>(job.values_in);
-    if (threadIdx.x < 2) board.different[threadIdx.x] = different_bits[threadIdx.x] = 0;
-    if (threadIdx.x == 0) board.unordered = unordered = 0;
-    __syncthreads();
-    K different = 0;
-    bool disorder = false;
-    const K some = count != 0 ? transform<KIND>(keys_in[0], job.order) : 0;
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i) {
-        const bool there = first + i * 32 < valid;
-        keys[i] = there ? keys_in[tile_first + first + i * 32] : 0;
-        if constexpr (VALUE_BYTES != 0)
-            values[i] = job.implicit ? (V)(tile_first + first + i * 32)
-                        : there      ? values_in[tile_first + first + i * 32]
-                                     : 0;
-    }
-    if (job.order_check) { // neighbours are read again; they are near
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i) {
-            const uint32_t index = tile_first + first + i * 32;
-            if (first + i * 32 < valid && index + 1 < count)
-                disorder |= sorted_part(transform<KIND>(keys[i], job.order), job.order) >
-                            sorted_part(transform<KIND>(keys_in[index + 1], job.order), job.order);
-        }
-    }
-#pragma unroll
-    for (int i = 0; i < ITEMS; ++i)
-        if (first + i * 32 < valid) different |= transform<KIND>(keys[i], job.order) ^ some;
-#pragma unroll
-    for (int half = 0; half < (int)sizeof(K) / 4; ++half) {
-        uint32_t bits = warp_or((uint32_t)(different >> 16 * half >> 16 * half));
-        if (lane == 0 && bits != 0) atomicOr(&board.different[half], bits);
-    }
-    // Nobody writes to global memory before all blocks have their items: nothing else would wait for the values.
-    uint32_t arrived = 0;
-    if constexpr (VALUE_BYTES != 0) {
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i)
-            arrived |= (uint32_t)values[i];
-    }
-    if (arrived & job.zero) disorder = true; // never, but the compiler does not know
-    if (__any_sync(PSVI_RADIX_FULL_WARP, disorder) && lane == 0) board.unordered = 1;
 
-    uint32_t wanted = 1, passes = 0; // slots still to be sorted; known after the first exchange
-    bool first_exchange = true, in_registers = true, finished = false;
-    for (uint32_t slot = 0; slot < job.slots && !finished; ++slot) {
-        if (!(wanted >> slot & 1)) continue;
-        if (!in_registers) {
-#pragma unroll
-            for (int i = 0; i < ITEMS; ++i)
-                if (first + i * 32 < valid) {
-                    keys[i] = held_keys[first + i * 32];
-                    if constexpr (VALUE_BYTES != 0) values[i] = held_values[first + i * 32];
+    const uint32_t sample_bits = count >= 1u << SAMPLE_BITS ? SAMPLE_BITS : 31 - __clz(count | 1);
+    uint32_t length = count == 0 ? 0 : 1u << sample_bits, begin = 0;
+    bool sampling = true, fits = true;
+#pragma unroll 1
+    for (;;) {
+        typename types::sorter items(shared.chip, job.order, length);
+        items.ordered = sampling;
+        if (sampling) {
+            items.for_items([&](int row, uint32_t at) {
+                items.ids[row] = samples::place(at, sample_bits, count);
+                items.keys[row] = keys_in[items.ids[row]];
+                if constexpr (VALUE_BYTES != 0) items.values[row] = 0;
+            });
+            for (uint32_t at = threadIdx.x; at < own_length; at += THREADS) {
+                onchip::copy_async(&shared.own_keys[at], keys_in + first + at);
+                if (VALUE_BYTES != 0 && !job.implicit)
+                    onchip::copy_async(&shared.own_values[at], values_in + first + at);
+            }
+            shared.splitters.clear();
+            if (threadIdx.x < MOST_BLOCKS) shared.counts[threadIdx.x] = 0;
+            if (threadIdx.x == 0) shared.length = 0;
+        } else {
+            items.for_items([&](int row, uint32_t at) {
+                const typename types::item item = shared.arrived[at];
+                items.keys[row] = item.key;
+                if constexpr (VALUE_BYTES != 0) items.values[row] = item.value;
+                items.ids[row] = item.place;
+            });
+        }
+        __syncthreads();
+        if (length != 0)
+            items.sort([&](uint32_t at, K key, V value, uint32_t place) {
+                if (sampling) {
+                    shared.splitters.offer(at, sample_bits, blocks, items.part(key), place);
+                    return;
                 }
-        }
-        const digit_field field = field_of_slot(job.order, slot);
-        uint32_t ranks[ITEMS / 2];
-        auto digit_at = [&](int i) { return digit_of<KIND>(keys[i], job.order, field); };
-        // Items past the end stay last, are not counted and not written. Warps without items do not rank any.
-        auto digit_if_valid = [&](int i) { return first + i * 32 < valid ? digit_at(i) : PSVI_RADIX_DIGITS - 1; };
-        clear_counters(ranker);
-        clear_tables(ranker);
-        if (threadIdx.x < PSVI_RADIX_DIGITS) before[threadIdx.x] = total[threadIdx.x] = 0;
-        __syncwarp();
-        if (warp_full)
-            rank_in_warp<ITEMS>(ranker, digit_at, ranks);
-        else if (occupied)
-            rank_in_warp<ITEMS>(ranker, digit_if_valid, ranks);
-        __syncthreads();
-        uint32_t start, counts = place_digits<WARPS>(counters, sums, start);
-        if (threadIdx.x < PAIRS) {
-            const uint32_t occupied_warps = (valid + 32 * ITEMS - 1) / (32 * ITEMS);
-            if (threadIdx.x == PAIRS - 1) counts -= (occupied_warps * (32 * ITEMS) - valid) << 16;
-            board.counts[threadIdx.x] = counts;
-            starts[threadIdx.x] = start;
-        }
-        cluster.sync(); // all boards are written; all blocks have taken their items out of `held`
-        if (occupied) {
-            uint32_t places[ITEMS];
-#pragma unroll
-            for (int i = 0; i < ITEMS; ++i)
-                places[i] = place_in_block(ranker, ranks, i, digit_if_valid(i));
-#pragma unroll
-            for (int i = 0; i < ITEMS; ++i) {
-                tile_keys[places[i]] = keys[i];
-                if constexpr (VALUE_BYTES != 0) tile_values[places[i]] = values[i];
-            }
-        }
-        uint32_t low = 0, high = 0, low_before = 0, high_before = 0;
-        for (uint32_t other = threadIdx.x / PAIRS; other < blocks; other += GROUPS) {
-            uint32_t pair = *cluster.map_shared_rank(&board.counts[threadIdx.x % PAIRS], other);
-            low += pair & 0xffff;
-            high += pair >> 16;
-            if (other < block) {
-                low_before = low; // blocks come in order: what has been added so far
-                high_before = high;
-            }
-        }
-        atomicAdd(&before[threadIdx.x % PAIRS * 2], low_before);
-        atomicAdd(&before[threadIdx.x % PAIRS * 2 + 1], high_before);
-        atomicAdd(&total[threadIdx.x % PAIRS * 2], low);
-        atomicAdd(&total[threadIdx.x % PAIRS * 2 + 1], high);
-        if (first_exchange && threadIdx.x < blocks) {
-            const small_board *other = cluster.map_shared_rank(&board, threadIdx.x);
-            if (other->different[0] != 0) atomicOr(&different_bits[0], other->different[0]);
-            if (other->different[1] != 0) atomicOr(&different_bits[1], other->different[1]);
-            if (other->unordered) unordered = 1;
-        }
-        __syncthreads();
-        if (first_exchange) {
-            first_exchange = false;
-            wanted = 0;
-            const uint64_t bits = (uint64_t)different_bits[1] << 32 | different_bits[0];
-            if (unordered || !job.order_check)
-                for (uint32_t i = 0; i < job.slots; ++i) {
-                    digit_field other = field_of_slot(job.order, i);
-                    if (((uint32_t)(bits >> other.shift) & other.mask) != 0) wanted |= 1u << i;
-                }
-            if (!(wanted >> slot & 1)) {
-                cluster.sync(); // the boards have been read
-                continue;
-            }
-        }
-        uint32_t own = 0, sum = 0;
-        if (threadIdx.x < PSVI_RADIX_DIGITS) {
-            own = sum = total[threadIdx.x];
-#pragma unroll
-            for (int step = 1; step < 32; step *= 2) {
-                uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-                if (lane >= step) sum += left;
-            }
-            if (lane == 31) sums[warp] = sum;
-        }
-        __syncthreads();
-        if (threadIdx.x < PSVI_RADIX_DIGITS) {
-            uint32_t base = sum - own;
-            for (uint32_t w = 0; w < warp; ++w)
-                base += sums[w];
-            uint32_t pair = starts[threadIdx.x / 2];
-            before[threadIdx.x] += base - (threadIdx.x % 2 != 0 ? pair >> 16 : pair & 0xffff);
-        }
-        __syncthreads();
-        ++passes;
-        finished = (wanted >> slot) == 1;
-        K *keys_out = static_cast<K *>(job.keys_out);
-        V *values_out = static_cast<V *>(job.values_out);
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i) {
-            const uint32_t place = i * THREADS + threadIdx.x;
-            if (place >= valid) break;
-            const K key = tile_keys[place];
-            const uint32_t target = before[digit_of<KIND>(key, job.order, field)] + place;
-            if (finished) {
-                if (keys_out != nullptr) keys_out[target] = key;
-                if constexpr (VALUE_BYTES != 0) values_out[target] = tile_values[place];
-            } else {
-                const uint32_t owner = __umulhi(target, reciprocal), offset = target - owner * share;
-                *cluster.map_shared_rank(held_keys + offset, owner) = key;
-                if constexpr (VALUE_BYTES != 0)
-                    *cluster.map_shared_rank(held_values + offset, owner) = tile_values[place];
-            }
-        }
-        in_registers = false;
-        if (!finished) cluster.sync();
+                if (job.keys_out != nullptr) static_cast<K *>(job.keys_out)[begin + at] = key;
+                if (VALUE_BYTES != 0) static_cast<V *>(job.values_out)[begin + at] = value;
+            });
+        if (!sampling) break;
+        sampling = false;
+        onchip::wait_for_copies();
+        cluster.sync(); // all blocks have their share and their splitters; now items may come
+        fits = distribute<KIND, VALUE_BYTES>(job, shared, first, own_length);
+        if (!fits) break;
+        for (uint32_t block = 0; block < blockIdx.x; ++block)
+            begin += shared.lengths[block];
+        length = shared.length;
     }
-    cluster.sync(); // no block leaves while its board may be read; all items have been read from `in`
-
-    if (passes == 0) { // in order as it is
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i) {
-            if (first + i * 32 >= valid) break;
-            if (job.keys_out != nullptr && job.keys_out != job.keys_in)
-                static_cast<K *>(job.keys_out)[tile_first + first + i * 32] = keys[i];
-            if constexpr (VALUE_BYTES != 0)
-                if (job.values_out != job.values_in)
-                    static_cast<V *>(job.values_out)[tile_first + first + i * 32] = values[i];
-        }
-    }
-    if (block == 0 && threadIdx.x == 0) {
-        job.control->passes_run = passes;
-        job.control->passes_skipped = job.slots - passes;
+    cluster.sync(); // the other blocks have read the lengths
+    if (!fits) small_digits::sort_by_digits<KIND, VALUE_BYTES, types::ITEMS>(job, memory);
+    if (fits && blockIdx.x == 0 && threadIdx.x == 0) {
+        job.control->passes_run = 1;
+        job.control->passes_skipped = job.slots - 1;
     }
 #endif
 }
 
-template <int KIND, int VALUE_BYTES, int ITEMS>
+template <int KIND, int VALUE_BYTES> constexpr int shared_bytes() {
+    using types = small_types<KIND, VALUE_BYTES>;
+    constexpr int digits = small_digits::layout<types::PAIR_BYTES, types::ITEMS>::WHOLE;
+    constexpr int usual = sizeof(small_shared<KIND, VALUE_BYTES>);
+    return digits > usual ? digits : usual;
+}
+
+template <int KIND, int VALUE_BYTES>
 cudaError_t launch_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream, bool probe) {
-    constexpr uint32_t shared_bytes = small_shared_bytes<sizeof(typename radix_key<KIND>::type) + VALUE_BYTES, ITEMS>();
-    auto kernel = psvk_radix_small<KIND, VALUE_BYTES, ITEMS>;
-    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+    constexpr int bytes = shared_bytes<KIND, VALUE_BYTES>();
+    static_assert(bytes <= 224 * 1024, "shared memory of a block");
+    auto kernel = psvk_radix_small<KIND, VALUE_BYTES>;
+    cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error == cudaSuccess && blocks > 8)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     if (error != cudaSuccess) return error;
@@ -270,7 +206,7 @@ cudaError_t launch_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(blocks);
     config.blockDim = dim3(THREADS);
-    config.dynamicSmemBytes = shared_bytes;
+    config.dynamicSmemBytes = bytes;
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = 1;
@@ -282,34 +218,29 @@ cudaError_t launch_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_
     return cudaLaunchKernelEx(&config, kernel, *job);
 }
 
-template <int KIND, int VALUE_BYTES>
-cudaError_t launch_items(const psvi_radix_job *job, uint32_t blocks, uint32_t items, cudaStream_t stream) {
-    return items <= 2 ? launch_small<KIND, VALUE_BYTES, 2>(job, blocks, stream, false)
-                      : launch_small<KIND, VALUE_BYTES, 4>(job, blocks, stream, false);
-}
-
-template <int KIND>
-cudaError_t launch_values(const psvi_radix_job *job, uint32_t blocks, uint32_t items, cudaStream_t stream) {
-    if (job->value_bytes == 0) return launch_items<KIND, 0>(job, blocks, items, stream);
-    return job->value_bytes == 4 ? launch_items<KIND, 4>(job, blocks, items, stream)
-                                 : launch_items<KIND, 8>(job, blocks, items, stream);
+template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream) {
+    if (job->value_bytes == 0) return launch_small<KIND, 0>(job, blocks, stream, false);
+    return job->value_bytes == 4 ? launch_small<KIND, 4>(job, blocks, stream, false)
+                                 : launch_small<KIND, 8>(job, blocks, stream, false);
 }
 
 } // namespace
 
 uint32_t psvi_radix_small_blocks(void) {
-    for (uint32_t blocks = 16; blocks >= 8; blocks /= 2) {
+    for (uint32_t blocks = MOST_BLOCKS; blocks >= 8; blocks /= 2) {
         // The kernel with the largest shared memory: if its cluster fits, so do the others'.
-        if (launch_small<PSVI_RADIX_INT64, 8, 4>(nullptr, blocks, nullptr, true) == cudaSuccess) return blocks;
+        if (launch_small<PSVI_RADIX_INT64, 8>(nullptr, blocks, nullptr, true) == cudaSuccess &&
+            launch_small<PSVI_RADIX_INT32, 4>(nullptr, blocks, nullptr, true) == cudaSuccess)
+            return blocks;
         (void)cudaGetLastError();
     }
     return 0;
 }
 
-cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, uint32_t items, cudaStream_t stream) {
+cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream) {
     if (job->order.is_wide)
-        return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, blocks, items, stream)
-                                   : launch_values<PSVI_RADIX_INT64>(job, blocks, items, stream);
-    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, blocks, items, stream)
-                               : launch_values<PSVI_RADIX_INT32>(job, blocks, items, stream);
+        return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, blocks, stream)
+                                   : launch_values<PSVI_RADIX_INT64>(job, blocks, stream);
+    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, blocks, stream)
+                               : launch_values<PSVI_RADIX_INT32>(job, blocks, stream);
 }

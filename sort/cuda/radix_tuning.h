@@ -10,11 +10,11 @@
 #define PSVI_RADIX_TINY_THREADS 1024
 #define PSVI_RADIX_TINY_ITEMS 4
 
-// small: one cluster.
-#define PSVI_RADIX_SMALL_THREADS 512
-#ifndef PSVI_RADIX_SMALL_MAX_ITEMS
-#define PSVI_RADIX_SMALL_MAX_ITEMS 4 // beyond that, all multiprocessors are faster than one cluster
-#endif
+// small: one cluster. Items that a thread sorts, and of them so many at most in an even share: the parts of the sorted
+// order, cut by samples, are not quite equal.
+#define PSVI_RADIX_SMALL_MOST 32768 // beyond that, all multiprocessors are faster than one cluster
+#define PSVI_RADIX_SMALL_ITEMS(pair_bytes) ((pair_bytes) <= 8 ? 8 : 4)
+#define PSVI_RADIX_SMALL_ROWS(pair_bytes) ((pair_bytes) <= 8 ? 5 : 2)
 
 // middle: one cooperative kernel, at most one block a multiprocessor.
 #define PSVI_RADIX_MIDDLE_THREADS 512
