@@ -289,6 +289,7 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     for (int64_t i = 0; i < bodies; ++i)
         psvi_end_body(s, step, (uint32_t)i);
     s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
+    s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
 #pragma omp parallel num_threads(world->context->worker_count) if (contacts >= PARALLEL_BODIES)
     {

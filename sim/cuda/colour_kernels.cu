@@ -1,6 +1,7 @@
 // Colouring on the device, and laying the contacts out in the order in which they are solved, as one cooperative
 // kernel.
 #include "../src/contact_kept.h"
+#include "../src/contact_rows.h"
 #include "step_kernels.h"
 #include "tuning.h"
 
@@ -144,6 +145,12 @@ __device__ static void place_bins(const psvi_solver &v, psvi_bin *bins) {
 
 __device__ static float4 quad(const psvi_f4 *p) { return *(const float4 *)p; }
 
+__device__ static psvi_root body_root(const psvi_sim &s, uint32_t body) {
+    if (s.linear[body].moved.w == 0) return psvi_root_isotropic(0);
+    float ball = s.angular[body].velocity.w;
+    return ball > 0 ? psvi_root_isotropic(sqrtf(ball)) : psvi_root_of(s.inv_inertia[body]);
+}
+
 // Copies a contact to its place, and the names of its points to where they are kept for the next step.
 __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const psvi_contact &c, uint32_t place,
                                psvi_bin bin, uint32_t listed, bool bounces) {
@@ -176,13 +183,25 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
         return;
     }
     v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(c.count)), 0);
+    psvi_root root_a = body_root(s, c.a), root_b = body_root(s, c.b);
     for (uint32_t k = 0; k < c.count; ++k) {
         const psvi_point *p = points + k;
         uint64_t at = bin.point + (uint64_t)k * bin.count + (place - bin.place);
-        v.points[0][at] = f4_make(v3_of(p->normal), p->separation);
-        v.points[1][at] = f4_make(v3_of(p->arm_a), p->normal_mass);
-        v.points[2][at] = f4_make(v3_of(p->arm_b), p->approach);
+        v3 n = v3_of(p->normal), arm_a = v3_of(p->arm_a), arm_b = v3_of(p->arm_b), t1, t2;
+        v3_tangents(n, &t1, &t2);
+        v3 na = psvi_root_mul_transposed(root_a, v3_cross(arm_a, n));
+        v3 nb = psvi_root_mul_transposed(root_b, v3_cross(arm_b, n));
+        v3 a1 = psvi_root_mul_transposed(root_a, v3_cross(arm_a, t1));
+        v3 b1 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t1));
+        v3 a2 = psvi_root_mul_transposed(root_a, v3_cross(arm_a, t2));
+        v3 b2 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t2));
+        v.points[0][at] = f4_make(n, p->separation);
+        v.points[1][at] = f4_make(na, p->normal_mass);
+        v.points[2][at] = f4_make(nb, p->approach);
         v.points[3][at] = f4_make(v3_of4(p->impulse), p->tangent_mass);
+        v.points[4][at] = f4_make(a1, b1.x);
+        v.points[5][at] = f4_make(v3_make(b1.y, b1.z, a2.x), a2.y);
+        v.points[6][at] = f4_make(v3_make(a2.z, b2.x, b2.y), b2.z);
         kept.feature = p->feature;
         s.kept_points[c.first + k] = kept;
     }

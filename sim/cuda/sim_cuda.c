@@ -30,7 +30,8 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
 #define BODY_ROWS(X, n) \
     X(motion, (n) * sizeof(psvi_motion)) \
     X(pushed, (n) * sizeof(psvi_motion)) \
-    X(moved, (n) * sizeof(psvi_motion)) \
+    X(moved, (n) * sizeof(psvi_f4)) \
+    X(turned, (n) * sizeof(psvi_f4)) \
     X(bins, PSVI_BINS * sizeof(psvi_bin))
 #define CONTACT_ROWS(X, n, m) \
     X(bodies, (n) * sizeof(psvi_two_bodies)) \
@@ -42,6 +43,9 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
     X(points[1], (m) * sizeof(psvi_f4)) \
     X(points[2], (m) * sizeof(psvi_f4)) \
     X(points[3], (m) * sizeof(psvi_f4)) \
+    X(points[4], (m) * sizeof(psvi_f4)) \
+    X(points[5], (m) * sizeof(psvi_f4)) \
+    X(points[6], (m) * sizeof(psvi_f4)) \
     X(place, (n) * sizeof(uint32_t)) \
     X(lists[0], (n) * sizeof(uint32_t)) \
     X(lists[1], (n) * sizeof(uint32_t))

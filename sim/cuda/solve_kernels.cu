@@ -1,6 +1,7 @@
 // The solver on the device, as one cooperative kernel: the grid waits for itself between colours, so no colour costs a
 // launch and the host need not know how many there are.
 #include "../src/contact_round.h"
+#include "../src/contact_rows.h"
 #include "../src/contact_solver.h"
 #include "step_kernels.h"
 #include "tuning.h"
@@ -41,8 +42,8 @@ __device__ static psvi_f2 load_two(const psvi_f2 *p) {
     return r;
 }
 
-// Bodies lie anywhere and are written by all: past the first cache.
-__device__ static psvi_f4 load_any(const psvi_f4 *p) { return f4_of(__ldcg((const float4 *)p)); }
+// Bodies lie anywhere; the second half of a record is found in the first cache.
+__device__ static psvi_f4 load_any(const psvi_f4 *p) { return f4_of(*(const float4 *)p); }
 
 // --- contacts without a colour: mass splitting (Tonge, Benevolenski, Voroshilov 2012) --------------------------------
 
@@ -90,17 +91,15 @@ __device__ static void solve_round(const psvi_sim &s, const psvi_solver &v, cons
     t.ma = la.w;
     t.mb = lb.w;
     t.wa = t.wb = v3_make(0, 0, 0);
-    t.ia = t.ib = t.ra = t.rb = 0;
+    t.ra = t.rb = 0;
     if (TURNING) {
         aa = load_any(&v.motion[two.a].angular);
         ab = load_any(&v.motion[two.b].angular);
         psvi_f2 arms = load_two(v.arms + place);
         t.wa = v3_of4(aa);
         t.wb = v3_of4(ab);
-        t.ia = aa.w;
-        t.ib = ab.w;
-        t.ra = arms.x;
-        t.rb = arms.y;
+        t.ra = aa.w * arms.x; // with inertia made 1
+        t.rb = ab.w * arms.y;
     }
     float split = REST ? rest_split(s, two, t.ma > 0, t.mb > 0) : 1.0f;
     psvi_balls before = t;
@@ -118,7 +117,7 @@ __device__ static void solve_round(const psvi_sim &s, const psvi_solver &v, cons
     } else {
         bool relax = PASS == PSVI_PASS_RELAX;
         if (relax) {
-            v3 da = v3_of4(load_any(&v.moved[two.a].linear)), db = v3_of4(load_any(&v.moved[two.b].linear));
+            v3 da = v3_of4(load_any(&v.moved[two.a])), db = v3_of4(load_any(&v.moved[two.b]));
             separation += v3_dot(v3_sub(db, da), n);
         }
         bool rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
@@ -137,41 +136,17 @@ __device__ static void solve_round(const psvi_sim &s, const psvi_solver &v, cons
     if (REST) {
         if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, before.va));
         if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, before.vb));
-        if (TURNING && t.ia > 0) add_rest(s, two.a, 3, v3_sub(t.wa, before.wa));
-        if (TURNING && t.ib > 0) add_rest(s, two.b, 3, v3_sub(t.wb, before.wb));
+        if (TURNING && aa.w > 0) add_rest(s, two.a, 3, v3_sub(t.wa, before.wa));
+        if (TURNING && ab.w > 0) add_rest(s, two.b, 3, v3_sub(t.wb, before.wb));
         return;
     }
     if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
-    if (TURNING && turned && t.ia > 0) v.motion[two.a].angular = f4_make(t.wa, t.ia);
-    if (TURNING && turned && t.ib > 0) v.motion[two.b].angular = f4_make(t.wb, t.ib);
+    if (TURNING && turned && aa.w > 0) v.motion[two.a].angular = f4_make(t.wa, aa.w);
+    if (TURNING && turned && ab.w > 0) v.motion[two.b].angular = f4_make(t.wb, ab.w);
 }
 
-__device__ static psvi_point load_point(const psvi_solver &v, uint64_t at) {
-    psvi_f4 a = v.points[0][at], b = v.points[1][at], c = v.points[2][at], d = v.points[3][at];
-    psvi_point p;
-    p.normal[0] = a.x;
-    p.normal[1] = a.y;
-    p.normal[2] = a.z;
-    p.separation = a.w;
-    p.arm_a[0] = b.x;
-    p.arm_a[1] = b.y;
-    p.arm_a[2] = b.z;
-    p.normal_mass = b.w;
-    p.arm_b[0] = c.x;
-    p.arm_b[1] = c.y;
-    p.arm_b[2] = c.z;
-    p.approach = c.w;
-    p.tangent_mass = fabsf(d.w);
-    p.impulse = f4_make(v3_of4(d), signbit(d.w) ? 1.0f : 0.0f);
-    return p;
-}
-
-__device__ static void store_point(const psvi_solver &v, uint64_t at, const psvi_point &p) {
-    v.points[3][at] = f4_make(v3_of4(p.impulse), p.impulse.w > 0 ? -p.tangent_mass : p.tangent_mass);
-}
-
-// The points of a contact of one bin, one after the other; each is asked for while the one before it is solved.
+// The points of a contact of one bin; each is asked for while the one before it is solved.
 typedef struct point_row {
     uint64_t first;
     uint32_t stride, count;
@@ -181,55 +156,88 @@ __device__ static uint64_t point_place(const point_row &row, bool backward, uint
     return row.first + (uint64_t)row.stride * (backward ? row.count - 1 - i : i);
 }
 
-__device__ static void solve_row_frictions(const psvi_solver &v, const point_row &row, psvi_two *t, float friction,
-                                           bool backward, float split) {
+typedef struct normal_part {
+    psvi_f4 a, b, c, impulse; // as in psvi_solver.points
+} normal_part;
+
+typedef struct friction_part {
+    psvi_f4 normal, impulse, d, e, f;
+} friction_part;
+
+__device__ static normal_part load_normal(const psvi_solver &v, uint64_t at) {
+    normal_part p;
+    p.a = v.points[0][at];
+    p.b = v.points[1][at];
+    p.c = v.points[2][at];
+    p.impulse = v.points[3][at];
+    return p;
+}
+
+__device__ static psvi_row normal_row(const normal_part &p) {
+    psvi_row r;
+    r.direction = v3_of4(p.a);
+    r.spin_a = v3_of4(p.b);
+    r.spin_b = v3_of4(p.c);
+    return r;
+}
+
+__device__ static friction_part load_friction(const psvi_solver &v, uint64_t at) {
+    friction_part p;
+    p.normal = v.points[0][at];
+    p.impulse = v.points[3][at];
+    p.d = v.points[4][at];
+    p.e = v.points[5][at];
+    p.f = v.points[6][at];
+    return p;
+}
+
+__device__ static void friction_rows(const friction_part &p, psvi_row *r1, psvi_row *r2) {
+    v3_tangents(v3_of4(p.normal), &r1->direction, &r2->direction);
+    r1->spin_a = v3_of4(p.d);
+    r1->spin_b = v3_make(p.d.w, p.e.x, p.e.y);
+    r2->spin_a = v3_make(p.e.z, p.e.w, p.f.x);
+    r2->spin_b = v3_make(p.f.y, p.f.z, p.f.w);
+}
+
+__device__ static void solve_frictions(const psvi_solver &v, const point_row &row, psvi_pair_state *t, float friction,
+                                       bool backward, float split) {
     if (!(friction > 0)) return;
-    psvi_point next = load_point(v, point_place(row, backward, 0));
+    friction_part next = load_friction(v, point_place(row, backward, 0));
     for (uint32_t i = 0; i < row.count; ++i) {
-        psvi_point p = next;
-        if (i + 1 < row.count) next = load_point(v, point_place(row, backward, i + 1));
+        friction_part p = next;
+        if (i + 1 < row.count) next = load_friction(v, point_place(row, backward, i + 1));
         if (p.impulse.x <= 0 && p.impulse.y == 0 && p.impulse.z == 0) continue;
-        psvi_solve_friction(t, &p, friction, split);
-        store_point(v, point_place(row, backward, i), p);
+        psvi_row r1, r2;
+        friction_rows(p, &r1, &r2);
+        psvi_rows_friction(t, &r1, &r2, &p.impulse, friction, split * fabsf(p.impulse.w));
+        v.points[3][point_place(row, backward, i)] = p.impulse;
     }
 }
 
 // `moved_a`, `moved_b`: movement of the substep; with `fresh` the separations are brought up to it.
-__device__ static void solve_row_normals(const psvi_solver &v, const psvi_step &step, const point_row &row, psvi_two *t,
-                                         bool relax, bool fresh, const psvi_motion &moved_a, const psvi_motion &moved_b,
-                                         bool backward, int soft, float split) {
-    psvi_point next = load_point(v, point_place(row, backward, 0));
+__device__ static void solve_normals(const psvi_solver &v, const psvi_step &step, const point_row &row,
+                                     psvi_pair_state *t, bool relax, bool fresh, const psvi_pair_state &moved,
+                                     bool backward, float split) {
+    bool both_move = t->ma > 0 && t->mb > 0;
+    normal_part next = load_normal(v, point_place(row, backward, 0));
     for (uint32_t i = 0; i < row.count; ++i) {
-        psvi_point p = next;
+        normal_part p = next;
         uint64_t at = point_place(row, backward, i);
-        if (i + 1 < row.count) next = load_point(v, point_place(row, backward, i + 1));
+        if (i + 1 < row.count) next = load_normal(v, point_place(row, backward, i + 1));
+        psvi_row r = normal_row(p);
         if (fresh) {
-            v3 d = v3_sub(v3_of4(moved_b.linear), v3_of4(moved_a.linear));
-            if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(moved_a.angular), v3_of(p.arm_a)));
-            if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(moved_b.angular), v3_of(p.arm_b)));
-            p.separation += v3_dot(d, v3_of(p.normal));
-            v.points[0][at].w = p.separation;
+            p.a.w += psvi_row_speed(&moved, &r);
+            v.points[0][at].w = p.a.w;
         }
-        psvi_solve_normal(t, &p, v3_make(0, 0, 0), &step, relax, soft, split);
-        store_point(v, at, p);
+        psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, both_move);
+        float before = p.impulse.x;
+        psvi_row_normal(t, &r, &p.impulse, soft, split * p.b.w);
+        if (p.impulse.x > 0) p.impulse.w = -fabsf(p.impulse.w); // has met
+        if (p.impulse.x != before) v.points[3][at] = p.impulse;
     }
 }
 
-__device__ static void load_general(const psvi_sim &s, const psvi_motion &m, uint32_t body, sym3 *inertia,
-                                    bool *turns) {
-    const sym3 none = {0, 0, 0, 0, 0, 0};
-    *turns = m.angular.w != 0;
-    *inertia = m.angular.w > 0 ? sym3_isotropic(m.angular.w) : m.angular.w < 0 ? s.inv_inertia[body] : none;
-}
-
-__device__ static psvi_motion load_motion(const psvi_motion *m) {
-    psvi_motion r;
-    r.linear = load_any(&m->linear);
-    r.angular = load_any(&m->angular);
-    return r;
-}
-
-// A contact of any kind. Points lie in `row`.
+// A contact of any kind.
 template <psvi_pass PASS, bool REST>
 __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
                                      psvi_two_bodies two, const psvi_bin *bins) {
@@ -241,58 +249,66 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
     psvi_bin bin = bins[PSVI_MAX_POINTS - row.count];
     row.stride = bin.count;
     row.first = bin.point + (place - bin.place);
-    psvi_motion a = load_motion(v.motion + two.a), b = load_motion(v.motion + two.b);
-    psvi_two t;
-    t.va = v3_of4(a.linear);
-    t.vb = v3_of4(b.linear);
-    t.wa = v3_of4(a.angular);
-    t.wb = v3_of4(b.angular);
-    t.ma = a.linear.w;
-    t.mb = b.linear.w;
-    load_general(s, a, two.a, &t.ia, &t.turn_a);
-    load_general(s, b, two.b, &t.ib, &t.turn_b);
+    psvi_f4 la = load_any(&v.motion[two.a].linear), lb = load_any(&v.motion[two.b].linear);
+    psvi_f4 aa = load_any(&v.motion[two.a].angular), ab = load_any(&v.motion[two.b].angular);
+    psvi_pair_state t;
+    t.va = v3_of4(la);
+    t.vb = v3_of4(lb);
+    t.wa = v3_of4(aa);
+    t.wb = v3_of4(ab);
+    t.ma = la.w;
+    t.mb = lb.w;
     float split = REST ? rest_split(s, two, t.ma > 0, t.mb > 0) : 1.0f;
     if (PASS == PSVI_PASS_WARM) {
         for (uint32_t i = 0; i < row.count; ++i) {
-            psvi_point p = load_point(v, point_place(row, false, i));
-            v3 n = v3_of(p.normal), t1, t2;
-            v3_tangents(n, &t1, &t2);
-            psvi_apply(&t, &p, v3_madd(v3_madd(v3_scale(n, p.impulse.x), t1, p.impulse.y), t2, p.impulse.z));
+            uint64_t at = point_place(row, false, i);
+            normal_part p = load_normal(v, at);
+            if (p.impulse.x == 0 && p.impulse.y == 0 && p.impulse.z == 0) continue;
+            friction_part f = load_friction(v, at);
+            psvi_row r = normal_row(p), r1, r2;
+            friction_rows(f, &r1, &r2);
+            psvi_row_apply(&t, &r, p.impulse.x);
+            psvi_row_apply(&t, &r1, p.impulse.y);
+            psvi_row_apply(&t, &r2, p.impulse.z);
         }
     } else if (PASS == PSVI_PASS_BOUNCE) {
         for (uint32_t i = 0; i < row.count; ++i) {
-            psvi_point p = load_point(v, point_place(row, false, i));
-            psvi_bounce(&t, &p, restitution, step.restitution_threshold, split);
+            normal_part p = load_normal(v, point_place(row, false, i));
+            if (p.c.w > -step.restitution_threshold || !signbit(p.impulse.w)) continue;
+            psvi_row r = normal_row(p);
+            float change = -split * p.b.w * (psvi_row_speed(&t, &r) + restitution * p.c.w);
+            psvi_row_apply(&t, &r, fmaxf(p.impulse.x + change, 0.0f) - p.impulse.x);
         }
     } else {
         // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move
         // the other way round: friction then is that of the load that is really carried. Several points are solved
         // twice, there and back, while their bodies are in registers: what one order favours the other gives back.
         bool relax = PASS == PSVI_PASS_RELAX;
-        int soft = t.ma > 0 && t.mb > 0 ? 0 : 1;
-        psvi_motion moved_a, moved_b;
+        psvi_pair_state moved;
         if (relax) {
-            moved_a = load_motion(v.moved + two.a);
-            moved_b = load_motion(v.moved + two.b);
+            moved.va = v3_of4(load_any(v.moved + two.a));
+            moved.vb = v3_of4(load_any(v.moved + two.b));
+            moved.wa = v3_of4(load_any(v.turned + two.a));
+            moved.wb = v3_of4(load_any(v.turned + two.b));
         }
         for (uint32_t turn = 0; turn < (row.count > 1 ? 2u : 1u); ++turn) {
             bool backward = relax != (turn == 1);
-            if (!relax) solve_row_frictions(v, row, &t, friction, backward, split);
-            solve_row_normals(v, step, row, &t, relax, relax && turn == 0, moved_a, moved_b, backward, soft, split);
-            if (relax) solve_row_frictions(v, row, &t, friction, backward, split);
+            if (!relax) solve_frictions(v, row, &t, friction, backward, split);
+            solve_normals(v, step, row, &t, relax, relax && turn == 0, moved, backward, split);
+            if (relax) solve_frictions(v, row, &t, friction, backward, split);
         }
     }
     if (REST) {
-        if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(a.linear)));
-        if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(b.linear)));
-        if (t.turn_a) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(a.angular)));
-        if (t.turn_b) add_rest(s, two.b, 3, v3_sub(t.wb, v3_of4(b.angular)));
+        if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(la)));
+        if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(lb)));
+        if (aa.w != 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(aa)));
+        if (ab.w != 0) add_rest(s, two.b, 3, v3_sub(t.wb, v3_of4(ab)));
         return;
     }
     if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
-    if (t.turn_a) v.motion[two.a].angular = f4_make(t.wa, a.angular.w);
-    if (t.turn_b) v.motion[two.b].angular = f4_make(t.wb, b.angular.w);
+    if (aa.w != 0) v.motion[two.a].angular = f4_make(t.wa, aa.w);
+    if (ab.w != 0) v.motion[two.b].angular = f4_make(t.wb, ab.w);
 }
 
 // --- the solver ------------------------------------------------------------------------------------------------------
@@ -344,6 +360,18 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
     }
 }
 
+// Contacts without a colour; rare, so their code stays out of the way of the others' registers.
+template <bool GENERAL, psvi_pass PASS>
+__device__ __noinline__ static void run_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
+                                             const solve_table *table, uint32_t first, uint32_t stride) {
+    cg::grid_group grid = cg::this_grid();
+    run_colour<GENERAL, PASS, true>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
+    grid.sync();
+    for (uint64_t i = grid.thread_rank(); i < s.slots; i += grid.size())
+        apply_rest(s, v, (uint32_t)i);
+    grid.sync();
+}
+
 template <bool GENERAL, psvi_pass PASS>
 __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                 const solve_table *table, const cg::grid_group &grid) {
@@ -364,12 +392,8 @@ __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const p
             }
         grid.sync();
     }
-    if (table->first[PSVI_COLOUR_REST] == table->first[PSVI_COLOUR_REST + 1]) return;
-    run_colour<GENERAL, PASS, true>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
-    grid.sync();
-    for (uint64_t i = grid.thread_rank(); i < s.slots; i += grid.size())
-        apply_rest(s, v, (uint32_t)i);
-    grid.sync();
+    if (table->first[PSVI_COLOUR_REST] < table->first[PSVI_COLOUR_REST + 1])
+        run_rest<GENERAL, PASS>(s, v, step, table, first, stride);
 }
 
 __device__ static v3 force_of(const psvi_sim &s, const psvi_step &step, uint32_t i) {
@@ -380,17 +404,20 @@ __device__ static v3 force_of(const psvi_sim &s, const psvi_step &step, uint32_t
 // The first substep's forces; the solver's records of all bodies.
 __device__ static void start_body(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t i) {
     psvi_linear l = s.linear[i];
-    psvi_motion m, still;
+    psvi_motion m;
     m.linear = l.velocity;
-    m.angular = still.linear = still.angular = f4_make(v3_make(0, 0, 0), 0);
+    m.angular = f4_make(v3_make(0, 0, 0), 0);
     if (l.moved.w != 0) {
         psvi_f4 w = s.angular[i].velocity;
-        m.angular = f4_make(v3_of4(w), w.w > 0 ? w.w : -1.0f);
+        psvi_root root = w.w > 0 ? psvi_root_isotropic(sqrtf(w.w)) : psvi_root_of(s.inv_inertia[i]);
+        m.angular = f4_make(psvi_root_solve(root, v3_of4(w)), w.w > 0 ? root.xx : -1.0f);
+    } else {
+        v.turned[i] = m.angular; // nobody else writes it
     }
     if (m.linear.w > 0)
         m.linear = f4_make(v3_madd(v3_of4(m.linear), force_of(s, step, i), step.substep), m.linear.w);
     else
-        v.moved[i] = still;
+        v.moved[i] = f4_make(v3_make(0, 0, 0), 0);
     v.motion[i] = m;
     v.pushed[i] = m;
 }
@@ -416,11 +443,11 @@ __device__ static void move_body(const psvi_sim &s, const psvi_solver &v, const 
     if (!(m.linear.w > 0)) return;
     psvi_f4 moved = s.linear[i].moved;
     v3 d = v3_scale(v3_of4(m.linear), step.substep);
-    v.moved[i].linear = f4_make(d, 0);
+    v.moved[i] = f4_make(d, 0);
     s.linear[i].moved = f4_make(v3_add(v3_of4(moved), d), moved.w);
     if (m.angular.w == 0) return;
     v3 r = v3_scale(v3_of4(m.angular), step.substep);
-    v.moved[i].angular = f4_make(r, 0);
+    v.turned[i] = f4_make(r, 0);
     s.angular[i].turned = f4_make(v3_add(v3_of4(s.angular[i].turned), r), 0);
 }
 
@@ -428,7 +455,12 @@ __device__ static void stop_body(const psvi_sim &s, const psvi_solver &v, uint32
     psvi_motion m = v.motion[i];
     if (!(m.linear.w > 0)) return;
     s.linear[i].velocity = m.linear;
-    if (m.angular.w != 0) s.angular[i].velocity = f4_make(v3_of4(m.angular), fmaxf(m.angular.w, 0.0f));
+    if (m.angular.w == 0) return;
+    psvi_root root = m.angular.w > 0 ? psvi_root_isotropic(m.angular.w) : psvi_root_of(s.inv_inertia[i]);
+    psvi_angular a = s.angular[i];
+    a.velocity = f4_make(psvi_root_mul(root, v3_of4(m.angular)), a.velocity.w);
+    a.turned = f4_make(psvi_root_mul(root, v3_of4(a.turned)), 0);
+    s.angular[i] = a;
 }
 
 __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const solve_table *table,
@@ -447,7 +479,8 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
 
 // In: contacts in the order of their colours, bodies' solver state. Out: velocities, movement and impulses after all
 // substeps. The grid waits after every colour of every pass, but for the last small ones. A pass reads 40 bytes of a
-// plain contact, 48 of a round one, 64 a point of others, and 32 of each body (after the move 64), and writes 16 of the
+// plain contact, 48 of a round one, 64 and 80 a point of others (normal, friction), and 32 of each body (after the move
+// 48), and writes 16 of the
 // contact and up to 32 of each body. With GENERAL false there are balls and particles only.
 template <bool GENERAL> __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi_step &step) {
     cg::grid_group grid = cg::this_grid();
@@ -483,12 +516,14 @@ template <bool GENERAL> __device__ static void solve(const psvi_sim &s, const ps
 }
 
 __global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
-    psvk_solve(psvi_sim s, psvi_solver v, psvi_step step) {
+    psvk_solve(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+               const __grid_constant__ psvi_step step) {
     solve<true>(s, v, step);
 }
 
 __global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
-    psvk_solve_round(psvi_sim s, psvi_solver v, psvi_step step) {
+    psvk_solve_round(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+                     const __grid_constant__ psvi_step step) {
     solve<false>(s, v, step);
 }
 

@@ -12,9 +12,11 @@
 #define PSVI_CLASSES (PSVI_MAX_POINTS + 2)
 #define PSVI_BINS ((PSVI_COLOURS + 1) * PSVI_CLASSES)
 
+#define PSVI_POINT_QUADS 7
+
 typedef struct psvi_motion {
     psvi_f4 linear;  // w: inverse mass
-    psvi_f4 angular; // w: inverse inertia of a ball; 0: does not turn; -1: a matrix, in inv_inertia
+    psvi_f4 angular; // as in contact_rows.h; w: root of a ball's inverse inertia; 0: does not turn; -1: a matrix
 } psvi_motion;
 
 typedef struct PSVI_ALIGN8 psvi_two_bodies {
@@ -31,9 +33,9 @@ typedef struct psvi_bin {
 
 typedef struct psvi_solver {
     // by body
-    psvi_motion *motion; // velocities
-    psvi_motion *pushed; // velocities after the substep's forces, before the impulses were applied again
-    psvi_motion *moved;  // movement of the substep
+    psvi_motion *motion;     // velocities
+    psvi_motion *pushed;     // velocities after the substep's forces, before the impulses were applied again
+    psvi_f4 *moved, *turned; // movement of the substep
     // by place; general contacts: `normal` holds friction, restitution, the count of points (bits) and nothing
     psvi_two_bodies *bodies;
     psvi_f4 *normal;  // w: friction; its sign is set once the bodies have met in the step
@@ -41,17 +43,17 @@ typedef struct psvi_solver {
     psvi_f2 *arms;    // distance of the point from the two centres; bodies that turn only
     psvi_f2 *bounce;  // approach, restitution; only where a shape has restitution
     // by point of general contacts, point k of contact j of a bin at bin.point + k * bin.count + j: normal and
-    // separation now; arm of a and normal mass; arm of b and approach; impulse and tangent mass, whose sign is set once
-    // the point has met
-    psvi_f4 *points[4];
+    // separation now; normal row of a and normal mass; that of b and approach; impulse and tangent mass, whose sign is
+    // set once the point has met; then the rows of the tangents, 12 numbers
+    psvi_f4 *points[PSVI_POINT_QUADS];
     // by contact in the order of the narrow phase
     uint32_t *place;
     uint32_t *lists[2]; // contacts that are still without a colour
     psvi_bin *bins;     // PSVI_BINS
 } psvi_solver;
 
-#define PSVI_SOLVER_BODY_BYTES (3 * sizeof(psvi_motion))
+#define PSVI_SOLVER_BODY_BYTES (2 * sizeof(psvi_motion) + 2 * sizeof(psvi_f4))
 #define PSVI_SOLVER_CONTACT_BYTES (3 * sizeof(psvi_two_bodies) + 2 * sizeof(psvi_f4) + 3 * sizeof(uint32_t))
-#define PSVI_SOLVER_POINT_BYTES (4 * sizeof(psvi_f4))
+#define PSVI_SOLVER_POINT_BYTES (PSVI_POINT_QUADS * sizeof(psvi_f4))
 
 #endif

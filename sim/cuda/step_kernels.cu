@@ -86,7 +86,10 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_clear_kept(psvi_sim s) {
 }
 
 __global__ void psvk_set_mask(psvi_sim s) {
-    if (!s.counts->halted) s.counts->kept_mask = psvi_kept_mask(s.counts->contacts);
+    psvi_step_counts *c = s.counts;
+    if (c->halted) return;
+    c->kept_mask = psvi_kept_mask(c->contacts);
+    c->kept_scale = psvi_kept_scale(c->kept_mask, s.slots);
 }
 
 // Counts the step and tells the host. One thread.

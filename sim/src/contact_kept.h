@@ -1,5 +1,7 @@
-// Contacts of the last step by pair of bodies: an open-addressing hash table. What a look-up finds does not depend on
-// the order of insertion, so the table may be filled by any number of threads.
+// Contacts of the last step by pair of bodies: an open-addressing hash table. A contact's first places are a group that
+// belongs to the slot of its first body, so that bodies near each other in memory share lines; a body of many contacts
+// goes on anywhere. What a look-up finds does not depend on the order of insertion, so the table may be filled by any
+// number of threads.
 #ifndef PAIRSIEVE_CONTACT_KEPT_H
 #define PAIRSIEVE_CONTACT_KEPT_H
 
@@ -7,12 +9,27 @@
 #include "narrow_shapes.h"
 #include "sim_data.h"
 
+#define PSVI_KEPT_GROUP 8u // places of 16 bytes
+
+// The place to look at in turn `turn`.
+PSVI_HD uint64_t psvi_kept_place(uint32_t a, uint64_t mixed, uint32_t turn, uint64_t mask, uint64_t scale) {
+    if (turn >= PSVI_KEPT_GROUP) return (mixed + turn) & mask;
+    uint64_t group = (uint64_t)a * scale >> 32;
+    return (group * PSVI_KEPT_GROUP + ((mixed + turn) & (PSVI_KEPT_GROUP - 1))) & mask;
+}
+
+// Scale for a table of this mask and bodies in `slots` slots.
+PSVI_HD uint64_t psvi_kept_scale(uint64_t mask, uint32_t slots) {
+    return slots > 0 ? ((mask + 1) / PSVI_KEPT_GROUP << 32) / slots : 0;
+}
+
 PSVI_HD const psvi_kept_contact *psvi_find_kept(const psvi_sim *s, uint32_t a, uint32_t b) {
-    uint64_t key = psvi_contact_key(a, b), mask = s->counts->kept_mask;
-    for (uint64_t place = psvi_mix64(key) & mask;; place = (place + 1) & mask) {
-        uint64_t there = s->kept[place].key;
-        if (there == key) return &s->kept[place];
-        if (there == 0) return 0;
+    uint64_t key = psvi_contact_key(a, b), mask = s->counts->kept_mask, scale = s->counts->kept_scale;
+    uint64_t mixed = psvi_mix64(key);
+    for (uint32_t turn = 0;; ++turn) {
+        const psvi_kept_contact *kept = &s->kept[psvi_kept_place(a, mixed, turn, mask, scale)];
+        if (kept->key == key) return kept;
+        if (kept->key == 0) return 0;
     }
 }
 
@@ -66,12 +83,14 @@ PSVI_HD uint64_t psvi_kept_mask(uint64_t count) {
 // Enters a contact, whose points are kept from c->first on. The table's first counts->kept_mask + 1 places were
 // cleared.
 PSVI_HD void psvi_keep_key(const psvi_sim *s, const psvi_contact *c) {
-    uint64_t key = psvi_contact_key(c->a, c->b);
-    uint64_t mask = s->counts->kept_mask, place = psvi_mix64(key) & mask;
-    while (psvi_claim_slot(&s->kept[place].key, key) != 0)
-        place = (place + 1) & mask;
-    s->kept[place].first = c->first;
-    s->kept[place].count_colour = c->count | c->colour << 8;
+    uint64_t key = psvi_contact_key(c->a, c->b), mask = s->counts->kept_mask, scale = s->counts->kept_scale;
+    uint64_t mixed = psvi_mix64(key);
+    uint32_t turn = 0;
+    psvi_kept_contact *kept = &s->kept[psvi_kept_place(c->a, mixed, 0, mask, scale)];
+    while (psvi_claim_slot(&kept->key, key) != 0)
+        kept = &s->kept[psvi_kept_place(c->a, mixed, ++turn, mask, scale)];
+    kept->first = c->first;
+    kept->count_colour = c->count | c->colour << 8;
 }
 
 // Keeps a contact for the next step.

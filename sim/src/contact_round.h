@@ -1,5 +1,6 @@
 // Contacts of one point between balls, or of a ball and what does not turn: the point lies on the normal through the
-// centre, so spin has no part in the normal speed and inertia is a number. The same formulas as in contact_solver.h.
+// centre, so spin has no part in the normal speed and inertia is a number. Spins as in contact_rows.h. The same
+// formulas as in contact_solver.h.
 #ifndef PAIRSIEVE_CONTACT_ROUND_H
 #define PAIRSIEVE_CONTACT_ROUND_H
 
@@ -7,8 +8,8 @@
 
 typedef struct psvi_balls {
     v3 va, wa, vb, wb;
-    float ma, mb, ia, ib; // inverse masses and inertias; without rotation the latter are 0
-    float ra, rb;         // distances of the point from the centres
+    float ma, mb; // inverse masses
+    float ra, rb; // distances of the point from the centres, times the root of the inverse inertia
 } psvi_balls;
 
 PSVI_HD void psvi_round_apply(psvi_balls *t, v3 n, v3 impulse, bool turning) {
@@ -16,8 +17,8 @@ PSVI_HD void psvi_round_apply(psvi_balls *t, v3 n, v3 impulse, bool turning) {
     t->vb = v3_madd(t->vb, impulse, t->mb);
     if (!turning) return;
     v3 twist = v3_cross(n, impulse); // both arms lie along n and the impulses oppose: the two spins change alike
-    t->wa = v3_madd(t->wa, twist, -t->ia * t->ra);
-    t->wb = v3_madd(t->wb, twist, -t->ib * t->rb);
+    t->wa = v3_madd(t->wa, twist, -t->ra);
+    t->wb = v3_madd(t->wb, twist, -t->rb);
 }
 
 PSVI_HD void psvi_round_warm(psvi_balls *t, v3 n, v3 impulse, bool turning) {
@@ -34,7 +35,7 @@ PSVI_HD void psvi_round_friction(psvi_balls *t, v3 n, v3 *impulse, float frictio
     float k = t->ma + t->mb;
     if (turning) {
         v = v3_sub(v, v3_cross(v3_madd(v3_scale(t->wa, t->ra), t->wb, t->rb), n));
-        k += t->ia * t->ra * t->ra + t->ib * t->rb * t->rb;
+        k += t->ra * t->ra + t->rb * t->rb;
     }
     float mass = k > 0 ? split / k : 0;
     float x = impulse->y - mass * v3_dot(v, t1);
@@ -58,7 +59,7 @@ PSVI_HD float psvi_round_normal(psvi_balls *t, v3 n, float *impulse, float separ
     bool soft = !(t->ma > 0 && t->mb > 0);
     float bias = 0, mass_scale = 1, impulse_scale = 0;
     if (separation > 0) {
-        bias = separation / step->substep;
+        bias = separation * step->rate;
     } else if (!relax) {
         bias = fmaxf((soft ? step->bias_rate[1] : step->bias_rate[0]) * separation, -step->push_speed);
         mass_scale = soft ? step->mass_scale[1] : step->mass_scale[0];

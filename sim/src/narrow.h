@@ -134,17 +134,48 @@ PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint3
     return v3_add(position, quat_rotate(quat_of4(s->rotation[body]), v3_of(shape->com)));
 }
 
-// Writes the contact of bodies a and b; `round`: of a particle or sphere with another, or with a plane or field. Beyond
-// the room nothing is written, but everything is counted.
-PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_found *found, uint32_t count,
-                                bool round) {
+// A contact's head, with the colour of the last step if it had one. Takes room for the contact and its points; false
+// beyond the room, where everything is counted but nothing written.
+PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_shape *shape_a,
+                                const psvi_shape *shape_b, bool moves_a, bool moves_b, uint32_t turning, uint32_t count,
+                                uint64_t *first, const psvi_kept_contact **kept) {
+    uint64_t index;
+    psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, first);
+    if (index >= s->contact_capacity || *first + count > s->point_capacity) return false;
+    *kept = psvi_find_kept(s, a, b);
+    psvi_contact c;
+    c.a = a;
+    c.b = b;
+    c.first = (uint32_t)*first;
+    c.count = count;
+    c.friction = sqrtf(shape_a->friction * shape_b->friction);
+    c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
+    c.turning = turning;
+    c.colour = *kept ? (*kept)->count_colour >> 8 : PSVI_COLOUR_NONE;
+    if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
+    if (c.colour != PSVI_COLOUR_NONE) {
+        if (moves_a) psvi_fetch_or(&s->colour_mask[a], 1u << c.colour);
+        if (moves_b) psvi_fetch_or(&s->colour_mask[b], 1u << c.colour);
+    }
+    s->contacts[index] = c;
+    if (s->keys != NULL) { // of backends that sort the contacts
+        s->keys[index] = psvi_contact_key(a, b);
+        s->order[index] = (uint32_t)index;
+    }
+    return true;
+}
+
+// Writes the contact of bodies a and b of any shape.
+PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_found *found, uint32_t count) {
     if (count == 0) return;
-    uint64_t index, first;
-    psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
-    if (index >= s->contact_capacity || first + count > s->point_capacity) return;
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     psvi_linear la = s->linear[a], lb = s->linear[b];
     bool turn_a = la.moved.w != 0, turn_b = lb.moved.w != 0;
+    uint64_t first;
+    const psvi_kept_contact *kept;
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0,
+                            turn_a || turn_b ? PSVI_TURN_ANY : PSVI_TURN_NONE, count, &first, &kept))
+        return;
     v3 va = v3_of4(la.velocity), vb = v3_of4(lb.velocity), wa = v3_make(0, 0, 0), wb = wa;
     sym3 ia = {0, 0, 0, 0, 0, 0}, ib = ia;
     if (turn_a) {
@@ -157,26 +188,6 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     }
     v3 com_a = psvi_centre_of_mass(s, shape_a, a), com_b = psvi_centre_of_mass(s, shape_b, b);
     float inverse_mass = la.velocity.w + lb.velocity.w;
-    const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
-    psvi_contact c;
-    c.a = a;
-    c.b = b;
-    c.first = (uint32_t)first;
-    c.count = count;
-    c.friction = sqrtf(shape_a->friction * shape_b->friction);
-    c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
-    c.turning = !turn_a && !turn_b ? PSVI_TURN_NONE : round ? PSVI_TURN_ROUND : PSVI_TURN_ANY;
-    c.colour = kept ? kept->count_colour >> 8 : PSVI_COLOUR_NONE;
-    if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
-    if (c.colour != PSVI_COLOUR_NONE) {
-        if (la.velocity.w > 0) psvi_fetch_or(&s->colour_mask[a], 1u << c.colour);
-        if (lb.velocity.w > 0) psvi_fetch_or(&s->colour_mask[b], 1u << c.colour);
-    }
-    s->contacts[index] = c;
-    if (s->keys != NULL) { // of backends that sort the contacts
-        s->keys[index] = psvi_contact_key(a, b);
-        s->order[index] = (uint32_t)index;
-    }
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_found *f = &found[i];
         v3 n = f->normal, t1, t2;
@@ -217,11 +228,71 @@ PSVI_HD bool psvi_pair_is_round(const psvi_sim *s, uint32_t a, uint32_t b) {
     return psvi_is_round(s->shapes[s->shape[a]].type) && psvi_is_round(s->shapes[s->shape[b]].type);
 }
 
+// What is known of two bodies when one is round, and the other round, a plane or a field. The point lies on the normal
+// through the centre, so spin brings nothing nearer and inertia is a number.
+typedef struct psvi_round_pair {
+    psvi_linear la, lb;
+    psvi_f4 pa, pb; // w: the radius
+} psvi_round_pair;
+
+PSVI_HD psvi_round_pair psvi_load_round_pair(const psvi_sim *s, uint32_t a, uint32_t b) {
+    psvi_round_pair p;
+    p.pa = s->position[a];
+    p.pb = s->position[b];
+    p.la = s->linear[a];
+    p.lb = s->linear[b];
+    return p;
+}
+
+PSVI_HD float psvi_round_margin(const psvi_step *step, const psvi_round_pair *p) {
+    v3 relative = v3_sub(v3_of4(p->lb.velocity), v3_of4(p->la.velocity));
+    float fall = v3_length(v3_of(step->gravity)) * step->seconds;
+    return psvi_body_margin(p->pa.w) + psvi_body_margin(p->pb.w) + (v3_length(relative) + fall) * step->seconds;
+}
+
+// Writes the contact of a round body a with b; `ball_b`: b is round too.
+PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_round_pair *pair,
+                                      bool ball_b, const psvi_found *found) {
+    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    bool turn_a = pair->la.moved.w != 0, turn_b = pair->lb.moved.w != 0;
+    uint64_t first;
+    const psvi_kept_contact *kept;
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, pair->la.velocity.w > 0, pair->lb.velocity.w > 0,
+                            turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, 1, &first, &kept))
+        return;
+    v3 n = found->normal;
+    float ra = pair->pa.w + 0.5f * found->separation, rb = ball_b ? pair->pb.w + 0.5f * found->separation : 0.0f;
+    if (!(pair->lb.velocity.w > 0)) rb = 0; // turns about nothing
+    float inverse_mass = pair->la.velocity.w + pair->lb.velocity.w;
+    float sliding = inverse_mass + (turn_a ? shape_a->inv_inertia.xx * ra * ra : 0.0f) +
+                    (turn_b ? shape_b->inv_inertia.xx * rb * rb : 0.0f);
+    psvi_point p;
+    p.normal[0] = n.x;
+    p.normal[1] = n.y;
+    p.normal[2] = n.z;
+    p.separation = found->separation;
+    p.arm_a[0] = n.x * ra;
+    p.arm_a[1] = n.y * ra;
+    p.arm_a[2] = n.z * ra;
+    p.arm_b[0] = -n.x * rb;
+    p.arm_b[1] = -n.y * rb;
+    p.arm_b[2] = -n.z * rb;
+    p.normal_mass = inverse_mass > 0 ? 1.0f / inverse_mass : 0.0f;
+    p.tangent_mass = sliding > 0 ? 1.0f / sliding : 0.0f;
+    p.approach = v3_dot(v3_sub(v3_of4(pair->lb.velocity), v3_of4(pair->la.velocity)), n);
+    p.feature = found->feature;
+    p.reserved[0] = p.reserved[1] = 0;
+    float impulse[3] = {0, 0, 0};
+    if (kept) (void)psvi_kept_impulse(s, kept, found->feature, impulse);
+    p.impulse = f4_make(v3_of(impulse), 0);
+    s->points[first] = p;
+}
+
 PSVI_HD void psvi_narrow_round_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
-    psvi_f4 p = s->position[a], q = s->position[b]; // w: the radius
+    psvi_round_pair p = psvi_load_round_pair(s, a, b);
     psvi_found found;
-    if (psvi_touch_spheres(v3_of4(p), p.w, v3_of4(q), q.w, psvi_pair_margin(s, step, a, b), &found))
-        psvi_write_contact(s, a, b, &found, 1, true);
+    if (psvi_touch_spheres(v3_of4(p.pa), p.pa.w, v3_of4(p.pb), p.pb.w, psvi_round_margin(step, &p), &found))
+        psvi_write_round_contact(s, a, b, &p, true, &found);
 }
 
 PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
@@ -229,7 +300,7 @@ PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
     manifold.count = 0;
     manifold.flip = false;
     psvi_collide_bodies(s, a, b, psvi_pair_margin(s, step, a, b), &manifold);
-    psvi_write_contact(s, a, b, manifold.found, manifold.count, false);
+    psvi_write_contact(s, a, b, manifold.found, manifold.count);
 }
 
 PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
@@ -239,15 +310,16 @@ PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
 // One body against one piece of ground that it may meet.
 PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
     const psvi_shape *terrain = &s->shapes[s->shape[ground]];
-    psvi_f4 p = s->position[a];
-    v3 origin = v3_of4(s->position[ground]);
+    psvi_round_pair p = psvi_load_round_pair(s, a, ground);
+    v3 origin = v3_of4(p.pb);
     quat rotation = quat_of4(s->rotation[ground]);
-    float margin = psvi_pair_margin(s, step, a, ground);
+    float margin = psvi_round_margin(step, &p);
     psvi_found found;
-    bool hit = terrain->type == PSV_SHAPE_PLANE
-                   ? psvi_touch_plane(v3_of4(p), p.w, origin, quat_rotate(rotation, v3_make(0, 1, 0)), margin, &found)
-                   : psvi_touch_field(s, terrain, origin, rotation, v3_of4(p), p.w, margin, &found);
-    if (hit) psvi_write_contact(s, a, ground, &found, 1, true);
+    bool hit =
+        terrain->type == PSV_SHAPE_PLANE
+            ? psvi_touch_plane(v3_of4(p.pa), p.pa.w, origin, quat_rotate(rotation, v3_make(0, 1, 0)), margin, &found)
+            : psvi_touch_field(s, terrain, origin, rotation, v3_of4(p.pa), p.pa.w, margin, &found);
+    if (hit) psvi_write_round_contact(s, a, ground, &p, false, &found);
 }
 
 PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
@@ -255,7 +327,7 @@ PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, 
     manifold.count = 0;
     manifold.flip = false;
     psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground), &manifold);
-    psvi_write_contact(s, a, ground, manifold.found, manifold.count, false);
+    psvi_write_contact(s, a, ground, manifold.found, manifold.count);
 }
 
 // One moving body against the ground of its sub-world: what is round on a plane or field, or all else.

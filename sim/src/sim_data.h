@@ -111,7 +111,8 @@ typedef struct psvi_step_counts {
     uint32_t uncoloured[2]; // of this and the next round of colouring
     uint64_t serial;        // of what was told to the host
     uint64_t pairs;
-    uint64_t kept_mask; // of the places of `kept` in use
+    uint64_t kept_mask;  // of the places of `kept` in use
+    uint64_t kept_scale; // of slots to groups of places, times 2^32
 } psvi_step_counts;
 
 typedef struct psvi_sim {
@@ -163,7 +164,7 @@ typedef struct psvi_sim {
 
 // One step's numbers.
 typedef struct psvi_step {
-    float seconds, substep;
+    float seconds, substep, rate; // rate: substeps a second
     float gravity[3];
     uint32_t substeps;
     float self_gravity, softening_squared;

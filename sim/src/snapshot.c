@@ -274,6 +274,7 @@ static void get_kept(stream *s, psv_world *world, uint64_t count) {
     if (count > world->sim.contact_capacity || count * PSVI_MAX_POINTS > world->sim.point_capacity)
         s->status = psvi_grow_contacts(world, count, count * PSVI_MAX_POINTS);
     uint64_t mask = psvi_kept_mask(count), places = mask + 1, room = world->sim.point_capacity, used = 0;
+    uint64_t scale = psvi_kept_scale(mask, world->sim.slots);
     psvi_kept_contact *kept = calloc(places, sizeof *kept);
     psvi_kept_point *points = calloc(room + 1, sizeof *points);
     if (s->status == PSV_OK && (kept == NULL || points == NULL))
@@ -290,9 +291,10 @@ static void get_kept(stream *s, psv_world *world, uint64_t count) {
         c.first = (uint32_t)used;
         get(s, points + used, n * sizeof *points);
         used += n;
-        uint64_t place = psvi_mix64(c.key) & mask;
+        uint32_t first = (uint32_t)((c.key - 1) >> 32), turn = 0;
+        uint64_t mixed = psvi_mix64(c.key), place = psvi_kept_place(first, mixed, 0, mask, scale);
         while (kept[place].key != 0)
-            place = (place + 1) & mask;
+            place = psvi_kept_place(first, mixed, ++turn, mask, scale);
         kept[place] = c;
     }
     if (s->status == PSV_OK) s->status = psvi_write_array(world, world->sim.kept, kept, 0, places, sizeof *kept);
@@ -435,6 +437,7 @@ static psv_status fill_world(stream *s, const world_part *part, psv_world *world
         s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " bytes too many at the end", s->path,
                               s->size - s->place);
     psvi_step_counts counts = {.lost = part->lost, .steps = part->steps, .kept_mask = psvi_kept_mask(part->contacts)};
+    counts.kept_scale = psvi_kept_scale(counts.kept_mask, world->sim.slots);
     if (s->status == PSV_OK) s->status = psvi_write_array(world, world->sim.counts, &counts, 0, 1, sizeof counts);
     return s->status;
 }

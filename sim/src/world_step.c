@@ -10,6 +10,7 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     step->seconds = seconds;
     step->substeps = def->substeps;
     step->substep = seconds / (float)def->substeps;
+    step->rate = 1.0f / step->substep;
     step->self_gravity = def->self_gravity;
     step->softening_squared = def->softening * def->softening;
     step->push_speed = 3.0f;
