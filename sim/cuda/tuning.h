@@ -2,15 +2,15 @@
 #ifndef PAIRSIEVE_SIM_TUNING_H
 #define PAIRSIEVE_SIM_TUNING_H
 
-#define PSVI_SIM_BLOCK 256       // threads of a block, bodies and pairs
-#define PSVI_SIM_BLOCKS_PER_SM 8 // of loops whose length only the device knows
-#define PSVI_NARROW_BLOCK 128    // general narrow phase: long functions, many registers
-#define PSVI_COLOUR_BLOCK 512    // colouring: few blocks wait for each other faster
-#define PSVI_COLOUR_BLOCKS 2     // of them on a processor at most
-#define PSVI_COLOUR_FEW 1024     // contacts left to colour, that one block finishes
-#define PSVI_SOLVE_BLOCK 256     // solver with general contacts
-#define PSVI_SOLVE_BLOCKS 2      // of them on a processor
-#define PSVI_SOLVE_ROUND_BLOCK 512
+#define PSVI_SIM_BLOCK 256         // threads of a block, bodies and pairs
+#define PSVI_SIM_BLOCKS_PER_SM 8   // of loops whose length only the device knows
+#define PSVI_NARROW_BLOCK 128      // general narrow phase: long functions, many registers
+#define PSVI_COLOUR_BLOCK 512      // colouring: few blocks wait for each other faster
+#define PSVI_COLOUR_BLOCKS 2       // of them on a processor at most
+#define PSVI_COLOUR_FEW 1024       // contacts left to colour, that one block finishes
+#define PSVI_SOLVE_BLOCK 256       // solver with general contacts
+#define PSVI_SOLVE_BLOCKS 2        // of them on a processor
+#define PSVI_SOLVE_ROUND_BLOCK 384 // solver of round contacts only: as many threads as need not spill
 #define PSVI_SOLVE_ROUND_BLOCKS 2
 #define PSVI_SOLVE_TAIL 512    // contacts of the last colours, that one block solves
 #define PSVI_ATTRACT_BODIES 64 // bodies of a block in self-gravity
