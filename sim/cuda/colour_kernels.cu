@@ -151,7 +151,7 @@ __device__ static psvi_root body_root(const psvi_sim &s, uint32_t body) {
     return ball > 0 ? psvi_root_isotropic(sqrtf(ball)) : psvi_root_of(s.inv_inertia[body]);
 }
 
-// Copies a contact to its place, and the names of its points to where they are kept for the next step.
+// Copies a contact to its place, and the features of its points to where they are kept for the next step.
 __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const psvi_contact &c, uint32_t place,
                                psvi_bin bin, uint32_t listed, bool bounces) {
     psvi_two_bodies bodies;
@@ -159,8 +159,6 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
     bodies.b = c.b;
     v.bodies[place] = bodies;
     const psvi_point *points = s.points + c.first;
-    psvi_kept_point kept;
-    kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
     if (listed == 0) {
         const psvi_point *p = points;
         v3 n = v3_of(p->normal);
@@ -178,12 +176,12 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
             bounce.y = c.restitution;
             v.bounce[place] = bounce;
         }
-        kept.feature = p->feature;
-        s.kept_points[c.first] = kept;
         return;
     }
     v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(c.count)), 0);
     psvi_root root_a = body_root(s, c.a), root_b = body_root(s, c.b);
+    psvi_kept_point kept;
+    kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
     for (uint32_t k = 0; k < c.count; ++k) {
         const psvi_point *p = points + k;
         uint64_t at = bin.point + (uint64_t)k * bin.count + (place - bin.place);
@@ -268,16 +266,20 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_sol
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
         psvi_contact c = s.contacts[i];
         uint32_t bin = bin_of(c.colour, c.count, c.turning), place = v.place[i], listed = listed_points(bin);
+        psvi_keep_key(&s, &c);
+        if (listed == 0) {
+            float4 impulse = quad(v.impulse + place);
+            *(float4 *)&s.kept_points[c.first] = make_float4(0, impulse.x, impulse.y, impulse.z); // feature 0
+            continue;
+        }
         psvi_bin b = v.bins[bin];
         for (uint32_t k = 0; k < c.count; ++k) {
-            uint64_t at = b.point + (uint64_t)k * b.count + (place - b.place);
-            float4 impulse = quad(listed == 0 ? v.impulse + place : v.points[3] + at);
+            float4 impulse = quad(v.points[3] + b.point + (uint64_t)k * b.count + (place - b.place));
             float *kept = s.kept_points[c.first + k].impulse;
             kept[0] = impulse.x;
             kept[1] = impulse.y;
             kept[2] = impulse.z;
         }
-        psvi_keep_key(&s, &c);
     }
 }
 

@@ -10,21 +10,56 @@ __global__ void psvk_check_pairs(psvi_sim s) {
     if (*s.pair_count > s.pair_capacity) s.counts->halted = 1;
 }
 
-// In: pairs. Out: contacts of round bodies; the indices of other pairs. Grid-stride, one thread a pair; about 250 bytes
+// Reserves a contact of one point for each thread of the block with `hit`; asked for once a block, or the counters
+// would hold up all of them.
+__device__ static void reserve_round(const psvi_sim &s, bool hit, uint64_t *index, uint64_t *first) {
+    __shared__ uint32_t before[PSVI_SIM_BLOCK / 32];
+    __shared__ uint64_t base[2];
+    uint32_t warp = threadIdx.x / 32, lower = (1u << threadIdx.x % 32) - 1;
+    uint32_t hits = __ballot_sync(~0u, hit);
+    if (threadIdx.x % 32 == 0) before[warp] = (uint32_t)__popc(hits);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t sum = 0;
+        for (uint32_t k = 0; k < PSVI_SIM_BLOCK / 32; ++k) {
+            uint32_t count = before[k];
+            before[k] = sum;
+            sum += count;
+        }
+        if (sum > 0) {
+            base[0] = atomicAdd((unsigned long long *)&s.counts->contacts, (unsigned long long)sum);
+            base[1] = atomicAdd((unsigned long long *)&s.counts->points, (unsigned long long)sum);
+        }
+    }
+    __syncthreads();
+    uint32_t own = before[warp] + (uint32_t)__popc(hits & lower);
+    *index = base[0] + own;
+    *first = base[1] + own;
+}
+
+// In: pairs. Out: contacts of round bodies; the indices of other pairs. Grid-stride, one thread a pair; about 150 bytes
 // a pair are gathered, and 112 written for a contact.
 __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_narrow_round(psvi_sim s, psvi_step step) {
     if (s.counts->halted) return;
     uint64_t count = *s.pair_count;
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
-         i += (uint64_t)gridDim.x * blockDim.x) {
-        psv_pair pair = s.pairs[i];
-        if (psvi_pair_is_round(&s, pair.a, pair.b)) {
-            psvi_narrow_round_pair(&s, &step, pair.a, pair.b);
-        } else {
-            uint64_t place, unused;
-            psvi_reserve(&s.counts->others, &s.counts->others, 0, &place, &unused);
-            s.other_pairs[place] = (uint32_t)i;
+    for (uint64_t begin = blockIdx.x * (uint64_t)blockDim.x; begin < count; begin += (uint64_t)gridDim.x * blockDim.x) {
+        uint64_t i = begin + threadIdx.x, index, first;
+        psv_pair pair = {0, 0};
+        psvi_round_pair round;
+        psvi_found found;
+        bool hit = false;
+        if (i < count) {
+            pair = s.pairs[i];
+            if (psvi_pair_is_round(&s, pair.a, pair.b)) {
+                hit = psvi_touch_round_pair(&s, &step, pair.a, pair.b, &round, &found);
+            } else {
+                psvi_reserve(&s.counts->others, &s.counts->others, 0, &index, &first);
+                s.other_pairs[index] = (uint32_t)i;
+            }
         }
+        __syncwarp();
+        reserve_round(s, hit, &index, &first);
+        if (hit) psvi_write_round_contact(&s, pair.a, pair.b, &round, true, &found, index, first);
     }
 }
 

@@ -45,6 +45,43 @@ __device__ static psvi_f2 load_two(const psvi_f2 *p) {
 // Bodies lie anywhere; the second half of a record is found in the first cache.
 __device__ static psvi_f4 load_any(const psvi_f4 *p) { return f4_of(*(const float4 *)p); }
 
+// The record of each lane's body, by pairs of lanes: both lanes read one record, a half each, then the other one, so
+// that a request has whole sectors. All lanes of the warp take part.
+__device__ static psvi_f4 exchange(psvi_f4 a) {
+    psvi_f4 r;
+    r.x = __shfl_xor_sync(~0u, a.x, 1);
+    r.y = __shfl_xor_sync(~0u, a.y, 1);
+    r.z = __shfl_xor_sync(~0u, a.z, 1);
+    r.w = __shfl_xor_sync(~0u, a.w, 1);
+    return r;
+}
+
+__device__ static psvi_motion load_record(const psvi_motion *bodies, uint32_t body) {
+    bool odd = (threadIdx.x & 1) != 0;
+    uint32_t other = __shfl_xor_sync(~0u, body, 1);
+    const float4 *even_half = (const float4 *)(bodies + (odd ? other : body)) + (odd ? 1 : 0);
+    const float4 *odd_half = (const float4 *)(bodies + (odd ? body : other)) + (odd ? 1 : 0);
+    psvi_f4 q0 = f4_of(__ldcg(even_half)), q1 = f4_of(__ldcg(odd_half));
+    psvi_f4 got = exchange(odd ? q0 : q1);
+    psvi_motion m;
+    m.linear = odd ? got : q0;
+    m.angular = odd ? q1 : got;
+    return m;
+}
+
+// Writes the records of the lanes with `write`.
+__device__ static void store_record(psvi_motion *bodies, uint32_t body, psvi_motion m, bool write) {
+    bool odd = (threadIdx.x & 1) != 0;
+    uint32_t other = __shfl_xor_sync(~0u, body, 1);
+    bool other_writes = __shfl_xor_sync(~0u, (int)write, 1) != 0;
+    psvi_f4 got = exchange(odd ? m.linear : m.angular);
+    psvi_f4 q0 = odd ? got : m.linear, q1 = odd ? m.angular : got;
+    float4 *even_half = (float4 *)(bodies + (odd ? other : body)) + (odd ? 1 : 0);
+    float4 *odd_half = (float4 *)(bodies + (odd ? body : other)) + (odd ? 1 : 0);
+    if (odd ? other_writes : write) *even_half = make_float4(q0.x, q0.y, q0.z, q0.w);
+    if (odd ? write : other_writes) *odd_half = make_float4(q1.x, q1.y, q1.z, q1.w);
+}
+
 // --- contacts without a colour: mass splitting (Tonge, Benevolenski, Voroshilov 2012) --------------------------------
 
 __device__ static void add_rest(const psvi_sim &s, uint32_t body, int field, v3 change) {
@@ -79,71 +116,101 @@ __device__ static void apply_rest(const psvi_sim &s, const psvi_solver &v, uint3
 
 // --- one contact -----------------------------------------------------------------------------------------------------
 
-// A round contact of a colour, or of the rest. What has not changed is not written.
-template <psvi_pass PASS, bool TURNING, bool REST>
-__device__ static void solve_round(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
-                                   psvi_two_bodies two) {
-    psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
-    psvi_f4 la = load_any(&v.motion[two.a].linear), lb = load_any(&v.motion[two.b].linear), aa, ab;
-    psvi_balls t;
-    t.va = v3_of4(la);
-    t.vb = v3_of4(lb);
-    t.ma = la.w;
-    t.mb = lb.w;
-    t.wa = t.wb = v3_make(0, 0, 0);
-    t.ra = t.rb = 0;
-    if (TURNING) {
-        aa = load_any(&v.motion[two.a].angular);
-        ab = load_any(&v.motion[two.b].angular);
-        psvi_f2 arms = load_two(v.arms + place);
-        t.wa = v3_of4(aa);
-        t.wb = v3_of4(ab);
-        t.ra = aa.w * arms.x; // with inertia made 1
-        t.rb = ab.w * arms.y;
-    }
-    float split = REST ? rest_split(s, two, t.ma > 0, t.mb > 0) : 1.0f;
-    psvi_balls before = t;
+// What a pass does to a round contact's bodies; true when it did anything. What has not changed is not written.
+template <psvi_pass PASS, bool TURNING>
+__device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
+                                   psvi_f4 nq, psvi_f4 iq, psvi_balls *t, float split) {
     v3 n = v3_of4(nq), impulse = v3_of4(iq);
     float friction = fabsf(nq.w), separation = iq.w;
-    bool turned = false;
     if (PASS == PSVI_PASS_WARM) {
-        if (impulse.x == 0 && impulse.y == 0 && impulse.z == 0) return;
-        psvi_round_warm(&t, n, impulse, TURNING);
-        turned = true;
-    } else if (PASS == PSVI_PASS_BOUNCE) {
+        if (impulse.x == 0 && impulse.y == 0 && impulse.z == 0) return false;
+        psvi_round_warm(t, n, impulse, TURNING);
+        return true;
+    }
+    if (PASS == PSVI_PASS_BOUNCE) {
         psvi_f2 bounce = load_two(v.bounce + place);
-        if (!(bounce.y > 0) || bounce.x > -step.restitution_threshold || !signbit(nq.w)) return;
-        psvi_round_bounce(&t, n, impulse.x, bounce.x, bounce.y, split);
-    } else {
-        bool relax = PASS == PSVI_PASS_RELAX;
-        if (relax) {
-            v3 da = v3_of4(load_any(&v.moved[two.a])), db = v3_of4(load_any(&v.moved[two.b]));
-            separation += v3_dot(v3_sub(db, da), n);
-        }
-        bool rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
-        if (!relax && rubs) psvi_round_friction(&t, n, &impulse, friction, TURNING, split);
-        float change = psvi_round_normal(&t, n, &impulse.x, separation, &step, relax, split);
-        if (relax) {
-            rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
-            if (rubs) psvi_round_friction(&t, n, &impulse, friction, TURNING, split);
-        }
-        turned = rubs;
-        bool changed = rubs || change != 0;
-        if (relax || changed) store_row(v.impulse + place, f4_make(impulse, separation));
-        if (!changed) return;
-        if (step.bounces && impulse.x > 0 && !signbit(nq.w)) v.normal[place].w = -friction;
+        if (!(bounce.y > 0) || bounce.x > -step.restitution_threshold || !signbit(nq.w)) return false;
+        psvi_round_bounce(t, n, impulse.x, bounce.x, bounce.y, split);
+        return true;
     }
-    if (REST) {
-        if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, before.va));
-        if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, before.vb));
-        if (TURNING && aa.w > 0) add_rest(s, two.a, 3, v3_sub(t.wa, before.wa));
-        if (TURNING && ab.w > 0) add_rest(s, two.b, 3, v3_sub(t.wb, before.wb));
-        return;
+    bool relax = PASS == PSVI_PASS_RELAX;
+    if (relax) {
+        v3 da = v3_of4(load_any(&v.moved[two.a])), db = v3_of4(load_any(&v.moved[two.b]));
+        separation += v3_dot(v3_sub(db, da), n);
     }
+    bool rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
+    if (!relax && rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
+    float change = psvi_round_normal(t, n, &impulse.x, separation, &step, relax, split);
+    if (relax) {
+        rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
+        if (rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
+    }
+    bool changed = rubs || change != 0;
+    if (relax || changed) store_row(v.impulse + place, f4_make(impulse, separation));
+    if (step.bounces && impulse.x > 0 && !signbit(nq.w)) v.normal[place].w = -friction;
+    return changed;
+}
+
+__device__ static psvi_balls balls_of(const psvi_motion &a, const psvi_motion &b, psvi_f2 arms) {
+    psvi_balls t;
+    t.va = v3_of4(a.linear);
+    t.vb = v3_of4(b.linear);
+    t.wa = v3_of4(a.angular);
+    t.wb = v3_of4(b.angular);
+    t.ma = a.linear.w;
+    t.mb = b.linear.w;
+    t.ra = a.angular.w * arms.x; // with inertia made 1
+    t.rb = b.angular.w * arms.y;
+    return t;
+}
+
+// A round contact whose bodies turn, of a colour. All lanes of the warp are here; those with `valid` have a contact.
+template <psvi_pass PASS>
+__device__ static void solve_turning(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
+                                     bool valid) {
+    psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
+    psvi_motion a = load_record(v.motion, two.a), b = load_record(v.motion, two.b);
+    psvi_balls t = balls_of(a, b, load_two(v.arms + place));
+    bool changed = valid && solve_balls<PASS, true>(v, step, place, two, nq, iq, &t, 1.0f);
+    __syncwarp();
+    if (!__any_sync(~0u, changed)) return;
+    a.linear = f4_make(t.va, a.linear.w);
+    a.angular = f4_make(t.wa, a.angular.w);
+    b.linear = f4_make(t.vb, b.linear.w);
+    b.angular = f4_make(t.wb, b.angular.w);
+    store_record(v.motion, two.a, a, changed && t.ma > 0);
+    store_record(v.motion, two.b, b, changed && t.mb > 0);
+}
+
+// A contact whose bodies do not turn, of a colour.
+template <psvi_pass PASS>
+__device__ static void solve_plain(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two) {
+    psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
+    psvi_f4 a = load_any(&v.motion[two.a].linear), b = load_any(&v.motion[two.b].linear);
+    psvi_balls t;
+    t.va = v3_of4(a);
+    t.vb = v3_of4(b);
+    t.ma = a.w;
+    t.mb = b.w;
+    if (!solve_balls<PASS, false>(v, step, place, two, nq, iq, &t, 1.0f)) return;
     if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
-    if (TURNING && turned && aa.w > 0) v.motion[two.a].angular = f4_make(t.wa, aa.w);
-    if (TURNING && turned && ab.w > 0) v.motion[two.b].angular = f4_make(t.wb, ab.w);
+}
+
+// A round contact of the rest.
+template <psvi_pass PASS, bool TURNING>
+__device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
+                                        psvi_two_bodies two) {
+    psvi_motion a = v.motion[two.a], b = v.motion[two.b];
+    psvi_f2 arms = {0, 0};
+    if (TURNING) arms = v.arms[place];
+    psvi_balls t = balls_of(a, b, arms);
+    float split = rest_split(s, two, t.ma > 0, t.mb > 0);
+    if (!solve_balls<PASS, TURNING>(v, step, place, two, v.normal[place], v.impulse[place], &t, split)) return;
+    if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(a.linear)));
+    if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(b.linear)));
+    if (TURNING && a.angular.w > 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(a.angular)));
+    if (TURNING && b.angular.w > 0) add_rest(s, two.b, 3, v3_sub(t.wb, v3_of4(b.angular)));
 }
 
 // The points of a contact of one bin; each is asked for while the one before it is solved.
@@ -339,24 +406,42 @@ __device__ static void fill_table(const psvi_solver &v, solve_table *table) {
     __syncthreads();
 }
 
-// Contacts of one colour, item `first`, `first` + `stride` ... of it.
+// Contacts of one colour: items `first`, `first` + `stride` ... of it, both multiples of a warp but for the lane. Each
+// kind begins with a warp of its own; the lanes that are left over take the last contact of the kind and do nothing.
 template <bool GENERAL, psvi_pass PASS, bool REST>
 __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                   const solve_table *table, uint32_t colour, uint32_t first, uint32_t stride) {
     const psvi_bin *bins = table->bins + colour * PSVI_CLASSES;
-    uint32_t end = table->first[colour + 1], round = bins[PSVI_CLASS_ROUND].place, plain = bins[PSVI_CLASS_PLAIN].place;
-    uint32_t k = table->first[colour] + first;
-    psvi_two_bodies next;
-    if (k < end) next = load_bodies(v.bodies + k);
-    for (; k < end; k += stride) {
+    uint32_t begin = table->first[colour], end = table->first[colour + 1];
+    uint32_t round = GENERAL ? bins[PSVI_CLASS_ROUND].place : begin, plain = bins[PSVI_CLASS_PLAIN].place;
+    uint32_t from_round = (round - begin + 31) & ~31u, from_plain = from_round + ((plain - round + 31) & ~31u);
+    uint32_t items = from_plain + (end - plain), lane = threadIdx.x % 32;
+    auto place_of = [&](uint32_t x) {
+        if (GENERAL && x - lane < from_round) return min(begin + x, round - 1);
+        return x - lane < from_plain ? min(round + (x - from_round), plain - 1)
+                                     : min(plain + (x - from_plain), end - 1);
+    };
+    psvi_two_bodies next = {0, 0};
+    if (first - lane < items) next = load_bodies(v.bodies + place_of(first));
+    for (uint32_t x = first; x - lane < items; x += stride) {
+        uint32_t k = place_of(x);
         psvi_two_bodies two = next;
-        if (k + stride < end) next = load_bodies(v.bodies + k + stride); // its bodies can then be asked for at once
-        if (k >= plain)
-            solve_round<PASS, false, REST>(s, v, step, k, two);
-        else if (!GENERAL || k >= round)
-            solve_round<PASS, true, REST>(s, v, step, k, two);
-        else
-            solve_general<PASS, REST>(s, v, step, k, two, bins);
+        if (x - lane + stride < items) next = load_bodies(v.bodies + place_of(x + stride)); // to ask for their records
+        if (GENERAL && x - lane < from_round) {
+            if (begin + x < round) solve_general<PASS, REST>(s, v, step, k, two, bins);
+            __syncwarp();
+        } else if (x - lane < from_plain) {
+            bool valid = round + (x - from_round) < plain;
+            if (!REST)
+                solve_turning<PASS>(v, step, k, two, valid);
+            else if (valid)
+                solve_round_rest<PASS, true>(s, v, step, k, two);
+        } else if (plain + (x - from_plain) < end) {
+            if (!REST)
+                solve_plain<PASS>(v, step, k, two);
+            else
+                solve_round_rest<PASS, false>(s, v, step, k, two);
+        }
     }
 }
 

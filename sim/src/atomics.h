@@ -19,12 +19,11 @@ PSVI_HD void psvi_reserve(uint64_t *contacts, uint64_t *points, uint32_t count, 
 #if defined(__CUDA_ARCH__)
     unsigned mask = __activemask(), lane;
     asm("mov.u32 %0, %%laneid;" : "=r"(lane));
-    unsigned before = 0, total = 0;
-    for (unsigned left = mask; left != 0; left &= left - 1) {
-        int source = __ffs((int)left) - 1;
-        unsigned value = __shfl_sync(mask, count, source);
-        before += source < (int)lane ? value : 0;
-        total += value;
+    unsigned before = 0, total = 0, lower = (1u << lane) - 1;
+    for (unsigned bit = 0; bit < 5; ++bit) { // counts are at most 16
+        unsigned set = __ballot_sync(mask, count >> bit & 1u);
+        before += (unsigned)__popc(set & lower) << bit;
+        total += (unsigned)__popc(set) << bit;
     }
     int leader = __ffs((int)mask) - 1;
     unsigned long long base_contact = 0, base_point = 0;
@@ -32,7 +31,7 @@ PSVI_HD void psvi_reserve(uint64_t *contacts, uint64_t *points, uint32_t count, 
         base_contact = atomicAdd((unsigned long long *)contacts, (unsigned long long)__popc(mask));
         base_point = atomicAdd((unsigned long long *)points, (unsigned long long)total);
     }
-    *index = __shfl_sync(mask, base_contact, leader) + __popc(mask & ((1u << lane) - 1));
+    *index = __shfl_sync(mask, base_contact, leader) + __popc(mask & lower);
     *first = __shfl_sync(mask, base_point, leader) + before;
 #else
     *index = psvi_fetch_add(contacts, 1);

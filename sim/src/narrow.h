@@ -134,19 +134,17 @@ PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint3
     return v3_add(position, quat_rotate(quat_of4(s->rotation[body]), v3_of(shape->com)));
 }
 
-// A contact's head, with the colour of the last step if it had one. Takes room for the contact and its points; false
-// beyond the room, where everything is counted but nothing written.
+// A contact's head, with the colour of the last step if it had one. Room was reserved for the contact and its points;
+// false beyond the room there is, where everything is counted but nothing written.
 PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_shape *shape_a,
                                 const psvi_shape *shape_b, bool moves_a, bool moves_b, uint32_t turning, uint32_t count,
-                                uint64_t *first, const psvi_kept_contact **kept) {
-    uint64_t index;
-    psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, first);
-    if (index >= s->contact_capacity || *first + count > s->point_capacity) return false;
+                                uint64_t index, uint64_t first, const psvi_kept_contact **kept) {
+    if (index >= s->contact_capacity || first + count > s->point_capacity) return false;
     *kept = psvi_find_kept(s, a, b);
     psvi_contact c;
     c.a = a;
     c.b = b;
-    c.first = (uint32_t)*first;
+    c.first = (uint32_t)first;
     c.count = count;
     c.friction = sqrtf(shape_a->friction * shape_b->friction);
     c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
@@ -171,10 +169,11 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     psvi_linear la = s->linear[a], lb = s->linear[b];
     bool turn_a = la.moved.w != 0, turn_b = lb.moved.w != 0;
-    uint64_t first;
+    uint64_t index, first;
+    psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
     const psvi_kept_contact *kept;
-    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0,
-                            turn_a || turn_b ? PSVI_TURN_ANY : PSVI_TURN_NONE, count, &first, &kept))
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY, count,
+                            index, first, &kept))
         return;
     v3 va = v3_of4(la.velocity), vb = v3_of4(lb.velocity), wa = v3_make(0, 0, 0), wb = wa;
     sym3 ia = {0, 0, 0, 0, 0, 0}, ib = ia;
@@ -250,15 +249,15 @@ PSVI_HD float psvi_round_margin(const psvi_step *step, const psvi_round_pair *p)
     return psvi_body_margin(p->pa.w) + psvi_body_margin(p->pb.w) + (v3_length(relative) + fall) * step->seconds;
 }
 
-// Writes the contact of a round body a with b; `ball_b`: b is round too.
+// Writes the contact of a round body a with b, whose point has no feature, to the place that was reserved for it;
+// `ball_b`: b is round too.
 PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_round_pair *pair,
-                                      bool ball_b, const psvi_found *found) {
+                                      bool ball_b, const psvi_found *found, uint64_t index, uint64_t first) {
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     bool turn_a = pair->la.moved.w != 0, turn_b = pair->lb.moved.w != 0;
-    uint64_t first;
     const psvi_kept_contact *kept;
     if (!psvi_start_contact(s, a, b, shape_a, shape_b, pair->la.velocity.w > 0, pair->lb.velocity.w > 0,
-                            turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, 1, &first, &kept))
+                            turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, 1, index, first, &kept))
         return;
     v3 n = found->normal;
     float ra = pair->pa.w + 0.5f * found->separation, rb = ball_b ? pair->pb.w + 0.5f * found->separation : 0.0f;
@@ -280,19 +279,28 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     p.normal_mass = inverse_mass > 0 ? 1.0f / inverse_mass : 0.0f;
     p.tangent_mass = sliding > 0 ? 1.0f / sliding : 0.0f;
     p.approach = v3_dot(v3_sub(v3_of4(pair->lb.velocity), v3_of4(pair->la.velocity)), n);
-    p.feature = found->feature;
+    p.feature = 0;
     p.reserved[0] = p.reserved[1] = 0;
     float impulse[3] = {0, 0, 0};
-    if (kept) (void)psvi_kept_impulse(s, kept, found->feature, impulse);
+    if (kept) (void)psvi_kept_impulse(s, kept, 0, impulse);
     p.impulse = f4_make(v3_of(impulse), 0);
     s->points[first] = p;
 }
 
+PSVI_HD bool psvi_touch_round_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b,
+                                   psvi_round_pair *pair, psvi_found *found) {
+    *pair = psvi_load_round_pair(s, a, b);
+    psvi_f4 p = pair->pa, q = pair->pb;
+    return psvi_touch_spheres(v3_of4(p), p.w, v3_of4(q), q.w, psvi_round_margin(step, pair), found);
+}
+
 PSVI_HD void psvi_narrow_round_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
-    psvi_round_pair p = psvi_load_round_pair(s, a, b);
+    psvi_round_pair pair;
     psvi_found found;
-    if (psvi_touch_spheres(v3_of4(p.pa), p.pa.w, v3_of4(p.pb), p.pb.w, psvi_round_margin(step, &p), &found))
-        psvi_write_round_contact(s, a, b, &p, true, &found);
+    if (!psvi_touch_round_pair(s, step, a, b, &pair, &found)) return;
+    uint64_t index, first;
+    psvi_reserve(&s->counts->contacts, &s->counts->points, 1, &index, &first);
+    psvi_write_round_contact(s, a, b, &pair, true, &found, index, first);
 }
 
 PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
@@ -319,7 +327,10 @@ PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, 
         terrain->type == PSV_SHAPE_PLANE
             ? psvi_touch_plane(v3_of4(p.pa), p.pa.w, origin, quat_rotate(rotation, v3_make(0, 1, 0)), margin, &found)
             : psvi_touch_field(s, terrain, origin, rotation, v3_of4(p.pa), p.pa.w, margin, &found);
-    if (hit) psvi_write_round_contact(s, a, ground, &p, false, &found);
+    if (!hit) return;
+    uint64_t index, first;
+    psvi_reserve(&s->counts->contacts, &s->counts->points, 1, &index, &first);
+    psvi_write_round_contact(s, a, ground, &p, false, &found, index, first);
 }
 
 PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {

@@ -58,8 +58,8 @@ typedef struct psvi_angular {
     psvi_f4 turned;   // rotation vector since the step began
 } psvi_angular;
 
-// How the bodies of a contact turn: not at all (the particles' cheaper path); as balls about one point on the line
-// through their centres; or in any way.
+// How the bodies of a contact may turn: not at all (the particles' cheaper path); as balls about one point on the line
+// through their centres; or in any way. The first two are contacts of one point without a feature.
 #define PSVI_TURN_NONE 0
 #define PSVI_TURN_ROUND 1
 #define PSVI_TURN_ANY 2
