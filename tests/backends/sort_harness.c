@@ -43,8 +43,11 @@ psv_context *harness_context(sort_harness *harness, int worker_count) {
         def.check_buffers = true;
         if (psv_create_context(&def, context) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
         psvi_device_info *info = &(*context)->info;
-        if (harness->device != DEVICE_AS_IT_IS) info->cluster_launch = info->cooperative_launch = false;
-        if (harness->device == DEVICE_SMALL) info->shared_bytes_per_block = 64 * 1024;
+        if (harness->device != DEVICE_AS_IT_IS) info->cluster_launch = false;
+        if (harness->device >= DEVICE_CHAINED) info->cooperative_launch = false;
+        if (harness->device == DEVICE_80) info->shared_bytes_per_block = 163 * 1024;
+        if (harness->device == DEVICE_75 || harness->device == DEVICE_CHAINED_SMALL)
+            info->shared_bytes_per_block = 64 * 1024;
     }
     return *context;
 }
@@ -236,7 +239,8 @@ static void run_method(sort_harness *harness, const sort_case *test, const expec
 }
 
 void run_sort_case(sort_harness *harness, const sort_case *test) {
-    if (!test->every_time && harness->cases++ % test_thinning() != 0) return;
+    if (!test->every_time && harness->cases++ % (test_thinning() * (harness->every + (harness->every == 0))) != 0)
+        return;
     if (test_thinning() == 1 && test->count > LARGE_CASE && harness->large_cases++ % test_scale() != 0) return;
     expectation e = expect(harness, test);
     for (uint32_t m = 0;; ++m) {

@@ -28,13 +28,16 @@ typedef struct sort_case {
 // What the CUDA device is taken for: kernels of lesser devices run on a greater one too.
 typedef enum sort_device {
     DEVICE_AS_IT_IS,
-    DEVICE_CHAINED, // neither clusters nor cooperative launches
-    DEVICE_SMALL,   // nor more than 64 KB of shared memory for a block, as of compute capability 7.5
+    DEVICE_80,            // compute capability 8.0: no clusters, 163 KB of shared memory for a block
+    DEVICE_75,            // 7.5: no clusters, 64 KB
+    DEVICE_CHAINED,       // no clusters, no cooperative launches
+    DEVICE_CHAINED_SMALL, // nor more than 64 KB
 } sort_device;
 
 typedef struct sort_harness {
     psv_backend backend;
     sort_device device;
+    uint32_t every;           // only every Nth case; 0: all
     const char *only_method;  // NULL: all
     uint64_t seed, largest;   // largest: of the big sorts
     psv_context *contexts[9]; // by worker count

@@ -1,6 +1,7 @@
 // Every broad-phase method of a backend against a plain double loop: random scenes, layouts, flags, filters, worlds,
 // capacities and set pairs; then event replay, growth and larger scenes by digest.
-//   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--long]
+//   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--method NAME] [--long]
+// --method: only this method, in the tests of each method by itself.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,9 +18,12 @@
 static psv_backend backend = PSV_BACKEND_CPU;
 static uint64_t base_seed = 20240607;
 static uint32_t case_count = 400;
-static uint32_t soak_frames; // 0: as the backend has time
+static uint32_t soak_frames;    // 0: as the backend has time
+static const char *only_method; // NULL: all
 static bool long_run;
 static psv_context *context;
+
+static bool is_left_out(const char *method) { return only_method != NULL && strcmp(method, only_method) != 0; }
 
 // --- memory with guards ----------------------------------------------------------------------------------------------
 
@@ -372,6 +376,7 @@ static void test_random_cases(void **state) {
         make_case(&test, base_seed + c);
         for (uint32_t m = 0; m == 0 || psv_broad_phase_name(backend, m - 1) != NULL; ++m) {
             const char *method = m == 0 ? "auto" : psv_broad_phase_name(backend, m - 1);
+            if (is_left_out(method)) continue;
             // Printed only when a check fails: cmocka shows standard error of a failed run.
             static char where[200];
             (void)snprintf(where, sizeof where, "case --seed %llu --cases 1: method %s, scene %s, %llu + %llu boxes",
@@ -521,7 +526,7 @@ static void test_event_soak(void **state) {
     if (soak_frames != 0) frames = soak_frames;
     print_message("%u frames with each method\n", frames);
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
-        soak_method(psv_broad_phase_name(backend, m), frames);
+        if (!is_left_out(psv_broad_phase_name(backend, m))) soak_method(psv_broad_phase_name(backend, m), frames);
 }
 
 // After an overflow there are no events, and the frame does not become the previous one.
@@ -587,7 +592,7 @@ static void compare_methods(const box_scene *scene, uint64_t count) {
     uint64_t expected = 0, need = 0;
     const char *method, *first = NULL;
     for (uint32_t m = 0; (method = psv_broad_phase_name(backend, m)) != NULL; ++m) {
-        if (is_slow(method, scene->name, count)) continue;
+        if (is_left_out(method) || is_slow(method, scene->name, count)) continue;
         psv_pair_finder_def def = psv_default_pair_finder_def();
         def.method = method;
         def.max_boxes = count;
@@ -632,12 +637,12 @@ static void test_every_kernel(void **state) {
         test_case test;
         make_case(&test, seeds[s]);
         for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
-            run_method(&test, psv_broad_phase_name(backend, m));
+            if (!is_left_out(psv_broad_phase_name(backend, m))) run_method(&test, psv_broad_phase_name(backend, m));
         free_case(&test);
     }
     compare_methods(box_scene_named("mixed_100"), 403);
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
-        soak_method(psv_broad_phase_name(backend, m), 2);
+        if (!is_left_out(psv_broad_phase_name(backend, m))) soak_method(psv_broad_phase_name(backend, m), 2);
 }
 
 // The published counts of these scenes.
@@ -728,6 +733,8 @@ int main(int argc, char **argv) {
             case_count = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--soak") == 0 && i + 1 < argc)
             soak_frames = (uint32_t)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--method") == 0 && i + 1 < argc)
+            only_method = argv[++i];
         else if (strcmp(argv[i], "--long") == 0)
             long_run = true;
         else if (psv_parse_backend(argv[i], &backend) != PSV_OK) {

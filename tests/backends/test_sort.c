@@ -1,6 +1,8 @@
 // Every sorting method of a backend against the plain reference.
-//   test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big] [--largest COUNT]
-// --device: the kernels that this method has for lesser devices (sort_harness.h).
+//   test_sort cpu|cuda [--seed N] [--method NAME] [--device 80|75|chained|chained_small] [--every N]
+//             [--big] [--largest COUNT] [--kernel-case N]
+// --device: the kernels that this method has for lesser devices (sort_harness.h). --kernel-case: only this one of the
+// cases of each kernel, for sanitizers that take long.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #include "sort_harness.h"
 #include "sort_reference.h"
 
+static long kernel_case = -1;
 static sort_harness harness = {.seed = 20261121, .largest = UINT64_MAX};
 
 static sort_case base_case(psv_key_type type, key_distribution distribution, uint32_t count) {
@@ -164,12 +167,13 @@ static void test_every_kernel(void **state) {
         sort_case test = base_case(cases[c].type, KEYS_UNIFORM, cases[c].count);
         test.form = cases[c].form;
         test.every_time = true;
+        if (kernel_case >= 0 && kernel_case != (long)c) continue;
         if (test.count > 5000 && only != NULL && strcmp(only, "radix") != 0) continue;
         if (test.count > 5000) harness.only_method = "radix";
         run_sort_case(&harness, &test);
     }
     harness.only_method = only;
-    if (harness.backend != PSV_BACKEND_CUDA) return;
+    if (harness.backend != PSV_BACKEND_CUDA || kernel_case >= 0) return;
     run_options("radix4", 1001, 6);
     run_options("hybrid", 3001, 4);
 }
@@ -370,9 +374,19 @@ static void test_big(void **state) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device chained|small] [--big]\n"
-                    "       [--largest COUNT]\n");
+    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device 80|75|chained|chained_small]\n"
+                    "       [--every N] [--big] [--largest COUNT] [--kernel-case N]\n");
     return 2;
+}
+
+static bool parse_device(const char *name) {
+    static const char *const names[] = {"as_it_is", "80", "75", "chained", "chained_small"};
+    for (int d = 0; d < 5; ++d) {
+        if (strcmp(name, names[d]) != 0) continue;
+        harness.device = (sort_device)d;
+        return true;
+    }
+    return false;
 }
 
 int main(int argc, char **argv) {
@@ -386,12 +400,14 @@ int main(int argc, char **argv) {
             harness.seed = strtoull(argv[++a], NULL, 0);
         else if (strcmp(argv[a], "--method") == 0 && a + 1 < argc)
             harness.only_method = argv[++a];
+        else if (strcmp(argv[a], "--kernel-case") == 0 && a + 1 < argc)
+            kernel_case = strtol(argv[++a], NULL, 10);
         else if (strcmp(argv[a], "--largest") == 0 && a + 1 < argc)
             harness.largest = strtoull(argv[++a], NULL, 0);
-        else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && strcmp(argv[a + 1], "chained") == 0)
-            harness.device = DEVICE_CHAINED, ++a;
-        else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && strcmp(argv[a + 1], "small") == 0)
-            harness.device = DEVICE_SMALL, ++a;
+        else if (strcmp(argv[a], "--every") == 0 && a + 1 < argc)
+            harness.every = (uint32_t)strtoul(argv[++a], NULL, 10);
+        else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && parse_device(argv[a + 1]))
+            ++a;
         else
             return usage();
     }
@@ -420,7 +436,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_gather_records),
     };
     const struct CMUnitTest big_tests[] = {cmocka_unit_test(test_big)};
-    const int failures = big                   ? cmocka_run_group_tests_name("sort_big", big_tests, NULL, NULL)
+    const struct CMUnitTest case_tests[] = {cmocka_unit_test(test_every_kernel)};
+    const int failures = kernel_case >= 0      ? cmocka_run_group_tests_name("sort_case", case_tests, NULL, NULL)
+                         : big                 ? cmocka_run_group_tests_name("sort_big", big_tests, NULL, NULL)
                          : test_kernels_only() ? cmocka_run_group_tests_name("sort_kernels", kernel_tests, NULL, NULL)
                                                : cmocka_run_group_tests_name("sort", tests, NULL, NULL);
     printf("%llu sorts compared; %llu cases refused by methods that do not serve them\n",

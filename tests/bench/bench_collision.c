@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include <pairsieve/collision.h>
+#include <pairsieve/sim.h>
 #include <pairsieve/sort.h>
 
 #include "../scenes/box_scenes.h"
@@ -19,6 +20,7 @@
 #define PSV_COMMIT "unknown"
 #endif
 
+#define SIMULATED "sim:" // before the name of a scene of the simulation
 #define MAX_LIST 32
 #define MAX_FRAMES 1000
 
@@ -27,7 +29,7 @@ typedef struct bench_options {
     const char *scenes[MAX_LIST], *methods[MAX_LIST];
     uint64_t counts[MAX_LIST];
     int scene_count, method_count, count_count;
-    int frames, workers;
+    int frames, steps, workers;
     uint64_t seed, worlds, brute_limit;
     const char *sort_method, *csv, *commit;
     double budget_s;
@@ -37,6 +39,7 @@ typedef struct bench_times {
     double median_ms, min_ms, graph_ms;
     psv_profile profile;
     psv_pair_statistics statistics;
+    uint64_t finder_bytes; // without the pairs
 } bench_times;
 
 static bool cpu_time; // processor time over all workers instead of the wall clock: for a machine that is not idle
@@ -166,7 +169,8 @@ static void print_row(const bench_options *options, psv_context *context, const 
     double ms;
     while (psv_profile_next(&times->profile, &cursor, &name, &ms))
         printf(" %s %.3f", name, ms);
-    printf("  tests/box %.1f rows %llu levels %u bits %u longest %llu huge %llu\n",
+    printf("  bytes/box %.1f tests/box %.1f rows %llu levels %u bits %u longest %llu huge %llu\n",
+           (double)times->finder_bytes / (double)(s->boxes + (s->boxes == 0)),
            (double)s->candidates / (double)(s->boxes + (s->boxes == 0)), (unsigned long long)s->rows, s->levels,
            s->key_bits, (unsigned long long)s->longest_range, (unsigned long long)s->huge_boxes);
     fflush(stdout);
@@ -192,6 +196,62 @@ static bool wanted(const bench_options *options, const char *method, uint64_t co
     return options->method_count == 0;
 }
 
+// Every method on one set of boxes.
+static void bench_set(const bench_options *options, psv_context *context, const char *scene, const psv_box_set *set,
+                      FILE *csv) {
+    const uint64_t count = set->count;
+    const char *method;
+    uint64_t pairs = UINT64_MAX, room = 4 * count + 1024;
+    for (uint32_t m = 0; (method = psv_broad_phase_name(psv_context_backend(context), m)) != NULL; ++m) {
+        if (!wanted(options, method, count)) continue;
+        psv_pair_finder_def def = psv_default_pair_finder_def();
+        def.method = method;
+        def.sort_method = options->sort_method;
+        def.max_boxes = count;
+        def.max_pairs = pairs == UINT64_MAX || pairs < room ? room : pairs + pairs / 8;
+        def.world_count = (uint32_t)options->worlds;
+        psv_pair_finder *finder = NULL;
+        check(context, psv_create_pair_finder(context, &def, &finder), method);
+        uint64_t need = 0;
+        psv_status status = psv_find_pairs(finder, set);
+        if (status == PSV_OK || status == PSV_ERROR_CAPACITY) status = psv_finish_pairs(finder, &need);
+        if (status == PSV_ERROR_CAPACITY) { // a second finder with the room that the scene needs
+            psv_destroy_pair_finder(finder);
+            def.max_pairs = need + need / 8;
+            check(context, psv_create_pair_finder(context, &def, &finder), method);
+            status = psv_find_pairs(finder, set);
+            if (status == PSV_OK) status = psv_finish_pairs(finder, &need);
+        }
+        check(context, status, method);
+        bench_times times = time_method(options, context, finder, set);
+        times.finder_bytes =
+            psv_pair_finder_bytes(psv_context_backend(context), &def) - sizeof(psv_pair) * def.max_pairs;
+        print_row(options, context, scene, count, method, &times, csv);
+        if (pairs != UINT64_MAX && times.statistics.pairs != pairs) {
+            fprintf(stderr, "bench_collision: %s finds %llu pairs, another method %llu\n", method,
+                    (unsigned long long)times.statistics.pairs, (unsigned long long)pairs);
+            exit(1);
+        }
+        pairs = times.statistics.pairs;
+        psv_destroy_pair_finder(finder);
+    }
+}
+
+// The boxes of a scene of the simulation, after some frames of it.
+static void bench_simulated(const bench_options *options, psv_context *context, const char *name, uint64_t count,
+                            FILE *csv) {
+    psv_scene_options scene_options = psv_default_scene_options();
+    psv_scene *scene = NULL;
+    scene_options.bodies = count;
+    check(context, psv_load_scene(context, name + strlen(SIMULATED), &scene_options, &scene), name);
+    for (int frame = 0; frame < options->steps; ++frame)
+        check(context, psv_scene_step(scene), "step");
+    check(context, psv_synchronize(context), "step");
+    const psv_box_set set = psv_world_box_set(psv_scene_world(scene));
+    bench_set(options, context, name, &set, csv);
+    psv_destroy_scene(scene);
+}
+
 static void bench_scene(const bench_options *options, psv_context *context, const box_scene *scene, uint64_t count,
                         FILE *csv) {
     psv_aabb *boxes = malloc(count * sizeof *boxes);
@@ -211,39 +271,7 @@ static void bench_scene(const bench_options *options, psv_context *context, cons
     }
     free(boxes);
     free(worlds);
-    const char *method;
-    uint64_t pairs = UINT64_MAX, room = 4 * count + 1024;
-    for (uint32_t m = 0; (method = psv_broad_phase_name(psv_context_backend(context), m)) != NULL; ++m) {
-        if (!wanted(options, method, count)) continue;
-        psv_pair_finder_def def = psv_default_pair_finder_def();
-        def.method = method;
-        def.sort_method = options->sort_method;
-        def.max_boxes = count;
-        def.max_pairs = pairs == UINT64_MAX || pairs < room ? room : pairs + pairs / 8;
-        def.world_count = (uint32_t)options->worlds;
-        psv_pair_finder *finder = NULL;
-        check(context, psv_create_pair_finder(context, &def, &finder), method);
-        uint64_t need = 0;
-        psv_status status = psv_find_pairs(finder, &set);
-        if (status == PSV_OK || status == PSV_ERROR_CAPACITY) status = psv_finish_pairs(finder, &need);
-        if (status == PSV_ERROR_CAPACITY) { // a second finder with the room that the scene needs
-            psv_destroy_pair_finder(finder);
-            def.max_pairs = need + need / 8;
-            check(context, psv_create_pair_finder(context, &def, &finder), method);
-            status = psv_find_pairs(finder, &set);
-            if (status == PSV_OK) status = psv_finish_pairs(finder, &need);
-        }
-        check(context, status, method);
-        bench_times times = time_method(options, context, finder, &set);
-        print_row(options, context, scene->name, count, method, &times, csv);
-        if (pairs != UINT64_MAX && times.statistics.pairs != pairs) {
-            fprintf(stderr, "bench_collision: %s finds %llu pairs, another method %llu\n", method,
-                    (unsigned long long)times.statistics.pairs, (unsigned long long)pairs);
-            exit(1);
-        }
-        pairs = times.statistics.pairs;
-        psv_destroy_pair_finder(finder);
-    }
+    bench_set(options, context, scene->name, &set, csv);
     psv_free_buffer(context, &world_buffer);
     psv_free_buffer(context, &buffer);
 }
@@ -253,7 +281,9 @@ static void bench_scene(const bench_options *options, psv_context *context, cons
 static void usage(FILE *out) {
     fprintf(out, "usage: bench_collision [--backend auto|cpu|cuda] [--scenes a,b] [--counts 10000,1000000]\n"
                  "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
-                 "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE] [--commit TEXT]\nscenes:\n");
+                 "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
+                 "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
+                 "scenes:\n");
     for (uint32_t i = 0; box_scene_at(i) != NULL; ++i)
         fprintf(out, "  %-14s %s\n", box_scene_at(i)->name, box_scene_at(i)->description);
 }
@@ -266,13 +296,19 @@ static int split(char *text, const char **list) {
 }
 
 static bench_options parse(int argc, char **argv) {
-    bench_options o = {
-        .frames = 31, .sort_method = "radix", .worlds = 1, .brute_limit = 20000, .budget_s = 1.0, .commit = PSV_COMMIT};
+    bench_options o = {.frames = 31,
+                       .steps = 30,
+                       .sort_method = "radix",
+                       .worlds = 1,
+                       .brute_limit = 20000,
+                       .budget_s = 1.0,
+                       .commit = PSV_COMMIT};
     static const struct option names[] = {
         {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'}, {"counts", 1, NULL, 'n'},      {"methods", 1, NULL, 'm'},
         {"sort", 1, NULL, 'o'},    {"worlds", 1, NULL, 'w'}, {"frames", 1, NULL, 'f'},      {"budget", 1, NULL, 't'},
         {"workers", 1, NULL, 'k'}, {"seed", 1, NULL, 'e'},   {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
-        {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'}, {"cpu-time", 0, NULL, 'p'},    {NULL, 0, NULL, 0}};
+        {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'}, {"cpu-time", 0, NULL, 'p'},    {"steps", 1, NULL, 'z'},
+        {NULL, 0, NULL, 0}};
     const char *counts[MAX_LIST];
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
@@ -299,6 +335,7 @@ static bench_options parse(int argc, char **argv) {
         case 'c': o.csv = optarg; break;
         case 'i': o.commit = optarg; break;
         case 'p': cpu_time = true; break;
+        case 'z': o.steps = atoi(optarg); break;
         case 'h': usage(stdout); exit(0);
         default: usage(stderr); exit(2);
         }
@@ -309,7 +346,7 @@ static bench_options parse(int argc, char **argv) {
     while (o.scene_count < MAX_LIST && o.scenes[o.scene_count] != NULL)
         ++o.scene_count;
     for (int i = 0; i < o.scene_count; ++i) {
-        if (box_scene_named(o.scenes[i]) != NULL) continue;
+        if (box_scene_named(o.scenes[i]) != NULL || strncmp(o.scenes[i], SIMULATED, strlen(SIMULATED)) == 0) continue;
         fprintf(stderr, "bench_collision: unknown scene '%s'; see --help\n", o.scenes[i]);
         exit(2);
     }
@@ -340,7 +377,10 @@ int main(int argc, char **argv) {
                      "keys_ms,sort_ms,gather_ms,sweep_ms\n");
     for (int s = 0; s < options.scene_count; ++s)
         for (int n = 0; n < options.count_count; ++n)
-            bench_scene(&options, context, box_scene_named(options.scenes[s]), options.counts[n], csv);
+            if (box_scene_named(options.scenes[s]) != NULL)
+                bench_scene(&options, context, box_scene_named(options.scenes[s]), options.counts[n], csv);
+            else
+                bench_simulated(&options, context, options.scenes[s], options.counts[n], csv);
     if (csv != NULL && fclose(csv) != 0) return 1;
     psv_destroy_context(context);
     return 0;
