@@ -1,6 +1,6 @@
 // Every shipped scene for many frames, twice: no number that is not finite, no body lost without a report, the same
 // bytes both times, no memory that grows.
-//   soak_scenes cpu|cuda [FRAMES [BODIES]]
+//   soak_scenes cpu|cuda [FRAMES [BODIES [once]]]
 // On CUDA all runs go side by side, each with a thread, a context and a stream of its own; on the CPU one after
 // another.
 #include <math.h>
@@ -168,6 +168,7 @@ int main(int argc, char **argv) {
     if (argc < 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     if (argc > 2) frames = (uint32_t)strtoul(argv[2], NULL, 10);
     if (argc > 3) bodies = (uint32_t)strtoul(argv[3], NULL, 10);
+    const uint32_t times = argc > 4 && strcmp(argv[4], "once") == 0 ? 1 : 2;
     if (!psv_backend_available(backend)) {
         printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
         return 77;
@@ -175,9 +176,8 @@ int main(int argc, char **argv) {
     static soak_run runs[MOST_RUNS];
     uint32_t count = 0;
     int failures = 0;
-    for (; 2 * count + 1 < MOST_RUNS && psv_shipped_scene_name(count) != NULL; ++count)
-        runs[2 * count].scene = runs[2 * count + 1].scene = psv_shipped_scene_name(count);
-    count *= 2;
+    for (; count < MOST_RUNS && psv_shipped_scene_name(count / times) != NULL; ++count)
+        runs[count].scene = psv_shipped_scene_name(count / times);
     for (uint32_t r = 0; r < count; ++r) {
         if (backend == PSV_BACKEND_CPU)
             (void)run_scene(&runs[r]);
@@ -187,10 +187,10 @@ int main(int argc, char **argv) {
     for (uint32_t r = 0; r < count && backend != PSV_BACKEND_CPU; ++r)
         (void)pthread_join(runs[r].thread, NULL);
     for (uint32_t r = 0; r < count; ++r) {
-        const soak_run *run = &runs[r], *first = &runs[r & ~1u];
+        const soak_run *run = &runs[r], *first = &runs[r / times * times];
         const bool repeats = run->hash == first->hash;
         failures += run->failure[0] != 0 || !repeats;
-        if (r % 2 != 0 && repeats && run->failure[0] == 0) continue; // the same line again
+        if (run != first && repeats && run->failure[0] == 0) continue; // the same line again
         printf("%-12s %u frames: %llu bodies, %llu reported out, %llu pairs, %llu contacts, %.4g J, fastest %.3f m/s, "
                "%.2f and %.2f MB at half and at the end, %016llx%s %s\n",
                run->scene, frames, (unsigned long long)run->bodies, (unsigned long long)run->lost,
