@@ -152,11 +152,11 @@ static bool run_all(const options *given, const report *to, bench_device *device
     const text_list *distributions = given->distributions.count > 0 ? &given->distributions : &default_distributions;
     bool right = true;
     for (int m = 0; m < given->methods.count; ++m)
-        for (int o = 0; o < given->operations.count; ++o)
-            for (int k = 0; k < given->keys.count; ++k)
-                for (int d = 0; d < distributions->count; ++d)
-                    for (int f = 0; f < given->forms.count; ++f)
-                        for (int c = 0; c < given->counts.count; ++c) {
+        for (int k = 0; k < given->keys.count; ++k)
+            for (int d = 0; d < distributions->count; ++d)
+                for (int c = 0; c < given->counts.count; ++c)
+                    for (int o = 0; o < given->operations.count; ++o)
+                        for (int f = 0; f < given->forms.count; ++f) {
                             bench_config config = {
                                 .backend = given->backend,
                                 .method = given->methods.items[m],

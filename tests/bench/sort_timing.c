@@ -109,7 +109,19 @@ bench_device *bench_open(psv_backend backend, int workers) {
     return device;
 }
 
+// Keys of the last row and values of the largest: the next rows mostly have the same, and they take long to make.
+static struct {
+    psv_key_type type;
+    key_distribution distribution;
+    uint64_t seed, count, value_count;
+    void *keys;
+    uint32_t *values;
+} kept;
+
 void bench_close(bench_device *device) {
+    free(kept.keys);
+    free(kept.values);
+    kept.keys = kept.values = NULL;
     psv_destroy_context(device->context);
 #if PSV_HAVE_CUDA
     if (device->stream != NULL) {
@@ -262,24 +274,45 @@ static bool prepare_yardstick(bench_setup *setup) {
     return psv_create_sorter(setup->device->context, &def, &setup->reference) == PSV_OK;
 }
 
+static const void *make_host_keys(const bench_config *config) {
+    if (kept.keys != NULL && kept.type == config->key_type && kept.distribution == config->distribution &&
+        kept.seed == config->seed && kept.count == config->count)
+        return kept.keys;
+    free(kept.keys);
+    kept.keys = malloc(config->count * psv_key_type_bytes(config->key_type));
+    if (kept.keys == NULL) STOP("no host memory for %llu keys", (unsigned long long)config->count);
+    kept.type = config->key_type;
+    kept.distribution = config->distribution;
+    kept.seed = config->seed;
+    kept.count = config->count;
+    make_keys(config->key_type, config->distribution, config->seed, config->count, kept.keys);
+    return kept.keys;
+}
+
+static const uint32_t *make_host_values(uint64_t count) {
+    if (kept.values != NULL && kept.value_count >= count) return kept.values;
+    free(kept.values);
+    kept.values = malloc(count * sizeof *kept.values);
+    if (kept.values == NULL) STOP("no host memory for %llu values", (unsigned long long)count);
+    kept.value_count = count;
+    for (uint64_t i = 0; i < count; ++i)
+        kept.values[i] = (uint32_t)i;
+    return kept.values;
+}
+
 static void prepare_input(bench_setup *setup) {
     const bench_config *config = setup->config;
     psv_context *context = setup->device->context;
     const uint64_t key_bytes = config->count * psv_key_type_bytes(config->key_type), value_bytes = config->count * 4;
-    void *host = malloc(key_bytes > value_bytes ? key_bytes : value_bytes);
-    if (host == NULL) STOP("no host memory for %llu keys", (unsigned long long)config->count);
-    make_keys(config->key_type, config->distribution, config->seed, config->count, host);
+    const void *host = make_host_keys(config);
     CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->fresh_keys));
     CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->keys));
     CHECK(context, psv_upload(context, setup->fresh_keys, host, key_bytes));
     if (config->operation != BENCH_KEYS) CHECK(context, psv_alloc_buffer(context, value_bytes, &setup->values));
     if (config->operation == BENCH_PAIRS) {
-        for (uint64_t i = 0; i < config->count; ++i)
-            ((uint32_t *)host)[i] = (uint32_t)i;
         CHECK(context, psv_alloc_buffer(context, value_bytes, &setup->fresh_values));
-        CHECK(context, psv_upload(context, setup->fresh_values, host, value_bytes));
+        CHECK(context, psv_upload(context, setup->fresh_values, make_host_values(config->count), value_bytes));
     }
-    free(host);
 }
 
 static void restore(bench_setup *setup) {
