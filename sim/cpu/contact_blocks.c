@@ -155,15 +155,17 @@ PSVI_INLINE void solve_friction(eight_balls *t, psvi_contact_block *c, bool turn
 PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separation, const psvi_step *step, bool relax) {
     f8 zero = same(0);
     i8 apart = separation > zero; // may close, but not cross, within the substep
-    f8 bias = both(apart, separation / same(step->substep)), mass_scale = same(1), impulse_scale = zero;
-    if (!relax) {
-        i8 hard = ~mask_of(c->moves_a & c->moves_b); // against what cannot move
-        f8 rate = choose(hard, same(step->bias_rate[1]), same(step->bias_rate[0]));
-        bias = choose(apart, bias, larger(rate * separation, same(-step->push_speed)));
-        f8 soft_mass = choose(hard, same(step->mass_scale[1]), same(step->mass_scale[0]));
-        f8 soft_impulse = choose(hard, same(step->impulse_scale[1]), same(step->impulse_scale[0]));
-        mass_scale = choose(apart, mass_scale, soft_mass);
-        impulse_scale = choose(apart, impulse_scale, soft_impulse);
+    f8 bias = both(apart, separation * same(step->rate)), mass_scale = same(1), impulse_scale = zero;
+    if (!relax) { // psvi_softness_of
+        i8 both_move = mask_of(c->moves_a & c->moves_b), deep = separation < same(-step->deep);
+        f8 rate = choose(both_move, same(step->bias_rate[0]), same(step->bias_rate[1]));
+        f8 reach = separation + choose(both_move, same(step->deep_shift[0]), same(step->deep_shift[1]));
+        f8 push = choose(deep, same(step->bias_rate[2]) * reach, rate * separation);
+        bias = choose(apart, bias, larger(push, same(-step->push_speed)));
+        f8 soft_mass = choose(both_move, same(step->mass_scale[0]), same(step->mass_scale[1]));
+        f8 soft_impulse = choose(both_move, same(step->impulse_scale[0]), same(step->impulse_scale[1]));
+        mass_scale = choose(apart, mass_scale, choose(deep, same(step->mass_scale[2]), soft_mass));
+        impulse_scale = choose(apart, impulse_scale, choose(deep, same(step->impulse_scale[2]), soft_impulse));
     }
     f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), before = load(c->impulse[0]);
     f8 change = -load(c->normal_mass) * mass_scale * (speed + bias) - impulse_scale * before;

@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_CONTACT_ROUND_H
 #define PAIRSIEVE_CONTACT_ROUND_H
 
-#include "sim_data.h"
+#include "contact_softness.h"
 
 typedef struct psvi_balls {
     v3 va, wa, vb, wb;
@@ -56,18 +56,10 @@ PSVI_HD void psvi_round_friction(psvi_balls *t, v3 n, v3 *impulse, float frictio
 // Returns the change of the normal impulse.
 PSVI_HD float psvi_round_normal(psvi_balls *t, v3 n, float *impulse, float separation, const psvi_step *step,
                                 bool relax, float split) {
-    bool soft = !(t->ma > 0 && t->mb > 0);
-    float bias = 0, mass_scale = 1, impulse_scale = 0;
-    if (separation > 0) {
-        bias = separation * step->rate;
-    } else if (!relax) {
-        bias = fmaxf((soft ? step->bias_rate[1] : step->bias_rate[0]) * separation, -step->push_speed);
-        mass_scale = soft ? step->mass_scale[1] : step->mass_scale[0];
-        impulse_scale = soft ? step->impulse_scale[1] : step->impulse_scale[0];
-    }
+    psvi_softness soft = psvi_softness_of(step, separation, relax, t->ma > 0 && t->mb > 0);
     float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
     float speed = v3_dot(v3_sub(t->vb, t->va), n);
-    float total = fmaxf(*impulse - mass * mass_scale * (speed + bias) - impulse_scale * *impulse, 0.0f);
+    float total = fmaxf(*impulse - mass * soft.mass_scale * (speed + soft.bias) - soft.impulse_scale * *impulse, 0.0f);
     float change = total - *impulse;
     *impulse = total;
     t->va = v3_madd(t->va, n, -t->ma * change);

@@ -6,7 +6,7 @@
 #ifndef PAIRSIEVE_CONTACT_ROWS_H
 #define PAIRSIEVE_CONTACT_ROWS_H
 
-#include "sim_data.h"
+#include "contact_softness.h"
 
 // Lower triangle.
 typedef struct psvi_root {
@@ -90,23 +90,6 @@ PSVI_HD void psvi_rows_friction(psvi_pair_state *t, const psvi_row *r1, const ps
     psvi_row_apply(t, r2, y - impulse->z);
     impulse->y = x;
     impulse->z = y;
-}
-
-// Bias and softness of a contact at this separation.
-typedef struct psvi_softness {
-    float bias, mass_scale, impulse_scale;
-} psvi_softness;
-
-PSVI_HD psvi_softness psvi_softness_of(const psvi_step *step, float separation, bool relax, bool both_move) {
-    psvi_softness s = {0, 1, 0};
-    if (separation > 0) {
-        s.bias = separation * step->rate; // may close, but not cross, within the substep
-    } else if (!relax) {
-        s.bias = fmaxf((both_move ? step->bias_rate[0] : step->bias_rate[1]) * separation, -step->push_speed);
-        s.mass_scale = both_move ? step->mass_scale[0] : step->mass_scale[1];
-        s.impulse_scale = both_move ? step->impulse_scale[0] : step->impulse_scale[1];
-    }
-    return s;
 }
 
 PSVI_HD void psvi_row_normal(psvi_pair_state *t, const psvi_row *r, psvi_f4 *impulse, psvi_softness s, float mass) {

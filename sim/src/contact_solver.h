@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_CONTACT_SOLVER_H
 #define PAIRSIEVE_CONTACT_SOLVER_H
 
-#include "sim_data.h"
+#include "contact_softness.h"
 
 typedef enum psvi_pass {
     PSVI_PASS_WARM = 0,  // applies the impulses of the last substep or step
@@ -55,21 +55,12 @@ PSVI_HD void psvi_solve_friction(psvi_two *t, psvi_point *p, float friction, flo
 }
 
 // `moved`: how much further apart the two surface points are than at the step's beginning, as a vector.
-PSVI_HD void psvi_solve_normal(psvi_two *t, psvi_point *p, v3 moved, const psvi_step *step, bool relax, int soft,
-                               float split) {
+PSVI_HD void psvi_solve_normal(psvi_two *t, psvi_point *p, v3 moved, const psvi_step *step, bool relax, float split) {
     v3 n = v3_of(p->normal);
     float separation = p->separation + v3_dot(moved, n);
-    float bias = 0, mass_scale = 1, impulse_scale = 0;
-    if (separation > 0) {
-        bias = separation / step->substep; // may close, but not cross, within the substep
-    } else if (!relax) {
-        // (no indexing: the step is a kernel's parameter and stays in constant memory this way)
-        bias = fmaxf((soft ? step->bias_rate[1] : step->bias_rate[0]) * separation, -step->push_speed);
-        mass_scale = soft ? step->mass_scale[1] : step->mass_scale[0];
-        impulse_scale = soft ? step->impulse_scale[1] : step->impulse_scale[0];
-    }
+    psvi_softness soft = psvi_softness_of(step, separation, relax, t->ma > 0 && t->mb > 0);
     float speed = v3_dot(psvi_point_velocity(t, p), n);
-    float change = -split * p->normal_mass * mass_scale * (speed + bias) - impulse_scale * p->impulse.x;
+    float change = -split * p->normal_mass * soft.mass_scale * (speed + soft.bias) - soft.impulse_scale * p->impulse.x;
     float total = fmaxf(p->impulse.x + change, 0.0f);
     change = total - p->impulse.x;
     p->impulse.x = total;
@@ -155,7 +146,6 @@ PSVI_HD void psvi_solve_points(psvi_points points, const psvi_step *step, const 
     // other way round: friction then is that of the load that is really carried. Several points are solved twice,
     // there and back, while their bodies are in registers: what one order favours the other gives back.
     bool relax = pass == PSVI_PASS_RELAX;
-    int soft = t->ma > 0 && t->mb > 0 ? 0 : 1;
     for (uint32_t turn = 0; turn < (c->count > 1 ? 2u : 1u); ++turn) {
         bool backward = relax != (turn == 1);
         if (!relax) psvi_solve_frictions(t, points, c, backward, split);
@@ -165,7 +155,7 @@ PSVI_HD void psvi_solve_points(psvi_points points, const psvi_step *step, const 
             v3 d = moved;
             if (t->turn_a) d = v3_sub(d, v3_cross(v3_of4(aa->turned), v3_of(p.arm_a)));
             if (t->turn_b) d = v3_add(d, v3_cross(v3_of4(ab->turned), v3_of(p.arm_b)));
-            psvi_solve_normal(t, &p, d, step, relax, soft, split);
+            psvi_solve_normal(t, &p, d, step, relax, split);
             psvi_point_at(points, k)->impulse = p.impulse;
         }
         if (relax) psvi_solve_frictions(t, points, c, backward, split);

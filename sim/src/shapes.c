@@ -284,7 +284,11 @@ static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_sha
     data->inv_mass = (float)(1 / m.mass);
     for (int k = 0; k < 3; ++k)
         data->com[k] = (float)m.centre[k];
-    if (def->type != PSV_SHAPE_PARTICLE) data->inv_inertia = invert(m.inertia);
+    if (def->type != PSV_SHAPE_PARTICLE) {
+        const double *i = m.inertia;
+        data->inv_inertia = invert(i);
+        data->inertia = (sym3){(float)i[0], (float)i[1], (float)i[2], (float)i[3], (float)i[4], (float)i[5]};
+    }
     if (!(data->inv_mass > 0) || !isfinite(data->inv_mass))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
                          "def has a mass of %g kg, which single precision cannot "
@@ -293,6 +297,19 @@ static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_sha
     if (compound) return add_children(world, def, data);
     data->radius = solid_reach((uint32_t)def->type, def->size);
     return PSV_OK;
+}
+
+static float solid_half_width(psv_shape_type type, const float *size) {
+    return type == PSV_SHAPE_BOX ? fminf(size[0], fminf(size[1], size[2])) : size[0];
+}
+
+// Half of the least width of a shape or of its parts; what is ground has none.
+static float half_width(const psv_shape_def *def) {
+    float least = PSVI_STATIC_RADIUS;
+    if (def->type < PSV_SHAPE_COMPOUND) return solid_half_width(def->type, def->size);
+    for (uint32_t i = 0; def->type == PSV_SHAPE_COMPOUND && i < def->child_count; ++i)
+        least = fminf(least, solid_half_width(def->children[i].type, def->children[i].size));
+    return least;
 }
 
 static void free_shape(psvi_world_shape *shape) {
@@ -328,6 +345,7 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
     if (status == PSV_OK) status = make_data(world, def, &made->data);
     if (status == PSV_OK) {
         world->bounces |= def->restitution > 0;
+        world->thinnest = fminf(world->thinnest, half_width(def));
         *shape = world->shape_count++;
         status = psvi_upload_shapes(world);
         if (status != PSV_OK) --world->shape_count;

@@ -21,6 +21,7 @@ typedef struct psvi_shape {
     float com[3]; // centre of mass in the shape's frame
     float inv_mass;
     sym3 inv_inertia; // about the centre of mass, in the shape's frame
+    sym3 inertia;     // its inverse
     float friction, restitution;
     uint32_t first_child, child_count;       // compound
     uint32_t first_height, columns, rows;    // height field
@@ -170,10 +171,11 @@ typedef struct psvi_step {
     float self_gravity, softening_squared;
     float bounds_min[3], bounds_max[3];
     // Softness of contacts (mass, impulse and bias factors as in Box2D v3's soft step; Catto, «Solver2D», 2024).
-    float bias_rate[2], mass_scale[2], impulse_scale[2]; // [0] two moving bodies, [1] one of them static
-    float push_speed;                                    // overlap is undone no faster, m/s
-    bool bounces;                                        // some shape has restitution
-    float restitution_threshold;                         // slower impacts do not bounce, m/s
+    float bias_rate[3], mass_scale[3], impulse_scale[3]; // [0] two moving bodies, [1] one of them static, [2] deep
+    float deep, deep_shift[2];   // deeper than this is deep; shifted so that the force goes on from [0] and [1]
+    float push_speed;            // overlap is undone no faster, m/s
+    bool bounces;                // some shape has restitution
+    float restitution_threshold; // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
     uint32_t kick_first, kick_count;
     float kick_speed;

@@ -320,6 +320,7 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     made->cookie = PSVI_WORLD_COOKIE;
     made->context = context;
     made->def = *def;
+    made->thinnest = PSVI_STATIC_RADIUS;
     (void)snprintf(made->broad_phase, sizeof made->broad_phase, "%s", def->broad_phase);
     (void)snprintf(made->sort_method, sizeof made->sort_method, "%s", def->sort_method);
     made->def.broad_phase = made->broad_phase;

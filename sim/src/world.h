@@ -22,6 +22,7 @@ typedef struct psvi_world_shape {
 } psvi_world_shape;
 
 struct psvi_sim_ops;
+struct psvi_batch;
 
 struct psv_world {
     uint32_t cookie;
@@ -45,7 +46,8 @@ struct psv_world {
     // shapes
     psvi_world_shape *shapes;
     uint32_t shape_count;
-    bool bounces; // some shape has restitution
+    bool bounces;   // some shape has restitution
+    float thinnest; // half of the least width of any solid shape or part
     psvi_child *children;
     uint64_t child_count;
     float *heights;
@@ -73,6 +75,7 @@ typedef struct psvi_sim_ops {
     psv_status (*narrow)(psv_world *world, const psvi_step *step);  // contacts
     psv_status (*solve)(psv_world *world, const psvi_step *step);   // colours, substeps, bounce
     psv_status (*finish)(psv_world *world, const psvi_step *step);  // new poses, kept contacts
+    psv_status (*batch)(psv_world *world, const struct psvi_batch *batch); // states and impulses of many bodies
     // What is known, without waiting, about the steps done; false when nothing new is known. With `wait`: of all steps.
     bool (*poll)(psv_world *world, psvi_step_counts *counts, bool wait);
 } psvi_sim_ops;

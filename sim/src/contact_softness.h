@@ -1,0 +1,29 @@
+// How soft a contact is: a damped spring, stiffer against what cannot move, and stiffer still where bodies lie deep in
+// each other. One definition for all forms of the solver.
+#ifndef PAIRSIEVE_CONTACT_SOFTNESS_H
+#define PAIRSIEVE_CONTACT_SOFTNESS_H
+
+#include "sim_data.h"
+
+// Bias and softness of a contact at a separation.
+typedef struct psvi_softness {
+    float bias, mass_scale, impulse_scale;
+} psvi_softness;
+
+// (no indexing: the step is a kernel's parameter and stays in constant memory this way)
+PSVI_HD psvi_softness psvi_softness_of(const psvi_step *step, float separation, bool relax, bool both_move) {
+    psvi_softness s = {0, 1, 0};
+    if (separation > 0) {
+        s.bias = separation * step->rate; // may close, but not cross, within the substep
+    } else if (!relax) {
+        bool deep = separation < -step->deep;
+        float reach = separation + (both_move ? step->deep_shift[0] : step->deep_shift[1]);
+        float rate = both_move ? step->bias_rate[0] : step->bias_rate[1];
+        s.bias = fmaxf(deep ? step->bias_rate[2] * reach : rate * separation, -step->push_speed);
+        s.mass_scale = deep ? step->mass_scale[2] : both_move ? step->mass_scale[0] : step->mass_scale[1];
+        s.impulse_scale = deep ? step->impulse_scale[2] : both_move ? step->impulse_scale[0] : step->impulse_scale[1];
+    }
+    return s;
+}
+
+#endif
