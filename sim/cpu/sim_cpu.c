@@ -2,6 +2,7 @@
 // writes either to its own element or through operations whose outcome does not depend on their order, so the result is
 // the same for any number of threads.
 #include "sim_cpu.h"
+#include "../src/body_batch.h"
 #include "../src/body_motion.h"
 #include "../src/contact_kept.h"
 #include "../src/contact_solver.h"
@@ -307,6 +308,15 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     return PSV_OK;
 }
 
+static psv_status cpu_batch(psv_world *world, const psvi_batch *batch) {
+    const psvi_sim *s = &world->sim;
+    int64_t count = (int64_t)batch->count;
+#pragma omp parallel for num_threads(world->context->worker_count) if (count >= PARALLEL_BODIES)
+    for (int64_t i = 0; i < count; ++i)
+        psvi_batch_item(s, batch, (uint64_t)i);
+    return PSV_OK;
+}
+
 static bool cpu_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
     (void)wait;
     *counts = *world->sim.counts;
@@ -323,5 +333,6 @@ const psvi_sim_ops psvi_sim_ops_cpu = {
     .narrow = cpu_narrow,
     .solve = cpu_solve,
     .finish = cpu_finish,
+    .batch = cpu_batch,
     .poll = cpu_poll,
 };

@@ -177,6 +177,11 @@ static psv_status cuda_finish(psv_world *world, const psvi_step *step) {
                             "psvk_finish");
 }
 
+static psv_status cuda_batch(psv_world *world, const psvi_batch *batch) {
+    return psvi_cuda_status(world->context, psvi_launch_batch(&world->sim, batch, world->context->stream),
+                            "psvk_batch");
+}
+
 static bool cuda_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
     const cuda_state *state = world->state;
     if (wait && psv_synchronize(world->context) != PSV_OK) return false;
@@ -201,5 +206,6 @@ const psvi_sim_ops psvi_sim_ops_cuda = {
     .narrow = cuda_narrow,
     .solve = cuda_solve,
     .finish = cuda_finish,
+    .batch = cuda_batch,
     .poll = cuda_poll,
 };

@@ -125,3 +125,16 @@ cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, c
     psvk_publish<<<1, 1, 0, stream>>>(*sim, published);
     return cudaGetLastError();
 }
+
+// States or impulses of many bodies. One thread a body; moves up to 120 bytes of one. A step that was put off keeps
+// what comes after it from happening in a captured graph.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_batch(psvi_sim s, psvi_batch batch) {
+    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    if (i >= batch.count || s.counts->halted) return;
+    psvi_batch_item(&s, &batch, i);
+}
+
+cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream) {
+    psvk_batch<<<blocks_for(batch->count, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *batch);
+    return cudaGetLastError();
+}

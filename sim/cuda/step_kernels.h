@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_SIM_STEP_KERNELS_H
 #define PAIRSIEVE_SIM_STEP_KERNELS_H
 
+#include "../src/body_batch.h"
 #include "solver_data.h"
 
 #include <cuda_runtime_api.h>
@@ -29,6 +30,8 @@ cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, co
 cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
                                psvi_published *published, int processors, cudaStream_t stream);
 cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream);
+
+cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream);
 
 // Blocks of the cooperative kernels that fit on a processor.
 cudaError_t psvi_colour_blocks_per_processor(int *blocks);

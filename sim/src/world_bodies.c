@@ -1,4 +1,5 @@
 // Bodies: creation, destruction, state, impulses, and the list of ground bodies.
+#include "body_batch.h"
 #include "body_motion.h"
 #include "world.h"
 
@@ -266,16 +267,12 @@ psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impul
     if (status != PSV_OK || !(v4.w > 0)) return status; // static bodies do not move
     const psvi_shape *shape = &world->shapes[world->shape_of[id.index1 - 1]].data;
     quat rotation = quat_of(state.pose.rotation);
-    v3 v = v3_madd(v3_of(state.velocity), v3_of(impulse), v4.w);
-    memcpy(state.velocity, &v, sizeof v);
-    if (shape->type != PSV_SHAPE_PARTICLE) {
-        v3 com = v3_add(v3_of(state.pose.position), quat_rotate(rotation, v3_of(shape->com)));
-        sym3 inverse = sym3_rotate(shape->inv_inertia, quat_axes(rotation));
-        v3 turn = sym3_mul(inverse, v3_cross(v3_sub(v3_of(point), com), v3_of(impulse)));
-        v3 w = v3_add(v3_of(state.angular_velocity), turn);
-        memcpy(state.angular_velocity, &w, sizeof w);
-    }
-    return psv_set_body_state(world, id, &state);
+    v3 v = v3_of(state.velocity), w = v3_of(state.angular_velocity);
+    psvi_push_velocities(shape, v3_of(state.pose.position), rotation, v4.w, v3_of(impulse), v3_of(point), &v, &w);
+    psvi_f4 v_after = f4_make(v, v4.w), w_after = f4_make(w, 0);
+    status = psvi_write_array(world, world->sim.velocity, &v_after, id.index1 - 1, 1, sizeof v_after);
+    if (status != PSV_OK) return status;
+    return psvi_write_array(world, world->sim.angular_velocity, &w_after, id.index1 - 1, 1, sizeof w_after);
 }
 
 // Lists the ground bodies by sub-world, for the narrow phase.

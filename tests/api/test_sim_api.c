@@ -299,6 +299,19 @@ static void lost_bodies_are_reported(void **unused) {
     psv_destroy_world(small);
 }
 
+// A scene that asks for more memory than there is says how much.
+static void scenes_too_large_say_so(void **unused) {
+    (void)unused;
+    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i) {
+        psv_scene_options options = psv_default_scene_options();
+        psv_scene *scene = (psv_scene *)&options;
+        options.bodies = 900000000;
+        const char *name = psv_shipped_scene_name(i);
+        EXPECT_FAILURE(psv_load_scene(context, name, &options, &scene), PSV_ERROR_MEMORY, context, name, "bytes");
+        assert_null(scene);
+    }
+}
+
 static void scenes_and_snapshots(void **unused) {
     (void)unused;
     psv_scene *scene = NULL;
@@ -352,6 +365,7 @@ int main(int argc, char **argv) {
         TEST(rays),
         TEST(ground_of_every_kind),
         TEST(lost_bodies_are_reported),
+        TEST(scenes_too_large_say_so),
         TEST(scenes_and_snapshots),
     };
     return cmocka_run_group_tests_name("sim api", tests, NULL, NULL);

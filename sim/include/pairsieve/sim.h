@@ -108,6 +108,27 @@ psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
 
+// The same for many bodies in one call; `states` and `impulses` have `count` elements, as `ids`. Nothing is done when
+// one id is stale. No body twice in calls that write. Block.
+typedef struct psv_body_impulse {
+    float impulse[3]; // N s
+    float point[3];   // of the world, where it acts
+} psv_body_impulse;
+
+psv_status psv_get_body_states(psv_world *world, const psv_body_id *ids, uint64_t count, psv_body_state *states);
+psv_status psv_set_body_states(psv_world *world, const psv_body_id *ids, uint64_t count, const psv_body_state *states);
+psv_status psv_apply_impulses(psv_world *world, const psv_body_id *ids, uint64_t count,
+                              const psv_body_impulse *impulses);
+
+// The same on buffers of the context's backend, for programs that drive thousands of worlds: `slots` are u32, the slot
+// of a body is id.index1 - 1; `states` are psv_body_state, `impulses` psv_body_impulse. They wait until the steps so
+// far have happened (but not while a CUDA graph is captured) and are then asynchronous on CUDA. Slots without a body
+// are left out (read as zeros), so are values that are not finite, and ground (planes, height fields, meshes) when
+// written.
+psv_status psv_read_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
+psv_status psv_write_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
+psv_status psv_push_bodies(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer impulses);
+
 // First body hit by a ray; *id all zero when none is. direction need not be unit; *distance in its lengths. Blocks.
 psv_status psv_cast_ray(psv_world *world, const float origin[3], const float direction[3], float max_distance,
                         psv_body_id *id, float *distance);
