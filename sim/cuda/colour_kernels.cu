@@ -113,6 +113,24 @@ __device__ static uint32_t listed_points(uint32_t bin) {
     return kind < PSVI_CLASS_ROUND ? PSVI_MAX_POINTS - kind : 0;
 }
 
+// Each block's counts of each bin to the counts of the blocks before it, and their sum; a bin a warp.
+__device__ static void sum_blocks(const psvi_solver &v, uint32_t warp, uint32_t warps) {
+    uint32_t lane = threadIdx.x % 32;
+    for (uint32_t k = warp; k < PSVI_BINS; k += warps) {
+        uint32_t *counts = v.block_bins + k * gridDim.x, sum = 0;
+        for (uint32_t first = 0; first < gridDim.x; first += 32) {
+            uint32_t own = first + lane < gridDim.x ? ldcg(&counts[first + lane]) : 0, before = own;
+            for (int d = 1; d < 32; d *= 2) {
+                uint32_t left = __shfl_up_sync(~0u, before, d);
+                before += (int)lane >= d ? left : 0;
+            }
+            if (first + lane < gridDim.x) counts[first + lane] = sum + before - own;
+            sum += __shfl_sync(~0u, before, 31);
+        }
+        if (lane == 0) v.bins[k].count = sum;
+    }
+}
+
 // Counts of bins to places, by the whole block.
 __device__ static void place_bins(const psvi_solver &v, psvi_bin *bins) {
     for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
@@ -206,8 +224,9 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
 }
 
 // In: contacts, some with the colour of the last step. Out: a colour for each; the contacts by colour and class, each
-// contact's place, and the bins. A block takes a row of contacts, so neighbours stay near each other; the order within
-// a bin is any, and nothing depends on it. Reads a contact three times (32 bytes) and its points once, writes half.
+// contact's place, and the bins. A block takes a row of contacts and blocks stay in order, so a colour goes through the
+// bodies as the pairs did; but the order within a bin is any, and nothing depends on it. Reads a contact three times
+// (32 bytes) and its points once, writes half.
 __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psvi_solver v, bool bounces) {
     __shared__ psvi_bin bins[PSVI_BINS];
     __shared__ uint32_t sizes[PSVI_BINS], base[PSVI_BINS];
@@ -216,9 +235,6 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psv
     uint32_t count = (uint32_t)s.counts->contacts;
     uint32_t each = (count + gridDim.x - 1) / gridDim.x, begin = min(count, blockIdx.x * each);
     uint32_t end = min(count, begin + each);
-    if (blockIdx.x == 0)
-        for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
-            v.bins[k].count = 0;
     for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
         psvi_contact *c = &s.contacts[i];
         if (c->colour != PSVI_COLOUR_NONE) continue;
@@ -239,11 +255,13 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psv
     }
     __syncthreads();
     for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
-        base[k] = sizes[k] > 0 ? atomicAdd(&v.bins[k].count, sizes[k]) : 0;
+        v.block_bins[k * gridDim.x + blockIdx.x] = sizes[k];
+    grid.sync();
+    sum_blocks(v, threadIdx.x / 32 * gridDim.x + blockIdx.x, blockDim.x / 32 * gridDim.x);
     grid.sync();
     place_bins(v, bins);
     for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x) {
-        base[k] += bins[k].place;
+        base[k] = bins[k].place + ldcg(&v.block_bins[k * gridDim.x + blockIdx.x]);
         if (blockIdx.x == 0) {
             v.bins[k].place = bins[k].place;
             v.bins[k].point = bins[k].point;

@@ -32,7 +32,8 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
     X(pushed, (n) * sizeof(psvi_motion)) \
     X(moved, (n) * sizeof(psvi_f4)) \
     X(turned, (n) * sizeof(psvi_f4)) \
-    X(bins, PSVI_BINS * sizeof(psvi_bin))
+    X(bins, PSVI_BINS * sizeof(psvi_bin)) \
+    X(block_bins, PSVI_BINS * sizeof(uint32_t) * (uint64_t)state->colour_blocks)
 #define CONTACT_ROWS(X, n, m) \
     X(bodies, (n) * sizeof(psvi_two_bodies)) \
     X(normal, (n) * sizeof(psvi_f4)) \

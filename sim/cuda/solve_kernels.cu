@@ -416,17 +416,23 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
     uint32_t round = GENERAL ? bins[PSVI_CLASS_ROUND].place : begin, plain = bins[PSVI_CLASS_PLAIN].place;
     uint32_t from_round = (round - begin + 31) & ~31u, from_plain = from_round + ((plain - round + 31) & ~31u);
     uint32_t items = from_plain + (end - plain), lane = threadIdx.x % 32;
+    // Every other colour goes backward, so that it begins with the bodies that were used last. (General contacts begin
+    // with the longest.)
+    bool backward = !GENERAL && (colour & 1) != 0;
+    uint32_t last = (items - 1) & ~31u;
+    auto item_of = [&](uint32_t x) { return backward ? last - (x - lane) + lane : x; };
     auto place_of = [&](uint32_t x) {
         if (GENERAL && x - lane < from_round) return min(begin + x, round - 1);
         return x - lane < from_plain ? min(round + (x - from_round), plain - 1)
                                      : min(plain + (x - from_plain), end - 1);
     };
     psvi_two_bodies next = {0, 0};
-    if (first - lane < items) next = load_bodies(v.bodies + place_of(first));
-    for (uint32_t x = first; x - lane < items; x += stride) {
-        uint32_t k = place_of(x);
+    if (first - lane < items) next = load_bodies(v.bodies + place_of(item_of(first)));
+    for (uint32_t turn = first; turn - lane < items; turn += stride) {
+        uint32_t x = item_of(turn), k = place_of(x);
         psvi_two_bodies two = next;
-        if (x - lane + stride < items) next = load_bodies(v.bodies + place_of(x + stride)); // to ask for their records
+        if (turn - lane + stride < items)
+            next = load_bodies(v.bodies + place_of(item_of(turn + stride))); // to ask for their records
         if (GENERAL && x - lane < from_round) {
             if (begin + x < round) solve_general<PASS, REST>(s, v, step, k, two, bins);
             __syncwarp();

@@ -48,8 +48,9 @@ typedef struct psvi_solver {
     psvi_f4 *points[PSVI_POINT_QUADS];
     // by contact in the order of the narrow phase
     uint32_t *place;
-    uint32_t *lists[2]; // contacts that are still without a colour
-    psvi_bin *bins;     // PSVI_BINS
+    uint32_t *lists[2];   // contacts that are still without a colour
+    psvi_bin *bins;       // PSVI_BINS
+    uint32_t *block_bins; // by bin, for each block of the colouring kernel
 } psvi_solver;
 
 #define PSVI_SOLVER_BODY_BYTES (2 * sizeof(psvi_motion) + 2 * sizeof(psvi_f4))
