@@ -53,6 +53,7 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     const uint64_t cells = (uint64_t)1 << memory->key_bits;
     memory->counted = is_counted(def);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
+    memory->fused = memory->counted ? psvi_carve(carver, sizeof *memory->fused) : NULL;
     memory->keys = psvi_carve(carver, 4 * memory->room);
     memory->order = psvi_carve(carver, 4 * memory->room);
     memory->sorted_keys = memory->counted ? NULL : psvi_carve(carver, 4 * memory->room);
@@ -85,6 +86,11 @@ static psv_status rows_create(psv_pair_finder *finder) {
     psvi_carver carver = {finder->scratch, 0};
     void *scratch = layout(&carver, &finder->def, &state->memory);
     psv_status status = psvi_cuda_status(finder->context, psvi_prepare_rows_sweep(), "rows: cudaFuncSetAttribute");
+    const psvi_device_info *info = &finder->context->info;
+    if (status == PSV_OK && state->memory.counted && info->cooperative_launch)
+        status = psvi_cuda_status(finder->context,
+                                  psvi_prepare_rows_fused((uint32_t)info->multiprocessors, &state->memory.fused_blocks),
+                                  "rows: cudaFuncSetAttribute");
     if (status == PSV_OK)
         status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
     if (status == PSV_OK && !state->memory.counted) {
@@ -122,11 +128,20 @@ static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launc
     return psvi_cuda_status(context, error, "rows: a kernel launch");
 }
 
+// Few enough boxes for the fused kernel, whose blocks have to be on the device all at once?
+static bool is_fused(const psvi_rows_memory *memory, uint64_t boxes) {
+    return memory->fused_blocks > 1 && boxes <= ROWS_FUSED_MOST &&
+           boxes <= (uint64_t)(memory->fused_blocks - 1) * ROWS_FUSED_THREADS * ROWS_FUSED_ITEMS;
+}
+
 static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
     rows_state *state = finder->state;
     const bool counted = state->memory.counted;
-    if (psvi_most_boxes(input) == 0) return PSV_OK;
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
+    if (psvi_most_boxes(input) > 0 && is_fused(&state->memory, psvi_most_boxes(input)))
+        return run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_fused, input); // the profile cannot divide it
+    psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
+    if (psvi_most_boxes(input) == 0 || status != PSV_OK) return status;
+    status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
     if (status == PSV_OK && counted)
         status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_scan, input);
     else if (status == PSV_OK && psvi_most_boxes(input) >= 2)
@@ -156,4 +171,5 @@ const psvi_broad_phase psvi_broad_phase_rows_cuda = {
     .destroy = rows_destroy,
     .find = rows_find,
     .statistics = rows_statistics,
+    .clears_result = true,
 };

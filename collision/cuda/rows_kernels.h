@@ -41,18 +41,44 @@ typedef struct psvi_rows_plan {
     uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
 } psvi_rows_plan;
 
+// What the fused kernel has seen in a frame.
+typedef struct psvi_rows_seen {
+    uint64_t candidates;
+    uint32_t crowd;                          // greatest rank within a cell, where it matters
+    uint32_t tickets;                        // given out in the sweep
+    uint32_t longest[2 * (ROWS_LEVELS + 1)]; // as in the plan
+} psvi_rows_seen;
+
+typedef struct psvi_rows_barrier {
+    uint32_t arrived[32]; // the first one counts; a line of its own
+} psvi_rows_barrier;
+
+// What the fused kernel keeps between frames; all zero at creation. The halves of plan and seen are of even and odd
+// frames.
+typedef struct psvi_rows_fused {
+    uint32_t frame, ready; // frames done; the frame whose plan is there
+    uint32_t made_for[2];  // of the plans: 0 none, 1 one set, 2 two sets
+    uint32_t crowd[2];     // rank from which a cell is more crowded than the plan meant it to be
+    psvi_rows_seen seen[2];
+    psvi_rows_plan plan[2];
+    psvi_rows_barrier barrier[ROWS_FUSED_BARRIERS];
+    uint64_t sums[ROWS_FUSED_BLOCKS]; // boxes in each block's cells, with the frame's number
+} psvi_rows_fused;
+
 typedef struct psvi_rows_memory {
     psvi_rows_plan *plan;
-    uint32_t *keys;        // one per slot
-    uint32_t *order;       // sorting permutation; when counted: ranks of the slots within their cells
-    uint32_t *sorted_keys; // in order; not when counted
-    uint32_t *starts;      // per cell and behind the last: the first place whose key is not less
-    uint32_t *cell_counts; // per cell, when counted; zero between frames
-    uint64_t *scan_states; // per tile of cells, when counted
-    float *records;        // 8 floats per place
-    uint64_t room;         // slots that the arrays hold
+    psvi_rows_fused *fused; // when counted
+    uint32_t *keys;         // one per slot
+    uint32_t *order;        // sorting permutation; when counted: ranks of the slots within their cells
+    uint32_t *sorted_keys;  // in order; not when counted
+    uint32_t *starts;       // per cell and behind the last: the first place whose key is not less
+    uint32_t *cell_counts;  // per cell, when counted; zero between frames
+    uint64_t *scan_states;  // per tile of cells, when counted
+    float *records;         // 8 floats per place
+    uint64_t room;          // slots that the arrays hold
     uint32_t key_bits;
-    bool counted; // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
+    uint32_t fused_blocks; // of the fused kernel; 0: it does not run here
+    bool counted;          // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
 } psvi_rows_memory;
 
 cudaError_t psvi_prepare_rows_sweep(void); // once per device
@@ -61,6 +87,11 @@ cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_row
 cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_scatter(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+
+// For few boxes all of it in one cooperative launch. Prepared once per device: the number of blocks, 0
+// where it does not fit.
+cudaError_t psvi_prepare_rows_fused(uint32_t multiprocessors, uint32_t *blocks);
+cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

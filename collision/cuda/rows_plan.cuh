@@ -166,12 +166,12 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
     }
 }
 
-// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, cells: two a box, at
-// most `room`. Into shared->plan, all but epoch, boxes_per_warp and candidates. All threads of the block; ends with a
-// barrier. Never decides what is found, only how fast.
+// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, cells: about `per_box`
+// a box, at most `room`. Into shared->plan, all but epoch, boxes_per_warp and candidates. All threads of the block;
+// ends with a barrier. Never decides what is found, only how fast.
 template <int THREADS>
 __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
-                                               rows_plan_shared<THREADS> *shared) {
+                                               float per_box, rows_plan_shared<THREADS> *shared) {
     psvi_rows_plan &plan = shared->plan;
     const uint64_t slots = counts.all();
     psvd_box box = {};
@@ -202,7 +202,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     }
     const int samples = __syncthreads_count(good);
     const float usable = (float)room * 0.98f - 128.0f * (ROWS_LEVELS + 1);
-    const float budget = fminf(usable, fmaxf(2.0f * (float)slots, 4096.0f)) * (input.between ? 0.5f : 1.0f);
+    const float budget = fminf(usable, fmaxf(per_box * (float)slots, 4096.0f)) * (input.between ? 0.5f : 1.0f);
     rows_lay_out(shared, sampled, input.world_count, budget, (uint32_t)max(samples, 1));
     __syncthreads();
     if (threadIdx.x == 0) {

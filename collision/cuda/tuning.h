@@ -30,6 +30,16 @@
 #define ROWS_LONG_RANGE 32 // candidates from which on a warp sweeps a range together
 #define ROWS_X_STEPS 4.0f  // finest x cell: level limit over this
 
+#define ROWS_FUSED_MOST (1u << 18) // boxes that the fused kernel takes, if its threads suffice
+#define ROWS_FUSED_LOCAL 24000     // boxes up to which every block scans all cells itself,
+#define ROWS_FUSED_CELLS 48000     // at most this many; a place has 16 bits
+#define ROWS_FUSED_CELLS_A_BOX 1.5f
+#define ROWS_FUSED_THREADS 768
+#define ROWS_FUSED_ITEMS 2    // boxes of a thread
+#define ROWS_FUSED_BLOCKS 256 // at most
+#define ROWS_FUSED_BARRIERS 5 // of a frame
+#define ROWS_FUSED_CROWD 512  // boxes in a cell from which on an old plan is doubted
+
 #define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
 #define LBVH_THREADS 128
 #define LBVH_STEPS 8       // of a walk between two looks at the pair buffer

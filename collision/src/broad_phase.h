@@ -44,7 +44,7 @@ typedef struct psvi_find_input {
     uint32_t world_count; // at least 1
     psv_pair *pairs;      // room for `capacity`
     uint64_t capacity;
-    psvi_frame_result *result; // in the backend's memory; set to zero before `find` is called
+    psvi_frame_result *result; // in the backend's memory; zero when `find` is called, unless the method clears it
     uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.room + index
 } psvi_find_input;
 
@@ -57,6 +57,7 @@ typedef struct psvi_broad_phase {
     psv_status (*find)(psv_pair_finder *finder, const psvi_find_input *input);
     // Optional: completes what the host knows and the frame result does not (sort passes, say). May block.
     psv_status (*statistics)(psv_pair_finder *finder, psv_pair_statistics *statistics);
+    bool clears_result; // `find` itself sets the frame result to zero
 } psvi_broad_phase;
 
 // Backend services around the methods. All asynchronous on CUDA.

@@ -205,9 +205,11 @@ static psv_status run_method(psv_pair_finder *finder, psvi_find_input *input) {
     psv_context *context = finder->context;
     input->pairs = finder->pairs;
     input->capacity = finder->capacity;
-    psv_status status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
-    if (status != PSV_OK) return status;
     use_choice(finder, &psvi_common(finder)->choices[psvi_pick_choice(finder, input)]);
+    if (!finder->method->clears_result) {
+        psv_status status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
+        if (status != PSV_OK) return status;
+    }
     finder->last_method = finder->method;
     return finder->method->find(finder, input);
 }
