@@ -1,6 +1,7 @@
 // `rows` for few boxes in one cooperative launch: keys, counting sort and sweep, one block a multiprocessor, grid
 // barriers between the steps. The plan comes from the last frame; one block, which takes no part in the rest, makes the
-// next one meanwhile.
+// next one meanwhile. A frame of another kind or size than the last waits for its own plan, and one whose boxes crowd
+// the cells of the old plan starts again with its own.
 #include <stddef.h>
 
 #include "launch_cuda.h"
@@ -367,6 +368,13 @@ __device__ __forceinline__ void count_boxes(const fused_tables &tables, uint32_t
     }
 }
 
+// Boxes to pairs. Every block but the last, which plans, has an equal share of the slots, ITEMS a thread. It counts its
+// boxes in their cells, the count before a box being its rank; barrier; the counts become starts, with LOCAL by every
+// block for itself, else a tile of cells a block and another barrier; the records go to their places; barrier; the
+// sweep. With LOCAL a warp sweeps boxes of its own block, LANES lanes on each, and knows what they look at before the
+// last barrier opens; else, and where boxes have many candidates, it takes boxes in the order of their places. Reads 24
+// bytes a box and writes 32, all of it from and to the second-level cache; the sweep as in rows_sweep.cu. Leaves the
+// counts, the first barrier and the next frame's `seen` at zero; nothing needs a memset.
 template <bool LOCAL, int LANES, int ITEMS>
 __global__ void __launch_bounds__(THREADS, 1)
     psvk_rows_fused(const __grid_constant__ psvi_find_input input, const __grid_constant__ fused_tables tables) {
