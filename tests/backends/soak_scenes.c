@@ -1,13 +1,14 @@
 // Every shipped scene for many frames, twice: no number that is not finite, no body lost without a report, the same
 // bytes both times, no memory that grows.
-//   soak_scenes cpu|cuda [FRAMES [BODIES [once]]]
-// On CUDA all runs go side by side, each with a thread, a context and a stream of its own; on the CPU one after
-// another.
+//   soak_scenes cpu|cuda [FRAMES [BODIES [once [SECONDS]]]]
+// After SECONDS a run ends with the frames that it has. On CUDA all runs go side by side, each with a thread, a context
+// and a stream of its own; on the CPU one after another.
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <pairsieve/sim.h>
@@ -20,6 +21,7 @@
 typedef struct soak_run {
     pthread_t thread;
     const char *scene;
+    uint32_t frames;
     uint64_t bodies, lost, pairs, contacts, hash;
     double energy, speed;
     uint64_t held, held_at[2]; // bytes of the backend's memory: now; at half of the frames and at the end
@@ -29,6 +31,13 @@ typedef struct soak_run {
 
 static psv_backend backend;
 static uint32_t frames = 300, bodies = 500;
+static double latest; // when runs end
+
+static double seconds_now(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 // Memory of the backend's kind, counted for each run.
 static void *counted_allocate(uint64_t bytes, void *user) {
@@ -133,6 +142,16 @@ static void *run_scene(void *argument) {
     const uint64_t created = status == PSV_OK ? psv_world_body_count(world) : 0;
     for (uint32_t frame = 0; frame < frames && status == PSV_OK; ++frame) {
         status = psv_scene_step(scene);
+        run->frames = frame + 1;
+        if (frame % 64 == 63) {
+            // What is enqueued counts only when it has happened.
+            if (status == PSV_OK) status = psv_synchronize(context);
+            if (seconds_now() > latest) {
+                run->held_at[1] = run->held;
+                run->host_bytes_at[1] = host_bytes();
+                break;
+            }
+        }
         if (frame != frames / 2 && frame != frames - 1) continue;
         run->held_at[frame == frames - 1] = run->held;
         run->host_bytes_at[frame == frames - 1] = host_bytes();
@@ -157,7 +176,7 @@ static bool memory_grew(const soak_run *runs, uint32_t count) {
     for (uint32_t r = 0; r < count; ++r) {
         half = runs[r].host_bytes_at[0] > half ? runs[r].host_bytes_at[0] : half;
         end = runs[r].host_bytes_at[1] > end ? runs[r].host_bytes_at[1] : end;
-        grew |= runs[r].held_at[1] > 2 * runs[r].held_at[0];
+        grew |= runs[r].held_at[0] > 0 && runs[r].held_at[1] > 2 * runs[r].held_at[0];
     }
     printf("the process at half of the frames and at the end: at most %.1f and %.1f MB\n", (double)half * 1e-6,
            (double)end * 1e-6);
@@ -169,6 +188,7 @@ int main(int argc, char **argv) {
     if (argc > 2) frames = (uint32_t)strtoul(argv[2], NULL, 10);
     if (argc > 3) bodies = (uint32_t)strtoul(argv[3], NULL, 10);
     const uint32_t times = argc > 4 && strcmp(argv[4], "once") == 0 ? 1 : 2;
+    latest = seconds_now() + (argc > 5 ? strtod(argv[5], NULL) : 1e9);
     if (!psv_backend_available(backend)) {
         printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
         return 77;
@@ -193,7 +213,7 @@ int main(int argc, char **argv) {
         if (run != first && repeats && run->failure[0] == 0) continue; // the same line again
         printf("%-12s %u frames: %llu bodies, %llu reported out, %llu pairs, %llu contacts, %.4g J, fastest %.3f m/s, "
                "%.2f and %.2f MB at half and at the end, %016llx%s %s\n",
-               run->scene, frames, (unsigned long long)run->bodies, (unsigned long long)run->lost,
+               run->scene, run->frames, (unsigned long long)run->bodies, (unsigned long long)run->lost,
                (unsigned long long)run->pairs, (unsigned long long)run->contacts, run->energy, run->speed,
                (double)run->held_at[0] * 1e-6, (double)run->held_at[1] * 1e-6, (unsigned long long)run->hash,
                repeats ? "" : " DIFFERENT the second time", run->failure);
