@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../src/finder_common.h"
 #include "pairsieve/sort.h"
 #include "rows_grid.h"
 
@@ -299,6 +300,7 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_grid grid;
     rows_begin_grid(&grid, &state->sample, input);
+    psvi_common(finder)->size_groups = rows_size_groups(&grid, &state->sample);
     uint64_t count = psvi_collect_boxes(context, input, tree.memory.ids);
     make_codes(context, &tree, &grid, count);
     psvi_phase_end(context, PSV_PHASE_KEYS);

@@ -3,6 +3,7 @@
 // and the coarser levels' rows around it, a vector of boxes at a time. No pair is found twice, so none has to be
 // removed: within a row the box that begins first owns the pair, among rows of a level the box of the earlier row,
 // among levels the finer.
+#include "../src/finder_common.h"
 #include "pairsieve/sort.h"
 #include "rows_sweep.h"
 
@@ -264,6 +265,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
 
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_begin_grid(&grid, &state->sample, input);
+    psvi_common(finder)->size_groups = rows_size_groups(&grid, &state->sample);
     uint64_t live = measure_boxes(context, input, &grid, &memory, &sizes);
     bool all_live = live == psvi_input_count(input);
     rows_finish_grid(&grid, &state->sample, &sizes, live, input->world_count, lanes);

@@ -166,6 +166,27 @@ void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input
     }
 }
 
+uint32_t rows_size_groups(const rows_grid *grid, const rows_sample *sample) {
+    uint32_t counts[ROWS_BINADES] = {0}, groups = 0, above = 0;
+    for (uint32_t s = 0; s < sample->count; ++s) {
+        float box[6], ext[3];
+        for (int k = 0; k < 3; ++k) {
+            box[k] = sample->min[k][s];
+            box[3 + k] = sample->max[k][s];
+        }
+        ++counts[rows_size_binade(grid, box, ext)];
+    }
+    for (int b = ROWS_BINADES - 1; b >= 0; --b) {
+        if (counts[b] == 0) continue;
+        uint32_t count = counts[b] + (b > 0 ? counts[b - 1] : 0);
+        bool new_group = 16 * count >= sample->count && 4 * count >= above;
+        groups += new_group;
+        above = new_group ? count : above + count;
+        --b; // two binades a group
+    }
+    return groups;
+}
+
 // --- levels ----------------------------------------------------------------------------------------------------------
 
 // Gives the largest sizes to the huge list while they are few and far larger than the rest.

@@ -63,6 +63,10 @@ typedef struct rows_sample {
 // First step: ranges, medians and axes from a sample of the boxes.
 void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input *input);
 
+// How mixed the sizes are: groups of two binades from the largest down, those that few boxes of the sample fall in not
+// counted; about the levels that rows_finish_grid makes. After rows_begin_grid.
+uint32_t rows_size_groups(const rows_grid *grid, const rows_sample *sample);
+
 // Second step, with the sizes of all boxes known: levels, rows and key bits. `lanes` is the vector width to fill.
 void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *sizes, uint64_t live,
                       uint32_t world_count, uint32_t lanes);

@@ -13,6 +13,7 @@ typedef struct psvi_choice {
     void *state;
     void *scratch;
     uint64_t scratch_bytes;
+    bool shares; // the scratch memory is psvi_finder_common.shared
     bool created;
 } psvi_choice;
 
@@ -29,8 +30,11 @@ typedef struct psvi_pair_memory {
 typedef struct psvi_finder_common {
     psvi_choice choices[PSVI_MAX_CHOICES];
     uint32_t choice_count;
+    void *shared; // scratch memory of several choices
+    uint64_t shared_bytes;
     psvi_pair_memory memory;
     uint64_t *event_counts; // backend memory: before, begin, end
+    uint32_t size_groups;   // on the CPU, of the last frame: how mixed the sizes were (rows_size_groups); 0: not known
     bool has_frame;
     bool events_done; // of the last frame
 } psvi_finder_common;

@@ -51,6 +51,19 @@ static psv_pair_finder_def resolve(const psv_pair_finder_def *def) {
     return resolved;
 }
 
+// The choices of one finder run one at a time, and those of the CPU keep nothing in their scratch memory: they share
+// it.
+static uint64_t scratch_bytes_of(psv_backend backend, const psvi_broad_phase *const *choices, uint32_t count,
+                                 const psv_pair_finder_def *def) {
+    uint64_t most = 0, sum = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        uint64_t bytes = psvi_align(choices[i]->scratch_bytes(def));
+        sum += bytes;
+        most = bytes > most ? bytes : most;
+    }
+    return backend == PSV_BACKEND_CPU ? most : sum;
+}
+
 uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def) {
     const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
     if (backend == PSV_BACKEND_AUTO || psvi_collision_ops_of(backend) == NULL) return 0;
@@ -58,8 +71,7 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
     psv_pair_finder_def resolved = resolve(def);
     uint32_t count = psvi_list_choices(backend, resolved.method, choices);
     uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
-    for (uint32_t i = 0; i < count; ++i)
-        bytes += psvi_align(choices[i]->scratch_bytes(&resolved));
+    bytes += scratch_bytes_of(backend, choices, count, &resolved);
     if (resolved.events) bytes += psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
     return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
 }
@@ -71,11 +83,15 @@ static void use_choice(psv_pair_finder *finder, const psvi_choice *choice) {
     finder->scratch_bytes = choice->scratch_bytes;
 }
 
-static psv_status create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, psvi_choice *choice) {
+// `shared`: scratch memory that another choice holds, or NULL.
+static psv_status create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, void *shared,
+                                psvi_choice *choice) {
     psv_context *context = finder->context;
     choice->method = method;
+    choice->shares = shared != NULL;
+    choice->scratch = shared;
     choice->scratch_bytes = method->scratch_bytes(&finder->def);
-    if (choice->scratch_bytes > 0) choice->scratch = psvi_alloc(context, choice->scratch_bytes);
+    if (choice->scratch_bytes > 0 && shared == NULL) choice->scratch = psvi_alloc(context, choice->scratch_bytes);
     if (choice->scratch_bytes > 0 && choice->scratch == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY,
                          "no %s memory for method '%s' with max_boxes %llu (%llu bytes; all: %llu)", context->ops->name,
@@ -105,8 +121,16 @@ static psv_status create_parts(psv_pair_finder *finder) {
     if (status == PSV_OK && finder->def.events)
         status =
             context->ops->fill(context, common->event_counts, 0, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
+    if (context->backend == PSV_BACKEND_CPU && count > 1) {
+        common->shared_bytes = scratch_bytes_of(context->backend, choices, count, &finder->def);
+        common->shared = psvi_alloc(context, common->shared_bytes);
+        if (common->shared == NULL)
+            return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for %llu bytes of a pair finder (%llu in all)",
+                             context->ops->name, (unsigned long long)common->shared_bytes,
+                             (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
+    }
     for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
-        status = create_choice(finder, choices[i], &common->choices[i]);
+        status = create_choice(finder, choices[i], common->shared, &common->choices[i]);
         common->choice_count = i + 1;
     }
     if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &common->memory);
@@ -162,8 +186,9 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
         psvi_choice *choice = &common->choices[i];
         use_choice(finder, choice);
         if (choice->created && choice->method->destroy != NULL) choice->method->destroy(finder);
-        psvi_free(context, choice->scratch, choice->scratch_bytes);
+        if (!choice->shares) psvi_free(context, choice->scratch, choice->scratch_bytes);
     }
+    psvi_free(context, common->shared, common->shared_bytes);
     psvi_destroy_pair_memory(finder, &common->memory);
     psvi_free(context, common->event_counts, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
     psvi_free(context, finder->bad_boxes, finder->def.max_boxes * sizeof(uint32_t));

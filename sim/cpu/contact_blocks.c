@@ -47,7 +47,7 @@ PSVI_INLINE f8 both(i8 mask, f8 a) { return (f8)((i8)a & mask); } // a, or 0 whe
 PSVI_INLINE f8 choose(i8 mask, f8 a, f8 b) { return (f8)(((i8)a & mask) | ((i8)b & ~mask)); }
 PSVI_INLINE f8 larger(f8 a, f8 b) { return choose(a > b, a, b); }
 PSVI_INLINE f8 square_root(f8 a) {
-    f8 r;
+    f8 r = a;
     for (int i = 0; i < LANES; ++i)
         r[i] = sqrtf(a[i]);
     return r;

@@ -390,6 +390,32 @@ static void test_random_cases(void **state) {
     *state = NULL;
 }
 
+// On the CPU «auto» takes lbvh where sizes were mixed in the frame before, and goes back.
+static void test_auto_follows_the_sizes(void **state) {
+    (void)state;
+    if (backend != PSV_BACKEND_CPU) skip();
+    enum { COUNT = 3000 };
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    def.max_boxes = COUNT;
+    def.max_pairs = 1 << 16;
+    psv_pair_finder *finder = NULL;
+    CHECK(psv_create_pair_finder(context, &def, &finder));
+    const char *scenes[] = {"cube", "cube", "mixed_100", "mixed_100", "sticks", "sticks"};
+    const char *expected[] = {"rows", "rows", "rows", "lbvh", "lbvh", "rows"};
+    psv_aabb *boxes = calloc(COUNT, sizeof *boxes);
+    assert_non_null(boxes);
+    for (int frame = 0; frame < 6; ++frame) {
+        box_scene_named(scenes[frame])->make(boxes, COUNT, base_seed);
+        psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, COUNT * sizeof *boxes), sizeof *boxes, COUNT);
+        CHECK(psv_find_pairs(finder, &set));
+        psv_pair_statistics statistics;
+        CHECK(psv_read_pair_statistics(finder, &statistics));
+        assert_string_equal(statistics.method, expected[frame]);
+    }
+    free(boxes);
+    psv_destroy_pair_finder(finder);
+}
+
 // Room for one pair: the need is exact, on every method; with growth nothing is missing.
 static void test_room_for_one(void **state) {
     (void)state;
@@ -749,6 +775,7 @@ int main(int argc, char **argv) {
     context = open_context(0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_random_cases, report_case),
+        cmocka_unit_test(test_auto_follows_the_sizes),
         cmocka_unit_test(test_event_soak),
         cmocka_unit_test(test_events_after_overflow),
         cmocka_unit_test(test_methods_agree),
