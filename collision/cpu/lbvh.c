@@ -3,21 +3,14 @@
 // vector. Each leaf is tested as a whole against the tree, and its boxes against the leaves found. Only later leaves
 // are visited, so no pair is found twice.
 #include <math.h>
-#include <stdlib.h>
 
 #include "../src/finder_common.h"
-#include "pairsieve/sort.h"
-#include "rows_grid.h"
+#include "grid_state.h"
 
 #define WIDE 16
 #define MAX_HEIGHT 8    // 16^8 boxes
 #define CODE_BITS 10    // a coordinate in a Morton code
 #define MAX_SIZE_BITS 2 // see size_class
-
-typedef struct lbvh_state {
-    psv_sorter *sorter;
-    rows_sample sample;
-} lbvh_state;
 
 typedef struct lbvh_memory {
     uint32_t *ids, *order;
@@ -80,23 +73,9 @@ static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
 static psv_status lbvh_create(psv_pair_finder *finder) {
     lbvh_memory memory;
     (void)carve_lbvh(&finder->def, finder->scratch, &memory);
-    lbvh_state *state = calloc(1, sizeof *state);
-    if (state == NULL)
-        return psvi_fail(finder->context, PSV_ERROR_MEMORY, "no memory for method 'lbvh' (%zu bytes)", sizeof *state);
     psv_sorter_def sorter = lbvh_sorter_def(&finder->def);
     sorter.scratch = memory.sorter;
-    psv_status status = psv_create_sorter(finder->context, &sorter, &state->sorter);
-    if (status != PSV_OK)
-        free(state);
-    else
-        finder->state = state;
-    return status;
-}
-
-static void lbvh_destroy(psv_pair_finder *finder) {
-    lbvh_state *state = finder->state;
-    psv_destroy_sorter(state->sorter);
-    free(state);
+    return psvi_create_grid_state(finder, "lbvh", &sorter);
 }
 
 // --- order -----------------------------------------------------------------------------------------------------------
@@ -294,7 +273,7 @@ static void query_tree(psv_context *context, const lbvh_tree *tree) {
 
 static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
-    lbvh_state *state = finder->state;
+    psvi_grid_state *state = finder->state;
     lbvh_tree tree = {.input = input, .wide = is_wide(&finder->def), .test = psvi_best_test()};
     (void)carve_lbvh(&finder->def, finder->scratch, &tree.memory);
     psvi_phase_begin(context, PSV_PHASE_KEYS);
@@ -325,20 +304,12 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
     return PSV_OK;
 }
 
-static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort;
-    psv_status status = psv_read_sort_statistics(((lbvh_state *)finder->state)->sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
-}
-
 const psvi_broad_phase psvi_broad_phase_lbvh_cpu = {
     .name = "lbvh",
     .description = "16-wide linear BVH from sorted Morton codes, self-query per leaf: for long, thin and mixed boxes",
     .scratch_bytes = lbvh_scratch_bytes,
     .create = lbvh_create,
-    .destroy = lbvh_destroy,
+    .destroy = psvi_destroy_grid_state,
     .find = lbvh_find,
-    .statistics = lbvh_statistics,
+    .statistics = psvi_grid_statistics,
 };

@@ -4,17 +4,10 @@
 // removed: within a row the box that begins first owns the pair, among rows of a level the box of the earlier row,
 // among levels the finer.
 #include "../src/finder_common.h"
-#include "pairsieve/sort.h"
+#include "grid_state.h"
 #include "rows_sweep.h"
 
-#include <stdlib.h>
-
 #define CHUNK 4096 // boxes that a thread takes at a time
-
-typedef struct rows_state {
-    psv_sorter *sorter;
-    rows_sample sample;
-} rows_state;
 
 typedef struct rows_memory {
     uint32_t *keys;   // by place; sorted in place
@@ -62,23 +55,9 @@ static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
 static psv_status rows_create(psv_pair_finder *finder) {
     rows_memory memory;
     (void)carve_rows(&finder->def, finder->scratch, &memory);
-    rows_state *state = calloc(1, sizeof *state);
-    if (state == NULL)
-        return psvi_fail(finder->context, PSV_ERROR_MEMORY, "no memory for method 'rows' (%zu bytes)", sizeof *state);
     psv_sorter_def sorter = rows_sorter_def(&finder->def);
     sorter.scratch = memory.sorter;
-    psv_status status = psv_create_sorter(finder->context, &sorter, &state->sorter);
-    if (status != PSV_OK)
-        free(state);
-    else
-        finder->state = state;
-    return status;
-}
-
-static void rows_destroy(psv_pair_finder *finder) {
-    rows_state *state = finder->state;
-    psv_destroy_sorter(state->sorter);
-    free(state);
+    return psvi_create_grid_state(finder, "rows", &sorter);
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
@@ -255,7 +234,7 @@ static void sweep_rows(psv_context *context, const rows_sorted *sorted, rows_swe
 
 static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
-    rows_state *state = finder->state;
+    psvi_grid_state *state = finder->state;
     rows_memory memory;
     rows_grid grid;
     rows_sizes sizes;
@@ -294,20 +273,12 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
     return PSV_OK;
 }
 
-static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort;
-    psv_status status = psv_read_sort_statistics(((rows_state *)finder->state)->sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
-}
-
 const psvi_broad_phase psvi_broad_phase_rows_cpu = {
     .name = "rows",
     .description = "row-sorted sweep and prune: one key sort, then short sweeps of neighbouring rows (the flagship)",
     .scratch_bytes = rows_scratch_bytes,
     .create = rows_create,
-    .destroy = rows_destroy,
+    .destroy = psvi_destroy_grid_state,
     .find = rows_find,
-    .statistics = rows_statistics,
+    .statistics = psvi_grid_statistics,
 };

@@ -1,0 +1,30 @@
+#include "grid_state.h"
+
+#include <stdlib.h>
+
+psv_status psvi_create_grid_state(psv_pair_finder *finder, const char *method, const psv_sorter_def *sorter) {
+    psvi_grid_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return psvi_fail(finder->context, PSV_ERROR_MEMORY, "no memory for method '%s' (%zu bytes)", method,
+                         sizeof *state);
+    psv_status status = psv_create_sorter(finder->context, sorter, &state->sorter);
+    if (status != PSV_OK)
+        free(state);
+    else
+        finder->state = state;
+    return status;
+}
+
+void psvi_destroy_grid_state(psv_pair_finder *finder) {
+    psvi_grid_state *state = finder->state;
+    psv_destroy_sorter(state->sorter);
+    free(state);
+}
+
+psv_status psvi_grid_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort;
+    psv_status status = psv_read_sort_statistics(((psvi_grid_state *)finder->state)->sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}
