@@ -8,7 +8,8 @@
 //   0.5M 16-byte), 132 blocks                      it sorts on chip; with 227 KB of shared memory
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
-//   above                      radix_large.cuh     1 + one for each digit: histogram and plan, then chained passes
+//   above                      radix_large.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
+//                                                  windows (radix_windows.cuh; 32-bit keys), then chained passes
 //
 // Where a block has less than 160 KB of shared memory, tiny counts go to the next that fits, and large.cuh runs with
 // small tiles (radix_compact.cu).

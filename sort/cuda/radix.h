@@ -26,12 +26,18 @@ typedef struct psvi_radix_pass {
     uint32_t step;        // which active pass this is
 } psvi_radix_pass;
 
+// What a large sort knows of nearly sorted input (radix_windows.cuh).
+enum { PSVI_RADIX_NEARLY_NO = 0, PSVI_RADIX_NEARLY_MAYBE = 1, PSVI_RADIX_NEARLY_DONE = 2 };
+
 // State of a sorter on the device, in memory of its own. Everything marked (0) is zero between calls: the kernel that
 // used it clears it, so that no call needs a memset.
 typedef struct psvi_radix_control {
     uint32_t histogram[8][PSVI_RADIX_DIGITS]; // (0)
     uint32_t ticket;                          // (0) blocks that have finished the histogram
     uint32_t unordered;                       // (0) some key is greater than its successor
+    uint32_t scattered;                       // (0) some key is greater than that 64 places on
+    uint32_t nearly;                          // PSVI_RADIX_NEARLY_...: of the last call
+    uint32_t nearly_wrong;                    // (0) sorting by windows did not give the order
     uint32_t tile_counter[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS];
     uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS]; // first place of a digit
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
@@ -80,7 +86,7 @@ cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, cudaStr
 cudaError_t psvi_radix_middle32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 32-bit keys
 cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 64-bit keys
 
-// Histogram of all digits, then one chained pass for each slot (and portion).
+// Histogram of all digits; nearly sorted input by windows; then one chained pass for each slot (and portion).
 cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream);
 
 // The same with small tiles, for devices with little shared memory.

@@ -8,6 +8,7 @@
 
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
+#include "radix_windows.cuh"
 
 namespace {
 
@@ -82,6 +83,42 @@ __device__ __forceinline__ void load_pack(key_pack<K> &pack, const K *keys, uint
         pack.keys[i] = first + i < count ? keys[first + i] : 0;
 }
 
+// Where the histogram kernel counts a key: [digit's place][digit][copy], a copy for each lane where there is memory for
+// 32. The kernel is bound by instructions, so the shifts, masks and addresses are kept in registers, and the compiler
+// is kept from computing them anew for every key; four instructions a digit are left. Digits past the last have no
+// bits: all keys count in their first bin, which nobody reads.
+template <typename K> struct bin_addresses {
+    static constexpr int DIGITS = sizeof(K);
+    uint32_t first[DIGITS], shift[DIGITS], mask[DIGITS], scale_log2;
+    uint32_t one; // not a constant: for a known 1 there is an instruction that first collects the lanes of a counter
+
+    __device__ __forceinline__ bin_addresses(const psvi_radix_job &job, const uint32_t *histogram, uint32_t copies_log2)
+        : scale_log2(copies_log2 + 2), one(1 + job.zero) {
+        const uint32_t start = (uint32_t)__cvta_generic_to_shared(histogram) +
+                               (threadIdx.x & ((1u << copies_log2) - 1)) * (uint32_t)sizeof(uint32_t);
+#pragma unroll
+        for (int digit = 0; digit < DIGITS; ++digit) {
+            const digit_field field = field_of_slot(job.order, digit);
+            first[digit] = start + (digit * PSVI_RADIX_DIGITS << scale_log2);
+            // 32-bit keys are turned so that the digit lies where it is scaled already.
+            shift[digit] = DIGITS == 4 ? (field.shift - scale_log2) & 31 : field.shift;
+            mask[digit] = DIGITS == 4 ? field.mask << scale_log2 : field.mask;
+            asm volatile("" : "+r"(first[digit]), "+r"(shift[digit]), "+r"(mask[digit]));
+        }
+    }
+    __device__ __forceinline__ void count(K part) const {
+#pragma unroll
+        for (int digit = 0; digit < DIGITS; ++digit) {
+            uint32_t offset;
+            if constexpr (DIGITS == 4)
+                offset = __funnelshift_r(part, part, shift[digit]) & mask[digit];
+            else
+                offset = ((uint32_t)(part >> shift[digit]) & mask[digit]) << scale_log2;
+            asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(first[digit] + offset), "r"(one) : "memory");
+        }
+    }
+};
+
 // In: keys. Out: the plan of all passes with the first place of each digit; zeroed tile counters and first array of
 // states. One block counts digits of a grid-strided share of the keys in shared memory, adds them to the global
 // histogram, and the block that finishes last makes the plan. Also says whether the keys are in order already.
@@ -112,8 +149,8 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     const bool counting = job.histograms == nullptr;
     const bool aligned = ((uintptr_t)keys & 15) == 0;
     const uint32_t digits = (job.order.end_bit - job.order.begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
-    uint32_t *own_copy = histogram + (threadIdx.x & (copies - 1));
-    bool unordered = false, checking = check_order;
+    const bin_addresses<K> bins(job, histogram, copies_log2);
+    bool unordered = false, scattered = false, checking = check_order, checking_far = check_order;
     if (counting || checking) {
         constexpr int UNROLL = PSVI_RADIX_HISTOGRAM_UNROLL;
         const uint64_t step = (uint64_t)gridDim.x * blockDim.x * pack_type::SIZE;
@@ -132,19 +169,13 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
 #pragma unroll
                 for (int i = 0; i < pack_type::SIZE; ++i)
                     parts[i] = transform<KIND>(pack.keys[i], job.order);
-                if (counting) {
+                if (counting && warp_first + u * step + 32 * pack_type::SIZE <= count) { // the same in all lanes
 #pragma unroll
-                    for (int i = 0; i < pack_type::SIZE; ++i) {
-#pragma unroll
-                        for (int digit = 0; digit < MAX_DIGITS; ++digit) {
-                            digit_field field = field_of_slot(job.order, digit);
-                            if (digit < digits && first + i < count)
-                                atomicAdd(own_copy + ((digit * PSVI_RADIX_DIGITS +
-                                                       ((uint32_t)(parts[i] >> field.shift) & field.mask))
-                                                      << copies_log2),
-                                          1u);
-                        }
-                    }
+                    for (int i = 0; i < pack_type::SIZE; ++i)
+                        bins.count(parts[i]);
+                } else if (counting) {
+                    for (int i = 0; i < pack_type::SIZE; ++i)
+                        if (first + i < count) bins.count(parts[i]);
                 }
                 if (checking) {
                     K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, pack.keys[0], 1);
@@ -159,10 +190,22 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
                     }
                     checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
                 }
+                if (checking_far && !checking) { // of every second 64 keys, which is enough for a first look
+#pragma unroll
+                    for (int i = 0; i < pack_type::SIZE; ++i) {
+                        constexpr int LANES = 64 / pack_type::SIZE;
+                        const K far = __shfl_down_sync(PSVI_RADIX_FULL_WARP, parts[i], LANES);
+                        if ((threadIdx.x & 31) + LANES < 32 && first + i + 64 < count &&
+                            sorted_part(parts[i], job.order) > sorted_part(far, job.order))
+                            scattered = true;
+                    }
+                    checking_far = !__any_sync(PSVI_RADIX_FULL_WARP, scattered);
+                }
             }
         }
     }
     if (unordered) job.control->unordered = 1;
+    if (scattered) job.control->scattered = 1;
     __syncthreads();
     if (counting)
         for (uint32_t bin = threadIdx.x; bin < digits * PSVI_RADIX_DIGITS; bin += blockDim.x) {
@@ -332,7 +375,12 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
     __shared__ psvi_radix_pass pass; // not in registers: they are scarce here
     if (threadIdx.x == 0) pass = job.control->passes[slot];
     __syncthreads();
-    if (!pass.active) return;
+    if (!pass.active) {
+        if constexpr (sizeof(typename tile_type::K) == 4)
+            if (slot == 0 && portion == 0 && job.control->nearly == PSVI_RADIX_NEARLY_DONE)
+                bring_back<VALUE_BYTES>(job, job_count(job));
+        return;
+    }
     const uint64_t count = job_count(job);
     const uint32_t tiles = range::tiles(count, portion);
     const digit_field field = pass.copy ? digit_field{0, 0} : field_of_slot(job.order, slot);
@@ -355,8 +403,6 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
         __syncthreads();
         const uint32_t tile = next_tile;
         if (tile >= tiles) return;
-        uint32_t upcoming = 0;
-        if (threadIdx.x == 0) upcoming = atomicAdd(tile_counter, 1u);
         const uint64_t first = portion * range::ITEMS + tile * (uint64_t)TILE;
         const uint32_t valid = (uint32_t)(count - first < TILE ? count - first : TILE);
         tile_type items;
@@ -374,7 +420,6 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
         else
             rank_in_warp<ITEMS>(ranker, digit_if_valid, ranks);
         __syncthreads();
-        if (threadIdx.x == 0) next_tile = upcoming;
         uint32_t starts, counts = place_digits<WARPS>(counters, sums, starts);
         if (threadIdx.x < PSVI_RADIX_DIGITS / 2) {
             uint2 word = make_uint2(counts & 0xffff, counts >> 16);
@@ -387,7 +432,10 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
             goal[2 * threadIdx.x + 1] = starts >> 16 | word.y << 16;
         }
         __syncthreads();
-        if (next_tile < tiles) items.prefetch(pass, portion * range::ITEMS + next_tile * (uint64_t)TILE, count);
+        // A tile that some block is about to take. Its own number is drawn as late as can be: whoever draws early holds
+        // up all tiles after it.
+        if (tile + gridDim.x < tiles)
+            items.prefetch(pass, portion * range::ITEMS + (tile + gridDim.x) * (uint64_t)TILE, count);
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i)
             forget(items.keys[i], job.zero);
@@ -411,15 +459,29 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
             if (tile == tiles - 1) bases[PSVI_RADIX_DIGITS + threadIdx.x] = base + before + own;
         }
         __syncthreads();
+        uint32_t upcoming = 0;
+        if (threadIdx.x == 0) upcoming = atomicAdd(tile_counter, 1u);
 #pragma unroll
         for (int at = 0; at < ITEMS; at += MOVE)
             tile_type::template write<MOVE>(pass, shared, goal, at * THREADS + threadIdx.x, valid, job.order, field);
+        if (threadIdx.x == 0) next_tile = upcoming;
     }
 }
 
 uint32_t min_u32(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
 
-template <int KIND, int VALUE_BYTES> cudaError_t run_passes(const psvi_radix_job *job, cudaStream_t stream) {
+// Sorts by windows if the plan says so. The edges lie where the states of the second pass will, which the first pass
+// clears.
+template <int KIND, int VALUE_BYTES>
+cudaError_t run_nearly(const psvi_radix_job *job, uint64_t state_rows, cudaStream_t stream) {
+    strip_edges *edges = reinterpret_cast<strip_edges *>(job->states + state_rows * PSVI_RADIX_DIGITS);
+    const uint32_t blocks = (nearly_strips(job->count) + NEARLY_THREADS / 32 - 1) / (NEARLY_THREADS / 32);
+    psvk_radix_nearly<KIND, VALUE_BYTES><<<blocks, NEARLY_THREADS, 0, stream>>>(*job, edges);
+    return cudaGetLastError();
+}
+
+template <int KIND, int VALUE_BYTES>
+cudaError_t run_passes(const psvi_radix_job *job, bool order_checked, cudaStream_t stream) {
     constexpr int PAIR_BYTES = sizeof(typename radix_key<KIND>::type) + VALUE_BYTES;
     using range = portion_range<(THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES))>;
     constexpr uint32_t shared_bytes = pass_shared_bytes<PAIR_BYTES>();
@@ -428,6 +490,15 @@ template <int KIND, int VALUE_BYTES> cudaError_t run_passes(const psvi_radix_job
     if (error != cudaSuccess) return error;
     uint32_t portions = range::portions(job->count);
     uint32_t rows = range::tiles(job->count, 0);
+    static_assert(PSVI_RADIX_DIGITS * sizeof(uint32_t) * NEARLY_STRIP >=
+                      (THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES) + NEARLY_STRIP) * sizeof(strip_edges),
+                  "the edges of the strips of a tile fit in its row of states");
+    if constexpr (sizeof(typename radix_key<KIND>::type) == 4) {
+        if (order_checked && portions == 1) {
+            error = run_nearly<KIND, VALUE_BYTES>(job, rows, stream);
+            if (error != cudaSuccess) return error;
+        }
+    }
     for (uint32_t slot = 0; slot < job->slots; ++slot)
         for (uint32_t portion = 0; portion < portions; ++portion) {
             uint32_t tiles = range::tiles(job->count, portion);
@@ -459,8 +530,9 @@ template <int KIND> cudaError_t run_kind(const psvi_radix_job *job, cudaStream_t
         <<<blocks, PSVI_RADIX_HISTOGRAM_THREADS, bytes, stream>>>(*job, (uint32_t)rows, copies_log2, check_order);
     error = cudaGetLastError();
     if (error != cudaSuccess) return error;
-    if (job->value_bytes == 0) return run_passes<KIND, 0>(job, stream);
-    return job->value_bytes == 4 ? run_passes<KIND, 4>(job, stream) : run_passes<KIND, 8>(job, stream);
+    if (job->value_bytes == 0) return run_passes<KIND, 0>(job, check_order, stream);
+    return job->value_bytes == 4 ? run_passes<KIND, 4>(job, check_order, stream)
+                                 : run_passes<KIND, 8>(job, check_order, stream);
 }
 
 cudaError_t run(const psvi_radix_job *job, cudaStream_t stream) {

@@ -83,6 +83,9 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
         __syncthreads();
     }
     if (threadIdx.x == 0) {
+        const bool nearly = order_known && !sorted && __ldcg(&control->scattered) == 0;
+        control->nearly = nearly ? PSVI_RADIX_NEARLY_MAYBE : PSVI_RADIX_NEARLY_NO;
+        control->scattered = 0;
         plan_passes(job, wanted);
         control->ticket = 0;
         control->unordered = 0;

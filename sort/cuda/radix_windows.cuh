@@ -1,0 +1,240 @@
+// Nearly sorted input of the `radix` method at large counts: every item at most 32 places from where it belongs.
+//
+// Windows of 64 items are sorted, then those that lie half a window later. If the distance holds, two rounds are
+// enough: the first brings items that belong across a window's edge next to it, 32 at most on either side, the second
+// takes them over. Nothing is assumed, though: the result is compared from neighbour to neighbour by (key, place in the
+// input), and if it rises strictly everywhere, it is the one stable order of these items. If not, the digit passes run
+// as always, from the input, which is still what it was. Verification after the idea of the order check of Ha, Krüger &
+// Silva (2009), section 3.
+//
+// Included by radix_large.cuh. Keys of 32 bits, one portion.
+#ifndef PAIRSIEVE_RADIX_WINDOWS_CUH
+#define PAIRSIEVE_RADIX_WINDOWS_CUH
+
+#include "radix_device.cuh"
+#include "radix_plan.cuh"
+
+namespace {
+
+constexpr uint32_t NEARLY_THREADS = 256;
+constexpr uint32_t NEARLY_WINDOWS = 16;                                  // of a strip, the work of a warp
+constexpr uint32_t NEARLY_STRIP = 64 * NEARLY_WINDOWS;                   // items that a strip writes
+constexpr uint32_t NEARLY_PLACE_BITS = 7;                                // of a place in two windows
+constexpr uint32_t NEARLY_PAD = 0xffffffffu;                             // what comes after the last item
+constexpr uint32_t NEARLY_SPREAD = (1u << (32 - NEARLY_PLACE_BITS)) - 1; // of the keys of two windows, less than that
+
+// A strip writes the places from 32 after its first window on; the first strip also those before.
+__host__ __device__ inline uint32_t nearly_strips(uint64_t count) {
+    return count <= NEARLY_STRIP + 32 ? 1 : (uint32_t)((count - 32 + NEARLY_STRIP - 1) / NEARLY_STRIP);
+}
+
+// First and last item that a strip writes, as (key, place in the input).
+struct strip_edges {
+    uint64_t first, last;
+};
+
+__device__ __forceinline__ uint32_t warp_least(uint32_t x) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(PSVI_RADIX_FULL_WARP, x);
+#else
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+        x = min(x, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, x, step));
+    return x;
+#endif
+}
+
+// One step of a bitonic network across the lanes of a warp: lanes `distance` apart exchange, the one with the bit
+// `direction` clear keeps the lesser.
+__device__ __forceinline__ uint32_t exchange(uint32_t x, uint32_t distance, bool greater) {
+    const uint32_t other = __shfl_xor_sync(PSVI_RADIX_FULL_WARP, x, distance);
+    return greater ? max(x, other) : min(x, other);
+}
+
+// Sorts a bitonic sequence of 32 in ascending order of lanes.
+__device__ __forceinline__ uint32_t merge_lanes(uint32_t x, uint32_t lane) {
+#pragma unroll
+    for (uint32_t distance = 16; distance > 0; distance /= 2)
+        x = exchange(x, distance, (lane & distance) != 0);
+    return x;
+}
+
+__device__ __forceinline__ uint32_t sort_lanes(uint32_t x, uint32_t lane) {
+#pragma unroll
+    for (uint32_t size = 2; size <= 32; size *= 2)
+#pragma unroll
+        for (uint32_t distance = size / 2; distance > 0; distance /= 2)
+            x = exchange(x, distance, ((lane & distance) != 0) != (size < 32 && (lane & size) != 0));
+    return x;
+}
+
+// Merges two ascending sequences of 32: the lesser half in `a`, the greater in `b`.
+__device__ __forceinline__ void merge_halves(uint32_t &a, uint32_t &b, uint32_t lane) {
+    const uint32_t reversed = __shfl_xor_sync(PSVI_RADIX_FULL_WARP, b, 31);
+    const uint32_t greater = max(a, reversed);
+    a = merge_lanes(min(a, reversed), lane);
+    b = merge_lanes(greater, lane);
+}
+
+// Where the strips write: straight to the output where the input is not overwritten by that, else to spare memory 0.
+template <typename V> struct nearly_targets {
+    uint32_t *keys; // NULL: not wanted
+    V *values;
+    bool keys_back, values_back; // have to be copied to the output at the end
+};
+
+template <int VALUE_BYTES, typename V>
+__device__ __forceinline__ nearly_targets<V> nearly_output(const psvi_radix_job &job) {
+    nearly_targets<V> to;
+    to.keys_back = job.keys_out != nullptr && job.keys_out == job.keys_in;
+    to.values_back = VALUE_BYTES != 0 && !job.implicit && job.values_out == job.values_in;
+    to.keys = static_cast<uint32_t *>(to.keys_back ? job.keys_spare[0] : job.keys_out);
+    to.values = static_cast<V *>(to.values_back ? job.values_spare[0] : job.values_out);
+    return to;
+}
+
+// In: the request's arrays. Out: see nearly_targets, and `edges` of all strips; passes switched off and control->nearly
+// set to PSVI_RADIX_NEARLY_DONE when the order is right. Does nothing unless the plan says that the input may be nearly
+// sorted. A warp goes through a strip window by window; bytes: one read and one write of every item.
+template <int KIND, int VALUE_BYTES>
+__global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_job job, strip_edges *edges) {
+    using V = typename radix_value<VALUE_BYTES>::type;
+    psvi_radix_control *control = job.control;
+    __shared__ uint32_t maybe, ticket;
+    if (threadIdx.x == 0) maybe = control->nearly;
+    __syncthreads();
+    if (maybe != PSVI_RADIX_NEARLY_MAYBE) return;
+    const uint32_t count = (uint32_t)job_count(job), strips = nearly_strips(count);
+    const uint32_t lane = threadIdx.x & 31, strip = blockIdx.x * (NEARLY_THREADS / 32) + threadIdx.x / 32;
+    const uint32_t *keys_in = global(static_cast<const uint32_t *>(job.keys_in));
+    const V *values_in = static_cast<const V *>(job.values_in);
+    const nearly_targets<V> to = nearly_output<VALUE_BYTES, V>(job);
+    bool wrong = false;
+    // Integers that are compared as a whole are known from what was compared; others are read again.
+    const bool known = KIND == PSVI_RADIX_INT32 && job.order.begin_bit == 0 && job.order.end_bit == 32;
+
+    auto sorted_key = [&](uint32_t raw) { return sorted_part(transform<KIND>(raw, job.order), job.order); };
+    if (strip < strips) {
+        uint32_t base = 0, carried = NEARLY_PAD; // the greater half of the window before
+        uint64_t last = 0;                       // what was written last, one more than its (key, place)
+        // Writes 32 items from `place` on; their places in the input are relative to `origin`.
+        auto write = [&](uint32_t items, uint32_t place, uint32_t origin) {
+            const uint32_t at = place + lane, from = origin + (items & ((1u << NEARLY_PLACE_BITS) - 1));
+            const bool there = at < count;
+            wrong |= there && items == NEARLY_PAD;
+            const uint64_t whole = (uint64_t)(base + (items >> NEARLY_PLACE_BITS)) << 32 | from;
+            const uint64_t first = __shfl_sync(PSVI_RADIX_FULL_WARP, whole, 0);
+            if (place < count && first < last) wrong = true;
+            if (place < count) {
+                const uint32_t end = count - place < 32 ? count - place - 1 : 31;
+                last = __shfl_sync(PSVI_RADIX_FULL_WARP, whole, end) + 1;
+            }
+            if (there && from < count) {
+                if (to.keys != nullptr)
+                    to.keys[at] = known ? (uint32_t)(whole >> 32) ^ (uint32_t)job.order.flip : keys_in[from];
+                if constexpr (VALUE_BYTES != 0) to.values[at] = job.implicit ? (V)from : values_in[from];
+            }
+            return first;
+        };
+        const uint32_t begin = strip * NEARLY_STRIP + lane;
+        uint32_t next0 = begin < count ? keys_in[begin] : 0, next1 = begin + 32 < count ? keys_in[begin + 32] : 0;
+        for (uint32_t i = 0; i <= NEARLY_WINDOWS; ++i) {
+            const uint32_t origin = strip * NEARLY_STRIP + 64 * i; // below 2^29 + 2^11
+            const bool there0 = origin + lane < count, there1 = origin + 32 + lane < count;
+            const uint32_t key0 = sorted_key(next0), key1 = sorted_key(next1);
+            if (i < NEARLY_WINDOWS) { // read while this window is sorted
+                next0 = origin + 64 + lane < count ? keys_in[origin + 64 + lane] : 0;
+                next1 = origin + 96 + lane < count ? keys_in[origin + 96 + lane] : 0;
+            }
+            // Keys as distances from the least of this window and what is carried.
+            uint32_t least = min(there0 ? key0 : NEARLY_PAD, there1 ? key1 : NEARLY_PAD);
+            const uint32_t carried_key = base + (carried >> NEARLY_PLACE_BITS);
+            if (carried != NEARLY_PAD) least = min(least, carried_key);
+            least = warp_least(least);
+            wrong |= (there0 && key0 - least >= NEARLY_SPREAD) || (there1 && key1 - least >= NEARLY_SPREAD) ||
+                     (carried != NEARLY_PAD && carried_key - least >= NEARLY_SPREAD);
+            // Places count from the window before; what is carried was in the second half of its count.
+            if (carried != NEARLY_PAD)
+                carried = (carried_key - least) << NEARLY_PLACE_BITS | (carried & ((1u << NEARLY_PLACE_BITS) - 1)) - 64;
+            base = least;
+            uint32_t low = there0 ? (key0 - base) << NEARLY_PLACE_BITS | (64 + lane) : NEARLY_PAD;
+            uint32_t high = there1 ? (key1 - base) << NEARLY_PLACE_BITS | (96 + lane) : NEARLY_PAD;
+            low = sort_lanes(low, lane);
+            high = sort_lanes(high, lane);
+            merge_halves(low, high, lane);
+            if (i == 0) {
+                if (strip == 0) {
+                    const uint64_t first = write(low, 0, origin - 64);
+                    if (lane == 0) edges[0].first = first;
+                }
+            } else {
+                merge_halves(carried, low, lane);
+                const uint64_t first = write(carried, origin - 32, origin - 64);
+                if (lane == 0 && i == 1 && strip != 0) edges[strip].first = first;
+                write(low, origin, origin - 64);
+            }
+            carried = high;
+        }
+        if (lane == 0) edges[strip].last = last;
+    }
+    if (wrong) control->nearly_wrong = 1;
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) ticket = atomicAdd(&control->ticket, 1u);
+    __syncthreads();
+    if (ticket != gridDim.x - 1) return;
+    __threadfence();
+    bool unordered = false;
+    for (uint32_t i = threadIdx.x + 1; i < strips; i += NEARLY_THREADS)
+        unordered |= __ldcg(&edges[i].first) < __ldcg(&edges[i - 1].last);
+    unordered = __syncthreads_or(unordered || __ldcg(&control->nearly_wrong) != 0) != 0;
+    if (threadIdx.x != 0) return;
+    control->ticket = 0;
+    control->nearly_wrong = 0;
+    control->nearly = unordered ? PSVI_RADIX_NEARLY_NO : PSVI_RADIX_NEARLY_DONE;
+    if (unordered) return;
+    for (uint32_t slot = 0; slot < job.slots; ++slot)
+        control->passes[slot].active = 0;
+    control->passes_run = 0;
+    control->passes_skipped = job.slots;
+}
+
+template <typename T> __device__ __forceinline__ void copy_items(T *to, const T *from, uint64_t count) {
+    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+    // Pieces of 16 bytes where the output lies so (spare memory does), then the rest. Four reads in flight a thread.
+    constexpr uint32_t PACK = 16 / sizeof(T), UNROLL = 4;
+    uint64_t done = 0;
+    if (((uintptr_t)to & 15) == 0) {
+        const uint64_t packs = count / PACK;
+        const uint4 *source = reinterpret_cast<const uint4 *>(from);
+        uint4 *goal = reinterpret_cast<uint4 *>(to);
+        uint64_t at = i;
+        for (; at + (UNROLL - 1) * step < packs; at += UNROLL * step) {
+            uint4 moved[UNROLL];
+#pragma unroll
+            for (uint32_t u = 0; u < UNROLL; ++u)
+                moved[u] = source[at + u * step];
+#pragma unroll
+            for (uint32_t u = 0; u < UNROLL; ++u)
+                goal[at + u * step] = moved[u];
+        }
+        for (; at < packs; at += step)
+            goal[at] = source[at];
+        done = packs * PACK;
+    }
+    for (i += done; i < count; i += step)
+        to[i] = from[i];
+}
+
+// In a sort in place: from spare memory to the output. All threads of the grid.
+template <int VALUE_BYTES> __device__ void bring_back(const psvi_radix_job &job, uint64_t count) {
+    using V = typename radix_value<VALUE_BYTES>::type;
+    const nearly_targets<V> to = nearly_output<VALUE_BYTES, V>(job);
+    if (to.keys_back) copy_items(static_cast<uint32_t *>(job.keys_out), to.keys, count);
+    if (to.values_back) copy_items(static_cast<V *>(job.values_out), to.values, count);
+}
+
+} // namespace
+
+#endif
