@@ -26,6 +26,13 @@ static uint32_t key_bits_of(const psv_pair_finder_def *def) {
     return bits;
 }
 
+// Many boxes have kernels of their own, which sort whole records in two passes, with no more than the cells' numbers
+// for keys, and sweep them as rounded to 8 bytes first.
+static bool is_many(const psv_pair_finder_def *def) {
+    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes > ROWS_MANY_LEAST &&
+           def->max_boxes <= ROWS_MANY_MOST;
+}
+
 // With the radix sorter the keys of not too many boxes, which are small numbers, are sorted in a single pass over one
 // digit as wide as the key: count, scan, scatter, fused with the kernels around it. Any other sorter runs as it is.
 static bool is_counted(const psv_pair_finder_def *def) {
@@ -44,7 +51,7 @@ static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
 
 static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
     psv_sorter_def sort = sorter_def(def);
-    return is_counted(def) ? 0 : psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
+    return is_counted(def) || is_many(def) ? 0 : psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
 }
 
 static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
@@ -52,11 +59,22 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     memory->key_bits = key_bits_of(def);
     const uint64_t cells = (uint64_t)1 << memory->key_bits;
     memory->counted = is_counted(def);
+    memory->many = is_many(def);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->fused = memory->counted ? psvi_carve(carver, sizeof *memory->fused) : NULL;
-    memory->keys = psvi_carve(carver, 4 * memory->room);
-    memory->order = psvi_carve(carver, 4 * memory->room);
-    memory->sorted_keys = memory->counted ? NULL : psvi_carve(carver, 4 * memory->room);
+    const bool keyed = memory->counted || !memory->many;
+    memory->keys = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
+    memory->order = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
+    memory->sorted_keys = memory->counted || memory->many ? NULL : psvi_carve(carver, 4 * memory->room);
+    if (memory->many) {
+        const uint32_t shift = memory->key_bits - ROWS_SEGMENT_BITS;
+        memory->segment_shift = shift < ROWS_SEGMENT_CELL_BITS ? shift : ROWS_SEGMENT_CELL_BITS;
+        memory->segments = psvi_carve(carver, sizeof *memory->segments);
+        memory->split = psvi_carve(carver, 32 * memory->room);
+        memory->numbers = psvi_carve(carver, 2 * memory->room);
+        memory->rounded = psvi_carve(carver, 8 * (memory->room + 1)); // they are read in pairs
+        memory->rest = psvi_carve(carver, memory->room / 32 + 1);
+    }
     memory->cell_counts = memory->counted ? psvi_carve(carver, 4 * (cells + 4)) : NULL;
     memory->scan_states = memory->counted ? psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2)) : NULL;
     memory->starts = psvi_carve(carver, 4 * (cells + 4));
@@ -79,21 +97,29 @@ static void rows_destroy(psv_pair_finder *finder) {
     finder->state = NULL;
 }
 
+static cudaError_t prepare(const psvi_rows_memory *memory) {
+    cudaError_t error = psvi_prepare_rows_sweep();
+    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_sort();
+    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_sweep();
+    return error;
+}
+
 static psv_status rows_create(psv_pair_finder *finder) {
     rows_state *state = calloc(1, sizeof *state);
     if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
     finder->state = state;
     psvi_carver carver = {finder->scratch, 0};
     void *scratch = layout(&carver, &finder->def, &state->memory);
-    psv_status status = psvi_cuda_status(finder->context, psvi_prepare_rows_sweep(), "rows: cudaFuncSetAttribute");
     const psvi_device_info *info = &finder->context->info;
+    state->memory.multiprocessors = (uint32_t)info->multiprocessors;
+    psv_status status = psvi_cuda_status(finder->context, prepare(&state->memory), "rows: cudaFuncSetAttribute");
     if (status == PSV_OK && state->memory.counted && info->cooperative_launch)
         status = psvi_cuda_status(finder->context,
                                   psvi_prepare_rows_fused((uint32_t)info->multiprocessors, &state->memory.fused_blocks),
                                   "rows: cudaFuncSetAttribute");
     if (status == PSV_OK)
         status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
-    if (status == PSV_OK && !state->memory.counted) {
+    if (status == PSV_OK && !state->memory.counted && !state->memory.many) {
         psv_sorter_def def = sorter_def(&finder->def);
         def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
         status = psv_create_sorter(finder->context, &def, &state->sorter);
@@ -134,6 +160,14 @@ static bool is_fused(const psvi_rows_memory *memory, uint64_t boxes) {
            boxes <= (uint64_t)(memory->fused_blocks - 1) * ROWS_FUSED_THREADS * ROWS_FUSED_ITEMS;
 }
 
+static psv_status find_many(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_many_keys, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_many_split, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_many_order, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_many_sweep, input);
+    return status;
+}
+
 static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
     rows_state *state = finder->state;
     const bool counted = state->memory.counted;
@@ -141,6 +175,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
         return run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_fused, input); // the profile cannot divide it
     psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
     if (psvi_most_boxes(input) == 0 || status != PSV_OK) return status;
+    if (state->memory.many) return find_many(finder, input);
     status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
     if (status == PSV_OK && counted)
         status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_scan, input);
@@ -157,7 +192,8 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
 static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
     rows_state *state = finder->state;
     psv_sort_statistics sort = {1, 0};
-    psv_status status = state->memory.counted ? PSV_OK : psv_read_sort_statistics(state->sorter, &sort);
+    if (state->memory.many) sort.passes_run = 2;
+    psv_status status = state->sorter == NULL ? PSV_OK : psv_read_sort_statistics(state->sorter, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;
     return status;

@@ -65,23 +65,43 @@ typedef struct psvi_rows_fused {
     uint64_t sums[ROWS_FUSED_BLOCKS]; // boxes in each block's cells, with the frame's number
 } psvi_rows_fused;
 
+// Runs of cells of equal length: what the sort of many boxes goes by.
+typedef struct psvi_rows_segments {
+    uint32_t counts[ROWS_SEGMENTS];     // boxes; zero between frames
+    uint32_t starts[ROWS_SEGMENTS + 1]; // boxes in those before
+    uint32_t done;                      // blocks that have counted; zero between frames
+    uint32_t rest;                      // the first sweep has left something to the second one
+    struct {
+        uint32_t place, unused[7]; // next free place; a sector each, so that they do not wait for each other
+    } next[ROWS_SEGMENTS];
+} psvi_rows_segments;
+
 typedef struct psvi_rows_memory {
     psvi_rows_plan *plan;
-    psvi_rows_fused *fused; // when counted
-    uint32_t *keys;         // one per slot
-    uint32_t *order;        // sorting permutation; when counted: ranks of the slots within their cells
-    uint32_t *sorted_keys;  // in order; not when counted
-    uint32_t *starts;       // per cell and behind the last: the first place whose key is not less
-    uint32_t *cell_counts;  // per cell, when counted; zero between frames
-    uint64_t *scan_states;  // per tile of cells, when counted
-    float *records;         // 8 floats per place
-    uint64_t room;          // slots that the arrays hold
+    psvi_rows_fused *fused;   // when counted
+    uint32_t *keys;           // one per slot
+    uint32_t *order;          // sorting permutation; when counted: ranks of the slots within their cells
+    uint32_t *sorted_keys;    // in order; not when counted
+    uint32_t *starts;         // per cell and behind the last: the first place whose key is not less
+    uint32_t *cell_counts;    // per cell, when counted; zero between frames
+    uint64_t *scan_states;    // per tile of cells, when counted
+    float *records;           // 8 floats per place
+    bool many;                // the kernels for many boxes run; the following are theirs
+    uint32_t segment_shift;   // key to segment
+    uint32_t multiprocessors; // of the device
+    psvi_rows_segments *segments;
+    float *split;      // 8 floats per place, by segments
+    uint16_t *numbers; // of their cells within the segment
+    uint64_t *rounded; // per place: rows_rounded
+    uint8_t *rest;     // per chunk of the first sweep: what is left of it
+    uint64_t room;     // slots that the arrays hold
     uint32_t key_bits;
     uint32_t fused_blocks; // of the fused kernel; 0: it does not run here
     bool counted;          // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
 } psvi_rows_memory;
 
 cudaError_t psvi_prepare_rows_sweep(void); // once per device
+cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
@@ -92,6 +112,18 @@ cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows
 // where it does not fit.
 cudaError_t psvi_prepare_rows_fused(uint32_t multiprocessors, uint32_t *blocks);
 cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+
+// The same for many boxes; keys, split and order take the place of keys and sort.
+cudaError_t psvi_prepare_rows_many_sort(void);
+cudaError_t psvi_prepare_rows_many_sweep(void);
+cudaError_t psvi_launch_rows_many_keys(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                       cudaStream_t stream);
+cudaError_t psvi_launch_rows_many_split(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                        cudaStream_t stream);
+cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                        cudaStream_t stream);
+cudaError_t psvi_launch_rows_many_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                        cudaStream_t stream);
 
 #ifdef __cplusplus
 }

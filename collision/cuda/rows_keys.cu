@@ -142,9 +142,16 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
     report_block(input, plan, shared);
 }
 
-extern "C" cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory,
+extern "C" cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const psvi_rows_memory *memory,
                                              cudaStream_t stream) {
     psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->key_bits);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                             cudaStream_t stream) {
+    const cudaError_t error = psvi_launch_rows_plan(input, memory, stream);
+    if (error != cudaSuccess) return error;
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
     if (memory->counted)
         psvk_rows_keys<true><<<blocks, ROWS_KEY_THREADS, 0, stream>>>(*input, memory->plan, memory->keys, memory->order,

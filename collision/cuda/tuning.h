@@ -40,6 +40,23 @@
 #define ROWS_FUSED_BARRIERS 5 // of a frame
 #define ROWS_FUSED_CROWD 512  // boxes in a cell from which on an old plan is doubted
 
+// `rows` for many boxes.
+#define ROWS_MANY_LEAST (1u << 19)
+#define ROWS_MANY_MOST (1u << 25) // up to here a segment's cells fit shared memory
+#define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row
+#define ROWS_ROUNDED_LIMIT 100.0f // level limit in rounded coordinates; twice that and their errors stay below 256
+#define ROWS_SEGMENT_BITS 10      // of few cells; more segments where there are more cells,
+#define ROWS_SEGMENT_CELL_BITS 12 // so that none has more than this
+#define ROWS_SEGMENTS (1u << 12)  // at most
+#define ROWS_SURVEY_THREADS 512
+#define ROWS_SURVEY_BLOCKS 4 // a multiprocessor
+#define ROWS_SPLIT_THREADS 256
+#define ROWS_MANY_THREADS 256
+#define ROWS_NEAR_BLOCKS 5 // of the first sweep, resident on a multiprocessor
+#define ROWS_REST_BLOCKS 3 // of the second one
+#define ROWS_MANY_NOTES 8  // partners that a lane can note before the warp tests them exactly
+#define ROWS_MANY_TURNS 2  // of two candidates between two looks at how many are noted
+
 #define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
 #define LBVH_THREADS 128
 #define LBVH_STEPS 8       // of a walk between two looks at the pair buffer
