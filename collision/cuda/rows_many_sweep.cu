@@ -405,13 +405,19 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
     }
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
+#define NEAR_RESIDENT 4
+#else
+#define NEAR_RESIDENT ROWS_NEAR_BLOCKS
+#endif
+
 // The pairs, by two kernels: the first one takes the usual chunks, the second one what is left. A warp takes chunks of
 // 32 boxes in sorted order, so that their cells lie side by side and their loads meet in the first-level
 // cache. It looks up where the boxes' runs of cells begin and end; then each lane tests its own candidates, and long
 // ranges are swept by the whole warp. Warps work alone; the block meets at the end, to write its pairs. Reads 8 bytes
 // of a box about once per row that looks at it, all of it for itself and once per pair; writes the pairs.
 template <bool NEAR>
-__global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? ROWS_NEAR_BLOCKS : ROWS_REST_BLOCKS)
+__global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS_REST_BLOCKS)
     psvk_rows_many_sweep(const __grid_constant__ psvi_find_input input, const psvi_rows_plan *plan,
                          psvi_rows_segments *segments, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
