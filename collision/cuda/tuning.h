@@ -41,7 +41,8 @@
 #define ROWS_FUSED_CROWD 512  // boxes in a cell from which on an old plan is doubted
 
 // `rows` for many boxes.
-#define ROWS_MANY_LEAST (1u << 19)
+// Below, rows_sweep.cu behind a counting sort is faster: the sort of these kernels takes longer than the sweep.
+#define ROWS_MANY_LEAST (1u << 21)
 #define ROWS_MANY_MOST (1u << 25) // up to here a segment's cells fit shared memory
 #define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row
 #define ROWS_ROUNDED_LIMIT 100.0f // level limit in rounded coordinates; twice that and their errors stay below 256
