@@ -1,7 +1,9 @@
 // Every broad-phase method of a backend against a plain double loop: random scenes, layouts, flags, filters, worlds,
 // capacities and set pairs; then event replay, growth and larger scenes by digest.
 //   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--method NAME] [--long]
-// --method: only this method, in the tests of each method by itself.
+//              [--no-cooperative]
+// --method: only this method, in the tests of each method by itself. --no-cooperative: the kernels for CUDA devices
+// without cooperative launches, which elsewhere run from some hundred thousand boxes on.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +13,9 @@
 #include <cmocka.h>
 
 #include <pairsieve/collision.h>
+#include <pairsieve/sort.h>
 
+#include "../../sort/core/context.h"
 #include "../scenes/box_scenes.h"
 #include "../test_scale.h"
 
@@ -20,7 +24,7 @@ static uint64_t base_seed = 20240607;
 static uint32_t case_count = 400;
 static uint32_t soak_frames;    // 0: as the backend has time
 static const char *only_method; // NULL: all
-static bool long_run;
+static bool long_run, no_cooperative;
 static psv_context *context;
 
 static bool is_left_out(const char *method) { return only_method != NULL && strcmp(method, only_method) != 0; }
@@ -64,6 +68,7 @@ static psv_context *open_context(int workers) {
     def.check_buffers = true;
     if (backend == PSV_BACKEND_CPU) def.allocator = (psv_allocator){guarded_allocate, guarded_release, NULL};
     if (psv_create_context(&def, &made) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
+    if (no_cooperative) made->info.cooperative_launch = false;
     return made;
 }
 
@@ -346,7 +351,11 @@ static void run_method(test_case *test, const char *method) {
     psv_pair_finder_def def = psv_default_pair_finder_def();
     uint32_t kind = draw(test, 4);
     bool short_of_room = kind < 2 && test->pair_count > 1;
+    uint32_t sorters = 0;
+    while (psv_sort_method_name(backend, sorters) != NULL)
+        ++sorters;
     def.method = method;
+    if (draw(test, 3) == 0) def.sort_method = psv_sort_method_name(backend, draw(test, sorters));
     def.max_boxes = test->a.room + test->b.room + (draw(test, 2) ? draw(test, 5000) : 0);
     if (def.max_boxes == 0) def.max_boxes = 1;
     if (box_random_bits(test->seed, 0, 7) % 8 == 0) def.max_boxes += room_for_many();
@@ -597,12 +606,12 @@ static void test_events_after_overflow(void **state) {
 
 // --- larger scenes: methods against each other -----------------------------------------------------------------------
 
-static uint64_t digest_pairs(psv_pair_finder *finder, uint64_t count) {
+static uint64_t digest_pairs(psv_pair_finder *finder, uint64_t count, bool ordered) {
     psv_pair *pairs = malloc((count + 1) * sizeof *pairs);
     uint64_t digest = count, got = 0;
     CHECK(psv_read_pairs(finder, pairs, count, &got));
     for (uint64_t p = 0; p < got; ++p) {
-        assert_true(pairs[p].a < pairs[p].b);
+        assert_true(!ordered || pairs[p].a < pairs[p].b);
         digest += box_random_bits(1, (uint64_t)pairs[p].a << 32 | pairs[p].b, 0); // a sum: the order does not matter
     }
     free(pairs);
@@ -632,7 +641,7 @@ static void compare_methods(const box_scene *scene, uint64_t count, uint64_t mor
         CHECK(psv_create_pair_finder(context, &def, &finder));
         CHECK(psv_find_pairs(finder, &set));
         CHECK(psv_finish_pairs(finder, &need));
-        uint64_t digest = digest_pairs(finder, need);
+        uint64_t digest = digest_pairs(finder, need, true);
         if (first != NULL && digest != expected)
             fail_msg("%s, %llu boxes, seed %llu: %s and %s disagree", scene->name, (unsigned long long)count,
                      (unsigned long long)base_seed, first, method);
@@ -674,6 +683,80 @@ static void test_every_kernel(void **state) {
     compare_methods(box_scene_named("mixed_100"), 403, room_for_many());
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
         if (!is_left_out(psv_broad_phase_name(backend, m))) soak_method(psv_broad_phase_name(backend, m), 2);
+}
+
+// One of two sets with flags, filters, worlds and a count in memory.
+static void make_large_set(test_case *test, test_set *set, const char *scene, uint64_t count) {
+    set->count = count;
+    set->room = count + 1000;
+    set->boxes = calloc(set->room + 1, sizeof *set->boxes);
+    if (set == &test->a) box_scene_named(scene)->make(set->boxes, set->room, test->seed);
+    for (uint64_t i = 0; set == &test->b && i < set->room; ++i) { // some of the first set's, moved a little
+        set->boxes[i] = test->a.boxes[i];
+        set->boxes[i].min[0] += 0.125f;
+        set->boxes[i].max[0] += 0.125f;
+    }
+    set->flags = calloc(set->room, 1);
+    set->filters = calloc(set->room, sizeof *set->filters);
+    set->worlds = calloc(set->room, sizeof *set->worlds);
+    for (uint64_t i = 0; i < set->room; ++i) {
+        const uint64_t bits = box_random_bits(test->seed, i, set == &test->a ? 7 : 8);
+        set->flags[i] = bits % 8 == 0 ? PSV_BOX_DISABLED : bits % 8 < 3 ? PSV_BOX_STATIC : 0;
+        set->filters[i] = (psv_box_filter){1u << (bits >> 8) % 2, (uint32_t)(bits >> 16) % 4};
+        set->worlds[i] = (uint32_t)(bits >> 24) % 3;
+    }
+    set->flag_buffer = upload(set->flags, set->room);
+    set->filter_buffer = upload(set->filters, set->room * sizeof *set->filters);
+    set->world_buffer = upload(set->worlds, set->room * sizeof *set->worlds);
+    set->count_buffer = upload(&count, sizeof count);
+    make_layout(test, set);
+    set->set.flags = set->flag_buffer;
+    set->set.filters = set->filter_buffer;
+    set->set.worlds = set->world_buffer;
+    set->set.count_buffer = set->count_buffer;
+}
+
+static uint64_t digest_case(test_case *test, const char *method, const char *sort_method, uint64_t *pairs) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = method;
+    def.sort_method = sort_method;
+    def.max_boxes = test->a.room + test->b.room;
+    def.max_pairs = 2 * def.max_boxes;
+    def.grow_pairs = true;
+    def.world_count = 2; // the boxes of world 2 are bad
+    CHECK(psv_create_pair_finder(context, &def, &finder));
+    CHECK(find(finder, test));
+    CHECK(psv_finish_pairs(finder, pairs));
+    const uint64_t digest = digest_pairs(finder, *pairs, !test->between);
+    psv_destroy_pair_finder(finder);
+    return digest;
+}
+
+// Counts that take the forms of methods for many boxes, with everything that a set can have.
+static void test_large_sets(void **state) {
+    (void)state;
+    if (test_scale() > 1) skip();
+    static const char *const scenes[] = {"cube", "mixed_100", "clusters"};
+    static const char *const rows_sorts[] = {"radix", "merge"};
+    for (uint32_t s = 0; s < 2 * sizeof scenes / sizeof *scenes; ++s) {
+        test_case test = {.seed = base_seed + s, .world_count = 2, .between = s % 2 != 0};
+        make_large_set(&test, &test.a, scenes[s / 2], 230003);
+        if (test.between) make_large_set(&test, &test.b, scenes[s / 2], 40009);
+        uint64_t expected_pairs = 0, pairs = 0;
+        const uint64_t expected = digest_case(&test, "lbvh", "radix", &expected_pairs);
+        print_message("%s%s: %llu pairs\n", scenes[s / 2], test.between ? ", between" : "",
+                      (unsigned long long)expected_pairs);
+        assert_true(expected_pairs > 100);
+        for (int m = 0; m < 2; ++m) {
+            const uint64_t digest = digest_case(&test, "rows", rows_sorts[m], &pairs);
+            if (pairs != expected_pairs || digest != expected)
+                fail_msg("%s%s: rows over %s finds %llu pairs, lbvh %llu", scenes[s / 2],
+                         test.between ? ", between" : "", rows_sorts[m], (unsigned long long)pairs,
+                         (unsigned long long)expected_pairs);
+        }
+        free_case(&test);
+    }
 }
 
 // The published counts of these scenes.
@@ -766,6 +849,8 @@ int main(int argc, char **argv) {
             soak_frames = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--method") == 0 && i + 1 < argc)
             only_method = argv[++i];
+        else if (strcmp(argv[i], "--no-cooperative") == 0)
+            no_cooperative = true;
         else if (strcmp(argv[i], "--long") == 0)
             long_run = true;
         else if (psv_parse_backend(argv[i], &backend) != PSV_OK) {
@@ -787,6 +872,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_known_counts),
         cmocka_unit_test(test_sorted_output),
         cmocka_unit_test(test_room_for_one),
+        cmocka_unit_test(test_large_sets),
         cmocka_unit_test(test_every_kernel),
         cmocka_unit_test(test_nothing_is_held),
     };

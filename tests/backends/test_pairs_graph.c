@@ -11,6 +11,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../../sort/core/context.h"
 #include "../scenes/box_scenes.h"
 #include "../test_scale.h"
 
@@ -44,10 +45,11 @@ static void make_frame(frame *made, int number) {
         made->flags[i] = box_random_bits(99, i, 0) % 10 < 3 ? PSV_BOX_STATIC : 0;
 }
 
-static psv_pair_finder *make_finder(psv_context *context, const char *method, bool grow) {
+static psv_pair_finder *make_finder(psv_context *context, const char *method, const char *sort_method, bool grow) {
     psv_pair_finder_def def = psv_default_pair_finder_def();
     psv_pair_finder *finder = NULL;
     def.method = method;
+    def.sort_method = sort_method;
     def.max_boxes = MOST;
     def.max_pairs = ROOM;
     def.sort_output = true;
@@ -77,12 +79,13 @@ static void compare(const results *a, const results *b, const char *method, int 
     if (a->ends > 0) assert_memory_equal(a->end, b->end, a->ends * sizeof(psv_pair));
 }
 
-static void replay_method(const char *method) {
+static void replay_method(const char *method, const char *sort_method) {
     frame *made = calloc(1, sizeof *made), *on_device = NULL;
     results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
     CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
     CUDA(cudaMemset(on_device, 0, sizeof *on_device));
-    psv_pair_finder *finder = make_finder(device, method, false), *plain = make_finder(host, "brute", false);
+    psv_pair_finder *finder = make_finder(device, method, sort_method, false),
+                    *plain = make_finder(host, "brute", "radix", false);
     psv_box_set set = psv_boxes_of(psv_buffer_of(on_device->boxes, sizeof made->boxes), sizeof(psv_aabb), MOST);
     set.flags = psv_buffer_of(on_device->flags, sizeof made->flags);
     set.count_buffer = psv_buffer_of(&on_device->count, sizeof made->count);
@@ -121,9 +124,16 @@ static void replay_method(const char *method) {
 
 static void test_replay(void **state) {
     (void)state;
-    replay_method("auto");
+    replay_method("auto", "radix");
     for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
-        replay_method(psv_broad_phase_name(PSV_BACKEND_CUDA, m));
+        replay_method(psv_broad_phase_name(PSV_BACKEND_CUDA, m), "radix");
+    // The other forms of rows: over a sorter, and without a cooperative launch.
+    replay_method("rows", "merge");
+    replay_method("rows", "cub");
+    const bool cooperative = device->info.cooperative_launch;
+    device->info.cooperative_launch = false;
+    replay_method("rows", "radix");
+    device->info.cooperative_launch = cooperative;
 }
 
 static void test_growth_in_a_capture(void **state) {
@@ -131,7 +141,7 @@ static void test_growth_in_a_capture(void **state) {
     psv_aabb *boxes = NULL;
     CUDA(cudaMalloc((void **)&boxes, 10 * sizeof *boxes));
     CUDA(cudaMemset(boxes, 0, 10 * sizeof *boxes));
-    psv_pair_finder *finder = make_finder(device, "auto", true);
+    psv_pair_finder *finder = make_finder(device, "auto", "radix", true);
     psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, 10 * sizeof *boxes), sizeof *boxes, 10);
     cudaGraph_t graph = NULL;
     uint64_t count = 0;
