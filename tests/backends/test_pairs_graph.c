@@ -45,12 +45,14 @@ static void make_frame(frame *made, int number) {
         made->flags[i] = box_random_bits(99, i, 0) % 10 < 3 ? PSV_BOX_STATIC : 0;
 }
 
+static uint64_t most_boxes = MOST;
+
 static psv_pair_finder *make_finder(psv_context *context, const char *method, const char *sort_method, bool grow) {
     psv_pair_finder_def def = psv_default_pair_finder_def();
     psv_pair_finder *finder = NULL;
     def.method = method;
     def.sort_method = sort_method;
-    def.max_boxes = MOST;
+    def.max_boxes = most_boxes;
     def.max_pairs = ROOM;
     def.sort_output = true;
     def.events = true;
@@ -130,6 +132,9 @@ static void test_replay(void **state) {
     // The other forms of rows: over a sorter, and without a cooperative launch.
     replay_method("rows", "merge");
     replay_method("rows", "cub");
+    most_boxes = (1u << 21) + 1; // kernels of their own
+    replay_method("rows", "radix");
+    most_boxes = MOST;
     const bool cooperative = device->info.cooperative_launch;
     device->info.cooperative_launch = false;
     replay_method("rows", "radix");
