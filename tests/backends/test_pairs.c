@@ -681,7 +681,6 @@ static void test_every_kernel(void **state) {
     }
     compare_methods(box_scene_named("mixed_100"), 403, 0);
     compare_methods(box_scene_named("mixed_100"), 403, room_for_many());
-    compare_methods(box_scene_named("mixed_100"), 403, room_for_many());
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
         if (!is_left_out(psv_broad_phase_name(backend, m))) soak_method(psv_broad_phase_name(backend, m), 2);
 }
