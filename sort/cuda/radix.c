@@ -5,7 +5,8 @@
 //   up to 32,768               radix_small.cu      1: one cluster of 16 blocks, or 8 where 16 do not fit; without
 //                                                  clusters the next
 //   up to 1.2M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
-//   0.5M 16-byte), 132 blocks                      it sorts on chip; with 227 KB of shared memory
+//   0.5M 16-byte), 132 blocks,                     it sorts on chip; with 227 KB of shared memory
+//   a third for floating point
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
 //   above                      radix_large.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
@@ -166,7 +167,11 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
         job.count <= (uint64_t)blocks * PSVI_RADIX_TINY_THREADS * PSVI_RADIX_SMALL_ROWS(pair_bytes))
         return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, stream), "radix sort of a small count");
     psvi_radix_chunks_state *chunks = ((const radix_state *)sorter->state)->chunks;
-    if (chunks != NULL && job.count <= (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes))
+    // Floating-point keys crowd in few exponents. Beyond a third of what the chunk kernel holds they often do not fit,
+    // and the middle kernel sorts digit by digit faster than that does.
+    const uint64_t most =
+        (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes) / (job.order.is_float ? 3 : 1);
+    if (chunks != NULL && job.count <= most)
         return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, chunks, stream),
                                 "radix sort of a middle count");
     uint32_t items = middle_items(sorter, &job);

@@ -23,13 +23,14 @@
 #define PSVI_RADIX_ROW_WORDS 72 // 64 of counts, 2 of what else is to be known, rounded up
 
 // large: chained digit passes, one block a multiprocessor. Items per thread by the bytes of a key and its value
-// together: long runs of each digit count for more than overlap between blocks.
+// together: long runs of each digit count for more than overlap between blocks, and no spills for more than longer
+// runs.
 #define PSVI_RADIX_LARGE_FULL_THREADS 768
 #define PSVI_RADIX_LARGE_COMPACT_THREADS 256 // where a block has less than PSVI_RADIX_LARGE_SHARED_BYTES
 #define PSVI_RADIX_LARGE_SHARED_BYTES (160 * 1024)
 #define PSVI_RADIX_LARGE_BLOCKS 1
 #define PSVI_RADIX_LARGE_ITEMS(pair_bytes)                                                                             \
-    ((pair_bytes) <= 4 ? 32 : (pair_bytes) <= 8 ? 20 : (pair_bytes) <= 12 ? 14 : 10)
+    ((pair_bytes) <= 4 ? 24 : (pair_bytes) <= 8 ? 16 : (pair_bytes) <= 12 ? 14 : 10)
 #define PSVI_RADIX_LARGE_LEAST_TILE (PSVI_RADIX_LARGE_COMPACT_THREADS * PSVI_RADIX_LARGE_ITEMS(16))
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
