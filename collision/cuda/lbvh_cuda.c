@@ -1,10 +1,7 @@
 // Linear bounding volume hierarchy on CUDA, host side.
-#include <stdlib.h>
-
 #include "../../sort/core/cuda/cuda_backend.h"
-#include "../../sort/src/sort_method.h"
-#include "launch_cuda.h"
 #include "lbvh_kernels.h"
+#include "sorted_method.h"
 
 #define KEY_BITS 31u // of world and place; one more says that a box takes no part
 #define LEAST_PLACE_BITS 9u
@@ -12,25 +9,9 @@
 #define MOST_BOXES 0x7fffffffu // leaves are named by 31 bits, and one name means «none»
 
 typedef struct lbvh_state {
+    psvi_sorted_state sorted;
     psvi_lbvh_memory memory;
-    psv_sorter *sorter;
 } lbvh_state;
-
-static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
-
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def made = psv_default_sorter_def();
-    made.method = def->sort_method;
-    made.key_type = PSV_KEY_U32;
-    made.value_bytes = 4;
-    made.max_count = room_of(def);
-    return made;
-}
-
-static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
-    psv_sorter_def sort = sorter_def(def);
-    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
-}
 
 // Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
 static void choose_bits(const psv_pair_finder_def *def, psvi_lbvh_memory *memory) {
@@ -43,8 +24,9 @@ static void choose_bits(const psv_pair_finder_def *def, psvi_lbvh_memory *memory
     memory->place_bits = KEY_BITS - memory->world_bits;
 }
 
-static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_lbvh_memory *memory) {
-    const uint64_t room = room_of(def);
+static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *state) {
+    psvi_lbvh_memory *memory = &((lbvh_state *)state)->memory;
+    const uint64_t room = psvi_room_of(def);
     memory->room = room;
     memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
     choose_bits(def, memory);
@@ -58,38 +40,19 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_lb
     memory->node_parent = psvi_carve(carver, 4 * room);
     memory->arrivals = psvi_carve(carver, 4 * room);
     memory->parts = psvi_carve(carver, sizeof(psvi_lbvh_part) * memory->part_room);
-    return psvi_carve(carver, sorter_bytes(def));
 }
 
-static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
-    psvi_carver carver = {NULL, 0};
-    psvi_lbvh_memory memory;
-    (void)layout(&carver, def, &memory);
-    return carver.used;
-}
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) { return psvi_key_sorter_def(def, psvi_room_of(def)); }
 
-static void lbvh_destroy(psv_pair_finder *finder) {
-    lbvh_state *state = finder->state;
-    if (state == NULL) return;
-    psv_destroy_sorter(state->sorter);
-    free(state);
-    finder->state = NULL;
-}
+static const psvi_sorted_method method = {"lbvh", MOST_BOXES, sizeof(lbvh_state), sorter_def, layout};
+_Static_assert(sizeof(lbvh_state) <= PSVI_SORTED_STATE_MOST, "the state is measured on the stack");
 
-static psv_status lbvh_create(psv_pair_finder *finder) {
-    if (finder->def.max_boxes > MOST_BOXES)
-        return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
-                         (unsigned long long)finder->def.max_boxes, MOST_BOXES);
-    lbvh_state *state = calloc(1, sizeof *state);
-    if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
-    finder->state = state;
-    psvi_carver carver = {finder->scratch, 0};
-    void *scratch = layout(&carver, &finder->def, &state->memory);
-    psv_sorter_def def = sorter_def(&finder->def);
-    def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
-    psv_status status = psv_create_sorter(finder->context, &def, &state->sorter);
-    if (status != PSV_OK) lbvh_destroy(finder);
-    return status;
+static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
+
+static psv_status lbvh_create(psv_pair_finder *finder) { return psvi_create_sorted(finder, &method); }
+
+static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    return psvi_sorted_statistics(finder, KEY_BITS + 1, statistics);
 }
 
 static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
@@ -103,7 +66,7 @@ static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
         .count = psvi_most_boxes(input),
         .count_device = counted ? &state->memory.plan->slots : NULL,
     };
-    return psvi_sort_run(state->sorter, &request);
+    return psvi_sort_run(state->sorted.sorter, &request);
 }
 
 static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
@@ -129,23 +92,12 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
     return psvi_cuda_status(context, error, "lbvh: walk launch");
 }
 
-static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    lbvh_state *state = finder->state;
-    psv_sort_statistics sort = {0, 0};
-    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    statistics->key_bits = KEY_BITS + 1;
-    statistics->levels = 1;
-    return status;
-}
-
 const psvi_broad_phase psvi_broad_phase_lbvh_cuda = {
     .name = "lbvh",
     .description = "linear bounding volume hierarchy, rebuilt each frame (Karras 2012)",
     .scratch_bytes = lbvh_scratch_bytes,
     .create = lbvh_create,
-    .destroy = lbvh_destroy,
+    .destroy = psvi_destroy_sorted,
     .find = lbvh_find,
     .statistics = lbvh_statistics,
 };

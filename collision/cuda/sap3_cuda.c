@@ -1,38 +1,20 @@
 // Sweep and prune over all three axes (Ha, Krueger, Silva 2009, section 6.1) on CUDA, host side: the order of steps.
-#include <stdlib.h>
-
 #include "../../sort/core/cuda/cuda_backend.h"
 #include "../../sort/cuda/scan_sums.h"
-#include "../../sort/src/sort_method.h"
-#include "launch_cuda.h"
 #include "sap3_kernels.h"
+#include "sorted_method.h"
 
 #define MOST_BOXES 0x7ffffffeu // endpoints are numbered by 32 bits
 
 typedef struct sap3_state {
+    psvi_sorted_state sorted;
     psvi_sap3_memory memory;
-    psv_sorter *sorter;
     void *scan;
 } sap3_state;
 
-static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
-
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def made = psv_default_sorter_def();
-    made.method = def->sort_method;
-    made.key_type = PSV_KEY_U32;
-    made.value_bytes = 4;
-    made.max_count = 2 * room_of(def);
-    return made;
-}
-
-static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
-    psv_sorter_def sort = sorter_def(def);
-    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
-}
-
-static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_sap3_memory *memory, void **scan) {
-    const uint64_t room = room_of(def);
+static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *state) {
+    psvi_sap3_memory *memory = &((sap3_state *)state)->memory;
+    const uint64_t room = psvi_room_of(def);
     memory->room = room;
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->lists[0] = psvi_carve(carver, 4 * room);
@@ -45,41 +27,28 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_sa
     memory->keep = psvi_carve(carver, 4 * (room + 1));
     memory->ends = psvi_carve(carver, 4 * room);
     memory->records = psvi_carve(carver, 32 * room);
-    *scan = psvi_carve(carver, psvi_scan_bytes(2 * room + 1));
-    return psvi_carve(carver, sorter_bytes(def));
+    ((sap3_state *)state)->scan = psvi_carve(carver, psvi_scan_bytes(2 * room + 1));
 }
 
-static uint64_t sap3_scratch_bytes(const psv_pair_finder_def *def) {
-    psvi_carver carver = {NULL, 0};
-    psvi_sap3_memory memory;
-    void *scan;
-    (void)layout(&carver, def, &memory, &scan);
-    return carver.used;
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
+    return psvi_key_sorter_def(def, 2 * psvi_room_of(def));
 }
 
-static void sap3_destroy(psv_pair_finder *finder) {
-    sap3_state *state = finder->state;
-    if (state == NULL) return;
-    psv_destroy_sorter(state->sorter);
-    free(state);
-    finder->state = NULL;
-}
+static const psvi_sorted_method method = {"sap3", MOST_BOXES, sizeof(sap3_state), sorter_def, layout};
+_Static_assert(sizeof(sap3_state) <= PSVI_SORTED_STATE_MOST, "the state is measured on the stack");
+
+static uint64_t sap3_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
 
 static psv_status sap3_create(psv_pair_finder *finder) {
-    if (finder->def.max_boxes > MOST_BOXES)
-        return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED, "sap3: def.max_boxes is %llu; %u are possible",
-                         (unsigned long long)finder->def.max_boxes, MOST_BOXES);
-    sap3_state *state = calloc(1, sizeof *state);
-    if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
-    finder->state = state;
-    psvi_carver carver = {finder->scratch, 0};
-    void *scratch = layout(&carver, &finder->def, &state->memory, &state->scan);
-    psv_sorter_def def = sorter_def(&finder->def);
-    def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
-    psv_status status = psv_create_sorter(finder->context, &def, &state->sorter);
-    if (status == PSV_OK) status = psvi_scan_check(finder->context, 2 * state->memory.room + 1);
-    if (status != PSV_OK) sap3_destroy(finder);
+    psv_status status = psvi_create_sorted(finder, &method);
+    if (status == PSV_OK) status = psvi_scan_check(finder->context, 2 * psvi_room_of(&finder->def) + 1);
+    if (status != PSV_OK) psvi_destroy_sorted(finder);
     return status;
+}
+
+static psv_status sap3_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    // The sorts are three: the passes are those of the last.
+    return psvi_sorted_statistics(finder, 32, statistics);
 }
 
 // The boxes of the list are fewer than the host knows of, so the sorter reads their number on the device.
@@ -92,7 +61,7 @@ static psv_status sort_endpoints(sap3_state *state, const psvi_find_input *input
         .count = 2 * psvi_most_boxes(input),
         .count_device = &state->memory.plan->endpoints,
     };
-    return psvi_sort_run(state->sorter, &request);
+    return psvi_sort_run(state->sorted.sorter, &request);
 }
 
 // Sorts the endpoints of a list on an axis and finds where each box's are, and which boxes have company there.
@@ -165,23 +134,12 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
     return status == PSV_OK ? find_partners(finder, input, list) : status;
 }
 
-static psv_status sap3_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    sap3_state *state = finder->state;
-    psv_sort_statistics sort = {0, 0};
-    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
-    statistics->sort_passes = sort.passes_run; // of the last of the three sorts
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    statistics->key_bits = 32;
-    statistics->levels = 1;
-    return status;
-}
-
 const psvi_broad_phase psvi_broad_phase_sap3_cuda = {
     .name = "sap3",
     .description = "sweep and prune of endpoints on x, y and z (Ha, Krueger, Silva 2009)",
     .scratch_bytes = sap3_scratch_bytes,
     .create = sap3_create,
-    .destroy = sap3_destroy,
+    .destroy = psvi_destroy_sorted,
     .find = sap3_find,
     .statistics = sap3_statistics,
 };

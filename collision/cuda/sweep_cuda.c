@@ -1,65 +1,33 @@
 // One-axis sweep and prune on CUDA, host side.
-#include <stdlib.h>
-
 #include "../../sort/core/cuda/cuda_backend.h"
-#include "../../sort/src/sort_method.h"
-#include "launch_cuda.h"
+#include "sorted_method.h"
 #include "sweep_kernels.h"
 
 typedef struct sweep_state {
+    psvi_sorted_state sorted;
     psvi_sweep_memory memory;
-    psv_sorter *sorter;
 } sweep_state;
 
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def made = psv_default_sorter_def();
-    made.method = def->sort_method;
-    made.key_type = PSV_KEY_U32;
-    made.value_bytes = 4;
-    made.max_count = def->max_boxes < 2 ? 2 : def->max_boxes;
-    return made;
-}
-
-static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
-    psv_sorter_def sort = sorter_def(def);
-    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
-}
-
-static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_sweep_memory *memory) {
-    memory->room = def->max_boxes < 2 ? 2 : def->max_boxes;
+static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *state) {
+    psvi_sweep_memory *memory = &((sweep_state *)state)->memory;
+    memory->room = psvi_room_of(def);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->keys = psvi_carve(carver, 4 * memory->room);
     memory->order = psvi_carve(carver, 4 * memory->room);
     memory->records = psvi_carve(carver, 32 * memory->room);
-    return psvi_carve(carver, sorter_bytes(def));
 }
 
-static uint64_t sweep_scratch_bytes(const psv_pair_finder_def *def) {
-    psvi_carver carver = {NULL, 0};
-    psvi_sweep_memory memory;
-    (void)layout(&carver, def, &memory);
-    return carver.used;
-}
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) { return psvi_key_sorter_def(def, psvi_room_of(def)); }
 
-static void sweep_destroy(psv_pair_finder *finder) {
-    sweep_state *state = finder->state;
-    if (state == NULL) return;
-    psv_destroy_sorter(state->sorter);
-    free(state);
-    finder->state = NULL;
-}
+static const psvi_sorted_method method = {"sweep", UINT64_MAX, sizeof(sweep_state), sorter_def, layout};
+_Static_assert(sizeof(sweep_state) <= PSVI_SORTED_STATE_MOST, "the state is measured on the stack");
 
-static psv_status sweep_create(psv_pair_finder *finder) {
-    sweep_state *state = calloc(1, sizeof *state);
-    if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
-    finder->state = state;
-    psvi_carver carver = {finder->scratch, 0};
-    void *scratch = layout(&carver, &finder->def, &state->memory);
-    psv_sorter_def def = sorter_def(&finder->def);
-    def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
-    psv_status status = psv_create_sorter(finder->context, &def, &state->sorter);
-    if (status != PSV_OK) sweep_destroy(finder);
-    return status;
+static uint64_t sweep_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
+
+static psv_status sweep_create(psv_pair_finder *finder) { return psvi_create_sorted(finder, &method); }
+
+static psv_status sweep_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    return psvi_sorted_statistics(finder, 32, statistics);
 }
 
 static psv_status sort_keys(sweep_state *state, const psvi_find_input *input) {
@@ -72,7 +40,7 @@ static psv_status sort_keys(sweep_state *state, const psvi_find_input *input) {
         .count = psvi_most_boxes(input),
         .count_device = counted ? &state->memory.plan->slots : NULL,
     };
-    return psvi_sort_run(state->sorter, &request);
+    return psvi_sort_run(state->sorted.sorter, &request);
 }
 
 typedef cudaError_t sweep_launcher(const psvi_find_input *, const psvi_sweep_memory *, cudaStream_t);
@@ -98,23 +66,12 @@ static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *inp
     return status;
 }
 
-static psv_status sweep_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    sweep_state *state = finder->state;
-    psv_sort_statistics sort = {0, 0};
-    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    statistics->key_bits = 32;
-    statistics->levels = 1;
-    return status;
-}
-
 const psvi_broad_phase psvi_broad_phase_sweep_cuda = {
     .name = "sweep",
     .description = "sweep and prune on the axis of the largest variance",
     .scratch_bytes = sweep_scratch_bytes,
     .create = sweep_create,
-    .destroy = sweep_destroy,
+    .destroy = psvi_destroy_sorted,
     .find = sweep_find,
     .statistics = sweep_statistics,
 };

@@ -1,0 +1,62 @@
+#include "sorted_method.h"
+
+#include <stdlib.h>
+
+psv_sorter_def psvi_key_sorter_def(const psv_pair_finder_def *def, uint64_t most_keys) {
+    psv_sorter_def made = psv_default_sorter_def();
+    made.method = def->sort_method;
+    made.key_type = PSV_KEY_U32;
+    made.value_bytes = 4;
+    made.max_count = most_keys;
+    return made;
+}
+
+static uint64_t sorter_bytes(const psvi_sorted_method *method, const psv_pair_finder_def *def) {
+    psv_sorter_def sort = method->sorter_def(def);
+    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
+}
+
+uint64_t psvi_sorted_scratch_bytes(const psvi_sorted_method *method, const psv_pair_finder_def *def) {
+    _Alignas(16) char state[PSVI_SORTED_STATE_MOST]; // only measured
+    psvi_carver carver = {NULL, 0};
+    method->layout(&carver, def, state);
+    (void)psvi_carve(&carver, sorter_bytes(method, def));
+    return carver.used;
+}
+
+psv_status psvi_create_sorted(psv_pair_finder *finder, const psvi_sorted_method *method) {
+    psv_context *context = finder->context;
+    if (finder->def.max_boxes > method->most_boxes)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s: def.max_boxes is %llu; %llu are possible", method->name,
+                         (unsigned long long)finder->def.max_boxes, (unsigned long long)method->most_boxes);
+    psvi_sorted_state *state = calloc(1, method->state_bytes);
+    if (state == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "%zu bytes of host memory", method->state_bytes);
+    finder->state = state;
+    psvi_carver carver = {finder->scratch, 0};
+    method->layout(&carver, &finder->def, state);
+    uint64_t bytes = sorter_bytes(method, &finder->def);
+    psv_sorter_def def = method->sorter_def(&finder->def);
+    def.scratch = psv_buffer_of(psvi_carve(&carver, bytes), bytes);
+    psv_status status = psv_create_sorter(context, &def, &state->sorter);
+    if (status != PSV_OK) psvi_destroy_sorted(finder);
+    return status;
+}
+
+void psvi_destroy_sorted(psv_pair_finder *finder) {
+    psvi_sorted_state *state = finder->state;
+    if (state == NULL) return;
+    psv_destroy_sorter(state->sorter);
+    free(state);
+    finder->state = NULL;
+}
+
+psv_status psvi_sorted_statistics(psv_pair_finder *finder, uint32_t key_bits, psv_pair_statistics *statistics) {
+    const psvi_sorted_state *state = finder->state;
+    psv_sort_statistics sort = {0, 0};
+    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    statistics->key_bits = key_bits;
+    statistics->levels = 1;
+    return status;
+}
