@@ -37,11 +37,6 @@ template <int RUNS> struct lane_ranges {
     bool check_owner; // pairs with them may belong to either box
 };
 
-__device__ __forceinline__ bool overlaps(const psvd_record &own, const psvd_record &other) {
-    return own.first.x <= other.first.y && other.first.x <= own.first.y && own.first.z <= other.first.w &&
-           other.first.z <= own.first.w && own.second.x <= other.second.y && other.second.x <= own.second.y;
-}
-
 // What is left to be asked about two boxes that overlap. Reads them again: it is rarely called, and this way the
 // callers need not keep anything for it.
 __device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_rows_plan &plan, const float4 *records,

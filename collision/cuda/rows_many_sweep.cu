@@ -1,5 +1,6 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
 #include "launch_cuda.h"
+#include "rows_lane_walk.cuh"
 #include "rows_many.cuh"
 
 #define WARPS (ROWS_MANY_THREADS / 32)
@@ -70,40 +71,6 @@ __device__ __forceinline__ void add_range(lane_ranges *ranges, uint32_t start, u
     ranges->turns += (end - (start & ~1u) + 1) / 2;
     ranges->most = max(ranges->most, count);
     ranges->sum += count;
-}
-
-__device__ __forceinline__ bool overlaps(const psvd_record &own, const psvd_record &other) {
-    return own.first.x <= other.first.y && other.first.x <= own.first.y && own.first.z <= other.first.w &&
-           other.first.z <= own.first.w && own.second.x <= other.second.y && other.second.x <= own.second.y;
-}
-
-// What is left to be asked about two boxes that overlap.
-__device__ __forceinline__ bool may_pair(const psvi_find_input &input, const psvi_rows_plan &plan,
-                                         const psvd_record &own, uint32_t own_place, const psvd_record &other,
-                                         uint32_t place, bool check_owner) {
-    if (check_owner) {
-        const uint32_t level = rows_level_of(
-            plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
-        if (!rows_owns(plan.level[level], own, own_place, other, place)) return false;
-    }
-    if (!psvd_tags_pair(input.between, __float_as_uint(own.second.w), __float_as_uint(other.second.w))) return false;
-    return psvd_arrays_pair(input, psvd_read_counts(input), __float_as_uint(own.second.z),
-                            __float_as_uint(other.second.z));
-}
-
-// Where a lane's box is: the level it looks at, and the run in it.
-struct lane_walk {
-    uint32_t own_level, level, set; // set: whose cells
-    int32_t run;                    // in half rows
-    bool more;
-};
-
-// Goes to the first level from `least` on that has boxes.
-__device__ __forceinline__ void enter_level(const psvi_rows_plan &plan, lane_walk *walk, uint32_t least) {
-    const uint32_t levels = (plan.populated >> (16 * walk->set) & 0xffffu) >> least << least;
-    walk->more = levels != 0;
-    walk->level = __ffs(levels) - 1;
-    walk->run = 0;
 }
 
 // Looks up the next runs of cells of the lane's box.
@@ -232,8 +199,8 @@ __device__ __forceinline__ void sweep_long(const sweep_job &job, lane_ranges *ra
                 const psvd_record following = load_record(job, min(place + 32, end - 1));
                 bool hit = place < end && overlaps(own, other);
                 if (ask && hit)
-                    hit = may_pair(job.input, sweep_memory().many.plan, own, job.first_place + owner, other, place,
-                                   check_owner);
+                    hit = rows_may_pair(job.input, sweep_memory().many.plan, own, job.first_place + owner, other, place,
+                                        check_owner);
                 sweep_memory().stage.emit_together(job.sink, hit, __float_as_uint(own.second.z),
                                                    __float_as_uint(other.second.z), held);
                 other = following;
@@ -286,7 +253,8 @@ __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, b
             slot = __float_as_uint(other.second.z);
             hit = overlaps(own, other);
             if (hit && (check || !job.tables.plain))
-                hit = may_pair(job.input, sweep_memory().many.plan, own, job.first_place + owner, other, place, check);
+                hit = rows_may_pair(job.input, sweep_memory().many.plan, own, job.first_place + owner, other, place,
+                                    check);
         }
         sweep_memory().stage.emit_together(job.sink, hit, __float_as_uint(own.second.z), slot, held);
     }

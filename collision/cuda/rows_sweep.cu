@@ -1,6 +1,6 @@
 // The last kernel of `rows`: every box looks at the boxes of its cells.
 #include "launch_cuda.h"
-#include "rows_walk.cuh"
+#include "rows_lane_walk.cuh"
 
 #define WARPS (ROWS_SWEEP_THREADS / 32)
 
@@ -37,40 +37,13 @@ struct lane_ranges {
     bool check_owner; // pairs with them may belong to either box
 };
 
-__device__ __forceinline__ bool overlaps(const psvd_record &own, const psvd_record &other) {
-    return own.first.x <= other.first.y && other.first.x <= own.first.y && own.first.z <= other.first.w &&
-           other.first.z <= own.first.w && own.second.x <= other.second.y && other.second.x <= own.second.y;
-}
-
 // What is left to be asked about two boxes that overlap. Reads them again: it is rarely called, and this way the
 // callers need not keep anything for it.
 __device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_rows_plan &plan,
                                       const rows_tables &tables, uint32_t own_place, uint32_t place, bool check_owner) {
     const psvd_record own = {tables.records[2ull * own_place], tables.records[2ull * own_place + 1]};
     const psvd_record other = {tables.records[2ull * place], tables.records[2ull * place + 1]};
-    if (check_owner) {
-        const uint32_t level = rows_level_of(
-            plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
-        if (!rows_owns(plan.level[level], own, own_place, other, place)) return false;
-    }
-    if (!psvd_tags_pair(input.between, __float_as_uint(own.second.w), __float_as_uint(other.second.w))) return false;
-    return psvd_arrays_pair(input, psvd_read_counts(input), __float_as_uint(own.second.z),
-                            __float_as_uint(other.second.z));
-}
-
-// Where a lane's box is: the level it looks at, and the run in it.
-struct lane_walk {
-    uint32_t own_level, level, set; // set: whose cells
-    int32_t run;                    // in half rows
-    bool more;
-};
-
-// Goes to the first level from `least` on that has boxes.
-__device__ __forceinline__ void enter_level(const psvi_rows_plan &plan, lane_walk *walk, uint32_t least) {
-    const uint32_t levels = (plan.populated >> (16 * walk->set) & 0xffffu) >> least << least;
-    walk->more = levels != 0;
-    walk->level = __ffs(levels) - 1;
-    walk->run = 0;
+    return rows_may_pair(input, plan, own, own_place, other, place, check_owner);
 }
 
 // Looks up the next runs of cells of the lane's box.

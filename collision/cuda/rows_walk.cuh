@@ -135,4 +135,23 @@ __device__ __forceinline__ bool rows_owns(const psvi_rows_level &level, const ps
     return own_x < x || (own_x == x && own_place < place);
 }
 
+__device__ __forceinline__ bool overlaps(const psvd_record &own, const psvd_record &other) {
+    return own.first.x <= other.first.y && other.first.x <= own.first.y && own.first.z <= other.first.w &&
+           other.first.z <= own.first.w && own.second.x <= other.second.y && other.second.x <= own.second.y;
+}
+
+// What is left to be asked about two boxes that overlap.
+__device__ __forceinline__ bool rows_may_pair(const psvi_find_input &input, const psvi_rows_plan &plan,
+                                              const psvd_record &own, uint32_t own_place, const psvd_record &other,
+                                              uint32_t place, bool check_owner) {
+    if (check_owner) {
+        const uint32_t level = rows_level_of(
+            plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
+        if (!rows_owns(plan.level[level], own, own_place, other, place)) return false;
+    }
+    if (!psvd_tags_pair(input.between, __float_as_uint(own.second.w), __float_as_uint(other.second.w))) return false;
+    return psvd_arrays_pair(input, psvd_read_counts(input), __float_as_uint(own.second.z),
+                            __float_as_uint(other.second.z));
+}
+
 #endif

@@ -85,6 +85,25 @@ __device__ __forceinline__ uint32_t warp_or(uint32_t bits) {
 #endif
 }
 
+// The least over the warp.
+__device__ __forceinline__ uint32_t warp_min(uint32_t own) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(PSVI_RADIX_FULL_WARP, own);
+#else
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+        own = min(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
+    return own;
+#endif
+}
+
+__device__ __forceinline__ uint64_t warp_min(uint64_t own) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2)
+        own = min(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
+    return own;
+}
+
 // Counters of a block: [warp][digit], 16 bits each. First the counts of a warp; after block_offsets the place in the
 // block of the warp's first item of the digit.
 typedef uint16_t radix_counter;

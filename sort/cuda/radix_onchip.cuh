@@ -32,25 +32,7 @@ template <int KIND, int VALUE_BYTES, int CAPACITY> struct memory {
     value values[VALUE_BYTES == 0 ? 1 : CAPACITY];
 };
 
-__device__ __forceinline__ uint32_t warp_min(uint32_t own) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(PSVI_RADIX_FULL_WARP, own);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = min(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
-#endif
-}
-
 __device__ __forceinline__ uint32_t warp_max(uint32_t own) { return ~warp_min(~own); }
-
-__device__ __forceinline__ uint64_t warp_min(uint64_t own) {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = min(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
-}
 
 __device__ __forceinline__ uint64_t warp_max(uint64_t own) { return ~warp_min(~own); }
 

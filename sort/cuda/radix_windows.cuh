@@ -33,17 +33,6 @@ struct strip_edges {
     uint64_t first, last;
 };
 
-__device__ __forceinline__ uint32_t warp_least(uint32_t x) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(PSVI_RADIX_FULL_WARP, x);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        x = min(x, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, x, step));
-    return x;
-#endif
-}
-
 // One step of a bitonic network across the lanes of a warp: lanes `distance` apart exchange, the one with the bit
 // `direction` clear keeps the lesser.
 __device__ __forceinline__ uint32_t exchange(uint32_t x, uint32_t distance, bool greater) {
@@ -150,7 +139,7 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
             uint32_t least = min(there0 ? key0 : NEARLY_PAD, there1 ? key1 : NEARLY_PAD);
             const uint32_t carried_key = base + (carried >> NEARLY_PLACE_BITS);
             if (carried != NEARLY_PAD) least = min(least, carried_key);
-            least = warp_least(least);
+            least = warp_min(least);
             wrong |= (there0 && key0 - least >= NEARLY_SPREAD) || (there1 && key1 - least >= NEARLY_SPREAD) ||
                      (carried != NEARLY_PAD && carried_key - least >= NEARLY_SPREAD);
             // Places count from the window before; what is carried was in the second half of its count.
