@@ -3,10 +3,10 @@
 //   1. One read of the keys finds in which bits they differ, and whether they are in order already.
 //   2. Few keys: one thread packs keys and values into elements and sorts them within its cache.
 //   3. Many: the threads split the elements by the highest bits that differ into buckets that fit the cache, each
-//      thread writing its part of the input (stable: counts are scanned digit by digit, thread by thread). Out of the
-//      last-level cache the writes go through one line a digit and around the cache.
+//      thread writing its part of the input (stable: counts are scanned digit by digit, thread by thread).
 //   4. Each bucket is sorted by one thread while it is in cache and goes straight to the output: digit passes over as
-//      many high bits as tell nearly all keys apart, then insertion (radix_passes.h).
+//      many high bits as tell nearly all keys apart, then insertion (radix_passes.h). The passes go to and fro between
+//      the bucket and memory of the thread's own, which it uses again and again and which so stays in its cache.
 //   5. Where a few buckets hold nearly everything, the split would leave threads idle: then all threads make digit
 //      passes together over all bits that differ.
 // The input is read before the output is written, so they may be the same memory.
@@ -30,7 +30,6 @@ typedef enum radix_plan { PLAN_SORTED, PLAN_CACHED, PLAN_SPLIT, PLAN_PASSES } ra
 typedef struct radix_worker {
     _Alignas(64) uint32_t counts[RADIX_MAX_DIGITS];
     uint32_t begins[RADIX_MAX_DIGITS];
-    _Alignas(64) char lines[64u << RADIX_STREAM_MAX_BITS];
     _Alignas(64) uint64_t block[2 * RADIX_BLOCK];
     psvi_radix_scan scan;
 } radix_worker;
@@ -94,6 +93,18 @@ static void move_sorted(const radix_job *job, uint32_t worker) {
     }
 }
 
+// Bits of the split's digit.
+static uint32_t split_bits(uint64_t count) {
+    uint32_t bits = 1;
+    while (bits < RADIX_SPLIT_BITS && count >> bits > 2 * RADIX_BUCKET_TARGET - 1)
+        ++bits;
+    while (bits < RADIX_SPLIT_BITS_LARGE && count >> bits > 2 * RADIX_BUCKET_LARGE - 1)
+        ++bits;
+    while (bits < RADIX_MAX_DIGIT_BITS && count >> bits > RADIX_BUCKET_MOST)
+        ++bits;
+    return bits;
+}
+
 // Chooses the way by what the scans found.
 static void choose_plan(radix_job *job, uint32_t w) {
     psvi_radix_scan all = {0};
@@ -125,9 +136,7 @@ static void choose_plan(radix_job *job, uint32_t w) {
     if (job->team == 1 && job->count <= RADIX_CACHED_MAX) return;
     job->plan = PLAN_SPLIT;
     const uint32_t most = job->high - job->low;
-    job->bits = job->count <= RADIX_BUCKET_TARGET ? 1 : psvi_log2(job->count / RADIX_BUCKET_TARGET);
-    if (job->bits < 1) job->bits = 1;
-    if (job->bits > RADIX_STREAM_MAX_BITS) job->bits = RADIX_STREAM_MAX_BITS;
+    job->bits = split_bits(job->count);
     if (job->bits > most) job->bits = most;
     job->shift = job->high - job->bits;
 }
@@ -168,24 +177,22 @@ static void place_digits(radix_job *job, uint32_t w) {
     }
 }
 
-// A bucket that keeps one thread busy for longer than a fair share makes the split pointless.
+// A bucket that keeps one thread busy for longer than a fair share makes the split pointless. It would not fit the
+// thread's part of b either.
 static void reconsider_split(radix_job *job) {
     uint32_t largest = 0;
     for (uint32_t d = 0; d < 1u << job->bits; ++d) {
         const uint32_t total = digit_total(job, d);
         if (total > largest) largest = total;
     }
-    if (job->team > 1 && (uint64_t)largest * job->team > job->count + job->count / 4) job->plan = PLAN_PASSES;
+    if (job->team > 1 && (uint64_t)largest * job->team > job->count) job->plan = PLAN_PASSES;
 }
-
-static bool streams(const radix_job *job) { return job->count * job->format.element_bytes >= RADIX_STREAM_BYTES; }
 
 // Scatters this thread's part of `from` (NULL: of the input) to `out`.
 static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out) {
     radix_worker *worker = &job->workers[w];
     const psvi_sort_request *request = job->request;
-    const bool stream = streams(job);
-    // begins stay as they are: for the lines, and for who takes the buckets.
+    // begins stay as they are, for who takes the buckets.
     uint32_t places[RADIX_MAX_DIGITS];
     memcpy(places, worker->begins, sizeof *places << job->bits);
     for (uint64_t i = part(job, w), end = part(job, w + 1); i < end;) {
@@ -195,21 +202,17 @@ static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out
             psvi_radix_load(&job->format, request->keys_in, request->values_in, i, block, worker->block);
         else
             elements = from + i * job->format.element_bytes;
-        if (stream)
-            job->kernels->scatter_lines(elements, block, job->shift, job->bits, places, worker->begins, worker->lines,
-                                        out);
-        else
-            job->kernels->scatter(elements, block, job->shift, job->bits, places, out);
+        job->kernels->scatter_far(elements, block, job->shift, job->bits, places, out);
         i += block;
     }
-    if (stream) job->kernels->flush_lines(places, worker->begins, 1u << job->bits, worker->lines, out);
 }
 
 // Takes buckets until there are none.
-static void sort_buckets(radix_job *job) {
+static void sort_buckets(radix_job *job, uint32_t w) {
     const psvi_radix_format *format = &job->format;
     const psvi_sort_request *request = job->request;
-    const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - 1);
+    const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - ((uint64_t)1 << job->low));
+    char *own = (char *)job->b + part(job, w) * format->element_bytes;
     const radix_worker *first = &job->workers[0];
     for (;;) {
         const uint32_t bucket = __atomic_fetch_add(job->next_bucket, 1, __ATOMIC_RELAXED);
@@ -219,8 +222,7 @@ static void sort_buckets(radix_job *job) {
         const uint64_t end = bucket + 1 < 1u << job->bits ? first->begins[bucket + 1] : job->count;
         if (begin == end) continue;
         char *in = (char *)job->a + begin * format->element_bytes;
-        char *other = (char *)job->b + begin * format->element_bytes;
-        const char *sorted = job->kernels->sort(in, other, end - begin, rest);
+        const char *sorted = job->kernels->sort(in, own, end - begin, rest);
         if (!job->gather)
             psvi_radix_store(format, sorted, end - begin, request->keys_out,
                              request->value_bytes == 0 ? NULL : request->values_out, begin);
@@ -322,7 +324,7 @@ static void run_worker(radix_job *job, uint32_t w) {
     place_digits(job, w);
     scatter_part(job, w, NULL, job->a);
     psvi_team_meet(job->meeting, job->team);
-    sort_buckets(job);
+    sort_buckets(job, w);
     if (!job->gather) return;
     psvi_team_meet(job->meeting, job->team);
     job->sorted = job->a;

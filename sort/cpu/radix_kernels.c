@@ -2,9 +2,6 @@
 #include "radix_kernels.h"
 
 #include <string.h>
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #include "clones.h"
 #include "radix_elements.h"
@@ -16,7 +13,8 @@ psvi_digits psvi_plan_digits(size_t count, uint32_t width) {
     for (uint32_t passes = 1; passes <= 8; ++passes) {
         const uint32_t bits = (width + passes - 1) / passes;
         if (bits > RADIX_MAX_DIGIT_BITS || bits == 0) continue;
-        const uint64_t cost = passes * ((uint64_t)count * RADIX_ELEMENT_COST + ((uint64_t)RADIX_COUNTER_COST << bits));
+        const uint64_t element = RADIX_ELEMENT_COST + (bits > RADIX_NEAR_DIGIT_BITS ? RADIX_FAR_COST : 0);
+        const uint64_t cost = passes * ((uint64_t)count * element + ((uint64_t)RADIX_COUNTER_COST << bits));
         if (cost >= best_cost) continue;
         best_cost = cost;
         // Rounding up may leave the last passes without bits.
@@ -33,16 +31,6 @@ static void psvi_scan_counts(uint32_t *counts, uint32_t digits) {
         counts[d] = sum;
         sum += here;
     }
-}
-
-// 64 bytes to memory, around the cache.
-static inline void psvi_stream_line(void *target, const void *line) {
-#if defined(__SSE2__)
-    for (int k = 0; k < 4; ++k)
-        _mm_stream_si128((__m128i *)target + k, _mm_load_si128((const __m128i *)line + k));
-#else
-    memcpy(target, line, 64);
-#endif
 }
 
 #define ELEMENT uint32_t
@@ -72,13 +60,9 @@ static inline void psvi_stream_line(void *target, const void *line) {
                                     uint32_t *places, void *out) {                                                     \
         scatter_##bytes(elements, count, shift, bits, places, out);                                                    \
     }                                                                                                                  \
-    static void lines_any_##bytes(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, \
-                                  const uint32_t *begins, void *lines, void *out) {                                    \
-        scatter_lines_##bytes(elements, count, shift, bits, places, begins, lines, out);                               \
-    }                                                                                                                  \
-    static void flush_any_##bytes(const uint32_t *places, const uint32_t *begins, uint32_t digits, const void *lines,  \
-                                  void *out) {                                                                         \
-        flush_lines_##bytes(places, begins, digits, lines, out);                                                       \
+    static void far_any_##bytes(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places,   \
+                                void *out) {                                                                           \
+        scatter_far_##bytes(elements, count, shift, bits, places, out);                                                \
     }                                                                                                                  \
     static void *sort_any_##bytes(void *in, void *other, size_t count, uint64_t mask) {                                \
         return sort_bucket_##bytes(in, other, count, mask);                                                            \
@@ -86,8 +70,7 @@ static inline void psvi_stream_line(void *target, const void *line) {
     static const psvi_radix_kernels kernels_##bytes = {                                                                \
         .count = count_any_##bytes,                                                                                    \
         .scatter = scatter_any_##bytes,                                                                                \
-        .scatter_lines = lines_any_##bytes,                                                                            \
-        .flush_lines = flush_any_##bytes,                                                                              \
+        .scatter_far = far_any_##bytes,                                                                                \
         .sort = sort_any_##bytes,                                                                                      \
     };
 

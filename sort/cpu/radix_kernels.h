@@ -11,10 +11,8 @@ typedef struct psvi_radix_kernels {
     void (*count)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *counts);
     // Moves each element to places[digit]++.
     void (*scatter)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, void *out);
-    // The same through `lines`, 64 bytes a digit, around the cache; `out` is aligned to 64 bytes. Then flush.
-    void (*scatter_lines)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places,
-                          const uint32_t *begins, void *lines, void *out);
-    void (*flush_lines)(const uint32_t *places, const uint32_t *begins, uint32_t digits, const void *lines, void *out);
+    // The same for an `out` that is not in the cache.
+    void (*scatter_far)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, void *out);
     // Sorts by the masked key, within `in` and `other`; tells which of them holds the result.
     void *(*sort)(void *in, void *other, size_t count, uint64_t mask);
 } psvi_radix_kernels;

@@ -38,36 +38,15 @@ PSVI_CLONES static void NAME(scatter)(const ELEMENT *restrict elements, size_t c
         out[places[((uint64_t)KEY(elements[i]) >> shift) & mask]++] = elements[i];
 }
 
-// The same through one cache line per digit, which goes to memory when it is full, around the cache. `begins` keeps the
-// digits' first places: a line that starts in the middle belongs to another digit or thread up to there.
-PSVI_CLONES static void NAME(scatter_lines)(const ELEMENT *restrict elements, size_t count, uint32_t shift,
-                                            uint32_t bits, uint32_t *restrict places, const uint32_t *restrict begins,
-                                            ELEMENT *restrict lines, ELEMENT *restrict out) {
+// The same where the places are out of the cache: the line after a digit's place is asked for ahead.
+PSVI_CLONES static void NAME(scatter_far)(const ELEMENT *restrict elements, size_t count, uint32_t shift, uint32_t bits,
+                                          uint32_t *restrict places, ELEMENT *restrict out) {
     const uint32_t mask = (1u << bits) - 1;
     for (size_t i = 0; i < count; ++i) {
         const ELEMENT element = elements[i];
-        const uint32_t digit = (uint32_t)((uint64_t)KEY(element) >> shift) & mask;
-        const uint32_t place = places[digit]++;
-        ELEMENT *line = lines + (size_t)digit * LINE_ELEMENTS;
-        line[place % LINE_ELEMENTS] = element;
-        if (place % LINE_ELEMENTS != LINE_ELEMENTS - 1) continue;
-        const uint32_t first = place - (LINE_ELEMENTS - 1);
-        if (begins[digit] <= first)
-            psvi_stream_line(out + first, line);
-        else
-            for (uint32_t p = begins[digit]; p <= place; ++p)
-                out[p] = line[p % LINE_ELEMENTS];
-    }
-}
-
-// Writes what is left in the lines.
-static void NAME(flush_lines)(const uint32_t *places, const uint32_t *begins, uint32_t digits, const ELEMENT *lines,
-                              ELEMENT *out) {
-    for (uint32_t d = 0; d < digits; ++d) {
-        uint32_t first = places[d] / LINE_ELEMENTS * LINE_ELEMENTS;
-        if (first < begins[d]) first = begins[d];
-        for (uint32_t p = first; p < places[d]; ++p)
-            out[p] = lines[(size_t)d * LINE_ELEMENTS + p % LINE_ELEMENTS];
+        ELEMENT *target = out + places[((uint64_t)KEY(element) >> shift) & mask]++;
+        __builtin_prefetch(target + LINE_ELEMENTS, 1);
+        *target = element;
     }
 }
 
@@ -85,17 +64,19 @@ PSVI_CLONES static bool NAME(insert_all)(ELEMENT *elements, size_t count, uint64
                 continue;
             }
         }
-        const size_t end = count - i >= 16 ? i + 16 : count;
-        for (; i < end; ++i) {
-            const ELEMENT element = elements[i];
-            const uint64_t key = KEY(element) & mask;
-            size_t at = i;
-            for (; at > 0 && (KEY(elements[at - 1]) & mask) > key; --at)
-                elements[at] = elements[at - 1];
-            elements[at] = element;
-            if (i - at > budget) return false;
-            budget -= i - at;
-        }
+        // To the next descent. There is one among 16, or the end is near.
+        while (i < count && (KEY(elements[i - 1]) & mask) <= (KEY(elements[i]) & mask))
+            ++i;
+        if (i == count) break;
+        const ELEMENT element = elements[i];
+        const uint64_t key = KEY(element) & mask;
+        size_t at = i;
+        for (; at > 0 && (KEY(elements[at - 1]) & mask) > key; --at)
+            elements[at] = elements[at - 1];
+        elements[at] = element;
+        if (i - at > budget) return false;
+        budget -= i - at;
+        ++i;
     }
     return true;
 }
@@ -116,6 +97,13 @@ PSVI_CLONES static uint64_t NAME(varying)(const ELEMENT *elements, size_t count)
     for (size_t i = 1; i < count; ++i)
         bits |= KEY(elements[i]) ^ first;
     return bits;
+}
+
+// Bits of `mask` that may differ: all from the lowest on when the first few elements differ in the highest already.
+static uint64_t NAME(varying_of)(const ELEMENT *elements, size_t count, uint64_t mask) {
+    const uint64_t top = (uint64_t)1 << psvi_log2(mask);
+    if (count > 64 && (NAME(varying)(elements, 64) & top) != 0) return mask;
+    return NAME(varying)(elements, count) & mask;
 }
 
 // Stable passes over the bits [low, high); the result is in the array that is returned.
@@ -148,10 +136,11 @@ static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uin
         NAME(insertion_sort)(in, count, mask);
         return in;
     }
-    const uint64_t bits = NAME(varying)(in, count) & mask;
+    const uint64_t bits = mask == 0 ? 0 : NAME(varying_of)(in, count, mask);
     if (bits == 0) return in;
     const uint32_t low = (uint32_t)__builtin_ctzll(bits), high = 64 - (uint32_t)__builtin_clzll(bits);
-    const uint32_t enough = psvi_log2(count) + RADIX_SPARE_BITS;
+    const psvi_digits plan = psvi_plan_digits(count, psvi_log2(count) + RADIX_SPARE_BITS);
+    const uint32_t enough = plan.passes * plan.bits;
     if (high - low > enough) {
         ELEMENT *sorted = NAME(run_passes)(in, other, count, high - enough, high);
         if (sorted != in) {

@@ -1,4 +1,4 @@
-// Tuning constants of the CPU sorters, measured on a Zen 5 EPYC (48 KB L1, 1 MB L2 a core).
+// Tuning constants of the CPU sorters, measured on two cores of a Zen 4 EPYC (32 KB L1, 1 MB L2 a core).
 #ifndef PAIRSIEVE_SORT_CPU_TUNING_H
 #define PAIRSIEVE_SORT_CPU_TUNING_H
 
@@ -21,24 +21,24 @@
 
 #define RADIX_MAX_WORKERS 64u
 
-// Elements of a bucket that the splitting pass aims at (it makes a power of two of them, so up to twice this many): a
-// bucket and its copy stay in L2. Of 4, 8, 12, 16 and 32 thousand, 16 is best at 1M (a third over 4) and as good at
-// 10M.
-#define RADIX_BUCKET_TARGET 16384u
-
-// From this many bytes of elements on the splitting pass writes around the cache, a line at a time.
-#define RADIX_STREAM_BYTES (16u << 20)
-// Its lines must stay in L1: at most this many digits.
-#define RADIX_STREAM_MAX_BITS 10u
+// Elements of a bucket that the splitting pass aims at, with up to RADIX_SPLIT_BITS bits, whose open lines stay in L1;
+// for more elements, buckets that stay in L2 with their copy; then more bits still.
+#define RADIX_BUCKET_TARGET 4096u
+#define RADIX_SPLIT_BITS 8u
+#define RADIX_BUCKET_LARGE 16384u
+#define RADIX_SPLIT_BITS_LARGE 10u
+#define RADIX_BUCKET_MOST 49152u
 
 // Bits looked at beyond log2(count): of uniform keys that agree in these there are few, and insertion puts them in
 // order.
-#define RADIX_SPARE_BITS 6u
+#define RADIX_SPARE_BITS 5u
 
-// Cycles for an element and for a counter of one digit pass: their ratio decides between few wide and many narrow
-// digits.
+// Costs of an element and of a counter in one digit pass: their ratio decides between few wide and many narrow digits.
+// An element costs more where there are more digits than lines in L1.
 #define RADIX_ELEMENT_COST 5u
-#define RADIX_COUNTER_COST 2u
+#define RADIX_COUNTER_COST 3u
+#define RADIX_NEAR_DIGIT_BITS 9u
+#define RADIX_FAR_COST 1u
 
 // Merge sort: runs that insertion makes, and elements that make a further thread worth waking.
 #define MERGE_INSERTION_MAX 20u
