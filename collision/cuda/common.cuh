@@ -226,6 +226,7 @@ template <int WARPS> struct psvd_pair_stage {
         const int warp = threadIdx.x >> 5;
         __syncwarp();
         uint32_t found = *(volatile uint32_t *)&count[warp];
+        __syncwarp(); // all lanes decide by the same count: none emits before every one has read it
         if (found < PSVD_WARP_SETTLE) return;
         found = min(found, (uint32_t)PSVD_WARP_PAIRS);
         unsigned long long at = 0;

@@ -11,7 +11,7 @@
 
 #include "auto.h"
 
-#define HEADER "pairsieve sort auto 1\n"
+#define HEADER "pairsieve sort auto 2\n" // 1: measured one candidate after another
 #define MAX_FILE_BYTES (1 << 20)
 #define MAX_PATH_BYTES 1024
 

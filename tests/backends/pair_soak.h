@@ -3,6 +3,7 @@
 #define PAIRSIEVE_PAIR_SOAK_H
 
 #include <pairsieve/core.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 // A call that must not fail. For places where `context` and cmocka are known.
@@ -14,13 +15,25 @@
     } while (0)
 
 typedef struct pair_soak {
-    psv_context *context;
     const char *method; // broad phase
     uint32_t frames;
     uint64_t seed;
-    const uint64_t *bytes_held; // of the context's memory, by its allocator: must not grow
+    // Out:
+    uint32_t done; // frames
+    uint64_t changes;
+    double seconds;
+    uint64_t held[2]; // bytes of the context's memory when the first tenth of the frames was over, and at the end
+    char failure[400];
 } pair_soak;
 
-void soak_events(const pair_soak *soak);
+// On a context of the caller's: false with `failure` set at the first difference.
+bool soak_events(psv_context *context, pair_soak *soak, const uint64_t *bytes_held);
+
+// Whether `name` is among `names`, which have commas between them.
+bool soak_is_named(const char *names, const char *name);
+
+// Each method of a backend (only_methods: those named alone) on a context of its own, whose memory is counted, all side
+// by side. Every so many frames one line about each. False when one failed, when memory grew or was not given back.
+bool soak_side_by_side(psv_backend backend, const char *only_methods, uint32_t frames, uint64_t seed);
 
 #endif

@@ -239,6 +239,7 @@ static void run_method(sort_harness *harness, const sort_case *test, const expec
 }
 
 void run_sort_case(sort_harness *harness, const sort_case *test) {
+    if (harness->parts != 0 && harness->asked++ % harness->parts != harness->part) return;
     if (!test->every_time && harness->cases++ % (test_thinning() * (harness->every + (harness->every == 0))) != 0)
         return;
     if (test_thinning() == 1 && test->count > LARGE_CASE && harness->large_cases++ % test_scale() != 0) return;

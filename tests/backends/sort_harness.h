@@ -38,10 +38,11 @@ typedef struct sort_harness {
     psv_backend backend;
     sort_device device;
     uint32_t every;           // only every Nth case; 0: all
+    uint32_t part, parts;     // of so many parts of the cases only this one; parts 0: all
     const char *only_method;  // NULL: all
     uint64_t seed, largest;   // largest: of the big sorts
     psv_context *contexts[9]; // by worker count
-    uint64_t runs, refusals, cases, large_cases;
+    uint64_t runs, refusals, cases, large_cases, asked;
 } sort_harness;
 
 // The context for a worker count; fails the test when there is none.

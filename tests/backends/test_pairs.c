@@ -1,9 +1,9 @@
 // Every broad-phase method of a backend against a plain double loop: random scenes, layouts, flags, filters, worlds,
 // capacities and set pairs; then event replay, growth and larger scenes by digest.
-//   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--method NAME] [--long]
-//              [--no-cooperative]
-// --method: only this method, in the tests of each method by itself. --no-cooperative: the kernels for CUDA devices
-// without cooperative launches, which elsewhere run from some hundred thousand boxes on.
+//   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--method NAME,...] [--long]
+//              [--no-cooperative] [--only-soak]
+// --method: only these methods, where one is tested by itself. --soak: so many frames, all methods side by side; with
+// --only-soak nothing else. --no-cooperative: the kernels for CUDA devices without cooperative launches.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,11 +24,11 @@ static psv_backend backend = PSV_BACKEND_CPU;
 static uint64_t base_seed = 20240607;
 static uint32_t case_count = 400;
 static uint32_t soak_frames;    // 0: as the backend has time
-static const char *only_method; // NULL: all
-static bool long_run, no_cooperative;
+static const char *only_method; // NULL: all; several with commas between them
+static bool long_run, no_cooperative, only_soak;
 static psv_context *context;
 
-static bool is_left_out(const char *method) { return only_method != NULL && strcmp(method, only_method) != 0; }
+static bool is_left_out(const char *method) { return only_method != NULL && !soak_is_named(only_method, method); }
 
 // --- memory with guards ----------------------------------------------------------------------------------------------
 
@@ -337,8 +337,12 @@ static void check_overflow(psv_pair_finder *finder, const test_case *test, uint6
     free(pairs);
 }
 
-// On the device a finder for many boxes has other kernels, which small sets can try as well.
-static uint64_t room_for_many(void) { return backend == PSV_BACKEND_CUDA ? 2500000 : 0; }
+// On the device `rows` has other kernels for many boxes, which small sets can try as well. Where time is short, under
+// sanitizers, methods that have none are not given the room: they would go over all of it.
+static uint64_t room_for_many(const char *method) {
+    if (backend != PSV_BACKEND_CUDA) return 0;
+    return test_thinning() == 1 || strcmp(method, "rows") == 0 ? 2500000 : 0;
+}
 
 // One method on one case, with a random kind of capacity; two frames, so that stale state would show.
 static void run_method(test_case *test, const char *method) {
@@ -352,7 +356,7 @@ static void run_method(test_case *test, const char *method) {
     if (draw(test, 3) == 0) def.sort_method = psv_sort_method_name(backend, draw(test, sorters));
     def.max_boxes = test->a.room + test->b.room + (draw(test, 2) ? draw(test, 5000) : 0);
     if (def.max_boxes == 0) def.max_boxes = 1;
-    if (box_random_bits(test->seed, 0, 7) % 8 == 0) def.max_boxes += room_for_many();
+    if (box_random_bits(test->seed, 0, 7) % 8 == 0) def.max_boxes += room_for_many(method);
     def.max_pairs = kind == 0 ? 1 : kind == 1 ? test->pair_count - 1 : test->pair_count;
     if (def.max_pairs == 0 || def.max_pairs == UINT64_MAX) def.max_pairs = 1;
     def.grow_pairs = short_of_room && draw(test, 2) == 0;
@@ -464,16 +468,18 @@ static int report_case(void **state) {
 // --- events ----------------------------------------------------------------------------------------------------------
 
 static void soak_method(const char *method, uint32_t frames) {
-    const pair_soak soak = {context, method, frames, base_seed, &bytes_held};
-    soak_events(&soak);
+    pair_soak soak = {.method = method, .frames = frames, .seed = base_seed};
+    if (!soak_events(context, &soak, &bytes_held)) fail_msg("%s", soak.failure);
 }
 
 static void test_event_soak(void **state) {
     (void)state;
-    uint32_t frames = backend == PSV_BACKEND_CPU ? 1500 : test_thinned(300, 3);
-    if (long_run) frames = 100000;
-    if (soak_frames != 0) frames = soak_frames;
-    print_message("%u frames with each method\n", frames);
+    const uint32_t frames = backend == PSV_BACKEND_CPU ? 1500 : test_thinned(300, 3);
+    if (long_run && soak_frames == 0) soak_frames = 100000;
+    if (soak_frames != 0) {
+        assert_true(soak_side_by_side(backend, only_method, soak_frames, base_seed));
+        return;
+    }
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
         if (!is_left_out(psv_broad_phase_name(backend, m))) soak_method(psv_broad_phase_name(backend, m), frames);
 }
@@ -528,12 +534,7 @@ static uint64_t digest_pairs(psv_pair_finder *finder, uint64_t count, bool order
     return digest;
 }
 
-static bool is_slow(const char *method, const char *scene, uint64_t count) {
-    (void)scene;
-    return strcmp(method, "brute") == 0 && count > 20000;
-}
-
-static void compare_methods(const box_scene *scene, uint64_t count, uint64_t more) {
+static void compare_methods(const box_scene *scene, uint64_t count, bool roomy) {
     psv_aabb *boxes = malloc(count * sizeof *boxes);
     scene->make(boxes, count, base_seed);
     psv_buffer buffer = upload(boxes, count * sizeof *boxes);
@@ -541,10 +542,10 @@ static void compare_methods(const box_scene *scene, uint64_t count, uint64_t mor
     uint64_t expected = 0, need = 0;
     const char *method, *first = NULL;
     for (uint32_t m = 0; (method = psv_broad_phase_name(backend, m)) != NULL; ++m) {
-        if (is_left_out(method) || is_slow(method, scene->name, count)) continue;
+        if (is_left_out(method) || (strcmp(method, "brute") == 0 && count > 20000)) continue;
         psv_pair_finder_def def = psv_default_pair_finder_def();
         def.method = method;
-        def.max_boxes = count + more;
+        def.max_boxes = count + (roomy ? room_for_many(method) : 0);
         def.max_pairs = first == NULL ? 4 * count : need;
         def.grow_pairs = true;
         psv_pair_finder *finder = NULL;
@@ -569,12 +570,12 @@ static void test_methods_agree(void **state) {
         const box_scene *scene = box_scene_at(s);
         bool all_pairs = strcmp(scene->name, "identical") == 0 || strcmp(scene->name, "extreme") == 0;
         if (test_thinning() > 1) {
-            compare_methods(scene, all_pairs ? 300 : 2003, 0);
-            if (s % 4 == 0 && !scene->degenerate) compare_methods(scene, 20011, 0);
+            compare_methods(scene, all_pairs ? 300 : 2003, false);
+            if (s % 4 == 0 && !scene->degenerate) compare_methods(scene, 20011, false);
             continue;
         }
-        compare_methods(scene, all_pairs ? 2000 : 10007, 0);
-        if (!scene->degenerate) compare_methods(scene, long_run ? 1000003 : 60013, 0);
+        compare_methods(scene, all_pairs ? 2000 : 10007, false);
+        if (!scene->degenerate) compare_methods(scene, long_run ? 1000003 : 60013, false);
     }
 }
 
@@ -589,8 +590,8 @@ static void test_every_kernel(void **state) {
             if (!is_left_out(psv_broad_phase_name(backend, m))) run_method(&test, psv_broad_phase_name(backend, m));
         free_case(&test);
     }
-    compare_methods(box_scene_named("mixed_100"), 403, 0);
-    compare_methods(box_scene_named("mixed_100"), 403, room_for_many());
+    compare_methods(box_scene_named("mixed_100"), 403, false);
+    compare_methods(box_scene_named("mixed_100"), 403, true);
     for (uint32_t m = 0; psv_broad_phase_name(backend, m) != NULL; ++m)
         if (!is_left_out(psv_broad_phase_name(backend, m))) soak_method(psv_broad_phase_name(backend, m), 2);
 }
@@ -762,6 +763,8 @@ int main(int argc, char **argv) {
             only_method = argv[++i];
         else if (strcmp(argv[i], "--no-cooperative") == 0)
             no_cooperative = true;
+        else if (strcmp(argv[i], "--only-soak") == 0)
+            only_soak = true;
         else if (strcmp(argv[i], "--long") == 0)
             long_run = true;
         else if (psv_parse_backend(argv[i], &backend) != PSV_OK) {
@@ -788,8 +791,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_nothing_is_held),
     };
     const struct CMUnitTest kernel_tests[] = {cmocka_unit_test(test_every_kernel)};
-    int failed = test_kernels_only() ? cmocka_run_group_tests_name("pairs_kernels", kernel_tests, NULL, NULL)
-                                     : cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
+    const struct CMUnitTest soak_tests[] = {cmocka_unit_test(test_event_soak)};
+    int failed = only_soak             ? cmocka_run_group_tests_name("pairs_soak", soak_tests, NULL, NULL)
+                 : test_kernels_only() ? cmocka_run_group_tests_name("pairs_kernels", kernel_tests, NULL, NULL)
+                                       : cmocka_run_group_tests_name("pairs", tests, NULL, NULL);
     if (failed == 0) psv_destroy_context(context);
     return failed;
 }

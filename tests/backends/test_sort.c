@@ -1,8 +1,9 @@
 // Every sorting method of a backend against the plain reference.
 //   test_sort cpu|cuda [--seed N] [--method NAME] [--device 80|75|chained|chained_small] [--every N]
-//             [--big] [--largest COUNT] [--kernel-case N]
-// --device: the kernels that this method has for lesser devices (sort_harness.h). --kernel-case: only this one of the
-// cases of each kernel, for sanitizers that take long.
+//             [--part I/N] [--big] [--largest COUNT] [--kernel-case N [--kernel-count N]]
+// --part: of N parts of the cases the one with number I, 0 to N - 1, for processes side by side. --device: the kernels
+// that this method has for lesser devices (sort_harness.h). --kernel-case: only this one of the cases of each kernel,
+// for sanitizers that take long; --kernel-count: with another count than its own.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "sort_reference.h"
 
 static long kernel_case = -1;
+static uint32_t kernel_count; // 0: the case's own
 static sort_harness harness = {.seed = 20261121, .largest = UINT64_MAX};
 
 static sort_case base_case(psv_key_type type, key_distribution distribution, uint32_t count) {
@@ -168,6 +170,7 @@ static void test_every_kernel(void **state) {
         test.form = cases[c].form;
         test.every_time = true;
         if (kernel_case >= 0 && kernel_case != (long)c) continue;
+        if (kernel_count != 0) test.count = kernel_count;
         if (test.count > 5000 && only != NULL && strcmp(only, "radix") != 0) continue;
         if (test.count > 5000) harness.only_method = "radix";
         run_sort_case(&harness, &test);
@@ -375,8 +378,15 @@ static void test_big(void **state) {
 
 static int usage(void) {
     fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device 80|75|chained|chained_small]\n"
-                    "       [--every N] [--big] [--largest COUNT] [--kernel-case N]\n");
+                    "       [--every N] [--part I/N] [--big] [--largest COUNT] [--kernel-case N [--kernel-count N]]\n");
     return 2;
+}
+
+static bool parse_part(const char *text) {
+    char *end = NULL;
+    harness.part = (uint32_t)strtoul(text, &end, 10);
+    harness.parts = *end == '/' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
+    return harness.part < harness.parts;
 }
 
 static bool parse_device(const char *name) {
@@ -402,11 +412,15 @@ int main(int argc, char **argv) {
             harness.only_method = argv[++a];
         else if (strcmp(argv[a], "--kernel-case") == 0 && a + 1 < argc)
             kernel_case = strtol(argv[++a], NULL, 10);
+        else if (strcmp(argv[a], "--kernel-count") == 0 && a + 1 < argc)
+            kernel_count = (uint32_t)strtoul(argv[++a], NULL, 10);
         else if (strcmp(argv[a], "--largest") == 0 && a + 1 < argc)
             harness.largest = strtoull(argv[++a], NULL, 0);
         else if (strcmp(argv[a], "--every") == 0 && a + 1 < argc)
             harness.every = (uint32_t)strtoul(argv[++a], NULL, 10);
         else if (strcmp(argv[a], "--device") == 0 && a + 1 < argc && parse_device(argv[a + 1]))
+            ++a;
+        else if (strcmp(argv[a], "--part") == 0 && a + 1 < argc && parse_part(argv[a + 1]))
             ++a;
         else
             return usage();
