@@ -141,6 +141,9 @@ static void choose_plan(radix_job *job, uint32_t w) {
     job->shift = job->high - job->bits;
 }
 
+// 32-bit integers: one operation makes an element of key and value, so they go straight to their places.
+static bool is_plain(const radix_job *job) { return !job->sorter->order.is_wide && !job->sorter->order.is_float; }
+
 // Counts this thread's part of the input by the split's digit.
 static void count_input(radix_job *job, uint32_t w) {
     radix_worker *worker = &job->workers[w];
@@ -149,6 +152,12 @@ static void count_input(radix_job *job, uint32_t w) {
     const psvi_radix_format keys = psvi_radix_make_format(job->sorter->order, 0, false);
     const psvi_radix_kernels *kernels = psvi_radix_kernels_for(keys.element_bytes);
     memset(worker->counts, 0, sizeof *worker->counts << job->bits);
+    if (is_plain(job)) {
+        const uint32_t *raw = (const uint32_t *)request->keys_in + part(job, w);
+        psvi_radix_count_keys(raw, part(job, w + 1) - part(job, w), (uint32_t)job->sorter->order.flip,
+                              job->shift - job->format.key_shift, job->bits, worker->counts);
+        return;
+    }
     for (uint64_t i = part(job, w), end = part(job, w + 1); i < end;) {
         const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
         psvi_radix_load(&keys, request->keys_in, NULL, i, block, worker->block);
@@ -195,6 +204,15 @@ static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out
     // begins stay as they are, for who takes the buckets.
     uint32_t places[RADIX_MAX_DIGITS];
     memcpy(places, worker->begins, sizeof *places << job->bits);
+    const bool far = job->count * job->format.element_bytes > RADIX_FAR_BYTES;
+    if (from == NULL && is_plain(job) && job->format.element_bytes == 8) {
+        const uint64_t begin = part(job, w);
+        psvi_radix_scatter_pairs((const uint32_t *)request->keys_in + begin,
+                                 job->format.positions ? NULL : (const uint32_t *)request->values_in + begin,
+                                 part(job, w + 1) - begin, (uint32_t)begin, (uint32_t)job->sorter->order.flip,
+                                 job->shift - job->format.key_shift, job->bits, far, places, out);
+        return;
+    }
     for (uint64_t i = part(job, w), end = part(job, w + 1); i < end;) {
         const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
         const void *elements = worker->block;
@@ -202,21 +220,45 @@ static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out
             psvi_radix_load(&job->format, request->keys_in, request->values_in, i, block, worker->block);
         else
             elements = from + i * job->format.element_bytes;
-        job->kernels->scatter_far(elements, block, job->shift, job->bits, places, out);
+        (far ? job->kernels->scatter_far : job->kernels->scatter)(elements, block, job->shift, job->bits, places, out);
         i += block;
+    }
+}
+
+// Stores a sorted bucket at `begin` of the output; out of the last-level cache block by block and around the cache.
+static void store_bucket(const radix_job *job, radix_worker *worker, const char *sorted, uint64_t begin,
+                         uint64_t count) {
+    const psvi_sort_request *request = job->request;
+    const psvi_radix_format *format = &job->format;
+    void *values = request->value_bytes == 0 ? NULL : request->values_out;
+    const uint32_t key_bytes = job->sorter->order.is_wide ? 8 : 4, value_bytes = format->value_bytes;
+    if (job->count * format->element_bytes < RADIX_STREAM_BYTES || request->keys_out == NULL) {
+        psvi_radix_store(format, sorted, count, request->keys_out, values, begin);
+        return;
+    }
+    char *block_values = (char *)worker->block + sizeof worker->block / 2;
+    // The first block ends where a line of keys does.
+    const uintptr_t address = (uintptr_t)request->keys_out + begin * key_bytes;
+    uint64_t block = RADIX_BLOCK - (address & 63) / key_bytes;
+    for (uint64_t i = 0; i < count; i += block, block = RADIX_BLOCK) {
+        if (block > count - i) block = count - i;
+        psvi_radix_store(format, sorted + i * format->element_bytes, block, worker->block,
+                         values == NULL ? NULL : block_values, 0);
+        psvi_stream_copy((char *)request->keys_out + (begin + i) * key_bytes, worker->block, block * key_bytes);
+        if (values != NULL)
+            psvi_stream_copy((char *)values + (begin + i) * value_bytes, block_values, block * value_bytes);
     }
 }
 
 // Takes buckets until there are none.
 static void sort_buckets(radix_job *job, uint32_t w) {
     const psvi_radix_format *format = &job->format;
-    const psvi_sort_request *request = job->request;
     const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - ((uint64_t)1 << job->low));
     char *own = (char *)job->b + part(job, w) * format->element_bytes;
     const radix_worker *first = &job->workers[0];
     for (;;) {
         const uint32_t bucket = __atomic_fetch_add(job->next_bucket, 1, __ATOMIC_RELAXED);
-        if (bucket >= 1u << job->bits) return;
+        if (bucket >= 1u << job->bits) break;
         // The first thread's places are where the buckets begin.
         const uint64_t begin = first->begins[bucket];
         const uint64_t end = bucket + 1 < 1u << job->bits ? first->begins[bucket + 1] : job->count;
@@ -224,11 +266,11 @@ static void sort_buckets(radix_job *job, uint32_t w) {
         char *in = (char *)job->a + begin * format->element_bytes;
         const char *sorted = job->kernels->sort(in, own, end - begin, rest);
         if (!job->gather)
-            psvi_radix_store(format, sorted, end - begin, request->keys_out,
-                             request->value_bytes == 0 ? NULL : request->values_out, begin);
+            store_bucket(job, &job->workers[w], sorted, begin, end - begin);
         else if (sorted != in)
             memcpy(in, sorted, (end - begin) * format->element_bytes);
     }
+    psvi_stream_end();
 }
 
 // Digit passes of all threads together: the elements are in a, and in job->sorted afterwards.
@@ -294,7 +336,8 @@ static void finish(radix_job *job, uint32_t w) {
 
 static void sort_cached(radix_job *job) {
     psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, 0, (uint32_t)job->count, job->a);
-    job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask);
+    const uint64_t above = ~(((uint64_t)1 << job->low) - 1); // below low all keys agree
+    job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask & above);
 }
 
 // What thread w of the team does; all threads meet at the barriers.

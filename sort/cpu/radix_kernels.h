@@ -17,6 +17,19 @@ typedef struct psvi_radix_kernels {
     void *(*sort)(void *in, void *other, size_t count, uint64_t mask);
 } psvi_radix_kernels;
 
+// Counts one digit of raw 32-bit keys xor `flip`.
+void psvi_radix_count_keys(const uint32_t *keys, size_t count, uint32_t flip, uint32_t shift, uint32_t bits,
+                           uint32_t *counts);
+
+// Moves raw keys and values (NULL: positions from `first` on) as elements of 8 bytes to places[digit]++. `shift` counts
+// from bit 0 of the key. far: `out` is not in the cache.
+void psvi_radix_scatter_pairs(const uint32_t *keys, const uint32_t *values, size_t count, uint32_t first, uint32_t flip,
+                              uint32_t shift, uint32_t bits, bool far, uint32_t *places, uint64_t *out);
+
+// Copies to memory around the cache, all but what shares lines with other data. psvi_stream_end before others read it.
+void psvi_stream_copy(void *target, const void *source, size_t bytes);
+void psvi_stream_end(void);
+
 // The kernels for elements of 4, 8 or 16 bytes.
 const psvi_radix_kernels *psvi_radix_kernels_for(uint32_t element_bytes);
 

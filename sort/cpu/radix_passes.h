@@ -1,5 +1,6 @@
 // The loops of the CPU radix sort for one kind of element; included once per kind with
-//   ELEMENT  its type,  NAME(x)  the names,  KEY(e)  its key as an unsigned number.
+//   ELEMENT  its type,  NAME(x)  the names,  KEY(e)  its key as an unsigned number,  KEY_TYPE  that number's type,
+//   LINE_ELEMENTS  how many fit in a cache line.
 // Elements carry the transformed key, so no loop knows key types. `shift` counts from bit 0 of KEY.
 
 // Counts `digits` neighbouring digits of `bits` bits from `shift` up, the last of them of `last_bits`, in one read.
@@ -52,24 +53,25 @@ PSVI_CLONES static void NAME(scatter_far)(const ELEMENT *restrict elements, size
 
 // Puts elements that are nearly in order in order; false, with the elements still a stable arrangement of the input,
 // when they are not: after about one move an element.
-PSVI_CLONES static bool NAME(insert_all)(ELEMENT *elements, size_t count, uint64_t mask) {
+PSVI_CLONES static bool NAME(insert_all)(ELEMENT *elements, size_t count, uint64_t key_mask) {
+    const KEY_TYPE mask = (KEY_TYPE)key_mask;
     size_t budget = count + 64, i = 1;
     while (i < count) {
-        if (count - i >= 16) {
-            uint32_t descents = 0;
-            for (size_t k = 0; k < 16; ++k)
-                descents |= (KEY(elements[i + k - 1]) & mask) > (KEY(elements[i + k]) & mask);
+        if (count - i >= 32) {
+            KEY_TYPE descents = 0;
+            for (size_t k = 0; k < 32; ++k)
+                descents |= -(KEY_TYPE)((KEY(elements[i + k - 1]) & mask) > (KEY(elements[i + k]) & mask));
             if (descents == 0) {
-                i += 16;
+                i += 32;
                 continue;
             }
         }
-        // To the next descent. There is one among 16, or the end is near.
+        // To the next descent. There is one among 32, or the end is near.
         while (i < count && (KEY(elements[i - 1]) & mask) <= (KEY(elements[i]) & mask))
             ++i;
         if (i == count) break;
         const ELEMENT element = elements[i];
-        const uint64_t key = KEY(element) & mask;
+        const KEY_TYPE key = KEY(element) & mask;
         size_t at = i;
         for (; at > 0 && (KEY(elements[at - 1]) & mask) > key; --at)
             elements[at] = elements[at - 1];
@@ -156,3 +158,4 @@ static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uin
 #undef NAME
 #undef KEY
 #undef LINE_ELEMENTS
+#undef KEY_TYPE

@@ -16,10 +16,16 @@
 // one being scheduled.
 #define RADIX_COUNT_PER_WORKER 49152u
 
-// One thread's elements and their copy fit L2 up to this count: no split.
+// Up to this count one thread does not split: two passes through L2 and a little more take less than the split does.
 #define RADIX_CACHED_MAX 49152u
 
 #define RADIX_MAX_WORKERS 64u
+
+// Above this many bytes of elements the split's places are not in L2.
+#define RADIX_FAR_BYTES (1u << 20)
+
+// From this many bytes of elements on the output is written around the cache.
+#define RADIX_STREAM_BYTES (4u << 20)
 
 // Elements of a bucket that the splitting pass aims at, with up to RADIX_SPLIT_BITS bits, whose open lines stay in L1;
 // for more elements, buckets that stay in L2 with their copy; then more bits still.

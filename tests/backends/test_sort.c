@@ -264,6 +264,45 @@ static void test_workers(void **state) {
     }
 }
 
+// Arrays that begin anywhere, large enough for the CPU to write whole cache lines of them at once.
+static void test_unaligned(void **state) {
+    (void)state;
+    enum { COUNT = 600011 };
+    if (harness.backend != PSV_BACKEND_CPU) skip();
+    psv_context *context = harness_context(&harness, 0);
+    uint32_t *order = malloc(COUNT * sizeof *order);
+    for (uint32_t i = 0; i < 12; i += test_scale() > 1 ? 5 : 1) {
+        psv_sorter_def def = psv_default_sorter_def();
+        def.key_type = (psv_key_type)(i % 6);
+        def.method = "radix";
+        def.value_bytes = i % 4 == 3 ? 8 : 4;
+        def.max_count = COUNT;
+        const uint32_t key_bytes = psv_key_type_bytes(def.key_type), value_bytes = def.value_bytes;
+        const uint32_t key_offset = key_bytes * (1 + i), value_offset = value_bytes * (i % 5);
+        char *fresh = malloc((size_t)COUNT * key_bytes), *keys = malloc((size_t)COUNT * key_bytes + 128),
+             *values = calloc(COUNT + 32, value_bytes);
+        make_keys(def.key_type, KEYS_UNIFORM, harness.seed + i, COUNT, fresh);
+        memcpy(keys + key_offset, fresh, (size_t)COUNT * key_bytes);
+        for (uint32_t e = 0; e < COUNT; ++e)
+            memcpy(values + value_offset + (size_t)e * value_bytes, &e, sizeof e);
+        reference_order(&def, fresh, COUNT, order);
+        psv_sorter *sorter;
+        assert_int_equal(psv_create_sorter(context, &def, &sorter), PSV_OK);
+        if (psv_sort_pairs(sorter, psv_buffer_of(keys + key_offset, (uint64_t)COUNT * key_bytes),
+                           psv_buffer_of(values + value_offset, (uint64_t)COUNT * value_bytes), COUNT) != PSV_OK)
+            fail_msg("%s", psv_last_error(context));
+        for (uint32_t e = 0; e < COUNT; ++e)
+            if (memcmp(values + value_offset + (size_t)e * value_bytes, &order[e], sizeof e) != 0 ||
+                memcmp(keys + key_offset + (size_t)e * key_bytes, fresh + (size_t)order[e] * key_bytes, key_bytes) != 0)
+                fail_msg("%s, values of %u: element %u differs", psv_key_type_name(def.key_type), value_bytes, e);
+        psv_destroy_sorter(sorter);
+        free(fresh);
+        free(keys);
+        free(values);
+    }
+    free(order);
+}
+
 // An order of the context's own memory for psv_check_order, and records of odd sizes.
 static void test_check_order(void **state) {
     (void)state;
@@ -435,13 +474,21 @@ int main(int argc, char **argv) {
     }
     printf("backend %s, seed %llu\n", argv[1], (unsigned long long)harness.seed);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds),          cmocka_unit_test(test_kinds_in_parallel),
-        cmocka_unit_test(test_counts),         cmocka_unit_test(test_distributions),
-        cmocka_unit_test(test_bit_ranges),     cmocka_unit_test(test_a_million),
-        cmocka_unit_test(test_options),        cmocka_unit_test(test_hints_and_scratch),
-        cmocka_unit_test(test_workers),        cmocka_unit_test(test_check_order),
-        cmocka_unit_test(test_gather_records), cmocka_unit_test(test_indirect_over_max),
-        cmocka_unit_test(test_path_edges),     cmocka_unit_test(test_large_counts),
+        cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_kinds_in_parallel),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_bit_ranges),
+        cmocka_unit_test(test_a_million),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_hints_and_scratch),
+        cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_check_order),
+        cmocka_unit_test(test_unaligned),
+        cmocka_unit_test(test_gather_records),
+        cmocka_unit_test(test_indirect_over_max),
+        cmocka_unit_test(test_path_edges),
+        cmocka_unit_test(test_large_counts),
         cmocka_unit_test(test_every_kernel),
     };
     const struct CMUnitTest kernel_tests[] = {
