@@ -271,7 +271,7 @@ static void test_unaligned(void **state) {
     if (harness.backend != PSV_BACKEND_CPU) skip();
     psv_context *context = harness_context(&harness, 0);
     uint32_t *order = malloc(COUNT * sizeof *order);
-    for (uint32_t i = 0; i < 12; i += test_scale() > 1 ? 5 : 1) {
+    for (uint32_t i = 0; i<12; i += test_scale()> 1 ? 5 : 1) {
         psv_sorter_def def = psv_default_sorter_def();
         def.key_type = (psv_key_type)(i % 6);
         def.method = "radix";
