@@ -16,21 +16,21 @@ typedef struct rows_state {
 
 static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
 
-// Two cells a box. 24 bits serve up to 32 million boxes: one more digit pass would cost more than it saves in
-// candidates.
-static uint32_t key_bits_of(const psv_pair_finder_def *def) {
-    uint32_t bits = 12;
-    while (bits < 29 && ((uint64_t)1 << bits) < 2 * def->max_boxes)
-        ++bits;
-    if (bits > 24 && def->max_boxes <= (uint64_t)1 << 25) bits = 24;
-    return bits;
-}
-
 // Many boxes have kernels of their own, which sort whole records in two passes, with no more than the cells' numbers
 // for keys, and sweep them as rounded to 8 bytes first.
 static bool is_many(const psv_pair_finder_def *def) {
-    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes > ROWS_MANY_LEAST &&
-           def->max_boxes <= ROWS_MANY_MOST;
+    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes > ROWS_MANY_LEAST;
+}
+
+// About two cells a box; above 8 million boxes half of that where it is at least 1.25. For a sorter, 24 bits serve up
+// to 32 million boxes: one more digit pass would cost more than it saves in candidates.
+static uint32_t key_bits_of(const psv_pair_finder_def *def) {
+    uint32_t bits = 12;
+    while (bits < 29 && ((uint64_t)1 << bits) < ROWS_CELLS_A_BOX * def->max_boxes)
+        ++bits;
+    if (bits <= 24) return bits;
+    if (!is_many(def)) return def->max_boxes <= (uint64_t)1 << 25 ? 24 : bits;
+    return ((uint64_t)1 << bits) > def->max_boxes / 2 * 5 ? bits - 1 : bits;
 }
 
 // With the radix sorter the keys of not too many boxes, which are small numbers, are sorted in a single pass over one
@@ -54,6 +54,24 @@ static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
     return is_counted(def) || is_many(def) ? 0 : psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
 }
 
+// Segments so small that most of them can be ordered on chip, if their boxes lie evenly; in those that cells of
+// ROWS_CELLS_A_BOX a box reach into, room for twice the boxes that they would have then.
+static void divide(psvi_rows_memory *memory) {
+    psvi_rows_segments *const segments = &memory->segments;
+    const uint64_t cells = (uint64_t)1 << memory->key_bits, wanted = ROWS_CELLS_A_BOX * memory->room;
+    uint32_t shift = ROWS_SEGMENT_CELL_BITS;
+    while (shift > 4 && memory->room >> (memory->key_bits - shift) > ROWS_SEGMENT_BOXES)
+        --shift;
+    segments->shift = shift;
+    segments->count = (uint32_t)(cells >> shift);
+    const uint64_t filled = (wanted < cells ? wanted : cells) >> shift;
+    const uint64_t even = memory->room / (filled < 1 ? 1 : filled) + 1;
+    const uint64_t held = (wanted + wanted / 64 + 8192) / ((uint64_t)1 << shift) + 2; // the plan rounds its cells up
+    segments->held = held < segments->count ? (uint32_t)held : segments->count;
+    const uint64_t most = UINT32_MAX / segments->held; // a place has 32 bits
+    segments->room = (uint32_t)(2 * even < most ? 2 * even : most);
+}
+
 static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
     memory->room = room_of(def);
     memory->key_bits = key_bits_of(def);
@@ -67,11 +85,12 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     memory->order = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
     memory->sorted_keys = memory->counted || memory->many ? NULL : psvi_carve(carver, 4 * memory->room);
     if (memory->many) {
-        const uint32_t shift = memory->key_bits - ROWS_SEGMENT_BITS;
-        memory->segment_shift = shift < ROWS_SEGMENT_CELL_BITS ? shift : ROWS_SEGMENT_CELL_BITS;
-        memory->segments = psvi_carve(carver, sizeof *memory->segments);
-        memory->split = psvi_carve(carver, 32 * memory->room);
-        memory->numbers = psvi_carve(carver, 2 * memory->room);
+        psvi_rows_segments *const segments = &memory->segments;
+        divide(memory);
+        segments->starts = psvi_carve(carver, 4 * ((uint64_t)segments->count + 1));
+        segments->place = psvi_carve(carver, sizeof *segments->place * segments->count);
+        memory->progress = psvi_carve(carver, sizeof *memory->progress);
+        memory->split = psvi_carve(carver, 32 * (uint64_t)segments->room * segments->held);
         memory->rounded = psvi_carve(carver, 8 * (memory->room + 1)); // they are read in pairs
         memory->rest = psvi_carve(carver, memory->room / 32 + 1);
     }
@@ -97,9 +116,10 @@ static void rows_destroy(psv_pair_finder *finder) {
     finder->state = NULL;
 }
 
-static cudaError_t prepare(const psvi_rows_memory *memory) {
+static cudaError_t prepare(psvi_rows_memory *memory) {
     cudaError_t error = psvi_prepare_rows_sweep();
-    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_sort();
+    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_split(memory);
+    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_order(memory);
     if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_sweep();
     return error;
 }
@@ -161,7 +181,7 @@ static bool is_fused(const psvi_rows_memory *memory, uint64_t boxes) {
 }
 
 static psv_status find_many(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_many_keys, input);
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_plan, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_many_split, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_many_order, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_many_sweep, input);

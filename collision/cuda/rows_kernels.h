@@ -65,15 +65,27 @@ typedef struct psvi_rows_fused {
     uint64_t sums[ROWS_FUSED_BLOCKS]; // boxes in each block's cells, with the frame's number
 } psvi_rows_fused;
 
+// What the kernels for many boxes tell each other.
+typedef struct psvi_rows_progress {
+    uint32_t counted; // blocks of the split that have; zero between frames
+    uint32_t uneven;  // a segment of the last frame had no room for its boxes
+    uint32_t again;   // the split is run a second time
+    uint32_t ordered; // segments that blocks have taken up to order them
+    uint32_t rest;    // the first sweep has left something to the second one
+} psvi_rows_progress;
+
+typedef struct psvi_rows_place {
+    uint32_t next, unused[7]; // a sector each, so that they do not wait for each other
+} psvi_rows_place;
+
 // Runs of cells of equal length: what the sort of many boxes goes by.
 typedef struct psvi_rows_segments {
-    uint32_t counts[ROWS_SEGMENTS];     // boxes; zero between frames
-    uint32_t starts[ROWS_SEGMENTS + 1]; // boxes in those before
-    uint32_t done;                      // blocks that have counted; zero between frames
-    uint32_t rest;                      // the first sweep has left something to the second one
-    struct {
-        uint32_t place, unused[7]; // next free place; a sector each, so that they do not wait for each other
-    } next[ROWS_SEGMENTS];
+    uint32_t count;         // of segments
+    uint32_t shift;         // key to segment
+    uint32_t held;          // segments that the split has room for at first,
+    uint32_t room;          // so many boxes in each
+    uint32_t *starts;       // boxes in those before, and in all of them
+    psvi_rows_place *place; // next free place of each; zero between frames
 } psvi_rows_segments;
 
 typedef struct psvi_rows_memory {
@@ -87,14 +99,15 @@ typedef struct psvi_rows_memory {
     uint64_t *scan_states;    // per tile of cells, when counted
     float *records;           // 8 floats per place
     bool many;                // the kernels for many boxes run; the following are theirs
-    uint32_t segment_shift;   // key to segment
     uint32_t multiprocessors; // of the device
-    psvi_rows_segments *segments;
-    float *split;      // 8 floats per place, by segments
-    uint16_t *numbers; // of their cells within the segment
-    uint64_t *rounded; // per place: rows_rounded
-    uint8_t *rest;     // per chunk of the first sweep: what is left of it
-    uint64_t room;     // slots that the arrays hold
+    psvi_rows_segments segments;
+    psvi_rows_progress *progress;
+    bool split_together;     // a block of the split takes its boxes' places together
+    uint32_t order_capacity; // records of a segment that is ordered on chip
+    float *split;            // 8 floats per place, by segments, with the room of each
+    uint64_t *rounded;       // per place: rows_rounded
+    uint8_t *rest;           // per chunk of the first sweep: what is left of it
+    uint64_t room;           // slots that the arrays hold
     uint32_t key_bits;
     uint32_t fused_blocks; // of the fused kernel; 0: it does not run here
     bool counted;          // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
@@ -113,11 +126,11 @@ cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows
 cudaError_t psvi_prepare_rows_fused(uint32_t multiprocessors, uint32_t *blocks);
 cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
-// The same for many boxes; keys, split and order take the place of keys and sort.
-cudaError_t psvi_prepare_rows_many_sort(void);
+// The same for many boxes; split and order take the place of keys and sort. Prepared once per finder: split_together
+// and order_capacity.
+cudaError_t psvi_prepare_rows_many_split(psvi_rows_memory *memory);
+cudaError_t psvi_prepare_rows_many_order(psvi_rows_memory *memory);
 cudaError_t psvi_prepare_rows_many_sweep(void);
-cudaError_t psvi_launch_rows_many_keys(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                       cudaStream_t stream);
 cudaError_t psvi_launch_rows_many_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                         cudaStream_t stream);
 cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,

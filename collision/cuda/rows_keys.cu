@@ -9,7 +9,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, uint32_t key_bits) {
     __shared__ rows_plan_shared<ROWS_SAMPLES> shared;
     psvi_rows_plan &plan = shared.plan;
-    rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, 2.0f, &shared);
+    rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, &shared);
     if (threadIdx.x == 0) {
         plan.epoch = target->epoch + 1;
         // Boxes with many candidates each, by the last frame's count: more warps, so that they can hide latency.

@@ -1,32 +1,157 @@
-// The sort of `rows` for many boxes: two passes that move whole records, the second one on chip. A first kernel counts
-// the boxes of every segment, a run of some thousand cells, and tells where each begins. The first pass writes the
-// records segment by segment; in the second a block orders one segment by cells and writes their starts.
+// The first pass of the sort of `rows` for many boxes: records to segments, runs of some thousand cells each.
+//
+// Every segment has room for twice the boxes that it would have if they lay evenly, so the records go to their segment
+// at once and are counted as they go. Where a segment has more, the pass is run again with what it has counted, now
+// every segment with its true room; the next frame then only counts at first.
 #include <stddef.h>
 
 #include "launch_cuda.h"
-#include "rows_many.cuh"
+#include "rows_many_sort.cuh"
 
-#define SPLIT_WARPS (ROWS_SPLIT_THREADS / 32)
-#define SURVEY_WARPS (ROWS_SURVEY_THREADS / 32)
-#define NO_PLACE 0xffffffffu
+#define THREADS ROWS_SPLIT_THREADS
+#define WARPS (THREADS / 32)
 
-struct survey_shared {
-    rows_many_plan many; // its longest and populated are the block's own
-    uint32_t boxes, huge;
-    uint32_t sums[SURVEY_WARPS];
-    bool last;
-    float2 pieces[SURVEY_WARPS][96];
+// A level's fields that make a key, so that three loads fetch them.
+struct level_fields {
+    float4 origin; // and limit
+    float4 inverse;
+    int4 cells; // and the number of the first one
 };
 
-// Counts of a block and what it saw, to global memory; atomics only where they change something.
-__device__ __forceinline__ void report_survey(const psvi_find_input &input, psvi_rows_plan *plan,
-                                              const survey_shared &shared) {
-    const psvi_rows_plan &own = shared.many.plan;
+template <int ITEMS> struct split_shared {
+    rows_many_plan many; // its longest and populated are the block's own
+    level_fields level[ROWS_LEVELS + 1];
+    uint32_t boxes, huge;
+    uint32_t sums[WARPS];
+    bool last;
+    float2 pieces[3 * THREADS * ITEMS]; // of the boxes
+    uint32_t places[4]; // when TOGETHER, one a segment: boxes of the block, then the place of the first one
+};
+
+struct split_job {
+    psvi_rows_segments segments;
+    psvi_rows_progress *progress;
+    float4 *records;
+    bool numbered;
+};
+
+// Usual boxes can be copied as they are, and their tags are 0.
+static bool are_usual(const psvi_find_input &input) {
+    const psvi_box_view &view = input.a;
+    return !input.between && view.flags == NULL && view.worlds == NULL && view.max == view.min + 12 &&
+           view.min_stride == 24 && (reinterpret_cast<uintptr_t>(view.min) & 7) == 0;
+}
+
+// A block's boxes to shared memory; of others than usual ones, those that take no part as not a number. Bad ones of
+// these are listed the first time.
+template <bool USUAL>
+__device__ __forceinline__ void load_boxes(const psvi_find_input &input, const psvd_counts &counts, uint64_t first,
+                                           uint32_t here, bool again, float2 *pieces) {
+    if (USUAL) {
+        const float2 *const from = reinterpret_cast<const float2 *>(input.a.min + first * 24);
+#pragma unroll 4
+        for (uint32_t i = threadIdx.x; i < 3 * here; i += THREADS)
+            copy_async(pieces + i, from + i);
+    } else {
+        for (uint32_t i = threadIdx.x; i < here; i += THREADS) {
+            psvd_box box = {};
+            uint32_t tag;
+            const psvd_state state = psvd_load_slot(input, counts, first + i, &box, &tag);
+            if (state == PSVD_BOX_BAD && !again) psvd_report_bad(input, counts, first + i);
+            if (state != PSVD_BOX_GOOD) box.min[0] = NAN;
+            pieces[3 * i] = make_float2(box.min[0], box.min[1]);
+            pieces[3 * i + 1] = make_float2(box.min[2], box.max[0]);
+            pieces[3 * i + 2] = make_float2(box.max[1], box.max[2]);
+        }
+    }
+}
+
+// Of a box that takes part.
+__device__ __forceinline__ uint32_t tag_of(const psvi_find_input &input, const psvd_counts &counts, uint64_t slot) {
+    const bool second = slot >= counts.a;
+    const psvi_box_view &view = second ? input.b : input.a;
+    const uint64_t index = second ? slot - counts.a : slot;
+    const uint32_t flags = view.flags == NULL ? 0u : __ldg(view.flags + index);
+    return (flags & PSV_BOX_STATIC ? PSVD_TAG_STATIC : 0u) | (second ? PSVD_TAG_SET_B : 0u) |
+           (psvd_world_of(view, index) << PSVD_TAG_WORLD_SHIFT);
+}
+
+__device__ __forceinline__ psvd_box box_of(const float2 *pieces, uint32_t i) {
+    const float2 first = pieces[3 * i], second = pieces[3 * i + 1], third = pieces[3 * i + 2];
+    return psvd_box{{first.x, first.y, second.x}, {second.y, third.x, third.y}};
+}
+
+// The places from the next free one of a segment on, for the boxes of a warp that have one. All lanes together; one
+// atomic where all boxes share a segment, as those of a scene in spatial order do. STEP: words from one segment's next
+// place to the following one's.
+template <uint32_t STEP> __device__ __forceinline__ uint32_t take_place(uint32_t *next, uint32_t segment, bool there) {
+    const uint32_t lane = threadIdx.x & 31, first = __shfl_sync(PSVD_FULL, segment, 0);
+    if (!__all_sync(PSVD_FULL, there && segment == first))
+        return there ? atomicAdd(next + segment * STEP, 1u) : NO_PLACE;
+    uint32_t place = 0;
+    if (lane == 0) place = atomicAdd(next + segment * STEP, 32u);
+    return __shfl_sync(PSVD_FULL, place, 0) + lane;
+}
+
+// What a thread has seen of its boxes; of the first level's in set a by itself.
+struct split_tally {
+    uint32_t first, longest;
+    uint32_t others, present, huge;
+};
+
+__device__ __forceinline__ void count_box(psvi_rows_plan &own, const psvd_record &record, uint32_t level,
+                                          split_tally *tally) {
+    const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
+    const bool second = __float_as_uint(record.second.w) & PSVD_TAG_SET_B;
+    if (level == 0 && !second) {
+        tally->longest = max(tally->longest, length);
+        ++tally->first;
+        return;
+    }
+    uint32_t *const longest = &own.longest[level + (second ? ROWS_LEVELS + 1 : 0)];
+    if (length > *(volatile uint32_t *)longest) atomicMax(longest, length);
+    tally->present |= 1u << (level + (second ? 16 : 0));
+    tally->huge += level == own.levels;
+    ++tally->others;
+}
+
+// The key and the level of a usual box. What it says is what rows_key says.
+template <int ITEMS>
+__device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared, const psvd_record &box,
+                                              uint32_t *level) {
+    const psvi_rows_plan &plan = shared.many.plan;
+    *level = rows_record_level(plan, box);
+    const level_fields &fields = shared.level[*level];
+    const float4 origin = fields.origin, inverse = fields.inverse;
+    const int4 cells = fields.cells;
+    const int32_t x = __float2int_rd((box.first.x - origin.x) * inverse.x);
+    const int32_t y = __float2int_rd((box.first.z - origin.y) * inverse.y);
+    const int32_t z = __float2int_rd((box.second.x - origin.z) * inverse.z);
+    if ((uint32_t)x < (uint32_t)cells.x && (uint32_t)y < (uint32_t)cells.y && (uint32_t)z < (uint32_t)cells.z)
+        return (uint32_t)(cells.w + (y * cells.z + z) * cells.x + x);
+    return rows_key(plan.level[*level], box);
+}
+
+// What a block has seen, to global memory; atomics only where they change something.
+template <int ITEMS>
+__device__ __forceinline__ void report_seen(const psvi_find_input &input, psvi_rows_plan *plan, split_tally tally,
+                                            split_shared<ITEMS> *shared) {
+    psvi_rows_plan &own = shared->many.plan;
+    const uint32_t present = psvd_reduce_or(tally.present | (tally.first != 0 ? 1u : 0u));
+    const uint32_t boxes = psvd_reduce_add(tally.first + tally.others), longest = psvd_reduce_max(tally.longest);
+    tally.huge = psvd_reduce_add(tally.huge);
+    if ((threadIdx.x & 31) == 0) {
+        if (present != 0) atomicOr(&own.populated, present);
+        if (longest != 0) atomicMax(&own.longest[0], longest);
+        atomicAdd(&shared->boxes, boxes);
+        if (tally.huge != 0) atomicAdd(&shared->huge, tally.huge);
+    }
+    __syncthreads();
     if (threadIdx.x == 0) {
-        atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)shared.boxes);
-        if (shared.huge != 0)
+        atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)shared->boxes);
+        if (shared->huge != 0)
             atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
-                      (unsigned long long)shared.huge);
+                      (unsigned long long)shared->huge);
         if ((*(volatile uint32_t *)&plan->populated & own.populated) != own.populated)
             atomicOr(&plan->populated, own.populated);
     }
@@ -35,258 +160,220 @@ __device__ __forceinline__ void report_survey(const psvi_find_input &input, psvi
             atomicMax(&plan->longest[threadIdx.x], own.longest[threadIdx.x]);
 }
 
-// Adds a block's counts to those of all; the last block to do so says where the segments begin.
-__device__ __forceinline__ void report_segments(psvi_rows_segments *segments, uint32_t segment_count,
-                                                const uint32_t *counted, survey_shared *shared) {
-    for (uint32_t i = threadIdx.x; i < segment_count; i += ROWS_SURVEY_THREADS)
-        if (counted[i] != 0) atomicAdd(&segments->counts[i], counted[i]);
+// The last block that has counted says where the segments begin, and whether some have no room.
+template <int ITEMS>
+__device__ __forceinline__ void start_segments(const split_job &job, bool written, split_shared<ITEMS> *shared) {
+    const psvi_rows_segments &segments = job.segments;
+    psvi_rows_progress *const progress = job.progress;
     __threadfence();
     __syncthreads();
-    if (threadIdx.x == 0) shared->last = atomicAdd(&segments->done, 1u) == gridDim.x - 1;
+    if (threadIdx.x == 0) shared->last = atomicAdd(&progress->counted, 1u) == gridDim.x - 1;
     __syncthreads();
     if (!shared->last) return;
     __threadfence();
-    const uint32_t each = (segment_count + ROWS_SURVEY_THREADS - 1) / ROWS_SURVEY_THREADS;
-    const uint32_t first = threadIdx.x * each, end = min(first + each, segment_count);
-    uint32_t boxes = 0, total;
-    for (uint32_t i = first; i < end; ++i)
-        boxes += __ldcg(&segments->counts[i]);
-    uint32_t start = rows_sum_before<SURVEY_WARPS>(boxes, shared->sums, &total);
-    for (uint32_t i = first; i < end; ++i) {
-        segments->starts[i] = segments->next[i].place = start;
-        start += __ldcg(&segments->counts[i]);
+    const uint32_t used = (shared->many.plan.cells >> segments.shift) + 1; // others have no boxes
+    uint32_t start = 0;
+    bool uneven = false;
+    for (uint32_t first = 0; first < used; first += 4 * THREADS) {
+        const uint32_t at = first + 4 * threadIdx.x;
+        uint32_t boxes[4], own = 0, total;
+#pragma unroll
+        for (uint32_t i = 0; i < 4; ++i) {
+            boxes[i] = at + i < used ? __ldcg(&segments.place[at + i].next) : 0;
+            own += boxes[i];
+            uneven |= boxes[i] > (at + i < segments.held ? segments.room : 0);
+        }
+        uint32_t place = start + rows_sum_before<WARPS>(own, shared->sums, &total);
+        start += total;
+#pragma unroll
+        for (uint32_t i = 0; i < 4; ++i) {
+            if (at + i < used) segments.starts[at + i] = place;
+            place += boxes[i];
+        }
     }
-    if (threadIdx.x == 0) segments->starts[segment_count] = total;
+    uneven = __syncthreads_or(uneven);
+    if (uneven || !written) // the second time, boxes go to their segment's true places
+        for (uint32_t i = threadIdx.x; i < used; i += THREADS)
+            segments.place[i].next = segments.starts[i];
+    if (threadIdx.x == 0) {
+        segments.starts[used] = start;
+        progress->again = uneven || !written;
+        progress->uneven = uneven;
+        progress->counted = progress->ordered = 0;
+    }
 }
 
-// Counts the boxes of the segments and what a plan has to know of them, and lists bad boxes. Reads 24 bytes a slot.
-__global__ void __launch_bounds__(ROWS_SURVEY_THREADS)
-    psvk_rows_survey(const psvi_find_input input, psvi_rows_plan *plan, psvi_rows_segments *segments, uint32_t shift,
-                     uint32_t segment_count) {
-    __shared__ survey_shared shared;
-    extern __shared__ uint32_t counted[]; // of segments
+// Writes a warp's usual boxes to their places as records, unless these are NO_PLACE; two lanes the halves of one record
+// together, so that a whole sector goes out at once. `own` is the first box in shared memory and `slot` its slot.
+__device__ __forceinline__ void write_usual(float4 *records, const psvi_rows_plan &plan, const float2 *own,
+                                            uint32_t slot, uint32_t place, uint32_t tag) {
+    const uint32_t lane = threadIdx.x & 31, half = lane & 1;
+    const int x = plan.axis[half ? 2 : 0], y = plan.axis[1];
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+        const uint32_t from = lane / 2 + 16 * i;
+        const uint32_t to = __shfl_sync(PSVD_FULL, place, from), its_tag = __shfl_sync(PSVD_FULL, tag, from);
+        const float *const box = reinterpret_cast<const float *>(own + 3 * from);
+        float4 value = make_float4(box[x], box[x + 3], box[y], box[y + 3]);
+        if (half) value.z = __uint_as_float(slot + from), value.w = __uint_as_float(its_tag);
+        if (to != NO_PLACE) records[2ull * to + half] = value;
+    }
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
+#define RESIDENT 1
+#else
+#define RESIDENT ROWS_SPLIT_BLOCKS
+#endif
+
+// Records by segments, in any order within one. Reads 24 bytes a slot, writes 32. TOGETHER: a block takes the places of
+// its boxes together, one atomic a segment; else every box its own. The first time also counts what a plan has to know
+// of the boxes and lists bad ones.
+template <int ITEMS, bool TOGETHER, bool USUAL, bool AGAIN>
+__global__ void __launch_bounds__(THREADS, RESIDENT)
+    psvk_rows_split(const psvi_find_input input, psvi_rows_plan *plan, const __grid_constant__ split_job job) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    split_shared<ITEMS> &shared = *reinterpret_cast<split_shared<ITEMS> *>(dynamic);
+    const psvi_rows_segments &segments = job.segments;
+    if (AGAIN && !job.progress->again) return;
+    const bool written = AGAIN || !job.progress->uneven;
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t all = counts.all(), step = (uint64_t)gridDim.x * ROWS_SURVEY_THREADS;
+    const uint64_t first = (uint64_t)blockIdx.x * (THREADS * ITEMS), all = counts.all();
+    const uint32_t here = first < all ? (uint32_t)min((uint64_t)(THREADS * ITEMS), all - first) : 0;
+    load_boxes<USUAL>(input, counts, first, here, AGAIN, shared.pieces);
+    if (TOGETHER)
+        for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS)
+            shared.places[i] = 0;
+    rows_load_plan(&shared.many, plan, THREADS);
+    __syncthreads();
     psvi_rows_plan &own = shared.many.plan;
-    rows_load_plan(&shared.many, plan, ROWS_SURVEY_THREADS);
-    for (uint32_t i = threadIdx.x; i < segment_count; i += ROWS_SURVEY_THREADS)
-        counted[i] = 0;
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) own.longest[threadIdx.x] = 0;
     if (threadIdx.x == 0) own.populated = shared.boxes = shared.huge = 0;
+    if (threadIdx.x <= own.levels) {
+        const psvi_rows_level &level = own.level[threadIdx.x];
+        shared.level[threadIdx.x] = level_fields{
+            make_float4(level.origin[0], level.origin[1], level.origin[2], 0),
+            make_float4(level.inverse[0], level.inverse[1], level.inverse[2], 0),
+            make_int4(level.cells[0], level.cells[1], level.cells[2], (int32_t)level.base),
+        };
+    }
+    wait_for_copies();
     __syncthreads();
-    uint32_t present = 0, good = 0, huge = 0;
-    for (uint64_t first = (uint64_t)blockIdx.x * ROWS_SURVEY_THREADS; first < all; first += step) {
-        const uint64_t slot = first + threadIdx.x;
-        psvd_box box = {};
-        uint32_t tag;
-        const psvd_state state =
-            psvd_load_together(input, counts, slot < all, slot, &box, &tag, shared.pieces[threadIdx.x >> 5]);
-        if (state == PSVD_BOX_GOOD) {
-            const psvd_record record = rows_record(own, box, (uint32_t)slot, tag);
-            const uint32_t level = rows_record_level(own, record);
-            const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
-            ++good;
-            huge += level == own.levels;
-            const bool second = tag & PSVD_TAG_SET_B;
-            present |= 1u << (level + (second ? 16 : 0));
-            uint32_t *const longest = &own.longest[level + (second ? ROWS_LEVELS + 1 : 0)];
-            if (length > *(volatile uint32_t *)longest) atomicMax(longest, length);
-            atomicAdd(&counted[rows_key(own.level[level], record) >> shift], 1u);
-        } else if (state == PSVD_BOX_BAD) {
-            psvd_report_bad(input, counts, slot);
+    uint32_t keys[ITEMS], ranks[ITEMS];
+    split_tally tally = {0, 0, 0, 0, 0};
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+        const uint32_t i = threadIdx.x + item * THREADS;
+        bool good = false;
+        keys[item] = 0;
+        if (i < here) {
+            const psvd_box box = box_of(shared.pieces, i);
+            good = !psvi_box_is_bad(box.min, box.max);
+            if (good) {
+                const psvd_record record = rows_record(own, box, 0, USUAL ? 0 : tag_of(input, counts, first + i));
+                uint32_t level;
+                if (USUAL) {
+                    keys[item] = usual_key(shared, record, &level);
+                } else {
+                    level = rows_record_level(own, record);
+                    keys[item] = rows_key(own.level[level], record);
+                }
+                if (!AGAIN) count_box(own, record, level, &tally);
+            } else if (!AGAIN && USUAL) {
+                psvd_report_bad(input, counts, first + i);
+            }
         }
         __syncwarp();
+        ranks[item] = TOGETHER ? take_place<1>(shared.places, keys[item] >> segments.shift, good)
+                               : take_place<sizeof(psvi_rows_place) / 4>(&segments.place->next,
+                                                                         keys[item] >> segments.shift, good);
     }
-    present = psvd_reduce_or(present);
-    good = psvd_reduce_add(good);
-    huge = psvd_reduce_add(huge);
-    if ((threadIdx.x & 31) == 0) {
-        atomicOr(&own.populated, present);
-        atomicAdd(&shared.boxes, good);
-        if (huge != 0) atomicAdd(&shared.huge, huge);
-    }
-    __syncthreads();
-    report_survey(input, plan, shared);
-    report_segments(segments, segment_count, counted, &shared);
-}
-
-// Writes a record per lane to its place, unless that is NO_PLACE: two lanes the halves of one record together, so that
-// a whole sector goes out at once. All lanes together.
-__device__ __forceinline__ void write_together(float4 *records, const psvd_record &record, uint32_t place) {
-    const bool odd = threadIdx.x & 1;
-    float4 other; // the even lane's second half, or the odd lane's first
-    other.x = __shfl_xor_sync(PSVD_FULL, odd ? record.first.x : record.second.x, 1);
-    other.y = __shfl_xor_sync(PSVD_FULL, odd ? record.first.y : record.second.y, 1);
-    other.z = __shfl_xor_sync(PSVD_FULL, odd ? record.first.z : record.second.z, 1);
-    other.w = __shfl_xor_sync(PSVD_FULL, odd ? record.first.w : record.second.w, 1);
-    const uint32_t others_place = __shfl_xor_sync(PSVD_FULL, place, 1);
-    const uint32_t even_place = odd ? others_place : place, odd_place = odd ? place : others_place;
-    float4 value;
-    value.x = odd ? other.x : record.first.x;
-    value.y = odd ? other.y : record.first.y;
-    value.z = odd ? other.z : record.first.z;
-    value.w = odd ? other.w : record.first.w;
-    if (even_place != NO_PLACE) records[2ull * even_place + odd] = value;
-    value.x = odd ? record.second.x : other.x;
-    value.y = odd ? record.second.y : other.y;
-    value.z = odd ? record.second.z : other.z;
-    value.w = odd ? record.second.w : other.w;
-    if (odd_place != NO_PLACE) records[2ull * odd_place + odd] = value;
-}
-
-// The next free place of a segment, for the boxes of a warp that have one. All lanes together; one atomic where all
-// boxes share a segment, as those of a scene in spatial order do.
-__device__ __forceinline__ uint32_t take_place(psvi_rows_segments *segments, uint32_t segment, bool there) {
-    const uint32_t lane = threadIdx.x & 31, first = __shfl_sync(PSVD_FULL, segment, 0);
-    if (!__all_sync(PSVD_FULL, there && segment == first))
-        return there ? atomicAdd(&segments->next[segment].place, 1u) : NO_PLACE;
-    uint32_t place = 0;
-    if (lane == 0) place = atomicAdd(&segments->next[segment].place, 32u);
-    return __shfl_sync(PSVD_FULL, place, 0) + lane;
-}
-
-// The first pass: records by segments, in any order within one. Reads 24 bytes a slot, writes 34.
-__global__ void __launch_bounds__(ROWS_SPLIT_THREADS)
-    psvk_rows_split(const psvi_find_input input, const psvi_rows_plan *plan, psvi_rows_segments *segments,
-                    float4 *records, uint16_t *numbers, uint32_t shift) {
-    __shared__ rows_many_plan many;
-    __shared__ float2 pieces[SPLIT_WARPS][96];
-    const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slot = (uint64_t)blockIdx.x * ROWS_SPLIT_THREADS + threadIdx.x;
-    const bool here = slot < counts.all();
-    psvd_box box = {};
-    uint32_t tag, key = 0;
-    const bool good =
-        psvd_load_together(input, counts, here, slot, &box, &tag, pieces[threadIdx.x >> 5]) == PSVD_BOX_GOOD;
-    rows_load_plan(&many, plan, ROWS_SPLIT_THREADS);
-    __syncthreads();
-    const psvd_record record = rows_record(many.plan, box, (uint32_t)slot, tag);
-    if (good) key = rows_key(many.plan.level[rows_record_level(many.plan, record)], record);
-    __syncwarp();
-    const uint32_t place = take_place(segments, key >> shift, good);
-    if (good) numbers[place] = (uint16_t)(key & ((1u << shift) - 1));
-    write_together(records, record, place);
-}
-
-struct order_shared {
-    rows_many_plan many;
-    uint32_t sums[32];
-    __align__(16) uint32_t cells[4]; // as many as a segment has: counts, then the next free place of each
-};
-
-struct order_arrays {
-    psvi_rows_segments *segments;
-    const float4 *split;     // records by segments
-    const uint16_t *numbers; // their cells within the segment
-    float4 *records;
-    uint2 *rounded;
-    uint32_t *starts;
-    uint32_t shift;
-};
-
-// Starts of a segment's cells from their counts, to global memory and in place of them.
-template <int THREADS>
-__device__ __forceinline__ void start_cells(order_shared &shared, const order_arrays &arrays, uint32_t first_cell,
-                                            uint32_t start) {
-    const uint32_t cells = 1u << arrays.shift,
-                   last = shared.many.plan.cells; // what lies behind the last has a start too
-    uint32_t carry = start;
-    for (uint32_t i = 4 * threadIdx.x; i - 4 * threadIdx.x < cells; i += 4 * THREADS) {
-        uint4 count = make_uint4(0, 0, 0, 0);
-        if (i < cells) count = *reinterpret_cast<const uint4 *>(shared.cells + i);
-        uint32_t total;
-        uint4 place;
-        place.x = carry + rows_sum_before<THREADS / 32>(count.x + count.y + count.z + count.w, shared.sums, &total);
-        place.y = place.x + count.x;
-        place.z = place.y + count.y;
-        place.w = place.z + count.z;
-        carry += total;
-        if (i >= cells) continue;
-        *reinterpret_cast<uint4 *>(shared.cells + i) = place;
-        if (first_cell + i <= last) *reinterpret_cast<uint4 *>(arrays.starts + first_cell + i) = place;
-    }
-}
-
-// The second pass: a block orders a segment by cells, in any order within one, and writes the start of each cell.
-// Reads 34 bytes a box, writes 40 and 4 a cell; what is written out of order lies near enough to be together in the
-// cache when it leaves.
-template <int THREADS>
-__global__ void __launch_bounds__(THREADS) psvk_rows_order(const psvi_rows_plan *plan, const order_arrays arrays) {
-    extern __shared__ __align__(16) unsigned char dynamic[];
-    order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
-    const uint32_t cells = 1u << arrays.shift, first_cell = blockIdx.x << arrays.shift;
-    if (threadIdx.x == 0) { // for the next frame
-        arrays.segments->counts[blockIdx.x] = 0;
-        if (blockIdx.x == 0) arrays.segments->done = arrays.segments->rest = 0;
-    }
-    if (first_cell > plan->cells) return;
-    const uint32_t start = arrays.segments->starts[blockIdx.x], count = arrays.segments->starts[blockIdx.x + 1] - start;
-    const uint16_t *const numbers = arrays.numbers + start;
-    rows_load_plan(&shared.many, plan, THREADS);
-    for (uint32_t i = 4 * threadIdx.x; i < cells; i += 4 * THREADS)
-        *reinterpret_cast<uint4 *>(shared.cells + i) = make_uint4(0, 0, 0, 0);
-    __syncthreads();
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < count; i += THREADS)
-        atomicAdd(&shared.cells[numbers[i]], 1u);
-    __syncthreads();
-    start_cells<THREADS>(shared, arrays, first_cell, start);
-    __syncthreads();
-#pragma unroll 2
-    for (uint32_t i = threadIdx.x; i - threadIdx.x < count; i += THREADS) {
-        uint32_t place = NO_PLACE;
-        psvd_record record = {};
-        if (i < count) {
-            const float4 *const from = arrays.split + 2ull * (start + i);
-            record = psvd_record{__ldg(from), __ldg(from + 1)};
-            place = atomicAdd(&shared.cells[numbers[i]], 1u);
-            arrays.rounded[place] = rows_rounded(shared.many, rows_record_level(shared.many.plan, record), record);
+    if (TOGETHER) {
+        __syncthreads();
+#pragma unroll 6
+        for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS) {
+            const uint32_t boxes = shared.places[i];
+            if (boxes != 0) shared.places[i] = atomicAdd(&segments.place[i].next, boxes);
         }
-        write_together(arrays.records, record, place);
+        __syncthreads();
     }
+    if (written) {
+#pragma unroll
+        for (int item = 0; item < ITEMS; ++item) {
+            const uint32_t i = threadIdx.x + item * THREADS, segment = keys[item] >> segments.shift;
+            const uint32_t number = keys[item] & ((1u << segments.shift) - 1);
+            uint32_t place = NO_PLACE;
+            if (ranks[item] != NO_PLACE) {
+                place = ranks[item] + (TOGETHER ? shared.places[segment] : 0u);
+                if (!AGAIN)
+                    place =
+                        place < segments.room && segment < segments.held ? place + segment * segments.room : NO_PLACE;
+            }
+            if (USUAL) {
+                const uint32_t of_warp = i & ~31u;
+                write_usual(job.records, own, shared.pieces + 3 * of_warp, (uint32_t)first + of_warp, place,
+                            job.numbered ? number << NUMBER_SHIFT : 0u);
+            } else {
+                psvd_record record = {};
+                if (place != NO_PLACE) {
+                    const uint64_t slot = first + i;
+                    record = rows_record(own, box_of(shared.pieces, i), (uint32_t)slot, tag_of(input, counts, slot));
+                    put_number(&record, number, job.numbered);
+                }
+                __syncwarp();
+                write_together(job.records, record, place);
+            }
+        }
+    }
+    if (AGAIN) return;
+    report_seen(input, plan, tally, &shared);
+    start_segments(job, written, &shared);
 }
 
-static size_t order_bytes(uint32_t shift) { return offsetof(order_shared, cells) + ((size_t)4 << shift); }
-
-extern "C" cudaError_t psvi_prepare_rows_many_sort(void) {
-    return cudaFuncSetAttribute(psvk_rows_order<512>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)order_bytes(ROWS_SEGMENT_CELL_BITS));
+template <int ITEMS, bool TOGETHER> static size_t split_bytes(uint32_t segments) {
+    return offsetof(split_shared<ITEMS>, places) + (TOGETHER ? sizeof(uint32_t) * segments : 0);
 }
 
-extern "C" cudaError_t psvi_launch_rows_many_keys(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                                  cudaStream_t stream) {
-    const cudaError_t error = psvi_launch_rows_plan(input, memory, stream);
+template <int ITEMS, bool TOGETHER, bool USUAL> static cudaError_t prepare_split(size_t bytes) {
+    const cudaError_t error = cudaFuncSetAttribute(psvk_rows_split<ITEMS, TOGETHER, USUAL, false>,
+                                                   cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess) return error;
-    uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_SURVEY_THREADS);
-    if (blocks > memory->multiprocessors * ROWS_SURVEY_BLOCKS) blocks = memory->multiprocessors * ROWS_SURVEY_BLOCKS;
-    const uint32_t segments = 1u << (memory->key_bits - memory->segment_shift);
-    psvk_rows_survey<<<blocks, ROWS_SURVEY_THREADS, sizeof(uint32_t) * segments, stream>>>(
-        *input, memory->plan, memory->segments, memory->segment_shift, segments);
+    return cudaFuncSetAttribute(psvk_rows_split<ITEMS, TOGETHER, USUAL, true>,
+                                cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+}
+
+extern "C" cudaError_t psvi_prepare_rows_many_split(psvi_rows_memory *memory) {
+    int device = 0, most = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error != cudaSuccess) return error;
+    const size_t bytes = split_bytes<ROWS_TOGETHER_ITEMS, true>(memory->segments.count);
+    memory->split_together = memory->segments.count <= ROWS_TOGETHER_SEGMENTS && bytes <= (size_t)most;
+    if (!memory->split_together) return cudaSuccess;
+    error = prepare_split<ROWS_TOGETHER_ITEMS, true, true>(bytes);
+    if (error == cudaSuccess) error = prepare_split<ROWS_TOGETHER_ITEMS, true, false>(bytes);
+    return error;
+}
+
+template <int ITEMS, bool TOGETHER, bool USUAL>
+static cudaError_t launch_split(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream) {
+    const split_job job = {memory->segments, memory->progress, reinterpret_cast<float4 *>(memory->split),
+                           rows_are_numbered(*input)};
+    const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), THREADS * ITEMS);
+    const size_t bytes = split_bytes<ITEMS, TOGETHER>(memory->segments.count);
+    psvk_rows_split<ITEMS, TOGETHER, USUAL, false><<<blocks, THREADS, bytes, stream>>>(*input, memory->plan, job);
+    const cudaError_t error = cudaGetLastError();
+    if (error != cudaSuccess) return error;
+    psvk_rows_split<ITEMS, TOGETHER, USUAL, true><<<blocks, THREADS, bytes, stream>>>(*input, memory->plan, job);
     return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_rows_many_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                    cudaStream_t stream) {
-    const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_SPLIT_THREADS);
-    psvk_rows_split<<<blocks, ROWS_SPLIT_THREADS, 0, stream>>>(*input, memory->plan, memory->segments,
-                                                               reinterpret_cast<float4 *>(memory->split),
-                                                               memory->numbers, memory->segment_shift);
-    return cudaGetLastError();
-}
-
-extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                                   cudaStream_t stream) {
-    (void)input;
-    const uint32_t shift = memory->segment_shift;
-    const uint32_t segments = 1u << (memory->key_bits - shift), threads = shift <= 11 ? 256 : 512;
-    const auto kernel = shift <= 11 ? psvk_rows_order<256> : psvk_rows_order<512>;
-    const order_arrays arrays = {memory->segments,
-                                 reinterpret_cast<const float4 *>(memory->split),
-                                 memory->numbers,
-                                 reinterpret_cast<float4 *>(memory->records),
-                                 reinterpret_cast<uint2 *>(memory->rounded),
-                                 memory->starts,
-                                 shift};
-    kernel<<<segments, threads, order_bytes(shift), stream>>>(memory->plan, arrays);
-    return cudaGetLastError();
+    const bool usual = are_usual(*input);
+    const auto launch = memory->split_together ? usual ? launch_split<ROWS_TOGETHER_ITEMS, true, true>
+                                                       : launch_split<ROWS_TOGETHER_ITEMS, true, false>
+                        : usual ? launch_split<ROWS_SPLIT_ITEMS, false, true>
+                                               : launch_split<ROWS_SPLIT_ITEMS, false, false>;
+    return launch(input, memory, stream);
 }

@@ -387,9 +387,9 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
 template <bool NEAR>
 __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS_REST_BLOCKS)
     psvk_rows_many_sweep(const __grid_constant__ psvi_find_input input, const psvi_rows_plan *plan,
-                         psvi_rows_segments *segments, const __grid_constant__ rows_tables tables) {
+                         psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
-    if (!NEAR && !tables.all && segments->rest == 0) return;
+    if (!NEAR && !tables.all && progress->rest == 0) return;
     const uint32_t boxes = (uint32_t)input.result->boxes, lane = threadIdx.x & 31, chunks = (boxes + 31) / 32;
     if (blockIdx.x * WARPS >= chunks) return;
     rows_load_plan(&shared.many, plan, ROWS_MANY_THREADS);
@@ -403,7 +403,7 @@ __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS
             const uint8_t rest = sweep_near(job, boxes, here, &tally);
             if (lane == 0) {
                 tables.rest[chunk] = rest;
-                if (rest != REST_NONE) segments->rest = 1;
+                if (rest != REST_NONE) progress->rest = 1;
             }
         } else {
             const uint8_t rest = tables.all ? REST_ALL : tables.rest[chunk];
@@ -450,7 +450,7 @@ extern "C" cudaError_t psvi_launch_rows_many_sweep(const psvi_find_input *input,
         const auto kernel = near ? psvk_rows_many_sweep<true> : psvk_rows_many_sweep<false>;
         const uint32_t most = memory->multiprocessors * (near ? ROWS_NEAR_BLOCKS : ROWS_REST_BLOCKS);
         const uint32_t blocks = wanted < most ? wanted : most;
-        kernel<<<blocks, ROWS_MANY_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan, memory->segments,
+        kernel<<<blocks, ROWS_MANY_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan, memory->progress,
                                                                          tables);
     }
     return cudaGetLastError();

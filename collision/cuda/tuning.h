@@ -41,17 +41,20 @@
 #define ROWS_FUSED_CROWD 512  // boxes in a cell from which on an old plan is doubted
 
 // `rows` for many boxes.
-// Below, rows_sweep.cu behind a counting sort is faster: the sort of these kernels takes longer than the sweep.
+// Below, rows_sweep.cu behind a counting sort loses less on uneven scenes.
 #define ROWS_MANY_LEAST (1u << 21)
-#define ROWS_MANY_MOST (1u << 25) // up to here a segment's cells fit shared memory
 #define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row
 #define ROWS_ROUNDED_LIMIT 100.0f // level limit in rounded coordinates; twice that and their errors stay below 256
-#define ROWS_SEGMENT_BITS 10      // of few cells; more segments where there are more cells,
-#define ROWS_SEGMENT_CELL_BITS 12 // so that none has more than this
-#define ROWS_SEGMENTS (1u << 12)  // at most
-#define ROWS_SURVEY_THREADS 512
-#define ROWS_SURVEY_BLOCKS 4 // a multiprocessor
-#define ROWS_SPLIT_THREADS 256
+#define ROWS_CELLS_A_BOX 2        // of the plan, where the keys have room for them
+#define ROWS_SEGMENT_CELL_BITS 12 // cells of a segment, at most
+#define ROWS_SEGMENT_BOXES 3072   // boxes, if they lie evenly, at most
+#define ROWS_SPLIT_THREADS 768
+#define ROWS_SPLIT_BLOCKS 2         // resident on a multiprocessor
+#define ROWS_SPLIT_ITEMS 2          // boxes of a thread
+#define ROWS_TOGETHER_ITEMS 5       // the same where a block takes their places together,
+#define ROWS_TOGETHER_SEGMENTS 4096 // in at most so many segments
+#define ROWS_ORDER_THREADS 1024
+#define ROWS_ORDER_ITEMS 6 // records of a thread on chip, at most
 #define ROWS_MANY_THREADS 256
 #define ROWS_NEAR_BLOCKS 5 // of the first sweep, resident on a multiprocessor
 #define ROWS_REST_BLOCKS 3 // of the second one

@@ -1,0 +1,268 @@
+// The second pass of the sort of `rows` for many boxes: blocks order one segment after the other by cells.
+#include <stddef.h>
+
+#include "launch_cuda.h"
+#include "rows_many_sort.cuh"
+
+#define ORDER_WARPS (ROWS_ORDER_THREADS / 32)
+
+struct order_shared {
+    rows_many_plan many;
+    uint32_t sums[ORDER_WARPS];
+    uint32_t taken;                   // segment to follow
+    float4 rounding[ROWS_LEVELS + 1]; // shift and scale of the levels
+    __align__(16) uint32_t cells[4];  // as many as a segment has: counts, then the next free place of each; then the
+                                      // records of a segment and their order
+};
+
+struct order_arrays {
+    psvi_rows_segments segments;
+    psvi_rows_progress *progress;
+    const float4 *split; // records by segments
+    float4 *records;
+    uint2 *rounded;
+    uint32_t *starts;
+    uint32_t capacity; // records that fit shared memory
+    bool numbered;
+};
+
+// Starts of a segment's cells from their counts: within the segment in place of them, and to global memory.
+__device__ __forceinline__ void start_cells(order_shared &shared, const order_arrays &arrays, uint32_t first_cell,
+                                            uint32_t start) {
+    const uint32_t cells = 1u << arrays.segments.shift,
+                   last = shared.many.plan.cells; // what lies behind the last has a start too
+    uint32_t carry = 0;
+    for (uint32_t i = 4 * threadIdx.x; i - 4 * threadIdx.x < cells; i += 4 * ROWS_ORDER_THREADS) {
+        uint4 count = make_uint4(0, 0, 0, 0);
+        if (i < cells) count = *reinterpret_cast<const uint4 *>(shared.cells + i);
+        uint32_t total;
+        uint4 place;
+        place.x = carry + rows_sum_before<ORDER_WARPS>(count.x + count.y + count.z + count.w, shared.sums, &total);
+        place.y = place.x + count.x;
+        place.z = place.y + count.y;
+        place.w = place.z + count.z;
+        carry += total;
+        if (i >= cells) continue;
+        *reinterpret_cast<uint4 *>(shared.cells + i) = place;
+        if (first_cell + i <= last)
+            *reinterpret_cast<uint4 *>(arrays.starts + first_cell + i) =
+                make_uint4(start + place.x, start + place.y, start + place.z, start + place.w);
+    }
+}
+
+// The number of a record's cell within its segment.
+__device__ __forceinline__ uint32_t number_of(const order_shared &shared, const order_arrays &arrays,
+                                              const float4 *record) {
+    if (arrays.numbered) return __float_as_uint(record[1].w) >> NUMBER_SHIFT;
+    const psvd_record whole = {record[0], record[1]};
+    const psvi_rows_plan &plan = shared.many.plan;
+    return rows_key(plan.level[rows_record_level(plan, whole)], whole) & ((1u << arrays.segments.shift) - 1);
+}
+
+__device__ __forceinline__ float tag_alone(const order_arrays &arrays, float tag) {
+    return arrays.numbered ? __uint_as_float(__float_as_uint(tag) & ((1u << NUMBER_SHIFT) - 1)) : tag;
+}
+
+__device__ __forceinline__ void clear_cells(order_shared &shared, const order_arrays &arrays) {
+    for (uint32_t i = 4 * threadIdx.x; i < 1u << arrays.segments.shift; i += 4 * ROWS_ORDER_THREADS)
+        *reinterpret_cast<uint4 *>(shared.cells + i) = make_uint4(0, 0, 0, 0);
+}
+
+// A segment, its records in order and before.
+struct order_range {
+    uint32_t segment, start, count;
+    uint64_t from;
+    uint32_t at;  // where they lie in shared memory
+    bool on_chip; // they are there, or on their way
+};
+
+__device__ __forceinline__ order_range range_of(const order_arrays &arrays, uint32_t segment, uint32_t segments) {
+    order_range range = {segment, 0, 0, 0, 0, false};
+    if (segment < segments) {
+        range.start = arrays.segments.starts[segment];
+        range.count = arrays.segments.starts[segment + 1] - range.start;
+        range.from = arrays.progress->again ? range.start : (uint64_t)segment * arrays.segments.room;
+    }
+    return range;
+}
+
+// The next segment to be ordered; one thread.
+__device__ __forceinline__ void take_segment(order_shared &shared, const order_arrays &arrays) {
+    shared.taken = gridDim.x + atomicAdd(&arrays.progress->ordered, 1u);
+}
+
+__device__ __forceinline__ float4 *held_records(order_shared &shared, const order_arrays &arrays) {
+    return reinterpret_cast<float4 *>(shared.cells + (1u << arrays.segments.shift));
+}
+
+__device__ __forceinline__ void fetch_records(order_shared &shared, const order_arrays &arrays,
+                                              const order_range &range) {
+    const float4 *const from = arrays.split + 2 * range.from;
+    float4 *const to = held_records(shared, arrays) + 2 * range.at;
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < 2 * range.count; i += ROWS_ORDER_THREADS)
+        copy_async(to + i, from + i);
+}
+
+// As rows_rounded, for a box of the level.
+__device__ __forceinline__ uint2 round_own(const order_shared &shared, const psvd_record &box) {
+    const uint32_t level = rows_record_level(shared.many.plan, box);
+    if (level == shared.many.plan.levels) return rows_rounded(shared.many, level, box);
+    const float4 by = shared.rounding[level]; // all is finite
+    const auto down = [&](float value, float shift) {
+        return -__float2int_rd(fminf(fmaxf(__fmaf_rd(value, by.w, shift), -8e6f), 8e6f));
+    };
+    const auto up = [&](float value, float shift) {
+        return __float2int_ru(fminf(fmaxf(__fmaf_ru(value, by.w, shift), -8e6f), 8e6f));
+    };
+    const uint32_t upper = rows_pack(up(box.first.y, by.x), up(box.first.w, by.y), up(box.second.y, by.z));
+    const uint32_t lower = rows_pack(down(box.first.x, by.x), down(box.first.z, by.y), down(box.second.x, by.z));
+    return make_uint2(upper | ROWS_FIELD_TOPS, lower | ROWS_FIELD_TOPS);
+}
+
+// The block orders a segment that fits shared memory. Every record is read and written once, in sequence. Returns the
+// segment that follows, which is on its way meanwhile: to shared memory where both fit, else to the cache.
+__device__ __forceinline__ order_range order_on_chip(order_shared &shared, const order_arrays &arrays,
+                                                     const order_range &range, uint32_t segments) {
+    const uint32_t segment = range.segment, start = range.start, count = range.count;
+    const float4 *const held = held_records(shared, arrays) + 2 * range.at;
+    uint16_t *const order = reinterpret_cast<uint16_t *>(held_records(shared, arrays) + 2 * arrays.capacity);
+    if (!range.on_chip) fetch_records(shared, arrays, range);
+    clear_cells(shared, arrays);
+    if (threadIdx.x == 0) take_segment(shared, arrays);
+    wait_for_copies();
+    __syncthreads();
+    order_range following = range_of(arrays, shared.taken, segments);
+    if (following.count + count <= arrays.capacity) { // at the other end
+        following.at = range.at == 0 ? arrays.capacity - following.count : 0;
+        following.on_chip = true;
+        fetch_records(shared, arrays, following);
+    } else if (following.count <= arrays.capacity) {
+        const char *const line = reinterpret_cast<const char *>(arrays.split + 2 * following.from);
+        for (uint32_t i = 128 * threadIdx.x; i < 32 * following.count; i += 128 * ROWS_ORDER_THREADS)
+            prefetch(line + i);
+    }
+    uint32_t numbers[ROWS_ORDER_ITEMS], ranks[ROWS_ORDER_ITEMS];
+#pragma unroll
+    for (int item = 0; item < ROWS_ORDER_ITEMS; ++item) {
+        const uint32_t i = threadIdx.x + item * ROWS_ORDER_THREADS;
+        if (i < count) {
+            numbers[item] = number_of(shared, arrays, held + 2 * i);
+            ranks[item] = atomicAdd(&shared.cells[numbers[item]], 1u);
+        }
+    }
+    __syncthreads();
+    start_cells(shared, arrays, segment << arrays.segments.shift, start);
+    __syncthreads();
+#pragma unroll
+    for (int item = 0; item < ROWS_ORDER_ITEMS; ++item) {
+        const uint32_t i = threadIdx.x + item * ROWS_ORDER_THREADS;
+        if (i < count) order[shared.cells[numbers[item]] + ranks[item]] = (uint16_t)i;
+    }
+    __syncthreads();
+    float4 *const to = arrays.records + 2ull * start;
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < 2 * count; i += ROWS_ORDER_THREADS) {
+        float4 half = held[2 * order[i >> 1] + (i & 1)];
+        if (i & 1) half.w = tag_alone(arrays, half.w);
+        to[i] = half;
+    }
+#pragma unroll 2
+    for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS) {
+        const float4 *const at = held + 2 * order[i];
+        const psvd_record record = {at[0], at[1]};
+        arrays.rounded[start + i] = round_own(shared, record);
+    }
+    return following;
+}
+
+// The same for any segment: reads the records twice, and scatters them.
+__device__ __forceinline__ order_range order_any(order_shared &shared, const order_arrays &arrays,
+                                                 const order_range &range, uint32_t segments) {
+    const uint32_t segment = range.segment, start = range.start, count = range.count;
+    const float4 *const from = arrays.split + 2 * range.from;
+    clear_cells(shared, arrays);
+    __syncthreads();
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS)
+        atomicAdd(&shared.cells[number_of(shared, arrays, from + 2 * i)], 1u);
+    __syncthreads();
+    start_cells(shared, arrays, segment << arrays.segments.shift, start);
+    __syncthreads();
+#pragma unroll 2
+    for (uint32_t i = threadIdx.x; i - threadIdx.x < count; i += ROWS_ORDER_THREADS) {
+        uint32_t place = NO_PLACE;
+        psvd_record record = {};
+        if (i < count) {
+            record = psvd_record{__ldg(from + 2 * i), __ldg(from + 2 * i + 1)};
+            const float4 halves[2] = {record.first, record.second};
+            place = start + atomicAdd(&shared.cells[number_of(shared, arrays, halves)], 1u);
+            arrays.rounded[place] = round_own(shared, record);
+            record.second.w = tag_alone(arrays, record.second.w);
+        }
+        write_together(arrays.records, record, place);
+    }
+    if (threadIdx.x == 0) take_segment(shared, arrays);
+    __syncthreads();
+    return range_of(arrays, shared.taken, segments);
+}
+
+// The second pass: blocks take segments one after the other and order them by cells, in any order within one; and write
+// the start of each cell and the rounded boxes. Reads 32 bytes a box, writes 40 and 4 a cell.
+__global__ void __launch_bounds__(ROWS_ORDER_THREADS)
+    psvk_rows_order(const psvi_rows_plan *plan, const order_arrays arrays) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
+    rows_load_plan(&shared.many, plan, ROWS_ORDER_THREADS);
+    if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->rest = 0;
+    __syncthreads();
+    if (threadIdx.x < shared.many.plan.levels) {
+        const float *const shift = shared.many.shift[threadIdx.x];
+        shared.rounding[threadIdx.x] = make_float4(shift[0], shift[1], shift[2], shared.many.scale[threadIdx.x]);
+    }
+    __syncthreads();
+    const uint32_t segments = (shared.many.plan.cells >> arrays.segments.shift) + 1;
+    order_range range = range_of(arrays, blockIdx.x, segments);
+    while (range.segment < segments) {
+        if (threadIdx.x == 0) arrays.segments.place[range.segment].next = 0; // for the next frame
+        if (range.count <= arrays.capacity)
+            range = order_on_chip(shared, arrays, range, segments);
+        else
+            range = order_any(shared, arrays, range, segments);
+        __syncthreads();
+    }
+}
+
+static size_t order_bytes(uint32_t shift, uint32_t capacity) {
+    return offsetof(order_shared, cells) + ((size_t)4 << shift) + (size_t)(32 + 2) * capacity;
+}
+
+extern "C" cudaError_t psvi_prepare_rows_many_order(psvi_rows_memory *memory) {
+    int device = 0, most = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error != cudaSuccess) return error;
+    const uint32_t shift = memory->segments.shift;
+    uint32_t capacity = (uint32_t)(((size_t)most - order_bytes(shift, 0)) / (32 + 2)) / 8 * 8;
+    if (capacity > ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS) capacity = ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS;
+    memory->order_capacity = capacity;
+    return cudaFuncSetAttribute(psvk_rows_order, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                (int)order_bytes(shift, capacity));
+}
+
+extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                   cudaStream_t stream) {
+    const psvi_rows_segments &segments = memory->segments;
+    const order_arrays arrays = {segments,
+                                 memory->progress,
+                                 reinterpret_cast<const float4 *>(memory->split),
+                                 reinterpret_cast<float4 *>(memory->records),
+                                 reinterpret_cast<uint2 *>(memory->rounded),
+                                 memory->starts,
+                                 memory->order_capacity,
+                                 rows_are_numbered(*input)};
+    const uint32_t blocks = segments.count < memory->multiprocessors ? segments.count : memory->multiprocessors;
+    psvk_rows_order<<<blocks, ROWS_ORDER_THREADS, order_bytes(segments.shift, memory->order_capacity), stream>>>(
+        memory->plan, arrays);
+    return cudaGetLastError();
+}

@@ -1,0 +1,74 @@
+// What the two passes of the sort of `rows` for many boxes share.
+#ifndef PAIRSIEVE_COLLISION_ROWS_MANY_SORT_CUH
+#define PAIRSIEVE_COLLISION_ROWS_MANY_SORT_CUH
+
+#include "rows_many.cuh"
+
+#define NO_PLACE 0xffffffffu
+
+__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+// Copies to shared memory, without waiting where the device can.
+__device__ __forceinline__ void copy_async(float2 *to, const float2 *from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+    *to = __ldg(from);
+#endif
+}
+
+__device__ __forceinline__ void copy_async(float4 *to, const float4 *from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
+#else
+    *to = __ldg(from);
+#endif
+}
+
+// For the thread's own copies; those of others are there behind a barrier.
+__device__ __forceinline__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void prefetch(const void *line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
+
+// Writes a record per lane to its place, unless that is NO_PLACE: two lanes the halves of one record together, so that
+// a whole sector goes out at once. All lanes together.
+__device__ __forceinline__ void write_together(float4 *records, const psvd_record &record, uint32_t place) {
+    const bool odd = threadIdx.x & 1;
+    float4 other; // the even lane's second half, or the odd lane's first
+    other.x = __shfl_xor_sync(PSVD_FULL, odd ? record.first.x : record.second.x, 1);
+    other.y = __shfl_xor_sync(PSVD_FULL, odd ? record.first.y : record.second.y, 1);
+    other.z = __shfl_xor_sync(PSVD_FULL, odd ? record.first.z : record.second.z, 1);
+    other.w = __shfl_xor_sync(PSVD_FULL, odd ? record.first.w : record.second.w, 1);
+    const uint32_t others_place = __shfl_xor_sync(PSVD_FULL, place, 1);
+    const uint32_t even_place = odd ? others_place : place, odd_place = odd ? place : others_place;
+    float4 value;
+    value.x = odd ? other.x : record.first.x;
+    value.y = odd ? other.y : record.first.y;
+    value.z = odd ? other.z : record.first.z;
+    value.w = odd ? other.w : record.first.w;
+    if (even_place != NO_PLACE) records[2ull * even_place + odd] = value;
+    value.x = odd ? record.second.x : other.x;
+    value.y = odd ? record.second.y : other.y;
+    value.z = odd ? record.second.z : other.z;
+    value.w = odd ? record.second.w : other.w;
+    if (odd_place != NO_PLACE) records[2ull * odd_place + odd] = value;
+}
+
+// What a record's tag leaves free holds the number of its cell within the segment, where worlds are few enough;
+// otherwise it is found anew.
+#define NUMBER_SHIFT (32 - ROWS_SEGMENT_CELL_BITS)
+#define MOST_WORLDS (1u << (NUMBER_SHIFT - PSVD_TAG_WORLD_SHIFT))
+
+static inline bool rows_are_numbered(const psvi_find_input &input) { return input.world_count <= MOST_WORLDS; }
+
+__device__ __forceinline__ void put_number(psvd_record *record, uint32_t number, bool numbered) {
+    if (numbered) record->second.w = __uint_as_float(__float_as_uint(record->second.w) | number << NUMBER_SHIFT);
+}
+
+#endif
