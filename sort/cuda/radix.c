@@ -5,8 +5,9 @@
 //   up to 32,768               radix_small.cu      1: one cluster of 16 blocks, or 8 where 16 do not fit; without
 //                                                  clusters the next
 //   up to 1.2M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
-//   0.5M 16-byte), 132 blocks,                     it sorts on chip; with 227 KB of shared memory
-//   a third for floating point
+//   0.5M 16-byte), 132 blocks,                     it sorts on chip; with 227 KB of shared memory. From
+//                                                  the second call on by splitters of the call before
+//                                                  (radix_remembered.cuh); keys too uneven for this the next
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
 //   above                      radix_large.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
@@ -23,11 +24,19 @@
 #include "radix.h"
 #include "radix_chunks.h"
 
+// Where keys are too uneven for chunks, one call in so many sees whether they still are.
+#define LOOK_AGAIN 64
+
 typedef struct radix_state {
     psvi_radix_control *control;     // on the device
     psvi_radix_chunks_state *chunks; // likewise; NULL where its kernel does not fit
     uint32_t multiprocessors;
     uint32_t cluster_blocks; // 0: no clusters
+    // Memory of the host that the chunk kernel writes 1 to where the keys fit in no chunks; as the device sees it; and
+    // calls since that kernel has looked. A call reads what is there: it decides only which kernel runs.
+    volatile uint32_t *uneven;
+    uint32_t *uneven_device;
+    uint32_t calls_since_look;
 } radix_state;
 
 static uint32_t digits_of(const psv_sorter_def *def) {
@@ -36,7 +45,9 @@ static uint32_t digits_of(const psv_sorter_def *def) {
 
 // Parts of the scratch memory: one copy of keys and values, or two where there may be three passes or more.
 typedef struct scratch_layout {
-    uint64_t keys[2], values[2], states; // offsets
+    uint64_t keys[2], values[2], states;   // offsets
+    uint64_t region_places, region_values; // of the chunk kernel, in the same memory
+    uint64_t region_items;
     uint64_t bytes;
 } scratch_layout;
 
@@ -47,7 +58,7 @@ static uint64_t place(uint64_t *bytes, uint64_t size) {
 }
 
 static scratch_layout lay_out(const psv_sorter_def *def) {
-    scratch_layout layout = {{0, 0}, {0, 0}, 0, 0};
+    scratch_layout layout = {.bytes = 0};
     for (int i = 0; i < (digits_of(def) > 2 ? 2 : 1); ++i) {
         layout.keys[i] = place(&layout.bytes, def->max_count * psv_key_type_bytes(def->key_type));
         layout.values[i] = place(&layout.bytes, def->max_count * def->value_bytes);
@@ -56,6 +67,15 @@ static scratch_layout lay_out(const psv_sorter_def *def) {
     uint64_t portion = def->max_count < PSVI_RADIX_PORTION_ITEMS ? def->max_count : PSVI_RADIX_PORTION_ITEMS;
     uint64_t rows = portion / PSVI_RADIX_LARGE_LEAST_TILE + 1;
     layout.states = place(&layout.bytes, 2 * rows * PSVI_RADIX_DIGITS * sizeof(uint32_t));
+    // Chunks are not quite equal, small ones less so. Regions for the largest count that the chunk kernel may get.
+    const uint32_t key_bytes = (uint32_t)psv_key_type_bytes(def->key_type);
+    const uint64_t most = (uint64_t)PSVI_RADIX_CHUNKS_BLOCKS * PSVI_RADIX_CHUNKS_TILE(0);
+    const uint64_t count = def->max_count < most ? def->max_count : most;
+    uint64_t bytes = 0;
+    layout.region_items = count + count / 4 + 40000;
+    layout.region_places = place(&bytes, layout.region_items * PSVI_RADIX_CHUNKS_ITEM(key_bytes));
+    layout.region_values = place(&bytes, layout.region_items * def->value_bytes);
+    if (layout.bytes < bytes) layout.bytes = bytes;
     return layout;
 }
 
@@ -73,6 +93,7 @@ static void radix_destroy(psv_sorter *sorter) {
     if (state == NULL) return;
     psvi_free(sorter->context, state->control, sizeof(psvi_radix_control));
     psvi_free(sorter->context, state->chunks, sizeof(psvi_radix_chunks_state));
+    if (state->uneven != NULL) (void)cudaFreeHost((void *)(uintptr_t)state->uneven);
     free(state);
     sorter->state = NULL;
 }
@@ -88,6 +109,15 @@ static psv_status create_chunks(psv_context *context, radix_state *state) {
     if (state->chunks == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu bytes of chunk counts",
                          sizeof(psvi_radix_chunks_state));
+    void *host = NULL, *device = NULL;
+    psv_status status = psvi_cuda_status(
+        context, cudaHostAlloc(&host, sizeof *state->uneven_device, cudaHostAllocMapped), "cudaHostAlloc");
+    if (status != PSV_OK) return status;
+    state->uneven = host;
+    *state->uneven = 0;
+    status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
+    if (status != PSV_OK) return status;
+    state->uneven_device = device;
     return context->ops->fill(context, state->chunks, 0, sizeof(psvi_radix_chunks_state));
 }
 
@@ -141,6 +171,20 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
     return job;
 }
 
+// Where the chunk kernel gathers its chunks, and where it tells that it could not.
+static psvi_radix_chunks_call make_chunks_call(const psv_sorter *sorter, const psvi_radix_job *job) {
+    const radix_state *state = sorter->state;
+    const scratch_layout layout = lay_out(&sorter->def);
+    char *scratch = sorter->scratch;
+    const uint64_t tile = PSVI_RADIX_CHUNKS_TILE((job->order.is_wide ? 8 : 4) + job->value_bytes);
+    const uint64_t capacity = layout.region_items / job->multiprocessors;
+    return (psvi_radix_chunks_call){.items = scratch + layout.region_places,
+                                    .values = scratch + layout.region_values,
+                                    .capacity = (uint32_t)(capacity < tile ? capacity : tile),
+                                    .look_again = *state->uneven,
+                                    .uneven = state->uneven_device};
+}
+
 // Items a thread of the middle kernel, the fewest with which all blocks are resident; 0: too many for it.
 static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job) {
     if (!sorter->context->info.cooperative_launch) return 0;
@@ -166,15 +210,18 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     if (job.count <= PSVI_RADIX_SMALL_MOST &&
         job.count <= (uint64_t)blocks * PSVI_RADIX_TINY_THREADS * PSVI_RADIX_SMALL_ROWS(pair_bytes))
         return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, stream), "radix sort of a small count");
-    psvi_radix_chunks_state *chunks = ((const radix_state *)sorter->state)->chunks;
-    // Floating-point keys crowd in few exponents. Beyond a third of what the chunk kernel holds they often do not fit,
-    // and the middle kernel sorts digit by digit faster than that does.
+    radix_state *state = sorter->state;
+    // Floating-point keys crowd in few exponents: beyond a third of what the chunk kernel holds they often do not fit.
     const uint64_t most =
         (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes) / (job.order.is_float ? 3 : 1);
-    if (chunks != NULL && job.count <= most)
-        return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, chunks, stream),
+    const bool in_chunks = state->chunks != NULL && job.count <= most;
+    const uint32_t items = middle_items(sorter, &job);
+    const bool uneven = in_chunks && *state->uneven != 0 && ++state->calls_since_look % LOOK_AGAIN != 0;
+    if (in_chunks && (!uneven || items == 0)) {
+        const psvi_radix_chunks_call call = make_chunks_call(sorter, &job);
+        return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, state->chunks, &call, stream),
                                 "radix sort of a middle count");
-    uint32_t items = middle_items(sorter, &job);
+    }
     if (items != 0)
         return psvi_cuda_status(sorter->context,
                                 job.order.is_wide ? psvi_radix_middle64(&job, items, stream)

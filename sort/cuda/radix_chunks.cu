@@ -5,30 +5,10 @@
 // uneven for this (a chunk would not fit on chip), the same launch sorts digit by digit, least significant first.
 //
 // Grid-wide steps wait on a counter in device memory, so the launch is cooperative. Items move through L2 once.
-#include "radix_chunks.h"
-#include "radix_device.cuh"
+#include "radix_chunks_device.cuh"
+#include "radix_remembered.cuh"
 
 namespace {
-
-constexpr int THREADS = PSVI_RADIX_CHUNKS_THREADS;
-constexpr int WARPS = THREADS / 32;
-constexpr int BINS = PSVI_RADIX_CHUNKS_BINS;
-constexpr int LOCAL_BITS = PSVI_RADIX_CHUNKS_LOCAL_BITS;
-constexpr int LOCAL_DIGITS = 1 << LOCAL_BITS;
-constexpr int FINE_BITS = PSVI_RADIX_CHUNKS_FINE_BITS;
-constexpr int FINE_BINS = 1 << FINE_BITS;
-constexpr uint32_t PRESENT = 1u << 15; // marks a count that has been published
-constexpr int BATCH = 5;               // digits that a warp reads at once: all chunks of 160 blocks
-constexpr int GROUP = 4;               // rows ranked together
-
-static_assert(THREADS == 2 * LOCAL_DIGITS, "thread roles below");
-
-template <int KIND, int VALUE_BYTES> struct chunks_types {
-    using key = typename radix_key<KIND>::type;
-    using value = typename radix_value<VALUE_BYTES>::type;
-    static constexpr int TILE = PSVI_RADIX_CHUNKS_TILE((int)sizeof(key) + VALUE_BYTES);
-    static_assert(TILE % THREADS == 0 && TILE < (1 << 15), "a tile has whole rows, and its counts fit in 15 bits");
-};
 
 // Shared memory of a block. Items lie in one half of `keys` and `values` and move to the other. Loops over them stay
 // rolled: most code runs once in a launch, and fetching it costs more than the registers would save.
@@ -51,189 +31,18 @@ template <int KIND, int VALUE_BYTES> struct chunks_shared {
     uint64_t reduce[4][WARPS];
     uint64_t range[5];
     alignas(4) uint8_t chunk_of_bin[BINS];
-    uint64_t first_generation;
     uint32_t chunk_begin, chunk_end, chunk_first_bin, chunk_last_bin;
     uint32_t largest_chunk;
 };
-
-__device__ __forceinline__ uint64_t load_acquire(const uint64_t *address) {
-    uint64_t word;
-    asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(word) : "l"(address) : "memory");
-    return word;
-}
-
-// Eight counts of 16 bits. Each of them is whole; they need not be of one moment.
-__device__ __forceinline__ uint4 load_relaxed(const uint16_t *address) {
-    uint4 words;
-    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
-                 : "l"(address)
-                 : "memory");
-    return words;
-}
-
-__device__ __forceinline__ void store_relaxed(uint16_t *address, uint16_t word) {
-    asm volatile("st.relaxed.gpu.u16 [%0], %1;" ::"l"(address), "h"(word) : "memory");
-}
-
-__device__ __forceinline__ uint32_t warp_sum(uint32_t own) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(PSVI_RADIX_FULL_WARP, own);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own += __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step);
-    return own;
-#endif
-}
-
-// Waits until all blocks have come here. The counter only grows, by gridDim.x for each generation.
-__device__ __forceinline__ void wait_for_grid(psvi_radix_chunks_state *state, uint64_t &generation) {
-    ++generation;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        atomicAdd((unsigned long long *)&state->arrivals, 1ull);
-        while (load_acquire(&state->arrivals) < generation * gridDim.x) {
-        }
-        __threadfence();
-    }
-    __syncthreads();
-}
-
-template <int KIND>
-__device__ __forceinline__ typename radix_key<KIND>::type part_of(typename radix_key<KIND>::type raw,
-                                                                  const psvi_key_order &order) {
-    using K = typename radix_key<KIND>::type;
-    uint32_t unused = (uint32_t)sizeof(K) * 8 - order.end_bit;
-    return (K)((K)(transform<KIND>(raw, order) << unused) >> unused) >> order.begin_bit;
-}
-
-template <typename K> __device__ __forceinline__ int bits_of(K number) {
-    return sizeof(K) == 8 ? 64 - __clzll((long long)number) : 32 - __clz((int)number);
-}
-
-__device__ __forceinline__ uint32_t warp_max(uint32_t own) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(PSVI_RADIX_FULL_WARP, own);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = max(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
-#endif
-}
-__device__ __forceinline__ uint32_t warp_or(uint32_t own) { return ::warp_or(own); }
-__device__ __forceinline__ uint64_t warp_max(uint64_t own) {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = max(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
-}
-__device__ __forceinline__ uint64_t warp_or(uint64_t own) {
-    return (uint64_t)warp_or((uint32_t)(own >> 32)) << 32 | warp_or((uint32_t)own);
-}
-
-// Where the items of a thread lie: warp after warp, in a warp `rows` rows of 32.
-struct tile_rows {
-    uint32_t rows;   // of each warp
-    uint32_t first;  // this lane's first item in the tile
-    uint32_t length; // items of the tile
-    __device__ explicit tile_rows(uint32_t count) {
-        rows = (count + THREADS - 1) / THREADS;
-        first = (threadIdx.x >> 5) * 32 * rows + (threadIdx.x & 31);
-        length = count;
-    }
-    __device__ __forceinline__ uint32_t place(uint32_t row) const { return first + 32 * row; }
-};
-
-// Lanes of the warp with the same digit, for GROUP rows at once: the votes of one row do not wait for another's.
-template <int GROUP>
-__device__ __forceinline__ void match_rows(const uint32_t (&digits)[GROUP], int bits, uint32_t (&same)[GROUP]) {
-#pragma unroll
-    for (int row = 0; row < GROUP; ++row)
-        same[row] = PSVI_RADIX_FULL_WARP;
-#pragma unroll
-    for (int bit = 0; bit < LOCAL_BITS; ++bit) {
-        if (bit >= bits) break;
-#pragma unroll
-        for (int row = 0; row < GROUP; ++row) {
-            const bool one = (digits[row] >> bit) & 1;
-            const uint32_t ones = __ballot_sync(PSVI_RADIX_FULL_WARP, one);
-            same[row] &= one ? ones : ~ones;
-        }
-    }
-}
-
-__device__ __forceinline__ void clear_digits(radix_counter *warp_counters) {
-    uint4 *words = reinterpret_cast<uint4 *>(warp_counters) + (threadIdx.x & 31);
-#pragma unroll
-    for (int i = 0; i < LOCAL_DIGITS * (int)sizeof(radix_counter) / 512; ++i)
-        words[32 * i] = make_uint4(0, 0, 0, 0);
-    __syncwarp();
-}
-
-// Exclusive sum over the block of one number per thread. Ends without a barrier after the last read of `sums`.
-__device__ __forceinline__ uint32_t block_scan(uint32_t own, uint32_t *sums) {
-    uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, sum = own;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-        if (lane >= (uint32_t)step) sum += left;
-    }
-    if (lane == 31) sums[warp] = sum;
-    __syncthreads();
-    uint32_t other = lane < WARPS ? sums[lane] : 0;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, other, step);
-        if (lane >= (uint32_t)step) other += left;
-    }
-    uint32_t before = __shfl_sync(PSVI_RADIX_FULL_WARP, other, warp == 0 ? 0 : (int)warp - 1);
-    return sum - own + (warp == 0 ? 0 : before);
-}
-
-// Turns the counters of all warps into places in the block, and leaves each digit's first place in digit_start. A
-// thread has two digits (packed in one word) of a quarter of the warps. Needs a barrier before (counters complete) and
-// after.
-template <typename S> __device__ __forceinline__ void place_in_block(S &shared) {
-    constexpr int SHARE = WARPS / 4;
-    const uint32_t pair = threadIdx.x & 255, quarter = threadIdx.x >> 8;
-    uint32_t *words = reinterpret_cast<uint32_t *>(shared.counters[quarter * SHARE]) + pair;
-    uint32_t counts[SHARE], own = 0;
-#pragma unroll
-    for (int w = 0; w < SHARE; ++w) {
-        counts[w] = words[w * (LOCAL_DIGITS / 2)];
-        own += counts[w];
-    }
-    shared.quarters[quarter][pair] = own;
-    __syncthreads();
-    uint32_t before = 0, total = 0; // of the two digits: in the quarters before this one, in all
-#pragma unroll
-    for (int q = 0; q < 4; ++q) {
-        const uint32_t part = shared.quarters[q][pair];
-        if (q < (int)quarter) before += part;
-        total += part;
-    }
-    const uint32_t start = block_scan(quarter == 0 ? (total & 0xffff) + (total >> 16) : 0, shared.sums);
-    if (quarter == 0) {
-        shared.digit_start[2 * pair] = start;
-        shared.digit_start[2 * pair + 1] = start + (total & 0xffff);
-    }
-    __syncthreads();
-    uint32_t place = (shared.digit_start[2 * pair] | shared.digit_start[2 * pair + 1] << 16) + before;
-#pragma unroll
-    for (int w = 0; w < SHARE; ++w) {
-        words[w * (LOCAL_DIGITS / 2)] = place;
-        place += counts[w];
-    }
-}
 
 // The keys' range and order, of the whole input.
 template <typename K> struct key_range {
     K least, greatest, varying; // varying: bits that are not the same in all keys
     bool sorted;
 };
+
+// How the keys were sorted without splitters of the call before: not at all, to chunks of the range, digit by digit.
+enum chunks_outcome { CHUNKS_IN_ORDER, CHUNKS_EVEN, CHUNKS_UNEVEN };
 
 template <int KIND, int VALUE_BYTES> struct chunks_sort {
     using types = chunks_types<KIND, VALUE_BYTES>;
@@ -244,12 +53,15 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
 
     const psvi_radix_job &job;
     psvi_radix_chunks_state *state;
+    psvi_radix_chunks_meeting *meeting;
+    grid_barrier &barrier;
     shared_t &shared;
-    uint64_t generation;
-    uint32_t half; // of shared.keys and shared.values that holds the items
+    uint32_t count; // of the whole input
+    uint32_t half;  // of shared.keys and shared.values that holds the items
 
-    __device__ chunks_sort(const psvi_radix_job &j, psvi_radix_chunks_state *s, shared_t &sh)
-        : job(j), state(s), shared(sh), half(0) {}
+    __device__ chunks_sort(const psvi_radix_job &j, psvi_radix_chunks_state *s, psvi_radix_chunks_meeting *m,
+                           grid_barrier &b, shared_t &sh, uint32_t c)
+        : job(j), state(s), meeting(m), barrier(b), shared(sh), count(c), half(0) {}
 
     __device__ __forceinline__ K part(K raw) const { return part_of<KIND>(raw, job.order); }
 
@@ -268,8 +80,8 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         }
     }
 
-    // Adds the block's part of the range to the slot of this call and reads the whole after a grid barrier.
-    __device__ key_range<K> find_range(uint32_t begin, uint32_t count, uint32_t length) {
+    // Adds the block's part of the range to that of this call and reads the whole after a grid barrier.
+    __device__ key_range<K> find_range(uint32_t begin, uint32_t length) {
         K inverted = 0, greatest = 0, zeros = 0, any = 0; // zero is neutral for all
         bool descent = false;
 #pragma unroll 2
@@ -287,8 +99,8 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             descent |= next < own;
         }
         reduce_range(inverted, greatest, zeros, any, descent);
-        wait_for_grid(state, generation);
-        if (threadIdx.x < 5) shared.range[threadIdx.x] = __ldcg(&state->ranges[slot()].words[threadIdx.x]);
+        barrier.wait();
+        if (threadIdx.x < 5) shared.range[threadIdx.x] = __ldcg(&meeting->range.words[threadIdx.x]);
         __syncthreads();
         key_range<K> whole;
         whole.least = (K)~shared.range[0];
@@ -298,9 +110,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         return whole;
     }
 
-    __device__ uint32_t slot() const { return (uint32_t)(shared.first_generation % PSVI_RADIX_CHUNKS_SLOTS); }
-
-    // Zero is the neutral element of all accumulators, so that a slot is ready when it is cleared: the least key and
+    // Zero is the neutral element of all accumulators, so that a range is ready when it is cleared: the least key and
     // the bits that are one in all keys are kept inverted.
     __device__ void reduce_range(K inverted, K greatest, K zeros, K any, bool descent) {
         const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -318,7 +128,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         if (warp < 4) {
             const K mine = lane < WARPS ? (K)shared.reduce[warp][lane] : (K)0;
             const K sum = warp < 2 ? warp_max(mine) : warp_or(mine);
-            psvi_radix_chunks_range *range = &state->ranges[slot()];
+            psvi_radix_chunks_range *range = &meeting->range;
             if (lane == 0) {
                 if (warp < 2)
                     atomicMax((unsigned long long *)&range->words[warp], (unsigned long long)sum);
@@ -342,7 +152,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
 
     // Counts the input in bins of the key range, and cuts the bins into chunks of about `quota` items. False when a
     // chunk would not fit in a block.
-    __device__ bool cut_chunks(const key_range<K> &range, uint32_t shift, uint32_t count, uint32_t length) {
+    __device__ bool cut_chunks(const key_range<K> &range, uint32_t shift, uint32_t length) {
         for (int bin = threadIdx.x; bin < BINS; bin += THREADS)
             shared.bins[bin] = 0;
         __syncthreads();
@@ -352,7 +162,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         __syncthreads();
         for (int bin = threadIdx.x; bin < BINS; bin += THREADS)
             if (shared.bins[bin] != 0) atomicAdd(&state->bins[bin], shared.bins[bin]);
-        wait_for_grid(state, generation);
+        barrier.wait();
 
         static_assert(BINS == 2 * THREADS, "two bins for each thread");
         const uint2 own = __ldcg((const uint2 *)state->bins + threadIdx.x);
@@ -504,14 +314,18 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         if (threadIdx.x < digits) counts->of[threadIdx.x][blockIdx.x] = 0;
     }
 
-    // Writes the items, which lie in shared memory digit by digit, to digit_target[digit] + place.
-    template <typename F> __device__ void scatter(void *keys_to, void *values_to, uint32_t length, F digit_at) {
+    // Writes the items, which lie in shared memory digit by digit, to digit_target[digit] + place: for the last time,
+    // where `last` says so.
+    template <typename F>
+    __device__ void scatter(void *keys_to, void *values_to, uint32_t length, bool last, F digit_at) {
+        const splitter_marks marks(state, 0, last ? count : 0);
 #pragma unroll 4
         for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
             const K raw = shared.keys[half][place];
             const uint32_t target = shared.digit_target[digit_at(raw)] + place;
             if (keys_to != nullptr) ((K *)keys_to)[target] = raw;
             if (VALUE_BYTES != 0) ((V *)values_to)[target] = shared.values[half][place];
+            if (last) marks.offer(target, part(raw));
         }
     }
 
@@ -529,8 +343,8 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             shared.digit_target[threadIdx.x] =
                 chunk_begin + shared.before[threadIdx.x] - shared.digit_start[threadIdx.x];
         __syncthreads();
-        scatter(job.keys_spare[0], job.values_spare[0], tile.length, chunk_of);
-        wait_for_grid(state, generation);
+        scatter(job.keys_spare[0], job.values_spare[0], tile.length, false, chunk_of);
+        barrier.wait();
 
         forget_counts(counts, gridDim.x);
         const uint32_t own = shared.chunk_begin, length = shared.chunk_end - own;
@@ -548,6 +362,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         __syncthreads();
 
         if (bits > LOCAL_BITS && sort_by_bins(begin, length, base, bits)) return;
+        const splitter_marks marks(state, begin, count);
         const int passes = (bits + LOCAL_BITS - 1) / LOCAL_BITS;
         int shift = 0;
 #pragma unroll 1
@@ -563,6 +378,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
             if (job.keys_out != nullptr) ((K *)job.keys_out)[begin + place] = shared.keys[half][place];
             if (VALUE_BYTES != 0) ((V *)job.values_out)[begin + place] = shared.values[half][place];
+            marks.offer(place, part(shared.keys[half][place]));
         }
     }
 
@@ -610,6 +426,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             shared.sources[target] = (uint16_t)place;
         }
         __syncthreads();
+        const splitter_marks marks(state, begin, count);
 #pragma unroll 3
         for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
             const K raw = binned[place], mine = part(raw);
@@ -623,17 +440,19 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             }
             if (job.keys_out != nullptr) ((K *)job.keys_out)[begin + target] = raw;
             if (VALUE_BYTES != 0) ((V *)job.values_out)[begin + target] = shared.values[half][source];
+            marks.offer(target, mine);
         }
         return true;
     }
 
     // Digit by digit from the least significant, all blocks together; the items of a pass rest on chip while others
     // write, so one buffer is enough.
-    __device__ void sort_by_digits(const key_range<K> &range, uint32_t begin, const tile_rows &tile) {
+    __device__ uint32_t sort_by_digits(const key_range<K> &range, uint32_t begin, const tile_rows &tile) {
         const void *keys_from = job.keys_in, *values_from = job.values_in;
         K left = range.varying;
+        uint32_t pass = 0;
 #pragma unroll 1
-        for (int pass = 0; left != 0; ++pass) {
+        for (; left != 0; ++pass) {
             const int shift = sizeof(K) == 8 ? __ffsll((long long)left) - 1 : __ffs((int)left) - 1;
             left &= ~((K)0xff << shift);
             if (pass > 0) {
@@ -652,99 +471,143 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             __syncthreads();
             void *keys_to = left == 0 ? job.keys_out : job.keys_spare[0];
             void *values_to = left == 0 ? job.values_out : job.values_spare[0];
-            if (keys_to == keys_from || values_to == values_from) wait_for_grid(state, generation);
-            scatter(keys_to, values_to, tile.length, digit);
-            wait_for_grid(state, generation);
+            if (keys_to == keys_from || values_to == values_from) barrier.wait();
+            scatter(keys_to, values_to, tile.length, left == 0, digit);
+            barrier.wait();
             forget_counts(counts, PSVI_RADIX_DIGITS);
             keys_from = keys_to;
             values_from = values_to;
         }
+        return pass;
     }
 
-    __device__ void run() {
-        const uint32_t count = (uint32_t)job_count(job);
-        if (threadIdx.x == 0) shared.first_generation = load_acquire(&state->arrivals) / gridDim.x;
-        __syncthreads();
-        generation = shared.first_generation;
-        clear_other_slots();
-        const uint32_t share = max((count + gridDim.x - 1) / gridDim.x, 256u);
-        const uint32_t begin = min(blockIdx.x * share, count);
-        const tile_rows tile(min(share, count - begin));
-        load_keys(job.keys_in, begin, tile.length);
-        load_values(job.values_in, job.implicit, begin, tile.length);
-        __syncthreads();
-        const key_range<K> range = find_range(begin, count, tile.length);
+    // Sorts the share, which lies in shared memory.
+    __device__ chunks_outcome run(uint32_t begin, uint32_t length) {
+        const tile_rows tile(length);
+        const key_range<K> range = find_range(begin, tile.length);
         if (count < 2 || (range.sorted && job.order_check) || range.varying == 0) {
             copy_through(begin, tile.length);
-            report(0);
-            return;
+            report(job, 0);
+            return CHUNKS_IN_ORDER;
         }
         const int bits = bits_of<K>((K)(range.greatest - range.least));
         const uint32_t shift = bits > PSVI_RADIX_CHUNKS_BIN_BITS ? bits - PSVI_RADIX_CHUNKS_BIN_BITS : 0;
-        if (cut_chunks(range, shift, count, tile.length)) {
+        const bool even = cut_chunks(range, shift, tile.length);
+        if (even) {
             sort_by_chunks(range, shift, tile);
-            report(1);
+            report(job, 1);
         } else {
-            sort_by_digits(range, begin, tile);
-            report((bits_of<K>(range.varying) + 7) / 8);
+            report(job, sort_by_digits(range, begin, tile));
         }
         // All blocks have read the bins: a grid barrier has passed since.
         for (int bin = blockIdx.x * THREADS + threadIdx.x; bin < BINS; bin += gridDim.x * THREADS)
             state->bins[bin] = 0;
-    }
-
-    // The ranges of earlier calls; this call's slot was cleared by one of them.
-    __device__ void clear_other_slots() {
-        if (blockIdx.x == 0 && threadIdx.x < PSVI_RADIX_CHUNKS_SLOTS && threadIdx.x != slot())
-            state->ranges[threadIdx.x] = {};
-    }
-
-    __device__ void report(uint32_t passes) {
-        if (blockIdx.x != 0 || threadIdx.x != 0) return;
-        const uint32_t digits = (job.order.end_bit - job.order.begin_bit + 7) / 8;
-        job.control->passes_run = passes;
-        job.control->passes_skipped = digits > passes ? digits - passes : 0;
+        return even ? CHUNKS_EVEN : CHUNKS_UNEVEN;
     }
 };
 
 // In: keys and values of the job, at most gridDim.x tiles. Out: sorted. Every block keeps one tile; blocks meet at grid
-// barriers (3 for the usual way). Moves 2 reads and 2 writes of each item, through L2.
+// barriers (1 in the usual way, 3 without splitters, more where keys are too uneven). Moves 2 reads and 2 writes of
+// each item, through L2.
 template <int KIND, int VALUE_BYTES>
 __global__ void __launch_bounds__(THREADS, 1)
-    psvk_radix_chunks(const psvi_radix_job job, psvi_radix_chunks_state *state) {
+    psvk_radix_chunks(const psvi_radix_job job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call call) {
     extern __shared__ __align__(16) unsigned char memory[];
+    __shared__ psvi_radix_chunks_memory known;
+    auto &kept = *reinterpret_cast<remembered_shared<KIND, VALUE_BYTES> *>(memory);
     auto &shared = *reinterpret_cast<chunks_shared<KIND, VALUE_BYTES> *>(memory);
-    chunks_sort<KIND, VALUE_BYTES> sort(job, state, shared);
-    sort.run();
+    const uint32_t count = (uint32_t)job_count(job);
+    const uint32_t share = max((count + gridDim.x - 1) / gridDim.x, 256u);
+    const uint32_t begin = min(blockIdx.x * share, count), length = min(share, count - begin);
+    bool tried = false, in_order = false, overflow = false;
+    chunks_outcome outcome = CHUNKS_EVEN;
+    remembered_sort<KIND, VALUE_BYTES> usual(job, call, state, kept, begin, length, count);
+    usual.load();
+    if (threadIdx.x == 0) known = state->memory;
+    usual.publish_splitters();
+    __syncthreads();
+    grid_barrier barrier = {&state->arrivals, known.arrivals};
+    psvi_radix_chunks_meeting *meeting = &state->meetings[known.calls & 1];
+    if (known.remembered && (known.skip == 0 || call.look_again)) {
+        tried = true;
+        usual.send(meeting);
+        barrier.wait();
+        usual.gather_expected();
+        const remembered_outcome met = usual.meet(meeting);
+        in_order = met == REMEMBERED_IN_ORDER;
+        overflow = met == REMEMBERED_OVERFLOW;
+        if (in_order) usual.copy_through();
+        if (met == REMEMBERED_SORTED) usual.sort_chunk();
+        if (!overflow) report(job, in_order ? 0 : 1);
+    }
+    if (!tried || overflow) {
+        chunks_sort<KIND, VALUE_BYTES> sort(job, state, meeting, barrier, shared, count);
+        __syncthreads(); // both ways use the same shared memory
+        if (!tried) {
+            usual.leave(shared.keys[0], shared.values[0]);
+        } else {
+            sort.load_keys(job.keys_in, begin, length);
+            sort.load_values(job.values_in, job.implicit, begin, length);
+        }
+        __syncthreads();
+        outcome = sort.run(begin, length);
+    }
+    if (blockIdx.x != 0) return;
+    // All blocks have come to a barrier, so they know what this call has to know.
+    const uint32_t calls = known.calls;
+    uint32_t *clear = reinterpret_cast<uint32_t *>(&state->meetings[~calls & 1]);
+    for (uint32_t word = threadIdx.x; word < sizeof(psvi_radix_chunks_meeting) / sizeof(uint32_t); word += THREADS)
+        clear[word] = 0;
+    if (threadIdx.x != 0) return;
+    psvi_radix_chunks_memory next = known; // with the arrivals of this call
+    ++next.calls;
+    if (in_order || outcome == CHUNKS_IN_ORDER)
+        next.remembered = 0; // such input may come again, and the other way finds it out sooner
+    else if (splitter_marks::worth_it(count))
+        next.remembered = 1;
+    if (tried) {
+        next.failures = overflow ? min(2 * known.failures + 1, 63u) : 0;
+        next.skip = next.failures;
+    } else if (known.skip != 0) {
+        --next.skip;
+    }
+    next.uneven = outcome == CHUNKS_UNEVEN && (overflow || known.uneven);
+    if (next.uneven != known.uneven) *(volatile uint32_t *)call.uneven = next.uneven;
+    state->memory = next;
 }
 
 template <int KIND, int VALUE_BYTES>
-cudaError_t launch(const psvi_radix_job *job, psvi_radix_chunks_state *state, cudaStream_t stream) {
+cudaError_t launch(const psvi_radix_job *job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call *call,
+                   cudaStream_t stream) {
     auto kernel = psvk_radix_chunks<KIND, VALUE_BYTES>;
-    constexpr int bytes = (int)sizeof(chunks_shared<KIND, VALUE_BYTES>);
-    static_assert(bytes <= 227 * 1024, "shared memory of a block");
+    constexpr size_t present = sizeof(chunks_shared<KIND, VALUE_BYTES>),
+                     usual = sizeof(remembered_shared<KIND, VALUE_BYTES>);
+    constexpr int bytes = (int)(present > usual ? present : usual);
+    static_assert(bytes + sizeof(psvi_radix_chunks_memory) <= 227 * 1024, "shared memory of a block");
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return error;
     psvi_radix_job copy = *job;
-    void *arguments[] = {&copy, &state};
+    psvi_radix_chunks_call own = *call;
+    void *arguments[] = {&copy, &state, &own};
     return cudaLaunchCooperativeKernel((const void *)kernel, dim3(job->multiprocessors), dim3(THREADS), arguments,
                                        bytes, stream);
 }
 
 template <int KIND>
-cudaError_t launch_values(const psvi_radix_job *job, psvi_radix_chunks_state *state, cudaStream_t stream) {
-    if (job->value_bytes == 8) return launch<KIND, 8>(job, state, stream);
-    if (job->value_bytes == 4) return launch<KIND, 4>(job, state, stream);
-    return launch<KIND, 0>(job, state, stream);
+cudaError_t launch_values(const psvi_radix_job *job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call *call,
+                          cudaStream_t stream) {
+    if (job->value_bytes == 8) return launch<KIND, 8>(job, state, call, stream);
+    if (job->value_bytes == 4) return launch<KIND, 4>(job, state, call, stream);
+    return launch<KIND, 0>(job, state, call, stream);
 }
 
 } // namespace
 
 extern "C" cudaError_t psvi_radix_chunks(const psvi_radix_job *job, psvi_radix_chunks_state *state,
-                                         cudaStream_t stream) {
+                                         const psvi_radix_chunks_call *call, cudaStream_t stream) {
     if (job->order.is_wide)
-        return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, state, stream)
-                                   : launch_values<PSVI_RADIX_INT64>(job, state, stream);
-    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, state, stream)
-                               : launch_values<PSVI_RADIX_INT32>(job, state, stream);
+        return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, state, call, stream)
+                                   : launch_values<PSVI_RADIX_INT64>(job, state, call, stream);
+    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, state, call, stream)
+                               : launch_values<PSVI_RADIX_INT32>(job, state, call, stream);
 }

@@ -15,8 +15,9 @@ extern "C" {
 #define PSVI_RADIX_CHUNKS_FINE_BITS 13 // of the single step on chip
 #define PSVI_RADIX_CHUNKS_FULL_BIN 48  // items of one bin that are still compared each with each
 #define PSVI_RADIX_CHUNKS_TILE(pair_bytes) ((pair_bytes) <= 8 ? 9216 : (pair_bytes) <= 12 ? 6144 : 4096)
-#define PSVI_RADIX_CHUNKS_SLOTS 32   // more than the grid barriers of any call
-#define PSVI_RADIX_CHUNKS_BLOCKS 254 // chunk numbers have 8 bits, and one is for items that are not there
+#define PSVI_RADIX_CHUNKS_ITEM(key_bytes) ((key_bytes) + 4)
+#define PSVI_RADIX_CHUNKS_TABLE_BITS 13 // bins in which the splitters are looked up
+#define PSVI_RADIX_CHUNKS_BLOCKS 254    // chunk numbers have 8 bits, and one is for items that are not there
 
 // Range of the keys of one call: greatest inverted key, greatest key, bits that are zero in some key, bits that are one
 // in some key, and 1 where some key is greater than its successor. Zero is neutral for all.
@@ -29,17 +30,52 @@ typedef struct psvi_radix_chunks_counts {
     uint16_t of[PSVI_RADIX_DIGITS][256];
 } psvi_radix_chunks_counts;
 
-// Device memory that blocks of one launch meet in. Zero at creation; a call leaves `bins` and `counts` zero.
+// What one call leaves for the next. Whatever it says, the order is right: it only decides how fast.
+typedef struct psvi_radix_chunks_memory {
+    uint64_t arrivals;   // at grid barriers, of all calls before
+    uint32_t calls;      // so far
+    uint32_t remembered; // there are splitters
+    uint32_t skip;       // calls that are not to use them
+    uint32_t failures;   // how many calls to skip when they fail once more, less one, halved
+    uint32_t uneven;     // what the host has been told
+    uint32_t padding;
+} psvi_radix_chunks_memory;
+
+// Where the blocks of one call meet; for even and odd calls.
+typedef struct psvi_radix_chunks_meeting {
+    uint32_t filled[256]; // items that have a place in a chunk's region
+    uint32_t unordered;   // some key is greater than its successor
+    uint32_t overflow;    // some region is too small
+    psvi_radix_chunks_range range;
+} psvi_radix_chunks_meeting;
+
+// Device memory that blocks of one launch meet in. Zero at creation; a call leaves `bins` and `counts` zero, and the
+// meeting of the next call.
 typedef struct psvi_radix_chunks_state {
     uint32_t bins[PSVI_RADIX_CHUNKS_BINS]; // read 16 bytes at a time
     psvi_radix_chunks_counts counts[2];    // likewise
-    psvi_radix_chunks_range ranges[PSVI_RADIX_CHUNKS_SLOTS];
-    uint64_t arrivals; // at grid barriers, of all calls; a multiple of the grid between calls
+    psvi_radix_chunks_meeting meetings[2];
+    uint64_t splitters[256]; // least keys (as numbers) of the chunks 1, 2, ... of an earlier call
+    psvi_radix_chunks_memory memory;
+    uint64_t unused[16]; // keeps what all blocks add to away from the rest
+    uint64_t arrivals;   // at grid barriers, of all calls
 } psvi_radix_chunks_state;
 
+// What a call of the chunk kernel has beside the job. The items of a chunk meet in a region of `capacity` places before
+// their block sorts them.
+typedef struct psvi_radix_chunks_call {
+    void *items; // keys with their places in the input, PSVI_RADIX_CHUNKS_ITEM bytes each
+    void *values;
+    uint32_t capacity;
+    uint32_t look_again; // uses the splitters even where they have failed
+    uint32_t *uneven; // in memory that the host sees: 1 where keys fit in no chunks, not even those of the call before
+} psvi_radix_chunks_call;
+
 // Sorts job->count items, at most job->multiprocessors * PSVI_RADIX_CHUNKS_TILE. One cooperative launch of
-// job->multiprocessors blocks (at most PSVI_RADIX_CHUNKS_BLOCKS). Uses keys_spare[0] and values_spare[0].
-cudaError_t psvi_radix_chunks(const psvi_radix_job *job, psvi_radix_chunks_state *state, cudaStream_t stream);
+// job->multiprocessors blocks (at most PSVI_RADIX_CHUNKS_BLOCKS). Uses keys_spare[0], values_spare[0] and the regions,
+// which may lie in the same memory.
+cudaError_t psvi_radix_chunks(const psvi_radix_job *job, psvi_radix_chunks_state *state,
+                              const psvi_radix_chunks_call *call, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -15,6 +15,7 @@
 #endif
 
 #define MAX_LIST 32
+#define MANY_INPUTS_MOST 2000000 // above, copies of the input are large and slow to make, and no method remembers keys
 
 typedef struct text_list {
     const char *items[MAX_LIST];
@@ -28,15 +29,23 @@ typedef struct options {
     uint64_t seed;
     int workers;
     double budget_ms; // for the repetitions of one row
+    int inputs;       // 0: several for counts up to MANY_INPUTS_MOST
+    int before;       // distribution of an untimed sort before each; -1: none
     bool yardstick;
 } options;
 
 static const char help[] =
     "usage: bench_sort [--backend auto|cpu|cuda] [--method NAME,...|all] [--keys u32,...|all] [--count N,...]\n"
     "                  [--distribution uniform,...|all] [--op pairs,keys,index] [--form stream,graph] [--workers N]\n"
-    "                  [--seed N] [--budget MS] [--no-yardstick] [--csv FILE] [--commit TEXT]\n"
+    "                  [--seed N] [--inputs 1..4] [--before DISTRIBUTION] [--budget MS] [--no-yardstick]\n"
+    "                  [--csv FILE] [--commit TEXT]\n"
     "       bench_sort --papers [...]   the comparisons of the papers' figures\n"
+    "Inputs with different seeds take turns (4 up to 2 million keys, else 1). --before sorts other keys, untimed, "
+    "before\n"
+    "each timed sort.\n"
     "Without lists: method radix, u32 pairs, uniform, sorted and nearly sorted input, the counts of the targets.\n";
+
+#define DISTRIBUTIONS "uniform, gaussian, sorted, reversed, nearly, few, constant, one_digit, clustered, special"
 
 static int fail_usage(const char *what, const char *value, const char *accepted) {
     fprintf(stderr, "bench_sort: %s '%s'; accepted: %s\n", what, value, accepted);
@@ -165,7 +174,12 @@ static bool run_all(const options *given, const report *to, bench_device *device
                                 .count = strtoull(given->counts.items[c], NULL, 10),
                                 .graph = strcmp(given->forms.items[f], "graph") == 0,
                                 .yardstick = given->yardstick,
-                                .seed = given->seed};
+                                .seed = given->seed,
+                                .has_before = given->before >= 0,
+                                .before = given->before >= 0 ? (key_distribution)given->before : KEYS_UNIFORM};
+                            config.inputs = given->inputs != 0                 ? given->inputs
+                                            : config.count <= MANY_INPUTS_MOST ? BENCH_INPUTS
+                                                                               : 1;
                             (void)psv_parse_key_type(given->keys.items[k], &config.key_type);
                             if (worth_it(given, &config)) right &= run_row(given, to, device, config);
                         }
@@ -179,9 +193,7 @@ static int check_lists(const options *given) {
             return fail_usage("unknown key type", given->keys.items[i], "u32, i32, f32, u64, i64, f64");
     for (int i = 0; i < given->distributions.count; ++i)
         if (find_distribution(given->distributions.items[i]) < 0)
-            return fail_usage(
-                "unknown distribution", given->distributions.items[i],
-                "uniform, gaussian, sorted, reversed, nearly, few, constant, one_digit, clustered, special");
+            return fail_usage("unknown distribution", given->distributions.items[i], DISTRIBUTIONS);
     for (int i = 0; i < given->operations.count; ++i)
         if (find_operation(given->operations.items[i]) < 0)
             return fail_usage("unknown operation", given->operations.items[i], "pairs, keys, index");
@@ -233,6 +245,8 @@ static int read_options(int argc, char **argv, options *given) {
                                           {"form", required_argument, NULL, 'f'},
                                           {"workers", required_argument, NULL, 'w'},
                                           {"seed", required_argument, NULL, 's'},
+                                          {"inputs", required_argument, NULL, 'r'},
+                                          {"before", required_argument, NULL, 'e'},
                                           {"budget", required_argument, NULL, 't'},
                                           {"no-yardstick", no_argument, NULL, 'y'},
                                           {"csv", required_argument, NULL, 'c'},
@@ -253,6 +267,14 @@ static int read_options(int argc, char **argv, options *given) {
         case 'f': given->forms = split(optarg); break;
         case 'w': given->workers = atoi(optarg); break;
         case 's': given->seed = strtoull(optarg, NULL, 0); break;
+        case 'r':
+            given->inputs = atoi(optarg);
+            if (given->inputs < 1 || given->inputs > BENCH_INPUTS) return fail_usage("inputs", optarg, "1 to 4");
+            break;
+        case 'e':
+            given->before = find_distribution(optarg);
+            if (given->before < 0) return fail_usage("unknown distribution", optarg, DISTRIBUTIONS);
+            break;
         case 't': given->budget_ms = atof(optarg); break;
         case 'y': given->yardstick = false; break;
         case 'c': given->csv = optarg; break;
@@ -267,7 +289,7 @@ static int read_options(int argc, char **argv, options *given) {
 
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "--papers") == 0) return psv_bench_papers(argc - 1, argv + 1);
-    options given = {.commit = PSV_COMMIT, .seed = 1, .budget_ms = 60, .yardstick = true};
+    options given = {.commit = PSV_COMMIT, .seed = 1, .budget_ms = 60, .before = -1, .yardstick = true};
     int failed = read_options(argc, argv, &given);
     if (failed != 0) return failed;
     bench_device *device = bench_open(given.backend, given.workers);

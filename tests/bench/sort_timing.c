@@ -22,7 +22,8 @@ struct bench_device {
 typedef struct bench_setup {
     bench_device *device;
     const bench_config *config;
-    psv_sorter *sorter, *reference; // reference: "qsort" on the CPU
+    psv_sorter *sorter, *reference;          // reference: "qsort" on the CPU
+    psv_buffer inputs[BENCH_INPUTS], before; // keys of each input, and of the untimed sort before a timed one
     psv_buffer fresh_keys, fresh_values, keys, values;
     psv_buffer other_keys, other_values, temporary; // CUB
     void *graph, *yardstick_graph;                  // cudaGraphExec_t
@@ -109,19 +110,25 @@ bench_device *bench_open(psv_backend backend, int workers) {
     return device;
 }
 
-// Keys of the last row and values of the largest: the next rows mostly have the same, and they take long to make.
-static struct {
+typedef struct bench_kept_keys {
     psv_key_type type;
     key_distribution distribution;
-    uint64_t seed, count, value_count;
+    uint64_t seed, count;
     void *keys;
+} bench_kept_keys;
+
+// Keys of the last row and values of the largest: the next rows mostly have the same, and they take long to make.
+static struct {
+    bench_kept_keys keys[BENCH_INPUTS + 1];
+    uint64_t value_count;
     uint32_t *values;
 } kept;
 
 void bench_close(bench_device *device) {
-    free(kept.keys);
+    for (int input = 0; input <= BENCH_INPUTS; ++input)
+        free(kept.keys[input].keys);
     free(kept.values);
-    kept.keys = kept.values = NULL;
+    memset(&kept, 0, sizeof kept);
     psv_destroy_context(device->context);
 #if PSV_HAVE_CUDA
     if (device->stream != NULL) {
@@ -274,19 +281,21 @@ static bool prepare_yardstick(bench_setup *setup) {
     return psv_create_sorter(setup->device->context, &def, &setup->reference) == PSV_OK;
 }
 
-static const void *make_host_keys(const bench_config *config) {
-    if (kept.keys != NULL && kept.type == config->key_type && kept.distribution == config->distribution &&
-        kept.seed == config->seed && kept.count == config->count)
-        return kept.keys;
-    free(kept.keys);
-    kept.keys = malloc(config->count * psv_key_type_bytes(config->key_type));
-    if (kept.keys == NULL) STOP("no host memory for %llu keys", (unsigned long long)config->count);
-    kept.type = config->key_type;
-    kept.distribution = config->distribution;
-    kept.seed = config->seed;
-    kept.count = config->count;
-    make_keys(config->key_type, config->distribution, config->seed, config->count, kept.keys);
-    return kept.keys;
+static const void *make_host_keys(const bench_config *config, key_distribution distribution, uint64_t input) {
+    const uint64_t seed = config->seed + input;
+    bench_kept_keys *mine = &kept.keys[input];
+    if (mine->keys != NULL && mine->type == config->key_type && mine->distribution == distribution &&
+        mine->seed == seed && mine->count == config->count)
+        return mine->keys;
+    free(mine->keys);
+    mine->keys = malloc(config->count * psv_key_type_bytes(config->key_type));
+    if (mine->keys == NULL) STOP("no host memory for %llu keys", (unsigned long long)config->count);
+    mine->type = config->key_type;
+    mine->distribution = distribution;
+    mine->seed = seed;
+    mine->count = config->count;
+    make_keys(config->key_type, distribution, seed, config->count, mine->keys);
+    return mine->keys;
 }
 
 static const uint32_t *make_host_values(uint64_t count) {
@@ -304,15 +313,34 @@ static void prepare_input(bench_setup *setup) {
     const bench_config *config = setup->config;
     psv_context *context = setup->device->context;
     const uint64_t key_bytes = config->count * psv_key_type_bytes(config->key_type), value_bytes = config->count * 4;
-    const void *host = make_host_keys(config);
+    for (int input = 0; input < config->inputs; ++input) {
+        const void *host = make_host_keys(config, config->distribution, (uint64_t)input);
+        CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->inputs[input]));
+        CHECK(context, psv_upload(context, setup->inputs[input], host, key_bytes));
+    }
+    if (config->has_before) {
+        const void *host = make_host_keys(config, config->before, BENCH_INPUTS);
+        CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->before));
+        CHECK(context, psv_upload(context, setup->before, host, key_bytes));
+    }
     CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->fresh_keys));
     CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->keys));
-    CHECK(context, psv_upload(context, setup->fresh_keys, host, key_bytes));
+    copy_buffer(setup->device, setup->fresh_keys, setup->inputs[0]);
     if (config->operation != BENCH_KEYS) CHECK(context, psv_alloc_buffer(context, value_bytes, &setup->values));
     if (config->operation == BENCH_PAIRS) {
         CHECK(context, psv_alloc_buffer(context, value_bytes, &setup->fresh_values));
         CHECK(context, psv_upload(context, setup->fresh_values, make_host_values(config->count), value_bytes));
     }
+}
+
+// The next input, after an untimed sort of other keys where that is asked for.
+static void next_input(bench_setup *setup, int repetition) {
+    const bench_config *config = setup->config;
+    if (config->inputs > 1)
+        copy_buffer(setup->device, setup->fresh_keys, setup->inputs[(repetition + 3) % config->inputs]);
+    if (!config->has_before) return;
+    copy_buffer(setup->device, setup->keys, setup->before);
+    run_sorter(setup, setup->sorter);
 }
 
 static void restore(bench_setup *setup) {
@@ -367,6 +395,7 @@ static void run_repetitions(bench_setup *setup, bool yardstick, bench_result *re
     const int other_repetitions = on_cuda(setup->device) || config->repetitions < 3 ? config->repetitions : 3;
     int other_count = 0;
     for (int r = -3; r < config->repetitions; ++r) {
+        next_input(setup, r);
         restore(setup);
         const double ms = time_once(setup->device, ours, setup);
         if (r >= 0) times[r] = ms;
@@ -384,6 +413,7 @@ static void run_repetitions(bench_setup *setup, bool yardstick, bench_result *re
 }
 
 static void tear_down(bench_setup *setup) {
+    const bench_config *config = setup->config;
     psv_context *context = setup->device->context;
 #if PSV_HAVE_CUDA
     if (setup->graph != NULL) (void)cudaGraphExecDestroy(setup->graph);
@@ -393,6 +423,9 @@ static void tear_down(bench_setup *setup) {
                              &setup->other_keys, &setup->other_values, &setup->temporary};
     for (size_t b = 0; b < sizeof buffers / sizeof *buffers; ++b)
         psv_free_buffer(context, buffers[b]);
+    for (int input = 0; input < config->inputs; ++input)
+        psv_free_buffer(context, &setup->inputs[input]);
+    psv_free_buffer(context, &setup->before);
     psv_destroy_sorter(setup->sorter);
     psv_destroy_sorter(setup->reference);
 }

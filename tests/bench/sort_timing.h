@@ -10,7 +10,10 @@ typedef enum bench_operation { BENCH_PAIRS, BENCH_KEYS, BENCH_INDEX } bench_oper
 //   ours   psv_sort_pairs / psv_sort_keys in place, psv_sort_index with the keys left undefined
 //   CUDA's yardstick   CUB SortPairs / SortKeys from one array to another; for the index its iota kernel, then
 //   SortPairs CPU's yardstick    method "qsort"
-// The input is restored by a copy before each repetition, outside of the timed part.
+// The input is restored by a copy before each repetition, outside of the timed part. Inputs of one distribution with
+// different seeds take turns, so that no method gains by what it knows of the very same keys.
+#define BENCH_INPUTS 4
+
 typedef struct bench_config {
     psv_backend backend;
     const char *method;
@@ -21,7 +24,10 @@ typedef struct bench_config {
     bool graph; // CUDA: both captured in graphs, the launch of the graph is timed
     bool yardstick;
     uint64_t seed;
-    int workers; // CPU
+    int inputs;              // 1 to BENCH_INPUTS, with seeds from `seed` on
+    bool has_before;         // before each timed sort, an untimed one by the same sorter of
+    key_distribution before; // these keys
+    int workers;             // CPU
     int repetitions;
 } bench_config;
 

@@ -1,0 +1,496 @@
+// The usual way of the chunk kernel from the second call on. Each call leaves splitters: the keys that cut its sorted
+// output into equal shares. The next call sends every item to the chunk that they say, in any order and with its place
+// in the input, to a region of fixed size for each chunk; after one grid barrier each block sorts its chunk by key and
+// place. Any splitters give the right order: where the keys are spread differently now, some chunk does not fit in its
+// region, all blocks see that after the barrier, and the launch sorts in the other way (radix_chunks.cu).
+#ifndef PAIRSIEVE_RADIX_REMEMBERED_CUH
+#define PAIRSIEVE_RADIX_REMEMBERED_CUH
+
+#include "radix_chunks_device.cuh"
+
+namespace {
+
+// A chunk whose bins hold more is sorted digit by digit: items of a bin, comparisons for each item on average.
+constexpr uint32_t MOST_IN_BIN = 512, MOST_COMPARISONS = 24;
+constexpr int TABLE = 1 << PSVI_RADIX_CHUNKS_TABLE_BITS;
+
+// A key and its place in the input.
+template <typename K> struct placed_key;
+template <> struct alignas(8) placed_key<uint32_t> {
+    uint32_t place, low;
+    __device__ __forceinline__ uint32_t key() const { return low; }
+    __device__ __forceinline__ static placed_key make(uint32_t key, uint32_t place) { return {place, key}; }
+};
+template <> struct placed_key<uint64_t> { // 12 bytes, for the sake of shared memory
+    uint32_t place, low, high;
+    __device__ __forceinline__ uint64_t key() const { return (uint64_t)high << 32 | low; }
+    __device__ __forceinline__ static placed_key make(uint64_t key, uint32_t place) {
+        return {place, (uint32_t)key, (uint32_t)(key >> 32)};
+    }
+};
+
+// Reads what other blocks have written.
+__device__ __forceinline__ placed_key<uint32_t> load_placed(const placed_key<uint32_t> *from) {
+    const uint2 words = __ldcg((const uint2 *)from);
+    return {words.x, words.y};
+}
+__device__ __forceinline__ placed_key<uint64_t> load_placed(const placed_key<uint64_t> *from) {
+    const uint32_t *words = (const uint32_t *)from;
+    return {__ldcg(words), __ldcg(words + 1), __ldcg(words + 2)};
+}
+
+// The order by what keys are compared by, then by places.
+__device__ __forceinline__ bool is_before(uint32_t a, uint32_t a_place, uint32_t b, uint32_t b_place) {
+    return ((uint64_t)a << 32 | a_place) < ((uint64_t)b << 32 | b_place);
+}
+__device__ __forceinline__ bool is_before(uint64_t a, uint32_t a_place, uint64_t b, uint32_t b_place) {
+    return a < b || (a == b && a_place < b_place);
+}
+
+template <int KIND, int VALUE_BYTES> struct remembered_shared {
+    using types = chunks_types<KIND, VALUE_BYTES>;
+    placed_key<typename types::key> items[types::TILE];
+    typename types::value values[VALUE_BYTES == 0 ? 1 : types::TILE];
+    uint8_t chunk_at[types::TILE];
+    uint16_t order[2][types::TILE]; // items of a chunk whose bins are too full, by what has been sorted so far
+    uint16_t ranks[types::TILE];
+    union {
+        radix_counter counters[WARPS][LOCAL_DIGITS];
+        alignas(16) uint16_t bins[FINE_BINS + 8]; // counts, then first places; of one past the last too
+        alignas(16) uint8_t chunk_of[TABLE + 1];  // splitters in the bins before
+    };
+    typename types::key splitters[256];
+    alignas(16) uint32_t counts[256]; // items of this block for each chunk
+    alignas(16) uint32_t starts[256]; // where they begin in the block
+    uint32_t goals[256];              // where they begin in the regions, less `starts`
+    uint32_t digit_start[LOCAL_DIGITS];
+    uint32_t quarters[4][LOCAL_DIGITS / 2];
+    uint32_t sums[WARPS];
+    typename types::key least[WARPS], greatest[WARPS];
+    uint32_t begin, length; // of this block's chunk
+    uint32_t unordered, overflow;
+    uint32_t comparisons; // of items with all items of their bins
+};
+
+enum remembered_outcome { REMEMBERED_SORTED, REMEMBERED_IN_ORDER, REMEMBERED_OVERFLOW };
+
+template <int KIND, int VALUE_BYTES> struct remembered_sort {
+    using types = chunks_types<KIND, VALUE_BYTES>;
+    using K = typename types::key;
+    using V = typename types::value;
+    using item = placed_key<K>;
+    using shared_t = remembered_shared<KIND, VALUE_BYTES>;
+    static constexpr int ROWS = types::TILE / THREADS;
+
+    const psvi_radix_job &job;
+    const psvi_radix_chunks_call &call;
+    psvi_radix_chunks_state *state;
+    shared_t &shared;
+    uint32_t begin, length, count; // of this block's share of the input; of all
+    K keys[ROWS];                  // of the share, then of the chunk
+    V values[ROWS];
+    uint32_t places[ROWS]; // of the chunk
+    K after;               // lane r: the key after those of row r of this warp
+    K splitter;            // thread t: splitter t
+    K low;                 // the table's range
+    uint32_t shift;        // and the width of its bins
+    uint32_t gathered;     // places of the region that have been read
+
+    __device__ __forceinline__ remembered_sort(const psvi_radix_job &j, const psvi_radix_chunks_call &r,
+                                               psvi_radix_chunks_state *s, shared_t &sh, uint32_t b, uint32_t l,
+                                               uint32_t c)
+        : job(j), call(r), state(s), shared(sh), begin(b), length(l), count(c) {}
+
+    __device__ __forceinline__ K part(K raw) const { return part_of<KIND>(raw, job.order); }
+    __device__ __forceinline__ static bool is_row(int row, uint32_t items) { return row * THREADS < (int)items; }
+    __device__ __forceinline__ bool sends_values() const { return VALUE_BYTES != 0 && !job.implicit; }
+
+    // Reads the share and the splitters, everything at once. The key after the share comes with it.
+    __device__ __forceinline__ void load() {
+        const uint32_t readable = min(length + 1, count - begin), lane = threadIdx.x & 31;
+        const K *keys_in = (const K *)job.keys_in + begin;
+        splitter = threadIdx.x < gridDim.x - 1 ? (K)__ldcg(&state->splitters[threadIdx.x]) : (K)0;
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            const uint32_t at = row * THREADS + threadIdx.x;
+            keys[row] = at < readable ? __ldcg(keys_in + at) : (K)0;
+        }
+        const uint32_t next = lane * THREADS + (threadIdx.x | 31) + 1;
+        after = lane < ROWS && next < readable ? __ldcg(keys_in + next) : (K)0;
+        if constexpr (VALUE_BYTES != 0) {
+            const V *values_in = (const V *)job.values_in + begin;
+#pragma unroll
+            for (int row = 0; row < ROWS; ++row) {
+                const uint32_t at = row * THREADS + threadIdx.x;
+                values[row] = !job.implicit && at < length ? __ldcg(values_in + at) : (V)(begin + at);
+            }
+        }
+    }
+
+    // Before the first barrier of the block.
+    __device__ __forceinline__ void publish_splitters() {
+        if (threadIdx.x < 256) {
+            shared.splitters[threadIdx.x] = splitter;
+            shared.counts[threadIdx.x] = 0;
+        }
+    }
+
+    __device__ __forceinline__ uint32_t table_bin(K own) const {
+        return own < low ? 0 : (uint32_t)min((K)((K)(own - low) >> shift), (K)(TABLE - 1));
+    }
+
+    // How many splitters lie in the bins before a bin. They rise, so each range of bins is one warp's.
+    __device__ __forceinline__ void fill_table() {
+        const uint32_t lane = threadIdx.x & 31, splitters = gridDim.x - 1;
+        low = shared.splitters[0];
+        shift = max(bits_of<K>((K)(shared.splitters[splitters - 1] - low)) - PSVI_RADIX_CHUNKS_TABLE_BITS, 0);
+        for (uint32_t chunk = threadIdx.x >> 5; chunk <= splitters; chunk += WARPS) {
+            const uint32_t from = chunk == 0 ? 0 : table_bin(shared.splitters[chunk - 1]) + 1;
+            const uint32_t to = chunk == splitters ? TABLE : table_bin(shared.splitters[chunk]);
+            for (uint32_t bin = from + lane; bin <= to; bin += 32)
+                shared.chunk_of[bin] = (uint8_t)chunk;
+        }
+    }
+
+    // How many splitters are not greater.
+    __device__ __forceinline__ uint32_t chunk_of(K own) const {
+        const uint32_t bin = table_bin(own);
+        uint32_t least = shared.chunk_of[bin], most = shared.chunk_of[bin + 1];
+        while (least < most) {
+            const uint32_t middle = (least + most) / 2;
+            if (shared.splitters[middle] <= own)
+                least = middle + 1;
+            else
+                most = middle;
+        }
+        return least;
+    }
+
+    // Sends the share to the regions. Begins after the barrier behind publish_splitters.
+    __device__ __forceinline__ void send(psvi_radix_chunks_meeting *meeting) {
+        const uint32_t lane = threadIdx.x & 31;
+        uint32_t goals[ROWS]; // chunk, and the place among this block's items for it
+        bool descent = !job.order_check;
+        fill_table();
+        __syncthreads();
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, length)) break;
+            const uint32_t at = row * THREADS + threadIdx.x;
+            const K last = __shfl_sync(PSVI_RADIX_FULL_WARP, after, row);
+            K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, keys[row], 1);
+            if (lane == 31) next = last;
+            if (at < length) {
+                const K own = part(keys[row]);
+                descent |= begin + at + 1 < count && part(next) < own;
+                const uint32_t chunk = chunk_of(own);
+                goals[row] = chunk << 16 | atomicAdd(&shared.counts[chunk], 1u);
+            }
+        }
+        const bool unordered = __syncthreads_or(descent);
+        if (threadIdx.x == 0 && unordered) meeting->unordered = 1;
+        uint32_t goal = 0;
+        bool overflow = false;
+        const uint32_t chunk = threadIdx.x - 32;
+        if (threadIdx.x < 32) {
+            start_counts();
+        } else if (chunk < gridDim.x) {
+            const uint32_t own = shared.counts[chunk];
+            const uint32_t claimed = own != 0 ? atomicAdd(&meeting->filled[chunk], own) : 0;
+            overflow = claimed + own > call.capacity;
+            goal = chunk * call.capacity + claimed;
+        }
+        __syncthreads();
+        if (threadIdx.x >= 32 && chunk < gridDim.x) shared.goals[chunk] = goal - shared.starts[chunk];
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, length)) break;
+            const uint32_t at = row * THREADS + threadIdx.x;
+            if (at < length) {
+                const uint32_t place = shared.starts[goals[row] >> 16] + (goals[row] & 0xffff);
+                shared.items[place] = item::make(keys[row], begin + at);
+                if (sends_values()) shared.values[place] = values[row];
+                shared.chunk_at[place] = (uint8_t)(goals[row] >> 16);
+            }
+        }
+        if (__syncthreads_or(overflow)) {
+            if (threadIdx.x == 0) meeting->overflow = 1;
+            return;
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            const uint32_t place = row * THREADS + threadIdx.x;
+            if (place < length) {
+                const uint32_t target = shared.goals[shared.chunk_at[place]] + place;
+                ((item *)call.items)[target] = shared.items[place];
+                if (sends_values()) ((V *)call.values)[target] = shared.values[place];
+            }
+        }
+    }
+
+    // One warp: where the items for each chunk begin in the block.
+    __device__ __forceinline__ void start_counts() {
+        const uint32_t lane = threadIdx.x;
+        uint4 words[2] = {reinterpret_cast<uint4 *>(shared.counts)[2 * lane],
+                          reinterpret_cast<uint4 *>(shared.counts)[2 * lane + 1]};
+        uint32_t *counts = &words[0].x;
+        uint32_t own = 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            own += counts[i];
+        uint32_t sum = own;
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
+            if (lane >= (uint32_t)step) sum += left;
+        }
+        uint32_t start = sum - own;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const uint32_t count_here = counts[i];
+            counts[i] = start;
+            start += count_here;
+        }
+        reinterpret_cast<uint4 *>(shared.starts)[2 * lane] = words[0];
+        reinterpret_cast<uint4 *>(shared.starts)[2 * lane + 1] = words[1];
+    }
+
+    // Reads the places from..to of this block's region, everything at once.
+    __device__ __forceinline__ void gather(uint32_t from, uint32_t to) {
+        const uint32_t region = blockIdx.x * call.capacity;
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            const uint32_t at = row * THREADS + threadIdx.x;
+            if (at < from || at >= to) continue;
+            const item one = load_placed((const item *)call.items + region + at);
+            keys[row] = one.key();
+            places[row] = one.place;
+        }
+        if (!sends_values()) return;
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            const uint32_t at = row * THREADS + threadIdx.x;
+            if (at >= from && at < to) values[row] = __ldcg((const V *)call.values + region + at);
+        }
+    }
+
+    // The chunk's items, before it is known how many there are: a few more than there should be.
+    __device__ __forceinline__ void gather_expected() {
+        gathered = min(call.capacity, (count + gridDim.x - 1) / gridDim.x * 9 / 8 + 64);
+        gather(0, gathered);
+    }
+
+    // After the grid barrier: what all blocks have found, and where this block's chunk lies.
+    __device__ __forceinline__ remembered_outcome meet(const psvi_radix_chunks_meeting *meeting) {
+        if (threadIdx.x < 32) {
+            uint32_t before = 0, own = 0;
+            const uint32_t unordered = __ldcg(&meeting->unordered), overflow = __ldcg(&meeting->overflow);
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                const uint32_t chunk = 32 * i + threadIdx.x;
+                const uint32_t filled = chunk <= blockIdx.x ? __ldcg(&meeting->filled[chunk]) : 0;
+                if (chunk < blockIdx.x)
+                    before += filled;
+                else
+                    own += filled;
+            }
+            before = warp_sum(before);
+            own = warp_sum(own);
+            if (threadIdx.x == 0) {
+                shared.begin = before;
+                shared.length = own;
+                shared.unordered = unordered;
+                shared.overflow = overflow;
+                shared.comparisons = 0;
+            }
+        }
+        __syncthreads();
+        if (!shared.unordered) return REMEMBERED_IN_ORDER;
+        return shared.overflow ? REMEMBERED_OVERFLOW : REMEMBERED_SORTED;
+    }
+
+    // The share as load() has read it.
+    __device__ __forceinline__ void leave(K *keys_to, V *values_to) const {
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            const uint32_t at = row * THREADS + threadIdx.x;
+            if (at < length) {
+                keys_to[at] = keys[row];
+                if constexpr (VALUE_BYTES != 0) values_to[at] = values[row];
+            }
+        }
+    }
+
+    // Copies the input to the output where it is in order already.
+    __device__ __forceinline__ void copy_through() {
+        const bool moves_keys = job.keys_out != nullptr && job.keys_out != job.keys_in;
+        const bool moves_values = VALUE_BYTES != 0 && (job.implicit || job.values_out != job.values_in);
+        for (uint32_t at = begin + threadIdx.x; at < begin + length; at += THREADS) {
+            if (moves_keys) ((K *)job.keys_out)[at] = ((const K *)job.keys_in)[at];
+            if (moves_values) ((V *)job.values_out)[at] = job.implicit ? (V)at : ((const V *)job.values_in)[at];
+        }
+    }
+
+    // Sorts this block's chunk: 13 bits of the keys' range in any order, then each item finds its place by comparing
+    // itself with the others of its bin. Where the keys' range is narrow, places count as lower bits of the keys.
+    __device__ __forceinline__ void sort_chunk() {
+        const uint32_t first = shared.begin, items = shared.length, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        if (items == 0) return;
+        if (items > gathered) gather(gathered, items);
+        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins); // two bins of 16 bits in a word
+        static_assert(FINE_BINS == 8 * THREADS, "eight bins for each thread");
+        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = make_uint4(0, 0, 0, 0);
+        K inverted = 0, greatest = 0;
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row)
+            if (row * THREADS + threadIdx.x < items) {
+                const K own = part(keys[row]);
+                inverted = max(inverted, (K)~own);
+                greatest = max(greatest, own);
+            }
+        inverted = warp_max(inverted);
+        greatest = warp_max(greatest);
+        if (lane == 0) {
+            shared.least[warp] = inverted;
+            shared.greatest[warp] = greatest;
+        }
+        __syncthreads();
+        static_assert(WARPS == 32, "one lane for each warp");
+        const K least = (K)~warp_max(shared.least[lane]);
+        greatest = warp_max(shared.greatest[lane]);
+        // A number of at most 32 bits from key and place, and its share of the bins.
+        const int bits = bits_of<K>((K)(greatest - least)), place_bits = bits_of<uint32_t>(count - 1);
+        const int narrow = max(bits - 32, 0), up = min(max(31 - bits, 0), place_bits);
+        const int place_shift = place_bits - up; // 31 at most
+        const uint32_t most = (uint32_t)((K)(greatest - least) >> narrow) << up | ((1u << up) - 1);
+        const uint32_t scale =
+            (uint32_t)fminf(__fdividef((float)FINE_BINS * 4294967296.f * .999999f, (float)most + 1), 4294967040.f);
+        auto bin_of = [&](K own, uint32_t place) -> uint32_t {
+            return __umulhi((uint32_t)((K)(own - least) >> narrow) << up | place >> place_shift, scale);
+        };
+        uint32_t ranks[ROWS];
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, items)) break;
+            if (row * THREADS + threadIdx.x < items) {
+                const uint32_t bin = bin_of(part(keys[row]), places[row]), high = 16 * (bin & 1);
+                ranks[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
+            }
+        }
+        __syncthreads();
+        const uint4 counts = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
+        const uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
+        uint32_t own = 0, comparisons = 0, starts[4];
+        bool full = false;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            own += (words[i] & 0xffff) + (words[i] >> 16);
+            full |= (words[i] & 0xffff) > MOST_IN_BIN || words[i] >> 16 > MOST_IN_BIN;
+            comparisons += (words[i] & 0xffff) * (words[i] & 0xffff) + (words[i] >> 16) * (words[i] >> 16);
+        }
+        comparisons = warp_sum(comparisons);
+        if (lane == 0) atomicAdd(&shared.comparisons, comparisons);
+        const bool too_full = __syncthreads_or(full) || shared.comparisons > MOST_COMPARISONS * items;
+        uint32_t start = block_scan(own, shared.sums);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            starts[i] = start | (start + (words[i] & 0xffff)) << 16;
+            start += (words[i] & 0xffff) + (words[i] >> 16);
+        }
+        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = make_uint4(starts[0], starts[1], starts[2], starts[3]);
+        if (threadIdx.x == 0) shared.bins[FINE_BINS] = (uint16_t)items;
+        __syncthreads();
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, items)) break;
+            const uint32_t at = row * THREADS + threadIdx.x;
+            if (at < items) {
+                const uint32_t target = too_full ? at : shared.bins[ranks[row] >> 16] + (ranks[row] & 0xffff);
+                shared.items[target] = item::make(keys[row], places[row]);
+                if (sends_values()) shared.values[target] = values[row];
+            }
+        }
+        __syncthreads();
+        const splitter_marks marks(state, first, count);
+        if (too_full) {
+            sort_by_passes(items, least, bits, place_bits, marks);
+            return;
+        }
+#pragma unroll 1
+        for (uint32_t at = threadIdx.x; at < items; at += THREADS) {
+            const item one = shared.items[at];
+            const K mine = part(one.key());
+            const uint32_t bin = bin_of(mine, one.place), to = shared.bins[bin + 1];
+            uint32_t target = shared.bins[bin];
+            uint32_t other = target;
+            for (; other < to; ++other) {
+                const item theirs = shared.items[other];
+                target += is_before(part(theirs.key()), theirs.place, mine, one.place);
+            }
+            write(first + target, one, at);
+            marks.offer(target, mine);
+        }
+    }
+
+    __device__ __forceinline__ void write(uint32_t rank, const item &one, uint32_t at) {
+        if (job.keys_out != nullptr) ((K *)job.keys_out)[rank] = one.key();
+        if (VALUE_BYTES != 0) ((V *)job.values_out)[rank] = job.implicit ? (V)one.place : shared.values[at];
+    }
+
+    // Digit by digit, first of the places, then of the keys; only the order moves.
+    __device__ __forceinline__ void sort_by_passes(uint32_t items, K least, int bits, int place_bits,
+                                                   const splitter_marks &marks) {
+        const tile_rows tile(items);
+        for (uint32_t at = threadIdx.x; at < items; at += THREADS)
+            shared.order[0][at] = (uint16_t)at;
+        int half = 0;
+        __syncthreads();
+        for (int from = 0; from < place_bits; from += LOCAL_BITS, half ^= 1)
+            pass(tile, half, [&](uint32_t which) { return shared.items[which].place >> from & (LOCAL_DIGITS - 1); });
+        for (int from = 0; from < bits; from += LOCAL_BITS, half ^= 1)
+            pass(tile, half, [&](uint32_t which) {
+                return (uint32_t)((K)(part(shared.items[which].key()) - least) >> from) & (LOCAL_DIGITS - 1);
+            });
+        for (uint32_t rank = threadIdx.x; rank < items; rank += THREADS) {
+            const uint32_t which = shared.order[half][rank];
+            const item one = shared.items[which];
+            write(marks.begin + rank, one, which);
+            marks.offer(rank, part(one.key()));
+        }
+    }
+
+    template <typename F> __device__ __forceinline__ void pass(const tile_rows &tile, int half, F digit_of_item) {
+        radix_counter *counters = shared.counters[threadIdx.x >> 5];
+        const uint32_t below = lanemask_lt(), above = lanemask_gt();
+        clear_digits(counters);
+#pragma unroll 1
+        for (uint32_t row = 0; row < tile.rows; ++row) {
+            const uint32_t place = tile.place(row);
+            const uint32_t digits[1] = {place < tile.length ? digit_of_item(shared.order[half][place])
+                                                            : LOCAL_DIGITS - 1};
+            uint32_t same[1];
+            match_rows(digits, LOCAL_BITS, same);
+            volatile radix_counter *counter = counters + digits[0];
+            const uint32_t rank = *counter + __popc(same[0] & below);
+            __syncwarp();
+            if ((same[0] & above) == 0) *counter = (radix_counter)(rank + 1);
+            __syncwarp();
+            if (place < tile.length) shared.ranks[place] = (uint16_t)rank;
+        }
+        __syncthreads();
+        place_in_block(shared);
+        __syncthreads();
+#pragma unroll 1
+        for (uint32_t row = 0; row < tile.rows; ++row) {
+            const uint32_t place = tile.place(row);
+            if (place >= tile.length) break;
+            const uint32_t which = shared.order[half][place];
+            shared.order[half ^ 1][shared.ranks[place] + counters[digit_of_item(which)]] = (uint16_t)which;
+        }
+        __syncthreads();
+    }
+};
+
+} // namespace
+
+#endif
