@@ -8,6 +8,10 @@
 
 #include <cmocka.h>
 
+#if PSV_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 #include "../../sort/core/context.h"
 #include "../test_scale.h"
 #include "sort_reference.h"
@@ -33,6 +37,51 @@ static void *grab(size_t bytes) {
     return memory;
 }
 
+// Thousands of small sorts would spend their time in cudaMalloc and cudaFree, which waits for the device: blocks are
+// kept by size, to be taken again. All work is on one stream, so a block's last use comes before its next. Sanitizers
+// are to see every block by itself.
+#if PSV_HAVE_CUDA
+#define POOL_SIZES 17 // powers of two from 256 bytes to 16 MB; larger blocks are not kept
+#define POOL_MOST 16
+static struct {
+    void *blocks[POOL_MOST];
+    uint32_t count;
+} pool[POOL_SIZES];
+
+static uint32_t pool_size(uint64_t bytes) {
+    uint32_t size = 0;
+    while (size < POOL_SIZES && (uint64_t)256 << size < bytes)
+        ++size;
+    return size;
+}
+
+static void *pool_allocate(uint64_t bytes, void *user) {
+    (void)user;
+    const uint32_t size = pool_size(bytes);
+    if (size < POOL_SIZES && pool[size].count > 0) return pool[size].blocks[--pool[size].count];
+    void *block = NULL;
+    return cudaMalloc(&block, size < POOL_SIZES ? (uint64_t)256 << size : bytes) == cudaSuccess ? block : NULL;
+}
+
+static void pool_release(void *block, uint64_t bytes, void *user) {
+    (void)user;
+    const uint32_t size = pool_size(bytes);
+    if (size < POOL_SIZES && pool[size].count < POOL_MOST)
+        pool[size].blocks[pool[size].count++] = block;
+    else
+        (void)cudaFree(block);
+}
+#endif
+
+static psv_allocator harness_allocator(psv_backend backend) {
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA && test_thinning() == 1)
+        return (psv_allocator){.allocate = pool_allocate, .release = pool_release};
+#endif
+    (void)backend;
+    return (psv_allocator){NULL, NULL, NULL};
+}
+
 psv_context *harness_context(sort_harness *harness, int worker_count) {
     if (harness->backend == PSV_BACKEND_CUDA) worker_count = 0;
     psv_context **context = &harness->contexts[worker_count];
@@ -41,6 +90,7 @@ psv_context *harness_context(sort_harness *harness, int worker_count) {
         def.backend = harness->backend;
         def.worker_count = worker_count;
         def.check_buffers = true;
+        def.allocator = harness_allocator(harness->backend);
         if (psv_create_context(&def, context) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
         psvi_device_info *info = &(*context)->info;
         if (harness->device != DEVICE_AS_IT_IS) info->cluster_launch = false;
@@ -55,6 +105,11 @@ psv_context *harness_context(sort_harness *harness, int worker_count) {
 void close_harness(sort_harness *harness) {
     for (size_t c = 0; c < sizeof harness->contexts / sizeof *harness->contexts; ++c)
         psv_destroy_context(harness->contexts[c]);
+#if PSV_HAVE_CUDA
+    for (uint32_t size = 0; size < POOL_SIZES; ++size)
+        while (pool[size].count > 0)
+            (void)cudaFree(pool[size].blocks[--pool[size].count]);
+#endif
 }
 
 static void describe(const sort_harness *harness, const sort_case *test, const char *method, char *text, size_t bytes) {
