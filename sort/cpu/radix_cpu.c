@@ -225,6 +225,14 @@ static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out
     }
 }
 
+// Bits to look at beyond log2(count). Of floating-point keys the highest bits, the exponent, tell little; after the
+// split fewer of them are left.
+static uint32_t spare_bits(psvi_key_order order, bool split) {
+    if (!order.is_float) return RADIX_SPARE_BITS;
+    if (split) return order.is_wide ? RADIX_SPARE_BITS + 3 : RADIX_SPARE_BITS + 1;
+    return order.is_wide ? RADIX_SPARE_BITS + 6 : RADIX_SPARE_BITS + 3;
+}
+
 // Stores a sorted bucket at `begin` of the output; out of the last-level cache block by block and around the cache.
 static void store_bucket(const radix_job *job, radix_worker *worker, const char *sorted, uint64_t begin,
                          uint64_t count) {
@@ -254,6 +262,7 @@ static void store_bucket(const radix_job *job, radix_worker *worker, const char 
 static void sort_buckets(radix_job *job, uint32_t w) {
     const psvi_radix_format *format = &job->format;
     const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - ((uint64_t)1 << job->low));
+    const uint32_t spare = spare_bits(job->sorter->order, true);
     char *own = (char *)job->b + part(job, w) * format->element_bytes;
     const radix_worker *first = &job->workers[0];
     for (;;) {
@@ -264,7 +273,7 @@ static void sort_buckets(radix_job *job, uint32_t w) {
         const uint64_t end = bucket + 1 < 1u << job->bits ? first->begins[bucket + 1] : job->count;
         if (begin == end) continue;
         char *in = (char *)job->a + begin * format->element_bytes;
-        const char *sorted = job->kernels->sort(in, own, end - begin, rest);
+        const char *sorted = job->kernels->sort(in, own, end - begin, rest, spare);
         if (!job->gather)
             store_bucket(job, &job->workers[w], sorted, begin, end - begin);
         else if (sorted != in)
@@ -337,7 +346,8 @@ static void finish(radix_job *job, uint32_t w) {
 static void sort_cached(radix_job *job) {
     psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, 0, (uint32_t)job->count, job->a);
     const uint64_t above = ~(((uint64_t)1 << job->low) - 1); // below low all keys agree
-    job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask & above);
+    const uint32_t spare = spare_bits(job->sorter->order, false);
+    job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask & above, spare);
 }
 
 // What thread w of the team does; all threads meet at the barriers.

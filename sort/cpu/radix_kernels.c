@@ -130,8 +130,8 @@ void psvi_stream_end(void) {
                                 void *out) {                                                                           \
         scatter_far_##bytes(elements, count, shift, bits, places, out);                                                \
     }                                                                                                                  \
-    static void *sort_any_##bytes(void *in, void *other, size_t count, uint64_t mask) {                                \
-        return sort_bucket_##bytes(in, other, count, mask);                                                            \
+    static void *sort_any_##bytes(void *in, void *other, size_t count, uint64_t mask, uint32_t spare_bits) {           \
+        return sort_bucket_##bytes(in, other, count, mask, spare_bits);                                                \
     }                                                                                                                  \
     static const psvi_radix_kernels kernels_##bytes = {                                                                \
         .count = count_any_##bytes,                                                                                    \

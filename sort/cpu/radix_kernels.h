@@ -13,8 +13,9 @@ typedef struct psvi_radix_kernels {
     void (*scatter)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, void *out);
     // The same for an `out` that is not in the cache.
     void (*scatter_far)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, void *out);
-    // Sorts by the masked key, within `in` and `other`; tells which of them holds the result.
-    void *(*sort)(void *in, void *other, size_t count, uint64_t mask);
+    // Sorts by the masked key, within `in` and `other`; tells which of them holds the result. Where log2(count) +
+    // spare_bits of the highest bits leave few keys that agree, it is fastest.
+    void *(*sort)(void *in, void *other, size_t count, uint64_t mask, uint32_t spare_bits);
 } psvi_radix_kernels;
 
 // Counts one digit of raw 32-bit keys xor `flip`.

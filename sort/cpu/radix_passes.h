@@ -130,10 +130,23 @@ static ELEMENT *NAME(run_passes)(ELEMENT *in, ELEMENT *other, size_t count, uint
     return in;
 }
 
-// Sorts a bucket by the bits of `mask`; the result is in the array that is returned. First by as many of the highest
-// bits as tell nearly all elements of a uniform distribution apart, then by insertion; where too many are left to that
-// (clustered keys), by all bits.
-static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uint64_t mask) {
+// Whether most of a sample of keys are equal to another of it.
+static bool NAME(has_few_values)(const ELEMENT *elements, size_t count, uint64_t mask) {
+    uint32_t seen[RADIX_SAMPLES] = {0}, equal = 0;
+    for (uint32_t s = 0; s < RADIX_SAMPLES; ++s) {
+        const uint32_t at = (uint32_t)(s * count / RADIX_SAMPLES);
+        const uint64_t key = KEY(elements[at]) & mask;
+        uint32_t *slot = &seen[(key * 0x9e3779b97f4a7c15u >> 56) % RADIX_SAMPLES];
+        equal += s > 0 && (KEY(elements[*slot]) & mask) == key;
+        *slot = at;
+    }
+    return equal > RADIX_SAMPLES / 2;
+}
+
+// Sorts a bucket by the bits of `mask` (spare_bits: beyond log2(count)); the result is in the array that is returned.
+// First by as many of the highest bits as tell nearly all elements of a uniform distribution apart, then by insertion;
+// where too many are left to that (clustered keys), by all bits.
+static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uint64_t mask, uint32_t spare_bits) {
     if (count <= RADIX_INSERTION_MAX) {
         NAME(insertion_sort)(in, count, mask);
         return in;
@@ -141,7 +154,9 @@ static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uin
     const uint64_t bits = mask == 0 ? 0 : NAME(varying_of)(in, count, mask);
     if (bits == 0) return in;
     const uint32_t low = (uint32_t)__builtin_ctzll(bits), high = 64 - (uint32_t)__builtin_clzll(bits);
-    const psvi_digits plan = psvi_plan_digits(count, psvi_log2(count) + RADIX_SPARE_BITS);
+    psvi_digits plan = psvi_plan_digits(count, psvi_log2(count) + spare_bits);
+    if (plan.passes > 2 && NAME(has_few_values)(in, count, mask)) // fewer bits tell them apart
+        plan = psvi_plan_digits(count, psvi_log2(count) + RADIX_SPARE_BITS);
     const uint32_t enough = plan.passes * plan.bits;
     if (high - low > enough) {
         ELEMENT *sorted = NAME(run_passes)(in, other, count, high - enough, high);

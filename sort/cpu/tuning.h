@@ -39,6 +39,9 @@
 // order.
 #define RADIX_SPARE_BITS 5u
 
+// Keys looked at to see whether there are few values.
+#define RADIX_SAMPLES 256u
+
 // Costs of an element and of a counter in one digit pass: their ratio decides between few wide and many narrow digits.
 // An element costs more where there are more digits than lines in L1.
 #define RADIX_ELEMENT_COST 5u
