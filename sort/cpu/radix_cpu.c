@@ -1,4 +1,5 @@
-// `radix` on the CPU: stable, parallel, three reads and three writes of an element for most inputs.
+// `radix` on the CPU: stable, parallel. Of most inputs memory gives the keys three times and the values once, and takes
+// the elements once and the output; the rest happens in the caches.
 //
 //   1. One read of the keys finds in which bits they differ, and whether they are in order already.
 //   2. Few keys: one thread packs keys and values into elements and sorts them within its cache.
