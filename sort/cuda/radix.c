@@ -4,10 +4,13 @@
 //   up to 4,096                radix_tiny.cu       1: one block
 //   up to 32,768               radix_small.cu      1: one cluster of 16 blocks, or 8 where 16 do not fit; without
 //                                                  clusters the next
-//   up to 1.2M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
-//   0.5M 16-byte), 132 blocks,                     it sorts on chip; with 227 KB of shared memory. From
-//                                                  the second call on by splitters of the call before
-//                                                  (radix_remembered.cuh); keys too uneven for this the next
+//   up to 1.1M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
+//   0.5M 16-byte), 132 blocks,                     it sorts on chip; with 227 KB of shared memory. From the second call
+//                                                  on by splitters of the call before (radix_remembered.cuh). Keys
+//                                                  that fit in no chunks go to the next but one
+//   up to 5M (32-bit keys,     radix_wide.cu       1: cooperative, several chunks for each multiprocessor, by splitters
+//   values no larger)                              of an earlier call; behind it radix_large.cuh, mostly idle.
+//                                                  Without splitters the next, and 1 launch that takes some
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
 //   above                      radix_large.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
@@ -23,6 +26,7 @@
 #include "../src/sort_method.h"
 #include "radix.h"
 #include "radix_chunks.h"
+#include "radix_wide.h"
 
 // Where keys are too uneven for chunks, one call in so many sees whether they still are.
 #define LOOK_AGAIN 64
@@ -34,9 +38,13 @@ typedef struct radix_state {
     uint32_t cluster_blocks; // 0: no clusters
     // Memory of the host that the chunk kernel writes 1 to where the keys fit in no chunks; as the device sees it; and
     // calls since that kernel has looked. A call reads what is there: it decides only which kernel runs.
+    // The second word is `ready` of the wide kernel.
     volatile uint32_t *uneven;
     uint32_t *uneven_device;
     uint32_t calls_since_look;
+    psvi_radix_wide_state *wide;        // NULL where no count is large enough
+    uint32_t wide_failures, wide_pause; // calls to be without it: more with each failure
+    bool wide_used;                     // by the call before
 } radix_state;
 
 static uint32_t digits_of(const psv_sorter_def *def) {
@@ -69,7 +77,7 @@ static scratch_layout lay_out(const psv_sorter_def *def) {
     layout.states = place(&layout.bytes, 2 * rows * PSVI_RADIX_DIGITS * sizeof(uint32_t));
     // Chunks are not quite equal, small ones less so. Regions for the largest count that the chunk kernel may get.
     const uint32_t key_bytes = (uint32_t)psv_key_type_bytes(def->key_type);
-    const uint64_t most = (uint64_t)PSVI_RADIX_CHUNKS_BLOCKS * PSVI_RADIX_CHUNKS_TILE(0);
+    const uint64_t most = (uint64_t)PSVI_RADIX_WIDE_CHUNKS * PSVI_RADIX_WIDE_QUOTA;
     const uint64_t count = def->max_count < most ? def->max_count : most;
     uint64_t bytes = 0;
     layout.region_items = count + count / 4 + 40000;
@@ -93,6 +101,7 @@ static void radix_destroy(psv_sorter *sorter) {
     if (state == NULL) return;
     psvi_free(sorter->context, state->control, sizeof(psvi_radix_control));
     psvi_free(sorter->context, state->chunks, sizeof(psvi_radix_chunks_state));
+    psvi_free(sorter->context, state->wide, sizeof(psvi_radix_wide_state));
     if (state->uneven != NULL) (void)cudaFreeHost((void *)(uintptr_t)state->uneven);
     free(state);
     sorter->state = NULL;
@@ -104,6 +113,22 @@ static bool chunks_fit(const psvi_device_info *info) {
            info->multiprocessors <= PSVI_RADIX_CHUNKS_BLOCKS;
 }
 
+// Counts from which on the keys go to several chunks for each multiprocessor, where they have 32 bits and values no
+// more.
+static uint64_t wide_least(const radix_state *state) {
+    return (uint64_t)state->multiprocessors * PSVI_RADIX_CHUNKS_TILE(8) / 13 * 12;
+}
+
+static psv_status create_wide(psv_context *context, radix_state *state, const psv_sorter_def *def) {
+    if (psv_key_type_bytes(def->key_type) != 4 || def->value_bytes > 4 || def->max_count <= wide_least(state))
+        return PSV_OK;
+    state->wide = psvi_alloc(context, sizeof(psvi_radix_wide_state));
+    if (state->wide == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu bytes of splitters",
+                         sizeof(psvi_radix_wide_state));
+    return context->ops->fill(context, state->wide, 0, sizeof(psvi_radix_wide_state));
+}
+
 static psv_status create_chunks(psv_context *context, radix_state *state) {
     state->chunks = psvi_alloc(context, sizeof(psvi_radix_chunks_state));
     if (state->chunks == NULL)
@@ -111,10 +136,10 @@ static psv_status create_chunks(psv_context *context, radix_state *state) {
                          sizeof(psvi_radix_chunks_state));
     void *host = NULL, *device = NULL;
     psv_status status = psvi_cuda_status(
-        context, cudaHostAlloc(&host, sizeof *state->uneven_device, cudaHostAllocMapped), "cudaHostAlloc");
+        context, cudaHostAlloc(&host, 2 * sizeof *state->uneven_device, cudaHostAllocMapped), "cudaHostAlloc");
     if (status != PSV_OK) return status;
     state->uneven = host;
-    *state->uneven = 0;
+    state->uneven[0] = state->uneven[1] = 0;
     status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
     if (status != PSV_OK) return status;
     state->uneven_device = device;
@@ -134,7 +159,10 @@ static psv_status radix_create(psv_sorter *sorter) {
             ? psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu control bytes",
                         sizeof(psvi_radix_control))
             : context->ops->fill(context, state->control, 0, sizeof(psvi_radix_control));
-    if (status == PSV_OK && chunks_fit(&context->info)) status = create_chunks(context, state);
+    if (status == PSV_OK && chunks_fit(&context->info)) {
+        status = create_chunks(context, state);
+        if (status == PSV_OK) status = create_wide(context, state, &sorter->def);
+    }
     if (status != PSV_OK) radix_destroy(sorter);
     return status;
 }
@@ -181,6 +209,7 @@ static psvi_radix_chunks_call make_chunks_call(const psv_sorter *sorter, const p
     return (psvi_radix_chunks_call){.items = scratch + layout.region_places,
                                     .values = scratch + layout.region_values,
                                     .capacity = (uint32_t)(capacity < tile ? capacity : tile),
+                                    .places = layout.region_items,
                                     .look_again = *state->uneven,
                                     .uneven = state->uneven_device};
 }
@@ -199,6 +228,37 @@ static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job
     return 0;
 }
 
+// Sorts in chunks, and behind that in the usual way, which does nothing where all is sorted. Where there are no
+// splitters yet, takes some after a sort in the usual way. False when it is
+// not the time for either.
+static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, cudaError_t *error) {
+    radix_state *state = sorter->state;
+    cudaStream_t stream = sorter->context->stream;
+    const psvi_radix_wide_call call = {.regions = make_chunks_call(sorter, job),
+                                       .chunks = psvi_radix_wide_chunks(job->count, job->multiprocessors),
+                                       .ready = state->uneven_device + 1};
+    const bool ready = state->uneven[1] != 0;
+    if (state->wide_used) {
+        state->wide_failures = ready ? 0 : state->wide_failures < 31 ? 2 * state->wide_failures + 1 : 63;
+        state->wide_pause = state->wide_failures;
+    }
+    state->wide_used = ready;
+    if (ready) {
+        *error = psvi_radix_wide(job, state->wide, &call, stream);
+        job->after_wide = 1;
+        if (*error == cudaSuccess) *error = psvi_radix_large(job, stream);
+        return true;
+    }
+    if (state->wide_pause > 0) {
+        --state->wide_pause;
+        return false;
+    }
+    if (job->keys_out == NULL && !job->implicit) return false;
+    *error = psvi_radix_large(job, stream);
+    if (*error == cudaSuccess) *error = psvi_radix_wide_remember(job, state->wide, &call, stream);
+    return true;
+}
+
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
     psvi_radix_job job = make_job(sorter, request);
     cudaStream_t stream = sorter->context->stream;
@@ -211,9 +271,10 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
         job.count <= (uint64_t)blocks * PSVI_RADIX_TINY_THREADS * PSVI_RADIX_SMALL_ROWS(pair_bytes))
         return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, stream), "radix sort of a small count");
     radix_state *state = sorter->state;
-    // Floating-point keys crowd in few exponents: beyond a third of what the chunk kernel holds they often do not fit.
+    cudaError_t error;
+    // Chunks are not quite equal: where the next kernel serves, it is better where they hardly fit.
     const uint64_t most =
-        (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes) / (job.order.is_float ? 3 : 1);
+        state->wide != NULL ? wide_least(state) : (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes);
     const bool in_chunks = state->chunks != NULL && job.count <= most;
     const uint32_t items = middle_items(sorter, &job);
     const bool uneven = in_chunks && *state->uneven != 0 && ++state->calls_since_look % LOOK_AGAIN != 0;
@@ -222,6 +283,9 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
         return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, state->chunks, &call, stream),
                                 "radix sort of a middle count");
     }
+    if (!in_chunks && state->wide != NULL && psvi_radix_wide_chunks(job.count, job.multiprocessors) != 0 &&
+        job.histograms == NULL && run_wide(sorter, &job, &error))
+        return psvi_cuda_status(sorter->context, error, "radix sort of a large count");
     if (items != 0)
         return psvi_cuda_status(sorter->context,
                                 job.order.is_wide ? psvi_radix_middle64(&job, items, stream)

@@ -42,6 +42,7 @@ typedef struct psvi_radix_control {
     uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS]; // first place of a digit
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
     uint32_t passes_run, passes_skipped; // of the last call
+    uint32_t in_chunks;                  // radix_wide.cu has sorted already
     // radix_middle.cuh: counts of blocks, for even and odd exchanges; the one to be used next is (0).
     uint64_t matrix[2][PSVI_RADIX_MIDDLE_BLOCKS][PSVI_RADIX_ROW_WORDS];
     uint32_t flags[PSVI_RADIX_MIDDLE_BLOCKS]; // the exchange after which the block has written all its items
@@ -69,7 +70,8 @@ typedef struct psvi_radix_job {
     uint32_t order_check;
     uint32_t likely_sorted;
     uint32_t multiprocessors;
-    uint32_t zero; // see forget() in radix_device.cuh
+    uint32_t after_wide; // radix_wide.cu runs before, and tells in control->in_chunks whether it has sorted
+    uint32_t zero;       // see forget() in radix_device.cuh
 } psvi_radix_job;
 
 // One block sorts at most PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS items. One launch.

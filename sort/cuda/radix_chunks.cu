@@ -318,7 +318,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
     // where `last` says so.
     template <typename F>
     __device__ void scatter(void *keys_to, void *values_to, uint32_t length, bool last, F digit_at) {
-        const splitter_marks marks(state, 0, last ? count : 0);
+        const splitter_marks marks(state->splitters, gridDim.x, 0, last ? count : 0);
 #pragma unroll 4
         for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
             const K raw = shared.keys[half][place];
@@ -362,7 +362,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         __syncthreads();
 
         if (bits > LOCAL_BITS && sort_by_bins(begin, length, base, bits)) return;
-        const splitter_marks marks(state, begin, count);
+        const splitter_marks marks(state->splitters, gridDim.x, begin, count);
         const int passes = (bits + LOCAL_BITS - 1) / LOCAL_BITS;
         int shift = 0;
 #pragma unroll 1
@@ -426,7 +426,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             shared.sources[target] = (uint16_t)place;
         }
         __syncthreads();
-        const splitter_marks marks(state, begin, count);
+        const splitter_marks marks(state->splitters, gridDim.x, begin, count);
 #pragma unroll 3
         for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
             const K raw = binned[place], mine = part(raw);
@@ -514,17 +514,18 @@ __global__ void __launch_bounds__(THREADS, 1)
     psvk_radix_chunks(const psvi_radix_job job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call call) {
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ psvi_radix_chunks_memory known;
-    auto &kept = *reinterpret_cast<remembered_shared<KIND, VALUE_BYTES> *>(memory);
+    auto &kept = *reinterpret_cast<remembered_shared<KIND, VALUE_BYTES, 256> *>(memory);
     auto &shared = *reinterpret_cast<chunks_shared<KIND, VALUE_BYTES> *>(memory);
     const uint32_t count = (uint32_t)job_count(job);
     const uint32_t share = max((count + gridDim.x - 1) / gridDim.x, 256u);
     const uint32_t begin = min(blockIdx.x * share, count), length = min(share, count - begin);
     bool tried = false, in_order = false, overflow = false;
     chunks_outcome outcome = CHUNKS_EVEN;
-    remembered_sort<KIND, VALUE_BYTES> usual(job, call, state, kept, begin, length, count);
-    usual.load();
+    remembered_sort<KIND, VALUE_BYTES, 256> usual(job, call, state->splitters, kept, gridDim.x, call.capacity, count);
+    const auto splitter = usual.load_splitter();
+    usual.load(begin, length);
     if (threadIdx.x == 0) known = state->memory;
-    usual.publish_splitters();
+    usual.publish_splitter(splitter);
     __syncthreads();
     grid_barrier barrier = {&state->arrivals, known.arrivals};
     psvi_radix_chunks_meeting *meeting = &state->meetings[known.calls & 1];
@@ -532,12 +533,12 @@ __global__ void __launch_bounds__(THREADS, 1)
         tried = true;
         usual.send(meeting);
         barrier.wait();
-        usual.gather_expected();
+        usual.gather_expected(blockIdx.x);
         const remembered_outcome met = usual.meet(meeting);
         in_order = met == REMEMBERED_IN_ORDER;
         overflow = met == REMEMBERED_OVERFLOW;
         if (in_order) usual.copy_through();
-        if (met == REMEMBERED_SORTED) usual.sort_chunk();
+        if (met == REMEMBERED_SORTED && kept.length != 0) usual.sort_chunk(blockIdx.x, kept.begin, kept.length, [] {});
         if (!overflow) report(job, in_order ? 0 : 1);
     }
     if (!tried || overflow) {
@@ -563,7 +564,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ++next.calls;
     if (in_order || outcome == CHUNKS_IN_ORDER)
         next.remembered = 0; // such input may come again, and the other way finds it out sooner
-    else if (splitter_marks::worth_it(count))
+    else if (splitter_marks::worth_it(gridDim.x, count))
         next.remembered = 1;
     if (tried) {
         next.failures = overflow ? min(2 * known.failures + 1, 63u) : 0;
@@ -581,7 +582,7 @@ cudaError_t launch(const psvi_radix_job *job, psvi_radix_chunks_state *state, co
                    cudaStream_t stream) {
     auto kernel = psvk_radix_chunks<KIND, VALUE_BYTES>;
     constexpr size_t present = sizeof(chunks_shared<KIND, VALUE_BYTES>),
-                     usual = sizeof(remembered_shared<KIND, VALUE_BYTES>);
+                     usual = sizeof(remembered_shared<KIND, VALUE_BYTES, 256>);
     constexpr int bytes = (int)(present > usual ? present : usual);
     static_assert(bytes + sizeof(psvi_radix_chunks_memory) <= 227 * 1024, "shared memory of a block");
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);

@@ -16,8 +16,7 @@ extern "C" {
 #define PSVI_RADIX_CHUNKS_FULL_BIN 48  // items of one bin that are still compared each with each
 #define PSVI_RADIX_CHUNKS_TILE(pair_bytes) ((pair_bytes) <= 8 ? 9216 : (pair_bytes) <= 12 ? 6144 : 4096)
 #define PSVI_RADIX_CHUNKS_ITEM(key_bytes) ((key_bytes) + 4)
-#define PSVI_RADIX_CHUNKS_TABLE_BITS 13 // bins in which the splitters are looked up
-#define PSVI_RADIX_CHUNKS_BLOCKS 254    // chunk numbers have 8 bits, and one is for items that are not there
+#define PSVI_RADIX_CHUNKS_BLOCKS 254 // chunk numbers have 8 bits, and one is for items that are not there
 
 // Range of the keys of one call: greatest inverted key, greatest key, bits that are zero in some key, bits that are one
 // in some key, and 1 where some key is greater than its successor. Zero is neutral for all.
@@ -66,7 +65,8 @@ typedef struct psvi_radix_chunks_state {
 typedef struct psvi_radix_chunks_call {
     void *items; // keys with their places in the input, PSVI_RADIX_CHUNKS_ITEM bytes each
     void *values;
-    uint32_t capacity;
+    uint64_t places;     // of all regions
+    uint32_t capacity;   // of each, in this kernel
     uint32_t look_again; // uses the splitters even where they have failed
     uint32_t *uneven; // in memory that the host sees: 1 where keys fit in no chunks, not even those of the call before
 } psvi_radix_chunks_call;

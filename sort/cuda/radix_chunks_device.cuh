@@ -126,16 +126,15 @@ struct splitter_marks {
     uint64_t *splitters; // NULL: nothing is to be remembered
     uint32_t begin, quota, first;
 
-    // For a chunk that begins at rank `begin` of `count` items.
-    __device__ __forceinline__ splitter_marks(psvi_radix_chunks_state *state, uint32_t begin, uint32_t count)
-        : splitters(worth_it(count) ? state->splitters : nullptr), begin(begin),
-          quota((count + gridDim.x - 1) / gridDim.x) {
+    // For a chunk that begins at rank `begin` of `count` items, which the splitters cut into `chunks` shares.
+    __device__ __forceinline__ splitter_marks(uint64_t *splitters, uint32_t chunks, uint32_t begin, uint32_t count)
+        : splitters(worth_it(chunks, count) ? splitters : nullptr), begin(begin), quota((count + chunks - 1) / chunks) {
         first = max((begin + quota - 1) / quota, 1u) * quota - begin;
     }
 
     // So many items have one at the begin of each share.
-    __device__ static __forceinline__ bool worth_it(uint32_t count) {
-        return gridDim.x > 1 && count > gridDim.x * gridDim.x;
+    __device__ static __forceinline__ bool worth_it(uint32_t chunks, uint32_t count) {
+        return chunks > 1 && count > chunks * chunks;
     }
 
     // The item of rank begin + at.

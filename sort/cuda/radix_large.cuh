@@ -136,6 +136,7 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     uint32_t *histogram = reinterpret_cast<uint32_t *>(shared);
     __shared__ uint32_t block_ticket;
 
+    if (job.after_wide && job.control->in_chunks) return; // sorted already
     if (job.histograms == nullptr)
         for (uint32_t i = threadIdx.x; i < (MAX_DIGITS * PSVI_RADIX_DIGITS / 4 << copies_log2); i += blockDim.x)
             reinterpret_cast<uint4 *>(shared)[i] = make_uint4(0, 0, 0, 0);

@@ -12,7 +12,9 @@ namespace {
 
 // A chunk whose bins hold more is sorted digit by digit: items of a bin, comparisons for each item on average.
 constexpr uint32_t MOST_IN_BIN = 512, MOST_COMPARISONS = 24;
-constexpr int TABLE = 1 << PSVI_RADIX_CHUNKS_TABLE_BITS;
+
+template <bool MANY> struct chunk_index { using type = uint8_t; };
+template <> struct chunk_index<true> { using type = uint16_t; };
 
 // A key and its place in the input.
 template <typename K> struct placed_key;
@@ -47,22 +49,31 @@ __device__ __forceinline__ bool is_before(uint64_t a, uint32_t a_place, uint64_t
     return a < b || (a == b && a_place < b_place);
 }
 
-template <int KIND, int VALUE_BYTES> struct remembered_shared {
+// Shared memory of a block, for at most MOST chunks.
+template <int KIND, int VALUE_BYTES, int MOST> struct remembered_shared {
     using types = chunks_types<KIND, VALUE_BYTES>;
+    static constexpr int TABLE_BITS = MOST <= 256 ? 13 : 14, TABLE = 1 << TABLE_BITS;
+    using index = typename chunk_index<(MOST > 256)>::type;
     placed_key<typename types::key> items[types::TILE];
     typename types::value values[VALUE_BYTES == 0 ? 1 : types::TILE];
-    uint8_t chunk_at[types::TILE];
-    uint16_t order[2][types::TILE]; // items of a chunk whose bins are too full, by what has been sorted so far
-    uint16_t ranks[types::TILE];
+    union {
+        struct {                               // of items on their way to the chunks
+            alignas(16) uint32_t counts[MOST]; // items of this block for each chunk
+            alignas(16) uint32_t starts[MOST]; // where they begin in the block
+            uint32_t goals[MOST];              // where they begin in the regions, less `starts`
+            index chunk_at[types::TILE];
+        } out;
+        struct {                            // of a chunk whose bins are too full
+            uint16_t order[2][types::TILE]; // items by what has been sorted so far
+            uint16_t ranks[types::TILE];
+        } slow;
+    };
     union {
         radix_counter counters[WARPS][LOCAL_DIGITS];
         alignas(16) uint16_t bins[FINE_BINS + 8]; // counts, then first places; of one past the last too
-        alignas(16) uint8_t chunk_of[TABLE + 1];  // splitters in the bins before
+        alignas(16) index chunk_of[TABLE + 1];    // splitters in the bins before
     };
-    typename types::key splitters[256];
-    alignas(16) uint32_t counts[256]; // items of this block for each chunk
-    alignas(16) uint32_t starts[256]; // where they begin in the block
-    uint32_t goals[256];              // where they begin in the regions, less `starts`
+    typename types::key splitters[MOST];
     uint32_t digit_start[LOCAL_DIGITS];
     uint32_t quarters[4][LOCAL_DIGITS / 2];
     uint32_t sums[WARPS];
@@ -74,42 +85,45 @@ template <int KIND, int VALUE_BYTES> struct remembered_shared {
 
 enum remembered_outcome { REMEMBERED_SORTED, REMEMBERED_IN_ORDER, REMEMBERED_OVERFLOW };
 
-template <int KIND, int VALUE_BYTES> struct remembered_sort {
+template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
     using types = chunks_types<KIND, VALUE_BYTES>;
     using K = typename types::key;
     using V = typename types::value;
     using item = placed_key<K>;
-    using shared_t = remembered_shared<KIND, VALUE_BYTES>;
+    using shared_t = remembered_shared<KIND, VALUE_BYTES, MOST>;
+    using index = typename shared_t::index;
+    static constexpr int TABLE = shared_t::TABLE;
     static constexpr int ROWS = types::TILE / THREADS;
 
     const psvi_radix_job &job;
     const psvi_radix_chunks_call &call;
-    psvi_radix_chunks_state *state;
+    uint64_t *splitters; // in device memory
     shared_t &shared;
+    uint32_t chunks, capacity;     // of a region
     uint32_t begin, length, count; // of this block's share of the input; of all
     K keys[ROWS];                  // of the share, then of the chunk
     V values[ROWS];
     uint32_t places[ROWS]; // of the chunk
     K after;               // lane r: the key after those of row r of this warp
-    K splitter;            // thread t: splitter t
     K low;                 // the table's range
     uint32_t shift;        // and the width of its bins
     uint32_t gathered;     // places of the region that have been read
 
     __device__ __forceinline__ remembered_sort(const psvi_radix_job &j, const psvi_radix_chunks_call &r,
-                                               psvi_radix_chunks_state *s, shared_t &sh, uint32_t b, uint32_t l,
+                                               uint64_t *splitters, shared_t &sh, uint32_t chunks, uint32_t capacity,
                                                uint32_t c)
-        : job(j), call(r), state(s), shared(sh), begin(b), length(l), count(c) {}
+        : job(j), call(r), splitters(splitters), shared(sh), chunks(chunks), capacity(capacity), count(c) {}
 
     __device__ __forceinline__ K part(K raw) const { return part_of<KIND>(raw, job.order); }
     __device__ __forceinline__ static bool is_row(int row, uint32_t items) { return row * THREADS < (int)items; }
     __device__ __forceinline__ bool sends_values() const { return VALUE_BYTES != 0 && !job.implicit; }
 
-    // Reads the share and the splitters, everything at once. The key after the share comes with it.
-    __device__ __forceinline__ void load() {
+    // Reads a share, everything at once. The key after it comes with it.
+    __device__ __forceinline__ void load(uint32_t share_begin, uint32_t share_length) {
+        begin = share_begin;
+        length = share_length;
         const uint32_t readable = min(length + 1, count - begin), lane = threadIdx.x & 31;
         const K *keys_in = (const K *)job.keys_in + begin;
-        splitter = threadIdx.x < gridDim.x - 1 ? (K)__ldcg(&state->splitters[threadIdx.x]) : (K)0;
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
             const uint32_t at = row * THREADS + threadIdx.x;
@@ -127,11 +141,16 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
         }
     }
 
-    // Before the first barrier of the block.
-    __device__ __forceinline__ void publish_splitters() {
-        if (threadIdx.x < 256) {
+    // Before the first barrier of the block: load_splitter before what takes longer, publish_splitter after it. Reads
+    // a splitter even where there are none.
+    __device__ __forceinline__ K load_splitter() const {
+        static_assert(MOST <= THREADS, "a thread for each splitter");
+        return threadIdx.x < chunks - 1 ? (K)__ldcg(&splitters[threadIdx.x]) : (K)0;
+    }
+    __device__ __forceinline__ void publish_splitter(K splitter) {
+        if (threadIdx.x < MOST) {
             shared.splitters[threadIdx.x] = splitter;
-            shared.counts[threadIdx.x] = 0;
+            shared.out.counts[threadIdx.x] = 0;
         }
     }
 
@@ -141,14 +160,14 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
 
     // How many splitters lie in the bins before a bin. They rise, so each range of bins is one warp's.
     __device__ __forceinline__ void fill_table() {
-        const uint32_t lane = threadIdx.x & 31, splitters = gridDim.x - 1;
+        const uint32_t lane = threadIdx.x & 31, last = chunks - 1;
         low = shared.splitters[0];
-        shift = max(bits_of<K>((K)(shared.splitters[splitters - 1] - low)) - PSVI_RADIX_CHUNKS_TABLE_BITS, 0);
-        for (uint32_t chunk = threadIdx.x >> 5; chunk <= splitters; chunk += WARPS) {
+        shift = max(bits_of<K>((K)(shared.splitters[last - 1] - low)) - shared_t::TABLE_BITS, 0);
+        for (uint32_t chunk = threadIdx.x >> 5; chunk <= last; chunk += WARPS) {
             const uint32_t from = chunk == 0 ? 0 : table_bin(shared.splitters[chunk - 1]) + 1;
-            const uint32_t to = chunk == splitters ? TABLE : table_bin(shared.splitters[chunk]);
+            const uint32_t to = chunk == last ? TABLE : table_bin(shared.splitters[chunk]);
             for (uint32_t bin = from + lane; bin <= to; bin += 32)
-                shared.chunk_of[bin] = (uint8_t)chunk;
+                shared.chunk_of[bin] = (index)chunk;
         }
     }
 
@@ -166,13 +185,10 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
         return least;
     }
 
-    // Sends the share to the regions. Begins after the barrier behind publish_splitters.
-    __device__ __forceinline__ void send(psvi_radix_chunks_meeting *meeting) {
+    // Finds each item's chunk, and a place among the block's items for it. Whether some key is greater than the next.
+    __device__ __forceinline__ bool rank_in_block() {
         const uint32_t lane = threadIdx.x & 31;
-        uint32_t goals[ROWS]; // chunk, and the place among this block's items for it
         bool descent = !job.order_check;
-        fill_table();
-        __syncthreads();
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
             if (!is_row(row, length)) break;
@@ -184,9 +200,46 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
                 const K own = part(keys[row]);
                 descent |= begin + at + 1 < count && part(next) < own;
                 const uint32_t chunk = chunk_of(own);
-                goals[row] = chunk << 16 | atomicAdd(&shared.counts[chunk], 1u);
+                places[row] = chunk << 16 | atomicAdd(&shared.out.counts[chunk], 1u);
             }
         }
+        return descent;
+    }
+
+    // Brings the items together by chunks, once `starts` is there.
+    __device__ __forceinline__ void move_in_block() {
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, length)) break;
+            const uint32_t at = row * THREADS + threadIdx.x;
+            if (at < length) {
+                const uint32_t place = shared.out.starts[places[row] >> 16] + (places[row] & 0xffff);
+                shared.items[place] = item::make(keys[row], begin + at);
+                if (sends_values()) shared.values[place] = values[row];
+                shared.out.chunk_at[place] = (index)(places[row] >> 16);
+            }
+        }
+    }
+
+    // Writes them to the regions, once `goals` is there.
+    __device__ __forceinline__ void write_to_regions(uint32_t items) {
+        constexpr int AT_ONCE = MOST <= 256 ? ROWS : 3; // with many chunks, registers hold the next tile
+#pragma unroll AT_ONCE
+        for (int row = 0; row < ROWS; ++row) {
+            const uint32_t place = row * THREADS + threadIdx.x;
+            if (place < items) {
+                const uint32_t target = shared.out.goals[shared.out.chunk_at[place]] + place;
+                ((item *)call.items)[target] = shared.items[place];
+                if (sends_values()) ((V *)call.values)[target] = shared.values[place];
+            }
+        }
+    }
+
+    // Sends the share to the regions of at most 256 chunks. Begins after the barrier behind publish_splitter.
+    __device__ __forceinline__ void send(psvi_radix_chunks_meeting *meeting) {
+        fill_table();
+        __syncthreads();
+        const bool descent = rank_in_block();
         const bool unordered = __syncthreads_or(descent);
         if (threadIdx.x == 0 && unordered) meeting->unordered = 1;
         uint32_t goal = 0;
@@ -194,45 +247,27 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
         const uint32_t chunk = threadIdx.x - 32;
         if (threadIdx.x < 32) {
             start_counts();
-        } else if (chunk < gridDim.x) {
-            const uint32_t own = shared.counts[chunk];
+        } else if (chunk < chunks) {
+            const uint32_t own = shared.out.counts[chunk];
             const uint32_t claimed = own != 0 ? atomicAdd(&meeting->filled[chunk], own) : 0;
-            overflow = claimed + own > call.capacity;
-            goal = chunk * call.capacity + claimed;
+            overflow = claimed + own > capacity;
+            goal = chunk * capacity + claimed;
         }
         __syncthreads();
-        if (threadIdx.x >= 32 && chunk < gridDim.x) shared.goals[chunk] = goal - shared.starts[chunk];
-#pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-            if (!is_row(row, length)) break;
-            const uint32_t at = row * THREADS + threadIdx.x;
-            if (at < length) {
-                const uint32_t place = shared.starts[goals[row] >> 16] + (goals[row] & 0xffff);
-                shared.items[place] = item::make(keys[row], begin + at);
-                if (sends_values()) shared.values[place] = values[row];
-                shared.chunk_at[place] = (uint8_t)(goals[row] >> 16);
-            }
-        }
+        if (threadIdx.x >= 32 && chunk < chunks) shared.out.goals[chunk] = goal - shared.out.starts[chunk];
+        move_in_block();
         if (__syncthreads_or(overflow)) {
             if (threadIdx.x == 0) meeting->overflow = 1;
             return;
         }
-#pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-            const uint32_t place = row * THREADS + threadIdx.x;
-            if (place < length) {
-                const uint32_t target = shared.goals[shared.chunk_at[place]] + place;
-                ((item *)call.items)[target] = shared.items[place];
-                if (sends_values()) ((V *)call.values)[target] = shared.values[place];
-            }
-        }
+        write_to_regions(length);
     }
 
     // One warp: where the items for each chunk begin in the block.
     __device__ __forceinline__ void start_counts() {
         const uint32_t lane = threadIdx.x;
-        uint4 words[2] = {reinterpret_cast<uint4 *>(shared.counts)[2 * lane],
-                          reinterpret_cast<uint4 *>(shared.counts)[2 * lane + 1]};
+        uint4 words[2] = {reinterpret_cast<uint4 *>(shared.out.counts)[2 * lane],
+                          reinterpret_cast<uint4 *>(shared.out.counts)[2 * lane + 1]};
         uint32_t *counts = &words[0].x;
         uint32_t own = 0;
 #pragma unroll
@@ -251,13 +286,13 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
             counts[i] = start;
             start += count_here;
         }
-        reinterpret_cast<uint4 *>(shared.starts)[2 * lane] = words[0];
-        reinterpret_cast<uint4 *>(shared.starts)[2 * lane + 1] = words[1];
+        reinterpret_cast<uint4 *>(shared.out.starts)[2 * lane] = words[0];
+        reinterpret_cast<uint4 *>(shared.out.starts)[2 * lane + 1] = words[1];
     }
 
-    // Reads the places from..to of this block's region, everything at once.
-    __device__ __forceinline__ void gather(uint32_t from, uint32_t to) {
-        const uint32_t region = blockIdx.x * call.capacity;
+    // Reads the places from..to of a chunk's region, everything at once.
+    __device__ __forceinline__ void gather(uint32_t chunk, uint32_t from, uint32_t to) {
+        const uint32_t region = chunk * capacity;
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
             const uint32_t at = row * THREADS + threadIdx.x;
@@ -275,9 +310,9 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
     }
 
     // The chunk's items, before it is known how many there are: a few more than there should be.
-    __device__ __forceinline__ void gather_expected() {
-        gathered = min(call.capacity, (count + gridDim.x - 1) / gridDim.x * 9 / 8 + 64);
-        gather(0, gathered);
+    __device__ __forceinline__ void gather_expected(uint32_t chunk) {
+        gathered = min(capacity, (count + chunks - 1) / chunks * 9 / 8 + 64);
+        gather(chunk, 0, gathered);
     }
 
     // After the grid barrier: what all blocks have found, and where this block's chunk lies.
@@ -301,7 +336,6 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
                 shared.length = own;
                 shared.unordered = unordered;
                 shared.overflow = overflow;
-                shared.comparisons = 0;
             }
         }
         __syncthreads();
@@ -333,10 +367,12 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
 
     // Sorts this block's chunk: 13 bits of the keys' range in any order, then each item finds its place by comparing
     // itself with the others of its bin. Where the keys' range is narrow, places count as lower bits of the keys.
-    __device__ __forceinline__ void sort_chunk() {
-        const uint32_t first = shared.begin, items = shared.length, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-        if (items == 0) return;
-        if (items > gathered) gather(gathered, items);
+    // `ahead` runs when the registers are free again.
+    template <typename F>
+    __device__ __forceinline__ void sort_chunk(uint32_t chunk, uint32_t first, uint32_t items, F ahead) {
+        const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        if (items > gathered) gather(chunk, gathered, items);
+        if (threadIdx.x == 0) shared.comparisons = 0;
         uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins); // two bins of 16 bits in a word
         static_assert(FINE_BINS == 8 * THREADS, "eight bins for each thread");
         reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = make_uint4(0, 0, 0, 0);
@@ -400,36 +436,110 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
         reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = make_uint4(starts[0], starts[1], starts[2], starts[3]);
         if (threadIdx.x == 0) shared.bins[FINE_BINS] = (uint16_t)items;
         __syncthreads();
+        if (!too_full) {
+            put(items, false, shared.bins, ranks);
+            __syncthreads();
+            ahead();
+            place_in_bins(items, splitter_marks(splitters, chunks, first, count), shared.bins, bin_of);
+            return;
+        }
+        auto part_of_key = [&](K own, uint32_t place) -> uint32_t {
+            return part_of_bin((uint32_t)((K)(own - least) >> narrow) << up | place >> place_shift, scale);
+        };
+        const bool by_parts = divide_bins(items, part_of_key, ranks);
+        put(items, !by_parts, shared.slow.order[0], ranks);
+        __syncthreads();
+        ahead();
+        const splitter_marks marks(splitters, chunks, first, count);
+        if (by_parts)
+            place_in_bins(items, marks, shared.slow.order[0], part_of_key);
+        else
+            sort_by_passes(items, least, bits, place_bits, marks);
+    }
+
+    // Brings the chunk's items to their bins, or leaves them in the order in which they came.
+    __device__ __forceinline__ void put(uint32_t items, bool as_they_are, const uint16_t *starts,
+                                        const uint32_t (&ranks)[ROWS]) {
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
             if (!is_row(row, items)) break;
             const uint32_t at = row * THREADS + threadIdx.x;
             if (at < items) {
-                const uint32_t target = too_full ? at : shared.bins[ranks[row] >> 16] + (ranks[row] & 0xffff);
+                const uint32_t target = as_they_are ? at : starts[ranks[row] >> 16] + (ranks[row] & 0xffff);
                 shared.items[target] = item::make(keys[row], places[row]);
                 if (sends_values()) shared.values[target] = values[row];
             }
         }
-        __syncthreads();
-        const splitter_marks marks(state, first, count);
-        if (too_full) {
-            sort_by_passes(items, least, bits, place_bits, marks);
-            return;
-        }
+    }
+
+    // Every item finds its place among those of its bin.
+    template <typename F>
+    __device__ __forceinline__ void place_in_bins(uint32_t items, const splitter_marks &marks, const uint16_t *starts,
+                                                  F bin_of) {
 #pragma unroll 1
         for (uint32_t at = threadIdx.x; at < items; at += THREADS) {
             const item one = shared.items[at];
             const K mine = part(one.key());
-            const uint32_t bin = bin_of(mine, one.place), to = shared.bins[bin + 1];
-            uint32_t target = shared.bins[bin];
-            uint32_t other = target;
-            for (; other < to; ++other) {
+            const uint32_t bin = bin_of(mine, one.place), to = starts[bin + 1];
+            uint32_t target = starts[bin];
+            for (uint32_t other = target; other < to; ++other) {
                 const item theirs = shared.items[other];
                 target += is_before(part(theirs.key()), theirs.place, mine, one.place);
             }
-            write(first + target, one, at);
+            write(marks.begin + target, one, at);
             marks.offer(target, mine);
         }
+    }
+
+    // A bin of n items, which begin at b, has the parts b, b + 1, ... b + n - 1 of equal width.
+    __device__ __forceinline__ uint32_t part_of_bin(uint32_t number, uint32_t scale) const {
+        const uint64_t scaled = (uint64_t)number * scale;
+        const uint32_t bin = (uint32_t)(scaled >> 32), begin = shared.bins[bin];
+        return begin + __umulhi((uint32_t)scaled, shared.bins[bin + 1] - begin);
+    }
+
+    // Where bins are too full: divides each into as many parts as it has items. False when parts are too full as well.
+    // Leaves their first places in slow.order[0].
+    template <typename F>
+    __device__ __forceinline__ bool divide_bins(uint32_t items, F part_of_key, uint32_t (&ranks)[ROWS]) {
+        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.slow.order[0]);
+        constexpr int SHARE = ROWS / 2 + 1; // words of a thread: TILE parts and one past the last
+        static_assert(SHARE * THREADS * 2 <= 2 * types::TILE, "parts lie in two arrays of the size of a tile");
+        if (threadIdx.x == 0) shared.comparisons = 0;
+#pragma unroll
+        for (int i = 0; i < SHARE; ++i)
+            pairs[threadIdx.x * SHARE + i] = 0;
+        __syncthreads();
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, items)) break;
+            if (row * THREADS + threadIdx.x < items) {
+                const uint32_t bin = part_of_key(part(keys[row]), places[row]), high = 16 * (bin & 1);
+                ranks[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
+            }
+        }
+        __syncthreads();
+        uint32_t own = 0, comparisons = 0;
+        bool full = false;
+#pragma unroll
+        for (int i = 0; i < SHARE; ++i) {
+            const uint32_t word = pairs[threadIdx.x * SHARE + i], low = word & 0xffff, high = word >> 16;
+            own += low + high;
+            full |= max(low, high) > MOST_IN_BIN;
+            comparisons += low * low + high * high;
+        }
+        comparisons = warp_sum(comparisons);
+        if ((threadIdx.x & 31) == 0) atomicAdd(&shared.comparisons, comparisons);
+        const bool too_full = __syncthreads_or(full) || shared.comparisons > MOST_COMPARISONS * items;
+        uint32_t start = block_scan(own, shared.sums);
+#pragma unroll
+        for (int i = 0; i < SHARE; ++i) {
+            const uint32_t word = pairs[threadIdx.x * SHARE + i];
+            pairs[threadIdx.x * SHARE + i] = start | (start + (word & 0xffff)) << 16;
+            start += (word & 0xffff) + (word >> 16);
+        }
+        __syncthreads();
+        return !too_full;
     }
 
     __device__ __forceinline__ void write(uint32_t rank, const item &one, uint32_t at) {
@@ -442,7 +552,7 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
                                                    const splitter_marks &marks) {
         const tile_rows tile(items);
         for (uint32_t at = threadIdx.x; at < items; at += THREADS)
-            shared.order[0][at] = (uint16_t)at;
+            shared.slow.order[0][at] = (uint16_t)at;
         int half = 0;
         __syncthreads();
         for (int from = 0; from < place_bits; from += LOCAL_BITS, half ^= 1)
@@ -452,7 +562,7 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
                 return (uint32_t)((K)(part(shared.items[which].key()) - least) >> from) & (LOCAL_DIGITS - 1);
             });
         for (uint32_t rank = threadIdx.x; rank < items; rank += THREADS) {
-            const uint32_t which = shared.order[half][rank];
+            const uint32_t which = shared.slow.order[half][rank];
             const item one = shared.items[which];
             write(marks.begin + rank, one, which);
             marks.offer(rank, part(one.key()));
@@ -466,7 +576,7 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
 #pragma unroll 1
         for (uint32_t row = 0; row < tile.rows; ++row) {
             const uint32_t place = tile.place(row);
-            const uint32_t digits[1] = {place < tile.length ? digit_of_item(shared.order[half][place])
+            const uint32_t digits[1] = {place < tile.length ? digit_of_item(shared.slow.order[half][place])
                                                             : LOCAL_DIGITS - 1};
             uint32_t same[1];
             match_rows(digits, LOCAL_BITS, same);
@@ -475,7 +585,7 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
             __syncwarp();
             if ((same[0] & above) == 0) *counter = (radix_counter)(rank + 1);
             __syncwarp();
-            if (place < tile.length) shared.ranks[place] = (uint16_t)rank;
+            if (place < tile.length) shared.slow.ranks[place] = (uint16_t)rank;
         }
         __syncthreads();
         place_in_block(shared);
@@ -484,8 +594,8 @@ template <int KIND, int VALUE_BYTES> struct remembered_sort {
         for (uint32_t row = 0; row < tile.rows; ++row) {
             const uint32_t place = tile.place(row);
             if (place >= tile.length) break;
-            const uint32_t which = shared.order[half][place];
-            shared.order[half ^ 1][shared.ranks[place] + counters[digit_of_item(which)]] = (uint16_t)which;
+            const uint32_t which = shared.slow.order[half][place];
+            shared.slow.order[half ^ 1][shared.slow.ranks[place] + counters[digit_of_item(which)]] = (uint16_t)which;
         }
         __syncthreads();
     }
