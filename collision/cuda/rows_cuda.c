@@ -64,6 +64,7 @@ static void divide(psvi_rows_memory *memory) {
         --shift;
     segments->shift = shift;
     segments->count = (uint32_t)(cells >> shift);
+    segments->step = segments->count <= ROWS_TOGETHER_SEGMENTS ? 1 : ROWS_PLACE_STEP;
     const uint64_t filled = (wanted < cells ? wanted : cells) >> shift;
     const uint64_t even = memory->room / (filled < 1 ? 1 : filled) + 1;
     const uint64_t held = (wanted + wanted / 64 + 8192) / ((uint64_t)1 << shift) + 2; // the plan rounds its cells up
@@ -88,7 +89,7 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
         psvi_rows_segments *const segments = &memory->segments;
         divide(memory);
         segments->starts = psvi_carve(carver, 4 * ((uint64_t)segments->count + 1));
-        segments->place = psvi_carve(carver, sizeof *segments->place * segments->count);
+        segments->place = psvi_carve(carver, 4 * (uint64_t)segments->step * segments->count);
         memory->progress = psvi_carve(carver, sizeof *memory->progress);
         memory->split = psvi_carve(carver, 32 * (uint64_t)segments->room * segments->held);
         memory->rounded = psvi_carve(carver, 8 * (memory->room + 1)); // they are read in pairs

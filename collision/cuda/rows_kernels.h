@@ -74,18 +74,15 @@ typedef struct psvi_rows_progress {
     uint32_t rest;    // the first sweep has left something to the second one
 } psvi_rows_progress;
 
-typedef struct psvi_rows_place {
-    uint32_t next, unused[7]; // a sector each, so that they do not wait for each other
-} psvi_rows_place;
-
 // Runs of cells of equal length: what the sort of many boxes goes by.
 typedef struct psvi_rows_segments {
-    uint32_t count;         // of segments
-    uint32_t shift;         // key to segment
-    uint32_t held;          // segments that the split has room for at first,
-    uint32_t room;          // so many boxes in each
-    uint32_t *starts;       // boxes in those before, and in all of them
-    psvi_rows_place *place; // next free place of each; zero between frames
+    uint32_t count;   // of segments
+    uint32_t shift;   // key to segment
+    uint32_t held;    // segments that the split has room for at first,
+    uint32_t room;    // so many boxes in each
+    uint32_t *starts; // boxes in those before, and in all of them
+    uint32_t step;    // from one segment's place to the next one's
+    uint32_t *place;  // next free place of each; zero between frames
 } psvi_rows_segments;
 
 typedef struct psvi_rows_memory {

@@ -76,14 +76,9 @@ __device__ __forceinline__ uint32_t rows_sum_before(uint32_t value, uint32_t *su
     __syncthreads();
     if (lane == 31) sums[warp] = up_to;
     __syncthreads();
-    uint32_t before = 0;
-    *total = 0;
-#pragma unroll
-    for (uint32_t w = 0; w < WARPS; ++w) {
-        if (w < warp) before += sums[w];
-        *total += sums[w];
-    }
-    return before + up_to - value;
+    const uint32_t sum = lane < WARPS ? sums[lane] : 0;
+    *total = psvd_reduce_add(sum);
+    return psvd_reduce_add(lane < warp ? sum : 0) + up_to - value;
 }
 
 // A box in 8 bytes, for a first test that a box of the same level, or a smaller one, never fails when the two overlap.

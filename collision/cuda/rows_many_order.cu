@@ -10,6 +10,7 @@ struct order_shared {
     rows_many_plan many;
     uint32_t sums[ORDER_WARPS];
     uint32_t taken;                   // segment to follow
+    uint64_t gate;                    // of the copies
     float4 rounding[ROWS_LEVELS + 1]; // shift and scale of the levels
     __align__(16) uint32_t cells[4];  // as many as a segment has: counts, then the next free place of each; then the
                                       // records of a segment and their order
@@ -23,7 +24,6 @@ struct order_arrays {
     uint2 *rounded;
     uint32_t *starts;
     uint32_t capacity; // records that fit shared memory
-    bool numbered;
 };
 
 // Starts of a segment's cells from their counts: within the segment in place of them, and to global memory.
@@ -50,17 +50,18 @@ __device__ __forceinline__ void start_cells(order_shared &shared, const order_ar
     }
 }
 
-// The number of a record's cell within its segment.
+// The number of a record's cell within its segment. NUMBERED: the record's tag tells.
+template <bool NUMBERED>
 __device__ __forceinline__ uint32_t number_of(const order_shared &shared, const order_arrays &arrays,
                                               const float4 *record) {
-    if (arrays.numbered) return __float_as_uint(record[1].w) >> NUMBER_SHIFT;
+    if (NUMBERED) return __float_as_uint(record[1].w) >> NUMBER_SHIFT;
     const psvd_record whole = {record[0], record[1]};
     const psvi_rows_plan &plan = shared.many.plan;
     return rows_key(plan.level[rows_record_level(plan, whole)], whole) & ((1u << arrays.segments.shift) - 1);
 }
 
-__device__ __forceinline__ float tag_alone(const order_arrays &arrays, float tag) {
-    return arrays.numbered ? __uint_as_float(__float_as_uint(tag) & ((1u << NUMBER_SHIFT) - 1)) : tag;
+template <bool NUMBERED> __device__ __forceinline__ float tag_alone(float tag) {
+    return NUMBERED ? __uint_as_float(__float_as_uint(tag) & ((1u << NUMBER_SHIFT) - 1)) : tag;
 }
 
 __device__ __forceinline__ void clear_cells(order_shared &shared, const order_arrays &arrays) {
@@ -96,12 +97,17 @@ __device__ __forceinline__ float4 *held_records(order_shared &shared, const orde
 }
 
 __device__ __forceinline__ void fetch_records(order_shared &shared, const order_arrays &arrays,
-                                              const order_range &range) {
+                                              const order_range &range, uint32_t *begun) {
     const float4 *const from = arrays.split + 2 * range.from;
     float4 *const to = held_records(shared, arrays) + 2 * range.at;
+    ++*begun;
+    if (HAS_BULK) {
+        if (threadIdx.x == 0) copy_bulk(&shared.gate, to, from, 32 * range.count);
+    } else {
 #pragma unroll 4
-    for (uint32_t i = threadIdx.x; i < 2 * range.count; i += ROWS_ORDER_THREADS)
-        copy_async(to + i, from + i);
+        for (uint32_t i = threadIdx.x; i < 2 * range.count; i += ROWS_ORDER_THREADS)
+            copy_async(to + i, from + i);
+    }
 }
 
 // As rows_rounded, for a box of the level.
@@ -122,21 +128,23 @@ __device__ __forceinline__ uint2 round_own(const order_shared &shared, const psv
 
 // The block orders a segment that fits shared memory. Every record is read and written once, in sequence. Returns the
 // segment that follows, which is on its way meanwhile: to shared memory where both fit, else to the cache.
+template <bool NUMBERED>
 __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const order_arrays &arrays,
-                                                     const order_range &range, uint32_t segments) {
+                                                     const order_range &range, uint32_t segments, uint32_t *begun) {
     const uint32_t segment = range.segment, start = range.start, count = range.count;
     const float4 *const held = held_records(shared, arrays) + 2 * range.at;
     uint16_t *const order = reinterpret_cast<uint16_t *>(held_records(shared, arrays) + 2 * arrays.capacity);
-    if (!range.on_chip) fetch_records(shared, arrays, range);
+    if (!range.on_chip) fetch_records(shared, arrays, range, begun);
     clear_cells(shared, arrays);
     if (threadIdx.x == 0) take_segment(shared, arrays);
     wait_for_copies();
+    if (HAS_BULK) wait_at_gate(&shared.gate, *begun - 1);
     __syncthreads();
     order_range following = range_of(arrays, shared.taken, segments);
     if (following.count + count <= arrays.capacity) { // at the other end
         following.at = range.at == 0 ? arrays.capacity - following.count : 0;
         following.on_chip = true;
-        fetch_records(shared, arrays, following);
+        fetch_records(shared, arrays, following, begun);
     } else if (following.count <= arrays.capacity) {
         const char *const line = reinterpret_cast<const char *>(arrays.split + 2 * following.from);
         for (uint32_t i = 128 * threadIdx.x; i < 32 * following.count; i += 128 * ROWS_ORDER_THREADS)
@@ -147,7 +155,7 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
     for (int item = 0; item < ROWS_ORDER_ITEMS; ++item) {
         const uint32_t i = threadIdx.x + item * ROWS_ORDER_THREADS;
         if (i < count) {
-            numbers[item] = number_of(shared, arrays, held + 2 * i);
+            numbers[item] = number_of<NUMBERED>(shared, arrays, held + 2 * i);
             ranks[item] = atomicAdd(&shared.cells[numbers[item]], 1u);
         }
     }
@@ -164,7 +172,7 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < 2 * count; i += ROWS_ORDER_THREADS) {
         float4 half = held[2 * order[i >> 1] + (i & 1)];
-        if (i & 1) half.w = tag_alone(arrays, half.w);
+        if (i & 1) half.w = tag_alone<NUMBERED>(half.w);
         to[i] = half;
     }
 #pragma unroll 2
@@ -177,6 +185,7 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
 }
 
 // The same for any segment: reads the records twice, and scatters them.
+template <bool NUMBERED>
 __device__ __forceinline__ order_range order_any(order_shared &shared, const order_arrays &arrays,
                                                  const order_range &range, uint32_t segments) {
     const uint32_t segment = range.segment, start = range.start, count = range.count;
@@ -185,7 +194,7 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
     __syncthreads();
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS)
-        atomicAdd(&shared.cells[number_of(shared, arrays, from + 2 * i)], 1u);
+        atomicAdd(&shared.cells[number_of<NUMBERED>(shared, arrays, from + 2 * i)], 1u);
     __syncthreads();
     start_cells(shared, arrays, segment << arrays.segments.shift, start);
     __syncthreads();
@@ -196,9 +205,9 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
         if (i < count) {
             record = psvd_record{__ldg(from + 2 * i), __ldg(from + 2 * i + 1)};
             const float4 halves[2] = {record.first, record.second};
-            place = start + atomicAdd(&shared.cells[number_of(shared, arrays, halves)], 1u);
+            place = start + atomicAdd(&shared.cells[number_of<NUMBERED>(shared, arrays, halves)], 1u);
             arrays.rounded[place] = round_own(shared, record);
-            record.second.w = tag_alone(arrays, record.second.w);
+            record.second.w = tag_alone<NUMBERED>(record.second.w);
         }
         write_together(arrays.records, record, place);
     }
@@ -209,12 +218,14 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
 
 // The second pass: blocks take segments one after the other and order them by cells, in any order within one; and write
 // the start of each cell and the rounded boxes. Reads 32 bytes a box, writes 40 and 4 a cell.
+template <bool NUMBERED>
 __global__ void __launch_bounds__(ROWS_ORDER_THREADS)
     psvk_rows_order(const psvi_rows_plan *plan, const order_arrays arrays) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
     rows_load_plan(&shared.many, plan, ROWS_ORDER_THREADS);
     if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->rest = 0;
+    if (threadIdx.x == 0) open_gate(&shared.gate);
     __syncthreads();
     if (threadIdx.x < shared.many.plan.levels) {
         const float *const shift = shared.many.shift[threadIdx.x];
@@ -223,12 +234,13 @@ __global__ void __launch_bounds__(ROWS_ORDER_THREADS)
     __syncthreads();
     const uint32_t segments = (shared.many.plan.cells >> arrays.segments.shift) + 1;
     order_range range = range_of(arrays, blockIdx.x, segments);
+    uint32_t begun = 0; // copies to shared memory
     while (range.segment < segments) {
-        if (threadIdx.x == 0) arrays.segments.place[range.segment].next = 0; // for the next frame
+        if (threadIdx.x == 0) arrays.segments.place[range.segment * arrays.segments.step] = 0; // for the next frame
         if (range.count <= arrays.capacity)
-            range = order_on_chip(shared, arrays, range, segments);
+            range = order_on_chip<NUMBERED>(shared, arrays, range, segments, &begun);
         else
-            range = order_any(shared, arrays, range, segments);
+            range = order_any<NUMBERED>(shared, arrays, range, segments);
         __syncthreads();
     }
 }
@@ -246,8 +258,10 @@ extern "C" cudaError_t psvi_prepare_rows_many_order(psvi_rows_memory *memory) {
     uint32_t capacity = (uint32_t)(((size_t)most - order_bytes(shift, 0)) / (32 + 2)) / 8 * 8;
     if (capacity > ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS) capacity = ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS;
     memory->order_capacity = capacity;
-    return cudaFuncSetAttribute(psvk_rows_order, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)order_bytes(shift, capacity));
+    const int bytes = (int)order_bytes(shift, capacity);
+    error = cudaFuncSetAttribute(psvk_rows_order<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (error != cudaSuccess) return error;
+    return cudaFuncSetAttribute(psvk_rows_order<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
 extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,
@@ -259,10 +273,10 @@ extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input,
                                  reinterpret_cast<float4 *>(memory->records),
                                  reinterpret_cast<uint2 *>(memory->rounded),
                                  memory->starts,
-                                 memory->order_capacity,
-                                 rows_are_numbered(*input)};
+                                 memory->order_capacity};
     const uint32_t blocks = segments.count < memory->multiprocessors ? segments.count : memory->multiprocessors;
-    psvk_rows_order<<<blocks, ROWS_ORDER_THREADS, order_bytes(segments.shift, memory->order_capacity), stream>>>(
-        memory->plan, arrays);
+    const auto kernel = rows_are_numbered(*input) ? psvk_rows_order<true> : psvk_rows_order<false>;
+    kernel<<<blocks, ROWS_ORDER_THREADS, order_bytes(segments.shift, memory->order_capacity), stream>>>(memory->plan,
+                                                                                                        arrays);
     return cudaGetLastError();
 }

@@ -24,7 +24,8 @@ template <int ITEMS> struct split_shared {
     uint32_t boxes, huge;
     uint32_t sums[WARPS];
     bool last;
-    float2 pieces[3 * THREADS * ITEMS]; // of the boxes
+    uint64_t gate;
+    __align__(16) float2 pieces[3 * THREADS * ITEMS]; // of the boxes
     uint32_t places[4]; // when TOGETHER, one a segment: boxes of the block, then the place of the first one
 };
 
@@ -43,14 +44,20 @@ static bool are_usual(const psvi_find_input &input) {
 }
 
 // A block's boxes to shared memory; of others than usual ones, those that take no part as not a number. Bad ones of
-// these are listed the first time.
+// these are listed the first time. They are there behind wait_for_boxes and a barrier.
 template <bool USUAL>
 __device__ __forceinline__ void load_boxes(const psvi_find_input &input, const psvd_counts &counts, uint64_t first,
-                                           uint32_t here, bool again, float2 *pieces) {
+                                           uint32_t here, bool again, float2 *pieces, uint64_t *gate) {
     if (USUAL) {
         const float2 *const from = reinterpret_cast<const float2 *>(input.a.min + first * 24);
+        uint32_t copied = 0; // pieces, by one thread
+        if (HAS_BULK && (reinterpret_cast<uintptr_t>(from) & 15) == 0) copied = 3 * here & ~1u;
+        if (HAS_BULK && threadIdx.x == 0) {
+            open_gate(gate);
+            copy_bulk(gate, pieces, from, 8 * copied);
+        }
 #pragma unroll 4
-        for (uint32_t i = threadIdx.x; i < 3 * here; i += THREADS)
+        for (uint32_t i = copied + threadIdx.x; i < 3 * here; i += THREADS)
             copy_async(pieces + i, from + i);
     } else {
         for (uint32_t i = threadIdx.x; i < here; i += THREADS) {
@@ -64,6 +71,11 @@ __device__ __forceinline__ void load_boxes(const psvi_find_input &input, const p
             pieces[3 * i + 2] = make_float2(box.max[1], box.max[2]);
         }
     }
+}
+
+template <bool USUAL> __device__ __forceinline__ void wait_for_boxes(uint64_t *gate) {
+    wait_for_copies();
+    if (HAS_BULK && USUAL) wait_at_gate(gate, 0);
 }
 
 // Of a box that takes part.
@@ -82,15 +94,27 @@ __device__ __forceinline__ psvd_box box_of(const float2 *pieces, uint32_t i) {
 }
 
 // The places from the next free one of a segment on, for the boxes of a warp that have one. All lanes together; one
-// atomic where all boxes share a segment, as those of a scene in spatial order do. STEP: words from one segment's next
-// place to the following one's.
-template <uint32_t STEP> __device__ __forceinline__ uint32_t take_place(uint32_t *next, uint32_t segment, bool there) {
+// atomic where all boxes share a segment, as those of a scene in spatial order do. `step`: words from one segment's
+// next place to the following one's.
+__device__ __forceinline__ uint32_t take_place(uint32_t *next, uint32_t step, uint32_t segment, bool there) {
     const uint32_t lane = threadIdx.x & 31, first = __shfl_sync(PSVD_FULL, segment, 0);
     if (!__all_sync(PSVD_FULL, there && segment == first))
-        return there ? atomicAdd(next + segment * STEP, 1u) : NO_PLACE;
+        return there ? atomicAdd(next + segment * step, 1u) : NO_PLACE;
     uint32_t place = 0;
-    if (lane == 0) place = atomicAdd(next + segment * STEP, 32u);
+    if (lane == 0) place = atomicAdd(next + segment * step, 32u);
     return __shfl_sync(PSVD_FULL, place, 0) + lane;
+}
+
+// Turns a block's boxes per segment into the place of the first one of each. All threads of the block. Neighbouring
+// counters lie side by side, so that a warp's atomics go out together.
+__device__ __forceinline__ void take_places(const psvi_rows_segments &segments, uint32_t *places) {
+    __syncthreads();
+#pragma unroll 6
+    for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS) {
+        const uint32_t boxes = places[i];
+        if (boxes != 0) places[i] = atomicAdd(&segments.place[i], boxes);
+    }
+    __syncthreads();
 }
 
 // What a thread has seen of its boxes; of the first level's in set a by itself.
@@ -179,7 +203,7 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
         uint32_t boxes[4], own = 0, total;
 #pragma unroll
         for (uint32_t i = 0; i < 4; ++i) {
-            boxes[i] = at + i < used ? __ldcg(&segments.place[at + i].next) : 0;
+            boxes[i] = at + i < used ? __ldcg(&segments.place[(at + i) * segments.step]) : 0;
             own += boxes[i];
             uneven |= boxes[i] > (at + i < segments.held ? segments.room : 0);
         }
@@ -194,7 +218,7 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
     uneven = __syncthreads_or(uneven);
     if (uneven || !written) // the second time, boxes go to their segment's true places
         for (uint32_t i = threadIdx.x; i < used; i += THREADS)
-            segments.place[i].next = segments.starts[i];
+            segments.place[i * segments.step] = segments.starts[i];
     if (threadIdx.x == 0) {
         segments.starts[used] = start;
         progress->again = uneven || !written;
@@ -240,7 +264,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t first = (uint64_t)blockIdx.x * (THREADS * ITEMS), all = counts.all();
     const uint32_t here = first < all ? (uint32_t)min((uint64_t)(THREADS * ITEMS), all - first) : 0;
-    load_boxes<USUAL>(input, counts, first, here, AGAIN, shared.pieces);
+    load_boxes<USUAL>(input, counts, first, here, AGAIN, shared.pieces, &shared.gate);
     if (TOGETHER)
         for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS)
             shared.places[i] = 0;
@@ -257,7 +281,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
             make_int4(level.cells[0], level.cells[1], level.cells[2], (int32_t)level.base),
         };
     }
-    wait_for_copies();
+    wait_for_boxes<USUAL>(&shared.gate);
     __syncthreads();
     uint32_t keys[ITEMS], ranks[ITEMS];
     split_tally tally = {0, 0, 0, 0, 0};
@@ -284,19 +308,10 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
             }
         }
         __syncwarp();
-        ranks[item] = TOGETHER ? take_place<1>(shared.places, keys[item] >> segments.shift, good)
-                               : take_place<sizeof(psvi_rows_place) / 4>(&segments.place->next,
-                                                                         keys[item] >> segments.shift, good);
+        ranks[item] = TOGETHER ? take_place(shared.places, 1, keys[item] >> segments.shift, good)
+                               : take_place(segments.place, segments.step, keys[item] >> segments.shift, good);
     }
-    if (TOGETHER) {
-        __syncthreads();
-#pragma unroll 6
-        for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS) {
-            const uint32_t boxes = shared.places[i];
-            if (boxes != 0) shared.places[i] = atomicAdd(&segments.place[i].next, boxes);
-        }
-        __syncthreads();
-    }
+    if (TOGETHER) take_places(segments, shared.places);
     if (written) {
 #pragma unroll
         for (int item = 0; item < ITEMS; ++item) {

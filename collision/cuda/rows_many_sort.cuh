@@ -34,6 +34,47 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
+// Copies of any length to shared memory by one thread, without waiting: `bytes` is a multiple of 16, and so are the
+// addresses. A gate counts the copies of one round after another; all threads can wait for a round.
+__device__ __forceinline__ void open_gate(uint64_t *gate) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(gate)) : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void copy_bulk(uint64_t *gate, void *to, const void *from, uint32_t bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(gate)), "r"(bytes)
+                 : "memory");
+    if (bytes == 0) return;
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(to)),
+                 "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(gate))
+                 : "memory");
+#endif
+}
+
+__device__ __forceinline__ void wait_at_gate(uint64_t *gate, uint32_t round) {
+#if __CUDA_ARCH__ >= 900
+    uint32_t done;
+    do
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(done)
+                     : "r"(shared_address(gate)), "r"(round & 1)
+                     : "memory");
+    while (done == 0);
+#endif
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define HAS_BULK true
+#else
+#define HAS_BULK false
+#endif
+
 __device__ __forceinline__ void prefetch(const void *line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
 
 // Writes a record per lane to its place, unless that is NO_PLACE: two lanes the halves of one record together, so that

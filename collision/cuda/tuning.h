@@ -53,6 +53,7 @@
 #define ROWS_SPLIT_ITEMS 2          // boxes of a thread
 #define ROWS_TOGETHER_ITEMS 5       // the same where a block takes their places together,
 #define ROWS_TOGETHER_SEGMENTS 4096 // in at most so many segments
+#define ROWS_PLACE_STEP 8           // words; in more segments their counters do not share a sector
 #define ROWS_ORDER_THREADS 1024
 #define ROWS_ORDER_ITEMS 6 // records of a thread on chip, at most
 #define ROWS_MANY_THREADS 256
