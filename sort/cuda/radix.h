@@ -33,13 +33,14 @@ enum { PSVI_RADIX_NEARLY_NO = 0, PSVI_RADIX_NEARLY_MAYBE = 1, PSVI_RADIX_NEARLY_
 // used it clears it, so that no call needs a memset.
 typedef struct psvi_radix_control {
     uint32_t histogram[8][PSVI_RADIX_DIGITS]; // (0)
-    uint32_t ticket;                          // (0) blocks that have finished the histogram
-    uint32_t unordered;                       // (0) some key is greater than its successor
-    uint32_t scattered;                       // (0) some key is greater than that 64 places on
-    uint32_t nearly;                          // PSVI_RADIX_NEARLY_...: of the last call
-    uint32_t nearly_wrong;                    // (0) sorting by windows did not give the order
+    // First place of a digit; on a multiple of 16 bytes.
+    uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS];
+    uint32_t ticket;       // (0) blocks that have finished the histogram
+    uint32_t unordered;    // (0) some key is greater than its successor
+    uint32_t scattered;    // (0) some key is greater than that 64 places on
+    uint32_t nearly;       // PSVI_RADIX_NEARLY_...: of the last call
+    uint32_t nearly_wrong; // (0) sorting by windows did not give the order
     uint32_t tile_counter[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS];
-    uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS]; // first place of a digit
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
     uint32_t passes_run, passes_skipped; // of the last call
     uint32_t in_chunks;                  // radix_wide.cu has sorted already
@@ -71,6 +72,7 @@ typedef struct psvi_radix_job {
     uint32_t likely_sorted;
     uint32_t multiprocessors;
     uint32_t after_wide; // radix_wide.cu runs before, and tells in control->in_chunks whether it has sorted
+    uint32_t async;      // radix_async.cuh runs on this device
     uint32_t zero;       // see forget() in radix_device.cuh
 } psvi_radix_job;
 

@@ -55,6 +55,20 @@ template <typename T> __device__ __forceinline__ T *global(T *address) {
     return address;
 }
 
+// For kernels launched so that they may come to the device while the one before them still runs (compute capability 9.0
+// or more; no effect on others).
+__device__ __forceinline__ void let_next_kernel_come() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 __device__ __forceinline__ uint64_t job_count(const psvi_radix_job &job) {
     if (job.count_device == nullptr) return job.count;
     uint64_t count = *job.count_device;

@@ -6,6 +6,7 @@
 #ifndef PAIRSIEVE_RADIX_LARGE_CUH
 #define PAIRSIEVE_RADIX_LARGE_CUH
 
+#include "radix_copy.cuh"
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
 #include "radix_windows.cuh"
@@ -33,16 +34,16 @@ __device__ __forceinline__ void store_state(uint32_t *state, uint32_t word) {
 
 // Count of a digit in all tiles before `tile`. `states` points to the digit's column. Several predecessors are read at
 // once, so that a long walk costs few round trips.
-__device__ __forceinline__ uint32_t look_back(const uint32_t *states, uint32_t tile) {
+template <int WIDTH> __device__ __forceinline__ uint32_t look_back(const uint32_t *states, uint32_t tile) {
     uint32_t sum = 0;
     // `row` is one past the next row to be added. What is not there yet is read again with those before it.
     for (uint32_t row = tile;;) {
-        uint32_t words[LOOK];
+        uint32_t words[WIDTH];
 #pragma unroll
-        for (int i = 0; i < LOOK; ++i)
+        for (int i = 0; i < WIDTH; ++i)
             words[i] = row > i ? load_state(states + (row - 1 - i) * PSVI_RADIX_DIGITS) : STATE_UP_TO;
 #pragma unroll
-        for (int i = 0; i < LOOK; ++i) {
+        for (int i = 0; i < WIDTH; ++i) {
             if ((words[i] & ~STATE_COUNT) == 0) break;
             sum += words[i] & STATE_COUNT;
             if (words[i] & STATE_UP_TO) return sum;
@@ -64,6 +65,14 @@ template <int TILE> struct portion_range {
         return (uint32_t)((left + TILE - 1) / TILE);
     }
 };
+
+} // namespace
+
+#ifdef PSVI_RADIX_LARGE_ASYNC
+#include "radix_async.cuh"
+#endif
+
+namespace {
 
 // Reads keys 16 bytes at a time where they are aligned for it.
 template <typename K> struct key_pack {
@@ -135,6 +144,7 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     extern __shared__ __align__(16) unsigned char shared[];
     uint32_t *histogram = reinterpret_cast<uint32_t *>(shared);
     __shared__ uint32_t block_ticket;
+    let_next_kernel_come();
 
     if (job.after_wide && job.control->in_chunks) return; // sorted already
     if (job.histograms == nullptr)
@@ -382,6 +392,10 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
                 bring_back<VALUE_BYTES>(job, job_count(job));
         return;
     }
+    if (only_copies(pass)) {
+        if (portion == 0) copy_request<typename tile_type::K, typename tile_type::V>(job, pass, job_count(job));
+        return;
+    }
     const uint64_t count = job_count(job);
     const uint32_t tiles = range::tiles(count, portion);
     const digit_field field = pass.copy ? digit_field{0, 0} : field_of_slot(job.order, slot);
@@ -452,7 +466,7 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
         }
         if (threadIdx.x < PSVI_RADIX_DIGITS) {
             uint32_t start = goal[threadIdx.x] & 0xffff, own = goal[threadIdx.x] >> 16;
-            uint32_t before = tile == 0 ? 0 : look_back(states + threadIdx.x, tile);
+            uint32_t before = tile == 0 ? 0 : look_back<LOOK>(states + threadIdx.x, tile);
             if (tile != 0)
                 store_state(states + tile * (uint64_t)PSVI_RADIX_DIGITS + threadIdx.x, (before + own) | STATE_UP_TO);
             uint32_t base = bases[threadIdx.x];
@@ -471,69 +485,93 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
 
 uint32_t min_u32(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
 
-// Sorts by windows if the plan says so. The edges lie where the states of the second pass will, which the first pass
-// clears.
-template <int KIND, int VALUE_BYTES>
-cudaError_t run_nearly(const psvi_radix_job *job, uint64_t state_rows, cudaStream_t stream) {
-    strip_edges *edges = reinterpret_cast<strip_edges *>(job->states + state_rows * PSVI_RADIX_DIGITS);
-    const uint32_t blocks = (nearly_strips(job->count) + NEARLY_THREADS / 32 - 1) / (NEARLY_THREADS / 32);
-    psvk_radix_nearly<KIND, VALUE_BYTES><<<blocks, NEARLY_THREADS, 0, stream>>>(*job, edges);
-    return cudaGetLastError();
+// A kernel of the passes and how it is launched.
+struct pass_kernel {
+    void (*code)(psvi_radix_job, uint32_t, uint32_t, uint32_t, uint32_t);
+    uint32_t threads, shared_bytes, blocks; // blocks a multiprocessor
+    bool overlapped;                        // it waits for the kernel before it by itself
+};
+
+// Launches a kernel that may come to the device while the one before it in the stream ends.
+template <typename... ARGUMENTS>
+cudaError_t launch(void (*code)(ARGUMENTS...), bool overlapped, uint32_t blocks, uint32_t threads,
+                   uint32_t shared_bytes, cudaStream_t stream, ARGUMENTS... arguments) {
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = overlapped ? 1 : 0;
+    return cudaLaunchKernelEx(&config, code, arguments...);
 }
 
-template <int KIND, int VALUE_BYTES>
-cudaError_t run_passes(const psvi_radix_job *job, bool order_checked, cudaStream_t stream) {
-    constexpr int PAIR_BYTES = sizeof(typename radix_key<KIND>::type) + VALUE_BYTES;
-    using range = portion_range<(THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES))>;
-    constexpr uint32_t shared_bytes = pass_shared_bytes<PAIR_BYTES>();
-    auto pass = psvk_radix_pass<KIND, VALUE_BYTES>;
-    cudaError_t error = cudaFuncSetAttribute(pass, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-    if (error != cudaSuccess) return error;
-    uint32_t portions = range::portions(job->count);
-    uint32_t rows = range::tiles(job->count, 0);
-    static_assert(PSVI_RADIX_DIGITS * sizeof(uint32_t) * NEARLY_STRIP >=
-                      (THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES) + NEARLY_STRIP) * sizeof(strip_edges),
-                  "the edges of the strips of a tile fit in its row of states");
-    if constexpr (sizeof(typename radix_key<KIND>::type) == 4) {
-        if (order_checked && portions == 1) {
-            error = run_nearly<KIND, VALUE_BYTES>(job, rows, stream);
-            if (error != cudaSuccess) return error;
-        }
-    }
-    for (uint32_t slot = 0; slot < job->slots; ++slot)
-        for (uint32_t portion = 0; portion < portions; ++portion) {
-            uint32_t tiles = range::tiles(job->count, portion);
-            uint32_t blocks = min_u32(tiles, (uint64_t)PSVI_RADIX_LARGE_BLOCKS * job->multiprocessors);
-            pass<<<blocks, THREADS, shared_bytes, stream>>>(*job, slot, portion, portions, rows);
-        }
-    return cudaGetLastError();
-}
-
-template <int KIND> cudaError_t run_kind(const psvi_radix_job *job, cudaStream_t stream) {
+template <int KIND, int VALUE_BYTES, uint32_t TILE>
+cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaStream_t stream) {
     constexpr uint32_t KEY_BYTES = sizeof(typename radix_key<KIND>::type);
-    uint32_t tile = THREADS * PSVI_RADIX_LARGE_ITEMS(KEY_BYTES + job->value_bytes);
-    uint64_t portion_items = (uint64_t)PSVI_RADIX_PORTION_ITEMS / tile * tile;
-    uint64_t rows = ((job->count < portion_items ? job->count : portion_items) + tile - 1) / tile;
+    using range = portion_range<TILE>;
+    const uint32_t portions = range::portions(job->count), rows = range::tiles(job->count, 0);
     // Who hands in histograms saves the read: then the order is looked at only when it is probably good.
-    bool check_order = job->order_check && (job->histograms == nullptr || job->likely_sorted);
-    uint64_t items_per_block = 8 * PSVI_RADIX_HISTOGRAM_THREADS;
-    uint64_t wanted = job->histograms != nullptr && !check_order ? (rows + 15) / 16
-                                                                 : (job->count + items_per_block - 1) / items_per_block;
+    const bool check_order = job->order_check && (job->histograms == nullptr || job->likely_sorted);
+    const uint64_t items_per_block = 8 * PSVI_RADIX_HISTOGRAM_THREADS;
+    const uint64_t wanted = job->histograms != nullptr && !check_order
+                                ? (rows + 15) / 16
+                                : (job->count + items_per_block - 1) / items_per_block;
     uint32_t blocks = min_u32(wanted, (uint64_t)PSVI_RADIX_HISTOGRAM_BLOCKS * job->multiprocessors);
     uint32_t copies_log2 = 5, bytes_of_one = KEY_BYTES * PSVI_RADIX_DIGITS * sizeof(uint32_t);
     while (copies_log2 > 0 && (bytes_of_one << copies_log2) > PSVI_RADIX_HISTOGRAM_BYTES)
         --copies_log2;
-    uint32_t bytes = bytes_of_one << copies_log2;
+    const uint32_t bytes = bytes_of_one << copies_log2;
     cudaError_t error =
         cudaFuncSetAttribute(psvk_radix_histogram<KIND>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    if (error == cudaSuccess)
+        error = cudaFuncSetAttribute(pass.code, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)pass.shared_bytes);
     if (error != cudaSuccess) return error;
     psvk_radix_histogram<KIND>
-        <<<blocks, PSVI_RADIX_HISTOGRAM_THREADS, bytes, stream>>>(*job, (uint32_t)rows, copies_log2, check_order);
+        <<<blocks, PSVI_RADIX_HISTOGRAM_THREADS, bytes, stream>>>(*job, rows, copies_log2, check_order);
     error = cudaGetLastError();
     if (error != cudaSuccess) return error;
-    if (job->value_bytes == 0) return run_passes<KIND, 0>(job, check_order, stream);
-    return job->value_bytes == 4 ? run_passes<KIND, 4>(job, check_order, stream)
-                                 : run_passes<KIND, 8>(job, check_order, stream);
+    static_assert(PSVI_RADIX_DIGITS * sizeof(uint32_t) * NEARLY_STRIP >= (TILE + NEARLY_STRIP) * sizeof(strip_edges),
+                  "the edges of the strips of a tile fit in its row of states");
+    if constexpr (KEY_BYTES == 4) {
+        // The edges lie where the states of the second pass will, which the first pass clears.
+        strip_edges *edges = reinterpret_cast<strip_edges *>(job->states + (uint64_t)rows * PSVI_RADIX_DIGITS);
+        blocks = (nearly_strips(job->count) + NEARLY_THREADS / 32 - 1) / (NEARLY_THREADS / 32);
+        if (check_order && portions == 1)
+            error = launch(psvk_radix_nearly<KIND, VALUE_BYTES>, pass.overlapped, blocks, NEARLY_THREADS, 0, stream,
+                           *job, edges);
+    }
+    for (uint32_t slot = 0; slot < job->slots; ++slot)
+        for (uint32_t portion = 0; portion < portions && error == cudaSuccess; ++portion) {
+            blocks = min_u32(range::tiles(job->count, portion), (uint64_t)pass.blocks * job->multiprocessors);
+            error = launch(pass.code, pass.overlapped, blocks, pass.threads, pass.shared_bytes, stream, *job, slot,
+                           portion, portions, rows);
+        }
+    return error;
+}
+
+template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job *job, cudaStream_t stream) {
+    constexpr int KEY_BYTES = sizeof(typename radix_key<KIND>::type), PAIR_BYTES = KEY_BYTES + VALUE_BYTES;
+#ifdef PSVI_RADIX_LARGE_ASYNC
+    if constexpr (KEY_BYTES == 4 && VALUE_BYTES <= 4) {
+        using shape = typename async_choice<VALUE_BYTES>::shape;
+        if (job->async)
+            return run_passes<KIND, VALUE_BYTES, shape::TILE>(
+                job, {psvk_radix_async_pass<KIND, shape>, shape::THREADS, shape::BYTES, 1, true}, stream);
+    }
+#endif
+    return run_passes<KIND, VALUE_BYTES, THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES)>(
+        job,
+        {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), PSVI_RADIX_LARGE_BLOCKS, false},
+        stream);
+}
+
+template <int KIND> cudaError_t run_kind(const psvi_radix_job *job, cudaStream_t stream) {
+    if (job->value_bytes == 0) return run_values<KIND, 0>(job, stream);
+    return job->value_bytes == 4 ? run_values<KIND, 4>(job, stream) : run_values<KIND, 8>(job, stream);
 }
 
 cudaError_t run(const psvi_radix_job *job, cudaStream_t stream) {

@@ -11,10 +11,10 @@ template <typename K> __device__ __forceinline__ K sorted_part(K transformed, co
     return (K)(transformed << unused) >> unused >> order.begin_bit;
 }
 
-// Chooses the passes: those digits that are not the same for all keys, and a plain copy where the items have to move
-// although nothing is to be sorted, or would have to be sorted from an array to itself: then they go to spare memory
-// and back. (There is an unused slot for that: see radix.c.) Pass by pass the items go from the request's arrays to
-// spare memory 0, then 1, then 0, ..., and in the end to the request's. One thread.
+// Chooses the passes: those digits that are not the same for all keys; a plain copy where items have to move although
+// nothing is to be sorted; another pass where they would have to be sorted from an array to itself: then they go to
+// spare memory and back. (There is an unused slot for that: see radix.c.) Pass by pass the items go from the request's
+// arrays to spare memory 0, then 1, then 0, ..., and in the end to the request's. One thread.
 __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting) {
     psvi_radix_control *control = job.control;
     const bool keys_move = job.keys_out != nullptr && job.keys_out != job.keys_in;
@@ -22,7 +22,7 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting) 
     const bool in_place = job.keys_out == job.keys_in || (job.value_bytes != 0 && job.values_out == job.values_in);
     uint32_t wanted = sorting, steps = __popc(sorting);
     for (uint32_t slot = 0; slot < job.slots; ++slot) {
-        bool fits = steps == 0 ? !keys_move && !values_move : steps > 1 || !in_place;
+        bool fits = steps == 0 ? !keys_move && !values_move : steps > 1 || !in_place || sorting == 0;
         if (fits || (wanted >> slot & 1)) continue;
         wanted |= 1u << slot;
         ++steps;
@@ -48,38 +48,41 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting) 
 }
 
 // Scans the histograms to first places, plans, and leaves the control block as the next call needs it. One block of
-// at least 256 threads.
+// 256 threads or a multiple of that: each 256 scan a digit.
 __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint32_t digits, bool order_known) {
-    __shared__ uint32_t warp_sums[PSVI_RADIX_DIGITS / 32];
+    __shared__ uint32_t warp_sums[1024 / 32];
     __shared__ uint32_t wanted;
     psvi_radix_control *control = job.control;
     const uint32_t *histograms = job.histograms != nullptr ? job.histograms : &control->histogram[0][0];
     const bool sorted = order_known && __ldcg(&control->unordered) == 0;
-    const uint32_t bin = threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const uint32_t bin = threadIdx.x % PSVI_RADIX_DIGITS, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const uint32_t first_warp = warp - bin / 32; // of the 256
     if (threadIdx.x == 0) wanted = sorted || count < 2 ? 0 : (1u << digits) - 1;
-    for (uint32_t slot = 0; slot < job.slots; ++slot) {
-        uint32_t own = 0, sum = 0;
-        if (bin < PSVI_RADIX_DIGITS) {
-            // The extra slot, and any digit where nothing is to be sorted, are copies: all items in digit 0.
-            own = slot < digits ? __ldcg(histograms + slot * PSVI_RADIX_DIGITS + bin) : bin == 0 ? (uint32_t)count : 0;
-            sum = own;
+    for (uint32_t done = 0; done < job.slots; done += blockDim.x / PSVI_RADIX_DIGITS) {
+        const uint32_t slot = done + threadIdx.x / PSVI_RADIX_DIGITS;
+        uint32_t own = 0;
+        // The extra slot, and any digit where nothing is to be sorted, are copies: all items in digit 0.
+        if (slot < digits)
+            own = __ldcg(histograms + slot * PSVI_RADIX_DIGITS + bin);
+        else if (bin == 0)
+            own = (uint32_t)count;
+        uint32_t sum = own;
 #pragma unroll
-            for (int step = 1; step < 32; step *= 2) {
-                uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-                if (lane >= step) sum += left;
-            }
-            if (lane == 31) warp_sums[warp] = sum;
+        for (int step = 1; step < 32; step *= 2) {
+            uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
+            if (lane >= step) sum += left;
         }
+        if (lane == 31) warp_sums[warp] = sum;
         __syncthreads();
-        if (bin < PSVI_RADIX_DIGITS) {
+        if (slot < job.slots) {
             uint32_t start = sum - own;
-            for (uint32_t before = 0; before < warp; ++before)
+            for (uint32_t before = first_warp; before < warp; ++before)
                 start += warp_sums[before];
             control->bases[slot][0][bin] = start;
             if (slot < digits && own == (uint32_t)count) atomicAnd(&wanted, ~(1u << slot));
             if (job.histograms == nullptr && slot < digits) control->histogram[slot][bin] = 0;
+            if (bin < PSVI_RADIX_MAX_PORTIONS) control->tile_counter[slot][bin] = 0;
         }
-        if (threadIdx.x < PSVI_RADIX_MAX_PORTIONS) control->tile_counter[slot][threadIdx.x] = 0;
         __syncthreads();
     }
     if (threadIdx.x == 0) {

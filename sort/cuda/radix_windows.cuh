@@ -11,6 +11,7 @@
 #ifndef PAIRSIEVE_RADIX_WINDOWS_CUH
 #define PAIRSIEVE_RADIX_WINDOWS_CUH
 
+#include "radix_copy.cuh"
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
 
@@ -90,6 +91,8 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
     using V = typename radix_value<VALUE_BYTES>::type;
     psvi_radix_control *control = job.control;
     __shared__ uint32_t maybe, ticket;
+    let_next_kernel_come();
+    wait_for_kernel_before();
     if (threadIdx.x == 0) maybe = control->nearly;
     __syncthreads();
     if (maybe != PSVI_RADIX_NEARLY_MAYBE) return;
@@ -186,34 +189,6 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
         control->passes[slot].active = 0;
     control->passes_run = 0;
     control->passes_skipped = job.slots;
-}
-
-template <typename T> __device__ __forceinline__ void copy_items(T *to, const T *from, uint64_t count) {
-    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
-    uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
-    // Pieces of 16 bytes where the output lies so (spare memory does), then the rest. Four reads in flight a thread.
-    constexpr uint32_t PACK = 16 / sizeof(T), UNROLL = 4;
-    uint64_t done = 0;
-    if (((uintptr_t)to & 15) == 0) {
-        const uint64_t packs = count / PACK;
-        const uint4 *source = reinterpret_cast<const uint4 *>(from);
-        uint4 *goal = reinterpret_cast<uint4 *>(to);
-        uint64_t at = i;
-        for (; at + (UNROLL - 1) * step < packs; at += UNROLL * step) {
-            uint4 moved[UNROLL];
-#pragma unroll
-            for (uint32_t u = 0; u < UNROLL; ++u)
-                moved[u] = source[at + u * step];
-#pragma unroll
-            for (uint32_t u = 0; u < UNROLL; ++u)
-                goal[at + u * step] = moved[u];
-        }
-        for (; at < packs; at += step)
-            goal[at] = source[at];
-        done = packs * PACK;
-    }
-    for (i += done; i < count; i += step)
-        to[i] = from[i];
 }
 
 // In a sort in place: from spare memory to the output. All threads of the grid.
