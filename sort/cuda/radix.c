@@ -14,7 +14,9 @@
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
 //   above                      radix_large.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
-//                                                  windows (radix_windows.cuh; 32-bit keys), then chained passes
+//                                                  windows (radix_windows.cuh; 32-bit keys), then chained passes: those
+//                                                  of radix_async.cuh for 32-bit keys alone or with 4 bytes of value,
+//                                                  from compute capability 9.0 on with 227 KB of shared memory
 //
 // Where a block has less than 160 KB of shared memory, tiny counts go to the next that fits, and large.cuh runs with
 // small tiles (radix_compact.cu).

@@ -7,7 +7,7 @@
 //
 // Lanes of a warp that add to one word get the old values in the order of lanes on all devices measured, which nobody
 // promises. So every tile is looked at while it is written: (digit, place in the input) has to rise strictly. Where it
-// does not, the tile is ranked again by votes and written again.
+// does not, one warp orders the tile again by votes, and it is written again.
 #ifndef PAIRSIEVE_RADIX_ASYNC_CUH
 #define PAIRSIEVE_RADIX_ASYNC_CUH
 
@@ -120,22 +120,6 @@ __device__ __forceinline__ uint32_t add_shared(uint32_t *word, uint32_t number) 
     asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(old) : "r"(shared_address(word)), "r"(number) : "memory");
     return old;
 }
-
-#ifdef PSVI_RADIX_PHASES
-__device__ unsigned long long phase_cycles[16];
-__device__ __forceinline__ void phase_mark(long long &last, int phase, bool own) {
-    if (own) {
-        const long long now = clock64();
-        atomicAdd(&phase_cycles[phase], (unsigned long long)(now - last));
-        last = clock64();
-    }
-}
-#define PHASE(n, own) phase_mark(last_mark, n, own)
-#define PHASE_START long long last_mark = clock64()
-#else
-#define PHASE(n, own)
-#define PHASE_START
-#endif
 
 // What a block knows of its pass, in shared memory: registers are scarce. Pairs of the first pass lie in two arrays, or
 // have their places as values; those of later passes are packed.
@@ -375,7 +359,7 @@ __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, ui
     return rises;
 }
 
-// What a block's threads work with.
+// What a block's threads share.
 template <typename SHAPE> struct async_block {
     async_work<SHAPE> *work;
     uint64_t *loaded; // for each tile in shared memory: its number is there, and its items if copied in bulk
@@ -412,11 +396,9 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
     // A warp's items lie one after the other, so that their order is (warp, item, lane).
     const uint32_t own_first = ranker / 32 * SHAPE::WARP_ITEMS + ranker % 32;
     uint32_t *own_counters = block.counters() + ranker / 32 * DIGITS;
-    PHASE_START;
     for (uint32_t round = 0;; ++round) {
         const uint32_t place = round % 2;
         wait_bytes(&block.loaded[place], round / 2 & 1);
-        PHASE(0, ranker == 0);
         const uint32_t tile = block.work->tile[place];
         if (tile >= block.work->tiles) {
             barrier_arrive<SHAPE::RANKERS + SHAPE::LOOKERS>(BARRIER_COUNTED + place);
@@ -445,7 +427,6 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
             rank_by_additions<KIND, SHAPE, 1>(items, own_counters, turned_first, job.order, block.field, 1 + job.zero,
                                               places);
         barrier_wait<SHAPE::RANKERS>(BARRIER_RANKERS);
-        PHASE(1, ranker == 0);
 
         volatile uint32_t *counts = block.counters() + ranker;
         uint32_t own_count = 0, sum = 0;
@@ -485,14 +466,12 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
         }
         barrier_wait<SHAPE::RANKERS>(BARRIER_RANKERS);
         barrier_arrive<SHAPE::RANKERS + SHAPE::LOOKERS>(BARRIER_COUNTED + place);
-        PHASE(2, ranker == 0);
         if (full)
             order_by_ranks<SHAPE>(places, own_counters, block.order(place), turned_first);
         else
             order_by_votes<KIND>(items, packed ? 2 : 1, own_counters, block.order(place), own_first, SHAPE::WARP_ITEMS,
                                  block.work->valid(first), job.order, block.field);
         barrier_arrive<SHAPE::THREADS>(BARRIER_ORDERED + place);
-        PHASE(3, ranker == 0);
     }
 }
 
@@ -531,11 +510,9 @@ __device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &bl
 #pragma unroll
     for (int d = 0; d < EACH; ++d)
         base[d] = bases[digit + d];
-    PHASE_START;
     for (uint32_t round = 0;; ++round) {
         const uint32_t place = round % 2;
         barrier_wait<SHAPE::RANKERS + SHAPE::LOOKERS>(BARRIER_COUNTED + place);
-        PHASE(4, looker == 0);
         const uint32_t tile = block.work->tile[place];
         if (tile >= block.work->tiles) return;
         uint32_t *goal = block.goal(place) + digit, *states = block.states + digit;
@@ -559,7 +536,6 @@ __device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &bl
 #pragma unroll
         for (int d = 0; d < EACH; ++d) // where the next portion goes on
             if (tile == block.work->tiles - 1) bases[PSVI_RADIX_DIGITS + digit + d] = base[d] + up_to[d];
-        PHASE(5, looker == 0);
     }
 }
 
@@ -567,7 +543,6 @@ __device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &bl
 template <int KIND, typename SHAPE>
 __device__ __forceinline__ void write_tiles(const psvi_radix_job &job, const async_block<SHAPE> &block,
                                             uint32_t *tile_counter, uint32_t writer) {
-    PHASE_START;
     for (uint32_t round = 0;; ++round) {
         const uint32_t place = round % 2;
         if (round == 0 && writer == 0) { // only now: the blocks' first tiles shall be the first of all
@@ -578,15 +553,13 @@ __device__ __forceinline__ void write_tiles(const psvi_radix_job &job, const asy
         if (tile >= block.work->tiles) return;
         uint32_t upcoming = 0;
         barrier_wait<SHAPE::THREADS>(BARRIER_ORDERED + place);
-        PHASE(6, writer == 0);
         if (writer == 0) upcoming = atomicAdd(tile_counter, 1u);
         const uint64_t first = block.first(tile);
-        while (true) {
+        for (bool again = false;; again = true) {
             const bool rises = write_in_order<KIND, SHAPE>(*block.work, writer, block.items(place), block.order(place),
                                                            block.goal(place), (uint32_t)first, block.work->valid(first),
                                                            job.order, block.field);
-            if (barrier_and<SHAPE::WRITERS>(BARRIER_WRITERS, rises)) break;
-            // In the place of the counters of the tile's digits, which are not needed any more.
+            if (barrier_and<SHAPE::WRITERS>(BARRIER_WRITERS, rises || again)) break;
             __shared__ uint32_t counters[PSVI_RADIX_DIGITS];
             if (writer < 32)
                 order_exactly<KIND, SHAPE>(block.items(place), block.work->packed ? 2 : 1, counters, block.order(place),
@@ -595,7 +568,6 @@ __device__ __forceinline__ void write_tiles(const psvi_radix_job &job, const asy
         }
         if (writer == 0)
             block.work->begin(upcoming, place, block.items(place), block.begin_of_portion, &block.loaded[place]);
-        PHASE(7, writer == 0);
     }
 }
 
@@ -654,8 +626,10 @@ __global__ void __launch_bounds__(SHAPE::THREADS, 1)
 }
 
 template <int VALUE_BYTES> struct async_choice {
-    using shape = async_shape<VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS, PSVI_RADIX_ASYNC_ITEMS(VALUE_BYTES),
-                              PSVI_RADIX_ASYNC_WRITERS, PSVI_RADIX_ASYNC_LOOKERS, PSVI_RADIX_ASYNC_LOOK_WIDTH>;
+    using shape =
+        async_shape<VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS(VALUE_BYTES), PSVI_RADIX_ASYNC_ITEMS(VALUE_BYTES),
+                    PSVI_RADIX_ASYNC_WRITERS(VALUE_BYTES), PSVI_RADIX_ASYNC_LOOKERS, PSVI_RADIX_ASYNC_LOOK_WIDTH>;
+    static_assert(shape::BYTES + 2048 <= PSVI_RADIX_ASYNC_SHARED_BYTES, "with what the kernel declares itself");
 };
 
 } // namespace

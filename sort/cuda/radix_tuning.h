@@ -35,12 +35,12 @@
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
 // The same for 32-bit keys alone or with 4 bytes of value (radix_async.cuh) where a block has so much shared memory:
-// threads that rank, how many items each; threads that write, that look back.
+// threads that rank, and how many items each; threads that write, that look back.
 #define PSVI_RADIX_ASYNC_SHARED_BYTES (227 * 1024)
-#define PSVI_RADIX_ASYNC_RANKERS 384
-#define PSVI_RADIX_ASYNC_ITEMS(value_bytes) ((value_bytes) == 0 ? 36 : 24)
-#define PSVI_RADIX_ASYNC_WRITERS 384
-#define PSVI_RADIX_ASYNC_LOOKERS 256
+#define PSVI_RADIX_ASYNC_RANKERS(value_bytes) ((value_bytes) == 0 ? 512 : 384)
+#define PSVI_RADIX_ASYNC_ITEMS(value_bytes) ((value_bytes) == 0 ? 27 : 24)
+#define PSVI_RADIX_ASYNC_WRITERS(value_bytes) ((value_bytes) == 0 ? 384 : 512)
+#define PSVI_RADIX_ASYNC_LOOKERS 128
 #define PSVI_RADIX_ASYNC_LOOK_WIDTH 4
 
 // A chained scan counts in 30 bits, so larger inputs go through each digit in portions of at most this many items
