@@ -30,7 +30,7 @@
 #include "radix_chunks.h"
 #include "radix_wide.h"
 
-// Where keys are too uneven for chunks, one call in so many sees whether they still are.
+// Where keys are too uneven for chunks, two calls in so many see whether they still are.
 #define LOOK_AGAIN 64
 
 typedef struct radix_state {
@@ -38,9 +38,9 @@ typedef struct radix_state {
     psvi_radix_chunks_state *chunks; // likewise; NULL where its kernel does not fit
     uint32_t multiprocessors;
     uint32_t cluster_blocks; // 0: no clusters
-    // Memory of the host that the chunk kernel writes 1 to where the keys fit in no chunks; as the device sees it; and
-    // calls since that kernel has looked. A call reads what is there: it decides only which kernel runs.
-    // The second word is `ready` of the wide kernel.
+    // Memory of the host that the chunk kernel writes 1 to where its splitters fail time and again; as the device sees
+    // it; and calls since that kernel has looked. A call reads what is there: it decides only which kernel runs. The
+    // second word is `ready` of the wide kernel.
     volatile uint32_t *uneven;
     uint32_t *uneven_device;
     uint32_t calls_since_look;
@@ -233,14 +233,14 @@ static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job
 }
 
 // Sorts in chunks, and behind that in the usual way, which does nothing where all is sorted. Where there are no
-// splitters yet, takes some after a sort in the usual way. False when it is
+// splitters yet, takes some after a sort in the usual way (`items`: of a thread of the middle kernel). False when it is
 // not the time for either.
-static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, cudaError_t *error) {
+static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, uint32_t items, cudaError_t *error) {
     radix_state *state = sorter->state;
     cudaStream_t stream = sorter->context->stream;
-    const psvi_radix_wide_call call = {.regions = make_chunks_call(sorter, job),
-                                       .chunks = psvi_radix_wide_chunks(job->count, job->multiprocessors),
-                                       .ready = state->uneven_device + 1};
+    psvi_radix_wide_call call = {.regions = make_chunks_call(sorter, job),
+                                 .chunks = psvi_radix_wide_chunks(job->count, job->multiprocessors),
+                                 .ready = state->uneven_device + 1};
     const bool ready = state->uneven[1] != 0;
     if (state->wide_used) {
         state->wide_failures = ready ? 0 : state->wide_failures < 31 ? 2 * state->wide_failures + 1 : 63;
@@ -257,8 +257,11 @@ static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, cudaError_t *error
         --state->wide_pause;
         return false;
     }
+    // The sorted keys themselves, or by the index the unsorted ones, which the middle kernel may use as spare memory.
     if (job->keys_out == NULL && !job->implicit) return false;
-    *error = psvi_radix_large(job, stream);
+    const bool middle = items != 0 && (job->keys_out != NULL || job->keep_keys_in);
+    call.after_large = !middle;
+    *error = middle ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
     if (*error == cudaSuccess) *error = psvi_radix_wide_remember(job, state->wide, &call, stream);
     return true;
 }
@@ -281,14 +284,15 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
         state->wide != NULL ? wide_least(state) : (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes);
     const bool in_chunks = state->chunks != NULL && job.count <= most;
     const uint32_t items = middle_items(sorter, &job);
-    const bool uneven = in_chunks && *state->uneven != 0 && ++state->calls_since_look % LOOK_AGAIN != 0;
+    // Two calls in a row: the first may have old splitters, but leaves new ones.
+    const bool uneven = in_chunks && *state->uneven != 0 && ++state->calls_since_look % LOOK_AGAIN > 1;
     if (in_chunks && (!uneven || items == 0)) {
         const psvi_radix_chunks_call call = make_chunks_call(sorter, &job);
         return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, state->chunks, &call, stream),
                                 "radix sort of a middle count");
     }
     if (!in_chunks && state->wide != NULL && psvi_radix_wide_chunks(job.count, job.multiprocessors) != 0 &&
-        job.histograms == NULL && run_wide(sorter, &job, &error))
+        job.histograms == NULL && run_wide(sorter, &job, items, &error))
         return psvi_cuda_status(sorter->context, error, "radix sort of a large count");
     if (items != 0)
         return psvi_cuda_status(sorter->context,

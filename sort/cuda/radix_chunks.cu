@@ -572,7 +572,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     } else if (known.skip != 0) {
         --next.skip;
     }
-    next.uneven = outcome == CHUNKS_UNEVEN && (overflow || known.uneven);
+    if (tried) next.uneven = overflow && (outcome == CHUNKS_UNEVEN || known.failures != 0);
     if (next.uneven != known.uneven) *(volatile uint32_t *)call.uneven = next.uneven;
     state->memory = next;
 }

@@ -68,7 +68,7 @@ typedef struct psvi_radix_chunks_call {
     uint64_t places;     // of all regions
     uint32_t capacity;   // of each, in this kernel
     uint32_t look_again; // uses the splitters even where they have failed
-    uint32_t *uneven; // in memory that the host sees: 1 where keys fit in no chunks, not even those of the call before
+    uint32_t *uneven;    // in memory that the host sees: 1 where the splitters fail time and again
 } psvi_radix_chunks_call;
 
 // Sorts job->count items, at most job->multiprocessors * PSVI_RADIX_CHUNKS_TILE. One cooperative launch of

@@ -168,7 +168,7 @@ __global__ void psvk_radix_wide_remember(const psvi_radix_job job, psvi_radix_wi
     const psvi_radix_control *control = job.control;
     // Input in order, or nearly so, is sorted faster in other ways.
     if (!splitter_marks::worth_it(chunks, count) || control->passes_run == 0 ||
-        control->nearly == PSVI_RADIX_NEARLY_DONE)
+        (call.after_large && control->nearly == PSVI_RADIX_NEARLY_DONE))
         return;
     const uint32_t quota = (count + chunks - 1) / chunks;
     for (uint32_t chunk = threadIdx.x + 1; chunk < chunks; chunk += blockDim.x) {
