@@ -46,6 +46,7 @@ PSVI_INLINE void store(float *p, f8 v) { memcpy(p, &v, sizeof v); }
 PSVI_INLINE f8 both(i8 mask, f8 a) { return (f8)((i8)a & mask); } // a, or 0 where the mask is not set
 PSVI_INLINE f8 choose(i8 mask, f8 a, f8 b) { return (f8)(((i8)a & mask) | ((i8)b & ~mask)); }
 PSVI_INLINE f8 larger(f8 a, f8 b) { return choose(a > b, a, b); }
+PSVI_INLINE f8 smaller(f8 a, f8 b) { return choose(a < b, a, b); }
 PSVI_INLINE f8 square_root(f8 a) {
     f8 r = a;
     for (int i = 0; i < LANES; ++i)
@@ -171,7 +172,7 @@ PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separati
     f8 change = -load(c->normal_mass) * mass_scale * (speed + bias) - impulse_scale * before;
     f8 total = larger(before + change, zero);
     store(c->impulse[0], total);
-    store(c->impulse[3], larger(load(c->impulse[3]), total));
+    if (relax) store(c->impulse[3], load(c->impulse[3]) + total);
     change = total - before;
     t->va = w3_madd(t->va, t->n, -t->ma * change);
     t->vb = w3_madd(t->vb, t->n, t->mb * change);
@@ -183,6 +184,7 @@ PSVI_INLINE void bounce(eight_balls *t, psvi_contact_block *c, float threshold) 
     f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n);
     f8 change = -load(c->normal_mass) * (speed + restitution * approach);
     // Not added to the impulse: the next step starts from what holds the bodies, not from what threw them.
+    change = smaller(change, restitution * load(c->impulse[3]));
     change = both(bounces, larger(before + change, zero) - before);
     t->va = w3_madd(t->va, t->n, -t->ma * change);
     t->vb = w3_madd(t->vb, t->n, t->mb * change);

@@ -3,9 +3,8 @@
 #include "../src/contact_kept.h"
 #include "../src/contact_rows.h"
 #include "step_kernels.h"
+#include "team.cuh"
 #include "tuning.h"
-
-#include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
 
@@ -193,6 +192,7 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
             bounce.x = p->approach;
             bounce.y = c.restitution;
             v.bounce[place] = bounce;
+            v.sum[place] = 0;
         }
         return;
     }
@@ -215,6 +215,7 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
         v.points[1][at] = f4_make(na, p->normal_mass);
         v.points[2][at] = f4_make(nb, p->approach);
         v.points[3][at] = f4_make(v3_of4(p->impulse), p->tangent_mass);
+        if (bounces) v.point_sum[at] = 0;
         v.points[4][at] = f4_make(a1, b1.x);
         v.points[5][at] = f4_make(v3_make(b1.y, b1.z, a2.x), a2.y);
         v.points[6][at] = f4_make(v3_make(a2.z, b2.x, b2.y), b2.z);
@@ -230,7 +231,6 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
 __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psvi_solver v, bool bounces) {
     __shared__ psvi_bin bins[PSVI_BINS];
     __shared__ uint32_t sizes[PSVI_BINS], base[PSVI_BINS];
-    cg::grid_group grid = cg::this_grid();
     if (s.counts->halted) return; // the same for all
     uint32_t count = (uint32_t)s.counts->contacts;
     uint32_t each = (count + gridDim.x - 1) / gridDim.x, begin = min(count, blockIdx.x * each);
@@ -241,14 +241,14 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psv
         append(v.lists[0], &s.counts->uncoloured[0], i);
         claim(s, c);
     }
-    grid.sync();
-    uint32_t rank = (uint32_t)grid.thread_rank(), size = (uint32_t)grid.size();
-    uint32_t round = run_rounds(s, v, 0, PSVI_COLOUR_FEW, rank, size, [&] { grid.sync(); });
+    team_wait();
+    uint32_t rank = team_rank(), size = team_size();
+    uint32_t round = run_rounds(s, v, 0, PSVI_COLOUR_FEW, rank, size, [&] { team_wait(); });
     // Few are left: one block goes on without waiting for the others.
     if (blockIdx.x == 0) (void)run_rounds(s, v, round, 0, threadIdx.x, blockDim.x, [] { __syncthreads(); });
     for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
         sizes[k] = 0;
-    grid.sync();
+    team_wait();
     for (uint32_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
         const psvi_contact *c = &s.contacts[i];
         atomicAdd(&sizes[bin_of(c->colour, c->count, c->turning)], 1u);
@@ -256,9 +256,9 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psv
     __syncthreads();
     for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x)
         v.block_bins[k * gridDim.x + blockIdx.x] = sizes[k];
-    grid.sync();
+    team_wait();
     sum_blocks(v, threadIdx.x / 32 * gridDim.x + blockIdx.x, blockDim.x / 32 * gridDim.x);
-    grid.sync();
+    team_wait();
     place_bins(v, bins);
     for (uint32_t k = threadIdx.x; k < PSVI_BINS; k += blockDim.x) {
         base[k] = bins[k].place + ldcg(&v.block_bins[k * gridDim.x + blockIdx.x]);
@@ -301,17 +301,18 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_sol
     }
 }
 
-cudaError_t psvi_colour_blocks_per_processor(int *blocks) {
-    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, psvk_colour, PSVI_COLOUR_BLOCK, 0);
+cudaError_t psvi_colour_team(int *per_processor, int *cluster) {
+    cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(per_processor, psvk_colour, PSVI_COLOUR_BLOCK, 0);
+    if (error != cudaSuccess) return error;
+    return largest_team_cluster((const void *)psvk_colour, PSVI_COLOUR_BLOCK, cluster);
 }
 
-cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, int blocks,
+cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, psvi_team team,
                                cudaStream_t stream) {
     psvi_sim s = *sim;
     psvi_solver v = *solver;
     void *arguments[] = {&s, &v, &bounces};
-    return cudaLaunchCooperativeKernel((const void *)psvk_colour, dim3((unsigned)blocks), dim3(PSVI_COLOUR_BLOCK),
-                                       arguments, 0, stream);
+    return launch_team((const void *)psvk_colour, team, PSVI_COLOUR_BLOCK, arguments, stream);
 }
 
 cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream) {

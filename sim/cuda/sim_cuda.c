@@ -9,9 +9,10 @@
 #include <string.h>
 
 typedef struct cuda_state {
-    psvi_published *published; // host memory that the device writes
-    psvi_published *device;    // its address there
-    int colour_blocks, general_blocks, round_blocks;
+    psvi_published *published;                          // host memory that the device writes
+    psvi_published *device;                             // its address there
+    int colour_blocks, general_blocks, round_blocks;    // of all processors together
+    int colour_cluster, general_cluster, round_cluster; // of one cluster
     psvi_solver solver;
     uint64_t bodies, contacts, points; // that the solver has room for
     uint32_t shapes_seen;
@@ -40,6 +41,7 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
     X(impulse, (n) * sizeof(psvi_f4)) \
     X(arms, (n) * sizeof(psvi_f2)) \
     X(bounce, (n) * sizeof(psvi_f2)) \
+    X(sum, (n) * sizeof(float)) \
     X(points[0], (m) * sizeof(psvi_f4)) \
     X(points[1], (m) * sizeof(psvi_f4)) \
     X(points[2], (m) * sizeof(psvi_f4)) \
@@ -47,6 +49,7 @@ static psv_status alloc_row(psv_world *world, void *field, uint64_t bytes) {
     X(points[4], (m) * sizeof(psvi_f4)) \
     X(points[5], (m) * sizeof(psvi_f4)) \
     X(points[6], (m) * sizeof(psvi_f4)) \
+    X(point_sum, (m) * sizeof(float)) \
     X(place, (n) * sizeof(uint32_t)) \
     X(lists[0], (n) * sizeof(uint32_t)) \
     X(lists[1], (n) * sizeof(uint32_t))
@@ -74,17 +77,20 @@ static psv_status cuda_create(psv_world *world) {
     memset(host, 0, sizeof *state->published);
     status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
     state->device = device;
-    int colour = 0, general = 0, round = 0;
     if (status == PSV_OK)
-        status = psvi_cuda_status(context, psvi_colour_blocks_per_processor(&colour), "occupancy of psvk_colour");
+        status = psvi_cuda_status(context, psvi_colour_team(&state->colour_blocks, &state->colour_cluster),
+                                  "occupancy of psvk_colour");
     if (status == PSV_OK)
-        status =
-            psvi_cuda_status(context, psvi_solve_blocks_per_processor(&general, &round), "occupancy of psvk_solve");
+        status = psvi_cuda_status(context, psvi_solve_team(true, &state->general_blocks, &state->general_cluster),
+                                  "occupancy of psvk_solve");
+    if (status == PSV_OK)
+        status = psvi_cuda_status(context, psvi_solve_team(false, &state->round_blocks, &state->round_cluster),
+                                  "occupancy of psvk_solve_round");
     if (status != PSV_OK) return status;
-    if (colour > PSVI_COLOUR_BLOCKS) colour = PSVI_COLOUR_BLOCKS;
-    state->colour_blocks = colour * context->info.multiprocessors;
-    state->general_blocks = general * context->info.multiprocessors;
-    state->round_blocks = round * context->info.multiprocessors;
+    if (state->colour_blocks > PSVI_COLOUR_BLOCKS) state->colour_blocks = PSVI_COLOUR_BLOCKS;
+    state->colour_blocks *= context->info.multiprocessors;
+    state->general_blocks *= context->info.multiprocessors;
+    state->round_blocks *= context->info.multiprocessors;
     psvi_solver *v = &state->solver;
     state->bodies = world->def.max_bodies;
     BODY_ROWS(ALLOCATE_ROW, state->bodies)
@@ -153,19 +159,51 @@ static psv_status cuda_narrow(psv_world *world, const psvi_step *step) {
         "psvk_narrow");
 }
 
+static bool cuda_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
+    const cuda_state *state = world->state;
+    if (wait && psv_synchronize(world->context) != PSV_OK) return false;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        uint64_t serial = state->published->serial;
+        if (serial == 0) return false;
+        __sync_synchronize();
+        *counts = state->published->record[serial & 1];
+        __sync_synchronize();
+        // The record is written again two steps later only.
+        if (state->published->serial - serial <= 1) return true;
+    }
+    return false;
+}
+
+// Few threads wait for each other faster, many do more at a time. `items`: lanes or contacts at work together, as far
+// as the host knows; the numbers do not depend on the choice.
+static psvi_team team_for(uint64_t items, int block, int cluster, int most) {
+    psvi_team team = {most, false};
+    if (items <= (uint64_t)block) {
+        team.blocks = 1;
+    } else if (cluster > 1 && items <= PSVI_CLUSTER_TURNS * (uint64_t)block * (uint64_t)cluster) {
+        team.blocks = cluster;
+        team.cluster = true;
+    }
+    return team;
+}
+
 static psv_status cuda_solve(psv_world *world, const psvi_step *step) {
     const cuda_state *state = world->state;
     const psvi_sim *s = &world->sim;
     psv_context *context = world->context;
     psv_status status = cuda_make_room(world); // there already, unless memory had run out
     if (status != PSV_OK) return status;
-    status = psvi_cuda_status(
-        context, psvi_launch_colour(s, &state->solver, step->bounces, state->colour_blocks, context->stream),
-        "psvk_colour");
+    psvi_step_counts known = {0}; // of one of the last steps
+    bool general = has_general(world), some = cuda_poll(world, &known, false);
+    // A colour has about a tenth of the contacts; a body takes part in a pass too.
+    uint64_t items = s->slots + (some ? known.points : 8 * (uint64_t)s->slots) / 8;
+    psvi_team team = team_for(items, PSVI_COLOUR_BLOCK, state->colour_cluster, state->colour_blocks);
+    status = psvi_cuda_status(context, psvi_launch_colour(s, &state->solver, step->bounces, team, context->stream),
+                              "psvk_colour");
     if (status != PSV_OK) return status;
-    bool general = has_general(world);
-    int blocks = general ? state->general_blocks : state->round_blocks;
-    return psvi_cuda_status(context, psvi_launch_solve(s, &state->solver, step, general, blocks, context->stream),
+    team = general ? team_for(items, PSVI_SOLVE_BLOCK, state->general_cluster, state->general_blocks)
+                   : team_for(items, PSVI_SOLVE_ROUND_BLOCK, state->round_cluster, state->round_blocks);
+    return psvi_cuda_status(context, psvi_launch_solve(s, &state->solver, step, general, team, context->stream),
                             "psvk_solve");
 }
 
@@ -181,21 +219,6 @@ static psv_status cuda_finish(psv_world *world, const psvi_step *step) {
 static psv_status cuda_batch(psv_world *world, const psvi_batch *batch) {
     return psvi_cuda_status(world->context, psvi_launch_batch(&world->sim, batch, world->context->stream),
                             "psvk_batch");
-}
-
-static bool cuda_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
-    const cuda_state *state = world->state;
-    if (wait && psv_synchronize(world->context) != PSV_OK) return false;
-    for (int attempt = 0; attempt < 4; ++attempt) {
-        uint64_t serial = state->published->serial;
-        if (serial == 0) return false;
-        __sync_synchronize();
-        *counts = state->published->record[serial & 1];
-        __sync_synchronize();
-        // The record is written again two steps later only.
-        if (state->published->serial - serial <= 1) return true;
-    }
-    return false;
 }
 
 const psvi_sim_ops psvi_sim_ops_cuda = {

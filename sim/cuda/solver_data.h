@@ -38,14 +38,16 @@ typedef struct psvi_solver {
     psvi_f4 *moved, *turned; // movement of the substep
     // by place; general contacts: `normal` holds friction, restitution, the count of points (bits) and nothing
     psvi_two_bodies *bodies;
-    psvi_f4 *normal;  // w: friction; its sign is set once the bodies have met in the step
+    psvi_f4 *normal;  // w: friction
     psvi_f4 *impulse; // normal, tangents; w: separation now
     psvi_f2 *arms;    // distance of the point from the two centres; bodies that turn only
-    psvi_f2 *bounce;  // approach, restitution; only where a shape has restitution
+    psvi_f2 *bounce;  // approach, restitution; this and the next only where a shape has restitution
+    float *sum;       // of the substeps' normal impulses
     // by point of general contacts, point k of contact j of a bin at bin.point + k * bin.count + j: normal and
-    // separation now; normal row of a and normal mass; that of b and approach; impulse and tangent mass, whose sign is
-    // set once the point has met; then the rows of the tangents, 12 numbers
+    // separation now; normal row of a and normal mass; that of b and approach; impulse and tangent mass; then
+    // the rows of the tangents, 12 numbers
     psvi_f4 *points[PSVI_POINT_QUADS];
+    float *point_sum; // as sum
     // by contact in the order of the narrow phase
     uint32_t *place;
     uint32_t *lists[2];   // contacts that are still without a colour
@@ -54,7 +56,7 @@ typedef struct psvi_solver {
 } psvi_solver;
 
 #define PSVI_SOLVER_BODY_BYTES (2 * sizeof(psvi_motion) + 2 * sizeof(psvi_f4))
-#define PSVI_SOLVER_CONTACT_BYTES (3 * sizeof(psvi_two_bodies) + 2 * sizeof(psvi_f4) + 3 * sizeof(uint32_t))
-#define PSVI_SOLVER_POINT_BYTES (PSVI_POINT_QUADS * sizeof(psvi_f4))
+#define PSVI_SOLVER_CONTACT_BYTES (3 * sizeof(psvi_two_bodies) + 2 * sizeof(psvi_f4) + 4 * sizeof(uint32_t))
+#define PSVI_SOLVER_POINT_BYTES (PSVI_POINT_QUADS * sizeof(psvi_f4) + sizeof(float))
 
 #endif

@@ -17,25 +17,31 @@ typedef struct psvi_published {
     psvi_step_counts record[2];
 } psvi_published;
 
+// Blocks that wait for each other: one, a cluster, or all of a cooperative grid.
+typedef struct psvi_team {
+    int blocks;
+    bool cluster;
+} psvi_team;
+
 cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
 cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
 cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
                                cudaStream_t stream);
 // Colours the contacts and lays them out in the solver's order.
-cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, int blocks,
+cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, psvi_team team,
                                cudaStream_t stream);
 // `general`: there are bodies, or ground, other than particles, spheres, planes and height fields.
 cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, bool general,
-                              int blocks, cudaStream_t stream);
+                              psvi_team team, cudaStream_t stream);
 cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
                                psvi_published *published, int processors, cudaStream_t stream);
 cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream);
 
 cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream);
 
-// Blocks of the cooperative kernels that fit on a processor.
-cudaError_t psvi_colour_blocks_per_processor(int *blocks);
-cudaError_t psvi_solve_blocks_per_processor(int *general, int *round);
+// Blocks of the cooperative kernels that fit on a processor, and that the largest cluster of them has.
+cudaError_t psvi_colour_team(int *per_processor, int *cluster);
+cudaError_t psvi_solve_team(bool general, int *per_processor, int *cluster);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 // Contacts of the last step by pair of bodies: an open-addressing hash table. A contact's first places are a group that
 // belongs to the slot of its first body, so that bodies near each other in memory share lines; a body of many contacts
-// goes on anywhere. What a look-up finds does not depend on the order of insertion, so the table may be filled by any
-// number of threads.
+// goes on anywhere, by steps of its own: groups in a row may be full, as where a heap begins to touch the ground. What
+// a look-up finds does not depend on the order of insertion, so the table may be filled by any number of threads.
 #ifndef PAIRSIEVE_CONTACT_KEPT_H
 #define PAIRSIEVE_CONTACT_KEPT_H
 
@@ -13,7 +13,7 @@
 
 // The place to look at in turn `turn`.
 PSVI_HD uint64_t psvi_kept_place(uint32_t a, uint64_t mixed, uint32_t turn, uint64_t mask, uint64_t scale) {
-    if (turn >= PSVI_KEPT_GROUP) return (mixed + turn) & mask;
+    if (turn >= PSVI_KEPT_GROUP) return (mixed + turn * (mixed >> 32 | 1)) & mask; // an odd step comes to every place
     uint64_t group = (uint64_t)a * scale >> 32;
     return (group * PSVI_KEPT_GROUP + ((mixed + turn) & (PSVI_KEPT_GROUP - 1))) & mask;
 }

@@ -67,10 +67,12 @@ PSVI_HD float psvi_round_normal(psvi_balls *t, v3 n, float *impulse, float separ
     return change;
 }
 
-PSVI_HD void psvi_round_bounce(psvi_balls *t, v3 n, float impulse, float approach, float restitution, float split) {
+// `sum`: as in psvi_bounce_impulse.
+PSVI_HD void psvi_round_bounce(psvi_balls *t, v3 n, float impulse, float sum, float approach, float restitution,
+                               float split) {
     float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
     float speed = v3_dot(v3_sub(t->vb, t->va), n);
-    float change = fmaxf(impulse - mass * (speed + restitution * approach), 0.0f) - impulse;
+    float change = psvi_bounce_impulse(-mass * (speed + restitution * approach), impulse, sum, restitution);
     t->va = v3_madd(t->va, n, -t->ma * change);
     t->vb = v3_madd(t->vb, n, t->mb * change);
 }

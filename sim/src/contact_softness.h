@@ -26,4 +26,11 @@ PSVI_HD psvi_softness psvi_softness_of(const psvi_step *step, float separation, 
     return s;
 }
 
+// What a bounce adds to the impulse of a point: `change` would give the speed that restitution asks for, `impulse` is
+// that of the last substep and `sum` that of all. No more is given back than the share of what stopped the bodies
+// (Poisson): where a body meets several others, the speeds alone (Newton) would add to the energy.
+PSVI_HD float psvi_bounce_impulse(float change, float impulse, float sum, float restitution) {
+    return fmaxf(impulse + fminf(change, restitution * sum), 0.0f) - impulse;
+}
+
 #endif

@@ -64,7 +64,6 @@ PSVI_HD void psvi_solve_normal(psvi_two *t, psvi_point *p, v3 moved, const psvi_
     float total = fmaxf(p->impulse.x + change, 0.0f);
     change = total - p->impulse.x;
     p->impulse.x = total;
-    p->impulse.w = fmaxf(p->impulse.w, total);
     psvi_apply(t, p, v3_scale(n, change));
 }
 
@@ -73,7 +72,7 @@ PSVI_HD void psvi_bounce(psvi_two *t, psvi_point *p, float restitution, float th
     v3 n = v3_of(p->normal);
     float speed = v3_dot(psvi_point_velocity(t, p), n);
     float change = -split * p->normal_mass * (speed + restitution * p->approach);
-    change = fmaxf(p->impulse.x + change, 0.0f) - p->impulse.x;
+    change = psvi_bounce_impulse(change, p->impulse.x, p->impulse.w, restitution);
     // Not added to the impulse: the next step starts from what holds the bodies, not from what threw them.
     psvi_apply(t, p, v3_scale(n, change));
 }
@@ -159,6 +158,10 @@ PSVI_HD void psvi_solve_points(psvi_points points, const psvi_step *step, const 
             psvi_point_at(points, k)->impulse = p.impulse;
         }
         if (relax) psvi_solve_frictions(t, points, c, backward, split);
+    }
+    for (uint32_t i = 0; i < c->count && relax && c->restitution > 0; ++i) {
+        psvi_f4 *impulse = &psvi_point_at(points, i)->impulse;
+        impulse->w += impulse->x;
     }
 }
 

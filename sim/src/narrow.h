@@ -77,21 +77,74 @@ PSVI_HD float psvi_pair_margin(const psvi_sim *s, const psvi_step *step, uint32_
            (v3_length(relative) + fminf(spin, 0.5f * (radius_a + radius_b) / step->seconds) + fall) * step->seconds;
 }
 
+#define PSVI_CAUGHT 0.5f // boxes deeper in each other than this share of the thinner one's half width may be caught
+#define PSVI_CAUGHT_LEAST 0.15f // and what holds them is deeper than this
+#define PSVI_CAUGHT_PARTS 8
+
+// Two bodies of several boxes that have come deep into each other, with boxes that are pushed apart in opposite
+// directions, hold each other: past the middle of a thin box the shortest way out leads on through it. Finds the
+// direction in which all boxes that overlap are out soonest; false where nothing opposes.
+PSVI_HD bool psvi_find_side(const psvi_sim *s, const psvi_shape *shape_a, quat rotation_a, const psvi_shape *shape_b,
+                            quat rotation_b, const psvi_manifold *out, v3 *side) {
+    uint32_t parts[PSVI_CAUGHT_PARTS], count = 0;
+    v3 normal[PSVI_CAUGHT_PARTS];
+    bool opposed = false;
+    for (uint32_t i = 0; i < out->count && count < PSVI_CAUGHT_PARTS; ++i) {
+        const psvi_found *f = &out->found[i];
+        uint32_t pair = f->feature >> PSVI_FEATURE_SOLIDS;
+        psvi_solid a = psvi_part(s, shape_a, out->centre_a, rotation_a, pair / 64);
+        psvi_solid b = psvi_part(s, shape_b, out->centre_b, rotation_b, pair % 64);
+        if (a.type != PSV_SHAPE_BOX || b.type != PSV_SHAPE_BOX) continue;
+        if (!(f->separation < -PSVI_CAUGHT_LEAST * psvi_thinnest(a.size, b.size))) continue;
+        bool known = false;
+        for (uint32_t k = 0; k < count; ++k)
+            known |= parts[k] == pair;
+        if (known) continue;
+        for (uint32_t k = 0; k < count; ++k)
+            opposed |= v3_dot(normal[k], f->normal) < -0.3f;
+        parts[count] = pair;
+        normal[count++] = f->normal;
+    }
+    if (!opposed) return false;
+    float least = 3.4e38f;
+    for (uint32_t i = 0; i < 2 * count; ++i) {
+        v3 way = i % 2 == 0 ? normal[i / 2] : v3_neg(normal[i / 2]);
+        float most = 0;
+        for (uint32_t k = 0; k < count && most < least; ++k) {
+            psvi_solid a = psvi_part(s, shape_a, out->centre_a, rotation_a, parts[k] / 64);
+            psvi_solid b = psvi_part(s, shape_b, out->centre_b, rotation_b, parts[k] % 64);
+            most = fmaxf(most, psvi_way_out(&a, &b, way));
+        }
+        if (most < least) {
+            least = most;
+            *side = way;
+        }
+    }
+    return true;
+}
+
 PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, float margin, psvi_manifold *out) {
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     v3 position_a = v3_of4(s->position[a]), position_b = v3_of4(s->position[b]);
     quat rotation_a = quat_of4(s->rotation[a]), rotation_b = quat_of4(s->rotation[b]);
     uint32_t parts_a = psvi_part_count(shape_a), parts_b = psvi_part_count(shape_b);
-    for (uint32_t i = 0; i < parts_a; ++i) {
-        psvi_solid solid_a = psvi_part(s, shape_a, position_a, rotation_a, i);
-        float reach = psvi_solid_reach(&solid_a) + margin;
-        for (uint32_t j = 0; j < parts_b; ++j) {
-            psvi_solid solid_b = psvi_part(s, shape_b, position_b, rotation_b, j);
-            v3 d = v3_sub(solid_b.centre, solid_a.centre);
-            float most = reach + psvi_solid_reach(&solid_b);
-            if (v3_dot(d, d) > most * most) continue;
-            psvi_collide_solids(&solid_a, &solid_b, margin, (i * 64 + j) << 14, out);
+    for (;;) {
+        for (uint32_t i = 0; i < parts_a; ++i) {
+            psvi_solid solid_a = psvi_part(s, shape_a, position_a, rotation_a, i);
+            float reach = psvi_solid_reach(&solid_a) + margin;
+            for (uint32_t j = 0; j < parts_b; ++j) {
+                psvi_solid solid_b = psvi_part(s, shape_b, position_b, rotation_b, j);
+                v3 d = v3_sub(solid_b.centre, solid_a.centre);
+                float most = reach + psvi_solid_reach(&solid_b);
+                if (v3_dot(d, d) > most * most) continue;
+                psvi_collide_solids(&solid_a, &solid_b, margin, (i * 64 + j) << PSVI_FEATURE_SOLIDS, out);
+            }
         }
+        if (out->sided || !(out->depth > PSVI_CAUGHT) ||
+            !psvi_find_side(s, shape_a, rotation_a, shape_b, rotation_b, out, &out->side))
+            return;
+        out->sided = true;
+        out->count = 0;
     }
 }
 
@@ -303,10 +356,26 @@ PSVI_HD void psvi_narrow_round_pair(const psvi_sim *s, const psvi_step *step, ui
     psvi_write_round_contact(s, a, b, &pair, true, &found, index, first);
 }
 
+// No points yet; what is known of the motion of the two.
+PSVI_HD void psvi_start_manifold(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, psvi_manifold *out) {
+    const v3 none = v3_make(0, 0, 0);
+    psvi_linear la = s->linear[a], lb = s->linear[b];
+    out->count = 0;
+    out->flip = false;
+    out->depth = 0;
+    out->sided = false;
+    out->side = none;
+    out->seconds = step->seconds;
+    out->velocity = v3_sub(v3_of4(lb.velocity), v3_of4(la.velocity));
+    out->spin_a = la.moved.w != 0 ? v3_of4(s->angular[a].velocity) : none;
+    out->spin_b = lb.moved.w != 0 ? v3_of4(s->angular[b].velocity) : none;
+    out->centre_a = v3_of4(s->position[a]);
+    out->centre_b = v3_of4(s->position[b]);
+}
+
 PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
     psvi_manifold manifold;
-    manifold.count = 0;
-    manifold.flip = false;
+    psvi_start_manifold(s, step, a, b, &manifold);
     psvi_collide_bodies(s, a, b, psvi_pair_margin(s, step, a, b), &manifold);
     psvi_write_contact(s, a, b, manifold.found, manifold.count);
 }
@@ -335,8 +404,7 @@ PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, 
 
 PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
     psvi_manifold manifold;
-    manifold.count = 0;
-    manifold.flip = false;
+    psvi_start_manifold(s, step, a, ground, &manifold);
     psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground), &manifold);
     psvi_write_contact(s, a, ground, manifold.found, manifold.count);
 }

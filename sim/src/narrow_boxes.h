@@ -136,74 +136,124 @@ PSVI_HD void psvi_collide_edges(v3 ca, const axes3 *a, v3 ha, v3 cb, const axes3
                    feature | (0x3000u + (uint32_t)(i * 3 + j)));
 }
 
-PSVI_HD void psvi_collide_boxes(const psvi_solid *sa, const psvi_solid *sb, float margin, uint32_t feature,
-                                psvi_manifold *out) {
-    axes3 a = quat_axes(sa->rotation), b = quat_axes(sb->rotation);
-    v3 ha = sa->size, hb = sb->size;
-    v3 d = v3_sub(sb->centre, sa->centre);
-    float c[3][3], m[3][3];
+#define PSVI_AXIS_FACE_A 0 // kinds of separating axes
+#define PSVI_AXIS_FACE_B 1
+#define PSVI_AXIS_EDGES 2
+
+// What was found along the separating axes: the best one, a face of a, a face of b or a pair of edges.
+typedef struct psvi_axis_choice {
+    float separation; // along the normal
+    float way;        // with a side: how far to go that way until they are apart
+    v3 normal;        // from a to b
+    int axis, kind;   // axis of a face; of edges 3 * that of a + that of b
+} psvi_axis_choice;
+
+// Separation along `axis` of boxes whose half widths reach `reach` along it and whose centres are `t` apart, with the
+// normal from the first to the second. With `side` not 0 the normal is turned to that side, though the overlap that way
+// may be deeper, and what is returned is the way to go along `side` until they are apart, turned round.
+PSVI_HD float psvi_turn_axis(v3 axis, float t, float reach, v3 side, bool sided, v3 *normal, float *separation) {
+    float along = v3_dot(axis, side), sign = (sided ? along : t) >= 0 ? 1.0f : -1.0f;
+    *normal = v3_scale(axis, sign);
+    *separation = sign * t - reach;
+    return sided ? *separation / fmaxf(fabsf(along), 0.01f) : *separation;
+}
+
+// The axis of least overlap; with `side` not 0, that of the shortest way out to that side. What is further apart than
+// `margin` is not looked at to the end.
+PSVI_HD psvi_axis_choice psvi_choose_axis(const axes3 *a, v3 ha, const axes3 *b, v3 hb, v3 d, float slack, float margin,
+                                          v3 side) {
+    psvi_axis_choice best;
+    float c[3][3], m[3][3], most = -3.4e38f, separation = 0;
+    bool sided = v3_dot(side, side) > 0;
+    v3 n;
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
-            c[i][j] = v3_dot(a.u[i], b.u[j]);
+            c[i][j] = v3_dot(a->u[i], b->u[j]);
             m[i][j] = fabsf(c[i][j]);
         }
-    float face = -3.4e38f;
-    int axis = 0;
+    best.separation = most;
+    best.normal = v3_make(0, 1, 0);
+    best.axis = 0;
+    best.kind = PSVI_AXIS_FACE_A;
     for (int i = 0; i < 3; ++i) {
-        float s = fabsf(v3_dot(d, a.u[i])) - v3_axis(ha, i) - (hb.x * m[i][0] + hb.y * m[i][1] + hb.z * m[i][2]);
-        if (s > face) {
-            face = s;
-            axis = i;
+        float reach = v3_axis(ha, i) + (hb.x * m[i][0] + hb.y * m[i][1] + hb.z * m[i][2]);
+        float s = psvi_turn_axis(a->u[i], v3_dot(d, a->u[i]), reach, side, sided, &n, &separation);
+        if (s > most) {
+            most = s;
+            best.separation = separation;
+            best.normal = n;
+            best.axis = i;
         }
     }
     // The second box is the reference only where it is clearly better, so that the choice does not flicker.
-    float size = fminf(fminf(fminf(ha.x, ha.y), fminf(ha.z, hb.x)), fminf(hb.y, hb.z));
-    float slack = 0.02f * size;
-    float best = face;
-    bool second = false;
+    float clearly = most + slack;
     for (int j = 0; j < 3; ++j) {
-        float s = fabsf(v3_dot(d, b.u[j])) - v3_axis(hb, j) - (ha.x * m[0][j] + ha.y * m[1][j] + ha.z * m[2][j]);
-        if (s > (second ? best : face + slack)) {
-            best = s;
-            axis = j;
-            second = true;
+        float reach = v3_axis(hb, j) + (ha.x * m[0][j] + ha.y * m[1][j] + ha.z * m[2][j]);
+        float s = psvi_turn_axis(b->u[j], v3_dot(d, b->u[j]), reach, side, sided, &n, &separation);
+        if (s > clearly) {
+            most = clearly = s;
+            best.separation = separation;
+            best.normal = n;
+            best.axis = j;
+            best.kind = PSVI_AXIS_FACE_B;
         }
     }
-    if (!(best <= margin)) return;
-    float edge = best + slack;
-    int ei = -1, ej = -1;
-    v3 edge_normal = v3_make(0, 1, 0);
+    best.way = -most;
+    if (!(best.separation <= margin)) return best;
+    float edge = most + slack;
     for (int i = 0; i < 3; ++i) {
         int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
         for (int j = 0; j < 3; ++j) {
             float squared = 1 - c[i][j] * c[i][j];
             if (squared < 1e-4f) continue; // nearly parallel edges: a face tells it better
             int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            v3 n = v3_cross(a.u[i], b.u[j]);
             float inverse = 1.0f / sqrtf(squared);
-            float t = v3_dot(d, n);
+            v3 axis = v3_scale(v3_cross(a->u[i], b->u[j]), inverse);
             float reach = v3_axis(ha, i1) * m[i2][j] + v3_axis(ha, i2) * m[i1][j] + v3_axis(hb, j1) * m[i][j2] +
                           v3_axis(hb, j2) * m[i][j1];
-            float s = (fabsf(t) - reach) * inverse;
+            float s = psvi_turn_axis(axis, v3_dot(d, axis), reach * inverse, side, sided, &n, &separation);
             if (s > edge) {
                 edge = s;
-                ei = i;
-                ej = j;
-                edge_normal = v3_scale(n, t >= 0 ? inverse : -inverse);
+                best.separation = separation;
+                best.way = -s;
+                best.normal = n;
+                best.axis = 3 * i + j;
+                best.kind = PSVI_AXIS_EDGES;
             }
         }
     }
-    if (ei >= 0) {
-        if (edge <= margin)
-            psvi_collide_edges(sa->centre, &a, ha, sb->centre, &b, hb, ei, ej, edge_normal, edge, feature, out);
-        return;
-    }
-    if (!second)
-        psvi_collide_faces(sa->centre, &a, ha, sb->centre, &b, hb, axis, v3_dot(d, a.u[axis]) >= 0 ? 1.0f : -1.0f,
-                           false, margin, feature, out);
+    return best;
+}
+
+PSVI_HD float psvi_thinnest(v3 a, v3 b) { return fminf(fminf(fminf(a.x, a.y), fminf(a.z, b.x)), fminf(b.y, b.z)); }
+
+// How far the second box has to go along the unit vector `side` until it is out of the first.
+PSVI_HD float psvi_way_out(const psvi_solid *sa, const psvi_solid *sb, v3 side) {
+    axes3 a = quat_axes(sa->rotation), b = quat_axes(sb->rotation);
+    v3 d = v3_sub(sb->centre, sa->centre);
+    return psvi_choose_axis(&a, sa->size, &b, sb->size, d, 0, 3.4e38f, side).way;
+}
+
+PSVI_HD void psvi_collide_boxes(const psvi_solid *sa, const psvi_solid *sb, float margin, uint32_t feature,
+                                psvi_manifold *out) {
+    axes3 a = quat_axes(sa->rotation), b = quat_axes(sb->rotation);
+    v3 ha = sa->size, hb = sb->size;
+    v3 d = v3_sub(sb->centre, sa->centre);
+    float size = psvi_thinnest(ha, hb), slack = 0.02f * size;
+    psvi_axis_choice best = psvi_choose_axis(&a, ha, &b, hb, d, slack, margin, v3_make(0, 0, 0));
+    if (!(best.separation <= margin)) return;
+    out->depth = fmaxf(out->depth, -best.separation / size);
+    if (out->sided && best.separation < 0 && v3_dot(best.normal, out->side) < 0)
+        best = psvi_choose_axis(&a, ha, &b, hb, d, slack, margin, out->side);
+    if (best.kind == PSVI_AXIS_EDGES)
+        psvi_collide_edges(sa->centre, &a, ha, sb->centre, &b, hb, best.axis / 3, best.axis % 3, best.normal,
+                           best.separation, feature, out);
+    else if (best.kind == PSVI_AXIS_FACE_A)
+        psvi_collide_faces(sa->centre, &a, ha, sb->centre, &b, hb, best.axis,
+                           v3_dot(best.normal, a.u[best.axis]) >= 0 ? 1.0f : -1.0f, false, margin, feature, out);
     else
-        psvi_collide_faces(sb->centre, &b, hb, sa->centre, &a, ha, axis, v3_dot(d, b.u[axis]) <= 0 ? 1.0f : -1.0f, true,
-                           margin, feature, out);
+        psvi_collide_faces(sb->centre, &b, hb, sa->centre, &a, ha, best.axis,
+                           v3_dot(best.normal, b.u[best.axis]) <= 0 ? 1.0f : -1.0f, true, margin, feature, out);
 }
 
 #endif

@@ -13,8 +13,18 @@ typedef struct psvi_found {
 
 typedef struct psvi_manifold {
     uint32_t count;
-    bool flip; // what is added comes with the bodies swapped
+    bool flip;     // what is added comes with the bodies swapped
+    float seconds; // of the step
+    v3 velocity;   // of b less that of a
+    v3 spin_a, spin_b, centre_a, centre_b;
+    float depth; // the deepest overlap of boxes, as a multiple of the thinner one's half width
+    bool sided;  // boxes in each other are parted to this side only
+    v3 side;
     psvi_found found[PSVI_MAX_POINTS];
+    // once all places are taken: the separation at the step's end if nothing stops it, and how many other points the
+    // same two solids have
+    float soon[PSVI_MAX_POINTS];
+    uint32_t others[PSVI_MAX_POINTS];
 } psvi_manifold;
 
 // A sphere, capsule or box where it is.
@@ -25,21 +35,67 @@ typedef struct psvi_solid {
     quat rotation;
 } psvi_solid;
 
-// Adds a point; when all places are taken the shallowest gives way.
-PSVI_HD void psvi_add_point(psvi_manifold *out, v3 normal, v3 point, float separation, uint32_t feature) {
-    uint32_t place = out->count;
-    if (place == PSVI_MAX_POINTS) {
-        place = 0;
-        for (uint32_t i = 1; i < PSVI_MAX_POINTS; ++i)
-            if (out->found[i].separation > out->found[place].separation) place = i;
-        if (out->found[place].separation <= separation) return;
-    } else {
-        out->count = place + 1;
+#define PSVI_FEATURE_SOLIDS 14 // the bits of a feature from this one on tell which two solids it is of
+
+PSVI_HD bool psvi_same_solids(uint32_t feature, uint32_t other) {
+    return (feature ^ other) >> PSVI_FEATURE_SOLIDS == 0;
+}
+
+PSVI_HD float psvi_soon(const psvi_manifold *out, const psvi_found *f) {
+    v3 v = v3_sub(out->velocity, v3_cross(out->spin_a, v3_sub(f->point, out->centre_a)));
+    v = v3_add(v, v3_cross(out->spin_b, v3_sub(f->point, out->centre_b)));
+    return f->separation + v3_dot(v, f->normal) * out->seconds;
+}
+
+PSVI_HD void psvi_place_point(psvi_manifold *out, uint32_t place, const psvi_found *f, float soon) {
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < PSVI_MAX_POINTS; ++i) {
+        if (i == place) continue;
+        uint32_t feature = out->found[i].feature;
+        if (psvi_same_solids(feature, out->found[place].feature)) --out->others[i]; // of the one that gives way
+        if (!psvi_same_solids(feature, f->feature)) continue;
+        ++out->others[i];
+        ++others;
     }
-    out->found[place].normal = out->flip ? v3_neg(normal) : normal;
-    out->found[place].point = point;
-    out->found[place].separation = separation;
-    out->found[place].feature = feature;
+    out->found[place] = *f;
+    out->soon[place] = soon;
+    out->others[place] = others;
+}
+
+// Adds a point. When all places are taken one gives way: of the points whose two solids have another one, or else of
+// all, that which would be furthest apart at the step's end. So no two solids that are near go unseen while there is
+// room: what falls fast would be through thin ones by the next step.
+PSVI_HD void psvi_add_point(psvi_manifold *out, v3 normal, v3 point, float separation, uint32_t feature) {
+    psvi_found f;
+    f.normal = out->flip ? v3_neg(normal) : normal;
+    f.point = point;
+    f.separation = separation;
+    f.feature = feature;
+    if (out->count < PSVI_MAX_POINTS) {
+        out->found[out->count++] = f;
+        if (out->count < PSVI_MAX_POINTS) return;
+        for (uint32_t i = 0; i < PSVI_MAX_POINTS; ++i) {
+            out->soon[i] = psvi_soon(out, &out->found[i]);
+            out->others[i] = 0;
+            for (uint32_t k = 0; k < PSVI_MAX_POINTS; ++k)
+                if (k != i && psvi_same_solids(out->found[i].feature, out->found[k].feature)) ++out->others[i];
+        }
+        return;
+    }
+    bool crowded = false; // whether the one that gives way has others beside it; at first it is the new one
+    for (uint32_t i = 0; i < PSVI_MAX_POINTS; ++i)
+        crowded |= psvi_same_solids(out->found[i].feature, feature);
+    const bool same = crowded;
+    uint32_t place = PSVI_MAX_POINTS;
+    float soon = psvi_soon(out, &f), furthest = soon;
+    for (uint32_t i = 0; i < PSVI_MAX_POINTS; ++i) {
+        bool others = out->others[i] > 0 || (same && psvi_same_solids(out->found[i].feature, feature));
+        if (others < crowded || (others == crowded && out->soon[i] <= furthest)) continue;
+        place = i;
+        furthest = out->soon[i];
+        crowded = others;
+    }
+    if (place < PSVI_MAX_POINTS) psvi_place_point(out, place, &f, soon);
 }
 
 // Two spheres; false where they are further apart than the margin.

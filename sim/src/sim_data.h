@@ -82,7 +82,7 @@ typedef struct PSVI_ALIGN16 psvi_point {
     float normal_mass;
     float arm_b[3];
     float approach;  // normal velocity before the step
-    psvi_f4 impulse; // normal, tangents; w: largest normal impulse of the step, > 0 where the bodies really met
+    psvi_f4 impulse; // normal, tangents; w, with restitution: sum of the substeps' normal impulses
     float tangent_mass;
     uint32_t feature;
     uint32_t reserved[2];

@@ -226,22 +226,41 @@ static void pyramid_stands(void **unused) {
 
 // --- 3. momentum and energy ------------------------------------------------------------------------------------------
 
+// 512 bodies of one type that fly towards each other; all that changes with `start` is where they begin, by some mm.
+static stage make_cloud(psv_shape_type type, int start) {
+    stage s = make_stage(1024, false);
+    uint32_t shape = add_shape(&s, type, 0.4f, 0.3f, 0.2f, 0.5f, 0.8f), seed = (uint32_t)start;
+    for (int i = 0; i < 512; ++i) {
+        float at[3] = {(float)(i % 8) * 1.6f, (float)(i / 8 % 8) * 1.6f, (float)(i / 64) * 1.6f};
+        for (int k = 0; k < 3 && start > 0; ++k) {
+            seed = seed * 1664525u + 1013904223u;
+            at[k] += 0.005f * (float)start * ((float)(seed >> 8) / 16777216.0f - 0.5f);
+        }
+        psv_body_id id = add_body(&s, shape, at[0], at[1], at[2]);
+        set_velocity(&s, id, 3.5f - (float)(i % 8) + 1, 3.5f - (float)(i / 8 % 8),
+                     3.5f - (float)(i / 64) + 0.1f * (float)(i % 5));
+    }
+    return s;
+}
+
+// What a frame may add to the energy, as a share of the start. Impulses that many bodies pass on at once are not solved
+// to the end within a frame. The other starts are held to rounding: a frame of 4 substeps writes velocities about 13
+// times, each rounded by 2^-24 at most, which the energy has twice. On CUDA, whose order of contacts is another one,
+// only the first start is run.
+#define MOST_RISE 1e-4
+#define MOST_RISE_OTHERS 1.5e-6
+
 static void keeps_momentum(void **unused) {
     (void)unused;
     if (test_kernels_only()) skip();
     const psv_shape_type types[] = {PSV_SHAPE_PARTICLE, PSV_SHAPE_SPHERE, PSV_SHAPE_BOX, PSV_SHAPE_CAPSULE};
-    for (int t = 0; t < 4; ++t) {
-        stage s = make_stage(1024, false);
-        uint32_t shape = add_shape(&s, types[t], 0.4f, 0.3f, 0.2f, 0.5f, 0.8f);
-        for (int i = 0; i < 512; ++i) {
-            psv_body_id id =
-                add_body(&s, shape, (float)(i % 8) * 1.6f, (float)(i / 8 % 8) * 1.6f, (float)(i / 64) * 1.6f);
-            // towards the middle, so that they meet
-            set_velocity(&s, id, 3.5f - (float)(i % 8) + 1, 3.5f - (float)(i / 8 % 8),
-                         3.5f - (float)(i / 64) + 0.1f * (float)(i % 5));
-        }
+    for (int run = 0; run < 4 * (backend == PSV_BACKEND_CPU ? (int)test_thinned(8, 1) : 1); ++run) {
+        const int type = (int)types[run % 4], start_number = run / 4;
+        const double limit = start_number > 0 ? MOST_RISE_OTHERS : MOST_RISE;
+        stage s = make_cloud(types[run % 4], start_number);
         double before[3], after[3], start = energy_of(&s, before), energy = start, rise = 0, relative = 0;
-        int frames = (int)test_thinned(test_scale() > 1 ? 200 : 1000, 12);
+        // They meet from frame 45 on, and most of them by frame 80.
+        int frames = (int)test_thinned(start_number > 0 ? 100 : test_scale() > 1 ? 200 : 1000, 12);
         for (int frame = 0; frame < frames; ++frame) {
             step(&s, 1);
             double now = energy_of(&s, after);
@@ -254,11 +273,11 @@ static void keeps_momentum(void **unused) {
             }
             relative = fmax(relative, sqrt(change / size));
         }
-        print_message("no gravity, 512 bodies of type %d, %d frames: momentum off by %.2e at most, energy %.4g to "
-                      "%.4g J, largest rise of a frame %.1e of it\n",
-                      (int)types[t], frames, relative, start, energy, rise);
+        print_message("no gravity, 512 bodies of type %d, start %d, %d frames: momentum off by %.2e at most, energy "
+                      "%.4g to %.4g J, largest rise of a frame %.1e of it (limit %.1e)\n",
+                      type, start_number, frames, relative, start, energy, rise, limit);
         assert_true(relative < 1e-4);
-        assert_true(rise < 1e-4);
+        assert_true(rise < limit);
         assert_true(frames < 200 || energy < 0.95 * start); // they did collide
         end_stage(&s);
     }
@@ -556,6 +575,54 @@ static void chairs_come_to_rest(void **unused) {
     psv_destroy_context(context);
 }
 
+// Two chairs hold each other: a leg of one stands through the back of the other, whose far side its seat has passed by
+// `depth` metres, so that seat and leg are pushed apart in opposite directions. They come free.
+static void caught_chairs_come_free(void **unused) {
+    (void)unused;
+    if (test_kernels_only()) skip();
+    const float half[6][3] = {{0.22f, 0.025f, 0.22f},  {0.22f, 0.25f, 0.025f},  {0.025f, 0.22f, 0.025f},
+                              {0.025f, 0.22f, 0.025f}, {0.025f, 0.22f, 0.025f}, {0.025f, 0.22f, 0.025f}};
+    const float middle[6][3] = {{0, 0, 0},
+                                {0, 0.275f, -0.195f},
+                                {-0.195f, -0.245f, -0.195f},
+                                {0.195f, -0.245f, -0.195f},
+                                {-0.195f, -0.245f, 0.195f},
+                                {0.195f, -0.245f, 0.195f}};
+    for (int run = 0; run < (int)test_thinned(6, 2); ++run) {
+        stage s = make_stage(8, false);
+        const float depth = 0.030f + 0.003f * (float)run;
+        psv_shape_child parts[6];
+        for (int i = 0; i < 6; ++i) {
+            parts[i] = (psv_shape_child){.type = PSV_SHAPE_BOX};
+            parts[i].pose.rotation[3] = 1;
+            for (int k = 0; k < 3; ++k) {
+                parts[i].size[k] = half[i][k];
+                parts[i].pose.position[k] = middle[i][k];
+            }
+        }
+        psv_shape_def shape = psv_default_shape_def();
+        shape.type = PSV_SHAPE_COMPOUND;
+        shape.children = parts;
+        shape.child_count = 6;
+        psv_body_def def = psv_default_body_def();
+        check(s.context, psv_create_shape(s.world, &shape, &def.shape));
+        check(s.context, psv_create_bodies(s.world, &def, 1, NULL));
+        def.pose.rotation[0] = def.pose.rotation[3] = 0.70710678f; // legs along -z, through the back of the first
+        def.pose.position[0] = 0.01f * (float)run;
+        def.pose.position[1] = 0.36f;
+        def.pose.position[2] = -0.145f - depth;
+        check(s.context, psv_create_bodies(s.world, &def, 1, NULL));
+        at_rest first = look_at_rest(s.context, s.world);
+        step(&s, 120);
+        at_rest last = look_at_rest(s.context, s.world);
+        print_message("chairs %.0f mm in each other: %.2f mm after 2 s, fastest %.2f m/s\n",
+                      1000 * first.overlap.deepest, 1000 * last.overlap.deepest, last.fastest);
+        assert_true(first.overlap.deepest > 0.02);
+        assert_true(last.overlap.deepest < 0.005);
+        end_stage(&s);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     for (int i = 2; i < argc; ++i) {
@@ -569,11 +636,17 @@ int main(int argc, char **argv) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(falls_and_bounces),   cmocka_unit_test(holds_and_slides_on_a_slope),
-        cmocka_unit_test(stack_stands),        cmocka_unit_test(pyramid_stands),
-        cmocka_unit_test(keeps_momentum),      cmocka_unit_test(does_not_pass_walls),
-        cmocka_unit_test(repeats_bit_for_bit), cmocka_unit_test(small_buffers_lose_nothing),
-        cmocka_unit_test(snapshots_are_exact), cmocka_unit_test(chairs_come_to_rest),
+        cmocka_unit_test(falls_and_bounces),
+        cmocka_unit_test(holds_and_slides_on_a_slope),
+        cmocka_unit_test(stack_stands),
+        cmocka_unit_test(pyramid_stands),
+        cmocka_unit_test(keeps_momentum),
+        cmocka_unit_test(does_not_pass_walls),
+        cmocka_unit_test(repeats_bit_for_bit),
+        cmocka_unit_test(small_buffers_lose_nothing),
+        cmocka_unit_test(snapshots_are_exact),
+        cmocka_unit_test(chairs_come_to_rest),
+        cmocka_unit_test(caught_chairs_come_free),
         cmocka_unit_test(scenes_stay_whole),
     };
     return cmocka_run_group_tests_name("sim", tests, NULL, NULL);
