@@ -78,7 +78,6 @@ PSVI_HD float psvi_pair_margin(const psvi_sim *s, const psvi_step *step, uint32_
 }
 
 #define PSVI_CAUGHT 0.5f // boxes deeper in each other than this share of the thinner one's half width may be caught
-#define PSVI_CAUGHT_LEAST 0.15f // and what holds them is deeper than this
 #define PSVI_CAUGHT_PARTS 8
 
 // Two bodies of several boxes that have come deep into each other, with boxes that are pushed apart in opposite
@@ -95,7 +94,7 @@ PSVI_HD bool psvi_find_side(const psvi_sim *s, const psvi_shape *shape_a, quat r
         psvi_solid a = psvi_part(s, shape_a, out->centre_a, rotation_a, pair / 64);
         psvi_solid b = psvi_part(s, shape_b, out->centre_b, rotation_b, pair % 64);
         if (a.type != PSV_SHAPE_BOX || b.type != PSV_SHAPE_BOX) continue;
-        if (!(f->separation < -PSVI_CAUGHT_LEAST * psvi_thinnest(a.size, b.size))) continue;
+        if (!(f->separation < 0)) continue;
         bool known = false;
         for (uint32_t k = 0; k < count; ++k)
             known |= parts[k] == pair;
