@@ -116,6 +116,32 @@ __device__ __forceinline__ psvd_state psvd_load_together(const psvi_find_input &
     return psvi_box_is_bad(box->min, box->max) ? PSVD_BOX_BAD : PSVD_BOX_GOOD;
 }
 
+// The same where the lanes' slots follow each other: usual boxes without a gap are read as they lie.
+__device__ __forceinline__ psvd_state psvd_load_following(const psvi_find_input &input, const psvd_counts &counts,
+                                                          bool here, uint64_t slot, psvd_box *box, uint32_t *tag,
+                                                          float2 *pieces) {
+    const psvi_box_view &view = input.a;
+    const uint32_t lane = threadIdx.x & 31;
+    const uint64_t first = slot - lane;
+    if (input.between || view.flags != NULL || view.worlds != NULL || view.max != view.min + 12 ||
+        view.min_stride != 24 || (reinterpret_cast<uintptr_t>(view.min) & 7) != 0 || first + 32 > counts.a)
+        return psvd_load_together(input, counts, here, slot, box, tag, pieces);
+    const float2 *const from = reinterpret_cast<const float2 *>(view.min) + (3 * first + lane);
+    float2 piece[3];
+#pragma unroll
+    for (int i = 0; i < 3; ++i)
+        piece[i] = __ldg(from + 32 * i);
+#pragma unroll
+    for (int i = 0; i < 3; ++i)
+        pieces[lane + 32 * i] = piece[i];
+    __syncwarp();
+    const float2 one = pieces[3 * lane], two = pieces[3 * lane + 1], three = pieces[3 * lane + 2];
+    box->min[0] = one.x, box->min[1] = one.y, box->min[2] = two.x;
+    box->max[0] = two.y, box->max[1] = three.x, box->max[2] = three.y;
+    *tag = 0;
+    return psvi_box_is_bad(box->min, box->max) ? PSVD_BOX_BAD : PSVD_BOX_GOOD;
+}
+
 // Lists a bad box. Any lanes may call together: one atomic for those that do.
 __device__ __forceinline__ void psvd_report_bad(const psvi_find_input &input, const psvd_counts &counts,
                                                 uint64_t slot) {

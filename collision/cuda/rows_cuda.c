@@ -98,7 +98,7 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     memory->cell_counts = memory->counted ? psvi_carve(carver, 4 * (cells + 4)) : NULL;
     memory->scan_states = memory->counted ? psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2)) : NULL;
     memory->starts = psvi_carve(carver, 4 * (cells + 4));
-    memory->records = psvi_carve(carver, 32 * memory->room);
+    memory->records = psvi_carve(carver, 32 * memory->room + 1024); // see rows_light_arrays
     return psvi_carve(carver, sorter_bytes(def));
 }
 
@@ -133,6 +133,7 @@ static psv_status rows_create(psv_pair_finder *finder) {
     void *scratch = layout(&carver, &finder->def, &state->memory);
     const psvi_device_info *info = &finder->context->info;
     state->memory.multiprocessors = (uint32_t)info->multiprocessors;
+    state->memory.early = info->compute_capability >= 90;
     psv_status status = psvi_cuda_status(finder->context, prepare(&state->memory), "rows: cudaFuncSetAttribute");
     if (status == PSV_OK && state->memory.counted && info->cooperative_launch)
         status = psvi_cuda_status(finder->context,

@@ -39,6 +39,13 @@ typedef struct psvi_rows_plan {
     // Filled by the key kernel, for set b in the second half:
     uint32_t populated;                      // bit per level, from bit 0 and from bit 16
     uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
+    uint32_t unusual;                        // boxes that rows_near_of does not hold for, at least
+    uint32_t crowded;                        // boxes in crowded cells; filled by the scan
+    uint32_t ticket;                         // batches of the sweep that were taken
+    uint32_t listed;                         // unusual boxes that the scatter has listed for the light sweep
+    // Of the light sweep, kept from frame to frame; 0 at creation:
+    uint32_t doubted;        // pairs that it had to test exactly, most of them
+    uint32_t pause, penalty; // frames without it from here on, since it had too many of them; the last such count
 } psvi_rows_plan;
 
 // What the fused kernel has seen in a frame.
@@ -88,13 +95,13 @@ typedef struct psvi_rows_segments {
 typedef struct psvi_rows_memory {
     psvi_rows_plan *plan;
     psvi_rows_fused *fused;   // when counted
-    uint32_t *keys;           // one per slot
+    uint32_t *keys;           // one per slot; not when counted
     uint32_t *order;          // sorting permutation; when counted: ranks of the slots within their cells
     uint32_t *sorted_keys;    // in order; not when counted
     uint32_t *starts;         // per cell and behind the last: the first place whose key is not less
     uint32_t *cell_counts;    // per cell, when counted; zero between frames
     uint64_t *scan_states;    // per tile of cells, when counted
-    float *records;           // 8 floats per place
+    float *records;           // 8 floats per place; for the light sweep rows_light_arrays
     bool many;                // the kernels for many boxes run; the following are theirs
     uint32_t multiprocessors; // of the device
     psvi_rows_segments segments;
@@ -107,6 +114,7 @@ typedef struct psvi_rows_memory {
     uint64_t room;           // slots that the arrays hold
     uint32_t key_bits;
     uint32_t fused_blocks; // of the fused kernel; 0: it does not run here
+    bool early;            // kernels may begin before the one in front has ended
     bool counted;          // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
 } psvi_rows_memory;
 
@@ -117,6 +125,7 @@ cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_row
 cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_scatter(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_light(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
 // For few boxes all of it in one cooperative launch. Prepared once per device: the number of blocks, 0
 // where it does not fit.

@@ -2,11 +2,23 @@
 #include <stddef.h>
 
 #include "launch_cuda.h"
+#include "rows_launch.cuh"
+#include "rows_many.cuh"
 #include "rows_plan.cuh"
+
+// Should the light sweep rest? It does after a frame with more than a pair in doubt a box, such as boxes that touch
+// make, the longer the more often that has happened.
+__device__ __forceinline__ void rows_pause_light(const psvi_rows_plan &last, psvi_rows_plan *plan) {
+    const bool doubted = last.doubted > plan->slots;
+    plan->penalty = doubted ? min(max(2 * last.penalty, 8u), 256u) : last.pause > 0 ? last.penalty : 0;
+    plan->pause = doubted ? plan->penalty : last.pause - (last.pause > 0);
+    plan->doubted = 0;
+}
 
 // The plan of a frame. One block, one box a thread.
 __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, uint32_t key_bits) {
+    rows_let_next_begin();
     __shared__ rows_plan_shared<ROWS_SAMPLES> shared;
     psvi_rows_plan &plan = shared.plan;
     rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, &shared);
@@ -18,6 +30,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
                               : each < 16 * ROWS_MANY_CANDIDATES ? 8
                                                                  : ROWS_LEAST_A_WARP;
         plan.candidates = 0;
+        rows_pause_light(*target, &plan);
         input.result->key_bits = key_bits;
     }
     __syncthreads();
@@ -28,27 +41,9 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
 
 struct key_shared {
     psvi_rows_plan plan; // its longest and populated are the block's own
-    uint32_t boxes, huge;
+    uint32_t boxes, huge, unusual;
     float2 pieces[ROWS_KEY_THREADS / 32][ROWS_KEY_ITEMS][96];
 };
-
-__device__ __forceinline__ uint32_t key_of(const psvi_rows_plan &plan, const psvd_box &box, uint32_t tag,
-                                           uint32_t *level, float *length) {
-    const bool first_x = plan.axis[0] == 0, last_x = plan.axis[0] == 2;
-    const float min_x = first_x ? box.min[0] : last_x ? box.min[2] : box.min[1];
-    const float max_x = first_x ? box.max[0] : last_x ? box.max[2] : box.max[1];
-    const float min_y = first_x ? box.min[1] : box.min[0], max_y = first_x ? box.max[1] : box.max[0];
-    const float min_z = last_x ? box.min[1] : box.min[2], max_z = last_x ? box.max[1] : box.max[2];
-    *length = __fsub_ru(max_x, min_x);
-    *level = rows_level_of(plan, rows_extent(min_x, max_x, min_y, max_y, min_z, max_z));
-    const psvi_rows_level &own = plan.level[*level];
-    const int32_t y = rows_cell(min_y, own.origin[1], own.inverse[1], own.cells[1]);
-    const int32_t z = rows_cell(min_z, own.origin[2], own.inverse[2], own.cells[2]);
-    const int32_t x = rows_cell(min_x, own.origin[0], own.inverse[0], own.cells[0]);
-    return rows_base(own, rows_world(own, tag >> PSVD_TAG_WORLD_SHIFT), rows_wrap(y, own.cells[1]),
-                     rows_wrap(z, own.cells[2])) +
-           (uint32_t)rows_wrap(x, own.cells[0]) + (tag & PSVD_TAG_SET_B ? own.set_cells : 0u);
-}
 
 // Rank of a box within its cell. A warp whose boxes all share one cell counts them with one atomic. All lanes together.
 __device__ __forceinline__ uint32_t take_rank(uint32_t *cell_counts, uint32_t key, bool good) {
@@ -69,6 +64,7 @@ __device__ __forceinline__ void report_block(const psvi_find_input &input, psvi_
         if (shared.huge != 0)
             atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
                       (unsigned long long)shared.huge);
+        if (shared.unusual != 0) atomicAdd(&plan->unusual, shared.unusual);
         if ((*(volatile uint32_t *)&plan->populated & shared.plan.populated) != shared.plan.populated)
             atomicOr(&plan->populated, shared.plan.populated);
     }
@@ -80,7 +76,7 @@ __device__ __forceinline__ void report_block(const psvi_find_input &input, psvi_
 // One key a slot. Boxes that take no part get the key behind all cells. A
 // thread takes ROWS_KEY_ITEMS slots, a block's width apart; what the block saw is collected in shared memory. Reads 24
 // bytes a slot, writes 4; one atomic a block and level at most.
-// With COUNT also counts the boxes of every cell; the count before a box is its rank within the cell.
+// With COUNT it counts the boxes of every cell instead; the count before a box is its rank within the cell.
 template <bool COUNT>
 __global__ void __launch_bounds__(ROWS_KEY_THREADS)
     psvk_rows_keys(const psvi_find_input input, psvi_rows_plan *plan, uint32_t *keys, uint32_t *ranks,
@@ -96,35 +92,46 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
     for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
         const uint64_t slot = first + i * ROWS_KEY_THREADS;
         state[i] =
-            psvd_load_together(input, counts, slot < all, slot, &box[i], &tag[i], shared.pieces[threadIdx.x >> 5][i]);
+            psvd_load_following(input, counts, slot < all, slot, &box[i], &tag[i], shared.pieces[threadIdx.x >> 5][i]);
     }
+    rows_wait_for_front(); // the boxes are not of its making
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
     for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += ROWS_KEY_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) shared.plan.longest[threadIdx.x] = 0;
-    if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = 0;
+    if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = shared.unusual = 0;
     __syncthreads();
     const uint32_t cells = shared.plan.cells;
-    uint32_t present = 0, good = 0, huge = 0;
+    uint32_t present = 0, good = 0, huge = 0, unusual = 0;
 #pragma unroll
     for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
         const uint64_t slot = first + i * ROWS_KEY_THREADS;
         uint32_t key = cells;
         if (state[i] == PSVD_BOX_GOOD) {
-            uint32_t level;
-            float length; // not negative: its bits are ordered as integers
-            key = key_of(shared.plan, box[i], tag[i], &level, &length);
+            const psvd_record record = rows_record(shared.plan, box[i], (uint32_t)slot, tag[i]);
+            const uint32_t level = rows_record_level(shared.plan, record);
+            const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
+            const psvi_rows_level &own = shared.plan.level[level];
             ++good;
             huge += level == shared.plan.levels;
+            rows_near near;
+            const bool plain = COUNT && !input.between && input.world_count <= 1;
+            if (plain && rows_near_of(own, own.limit, record, 0, &near)) {
+                key = near.own;
+            } else {
+                key = rows_key(own, record);
+                ++unusual;
+            }
             const bool second = tag[i] & PSVD_TAG_SET_B;
             present |= 1u << (level + (second ? 16 : 0));
             uint32_t *const longest = &shared.plan.longest[level + (second ? ROWS_LEVELS + 1 : 0)];
-            if (__float_as_uint(length) > *(volatile uint32_t *)longest) atomicMax(longest, __float_as_uint(length));
+            if (length > *(volatile uint32_t *)longest) atomicMax(longest, length);
         } else if (state[i] == PSVD_BOX_BAD) {
             psvd_report_bad(input, counts, slot);
         }
-        if (slot < all) keys[slot] = key;
-        if (COUNT) {
+        if (!COUNT) {
+            if (slot < all) keys[slot] = key;
+        } else {
             const uint32_t rank = take_rank(cell_counts, key, state[i] == PSVD_BOX_GOOD);
             if (slot < all) ranks[slot] = rank;
         }
@@ -133,10 +140,12 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
     present = psvd_reduce_or(present);
     good = psvd_reduce_add(good);
     huge = psvd_reduce_add(huge);
+    unusual = psvd_reduce_add(unusual);
     if ((threadIdx.x & 31) == 0) {
         atomicOr(&shared.plan.populated, present);
         atomicAdd(&shared.boxes, good);
         if (huge != 0) atomicAdd(&shared.huge, huge);
+        if (unusual != 0) atomicAdd(&shared.unusual, unusual);
     }
     __syncthreads();
     report_block(input, plan, shared);
@@ -154,9 +163,8 @@ extern "C" cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const
     if (error != cudaSuccess) return error;
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
     if (memory->counted)
-        psvk_rows_keys<true><<<blocks, ROWS_KEY_THREADS, 0, stream>>>(*input, memory->plan, memory->keys, memory->order,
-                                                                      memory->cell_counts);
-    else
-        psvk_rows_keys<false><<<blocks, ROWS_KEY_THREADS, 0, stream>>>(*input, memory->plan, memory->keys, NULL, NULL);
-    return cudaGetLastError();
+        return rows_launch_early(memory, stream, psvk_rows_keys<true>, blocks, ROWS_KEY_THREADS, 0, *input,
+                                 memory->plan, nullptr, memory->order, memory->cell_counts);
+    return rows_launch_early(memory, stream, psvk_rows_keys<false>, blocks, ROWS_KEY_THREADS, 0, *input, memory->plan,
+                             memory->keys, nullptr, nullptr);
 }

@@ -4,11 +4,24 @@
 
 #include "rows_walk.cuh"
 
+// How a level's boxes are rounded.
+struct rows_rounding {
+    float scale;    // of rounded coordinates; 0 for huge boxes
+    float shift[3]; // what is added to them after scaling: cell 0 begins at about 0
+};
+
+__device__ __forceinline__ rows_rounding rows_rounding_of(const psvi_rows_level &level, bool huge) {
+    rows_rounding rounding;
+    rounding.scale = huge ? 0.0f : __fdiv_rn(ROWS_ROUNDED_LIMIT, level.limit);
+    for (int axis = 0; axis < 3; ++axis)
+        rounding.shift[axis] = huge ? 0.0f : -__fmul_rn(level.origin[axis], rounding.scale);
+    return rounding;
+}
+
 // The plan in a block's shared memory, with what follows from it.
 struct rows_many_plan {
-    psvi_rows_plan plan;             // rows a little wider; axes of one cell have inverse 0
-    float scale[ROWS_LEVELS + 1];    // of rounded coordinates; 0 for huge boxes
-    float shift[ROWS_LEVELS + 1][3]; // what is added to them after scaling: cell 0 begins at about 0
+    psvi_rows_plan plan;
+    rows_rounding rounding[ROWS_LEVELS + 1];
 };
 
 // All threads of the block; the caller synchronizes.
@@ -16,19 +29,8 @@ __device__ __forceinline__ void rows_load_plan(rows_many_plan *many, const psvi_
     for (uint32_t i = threadIdx.x; i < sizeof many->plan / 4; i += threads)
         reinterpret_cast<uint32_t *>(&many->plan)[i] = reinterpret_cast<const uint32_t *>(plan)[i];
     __syncthreads();
-    if (threadIdx.x <= many->plan.levels) {
-        psvi_rows_level &level = many->plan.level[threadIdx.x];
-        const bool huge = threadIdx.x == many->plan.levels;
-        const float scale = huge ? 0.0f : __fdiv_rn(ROWS_ROUNDED_LIMIT, level.limit);
-        many->scale[threadIdx.x] = scale;
-        for (int axis = 0; axis < 3; ++axis) {
-            many->shift[threadIdx.x][axis] = huge ? 0.0f : -__fmul_rn(level.origin[axis], scale);
-            if (level.cells[axis] == 1)
-                level.inverse[axis] = 0.0f;
-            else if (axis != 0)
-                level.inverse[axis] *= ROWS_ROW_FIT;
-        }
-    }
+    if (threadIdx.x <= many->plan.levels)
+        many->rounding[threadIdx.x] = rows_rounding_of(many->plan.level[threadIdx.x], threadIdx.x == many->plan.levels);
 }
 
 // The record of a box with the plan's choice of axes.
@@ -97,24 +99,23 @@ __device__ __forceinline__ uint32_t rows_pack(int32_t x, int32_t y, int32_t z) {
 
 __device__ __forceinline__ float rows_finite(float value) { return fminf(fmaxf(value, -FLT_MAX), FLT_MAX); }
 
-__device__ __forceinline__ int32_t rows_round_down(const rows_many_plan &many, uint32_t level, int axis, float value) {
-    const float scaled = __fmaf_rd(rows_finite(value), many.scale[level], many.shift[level][axis]);
-    return __float2int_rd(fminf(fmaxf(scaled, -8e6f), 8e6f));
+__device__ __forceinline__ int32_t rows_round_down(const rows_rounding &rounding, int axis, float value) {
+    const float scaled = __fmaf_rd(rows_finite(value), rounding.scale, rounding.shift[axis]);
+    return __float2int_rd(fminf(fmaxf(scaled, -ROWS_ROUNDED_MOST), ROWS_ROUNDED_MOST));
 }
 
-__device__ __forceinline__ int32_t rows_round_up(const rows_many_plan &many, uint32_t level, int axis, float value) {
-    const float scaled = __fmaf_ru(rows_finite(value), many.scale[level], many.shift[level][axis]);
-    return __float2int_ru(fminf(fmaxf(scaled, -8e6f), 8e6f));
+__device__ __forceinline__ int32_t rows_round_up(const rows_rounding &rounding, int axis, float value) {
+    const float scaled = __fmaf_ru(rows_finite(value), rounding.scale, rounding.shift[axis]);
+    return __float2int_ru(fminf(fmaxf(scaled, -ROWS_ROUNDED_MOST), ROWS_ROUNDED_MOST));
 }
 
 // A box as it is stored: its upper ends and its negated lower ends, rounded at a level.
-__device__ __forceinline__ uint2 rows_rounded(const rows_many_plan &many, uint32_t level, const psvd_record &box) {
-    const uint32_t upper =
-        rows_pack(rows_round_up(many, level, 0, box.first.y), rows_round_up(many, level, 1, box.first.w),
-                  rows_round_up(many, level, 2, box.second.y));
+__device__ __forceinline__ uint2 rows_rounded(const rows_rounding &rounding, const psvd_record &box) {
+    const uint32_t upper = rows_pack(rows_round_up(rounding, 0, box.first.y), rows_round_up(rounding, 1, box.first.w),
+                                     rows_round_up(rounding, 2, box.second.y));
     const uint32_t lower =
-        rows_pack(-rows_round_down(many, level, 0, box.first.x), -rows_round_down(many, level, 1, box.first.z),
-                  -rows_round_down(many, level, 2, box.second.x));
+        rows_pack(-rows_round_down(rounding, 0, box.first.x), -rows_round_down(rounding, 1, box.first.z),
+                  -rows_round_down(rounding, 2, box.second.x));
     return make_uint2(upper | ROWS_FIELD_TOPS, lower | ROWS_FIELD_TOPS);
 }
 
@@ -134,21 +135,24 @@ __device__ __forceinline__ bool rows_may_overlap(uint32_t lower, uint32_t upper,
 // the row of z before, the same and the next one.
 #define ROWS_NEAR 4
 struct rows_near {
+    uint32_t own;              // the box's cell
     uint32_t own_end;          // cell behind the own row's run, which begins at the place behind the box
     uint32_t first[ROWS_NEAR]; // first cell in each of the other rows
     uint32_t span;             // cells in each of them
     bool there[ROWS_NEAR];
 };
 
-// Whether it is like that for this box. What it says is what rows_view_of says, for less work.
+// Whether it is like that for this box, of the level's world cell `world`. What it says is what rows_view_of says, for
+// less work.
 __device__ __forceinline__ bool rows_near_of(const psvi_rows_level &level, float longest, const psvd_record &box,
-                                             rows_near *near) {
+                                             uint32_t world, rows_near *near) {
     const float4 &first = box.first, &second = box.second;
     const int32_t cells_x = level.cells[0], cells_y = level.cells[1], cells_z = level.cells[2];
     const float origin_x = level.origin[0], origin_y = level.origin[1], origin_z = level.origin[2];
     const float inverse_x = level.inverse[0], inverse_y = level.inverse[1], inverse_z = level.inverse[2];
     // As rows_cell without the clamp: what that would change is out of range below. An axis of one cell has inverse 0.
     const int32_t from_x = __float2int_rd((__fsub_rd(first.x, longest) - origin_x) * inverse_x);
+    const int32_t x = __float2int_rd((first.x - origin_x) * inverse_x);
     const int32_t to_x = __float2int_rd((first.y - origin_x) * inverse_x);
     const int32_t behind_y = __float2int_rd((__fsub_rd(first.z, level.limit) - origin_y) * inverse_y);
     const int32_t y = __float2int_rd((first.z - origin_y) * inverse_y);
@@ -162,9 +166,9 @@ __device__ __forceinline__ bool rows_near_of(const psvi_rows_level &level, float
     const bool forward = (to_x - from_x < cells_x - 1) & ((to_y - behind_y < cells_y - 1) | (cells_y == 1)) &
                          ((to_z - from_z < cells_z - 1) | (cells_z == 1));
     const bool usual = in_range & forward & (to_y - y <= 1) & (z - from_z <= 1) & (to_z - z <= 1);
-    const uint32_t world = rows_world(level, __float_as_uint(second.w) >> PSVD_TAG_WORLD_SHIFT);
-    const uint32_t row = rows_base(level, world, y, z) + (uint32_t)from_x;
+    const uint32_t base = rows_base(level, world, y, z), row = base + (uint32_t)from_x;
     const uint32_t next_y = row + (uint32_t)(cells_z * cells_x);
+    near->own = base + (uint32_t)x;
     near->span = (uint32_t)(to_x - from_x + 1);
     near->own_end = row + near->span;
     near->first[0] = row + (uint32_t)cells_x;
@@ -207,6 +211,13 @@ __device__ __forceinline__ bool rows_coarse_of(const psvi_rows_level &level, flo
     coarse->rows_z = to_z - from_z + 1;
     return (from_x >= 0) & (to_x < cells_x) & (from_y >= 0) & (to_y < cells_y) & (from_z >= 0) & (to_z < cells_z) &
            (coarse->rows_y <= ROWS_COARSE) & (coarse->rows_z <= ROWS_COARSE);
+}
+
+// Usual boxes can be copied as they are, and their tags are 0.
+static inline bool are_usual(const psvi_find_input &input) {
+    const psvi_box_view &view = input.a;
+    return !input.between && view.flags == NULL && view.worlds == NULL && view.max == view.min + 12 &&
+           view.min_stride == 24 && (reinterpret_cast<uintptr_t>(view.min) & 7) == 0;
 }
 
 #endif

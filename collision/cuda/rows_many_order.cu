@@ -2,6 +2,8 @@
 #include <stddef.h>
 
 #include "launch_cuda.h"
+#include "rows_launch.cuh"
+#include "rows_light.cuh"
 #include "rows_many_sort.cuh"
 
 #define ORDER_WARPS (ROWS_ORDER_THREADS / 32)
@@ -11,6 +13,7 @@ struct order_shared {
     uint32_t sums[ORDER_WARPS];
     uint32_t taken;                   // segment to follow
     uint64_t gate;                    // of the copies
+    bool light;                       // entries for the light sweep are made, no records
     float4 rounding[ROWS_LEVELS + 1]; // shift and scale of the levels
     __align__(16) uint32_t cells[4];  // as many as a segment has: counts, then the next free place of each; then the
                                       // records of a segment and their order
@@ -24,6 +27,8 @@ struct order_arrays {
     uint2 *rounded;
     uint32_t *starts;
     uint32_t capacity; // records that fit shared memory
+    rows_light_arrays light;
+    bool may_be_light;
 };
 
 // Starts of a segment's cells from their counts: within the segment in place of them, and to global memory.
@@ -113,24 +118,36 @@ __device__ __forceinline__ void fetch_records(order_shared &shared, const order_
 // As rows_rounded, for a box of the level.
 __device__ __forceinline__ uint2 round_own(const order_shared &shared, const psvd_record &box) {
     const uint32_t level = rows_record_level(shared.many.plan, box);
-    if (level == shared.many.plan.levels) return rows_rounded(shared.many, level, box);
+    if (level == shared.many.plan.levels) return rows_rounded(shared.many.rounding[level], box);
     const float4 by = shared.rounding[level]; // all is finite
     const auto down = [&](float value, float shift) {
-        return -__float2int_rd(fminf(fmaxf(__fmaf_rd(value, by.w, shift), -8e6f), 8e6f));
+        return -__float2int_rd(fminf(fmaxf(__fmaf_rd(value, by.w, shift), -ROWS_ROUNDED_MOST), ROWS_ROUNDED_MOST));
     };
     const auto up = [&](float value, float shift) {
-        return __float2int_ru(fminf(fmaxf(__fmaf_ru(value, by.w, shift), -8e6f), 8e6f));
+        return __float2int_ru(fminf(fmaxf(__fmaf_ru(value, by.w, shift), -ROWS_ROUNDED_MOST), ROWS_ROUNDED_MOST));
     };
     const uint32_t upper = rows_pack(up(box.first.y, by.x), up(box.first.w, by.y), up(box.second.y, by.z));
     const uint32_t lower = rows_pack(down(box.first.x, by.x), down(box.first.z, by.y), down(box.second.x, by.z));
     return make_uint2(upper | ROWS_FIELD_TOPS, lower | ROWS_FIELD_TOPS);
 }
 
+// A box's entry for the light sweep.
+__device__ __forceinline__ void write_light(const order_shared &shared, const order_arrays &arrays,
+                                            psvi_rows_plan *plan, const psvd_record &record, uint32_t place) {
+    const psvi_rows_plan &own = shared.many.plan;
+    const uint32_t level = __ffs(own.populated) - 1;
+    uint32_t cell;
+    const uint4 entry = rows_light_entry(own.level[level], __uint_as_float(own.longest[level]), record, &cell);
+    arrays.light.entries[place] = entry;
+    if (entry.w == 0) arrays.light.listed[atomicAdd(&plan->listed, 1u)] = place;
+}
+
 // The block orders a segment that fits shared memory. Every record is read and written once, in sequence. Returns the
 // segment that follows, which is on its way meanwhile: to shared memory where both fit, else to the cache.
 template <bool NUMBERED>
 __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const order_arrays &arrays,
-                                                     const order_range &range, uint32_t segments, uint32_t *begun) {
+                                                     psvi_rows_plan *plan, const order_range &range, uint32_t segments,
+                                                     uint32_t *begun) {
     const uint32_t segment = range.segment, start = range.start, count = range.count;
     const float4 *const held = held_records(shared, arrays) + 2 * range.at;
     uint16_t *const order = reinterpret_cast<uint16_t *>(held_records(shared, arrays) + 2 * arrays.capacity);
@@ -168,6 +185,14 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
         if (i < count) order[shared.cells[numbers[item]] + ranks[item]] = (uint16_t)i;
     }
     __syncthreads();
+    if (shared.light) {
+#pragma unroll 2
+        for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS) {
+            const float4 *const at = held + 2 * order[i];
+            write_light(shared, arrays, plan, psvd_record{at[0], at[1]}, start + i);
+        }
+        return following;
+    }
     float4 *const to = arrays.records + 2ull * start;
 #pragma unroll 4
     for (uint32_t i = threadIdx.x; i < 2 * count; i += ROWS_ORDER_THREADS) {
@@ -186,7 +211,7 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
 
 // The same for any segment: reads the records twice, and scatters them.
 template <bool NUMBERED>
-__device__ __forceinline__ order_range order_any(order_shared &shared, const order_arrays &arrays,
+__device__ __forceinline__ order_range order_any(order_shared &shared, const order_arrays &arrays, psvi_rows_plan *plan,
                                                  const order_range &range, uint32_t segments) {
     const uint32_t segment = range.segment, start = range.start, count = range.count;
     const float4 *const from = arrays.split + 2 * range.from;
@@ -203,13 +228,18 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
         uint32_t place = NO_PLACE;
         psvd_record record = {};
         if (i < count) {
-            record = psvd_record{__ldg(from + 2 * i), __ldg(from + 2 * i + 1)};
+            record = psvd_record{from[2 * i], from[2 * i + 1]};
             const float4 halves[2] = {record.first, record.second};
             place = start + atomicAdd(&shared.cells[number_of<NUMBERED>(shared, arrays, halves)], 1u);
-            arrays.rounded[place] = round_own(shared, record);
-            record.second.w = tag_alone<NUMBERED>(record.second.w);
+            if (shared.light) {
+                write_light(shared, arrays, plan, record, place);
+                place = NO_PLACE;
+            } else {
+                arrays.rounded[place] = round_own(shared, record);
+                record.second.w = tag_alone<NUMBERED>(record.second.w);
+            }
         }
-        write_together(arrays.records, record, place);
+        if (!shared.light) write_together(arrays.records, record, place);
     }
     if (threadIdx.x == 0) take_segment(shared, arrays);
     __syncthreads();
@@ -217,19 +247,24 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
 }
 
 // The second pass: blocks take segments one after the other and order them by cells, in any order within one; and write
-// the start of each cell and the rounded boxes. Reads 32 bytes a box, writes 40 and 4 a cell.
+// the start of each cell and the rounded boxes; for the light sweep entries alone. Reads 32 bytes a box, writes 40 or
+// 16, and 4 a cell.
 template <bool NUMBERED>
 __global__ void __launch_bounds__(ROWS_ORDER_THREADS)
-    psvk_rows_order(const psvi_rows_plan *plan, const order_arrays arrays) {
+    psvk_rows_order(const psvi_find_input input, psvi_rows_plan *plan, const order_arrays arrays) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
+    rows_wait_for_front();
     rows_load_plan(&shared.many, plan, ROWS_ORDER_THREADS);
     if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->rest = 0;
-    if (threadIdx.x == 0) open_gate(&shared.gate);
+    if (threadIdx.x == 0) {
+        open_gate(&shared.gate);
+        shared.light = arrays.may_be_light && rows_is_light(plan, input.result->boxes);
+    }
     __syncthreads();
     if (threadIdx.x < shared.many.plan.levels) {
-        const float *const shift = shared.many.shift[threadIdx.x];
-        shared.rounding[threadIdx.x] = make_float4(shift[0], shift[1], shift[2], shared.many.scale[threadIdx.x]);
+        const rows_rounding &own = shared.many.rounding[threadIdx.x];
+        shared.rounding[threadIdx.x] = make_float4(own.shift[0], own.shift[1], own.shift[2], own.scale);
     }
     __syncthreads();
     const uint32_t segments = (shared.many.plan.cells >> arrays.segments.shift) + 1;
@@ -238,9 +273,9 @@ __global__ void __launch_bounds__(ROWS_ORDER_THREADS)
     while (range.segment < segments) {
         if (threadIdx.x == 0) arrays.segments.place[range.segment * arrays.segments.step] = 0; // for the next frame
         if (range.count <= arrays.capacity)
-            range = order_on_chip<NUMBERED>(shared, arrays, range, segments, &begun);
+            range = order_on_chip<NUMBERED>(shared, arrays, plan, range, segments, &begun);
         else
-            range = order_any<NUMBERED>(shared, arrays, range, segments);
+            range = order_any<NUMBERED>(shared, arrays, plan, range, segments);
         __syncthreads();
     }
 }
@@ -273,10 +308,11 @@ extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input,
                                  reinterpret_cast<float4 *>(memory->records),
                                  reinterpret_cast<uint2 *>(memory->rounded),
                                  memory->starts,
-                                 memory->order_capacity};
+                                 memory->order_capacity,
+                                 rows_light_arrays_of(memory),
+                                 rows_may_be_light(input, memory)};
     const uint32_t blocks = segments.count < memory->multiprocessors ? segments.count : memory->multiprocessors;
     const auto kernel = rows_are_numbered(*input) ? psvk_rows_order<true> : psvk_rows_order<false>;
-    kernel<<<blocks, ROWS_ORDER_THREADS, order_bytes(segments.shift, memory->order_capacity), stream>>>(memory->plan,
-                                                                                                        arrays);
-    return cudaGetLastError();
+    return rows_launch_early(memory, stream, kernel, blocks, ROWS_ORDER_THREADS,
+                             order_bytes(segments.shift, memory->order_capacity), *input, memory->plan, arrays);
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "launch_cuda.h"
+#include "rows_launch.cuh"
 #include "rows_many_sort.cuh"
 
 #define THREADS ROWS_SPLIT_THREADS
@@ -15,13 +16,14 @@
 struct level_fields {
     float4 origin; // and limit
     float4 inverse;
-    int4 cells; // and the number of the first one
+    int4 cells;         // and the number of the first one
+    int4 inner, inside; // the cells that are so far from the ends that boxes in them look as usual: first, count
 };
 
 template <int ITEMS> struct split_shared {
     rows_many_plan many; // its longest and populated are the block's own
     level_fields level[ROWS_LEVELS + 1];
-    uint32_t boxes, huge;
+    uint32_t boxes, huge, usual;
     uint32_t sums[WARPS];
     bool last;
     uint64_t gate;
@@ -35,13 +37,6 @@ struct split_job {
     float4 *records;
     bool numbered;
 };
-
-// Usual boxes can be copied as they are, and their tags are 0.
-static bool are_usual(const psvi_find_input &input) {
-    const psvi_box_view &view = input.a;
-    return !input.between && view.flags == NULL && view.worlds == NULL && view.max == view.min + 12 &&
-           view.min_stride == 24 && (reinterpret_cast<uintptr_t>(view.min) & 7) == 0;
-}
 
 // A block's boxes to shared memory; of others than usual ones, those that take no part as not a number. Bad ones of
 // these are listed the first time. They are there behind wait_for_boxes and a barrier.
@@ -121,6 +116,7 @@ __device__ __forceinline__ void take_places(const psvi_rows_segments &segments, 
 struct split_tally {
     uint32_t first, longest;
     uint32_t others, present, huge;
+    uint32_t usual; // boxes whose look is certain to be as usual
 };
 
 __device__ __forceinline__ void count_box(psvi_rows_plan &own, const psvd_record &record, uint32_t level,
@@ -139,10 +135,10 @@ __device__ __forceinline__ void count_box(psvi_rows_plan &own, const psvd_record
     ++tally->others;
 }
 
-// The key and the level of a usual box. What it says is what rows_key says.
+// The key and the level of a usual box, and whether it is certain to look as usual. The key is what rows_key says.
 template <int ITEMS>
 __device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared, const psvd_record &box,
-                                              uint32_t *level) {
+                                              uint32_t *level, bool *usual) {
     const psvi_rows_plan &plan = shared.many.plan;
     *level = rows_record_level(plan, box);
     const level_fields &fields = shared.level[*level];
@@ -151,6 +147,9 @@ __device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared,
     const int32_t x = __float2int_rd((box.first.x - origin.x) * inverse.x);
     const int32_t y = __float2int_rd((box.first.z - origin.y) * inverse.y);
     const int32_t z = __float2int_rd((box.second.x - origin.z) * inverse.z);
+    const int4 inner = fields.inner, inside = fields.inside;
+    *usual = ((uint32_t)(x - inner.x) < (uint32_t)inside.x) & ((uint32_t)(y - inner.y) < (uint32_t)inside.y) &
+             ((uint32_t)(z - inner.z) < (uint32_t)inside.z);
     if ((uint32_t)x < (uint32_t)cells.x && (uint32_t)y < (uint32_t)cells.y && (uint32_t)z < (uint32_t)cells.z)
         return (uint32_t)(cells.w + (y * cells.z + z) * cells.x + x);
     return rows_key(plan.level[*level], box);
@@ -164,15 +163,18 @@ __device__ __forceinline__ void report_seen(const psvi_find_input &input, psvi_r
     const uint32_t present = psvd_reduce_or(tally.present | (tally.first != 0 ? 1u : 0u));
     const uint32_t boxes = psvd_reduce_add(tally.first + tally.others), longest = psvd_reduce_max(tally.longest);
     tally.huge = psvd_reduce_add(tally.huge);
+    tally.usual = psvd_reduce_add(tally.usual);
     if ((threadIdx.x & 31) == 0) {
         if (present != 0) atomicOr(&own.populated, present);
         if (longest != 0) atomicMax(&own.longest[0], longest);
         atomicAdd(&shared->boxes, boxes);
+        atomicAdd(&shared->usual, tally.usual);
         if (tally.huge != 0) atomicAdd(&shared->huge, tally.huge);
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)shared->boxes);
+        if (shared->boxes != shared->usual) atomicAdd(&plan->unusual, shared->boxes - shared->usual);
         if (shared->huge != 0)
             atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
                       (unsigned long long)shared->huge);
@@ -186,7 +188,8 @@ __device__ __forceinline__ void report_seen(const psvi_find_input &input, psvi_r
 
 // The last block that has counted says where the segments begin, and whether some have no room.
 template <int ITEMS>
-__device__ __forceinline__ void start_segments(const split_job &job, bool written, split_shared<ITEMS> *shared) {
+__device__ __forceinline__ void start_segments(const split_job &job, bool written, psvi_rows_plan *plan,
+                                               split_shared<ITEMS> *shared) {
     const psvi_rows_segments &segments = job.segments;
     psvi_rows_progress *const progress = job.progress;
     __threadfence();
@@ -223,6 +226,7 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
         segments.starts[used] = start;
         progress->again = uneven || !written;
         progress->uneven = uneven;
+        if (uneven) plan->crowded = PSVD_FULL; // not for the light sweep
         progress->counted = progress->ordered = 0;
     }
 }
@@ -259,6 +263,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     extern __shared__ __align__(16) unsigned char dynamic[];
     split_shared<ITEMS> &shared = *reinterpret_cast<split_shared<ITEMS> *>(dynamic);
     const psvi_rows_segments &segments = job.segments;
+    if (AGAIN) rows_wait_for_front();
     if (AGAIN && !job.progress->again) return;
     const bool written = AGAIN || !job.progress->uneven;
     const psvd_counts counts = psvd_read_counts(input);
@@ -268,23 +273,27 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     if (TOGETHER)
         for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS)
             shared.places[i] = 0;
+    if (!AGAIN) rows_wait_for_front(); // the boxes are not of its making
     rows_load_plan(&shared.many, plan, THREADS);
     __syncthreads();
     psvi_rows_plan &own = shared.many.plan;
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) own.longest[threadIdx.x] = 0;
-    if (threadIdx.x == 0) own.populated = shared.boxes = shared.huge = 0;
+    if (threadIdx.x == 0) own.populated = shared.boxes = shared.huge = shared.usual = 0;
     if (threadIdx.x <= own.levels) {
         const psvi_rows_level &level = own.level[threadIdx.x];
+        const int32_t reach_x = __float2int_ru(level.limit * level.inverse[0]) + 1;
         shared.level[threadIdx.x] = level_fields{
             make_float4(level.origin[0], level.origin[1], level.origin[2], 0),
             make_float4(level.inverse[0], level.inverse[1], level.inverse[2], 0),
             make_int4(level.cells[0], level.cells[1], level.cells[2], (int32_t)level.base),
+            make_int4(reach_x, 0, level.cells[2] == 1 ? 0 : 1, 0),
+            make_int4(max(level.cells[0] - 2 * reach_x, 0), max(level.cells[1] - 1, 1), max(level.cells[2] - 2, 1), 0),
         };
     }
     wait_for_boxes<USUAL>(&shared.gate);
     __syncthreads();
     uint32_t keys[ITEMS], ranks[ITEMS];
-    split_tally tally = {0, 0, 0, 0, 0};
+    split_tally tally = {0, 0, 0, 0, 0, 0};
 #pragma unroll
     for (int item = 0; item < ITEMS; ++item) {
         const uint32_t i = threadIdx.x + item * THREADS;
@@ -297,7 +306,9 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
                 const psvd_record record = rows_record(own, box, 0, USUAL ? 0 : tag_of(input, counts, first + i));
                 uint32_t level;
                 if (USUAL) {
-                    keys[item] = usual_key(shared, record, &level);
+                    bool its_look;
+                    keys[item] = usual_key(shared, record, &level, &its_look);
+                    tally.usual += its_look;
                 } else {
                     level = rows_record_level(own, record);
                     keys[item] = rows_key(own.level[level], record);
@@ -342,7 +353,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
     if (AGAIN) return;
     report_seen(input, plan, tally, &shared);
-    start_segments(job, written, &shared);
+    start_segments(job, written, plan, &shared);
 }
 
 template <int ITEMS, bool TOGETHER> static size_t split_bytes(uint32_t segments) {
@@ -376,11 +387,11 @@ static cudaError_t launch_split(const psvi_find_input *input, const psvi_rows_me
                            rows_are_numbered(*input)};
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), THREADS * ITEMS);
     const size_t bytes = split_bytes<ITEMS, TOGETHER>(memory->segments.count);
-    psvk_rows_split<ITEMS, TOGETHER, USUAL, false><<<blocks, THREADS, bytes, stream>>>(*input, memory->plan, job);
-    const cudaError_t error = cudaGetLastError();
+    const cudaError_t error = rows_launch_early(memory, stream, psvk_rows_split<ITEMS, TOGETHER, USUAL, false>, blocks,
+                                                THREADS, bytes, *input, memory->plan, job);
     if (error != cudaSuccess) return error;
-    psvk_rows_split<ITEMS, TOGETHER, USUAL, true><<<blocks, THREADS, bytes, stream>>>(*input, memory->plan, job);
-    return cudaGetLastError();
+    return rows_launch_early(memory, stream, psvk_rows_split<ITEMS, TOGETHER, USUAL, true>, blocks, THREADS, bytes,
+                             *input, memory->plan, job);
 }
 
 extern "C" cudaError_t psvi_launch_rows_many_split(const psvi_find_input *input, const psvi_rows_memory *memory,

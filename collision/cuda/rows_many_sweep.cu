@@ -1,6 +1,7 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
 #include "launch_cuda.h"
 #include "rows_lane_walk.cuh"
+#include "rows_light.cuh"
 #include "rows_many.cuh"
 
 #define WARPS (ROWS_MANY_THREADS / 32)
@@ -43,6 +44,7 @@ struct rows_tables {
     uint8_t *rest; // per chunk, see chunk_rest
     bool plain;    // overlap decides alone: no flags, filters, worlds, second set
     bool all;      // there was no first sweep
+    bool may_be_light;
 };
 
 // What the first sweep leaves of a chunk.
@@ -114,7 +116,9 @@ __device__ __forceinline__ bool look_up_near(const sweep_job &job, const psvd_re
     const psvi_rows_plan &plan = sweep_memory().many.plan;
     warp_work *const work = own_work();
     rows_near near;
-    const bool usual = rows_near_of(plan.level[own_level], __uint_as_float(plan.longest[own_level]), own, &near);
+    const psvi_rows_level &level = plan.level[own_level];
+    const uint32_t world = rows_world(level, __float_as_uint(own.second.w) >> PSVD_TAG_WORLD_SHIFT);
+    const bool usual = rows_near_of(level, __uint_as_float(plan.longest[own_level]), own, world, &near);
     *ranges = {0, 0, 0, 0, false};
     if (!__all_sync(PSVD_FULL, usual)) return false;
     const uint32_t own_end = __ldg(job.tables.starts + near.own_end);
@@ -309,15 +313,6 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ran
     }
 }
 
-__device__ __forceinline__ void report_shape(const psvi_find_input &input, const psvi_rows_plan &plan) {
-    uint64_t rows = 0;
-    for (uint32_t level = 0; level <= plan.levels; ++level)
-        if ((plan.populated | plan.populated >> 16) >> level & 1)
-            rows += (uint64_t)plan.level[level].worlds * plan.level[level].cells[1] * plan.level[level].cells[2];
-    input.result->rows = rows;
-    input.result->levels = __popc((plan.populated | plan.populated >> 16) & 0xffffu);
-}
-
 // What a warp has come to.
 struct sweep_tally {
     uint32_t tested, longest; // of the lane: places looked at, and in the longest range
@@ -368,7 +363,7 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
         tally->longest = max(tally->longest, ranges.most);
         if (__any_sync(PSVD_FULL, ranges.most >= ROWS_LONG_RANGE)) sweep_long(job, &ranges, &tally->held);
         const psvd_record box = {own_work()->first[lane], own_work()->second[lane]};
-        const uint2 rounded = rows_rounded(sweep_memory().many, at, box);
+        const uint2 rounded = rows_rounded(sweep_memory().many.rounding[at], box);
         sweep_short(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
     }
 }
@@ -390,6 +385,7 @@ __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS
                          psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
     if (!NEAR && !tables.all && progress->rest == 0) return;
+    if (NEAR && tables.may_be_light && rows_is_light(plan, input.result->boxes)) return; // swept already
     const uint32_t boxes = (uint32_t)input.result->boxes, lane = threadIdx.x & 31, chunks = (boxes + 31) / 32;
     if (blockIdx.x * WARPS >= chunks) return;
     rows_load_plan(&shared.many, plan, ROWS_MANY_THREADS);
@@ -421,7 +417,7 @@ __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS
     const uint32_t longest = psvd_reduce_max(tally.longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) report_shape(input, shared.many.plan);
+    if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.many.plan);
 }
 
 static int sweep_bytes(bool near) {
@@ -444,7 +440,12 @@ extern "C" cudaError_t psvi_launch_rows_many_sweep(const psvi_find_input *input,
                                 memory->rest,
                                 !input->between && input->world_count <= 1 && input->a.flags == NULL &&
                                     input->a.filters == NULL,
-                                input->between};
+                                input->between,
+                                rows_may_be_light(input, memory)};
+    if (tables.may_be_light) {
+        const cudaError_t error = psvi_launch_rows_light(input, memory, stream);
+        if (error != cudaSuccess) return error;
+    }
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     for (int near = input->between ? 0 : 1; near >= 0; --near) {
         const auto kernel = near ? psvk_rows_many_sweep<true> : psvk_rows_many_sweep<false>;

@@ -107,7 +107,7 @@ __device__ __forceinline__ void rows_divide_level(psvi_rows_level *level, const 
         float rows = floorf(fminf(wanted[axis], share));
         if (rows < 4.0f) rows = 1.0f;
         level->cells[axis] = (int32_t)rows;
-        level->inverse[axis] = 1.0f / level->limit;
+        level->inverse[axis] = rows == 1.0f ? 0.0f : ROWS_ROW_FIT / level->limit;
         left = fmaxf(left / rows, 1.0f);
     }
     const float most = fminf(range[0] / level->limit * ROWS_X_STEPS + 2.0f, 1e9f);
@@ -115,7 +115,8 @@ __device__ __forceinline__ void rows_divide_level(psvi_rows_level *level, const 
     // Cells that just cover the range, unless they would be much longer than a box: then they wrap.
     const float pitch = steps > 2.0f ? range[0] / (steps - 2.0f) : INFINITY;
     level->cells[0] = (int32_t)steps;
-    level->inverse[0] = 1.0f / fmaxf(fminf(pitch, 2.0f * level->limit), level->limit / ROWS_X_STEPS);
+    level->inverse[0] =
+        steps == 1.0f ? 0.0f : 1.0f / fmaxf(fminf(pitch, 2.0f * level->limit), level->limit / ROWS_X_STEPS);
 }
 
 // Level limits from the sampled extents: the largest, then the largest that is a level's step below it, and so on, so
@@ -216,7 +217,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         }
         plan.cells = base;
         plan.slots = slots;
-        plan.populated = 0;
+        plan.populated = plan.unusual = plan.crowded = plan.listed = plan.ticket = 0;
     }
     __syncthreads();
 }

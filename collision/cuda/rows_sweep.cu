@@ -1,6 +1,8 @@
-// The last kernel of `rows`: every box looks at the boxes of its cells.
+// The exact sweep of `rows`: every box looks at the boxes of its cells. What the light sweep does not take.
 #include "launch_cuda.h"
 #include "rows_lane_walk.cuh"
+#include "rows_launch.cuh"
+#include "rows_light.cuh"
 
 #define WARPS (ROWS_SWEEP_THREADS / 32)
 
@@ -13,6 +15,9 @@ struct warp_work {
 
 struct sweep_shared {
     psvi_rows_plan plan;
+    unsigned long long batch; // of a warp's boxes for each warp: its number, then how many are taken
+    uint32_t begun, done;     // batches that the block has begun, parts that are done
+    bool together;            // the block's warps wait for each other before they begin a batch
     warp_work work[WARPS];
     psvd_pair_stage<WARPS> stage;
 };
@@ -66,9 +71,8 @@ __device__ __forceinline__ void look_up(const sweep_job &job, const psvi_rows_pl
     for (int i = 0; i < ROWS_INTERVALS; ++i) {
         const rows_interval interval = rows_step(level, world, view, &steps);
         if (interval.cells > 0) {
-            ranges->start[i] =
-                i == 0 && own_row ? job.first_place + lane + 1 : __ldg(job.tables.starts + interval.first);
-            ranges->count[i] = __ldg(job.tables.starts + interval.first + interval.cells);
+            ranges->start[i] = i == 0 && own_row ? job.first_place + lane + 1 : job.tables.starts[interval.first];
+            ranges->count[i] = job.tables.starts[interval.first + interval.cells];
         }
     }
 #pragma unroll
@@ -83,7 +87,7 @@ __device__ __forceinline__ void look_up(const sweep_job &job, const psvi_rows_pl
 
 __device__ __forceinline__ psvd_record load_record(const sweep_job &job, uint32_t place) {
     const float4 *const at = job.tables.records + 2ull * place;
-    return psvd_record{__ldg(at), __ldg(at + 1)};
+    return psvd_record{at[0], at[1]};
 }
 
 // Tests a candidate of the box of lane `owner` and hands over the pair if it is one; `ask`: overlap does not decide
@@ -187,17 +191,35 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, sweep_shared *
     hand_over(job, shared, *work, hits, held);
 }
 
-__device__ __forceinline__ void report_shape(const psvi_find_input &input, const psvi_rows_plan &plan) {
-    uint64_t rows = 0;
-    for (uint32_t level = 0; level <= plan.levels; ++level)
-        if ((plan.populated | plan.populated >> 16) >> level & 1)
-            rows += (uint64_t)plan.level[level].worlds * plan.level[level].cells[1] * plan.level[level].cells[2];
-    input.result->rows = rows;
-    input.result->levels = __popc((plan.populated | plan.populated >> 16) & 0xffffu);
-}
-
 __device__ __forceinline__ bool is_plain(const psvi_find_input &input) {
     return !input.between && input.world_count <= 1 && input.a.flags == NULL && input.a.filters == NULL;
+}
+
+__device__ __forceinline__ void rows_pause() {
+#if __CUDA_ARCH__ >= 700
+    __nanosleep(100);
+#endif
+}
+
+// Takes the next part of the block's batch, a new batch when there is none: parts that lie side by side go to warps of
+// one block, which share a cache. Warps wait for each other's parts only where ranges are so long that the cache holds
+// them for one batch alone. One lane.
+__device__ __forceinline__ uint32_t take_part(sweep_shared *shared, psvi_rows_plan *plan) {
+    for (;;) {
+        const unsigned long long batch = atomicAdd(&shared->batch, 1ull);
+        const uint32_t taken = (uint32_t)batch;
+        if (taken < WARPS) return (uint32_t)(batch >> 32) * WARPS + taken;
+        if (taken == WARPS) {
+            while (*(volatile bool *)&shared->together && *(volatile uint32_t *)&shared->done < shared->begun * WARPS)
+                rows_pause();
+            ++shared->begun;
+            const uint32_t number = gridDim.x + atomicAdd(&plan->ticket, 1u);
+            atomicExch(&shared->batch, (unsigned long long)number << 32 | 1);
+            return number * WARPS;
+        }
+        while ((uint32_t) * (volatile unsigned long long *)&shared->batch > WARPS)
+            rows_pause();
+    }
 }
 
 // The pairs. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side by side and their loads
@@ -206,43 +228,63 @@ __device__ __forceinline__ bool is_plain(const psvi_find_input &input) {
 // end, to write its pairs. Reads each record about once per row that looks at it, writes the pairs.
 __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables, bool few) {
+                    const __grid_constant__ rows_tables tables, bool few, bool may_be_light) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
+    rows_wait_for_front();
     const uint64_t boxes = input.result->boxes;
+    if (may_be_light && rows_is_light(plan, boxes)) return; // swept already
     const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
     if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
     const uint32_t lane = threadIdx.x & 31;
-    const uint32_t first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp, place = first_place + lane;
-    const bool here = lane < boxes_per_warp && place < boxes;
+    if (threadIdx.x == 0) {
+        shared.batch = (unsigned long long)blockIdx.x << 32 | WARPS;
+        shared.begun = 1;
+        shared.done = 0;
+        shared.together = false;
+    }
     const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += ROWS_SWEEP_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     __syncthreads();
     warp_work *const work = &shared.work[threadIdx.x >> 5];
-    const sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), first_place, is_plain(input)};
-    lane_walk walk = {0, 0, 0, 0, here};
-    if (here) {
-        const psvd_record own = {tables.records[2ull * place], tables.records[2ull * place + 1]};
-        walk.own_level = rows_level_of(
-            shared.plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
-        const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
-        walk.set = input.between && !second;
-        enter_level(shared.plan, &walk, walk.own_level + (second ? 1 : 0));
-        work->first[lane] = own.first;
-        work->second[lane] = own.second;
-    }
-    __syncwarp();
     uint32_t tested = 0, longest = 0, held = 0;
-    while (__any_sync(PSVD_FULL, walk.more)) {
-        lane_ranges ranges;
-        look_up(job, shared.plan, *work, &walk, &ranges);
+    sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0, is_plain(input)};
+    job.first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp;
+#pragma unroll 1
+    while (job.first_place < boxes) {
+        const uint32_t place = job.first_place + lane;
+        const bool here = lane < boxes_per_warp && place < boxes;
+        lane_walk walk = {0, 0, 0, 0, here};
+        if (here) {
+            const psvd_record own = {tables.records[2ull * place], tables.records[2ull * place + 1]};
+            walk.own_level = rows_level_of(shared.plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w,
+                                                                    own.second.x, own.second.y));
+            const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
+            walk.set = input.between && !second;
+            enter_level(shared.plan, &walk, walk.own_level + (second ? 1 : 0));
+            work->first[lane] = own.first;
+            work->second[lane] = own.second;
+        }
+        __syncwarp();
+        while (__any_sync(PSVD_FULL, walk.more)) {
+            lane_ranges ranges;
+            look_up(job, shared.plan, *work, &walk, &ranges);
 #pragma unroll
-        for (int i = 0; i < ROWS_INTERVALS; ++i)
-            tested += ranges.count[i], longest = max(longest, ranges.count[i]);
-        sweep_long(job, &shared, *work, &ranges, &held);
-        sweep_short(job, &shared, work, ranges, &held);
+            for (int i = 0; i < ROWS_INTERVALS; ++i)
+                tested += ranges.count[i], longest = max(longest, ranges.count[i]);
+            sweep_long(job, &shared, *work, &ranges, &held);
+            sweep_short(job, &shared, work, ranges, &held);
+        }
+        if (boxes_per_warp == 32 && __any_sync(PSVD_FULL, longest >= ROWS_TOGETHER_RANGE)) shared.together = true;
+        uint32_t part = 0;
+        if (lane == 0) {
+            atomicAdd(&shared.done, 1u);
+            part = take_part(&shared, plan);
+        }
+        job.first_place = __shfl_sync(PSVD_FULL, part, 0) * boxes_per_warp;
     }
+    if (lane == 0) atomicAdd(&shared.done, 1u); // the part behind the last box
     shared.stage.hold(held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tested);
@@ -250,7 +292,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     longest = psvd_reduce_max(longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if (blockIdx.x == 0 && threadIdx.x == 0) report_shape(input, shared.plan);
+    if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.plan);
 }
 
 extern "C" cudaError_t psvi_prepare_rows_sweep(void) {
@@ -261,10 +303,17 @@ extern "C" cudaError_t psvi_prepare_rows_sweep(void) {
 extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records), memory->starts};
-    // With few boxes the plan may want fewer of them a warp: enough blocks for that, the others leave at once.
+    const bool light = rows_may_be_light(input, memory);
+    if (light) {
+        const cudaError_t error = psvi_launch_rows_light(input, memory, stream);
+        if (error != cudaSuccess) return error;
+    }
+    // With few boxes the plan may want fewer of them a warp: as many blocks as that takes, the others leave at once.
     const uint64_t boxes = psvi_most_boxes(input);
     const bool few = boxes <= ROWS_FEW_BOXES;
-    const uint32_t blocks = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));
-    psvk_rows_sweep<<<blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), stream>>>(*input, memory->plan, tables, few);
-    return cudaGetLastError();
+    const uint32_t wanted = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));
+    const uint32_t most = memory->multiprocessors * ROWS_SWEEP_BLOCKS;
+    const uint32_t blocks = wanted < most ? wanted : most;
+    return rows_launch_early(memory, stream, psvk_rows_sweep, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), *input,
+                             memory->plan, tables, few, light);
 }

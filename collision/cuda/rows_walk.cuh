@@ -154,4 +154,14 @@ __device__ __forceinline__ bool rows_may_pair(const psvi_find_input &input, cons
                             __float_as_uint(other.second.z));
 }
 
+// What a frame's result says of the plan.
+__device__ __forceinline__ void rows_report_shape(const psvi_find_input &input, const psvi_rows_plan &plan) {
+    uint64_t rows = 0;
+    for (uint32_t level = 0; level <= plan.levels; ++level)
+        if ((plan.populated | plan.populated >> 16) >> level & 1)
+            rows += (uint64_t)plan.level[level].worlds * plan.level[level].cells[1] * plan.level[level].cells[2];
+    input.result->rows = rows;
+    input.result->levels = __popc((plan.populated | plan.populated >> 16) & 0xffffu);
+}
+
 #endif

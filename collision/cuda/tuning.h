@@ -20,8 +20,10 @@
 #define ROWS_SCAN_THREADS 256
 #define ROWS_SCAN_ITEMS 16 // cells of a thread
 #define ROWS_SCATTER_THREADS 256
+#define ROWS_SCATTER_BLOCKS 8 // resident on a multiprocessor, where it holds 2,048 threads
 #define ROWS_SWEEP_THREADS 256
 #define ROWS_SWEEP_BLOCKS 3       // resident on a multiprocessor
+#define ROWS_TOGETHER_RANGE 512   // candidates of a range from which on a block's warps stay together
 #define ROWS_FEW_BOXES (1u << 19) // up to here a warp may take fewer than 32 boxes,
 #define ROWS_LEAST_A_WARP 4       // at least this many,
 #define ROWS_MANY_CANDIDATES 32   // from this many candidates a box on
@@ -40,11 +42,22 @@
 #define ROWS_FUSED_BARRIERS 5 // of a frame
 #define ROWS_FUSED_CROWD 512  // boxes in a cell from which on an old plan is doubted
 
+// `rows` for even scenes: boxes of one level, hardly any of them crowded or at the edge.
+#define ROWS_LIGHT_BITS 24         // of the key, at most
+#define ROWS_LIGHT_ROOM (1u << 27) // boxes, at most
+#define ROWS_LIGHT_THREADS 256
+#define ROWS_LIGHT_BLOCKS 5    // resident on a multiprocessor
+#define ROWS_LIGHT_HITS 96     // candidates of a warp that are looked at side by side
+#define ROWS_LIGHT_CROWD 5     // boxes in a crowded cell, at least
+#define ROWS_LIGHT_CROWDED 32  // crowded boxes: at most one of so many
+#define ROWS_LIGHT_UNUSUAL 512 // unusual ones: at most one of so many
+
 // `rows` for many boxes.
-// Below, rows_sweep.cu behind a counting sort loses less on uneven scenes.
+// Below, counting loses less on uneven scenes, whose segments are uneven too.
 #define ROWS_MANY_LEAST (1u << 21)
 #define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row
 #define ROWS_ROUNDED_LIMIT 100.0f // level limit in rounded coordinates; twice that and their errors stay below 256
+#define ROWS_ROUNDED_MOST 8e6f    // coordinates beyond are clamped; integers up to here are exact
 #define ROWS_CELLS_A_BOX 2        // of the plan, where the keys have room for them
 #define ROWS_SEGMENT_CELL_BITS 12 // cells of a segment, at most
 #define ROWS_SEGMENT_BOXES 3072   // boxes, if they lie evenly, at most

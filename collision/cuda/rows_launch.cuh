@@ -1,0 +1,47 @@
+// Launches of the kernels of a frame, each of which may begin before the one in front of it has ended (programmatic
+// dependent launch, compute capability 9.0). Its blocks then take their places as those of the kernel in front leave
+// theirs, and wait.
+#ifndef PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
+#define PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
+
+#include "rows_kernels.h"
+
+// Lets the next kernel begin, then waits until all kernels in front have ended and what they wrote can be read. Every
+// thread of a kernel that is launched early comes here before it reads anything of theirs, and before it returns.
+__device__ __forceinline__ void rows_wait_for_front(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets the next kernel begin.
+__device__ __forceinline__ void rows_let_next_begin(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+template <typename... Parameters, typename... Arguments>
+static inline cudaError_t rows_launch(bool early, cudaStream_t stream, void (*kernel)(Parameters...), uint32_t blocks,
+                                      uint32_t threads, size_t shared_bytes, const Arguments &...arguments) {
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
+}
+
+template <typename... Parameters, typename... Arguments>
+static inline cudaError_t rows_launch_early(const psvi_rows_memory *memory, cudaStream_t stream,
+                                            void (*kernel)(Parameters...), uint32_t blocks, uint32_t threads,
+                                            size_t shared_bytes, const Arguments &...arguments) {
+    return rows_launch(memory->early, stream, kernel, blocks, threads, shared_bytes, arguments...);
+}
+
+#endif

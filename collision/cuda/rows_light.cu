@@ -1,0 +1,371 @@
+// The sweep of `rows` over even scenes: every box looks at the boxes of its own and the neighbouring rows as rounded to
+// 8 bytes, which tells nearly all pairs; the others are tested exactly.
+#include "launch_cuda.h"
+#include "rows_launch.cuh"
+#include "rows_light.cuh"
+
+#define WARPS (ROWS_LIGHT_THREADS / 32)
+#define RANGES (ROWS_NEAR + 1)
+#define SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
+
+// A warp's own memory. A chunk begins with less than ROWS_LIGHT_HITS pairs in its buffer and less than 32 in doubt.
+struct warp_work {
+    uint4 own[32];                     // lower, upper: negated words, less SURE; slot; ROWS_VAGUE or 0
+    uint32_t hit[ROWS_LIGHT_HITS];     // places times 32, with the lanes whose boxes they may pair with
+    uint2 doubt[ROWS_LIGHT_HITS + 32]; // slots
+};
+
+struct sweep_shared {
+    warp_work work[WARPS];
+    psvd_pair_stage<WARPS> stage;
+    unsigned long long tested[WARPS];
+    uint32_t longest[WARPS], doubted[WARPS];
+};
+
+static_assert(2 * ROWS_LIGHT_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
+
+__device__ __forceinline__ sweep_shared &sweep_memory() {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    return *reinterpret_cast<sweep_shared *>(dynamic);
+}
+
+__device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
+
+struct light_tables {
+    const uint4 *entries; // see rows_light_arrays
+    const uint32_t *listed;
+    const uint32_t *starts;
+};
+
+// What a warp holds back, and how many places it has looked at.
+struct sweep_tally {
+    uint32_t pairs, doubts, tested, longest, doubted;
+};
+
+__device__ __forceinline__ psvd_sink make_sink(const psvi_find_input &input) {
+    return psvd_sink{input.pairs, reinterpret_cast<unsigned long long *>(&input.result->pair_count), input.capacity, 0,
+                     false};
+}
+
+__device__ __forceinline__ psvd_record load_exactly(const psvi_find_input &input, const psvi_rows_plan &plan,
+                                                    uint32_t slot) {
+    return rows_record(plan, psvd_load_box(input.a, slot), slot, 0);
+}
+
+// Tests the pairs in doubt. All lanes together; returns how many pairs the warp holds then.
+__device__ __noinline__ uint32_t settle_doubts(const psvi_find_input &input, uint32_t doubts, uint32_t held) {
+    const psvd_sink sink = make_sink(input);
+    const uint32_t lane = threadIdx.x & 31;
+#pragma unroll 1
+    for (uint32_t n = lane; n - lane < doubts; n += 32) {
+        uint2 pair = make_uint2(0, 0);
+        bool hit = false;
+        if (n < doubts) {
+            pair = own_work().doubt[n];
+            const psvd_box one = psvd_load_box(input.a, pair.x), two = psvd_load_box(input.a, pair.y);
+            hit = one.min[0] <= two.max[0] && two.min[0] <= one.max[0] && one.min[1] <= two.max[1] &&
+                  two.min[1] <= one.max[1] && one.min[2] <= two.max[2] && two.min[2] <= one.max[2];
+        }
+        sweep_memory().stage.emit_together(sink, hit, pair.x, pair.y, &held);
+    }
+    __syncwarp();
+    return held;
+}
+
+// Writes the pairs that the warp holds. All lanes together.
+__device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t held) {
+    const psvd_sink sink = make_sink(input);
+    const uint32_t lane = threadIdx.x & 31;
+    const psv_pair *const from = sweep_memory().stage.room(0);
+    unsigned long long at = 0;
+    if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)held);
+    at = __shfl_sync(PSVD_FULL, at, 0);
+    if (at + held <= sink.capacity && (reinterpret_cast<uintptr_t>(sink.pairs) & 7) == 0) {
+        uint2 *const to = reinterpret_cast<uint2 *>(sink.pairs + at);
+#pragma unroll 2
+        for (uint32_t i = lane; i < held; i += 32)
+            to[i] = make_uint2(from[i].a, from[i].b);
+    } else {
+        sweep_memory().stage.write(sink, threadIdx.x >> 5, held, at);
+    }
+    __syncwarp();
+}
+
+// The unusual boxes: a whole warp goes through the runs of one. Returns how many pairs the warp holds then, and how
+// many places a lane has looked at.
+__device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const psvi_rows_plan *plan,
+                                            const light_tables &tables, uint32_t held) {
+    const psvd_sink sink = make_sink(input);
+    const uint32_t lane = threadIdx.x & 31, at = __ffs(plan->populated) - 1, listed = plan->listed;
+    const psvi_rows_level &level = plan->level[at];
+    uint32_t tested = 0;
+    for (uint32_t i = blockIdx.x * WARPS + (threadIdx.x >> 5); i < listed; i += gridDim.x * WARPS) {
+        const uint32_t own_place = tables.listed[i];
+        const psvd_record own = load_exactly(input, *plan, tables.entries[own_place].z);
+        const rows_view view = rows_view_of(*plan, own, at, 0, true);
+        rows_steps steps = rows_step_from(level, view, 0);
+        bool own_run = view.own_row;
+        while (steps.row < view.rows) {
+            const rows_interval interval = rows_step(level, 0, view, &steps);
+            const bool first = own_run;
+            own_run = false;
+            if (interval.cells <= 0) continue;
+            const uint32_t start = first ? own_place + 1 : tables.starts[interval.first];
+            const uint32_t end = tables.starts[interval.first + interval.cells];
+            for (uint32_t place = start + lane; place - lane < end; place += 32) {
+                bool hit = false;
+                uint32_t slot = 0;
+                if (place < end) {
+                    ++tested;
+                    slot = tables.entries[place].z;
+                    const psvd_record other = load_exactly(input, *plan, slot);
+                    hit = overlaps(own, other) && (!view.check_owner || rows_owns(level, own, own_place, other, place));
+                }
+                sweep_memory().stage.emit_together(sink, hit, __float_as_uint(own.second.z), slot, &held);
+            }
+        }
+    }
+    return make_uint2(held, tested);
+}
+
+// A bit for each of four places, from `bit` on, that may overlap the lane's box.
+__device__ __forceinline__ uint32_t test_four(const uint4 *at, uint32_t lower, uint32_t upper, uint32_t bit) {
+    uint2 other[4];
+    uint32_t hits = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        other[i] = *reinterpret_cast<const uint2 *>(at + i);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        if (rows_may_overlap(lower, upper, other[i].x, other[i].y)) hits |= bit << i;
+    return hits;
+}
+
+// The `count` lowest bits; all from 32 on.
+__device__ __forceinline__ uint32_t first_bits(uint32_t count) {
+    uint32_t bits;
+    asm("bmsk.clamp.b32 %0, 0, %1;" : "=r"(bits) : "r"(count));
+    return bits;
+}
+
+// Which of up to 32 places from `start` on may overlap the lane's box, a bit each. Lanes read only what they need, up
+// to four places at a time.
+__device__ __forceinline__ uint32_t test_places(const uint4 *entries, uint32_t start, uint32_t count, uint32_t lower,
+                                                uint32_t upper) {
+    const uint4 *const at = entries + start;
+    uint32_t hits = 0;
+    if (count > 0) hits = test_four(at, lower, upper, 1u);
+    if (count > 4) hits |= test_four(at + 4, lower, upper, 1u << 4);
+#pragma unroll 1
+    for (uint32_t k = 8; k < min(count, 32u); k += 4)
+        hits |= test_four(at + k, lower, upper, 1u) << k;
+    return hits & first_bits(count);
+}
+
+// Sum over the lanes up to the own one.
+__device__ __forceinline__ uint32_t sum_up_to(uint32_t value) {
+#pragma unroll
+    for (int step = 1; step < 32; step <<= 1) {
+        const uint32_t before = __shfl_up_sync(PSVD_FULL, value, step);
+        if ((int)(threadIdx.x & 31) >= step) value += before;
+    }
+    return value;
+}
+
+__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+// Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
+// The lists are walked by their addresses, which saves a third of the instructions.
+__device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t count, sweep_tally *tally) {
+    const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
+    warp_work &work = own_work();
+    const uint32_t own_at = shared_address(work.own);
+    uint32_t from = shared_address(&work.hit[min(lane, count - 1)]);
+    uint32_t pairs_at = shared_address(sweep_memory().stage.room(tally->pairs));
+    uint32_t doubts_at = shared_address(work.doubt + tally->doubts);
+    for (uint32_t left = count; left != 0;) {
+        uint32_t hit;
+        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(hit) : "r"(from) : "memory");
+        const uint4 other = tables.entries[hit >> 5];
+        uint4 own;
+        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(own.x), "=r"(own.y), "=r"(own.z), "=r"(own.w)
+                     : "r"(own_at + (hit & 31u) * 16)
+                     : "memory");
+        const uint32_t differs = (other.x - own.x) | (other.y - own.y) | own.w;
+        const bool there = lane < left, sure = there && (differs & (ROWS_FIELD_SIGNS | ROWS_VAGUE)) == 0;
+        const unsigned sures = __ballot_sync(PSVD_FULL, sure), doubts = __ballot_sync(PSVD_FULL, there) & ~sures;
+        const uint32_t to = sure ? pairs_at + 8 * __popc(sures & below) : doubts_at + 8 * __popc(doubts & below);
+        if (there)
+            asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to), "r"(min(own.z, other.z)),
+                         "r"(max(own.z, other.z))
+                         : "memory");
+        pairs_at += 8 * __popc(sures);
+        doubts_at += 8 * __popc(doubts);
+        left -= min(left, 32u);
+        from += lane < left ? 128u : 0u;
+    }
+    tally->pairs = (pairs_at - shared_address(sweep_memory().stage.room(0))) / 8;
+    tally->doubts = (doubts_at - shared_address(work.doubt)) / 8;
+    __syncwarp();
+}
+
+// What a warp does next: mostly the next chunk of 32 boxes. Of a chunk with a run longer than 32 places or with more
+// hits than are listed at once, which is rare, the next 32 places of each run or the next hits, from the beginning.
+struct sweep_step {
+    uint32_t chunk, window, batch;
+};
+
+__device__ __forceinline__ void sweep_chunk(const light_tables &tables, uint32_t row, uint32_t next_y, uint32_t boxes,
+                                            sweep_step *step, sweep_tally *tally) {
+    const uint32_t lane = threadIdx.x & 31, place = step->chunk * 32 + lane, from = min(place, boxes - 1);
+    const uint4 own = tables.entries[from];
+    const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
+    const uint32_t look = place < boxes ? own.w : 0, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
+    warp_work &work = own_work();
+    work.own[lane] =
+        make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, own.z, own.x & ROWS_VAGUE);
+    // Runs of places, the own row's first.
+    const uint32_t cell = look & ROWS_LOOK_CELL;
+    uint32_t start[RANGES] = {}, count[RANGES] = {}, hits[RANGES];
+    if (span != 0) start[0] = place + 1, count[0] = tables.starts[cell + span];
+    const uint32_t rows[RANGES] = {0, row, next_y - row, next_y, next_y + row};
+    const uint32_t both = ROWS_LOOK_NEXT_Z | ROWS_LOOK_NEXT_Y;
+    const uint32_t bits[RANGES] = {0, ROWS_LOOK_NEXT_Z, ROWS_LOOK_BACK_Y, ROWS_LOOK_NEXT_Y, both};
+#pragma unroll
+    for (int i = 1; i < RANGES; ++i)
+        if ((look & bits[i]) == bits[i]) {
+            start[i] = tables.starts[cell + rows[i]];
+            count[i] = tables.starts[cell + rows[i] + span];
+        }
+    uint32_t longest = 0, found = 0;
+#pragma unroll
+    for (int i = 0; i < RANGES; ++i)
+        count[i] -= start[i];
+    if (step->window == 0 && step->batch == 0)
+#pragma unroll
+        for (int i = 0; i < RANGES; ++i)
+            tally->tested += count[i];
+    else
+#pragma unroll
+        for (int i = 0; i < RANGES; ++i) {
+            start[i] += step->window;
+            count[i] -= min(count[i], step->window);
+        }
+#pragma unroll
+    for (int i = 0; i < RANGES; ++i) {
+        longest = max(longest, count[i]);
+        hits[i] = test_places(tables.entries, start[i], count[i], lower, upper);
+        found += __popc(hits[i]);
+    }
+    const uint32_t up_to = sum_up_to(found), skipped = step->batch * ROWS_LIGHT_HITS;
+    const uint32_t all = __shfl_sync(PSVD_FULL, up_to, 31) - skipped;
+    uint32_t n = up_to - found - skipped;
+    if (skipped == 0 && all <= ROWS_LIGHT_HITS) {
+        uint32_t *to = work.hit + n;
+#pragma unroll
+        for (int i = 0; i < RANGES; ++i)
+            for (; hits[i] != 0; hits[i] &= hits[i] - 1)
+                *to++ = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
+    } else {
+#pragma unroll
+        for (int i = 0; i < RANGES; ++i)
+            for (; hits[i] != 0; hits[i] &= hits[i] - 1, ++n)
+                if (n < ROWS_LIGHT_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
+    }
+    __syncwarp();
+    if (all != 0) take_hits(tables, min(all, (uint32_t)ROWS_LIGHT_HITS), tally);
+    tally->longest = max(tally->longest, longest + step->window);
+    if (all > ROWS_LIGHT_HITS) {
+        ++step->batch;
+    } else if (__any_sync(PSVD_FULL, longest > 32)) {
+        step->window += 32;
+        step->batch = 0;
+    } else {
+        step->chunk += gridDim.x * WARPS;
+        step->window = step->batch = 0;
+    }
+}
+
+// Writes what the block's warps hold, and adds up their tallies. All threads of the block together.
+__device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_rows_plan *plan,
+                                             const sweep_tally &tally) {
+    sweep_shared &shared = sweep_memory();
+    const uint32_t warp = threadIdx.x >> 5, longest = psvd_reduce_max(tally.longest);
+    const uint32_t low = psvd_reduce_add(tally.tested & 0xffffu), high = psvd_reduce_add(tally.tested >> 16);
+    if ((threadIdx.x & 31) == 0) {
+        shared.tested[warp] = ((unsigned long long)high << 16) + low;
+        shared.longest[warp] = longest;
+        shared.doubted[warp] = tally.doubted;
+    }
+    shared.stage.hold(tally.pairs);
+    shared.stage.finish(make_sink(input));
+    if (threadIdx.x != 0) return;
+    unsigned long long tested = 0;
+    uint32_t most = 0, doubted = 0;
+    for (uint32_t w = 0; w < WARPS; ++w) {
+        tested += shared.tested[w];
+        most = max(most, shared.longest[w]);
+        doubted += shared.doubted[w];
+    }
+    atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->candidates), tested);
+    if (most > *(volatile uint64_t *)&input.result->longest_range)
+        atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)most);
+    if (doubted != 0) atomicAdd(&plan->doubted, doubted);
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
+#define LIGHT_RESIDENT 4
+#else
+#define LIGHT_RESIDENT ROWS_LIGHT_BLOCKS
+#endif
+
+// The pairs. A warp takes chunks of 32 boxes in sorted order; for each of the rows that they look at a lane tests its
+// run of places, side by side with its neighbours, whose runs are about the same. Then what passed is looked at again,
+// all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
+// it; writes the pairs.
+__global__ void __launch_bounds__(ROWS_LIGHT_THREADS, LIGHT_RESIDENT)
+    psvk_rows_light(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                    const __grid_constant__ light_tables tables) {
+    rows_wait_for_front();
+    const uint32_t boxes = (uint32_t)input.result->boxes;
+    if (!rows_is_light(plan, boxes)) return;
+    const psvi_rows_level &level = plan->level[__ffs(plan->populated) - 1];
+    const uint32_t row = (uint32_t)level.cells[0], next_y = row * (uint32_t)level.cells[2];
+    sweep_tally tally = {0, 0, 0, 0, 0};
+    sweep_step step = {blockIdx.x * WARPS + (threadIdx.x >> 5), 0, 0};
+    while (step.chunk * 32 < boxes) {
+        sweep_chunk(tables, row, next_y, boxes, &step, &tally);
+        if (tally.doubts >= 32) {
+            tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
+            tally.doubted += tally.doubts;
+            tally.doubts = 0;
+        }
+        if (tally.pairs >= ROWS_LIGHT_HITS) {
+            write_pairs(input, tally.pairs);
+            tally.pairs = 0;
+        }
+    }
+    tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
+    if (plan->listed != 0) {
+        const uint2 more = sweep_unusual(input, plan, tables, tally.pairs);
+        tally.pairs = more.x;
+        tally.tested += more.y;
+    }
+    finish_block(input, plan, tally);
+    if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, *plan);
+}
+
+extern "C" cudaError_t psvi_launch_rows_light(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                              cudaStream_t stream) {
+    const rows_light_arrays arrays = rows_light_arrays_of(memory);
+    const light_tables tables = {arrays.entries, arrays.listed, memory->starts};
+    const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
+    const uint32_t most = memory->multiprocessors * ROWS_LIGHT_BLOCKS;
+    const uint32_t blocks = wanted < most ? wanted : most;
+    // Behind the order kernel its blocks would keep the little first-level cache that that one leaves.
+    return rows_launch(memory->early && !memory->many, stream, psvk_rows_light, blocks, ROWS_LIGHT_THREADS,
+                       sizeof(sweep_shared), *input, memory->plan, tables);
+}

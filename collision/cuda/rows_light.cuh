@@ -1,0 +1,110 @@
+// `rows` for even scenes: what the scatter and the light sweep have to agree on. A place has 16 bytes: the rounded box,
+// its slot and a word that tells where the box looks. The boxes themselves stay where the user has them and are read
+// for the few pairs that rounding leaves in doubt.
+#ifndef PAIRSIEVE_COLLISION_ROWS_LIGHT_CUH
+#define PAIRSIEVE_COLLISION_ROWS_LIGHT_CUH
+
+#include "rows_many.cuh"
+
+#define ROWS_LIGHT_PAST 64 // entries behind the last that may be read
+
+// In the memory of the records, which are not made then.
+struct rows_light_arrays {
+    uint4 *entries;   // per place: rounded box in two words, slot, rows_look
+    uint32_t *listed; // places of unusual boxes
+};
+
+static inline rows_light_arrays rows_light_arrays_of(const psvi_rows_memory *memory) {
+    rows_light_arrays arrays;
+    arrays.entries = reinterpret_cast<uint4 *>(memory->records);
+    arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + memory->room + ROWS_LIGHT_PAST);
+    return arrays;
+}
+
+// As far as the host knows: overlap decides alone, and a cell's number fits the word.
+static inline bool rows_may_be_light(const psvi_find_input *input, const psvi_rows_memory *memory) {
+    return (memory->counted || memory->many) && memory->room <= ROWS_LIGHT_ROOM &&
+           memory->key_bits <= ROWS_LIGHT_BITS && !input->between && input->world_count <= 1 &&
+           input->a.flags == NULL && input->a.filters == NULL && (!memory->many || are_usual(*input));
+}
+
+// The rest: no pause, one level, few boxes in crowded cells or where cells wrap around. Known once the scan has run.
+__device__ __forceinline__ bool rows_is_light(const psvi_rows_plan *plan, uint64_t boxes) {
+    const uint32_t populated = plan->populated;
+    return plan->pause == 0 && populated != 0 && (populated & (populated - 1)) == 0 && populated < 1u << plan->levels &&
+           (uint64_t)plan->crowded * ROWS_LIGHT_CROWDED <= boxes &&
+           (uint64_t)plan->unusual * ROWS_LIGHT_UNUSUAL <= boxes;
+}
+
+// Where a box looks, in a word: the first cell of its own row's run, the cells of a run, and which other rows it looks
+// at. No cells: it is listed as unusual.
+#define ROWS_LOOK_CELL ((1u << ROWS_LIGHT_BITS) - 1)
+#define ROWS_LOOK_SPAN_SHIFT ROWS_LIGHT_BITS
+#define ROWS_LOOK_SPAN 31u
+#define ROWS_LOOK_NEXT_Z (1u << 29) // with the next one: also the next row of z in the next row of y
+#define ROWS_LOOK_NEXT_Y (1u << 30)
+#define ROWS_LOOK_BACK_Y (1u << 31) // the row of z before in the next row of y
+
+// Set in the rounded box's first word when rounding may not tell how far it is from others: coordinates are clamped, or
+// so far from those of its cell that a difference could be a multiple of 512 too long.
+#define ROWS_VAGUE (1u << 31)
+
+// The word and the box's cell, if it looks as usual; else 0.
+__device__ __forceinline__ uint32_t rows_look(const psvi_rows_level &level, float longest, const psvd_record &box,
+                                              uint32_t *cell) {
+    rows_near near;
+    const bool usual = rows_near_of(level, longest, box, 0, &near) && near.span <= ROWS_LOOK_SPAN;
+    *cell = near.own;
+    return usual ? (near.own_end - near.span) | near.span << ROWS_LOOK_SPAN_SHIFT |
+                       (near.there[0] ? ROWS_LOOK_NEXT_Z : 0u) | (near.there[1] ? ROWS_LOOK_BACK_Y : 0u) |
+                       (near.there[2] ? ROWS_LOOK_NEXT_Y : 0u)
+                 : 0u;
+}
+
+// A box as rows_rounded makes it, with ROWS_VAGUE where that has to be set. One that looks as usual is in the range of
+// the cells, so what its row and its neighbours hold is at most 308 rounded units away on an axis that has more than
+// one cell. On any other both boxes have to lie in 308 units.
+__device__ __forceinline__ uint2 rows_rounded_light(const psvi_rows_level &level, bool usual, const psvd_record &box) {
+    const float low[3] = {box.first.x, box.first.z, box.second.x}, high[3] = {box.first.y, box.first.w, box.second.y};
+    rows_rounding rounding;
+    rounding.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // about that, the same for all
+    int32_t lower[3], upper[3];
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        rounding.shift[axis] = -__fmul_rn(level.origin[axis], rounding.scale);
+        const float from = __fmaf_rd(low[axis], rounding.scale, rounding.shift[axis]);
+        const float to = __fmaf_ru(high[axis], rounding.scale, rounding.shift[axis]);
+        usual = usual & (from >= 0.0f) & (to <= (level.cells[axis] == 1 ? 307.0f : ROWS_ROUNDED_MOST - 1000.0f));
+        lower[axis] = -__float2int_rd(from);
+        upper[axis] = __float2int_ru(to);
+    }
+    if (usual)
+        return make_uint2(rows_pack(upper[0], upper[1], upper[2]) | ROWS_FIELD_TOPS,
+                          rows_pack(lower[0], lower[1], lower[2]) | ROWS_FIELD_TOPS);
+    const uint2 rounded = rows_rounded(rounding, box);
+    return make_uint2(rounded.x | ROWS_VAGUE, rounded.y);
+}
+
+// The entry of a box of the level, and its cell.
+__device__ __forceinline__ uint4 rows_light_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
+                                                  uint32_t *cell) {
+    const uint32_t look = rows_look(level, longest, box, cell);
+    const uint2 rounded = rows_rounded_light(level, look != 0, box);
+    return make_uint4(rounded.x, rounded.y, __float_as_uint(box.second.z), look);
+}
+
+// A place's entry. It is written in no order and half a sector long: kept in the second-level cache until the sweep has
+// read it, it need not be merged into what memory has.
+__device__ __forceinline__ void rows_write_entry(uint4 *entry, uint4 value) {
+#if __CUDA_ARCH__ >= 800
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
+    asm volatile("st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(entry), "r"(value.x), "r"(value.y),
+                 "r"(value.z), "r"(value.w), "l"(policy)
+                 : "memory");
+#else
+    *entry = value;
+#endif
+}
+
+#endif
