@@ -34,7 +34,8 @@ typedef struct psvi_profile_frame {
     uint32_t mark_count;
     bool complete; // all marks are recorded
     struct {
-        int16_t phase; // -1: the frame itself
+        int16_t phase;  // -1: the frame itself
+        uint16_t outer; // the mark that it lies in; 0: the frame's
         double begin, end;
         void *begin_event, *end_event;
     } marks[PSVI_PROFILE_MARKS];

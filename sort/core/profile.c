@@ -63,10 +63,14 @@ static bool collect(psv_context *context, const psvi_profile_frame *frame, psv_p
         double ms = uses_events(context)
                         ? context->ops->event_ms(context, frame->marks[m].begin_event, frame->marks[m].end_event)
                         : 1e3 * (frame->marks[m].end - frame->marks[m].begin);
-        if (frame->marks[m].phase < 0)
+        if (frame->marks[m].phase < 0) {
             profile->frame_ms = ms;
-        else
-            profile->phase_ms[frame->marks[m].phase] += ms;
+            continue;
+        }
+        // What runs inside another phase is not counted twice.
+        profile->phase_ms[frame->marks[m].phase] += ms;
+        const int16_t outer = frame->marks[frame->marks[m].outer].phase;
+        if (outer >= 0) profile->phase_ms[outer] -= ms;
     }
     return true;
 }
@@ -83,8 +87,12 @@ static void collect_newest(psv_context *context) {
 static void begin_mark(psv_context *context, int phase) {
     psvi_profile_frame *frame = current_frame(context);
     if (frame->mark_count == PSVI_PROFILE_MARKS) return;
-    uint32_t m = frame->mark_count++;
+    uint32_t m = frame->mark_count++, outer = m;
+    do
+        outer -= outer > 0;
+    while (outer > 0 && frame->marks[outer].end >= 0);
     frame->marks[m].phase = (int16_t)phase;
+    frame->marks[m].outer = (uint16_t)outer;
     frame->marks[m].end = -1;
     if (uses_events(context))
         context->ops->record_event(context, frame->marks[m].begin_event);

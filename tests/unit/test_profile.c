@@ -95,6 +95,34 @@ static void test_nested_frames(void **state) {
 }
 
 // More phases than a frame has room for are left out, and nothing else breaks.
+// A sort in the middle of the solver: counted once, as sorting.
+static void test_nested_phases(void **state) {
+    (void)state;
+    psv_context *context = open_context();
+    psv_profile profile;
+    assert_int_equal(psv_enable_profile(context, true), PSV_OK);
+    psvi_frame_begin(context);
+    psvi_phase_begin(context, PSV_PHASE_SOLVE);
+    run_phase(context, PSV_PHASE_GATHER);
+    psvi_phase_begin(context, PSV_PHASE_SORT);
+    run_phase(context, PSV_PHASE_SORT);
+    run_phase(context, PSV_PHASE_KEYS);
+    psvi_phase_end(context, PSV_PHASE_SORT);
+    psvi_phase_end(context, PSV_PHASE_SOLVE);
+    run_phase(context, PSV_PHASE_SWEEP);
+    psvi_frame_end(context);
+    assert_int_equal(psv_wait_profile(context, &profile), PSV_OK);
+    double sum = 0;
+    for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
+        assert_true(profile.phase_ms[phase] >= 0);
+        sum += profile.phase_ms[phase];
+    }
+    assert_true(profile.phase_ms[PSV_PHASE_SORT] >= 1.9 && profile.phase_ms[PSV_PHASE_KEYS] >= 1.9);
+    assert_true(profile.phase_ms[PSV_PHASE_GATHER] >= 1.9 && profile.phase_ms[PSV_PHASE_SWEEP] >= 1.9);
+    assert_true(sum >= 7.9 && sum <= profile.frame_ms * 1.001);
+    psv_destroy_context(context);
+}
+
 static void test_too_many_marks(void **state) {
     (void)state;
     psv_context *context = open_context();
@@ -139,8 +167,9 @@ static void test_sentences(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_off_by_default), cmocka_unit_test(test_phases_of_a_frame),
-        cmocka_unit_test(test_nested_frames),  cmocka_unit_test(test_too_many_marks),
-        cmocka_unit_test(test_align),          cmocka_unit_test(test_sentences),
+        cmocka_unit_test(test_nested_frames),  cmocka_unit_test(test_nested_phases),
+        cmocka_unit_test(test_too_many_marks), cmocka_unit_test(test_align),
+        cmocka_unit_test(test_sentences),
     };
     return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
 }
