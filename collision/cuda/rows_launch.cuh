@@ -4,6 +4,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
 #define PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
 
+#include "../../sort/core/cuda/early_launch.cuh"
 #include "rows_kernels.h"
 
 // Lets the next kernel begin, then waits until all kernels in front have ended and what they wrote can be read. Every
@@ -22,26 +23,10 @@ __device__ __forceinline__ void rows_let_next_begin(void) {
 }
 
 template <typename... Parameters, typename... Arguments>
-static inline cudaError_t rows_launch(bool early, cudaStream_t stream, void (*kernel)(Parameters...), uint32_t blocks,
-                                      uint32_t threads, size_t shared_bytes, const Arguments &...arguments) {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = early ? 1 : 0;
-    return cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...);
-}
-
-template <typename... Parameters, typename... Arguments>
 static inline cudaError_t rows_launch_early(const psvi_rows_memory *memory, cudaStream_t stream,
                                             void (*kernel)(Parameters...), uint32_t blocks, uint32_t threads,
                                             size_t shared_bytes, const Arguments &...arguments) {
-    return rows_launch(memory->early, stream, kernel, blocks, threads, shared_bytes, arguments...);
+    return psvi_launch_early(memory->early, stream, kernel, blocks, threads, shared_bytes, arguments...);
 }
 
 #endif

@@ -366,6 +366,6 @@ extern "C" cudaError_t psvi_launch_rows_light(const psvi_find_input *input, cons
     const uint32_t most = memory->multiprocessors * ROWS_LIGHT_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
     // Behind the order kernel its blocks would keep the little first-level cache that that one leaves.
-    return rows_launch(memory->early && !memory->many, stream, psvk_rows_light, blocks, ROWS_LIGHT_THREADS,
-                       sizeof(sweep_shared), *input, memory->plan, tables);
+    return psvi_launch_early(memory->early && !memory->many, stream, psvk_rows_light, blocks, ROWS_LIGHT_THREADS,
+                             sizeof(sweep_shared), *input, memory->plan, tables);
 }

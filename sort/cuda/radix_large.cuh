@@ -6,6 +6,7 @@
 #ifndef PAIRSIEVE_RADIX_LARGE_CUH
 #define PAIRSIEVE_RADIX_LARGE_CUH
 
+#include "../core/cuda/early_launch.cuh"
 #include "radix_copy.cuh"
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
@@ -492,23 +493,6 @@ struct pass_kernel {
     bool overlapped;                        // it waits for the kernel before it by itself
 };
 
-// Launches a kernel that may come to the device while the one before it in the stream ends.
-template <typename... ARGUMENTS>
-cudaError_t launch(void (*code)(ARGUMENTS...), bool overlapped, uint32_t blocks, uint32_t threads,
-                   uint32_t shared_bytes, cudaStream_t stream, ARGUMENTS... arguments) {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(threads);
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = overlapped ? 1 : 0;
-    return cudaLaunchKernelEx(&config, code, arguments...);
-}
-
 template <int KIND, int VALUE_BYTES, uint32_t TILE>
 cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaStream_t stream) {
     constexpr uint32_t KEY_BYTES = sizeof(typename radix_key<KIND>::type);
@@ -541,14 +525,14 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
         strip_edges *edges = reinterpret_cast<strip_edges *>(job->states + (uint64_t)rows * PSVI_RADIX_DIGITS);
         blocks = (nearly_strips(job->count) + NEARLY_THREADS / 32 - 1) / (NEARLY_THREADS / 32);
         if (check_order && portions == 1)
-            error = launch(psvk_radix_nearly<KIND, VALUE_BYTES>, pass.overlapped, blocks, NEARLY_THREADS, 0, stream,
-                           *job, edges);
+            error = psvi_launch_early(pass.overlapped, stream, psvk_radix_nearly<KIND, VALUE_BYTES>, blocks,
+                                      NEARLY_THREADS, 0, *job, edges);
     }
     for (uint32_t slot = 0; slot < job->slots; ++slot)
         for (uint32_t portion = 0; portion < portions && error == cudaSuccess; ++portion) {
             blocks = min_u32(range::tiles(job->count, portion), (uint64_t)pass.blocks * job->multiprocessors);
-            error = launch(pass.code, pass.overlapped, blocks, pass.threads, pass.shared_bytes, stream, *job, slot,
-                           portion, portions, rows);
+            error = psvi_launch_early(pass.overlapped, stream, pass.code, blocks, pass.threads, pass.shared_bytes, *job,
+                                      slot, portion, portions, rows);
         }
     return error;
 }

@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include <pairsieve/collision.h>
-#if PSV_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
 
 #include "../scenes/box_scenes.h"
+#include "counted_memory.h"
 
 #define SOAK_BOXES 160
 #define ROOM (SOAK_BOXES * (SOAK_BOXES - 1) / 2)
@@ -155,45 +153,24 @@ bool soak_events(psv_context *context, pair_soak *soak, const uint64_t *bytes_he
 
 typedef struct soak_run {
     pthread_t thread;
-    psv_backend backend;
     pair_soak soak;
-    uint64_t held; // bytes of the backend's memory
+    counted_memory memory;
 } soak_run;
-
-static void *counted_allocate(uint64_t bytes, void *user) {
-    soak_run *run = user;
-    void *address = NULL;
-#if PSV_HAVE_CUDA
-    if (run->backend == PSV_BACKEND_CUDA && cudaMalloc(&address, bytes) != cudaSuccess) return NULL;
-#endif
-    if (run->backend == PSV_BACKEND_CPU) address = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    if (address != NULL) run->held += bytes;
-    return address;
-}
-
-static void counted_release(void *address, uint64_t bytes, void *user) {
-    soak_run *run = user;
-    run->held -= bytes;
-#if PSV_HAVE_CUDA
-    if (run->backend == PSV_BACKEND_CUDA) (void)cudaFree(address);
-#endif
-    if (run->backend == PSV_BACKEND_CPU) free(address);
-}
 
 static void *run_soak(void *argument) {
     soak_run *run = argument;
     psv_context_def def = psv_default_context_def();
     psv_context *context = NULL;
-    def.backend = run->backend;
-    def.worker_count = run->backend == PSV_BACKEND_CPU ? 1 : 0;
-    def.allocator = (psv_allocator){counted_allocate, counted_release, run};
+    def.backend = run->memory.backend;
+    def.worker_count = run->memory.backend == PSV_BACKEND_CPU ? 1 : 0;
+    def.allocator = (psv_allocator){counted_allocate, counted_release, &run->memory};
     if (psv_create_context(&def, &context) != PSV_OK) {
         (void)complain(&run->soak, "no context", psv_last_error(NULL));
         return NULL;
     }
-    (void)soak_events(context, &run->soak, &run->held);
+    (void)soak_events(context, &run->soak, &run->memory.held);
     psv_destroy_context(context);
-    if (run->soak.failure[0] == 0 && run->held != 0) (void)complain(&run->soak, "memory was not given back", "");
+    if (run->soak.failure[0] == 0 && run->memory.held != 0) (void)complain(&run->soak, "memory was not given back", "");
     return NULL;
 }
 
@@ -220,7 +197,8 @@ bool soak_side_by_side(psv_backend backend, const char *only_methods, uint32_t f
     const char *method;
     for (uint32_t m = 0; count < MOST_METHODS && (method = psv_broad_phase_name(backend, m)) != NULL; ++m) {
         if (only_methods != NULL && !soak_is_named(only_methods, method)) continue;
-        runs[count] = (soak_run){.backend = backend, .soak = {.method = method, .frames = frames, .seed = seed}};
+        runs[count] =
+            (soak_run){.memory = {.backend = backend}, .soak = {.method = method, .frames = frames, .seed = seed}};
         if (pthread_create(&runs[count].thread, NULL, run_soak, &runs[count]) != 0) break;
         ++count;
     }

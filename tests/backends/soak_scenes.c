@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include <pairsieve/sim.h>
-#if PSV_HAVE_CUDA
-#include <cuda_runtime_api.h>
-#endif
+
+#include "counted_memory.h"
 
 #define MOST_RUNS 64
 #define SETTLED 1000 // frames, or half of them: memory is compared with what is held then
@@ -25,7 +24,8 @@ typedef struct soak_run {
     uint32_t frames;
     uint64_t bodies, lost, pairs, contacts, hash;
     double energy, speed;
-    uint64_t held, held_at[2]; // bytes of the backend's memory: now; when settled and at the end
+    counted_memory memory;
+    uint64_t held_at[2];       // bytes of the backend's memory when settled and at the end
     uint64_t host_bytes_at[2]; // of the process
     char failure[600];         // empty: none
 } soak_run;
@@ -38,27 +38,6 @@ static double seconds_now(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-// Memory of the backend's kind, counted for each run.
-static void *counted_allocate(uint64_t bytes, void *user) {
-    soak_run *run = user;
-    void *address = NULL;
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA && cudaMalloc(&address, bytes) != cudaSuccess) return NULL;
-#endif
-    if (backend == PSV_BACKEND_CPU) address = aligned_alloc(256, (bytes + 255) / 256 * 256);
-    if (address != NULL) run->held += bytes;
-    return address;
-}
-
-static void counted_release(void *address, uint64_t bytes, void *user) {
-    soak_run *run = user;
-    run->held -= bytes;
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) (void)cudaFree(address);
-#endif
-    if (backend == PSV_BACKEND_CPU) free(address);
 }
 
 // All memory of the process, on the host.
@@ -133,9 +112,9 @@ static void *run_scene(void *argument) {
     psv_context *context = NULL;
     psv_scene *scene = NULL;
     psv_scene_options options = psv_default_scene_options();
-    def.backend = backend;
+    def.backend = run->memory.backend = backend;
     def.worker_count = backend == PSV_BACKEND_CPU ? 1 : 0;
-    def.allocator = (psv_allocator){counted_allocate, counted_release, run};
+    def.allocator = (psv_allocator){counted_allocate, counted_release, &run->memory};
     options.bodies = strcmp(run->scene, "galaxy") == 0 && bodies > 256 ? 256 : bodies;
     psv_status status = psv_create_context(&def, &context);
     if (status == PSV_OK) status = psv_load_scene(context, run->scene, &options, &scene);
@@ -149,13 +128,13 @@ static void *run_scene(void *argument) {
             // What is enqueued counts only when it has happened.
             if (status == PSV_OK) status = psv_synchronize(context);
             if (seconds_now() > latest && frame > settled) {
-                run->held_at[1] = run->held;
+                run->held_at[1] = run->memory.held;
                 run->host_bytes_at[1] = host_bytes();
                 break;
             }
         }
         if (frame != settled && frame != frames - 1) continue;
-        run->held_at[frame == frames - 1] = run->held;
+        run->held_at[frame == frames - 1] = run->memory.held;
         run->host_bytes_at[frame == frames - 1] = host_bytes();
     }
     if (status == PSV_OK) {
@@ -165,9 +144,9 @@ static void *run_scene(void *argument) {
     }
     psv_destroy_scene(scene);
     psv_destroy_context(context);
-    if (run->failure[0] == 0 && run->held != 0)
+    if (run->failure[0] == 0 && run->memory.held != 0)
         (void)snprintf(run->failure, sizeof run->failure, "%llu bytes were not given back",
-                       (unsigned long long)run->held);
+                       (unsigned long long)run->memory.held);
     return NULL;
 }
 
