@@ -23,13 +23,32 @@ view_options driver_options(void) {
     return options;
 }
 
-// Keeps a driver's library loaded to the end, so that a leak of its own is reported (and suppressed) by its name.
-static int pin_library(struct dl_phdr_info *info, size_t size, void *data) {
-    (void)size, (void)data;
-    if (info->dlpi_name != NULL && info->dlpi_name[0] != '\0') {
-        (void)dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-    }
+#define PINNED_MAX 128
+
+typedef struct loaded_names {
+    char *name[PINNED_MAX];
+    uint32_t count;
+} loaded_names;
+
+static int add_name(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    loaded_names *names = data;
+    if (info->dlpi_name == NULL || info->dlpi_name[0] == '\0' || names->count == PINNED_MAX) return 0;
+    names->name[names->count] = strdup(info->dlpi_name);
+    if (names->name[names->count] != NULL) names->count += 1;
     return 0;
+}
+
+// Keeps a driver's libraries loaded to the end, so that a leak of their own is reported (and suppressed) by its name.
+// Opened after the walk: the walk holds the loader's inner lock, dlopen takes the outer one first, and the thread that
+// loads a scene may be inside dlopen as well (OpenMP looks for its tools there).
+static void pin_libraries(void) {
+    loaded_names names = {.count = 0};
+    dl_iterate_phdr(add_name, &names);
+    for (uint32_t i = 0; i < names.count; ++i) {
+        (void)dlopen(names.name[i], RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+        free(names.name[i]);
+    }
 }
 
 // A real pointer and a real focus (Xvfb has both, and no window manager to keep them still) must not take part.
@@ -51,7 +70,7 @@ view_app *driver_open(const view_options *options) {
         driver_close(app);
         return NULL;
     }
-    dl_iterate_phdr(pin_library, NULL);
+    pin_libraries();
     SDL_SetEventFilter(drop_real_input, NULL);
     driver_wait_load(app);
     return app;
