@@ -13,6 +13,8 @@ psv_status psvi_parse_document(psv_context *context, const char *name, const cha
     *document = (psvi_document){.context = context, .name = name, .text = text, .length = length};
     json_error_t error;
     document->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (document->root == NULL && (json_error_code(&error) == json_error_out_of_memory || error.text[0] == 0))
+        return psvi_fail(context, PSV_ERROR_MEMORY, "%s: no host memory for the values of the scene", name);
     if (document->root == NULL)
         return psvi_fail(context, PSV_ERROR_FORMAT, "%s:%d:%d: %s", name, error.line, error.column, error.text);
     return PSV_OK;

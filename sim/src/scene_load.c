@@ -289,6 +289,8 @@ static psv_status build_scene(psv_context *context, const char *name, const char
     return PSV_OK;
 }
 
+#define MOST_BYTES ((size_t)64 << 20)
+
 static psv_status read_file(psv_context *context, const char *path, char **text, size_t *length) {
     FILE *file = fopen(path, "rb");
     if (file == NULL) return psvi_fail(context, PSV_ERROR_FILE, "%s: %s", path, strerror(errno));
@@ -297,11 +299,13 @@ static psv_status read_file(psv_context *context, const char *path, char **text,
     for (;;) {
         if (count == room) {
             room = room == 0 ? 65536 : 2 * room;
-            char *grown = room > (64u << 20) ? NULL : realloc(data, room);
+            char *grown = room > MOST_BYTES ? NULL : realloc(data, room);
             if (grown == NULL) {
                 free(data);
                 (void)fclose(file);
-                return psvi_fail(context, PSV_ERROR_FORMAT, "%s: longer than 64 MiB, or no memory for it", path);
+                return room > MOST_BYTES
+                           ? psvi_fail(context, PSV_ERROR_FORMAT, "%s: a scene of 64 MiB or more is not read", path)
+                           : psvi_fail(context, PSV_ERROR_MEMORY, "%s: no host memory for %zu bytes of it", path, room);
             }
             data = grown;
         }
@@ -394,10 +398,11 @@ psv_status psv_scene_step(psv_scene *scene) {
     for (uint32_t i = 0; status == PSV_OK && i < scene->emitter_count; ++i)
         status = emit(scene, &scene->emitters[i]);
     if (status != PSV_OK) return status;
+    v3 axis = scene->axis, gravity = scene->gravity; // the scene's own turn only with a step that happened
     if (scene->turns_gravity) {
-        scene->axis = v3_unit_or(turn_about(scene->axis, v3_make(0, 0, 1), scene->turn_radians), v3_make(0, 1, 0));
-        scene->gravity = turn_about(scene->gravity, scene->axis, scene->turn_radians);
-        memcpy(world->def.gravity, &scene->gravity, sizeof scene->gravity);
+        axis = v3_unit_or(turn_about(axis, v3_make(0, 0, 1), scene->turn_radians), v3_make(0, 1, 0));
+        gravity = turn_about(gravity, axis, scene->turn_radians);
+        memcpy(world->def.gravity, &gravity, sizeof gravity);
     }
     if (scene->kick_speed > 0 && world->sim.slots > 0) {
         uint64_t slots = world->sim.slots, count = (uint64_t)ceil((double)scene->kick_share * (double)slots);
@@ -407,6 +412,9 @@ psv_status psv_scene_step(psv_scene *scene) {
         world->next.kick_seed = psvi_mix64(scene->seed + scene->frame);
     }
     status = psv_world_step(world, scene->frame_seconds);
-    if (status == PSV_OK) ++scene->frame;
-    return status;
+    if (status != PSV_OK) return status;
+    scene->axis = axis;
+    scene->gravity = gravity;
+    ++scene->frame;
+    return PSV_OK;
 }

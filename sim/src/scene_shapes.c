@@ -208,8 +208,9 @@ static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char 
     if (status == PSV_OK) {
         (void)snprintf(shape->name, sizeof shape->name, "%s", name);
         ++b->shape_count;
+        const uint32_t before = b->shape_def_count;
         status = add_variants(b, node, &def, shape);
-        if (shape->radius != NULL) return status; // the def's arrays are the builder's now
+        if (b->shape_def_count > before) return status; // the def's arrays are the builder's now
     }
     free((void *)(uintptr_t)def.children);
     free((void *)(uintptr_t)def.vertices);

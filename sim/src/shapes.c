@@ -344,14 +344,18 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
     }
     if (status == PSV_OK) status = make_data(world, def, &made->data);
     if (status == PSV_OK) {
-        world->bounces |= def->restitution > 0;
-        world->thinnest = fminf(world->thinnest, half_width(def));
-        *shape = world->shape_count++;
+        ++world->shape_count;
         status = psvi_upload_shapes(world);
         if (status != PSV_OK) --world->shape_count;
     }
-    if (status != PSV_OK) free_shape(made);
-    return status;
+    if (status != PSV_OK) {
+        free_shape(made);
+        return status;
+    }
+    world->bounces |= def->restitution > 0;
+    world->thinnest = fminf(world->thinnest, half_width(def));
+    *shape = world->shape_count - 1;
+    return PSV_OK;
 }
 
 // One array of the backend, replaced by the host's; grows in steps so that many shapes do not copy again and again.

@@ -222,7 +222,6 @@ static void get_bodies(stream *s, psv_world *world) {
     if (s->status == PSV_OK) memcpy(world->shape_of, shape, n * sizeof(uint32_t));
     free(shape);
     free(sub_world);
-    world->terrain_changed = true;
     if (s->status == PSV_OK) s->status = psvi_update_terrain(world);
 }
 
@@ -325,7 +324,7 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     put(&s, head, sizeof head);
     uint64_t count = 0;
     psvi_step_counts counts = {0};
-    s.status = psvi_read_array(world, &counts, world->sim.counts, 0, 1, sizeof counts);
+    if (s.status == PSV_OK) s.status = psvi_read_array(world, &counts, world->sim.counts, 0, 1, sizeof counts);
     psvi_kept_contact *kept = s.status == PSV_OK ? read_kept(&s, world, counts.kept_mask + 1, &count) : NULL;
     const psv_world_def *d = &world->def;
     world_part part = {.self_gravity = d->self_gravity,

@@ -208,6 +208,18 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
     return status;
 }
 
+static void forget_contacts(psvi_sim *s) {
+    s->sorted = NULL;
+    s->leads = NULL;
+    s->contacts = NULL;
+    s->keys = NULL;
+    s->order = NULL;
+    s->points = NULL;
+    s->kept_points = NULL;
+    s->kept = NULL;
+    s->contact_capacity = s->point_capacity = s->kept_places = 0;
+}
+
 void psvi_free_contacts(psv_world *world) {
     psvi_sim *s = &world->sim;
     psv_context *context = world->context;
@@ -219,15 +231,7 @@ void psvi_free_contacts(psv_world *world) {
     psvi_free(context, s->kept, s->kept_places * sizeof(psvi_kept_contact));
     psvi_free(context, s->sorted, s->contact_capacity * sizeof(psvi_contact));
     psvi_free(context, s->leads, s->contact_capacity * sizeof(psvi_point));
-    s->sorted = NULL;
-    s->leads = NULL;
-    s->contacts = NULL;
-    s->keys = NULL;
-    s->order = NULL;
-    s->points = NULL;
-    s->kept_points = NULL;
-    s->kept = NULL;
-    s->contact_capacity = s->point_capacity = s->kept_places = 0;
+    forget_contacts(s);
 }
 
 // The step's contacts may be lost (they are found again), the kept ones of the last step may not.
@@ -244,6 +248,7 @@ psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t poin
     psvi_sim old = world->sim;
     contacts = contacts < old.contact_capacity ? old.contact_capacity : contacts;
     points = points < old.point_capacity ? old.point_capacity : points;
+    forget_contacts(&world->sim);
     psv_status status = psvi_alloc_contacts(world, contacts, points);
     if (status == PSV_OK) status = copy_kept(world, &old);
     if (status == PSV_OK) status = psv_synchronize(world->context);

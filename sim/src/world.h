@@ -42,7 +42,6 @@ struct psv_world {
     uint32_t *shape_of;   // by slot
     uint32_t *free_slots;
     uint64_t free_count, living, lost_known;
-    bool terrain_changed;
     // shapes
     psvi_world_shape *shapes;
     uint32_t shape_count;
@@ -98,7 +97,19 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
 void psvi_free_contacts(psv_world *world);
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs);
-psv_status psvi_update_terrain(psv_world *world);
+
+// The list of ground bodies. Room for it is taken before `more_ground` of them come (or go, -1) and `slots` are in use;
+// the list itself is made after that, and takes the room. A reserved room that is not used is released.
+typedef struct psvi_terrain_room {
+    uint32_t *sub_world, *first, *list; // host
+    void *fresh;                        // the new list in the backend's memory
+    uint64_t bytes;
+} psvi_terrain_room;
+
+psv_status psvi_reserve_terrain(psv_world *world, uint64_t slots, int64_t more_ground, psvi_terrain_room *room);
+psv_status psvi_list_terrain(psv_world *world, psvi_terrain_room *room);
+void psvi_release_terrain(psv_world *world, psvi_terrain_room *room);
+psv_status psvi_update_terrain(psv_world *world); // both, for the bodies there are
 
 // Waits for all steps; those that a full buffer has put off are done then. Blocks. Call before host access to bodies.
 psv_status psvi_settle(psv_world *world);

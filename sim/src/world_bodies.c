@@ -1,4 +1,4 @@
-// Bodies: creation, destruction, state, impulses, and the list of ground bodies.
+// Bodies: creation, destruction, state, impulses.
 #include "body_batch.h"
 #include "body_motion.h"
 #include "world.h"
@@ -107,7 +107,6 @@ static void stage_body(psv_world *world, const psv_body_def *def, const staged *
     t->flags[i] = (uint8_t)((is_static ? PSV_BOX_STATIC : 0u) | (ground ? PSV_BOX_DISABLED : 0u));
     t->filter[i] = def->filter;
     t->box[i] = ground_box(shape, position, rotation);
-    if (ground) world->terrain_changed = true;
 }
 
 static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from, uint64_t slot, uint64_t count) {
@@ -126,6 +125,13 @@ static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from,
         status = psvi_write_array(world, s->filter, t->filter + from, slot, count, sizeof(psv_box_filter));
     if (status == PSV_OK) status = psvi_write_array(world, s->box, t->box + from, slot, count, sizeof(psv_aabb));
     return status;
+}
+
+static uint64_t count_ground(const psv_world *world, const psv_body_def *defs, uint64_t count) {
+    uint64_t ground = 0;
+    for (uint64_t i = 0; i < count; ++i)
+        ground += world->shapes[defs[i].shape].data.type >= PSV_SHAPE_PLANE;
+    return ground;
 }
 
 static void claim_slot(psv_world *world, uint32_t slot, uint32_t shape, psv_body_id *id) {
@@ -156,6 +162,13 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
     char *memory = aligned_alloc(256, bytes);
     if (memory == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of new bodies", bytes);
+    const uint64_t ground = count_ground(world, defs, count);
+    psvi_terrain_room terrain = {0};
+    if (ground > 0) status = psvi_reserve_terrain(world, world->sim.slots + count, (int64_t)ground, &terrain);
+    if (status != PSV_OK) {
+        free(memory);
+        return status;
+    }
     char *rest = memory;
     staged t = {.position = take(&rest, count * sizeof(psvi_f4)),
                 .rotation = take(&rest, count * sizeof(psvi_f4)),
@@ -183,7 +196,9 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
         for (; done < count; ++done)
             claim_slot(world, world->sim.slots++, defs[done].shape, ids == NULL ? NULL : &ids[done]);
     free(memory);
-    return status == PSV_OK ? psvi_update_terrain(world) : status;
+    if (status == PSV_OK && ground > 0) return psvi_list_terrain(world, &terrain);
+    psvi_release_terrain(world, &terrain);
+    return status;
 }
 
 psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
@@ -194,16 +209,21 @@ psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
     if (status != PSV_OK) return status;
     psvi_f4 none = {0, 0, 0, 0};
     uint8_t flags = PSV_BOX_DISABLED;
-    status = psvi_write_array(world, world->sim.position, &none, slot, 1, sizeof none);
+    const bool ground = world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE;
+    psvi_terrain_room terrain = {0};
+    if (ground) status = psvi_reserve_terrain(world, world->sim.slots, -1, &terrain);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.position, &none, slot, 1, sizeof none);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.velocity, &none, slot, 1, sizeof none);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.angular_velocity, &none, slot, 1, sizeof none);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.flags, &flags, slot, 1, 1);
-    if (status != PSV_OK) return status;
+    if (status != PSV_OK) {
+        psvi_release_terrain(world, &terrain);
+        return status;
+    }
     world->alive[slot] = 0;
     --world->living;
     world->free_slots[world->free_count++] = slot;
-    if (world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE) world->terrain_changed = true;
-    return psvi_update_terrain(world);
+    return ground ? psvi_list_terrain(world, &terrain) : PSV_OK;
 }
 
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state) {
@@ -273,48 +293,4 @@ psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impul
     status = psvi_write_array(world, world->sim.velocity, &v_after, id.index1 - 1, 1, sizeof v_after);
     if (status != PSV_OK) return status;
     return psvi_write_array(world, world->sim.angular_velocity, &w_after, id.index1 - 1, 1, sizeof w_after);
-}
-
-// Lists the ground bodies by sub-world, for the narrow phase.
-psv_status psvi_update_terrain(psv_world *world) {
-    if (!world->terrain_changed && world->sim.terrain_first != NULL) return PSV_OK;
-    psvi_sim *s = &world->sim;
-    uint64_t worlds = world->def.sub_world_count, ground = 0;
-    uint32_t *sub_world = malloc((s->slots + 1) * sizeof *sub_world), *first = calloc(worlds + 1, sizeof *first);
-    psv_status status = PSV_OK;
-    if (sub_world == NULL || first == NULL)
-        status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for the list of ground bodies");
-    if (status == PSV_OK) status = psvi_read_array(world, sub_world, s->sub_world, 0, s->slots, 4);
-    for (uint32_t i = 0; status == PSV_OK && i < s->slots; ++i) {
-        if (!world->alive[i] || world->shapes[world->shape_of[i]].data.type < PSV_SHAPE_PLANE) continue;
-        ++first[sub_world[i] + 1];
-        ++ground;
-    }
-    uint64_t bytes = (worlds + 1 + ground) * sizeof(uint32_t);
-    uint32_t *list = status == PSV_OK ? malloc(bytes) : NULL;
-    void *fresh = list == NULL ? NULL : psvi_alloc(world->context, bytes);
-    if (status == PSV_OK && fresh == NULL)
-        status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of ground bodies", bytes);
-    if (status == PSV_OK) {
-        for (uint64_t w = 0; w < worlds; ++w)
-            first[w + 1] += first[w];
-        memcpy(list, first, (worlds + 1) * sizeof *list);
-        for (uint32_t i = 0; i < s->slots; ++i)
-            if (world->alive[i] && world->shapes[world->shape_of[i]].data.type >= PSV_SHAPE_PLANE)
-                list[worlds + 1 + first[sub_world[i]]++] = i;
-        status = psvi_write_array(world, fresh, list, 0, 1, bytes);
-    }
-    if (status == PSV_OK) {
-        psvi_free(world->context, (void *)(uintptr_t)s->terrain_first, world->terrain_bytes);
-        s->terrain_first = fresh;
-        s->terrain = s->terrain_first + worlds + 1;
-        world->terrain_bytes = bytes;
-        world->terrain_changed = false;
-    } else if (fresh != NULL) {
-        psvi_free(world->context, fresh, bytes);
-    }
-    free(sub_world);
-    free(first);
-    free(list);
-    return status;
 }
