@@ -5,12 +5,12 @@ get_property(psv_modules GLOBAL PROPERTY PSV_MODULES)
 install(TARGETS ${psv_modules} EXPORT pairsieve-targets)
 install(EXPORT pairsieve-targets NAMESPACE pairsieve:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
 foreach(module sort collision sim)
-    install(DIRECTORY ${CMAKE_SOURCE_DIR}/${module}/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
-configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/pairsieve-config.cmake.in
-    ${CMAKE_BINARY_DIR}/pairsieve-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/pairsieve-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/pairsieve-config.cmake ${CMAKE_BINARY_DIR}/pairsieve-config-version.cmake
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pairsieve-config.cmake.in
+    ${PROJECT_BINARY_DIR}/pairsieve-config.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/pairsieve-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/pairsieve-config.cmake ${PROJECT_BINARY_DIR}/pairsieve-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
 
 # Found from where the .pc file lies, so that `cmake --install --prefix` and moved packages work.
@@ -23,5 +23,5 @@ endif()
 if(PSV_CUDA)
     string(APPEND psv_pc_private " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lstdc++ -lrt -lpthread -ldl")
 endif()
-configure_file(${CMAKE_SOURCE_DIR}/cmake/pairsieve.pc.in ${CMAKE_BINARY_DIR}/pairsieve.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/pairsieve.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/pairsieve.pc.in ${PROJECT_BINARY_DIR}/pairsieve.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/pairsieve.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
