@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench_json.h"
 #include "tool.h"
 
 static const char *const benchmarks[] = {"sort", "collision", "sim", NULL};
@@ -19,11 +21,94 @@ static bool own_folder(char *path, size_t room) {
     return true;
 }
 
+// The benchmark program: beside this one, in the build folder, or installed.
+static int find_program(const char *name, char *program, size_t room) {
+    char folder[3072];
+    if (!own_folder(folder, sizeof folder)) return tool_fail(TOOL_FAILED, "the folder of this program is not known");
+    static const char *const places[] = {"", "../../tests/bench/", "../libexec/pairsieve/"};
+    for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
+        (void)snprintf(program, room, "%s%sbench_%s", folder, places[p], name);
+        if (access(program, X_OK) == 0) return TOOL_DONE;
+    }
+    return tool_fail(TOOL_REFUSED,
+                     "the program bench_%s is not beside this one; configure with -DPAIRSIEVE_BENCH=ON and build it",
+                     name);
+}
+
+// --- --json ---------------------------------------------------------------------------------------------------------
+
+// Runs the program with its table on stderr, and waits; exit codes.
+static int run_aside(const char *program, char **argv) {
+    (void)fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+        execv(program, argv);
+        _exit(TOOL_FAILED);
+    }
+    int state = 0;
+    if (child < 0 || waitpid(child, &state, 0) != child)
+        return tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno));
+    if (!WIFEXITED(state)) return tool_fail(TOOL_FAILED, "%s was ended by signal %d", argv[0], WTERMSIG(state));
+    return WEXITSTATUS(state);
+}
+
+static int print_rows(const char *name, const char *path) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
+    json_t *rows = tool_read_csv(file);
+    (void)fclose(file);
+    return tool_print_json(json_pack("{s:s, s:o}", "benchmark", name, "rows", rows));
+}
+
+// The benchmark writes its rows as CSV to a file for the time of the run, and they are printed as one object.
+static int run_for_json(const char *name, const char *program, int argc, char **argv) {
+    const char *folder = getenv("TMPDIR");
+    char path[1024];
+    const int length = snprintf(path, sizeof path, "%s/pairsieve-bench-XXXXXX", folder != NULL ? folder : P_tmpdir);
+    const int descriptor = length > 0 && (size_t)length < sizeof path ? mkstemp(path) : -1;
+    if (descriptor < 0) return tool_fail(TOOL_FAILED, "no file for the rows in the temporary folder");
+    (void)close(descriptor);
+    char csv[] = "--csv", **words = calloc((size_t)argc + 3, sizeof *words);
+    int code = words == NULL ? tool_fail(TOOL_FAILED, "no memory for the command line") : TOOL_DONE;
+    if (code == TOOL_DONE) {
+        // Before the operands, which the programs read last.
+        int count = 0;
+        words[count++] = argv[0];
+        words[count++] = csv;
+        words[count++] = path;
+        for (int i = 1; i < argc; ++i)
+            if (strcmp(argv[i], "--json") != 0) words[count++] = argv[i];
+        if (count > 3 && strcmp(words[3], "--papers") == 0) { // it must come first
+            words[1] = words[3];
+            words[2] = csv;
+            words[3] = path;
+        }
+        code = run_aside(program, words);
+    }
+    if (code == TOOL_DONE) code = print_rows(name, path);
+    (void)unlink(path);
+    free(words);
+    return code;
+}
+
+// --- command --------------------------------------------------------------------------------------------------------
+
+static bool has_word(int argc, char **argv, const char *word) {
+    for (int i = 1; i < argc; ++i)
+        if (strcmp(argv[i], word) == 0) return true;
+    return false;
+}
+
 int command_bench(int argc, char **argv) {
     static const char usage[] =
         "usage: pairsieve bench sort|collision|sim [--json] [OPTION]...\n\n"
         "Runs the benchmark program bench_sort, bench_collision or bench_sim of the build; every\n"
-        "option after the name is passed on ('pairsieve bench sort --help' names them).\n";
+        "option after the name is passed on ('pairsieve bench sort --help' names them).\n\n"
+        "options:\n"
+        "  --json                   print one JSON object with the rows of the benchmark's --csv;\n"
+        "                           its table goes to stderr\n"
+        "  --help                   this text\n";
     if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) {
         fputs(usage, stdout);
         return TOOL_DONE;
@@ -31,17 +116,14 @@ int command_bench(int argc, char **argv) {
     if (argc == 0) return tool_fail(TOOL_REFUSED, "bench needs a name; accepted: sort, collision, sim");
     int which = tool_choose("bench", argv[0], benchmarks);
     if (which < 0) return TOOL_REFUSED;
-    char folder[3072], program[4096];
-    if (!own_folder(folder, sizeof folder)) return tool_fail(TOOL_FAILED, "the folder of this program is not known");
-    static const char *const places[] = {"", "../../tests/bench/"};
-    for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
-        (void)snprintf(program, sizeof program, "%s%sbench_%s", folder, places[p], benchmarks[which]);
-        if (access(program, X_OK) != 0) continue;
-        argv[0] = program;
-        execv(program, argv);
-        return tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno));
-    }
-    return tool_fail(TOOL_REFUSED,
-                     "the program bench_%s is not beside this one; configure with -DPAIRSIEVE_BENCH=ON and build it",
-                     benchmarks[which]);
+    const bool json = has_word(argc, argv, "--json");
+    if (json && has_word(argc, argv, "--csv")) return tool_fail(TOOL_REFUSED, "--json and --csv exclude each other");
+    char program[4096], name[32];
+    int code = find_program(benchmarks[which], program, sizeof program);
+    if (code != TOOL_DONE) return code;
+    (void)snprintf(name, sizeof name, "bench_%s", benchmarks[which]);
+    argv[0] = name;
+    if (json) return run_for_json(benchmarks[which], program, argc, argv);
+    execv(program, argv);
+    return tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno));
 }

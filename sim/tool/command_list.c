@@ -36,16 +36,25 @@ static int parse_simple(const char *name, const char *summary, bool *json, int a
     return tool_parse_options(&command, argc, argv);
 }
 
-static int list_json(void) {
-    json_t *scenes = json_array(), *sort = json_object(), *broad_phase = json_object();
-    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i)
-        json_array_append_new(scenes, json_string(psv_shipped_scene_name(i)));
+// "sort" and "broad_phase": the methods of each backend.
+static void add_methods(json_t *object) {
+    json_t *sort = json_object(), *broad_phase = json_object();
     for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_CUDA; ++b) {
         const char *backend = psv_backend_name((psv_backend)b);
         json_object_set_new(sort, backend, methods_json(psv_sort_method_name, (psv_backend)b));
         json_object_set_new(broad_phase, backend, methods_json(psv_broad_phase_name, (psv_backend)b));
     }
-    return tool_print_json(json_pack("{s:o, s:o, s:o}", "scenes", scenes, "sort", sort, "broad_phase", broad_phase));
+    json_object_set_new(object, "sort", sort);
+    json_object_set_new(object, "broad_phase", broad_phase);
+}
+
+static int list_json(void) {
+    json_t *scenes = json_array();
+    for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i)
+        json_array_append_new(scenes, json_string(psv_shipped_scene_name(i)));
+    json_t *object = json_pack("{s:o}", "scenes", scenes);
+    add_methods(object);
+    return tool_print_json(object);
 }
 
 int command_list(int argc, char **argv) {
@@ -57,7 +66,8 @@ int command_list(int argc, char **argv) {
     printf("scenes (pairsieve run SCENE; a path to a scene file works too)\n");
     for (uint32_t i = 0; psv_shipped_scene_name(i) != NULL; ++i)
         printf("  %-14s %s\n", psv_shipped_scene_name(i), psv_shipped_scene_description(i));
-    print_methods("\nsorting methods (--sort, --method)", psv_sort_method_name, psv_sort_method_description);
+    print_methods("\nsorting methods (--sort, --method; auto chooses)", psv_sort_method_name,
+                  psv_sort_method_description);
     print_methods("\nbroad-phase methods (--broad-phase; auto chooses)", psv_broad_phase_name,
                   psv_broad_phase_description);
     return TOOL_DONE;
@@ -105,9 +115,11 @@ static int info_json(const device_facts facts[2]) {
     }
     char version[32];
     (void)snprintf(version, sizeof version, "%d.%d.%d", PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH);
-    return tool_print_json(json_pack("{s:s, s:o, s:{s:b, s:b, s:s, s:s}}", "version", version, "backends", backends,
-                                     "build", "cuda", PAIRSIEVE_BUILT_WITH_CUDA, "openmp", PAIRSIEVE_BUILT_WITH_OPENMP,
-                                     "type", PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER));
+    json_t *object = json_pack("{s:s, s:o, s:{s:b, s:b, s:s, s:s}}", "version", version, "backends", backends, "build",
+                               "cuda", PAIRSIEVE_BUILT_WITH_CUDA, "openmp", PAIRSIEVE_BUILT_WITH_OPENMP, "type",
+                               PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER);
+    add_methods(object);
+    return tool_print_json(object);
 }
 
 int command_info(int argc, char **argv) {

@@ -98,8 +98,8 @@ static int prepare(run_job *job) {
     if (job->has_seconds) {
         double frames = ceil(job->seconds / (double)frame_seconds(job) - 1e-6);
         if (frames > MOST_FRAMES)
-            return tool_fail(TOOL_REFUSED, "--seconds %g are %.0f frames; at most %d are accepted", job->seconds,
-                             frames, MOST_FRAMES);
+            return tool_fail(TOOL_REFUSED, "--seconds %g are %g frames; at most %d are accepted", job->seconds, frames,
+                             MOST_FRAMES);
         job->frames = frames < 1 ? 1 : (uint64_t)frames;
     }
     job->samples = calloc(job->frames, sizeof *job->samples);
@@ -127,8 +127,11 @@ static int run_job_of(run_job *job) {
     if (code == TOOL_DONE) code = run_frames(job);
     if (code == TOOL_DONE && job->csv != NULL) code = run_write_csv(job, job->csv);
     if (code == TOOL_DONE && job->trace != NULL) code = run_write_trace(job, job->trace);
-    if (code == TOOL_DONE && job->save != NULL)
-        code = tool_fail_status(job->context, psv_save_snapshot(job->world, job->save));
+    if (code == TOOL_DONE && job->save != NULL) {
+        psv_status status = psv_save_snapshot(job->world, job->save);
+        code = tool_fail_status(job->context, status);
+        if (status == PSV_ERROR_FILE) code = TOOL_FAILED; // it could be opened before the run
+    }
     if (code == TOOL_DONE) code = run_print_result(job);
     if (code == TOOL_DONE && job->check_failures > 0) code = TOOL_FAILED;
     return code;

@@ -13,7 +13,7 @@ typedef struct sort_job {
     tool_device_options device;
     const char *key_name, *distribution, *method, *input;
     uint64_t count, seed, repeat;
-    bool json;
+    bool has_count, has_distribution, has_seed, json;
 
     psv_key_type type;
     uint32_t value_bytes;
@@ -175,15 +175,17 @@ int command_sort(int argc, char **argv) {
          .target = &job.key_name},
         {.name = "--count",
          .argument = "N",
-         .help = "keys, 1M without it",
+         .help = "keys, 1M without it; 20K and 1M are understood",
          .kind = OPTION_COUNT,
          .target = &job.count,
-         .most = MOST_KEYS},
+         .most = MOST_KEYS,
+         .given = &job.has_count},
         {.name = "--distribution",
          .argument = "NAME",
          .help = "uniform (default), gaussian, sorted, reversed, nearly, few or constant",
          .kind = OPTION_TEXT,
-         .target = &job.distribution},
+         .target = &job.distribution,
+         .given = &job.has_distribution},
         {.name = "--method",
          .argument = "NAME",
          .help = "sorting method, see 'pairsieve list'; radix without it",
@@ -199,7 +201,8 @@ int command_sort(int argc, char **argv) {
          .argument = "N",
          .help = "of the random keys, 1 without it",
          .kind = OPTION_COUNT,
-         .target = &job.seed},
+         .target = &job.seed,
+         .given = &job.has_seed},
         {.name = "--repeat",
          .argument = "N",
          .help = "timed sorts, after one that is not; 11 without it",
@@ -219,6 +222,8 @@ int command_sort(int argc, char **argv) {
     };
     int code = tool_parse_options(&command, argc, argv);
     if (code != TOOL_CONTINUE) return code;
+    if (job.input != NULL && (job.has_count || job.has_distribution || job.has_seed))
+        return tool_fail(TOOL_REFUSED, "--input takes its keys from the file: no --count, --distribution or --seed");
     code = run_job(&job);
     release_job(&job);
     return code;

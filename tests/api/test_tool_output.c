@@ -241,6 +241,53 @@ static void run_by_simulated_time(void **state) {
     json_decref(object);
 }
 
+// --- bench ----------------------------------------------------------------------------------------------------------
+
+static json_t *bench_row(const char *arguments, const char *name, json_t **object) {
+    *object = tool_json(arguments);
+    assert_non_null(*object);
+    assert_true(tool_has_keys(*object, "benchmark rows"));
+    assert_string_equal(json_string_value(json_object_get(*object, "benchmark")), name);
+    json_t *rows = json_object_get(*object, "rows");
+    assert_int_equal(json_array_size(rows), 1);
+    return json_array_get(rows, 0);
+}
+
+static void bench_json(void **state) {
+    (void)state;
+    if (!PAIRSIEVE_BENCH) skip();
+    json_t *object, *row = bench_row("bench sort --json --backend cpu --count 1K --distribution uniform --method merge"
+                                     " --budget 1 --no-yardstick",
+                                     "sort", &object);
+    assert_int_equal(integer_of(row, "count"), 1000);
+    assert_string_equal(json_string_value(json_object_get(row, "ran")), "merge");
+    assert_true(json_real_value(json_object_get(row, "median_ms")) > 0);
+    json_decref(object);
+    row = bench_row("bench collision --json --backend cpu --scenes cube --counts 500 --methods brute --budget 0.01",
+                    "collision", &object);
+    assert_int_equal(integer_of(row, "boxes"), 500);
+    assert_true(integer_of(row, "pairs") > 0);
+    json_decref(object);
+    row = bench_row("bench sim --backend cpu --json --frames 2 drop 20", "sim", &object);
+    assert_int_equal(integer_of(row, "bodies"), 20);
+    json_decref(object);
+    tool_result result;
+    tool_run(&result, "bench sim --json drop");
+    assert_int_equal(result.code, 2);
+    assert_string_equal(result.out, "");
+    assert_non_null(strstr(result.error, "the number of bodies is missing after 'drop'"));
+    tool_run(&result, "bench collision --counts 1X");
+    assert_int_equal(result.code, 2);
+    assert_string_equal(result.error,
+                        "bench_collision: --counts 1X: a whole number from 1 to 2147483648 is accepted\n");
+    tool_run(&result, "bench collision --backend cpu --methods magic");
+    assert_int_equal(result.code, 2);
+    assert_non_null(strstr(result.error, "unknown method 'magic' of cpu"));
+    tool_run(&result, "bench sort --budget soon");
+    assert_int_equal(result.code, 2);
+    assert_non_null(strstr(result.error, "--budget soon: a number of more than 0"));
+}
+
 // --- help, list, info -----------------------------------------------------------------------------------------------
 
 static void help(void **state) {
@@ -285,7 +332,7 @@ static void list_and_info(void **state) {
     assert_string_equal(json_string_value(json_array_get(json_object_get(list, "scenes"), 0)), "drop");
     assert_true(json_array_size(json_object_get(json_object_get(list, "sort"), "cpu")) >= 2);
     assert_true(json_array_size(json_object_get(json_object_get(list, "broad_phase"), "cpu")) >= 2);
-    assert_true(tool_has_keys(info, "version backends build"));
+    assert_true(tool_has_keys(info, "version backends build sort broad_phase"));
     json_t *cpu = json_object_get(json_object_get(info, "backends"), "cpu");
     assert_true(json_is_true(json_object_get(cpu, "available")));
     assert_true(integer_of(cpu, "workers") >= 1);
@@ -305,6 +352,7 @@ int main(void) {
         cmocka_unit_test(run_files),
         cmocka_unit_test(same_seed_same_bytes),
         cmocka_unit_test(run_by_simulated_time),
+        cmocka_unit_test(bench_json),
         cmocka_unit_test(help),
         cmocka_unit_test(list_and_info),
     };

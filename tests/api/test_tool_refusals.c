@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -53,6 +54,7 @@ static void usage(void **state) {
     assert_true(tool_refuses("sort --json=yes", 2, "--json takes no '=' form"));
     assert_true(tool_refuses("run --frames 3 --seconds 1", 2, "--frames and --seconds exclude each other"));
     assert_true(tool_refuses("bench", 2, "accepted: sort, collision, sim"));
+    assert_true(tool_refuses("bench sort --json --csv a", 2, "--json and --csv exclude each other"));
     assert_true(tool_refuses("bench all", 2, "accepted: sort, collision, sim"));
     assert_true(tool_refuses("list all", 2, "'all' is one argument too many"));
 }
@@ -173,8 +175,19 @@ static void outputs(void **state) {
         tool_refuses("pairs refusals_square.ply --backend cpu --csv no_such_folder/a", 2, "no_such_folder/a: "));
 }
 
+// The files could be opened, so it is the run that failed.
+static void full_devices(void **state) {
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --csv /dev/full", 1, "could not be written"));
+    assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --trace /dev/full", 1, "could not be written"));
+    assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --save /dev/full", 1, "could not be written"));
+}
+
 static void key_files(void **state) {
     (void)state;
+    assert_true(tool_refuses("sort --input refusals_keys.bin --count 5", 2, "--input takes its keys from the file"));
+    assert_true(tool_refuses("sort --input refusals_keys.bin --seed 5", 2, "--input takes its keys from the file"));
     assert_true(tool_refuses("sort --backend cpu --input no_such.txt", 2, "no_such.txt: No such file"));
     assert_true(tool_refuses("sort --backend cpu --input refusals_keys.txt", 2, "line 3: 'three' is no u32 key"));
     assert_true(
@@ -186,7 +199,7 @@ int main(void) {
         cmocka_unit_test(usage),   cmocka_unit_test(counts),    cmocka_unit_test(names),
         cmocka_unit_test(meshes),  cmocka_unit_test(capacity),  cmocka_unit_test(memory),
         cmocka_unit_test(scenes),  cmocka_unit_test(snapshots), cmocka_unit_test(cuda_where_there_is_none),
-        cmocka_unit_test(outputs), cmocka_unit_test(key_files),
+        cmocka_unit_test(outputs), cmocka_unit_test(key_files), cmocka_unit_test(full_devices),
     };
     return cmocka_run_group_tests(tests, write_meshes, remove_meshes);
 }

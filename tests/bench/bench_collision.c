@@ -11,6 +11,7 @@
 #include <pairsieve/sort.h>
 
 #include "../scenes/box_scenes.h"
+#include "bench_numbers.h"
 
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>
@@ -23,6 +24,7 @@
 #define SIMULATED "sim:" // before the name of a scene of the simulation
 #define MAX_LIST 32
 #define MAX_FRAMES 1000
+#define PROGRAM "bench_collision"
 
 typedef struct bench_options {
     psv_backend backend;
@@ -278,14 +280,14 @@ static void bench_scene(const bench_options *options, psv_context *context, cons
 
 // --- command line ----------------------------------------------------------------------------------------------------
 
-static void usage(FILE *out) {
-    fprintf(out, "usage: bench_collision [--backend auto|cpu|cuda] [--scenes a,b] [--counts 10000,1000000]\n"
-                 "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
-                 "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
-                 "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
-                 "scenes:\n");
+static void print_help(void) {
+    printf("usage: bench_collision [--backend auto|cpu|cuda] [--scenes a,b] [--counts 10000,1000000]\n"
+           "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
+           "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
+           "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
+           "scenes:\n");
     for (uint32_t i = 0; box_scene_at(i) != NULL; ++i)
-        fprintf(out, "  %-14s %s\n", box_scene_at(i)->name, box_scene_at(i)->description);
+        printf("  %-14s %s\n", box_scene_at(i)->name, box_scene_at(i)->description);
 }
 
 static int split(char *text, const char **list) {
@@ -323,22 +325,26 @@ static bench_options parse(int argc, char **argv) {
         case 'n':
             o.count_count = split(optarg, counts);
             for (int i = 0; i < o.count_count; ++i)
-                o.counts[i] = strtoull(counts[i], NULL, 10);
+                o.counts[i] = bench_count(PROGRAM, "--counts", counts[i], 1, UINT64_C(1) << 31);
             break;
         case 'o': o.sort_method = optarg; break;
-        case 'w': o.worlds = strtoull(optarg, NULL, 10); break;
-        case 'f': o.frames = atoi(optarg) < 3 ? 3 : atoi(optarg) > MAX_FRAMES ? MAX_FRAMES : atoi(optarg); break;
-        case 't': o.budget_s = atof(optarg); break;
-        case 'k': o.workers = atoi(optarg); break;
-        case 'e': o.seed = strtoull(optarg, NULL, 10); break;
-        case 'l': o.brute_limit = strtoull(optarg, NULL, 10); break;
+        case 'w': o.worlds = bench_count(PROGRAM, "--worlds", optarg, 1, UINT32_MAX); break;
+        case 'f': o.frames = (int)bench_count(PROGRAM, "--frames", optarg, 3, MAX_FRAMES); break;
+        case 't': o.budget_s = bench_positive(PROGRAM, "--budget", optarg, 1e6); break;
+        case 'k': o.workers = (int)bench_count(PROGRAM, "--workers", optarg, 1, 1024); break;
+        case 'e': o.seed = bench_count(PROGRAM, "--seed", optarg, 0, UINT64_MAX); break;
+        case 'l': o.brute_limit = bench_count(PROGRAM, "--brute-limit", optarg, 0, UINT64_MAX); break;
         case 'c': o.csv = optarg; break;
         case 'i': o.commit = optarg; break;
         case 'p': cpu_time = true; break;
-        case 'z': o.steps = atoi(optarg); break;
-        case 'h': usage(stdout); exit(0);
-        default: usage(stderr); exit(2);
+        case 'z': o.steps = (int)bench_count(PROGRAM, "--steps", optarg, 0, 1000000); break;
+        case 'h': print_help(); exit(0);
+        default: exit(2); // getopt has said what is wrong
         }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "bench_collision: unexpected argument '%s'; see --help\n", argv[optind]);
+        exit(2);
     }
     if (o.count_count == 0) o.counts[0] = 10000, o.counts[1] = 100000, o.counts[2] = 1000000, o.count_count = 3;
     for (uint32_t i = 0; o.scene_count == 0 && box_scene_at(i) != NULL && !box_scene_at(i)->degenerate; ++i)
@@ -353,6 +359,19 @@ static bench_options parse(int argc, char **argv) {
     return o;
 }
 
+// A method that the backend does not have would leave nothing to measure.
+static void check_methods(const bench_options *o, psv_backend backend) {
+    for (int m = 0; m < o->method_count; ++m)
+        if (psv_broad_phase_description(backend, o->methods[m]) == NULL || strcmp(o->methods[m], "auto") == 0) {
+            fprintf(stderr, "bench_collision: unknown method '%s' of %s; accepted:", o->methods[m],
+                    psv_backend_name(backend));
+            for (uint32_t i = 0; psv_broad_phase_name(backend, i) != NULL; ++i)
+                fprintf(stderr, "%s %s", i > 0 ? "," : "", psv_broad_phase_name(backend, i));
+            fputc('\n', stderr);
+            exit(2);
+        }
+}
+
 int main(int argc, char **argv) {
     bench_options options = parse(argc, argv);
     psv_context_def def = psv_default_context_def();
@@ -360,6 +379,7 @@ int main(int argc, char **argv) {
     def.worker_count = options.workers;
     psv_context *context = NULL;
     check(NULL, psv_create_context(&def, &context), "context");
+    check_methods(&options, psv_context_backend(context));
     bool cuda = psv_context_backend(context) == PSV_BACKEND_CUDA;
     printf("%s, %s, %d workers, sort %s, worlds %llu; ms a frame; ns per (box + pair)\n",
            psv_backend_name(psv_context_backend(context)), psv_context_device_name(context),

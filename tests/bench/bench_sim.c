@@ -1,5 +1,5 @@
 // Frame times of the simulation: scenes x bodies, the broad phase and the sort shown apart.
-//   bench_sim [--backend cpu|cuda] [--frames N] [--targets] [--threads N] [--csv FILE] [SCENE BODIES]...
+//   bench_sim [--backend cpu|cuda] [--frames N] [--targets] [--workers N] [--csv FILE] [SCENE BODIES]...
 // --targets runs the cases that the project promises and prints the promise beside each. Times are medians over the
 // second half of the frames, with phase events on; warm-up is the first half, in which things fall and meet.
 #include <pairsieve/sim.h>
@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bench_numbers.h"
+
+#define PROGRAM "bench_sim"
 
 // `from` names a shipped scene; with `shapes` its shapes are all of one kind, from the text below.
 typedef struct bench_case {
@@ -117,40 +121,42 @@ static int run_case(const bench_case *c, int frames) {
 }
 
 static const char usage[] =
-    "usage: bench_sim [--backend auto|cpu|cuda] [--threads N] [--frames N] [--csv FILE] [--targets] [SCENE BODIES]...\n"
+    "usage: bench_sim [--backend auto|cpu|cuda] [--workers N] [--frames N] [--csv FILE] [--targets] [SCENE BODIES]...\n"
     "Without scenes, or with --targets: the cases of the targets.\n";
+
+static int refuse(const char *why, const char *word) {
+    (void)fprintf(stderr, "bench_sim: %s '%s'; see --help\n", why, word);
+    return 2;
+}
 
 int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     int frames = 240, i = 1;
     bool targets = false;
     for (; i < argc && strncmp(argv[i], "--", 2) == 0; ++i) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "--help") == 0) {
+        const char *option = argv[i];
+        if (strcmp(option, "--help") == 0) {
             (void)fputs(usage, stdout);
             return 0;
         }
-        if (strcmp(argv[i], "--targets") == 0) {
+        if (strcmp(option, "--targets") == 0) {
             targets = true;
             continue;
         }
-        bool known = true;
-        if (strcmp(argv[i], "--backend") == 0)
-            known = psv_parse_backend(value, &def.backend) == PSV_OK;
-        else if (strcmp(argv[i], "--frames") == 0)
-            frames = (int)strtol(value, NULL, 10);
-        else if (strcmp(argv[i], "--threads") == 0)
-            def.worker_count = (int)strtol(value, NULL, 10);
-        else if (strcmp(argv[i], "--csv") == 0)
-            known = (csv = fopen(value, "w")) != NULL;
-        else
-            known = false;
-        if (!known || frames < 2 || frames > 1000000) {
-            (void)fprintf(stderr, "bench_sim: %s %s cannot be used\n%s", argv[i], value, usage);
-            return 2;
-        }
-        ++i;
+        const bool known = strcmp(option, "--backend") == 0 || strcmp(option, "--frames") == 0 ||
+                           strcmp(option, "--workers") == 0 || strcmp(option, "--csv") == 0;
+        if (!known) return refuse("unknown option", option);
+        if (++i == argc) return refuse("a value is missing after", option);
+        const char *value = argv[i];
+        if (strcmp(option, "--backend") == 0 && psv_parse_backend(value, &def.backend) != PSV_OK)
+            return refuse("--backend is auto, cpu or cuda, not", value);
+        if (strcmp(option, "--frames") == 0) frames = (int)bench_count(PROGRAM, option, value, 2, 1000000);
+        if (strcmp(option, "--workers") == 0) def.worker_count = (int)bench_count(PROGRAM, option, value, 1, 1024);
+        if (strcmp(option, "--csv") == 0 && (csv = fopen(value, "w")) == NULL) return refuse("cannot write", value);
     }
+    if ((argc - i) % 2 != 0) return refuse("the number of bodies is missing after", argv[argc - 1]);
+    for (int k = i; k < argc; k += 2)
+        (void)bench_count(PROGRAM, argv[k], argv[k + 1], 1, UINT32_MAX);
     if (psv_create_context(&def, &context) != PSV_OK) return quit_with("context");
     if (psv_enable_profile(context, true) != PSV_OK) return quit_with("profile");
     printf("%s, %d frames\n%-26s %9s %7s  %8s %8s %8s %8s %8s %8s %10s %10s %3s %6s\n",
@@ -167,7 +173,8 @@ int main(int argc, char **argv) {
         for (size_t k = 0; k < count; ++k)
             failed |= run_case(&cases[k], frames);
     for (; i + 1 < argc; i += 2) {
-        bench_case c = {.label = argv[i], .scene = argv[i], .bodies = strtoull(argv[i + 1], NULL, 10)};
+        bench_case c = {
+            .label = argv[i], .scene = argv[i], .bodies = bench_count(PROGRAM, argv[i], argv[i + 1], 1, UINT32_MAX)};
         failed |= run_case(&c, frames);
     }
     if (csv != NULL) (void)fclose(csv);

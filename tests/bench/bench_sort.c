@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench_numbers.h"
 #include "bench_papers.h"
 #include "sort_timing.h"
 
@@ -14,7 +15,9 @@
 #define PSV_COMMIT "unknown"
 #endif
 
+#define PROGRAM "bench_sort"
 #define MAX_LIST 32
+#define MOST_KEYS (UINT64_C(1) << 40)
 #define MANY_INPUTS_MOST 2000000 // above, copies of the input are large and slow to make, and no method remembers keys
 
 typedef struct text_list {
@@ -171,7 +174,7 @@ static bool run_all(const options *given, const report *to, bench_device *device
                                 .method = given->methods.items[m],
                                 .operation = (bench_operation)find_operation(given->operations.items[o]),
                                 .distribution = (key_distribution)find_distribution(distributions->items[d]),
-                                .count = strtoull(given->counts.items[c], NULL, 10),
+                                .count = bench_count(PROGRAM, "--count", given->counts.items[c], 2, MOST_KEYS),
                                 .graph = strcmp(given->forms.items[f], "graph") == 0,
                                 .yardstick = given->yardstick,
                                 .seed = given->seed,
@@ -200,12 +203,8 @@ static int check_lists(const options *given) {
     for (int i = 0; i < given->forms.count; ++i)
         if (strcmp(given->forms.items[i], "stream") != 0 && strcmp(given->forms.items[i], "graph") != 0)
             return fail_usage("unknown form", given->forms.items[i], "stream, graph");
-    for (int i = 0; i < given->counts.count; ++i) {
-        char *end;
-        const unsigned long long count = strtoull(given->counts.items[i], &end, 10);
-        if (*end != '\0' || count < 2 || given->counts.items[i][0] == '-')
-            return fail_usage("count", given->counts.items[i], "numbers from 2 on");
-    }
+    for (int i = 0; i < given->counts.count; ++i)
+        (void)bench_count(PROGRAM, "--count", given->counts.items[i], 2, MOST_KEYS);
     return 0;
 }
 
@@ -265,22 +264,19 @@ static int read_options(int argc, char **argv, options *given) {
         case 'd': given->distributions = split(optarg); break;
         case 'o': given->operations = split(optarg); break;
         case 'f': given->forms = split(optarg); break;
-        case 'w': given->workers = atoi(optarg); break;
-        case 's': given->seed = strtoull(optarg, NULL, 0); break;
-        case 'r':
-            given->inputs = atoi(optarg);
-            if (given->inputs < 1 || given->inputs > BENCH_INPUTS) return fail_usage("inputs", optarg, "1 to 4");
-            break;
+        case 'w': given->workers = (int)bench_count(PROGRAM, "--workers", optarg, 1, 1024); break;
+        case 's': given->seed = bench_count(PROGRAM, "--seed", optarg, 0, UINT64_MAX); break;
+        case 'r': given->inputs = (int)bench_count(PROGRAM, "--inputs", optarg, 1, BENCH_INPUTS); break;
         case 'e':
             given->before = find_distribution(optarg);
             if (given->before < 0) return fail_usage("unknown distribution", optarg, DISTRIBUTIONS);
             break;
-        case 't': given->budget_ms = atof(optarg); break;
+        case 't': given->budget_ms = bench_positive(PROGRAM, "--budget", optarg, 1e9); break;
         case 'y': given->yardstick = false; break;
         case 'c': given->csv = optarg; break;
         case 'i': given->commit = optarg; break;
         case 'h': printf("%s", help); exit(0);
-        default: fprintf(stderr, "%s", help); return 2;
+        default: return 2; // getopt has said what is wrong
         }
     }
     if (optind < argc) return fail_usage("unexpected argument", argv[optind], "options only; see --help");

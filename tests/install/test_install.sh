@@ -45,6 +45,9 @@ export PKG_CONFIG_PATH
 echo "program"
 "$work/prefix/bin/pairsieve" --version
 "$work/prefix/bin/pairsieve" sort --count 1000 --backend cpu
+if [ -d "$work/prefix/libexec/pairsieve" ]; then # benchmarks were built
+    "$work/prefix/bin/pairsieve" bench sim --backend cpu --frames 2 drop 20
+fi
 
 # Without optimization and CUDA: what is tested is how it is embedded.
 consume add_subdirectory -DPAIRSIEVE_SOURCE="$source" -DPAIRSIEVE_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug

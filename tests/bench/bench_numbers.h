@@ -1,0 +1,42 @@
+// Numbers of the benchmarks' command lines: the whole word is one, in its range, or the program ends with exit code 2
+// and one sentence.
+#ifndef PAIRSIEVE_BENCH_NUMBERS_H
+#define PAIRSIEVE_BENCH_NUMBERS_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A whole number; 20K, 1M and 2G are understood.
+static inline uint64_t bench_count(const char *program, const char *option, const char *text, uint64_t least,
+                                   uint64_t most) {
+    static const char suffixes[] = "KMG";
+    char *rest = NULL;
+    errno = 0;
+    uint64_t value = text[0] >= '0' && text[0] <= '9' ? strtoull(text, &rest, 10) : 0;
+    bool fits = rest != NULL && errno == 0;
+    const char *suffix = fits && *rest != 0 ? strchr(suffixes, *rest) : NULL;
+    for (long i = 0; suffix != NULL && i <= suffix - suffixes; ++i) {
+        fits &= value <= UINT64_MAX / 1000;
+        value *= 1000;
+    }
+    if (fits && rest[suffix != NULL] == 0 && value >= least && value <= most) return value;
+    (void)fprintf(stderr, "%s: %s %s: a whole number from %llu to %llu is accepted\n", program, option, text,
+                  (unsigned long long)least, (unsigned long long)most);
+    exit(2);
+}
+
+// A number of more than 0, at most `most`.
+static inline double bench_positive(const char *program, const char *option, const char *text, double most) {
+    char *rest;
+    const double value = strtod(text, &rest);
+    if (rest != text && *rest == 0 && value > 0 && value <= most) return value;
+    (void)fprintf(stderr, "%s: %s %s: a number of more than 0 and at most %g is accepted\n", program, option, text,
+                  most);
+    exit(2);
+}
+
+#endif
