@@ -1,5 +1,6 @@
-// One sorter, many calls: keys like those of the call before, and suddenly others; other counts, forms, counts in the
-// backend's memory. What a sorter keeps from call to call must never show in a result.
+// One sorter of each method, many calls: keys like those of the call before, and suddenly others; other counts, forms,
+// counts in the backend's memory. What a sorter keeps from call to call must never show in a result.
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,9 @@
 #include "sort_inputs.h"
 #include "sort_reference.h"
 
+#define CALLS_AHEAD 8 // of a sequence, whose results are made side by side and held
+#define MOST_METHODS 32
+
 static psv_backend backend;
 static psv_context *context;
 static const char *only_method;
@@ -20,6 +24,7 @@ static uint64_t seed = 20251121;
 static uint32_t scale = 1; // counts are divided by it
 static long only_kind = -1;
 static uint32_t most_calls = 1000;
+static bool large_on_cpu;
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -32,16 +37,101 @@ typedef struct sequence {
     uint32_t most, least; // counts
 } sequence;
 
-typedef struct arrays {
+// What every method gets and has to answer.
+typedef struct call {
+    const psv_sorter_def *def;
+    key_distribution distribution;
+    uint32_t count;
+    int form; // 0: pairs, 1: keys, 2: index with the keys sorted, 3: index with the keys kept
+    bool indirect;
+    uint64_t seed;
+    size_t keys_bytes, values_bytes;
     uint32_t *order;
     char *keys, *sorted, *values, *expected, *got;
-    psv_buffer device_keys, device_values, device_count;
-} arrays;
+} call;
+
+typedef struct device_arrays {
+    psv_buffer keys, values, count;
+} device_arrays;
+
+static void choose_calls(const sequence *plan, uint64_t number, call *calls) {
+    uint64_t random = seed + number;
+    key_distribution distribution = KEYS_UNIFORM;
+    uint32_t count = plan->most;
+    for (uint32_t i = 0; i < plan->calls; ++i) {
+        // Mostly as before. Keys without order come more often, so that others follow on them too.
+        const uint64_t dice = next_random(&random);
+        if (dice % 4 == 0 && i > 1) distribution = (key_distribution)(dice / 4 % KEYS_DISTRIBUTIONS);
+        if (dice % 4 == 1 && i > 1) distribution = dice / 4 % 2 == 0 ? KEYS_UNIFORM : KEYS_GAUSSIAN;
+        if (dice / 64 % 3 == 0) count = plan->least + (uint32_t)(dice / 1024 % (plan->most - plan->least + 1));
+        if (dice / 256 % 29 == 0) count = (uint32_t)(dice / 1024 % 3);
+        int form = (int)(dice >> 40 & 7);
+        if (form > 3 || (form > 1 && plan->def.value_bytes != 4)) form = 0;
+        const size_t value_bytes = form == 0 ? plan->def.value_bytes : form == 1 ? 0 : 4;
+        calls[i] = (call){.def = &plan->def,
+                          .distribution = distribution,
+                          .count = count,
+                          .form = form,
+                          .indirect = dice >> 50 & 1,
+                          .seed = seed + 1000 * number + i,
+                          .keys_bytes = count * (size_t)psv_key_type_bytes(plan->def.key_type),
+                          .values_bytes = count * value_bytes};
+    }
+}
+
+// Writes the keys, the values, and what has to come out.
+static void *fill_call(void *argument) {
+    call *c = argument;
+    const size_t key_bytes = psv_key_type_bytes(c->def->key_type),
+                 value_bytes = c->count ? c->values_bytes / c->count : 0;
+    make_keys(c->def->key_type, c->distribution, c->seed, c->count, c->keys);
+    reference_order(c->def, c->keys, c->count, c->order);
+    uint64_t random = c->seed;
+    for (size_t i = 0; i < c->values_bytes; i += 4) {
+        const uint32_t word = (uint32_t)next_random(&random);
+        memcpy(c->values + i, &word, sizeof word);
+    }
+    for (uint32_t i = 0; i < c->count; ++i) {
+        memcpy(c->sorted + i * key_bytes, c->keys + c->order[i] * key_bytes, key_bytes);
+        if (c->form == 0) memcpy(c->expected + i * value_bytes, c->values + c->order[i] * value_bytes, value_bytes);
+        if (c->form > 1) memcpy(c->expected + i * value_bytes, &c->order[i], value_bytes);
+    }
+    return NULL;
+}
 
 static void *grab(size_t bytes) {
     void *memory = malloc(bytes + 1);
     assert_non_null(memory);
     return memory;
+}
+
+// Fills some calls, each by a thread: sorting them plainly takes far longer than anything else here.
+static void make_calls(call *calls, uint32_t count) {
+    pthread_t threads[CALLS_AHEAD];
+    for (uint32_t i = 0; i < count; ++i) {
+        call *c = &calls[i];
+        c->order = grab(c->count * sizeof *c->order);
+        c->keys = grab(c->keys_bytes);
+        c->sorted = grab(c->keys_bytes);
+        c->values = grab(c->values_bytes);
+        c->expected = grab(c->values_bytes);
+        c->got = grab(c->keys_bytes > c->values_bytes ? c->keys_bytes : c->values_bytes);
+    }
+    for (uint32_t i = 0; i < count; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, fill_call, &calls[i]), 0);
+    for (uint32_t i = 0; i < count; ++i)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void free_calls(call *calls, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+        free(calls[i].order);
+        free(calls[i].keys);
+        free(calls[i].sorted);
+        free(calls[i].values);
+        free(calls[i].expected);
+        free(calls[i].got);
+    }
 }
 
 static void compare(psv_buffer buffer, const void *expected, void *got, size_t bytes, const char *name,
@@ -51,98 +141,78 @@ static void compare(psv_buffer buffer, const void *expected, void *got, size_t b
     if (memcmp(got, expected, bytes) != 0) fail_msg("%s: %s differ from the reference", what, name);
 }
 
-// form 0: pairs, 1: keys, 2: index with the keys sorted, 3: index with the keys kept.
-static void run_call(psv_sorter *sorter, const psv_sorter_def *def, key_distribution distribution, uint32_t count,
-                     int form, bool indirect, uint64_t call_seed, arrays *a, const char *what) {
-    const size_t key_bytes = psv_key_type_bytes(def->key_type), keys_bytes = count * key_bytes;
-    const size_t value_bytes = form == 0 ? def->value_bytes : form == 1 ? 0 : 4;
-    const uint64_t device_count = count;
-    make_keys(def->key_type, distribution, call_seed, count, a->keys);
-    reference_order(def, a->keys, count, a->order);
-    uint64_t random = call_seed;
-    for (size_t i = 0; i < count * value_bytes; i += 4) {
-        const uint32_t word = (uint32_t)next_random(&random);
-        memcpy(a->values + i, &word, sizeof word);
-    }
-    for (uint32_t i = 0; i < count; ++i) {
-        memcpy(a->sorted + i * key_bytes, a->keys + a->order[i] * key_bytes, key_bytes);
-        if (form == 0) memcpy(a->expected + i * value_bytes, a->values + a->order[i] * value_bytes, value_bytes);
-        if (form > 1) memcpy(a->expected + i * value_bytes, &a->order[i], value_bytes);
-    }
-    if (count > 0) OK(psv_upload(context, a->device_keys, a->keys, keys_bytes));
-    if (count > 0 && value_bytes > 0) OK(psv_upload(context, a->device_values, a->values, count * value_bytes));
-    OK(psv_upload(context, a->device_count, &device_count, sizeof device_count));
-    const psv_index_keys keep = form == 2 ? PSV_INDEX_KEYS_SORTED : PSV_INDEX_KEYS_KEPT;
-    if (form == 0)
-        OK(indirect ? psv_sort_pairs_indirect(sorter, a->device_keys, a->device_values, a->device_count)
-                    : psv_sort_pairs(sorter, a->device_keys, a->device_values, count));
-    else if (form == 1)
-        OK(indirect ? psv_sort_keys_indirect(sorter, a->device_keys, a->device_count)
-                    : psv_sort_keys(sorter, a->device_keys, count));
+static void run_call(psv_sorter *sorter, const call *c, const device_arrays *on, const char *what) {
+    const uint64_t device_count = c->count;
+    if (c->keys_bytes > 0) OK(psv_upload(context, on->keys, c->keys, c->keys_bytes));
+    if (c->values_bytes > 0) OK(psv_upload(context, on->values, c->values, c->values_bytes));
+    OK(psv_upload(context, on->count, &device_count, sizeof device_count));
+    const psv_index_keys keep = c->form == 2 ? PSV_INDEX_KEYS_SORTED : PSV_INDEX_KEYS_KEPT;
+    if (c->form == 0)
+        OK(c->indirect ? psv_sort_pairs_indirect(sorter, on->keys, on->values, on->count)
+                       : psv_sort_pairs(sorter, on->keys, on->values, c->count));
+    else if (c->form == 1)
+        OK(c->indirect ? psv_sort_keys_indirect(sorter, on->keys, on->count)
+                       : psv_sort_keys(sorter, on->keys, c->count));
     else
-        OK(indirect ? psv_sort_index_indirect(sorter, a->device_keys, a->device_values, a->device_count, keep)
-                    : psv_sort_index(sorter, a->device_keys, a->device_values, count, keep));
-    compare(a->device_keys, form == 3 ? a->keys : a->sorted, a->got, keys_bytes, "keys", what);
-    compare(a->device_values, a->expected, a->got, count * value_bytes, "values", what);
+        OK(c->indirect ? psv_sort_index_indirect(sorter, on->keys, on->values, on->count, keep)
+                       : psv_sort_index(sorter, on->keys, on->values, c->count, keep));
+    compare(on->keys, c->form == 3 ? c->keys : c->sorted, c->got, c->keys_bytes, "keys", what);
+    compare(on->values, c->expected, c->got, c->values_bytes, "values", what);
 }
 
-static void run_sequence(const sequence *plan, const char *method, uint64_t number) {
+// A sorter of each method that takes the def; NULL for the others.
+static uint32_t make_sorters(const sequence *plan, psv_sorter **sorters, const char *what) {
+    uint32_t methods = 0;
+    for (const char *name; (name = psv_sort_method_name(backend, methods)) != NULL; ++methods) {
+        assert_true(methods < MOST_METHODS);
+        sorters[methods] = NULL;
+        if (only_method != NULL && strcmp(only_method, name) != 0) continue;
+        psv_sorter_def def = plan->def;
+        def.method = name;
+        def.max_count = plan->most;
+        const psv_status status = psv_create_sorter(context, &def, &sorters[methods]);
+        if (status != PSV_ERROR_UNSUPPORTED) OK(status);
+    }
+    return methods;
+}
+
+// The calls of a sequence, one after another, each on the sorters of all methods.
+static void run_sequence(const sequence *plan, uint64_t number) {
     char what[256];
-    (void)snprintf(what, sizeof what, "%s/%s sequence %llu seed %llu", psv_backend_name(backend), method,
+    (void)snprintf(what, sizeof what, "%s sequence %llu seed %llu", psv_backend_name(backend),
                    (unsigned long long)number, (unsigned long long)seed);
-    psv_sorter_def def = plan->def;
-    def.method = method;
-    def.max_count = plan->most;
-    psv_sorter *sorter;
-    const psv_status status = psv_create_sorter(context, &def, &sorter);
-    if (status == PSV_ERROR_UNSUPPORTED) return;
-    OK(status);
+    psv_sorter *sorters[MOST_METHODS];
+    const uint32_t methods = make_sorters(plan, sorters, what);
+    device_arrays on;
     const size_t most = plan->most;
-    arrays a = {.order = grab(most * 4),
-                .keys = grab(most * 8),
-                .sorted = grab(most * 8),
-                .values = grab(most * 8),
-                .expected = grab(most * 8),
-                .got = grab(most * 8)};
-    OK(psv_alloc_buffer(context, most * 8, &a.device_keys));
-    OK(psv_alloc_buffer(context, most * 8, &a.device_values));
-    OK(psv_alloc_buffer(context, 8, &a.device_count));
-    uint64_t random = seed + number;
-    key_distribution distribution = KEYS_UNIFORM;
-    uint32_t count = plan->most;
-    for (uint32_t call = 0; call < plan->calls; ++call) {
-        // Mostly as before. Keys without order come more often, so that others follow on them too.
-        const uint64_t dice = next_random(&random);
-        if (dice % 4 == 0 && call > 1) distribution = (key_distribution)(dice / 4 % KEYS_DISTRIBUTIONS);
-        if (dice % 4 == 1 && call > 1) distribution = dice / 4 % 2 == 0 ? KEYS_UNIFORM : KEYS_GAUSSIAN;
-        if (dice / 64 % 3 == 0) count = plan->least + (uint32_t)(dice / 1024 % (plan->most - plan->least + 1));
-        if (dice / 256 % 29 == 0) count = (uint32_t)(dice / 1024 % 3);
-        int form = (int)(dice >> 40 & 7);
-        if (form > 3 || (form > 1 && def.value_bytes != 4)) form = 0;
-        (void)snprintf(what, sizeof what,
-                       "%s/%s sequence %llu call %u: %s %s count %u form %d bits [%u,%u) values %u seed %llu",
-                       psv_backend_name(backend), method, (unsigned long long)number, call,
-                       psv_key_type_name(def.key_type), key_distribution_name(distribution), count, form, def.begin_bit,
-                       def.end_bit, def.value_bytes, (unsigned long long)seed);
-        run_call(sorter, &def, distribution, count, form, dice >> 50 & 1, seed + 1000 * number + call, &a, what);
+    OK(psv_alloc_buffer(context, most * 8, &on.keys));
+    OK(psv_alloc_buffer(context, most * 8, &on.values));
+    OK(psv_alloc_buffer(context, 8, &on.count));
+    call *calls = grab(plan->calls * sizeof *calls);
+    choose_calls(plan, number, calls);
+    for (uint32_t first = 0; first < plan->calls; first += CALLS_AHEAD) {
+        const uint32_t ahead = plan->calls - first < CALLS_AHEAD ? plan->calls - first : CALLS_AHEAD;
+        make_calls(calls + first, ahead);
+        for (uint32_t i = first; i < first + ahead; ++i)
+            for (uint32_t m = 0; m < methods; ++m) {
+                if (sorters[m] == NULL) continue;
+                const call *c = &calls[i];
+                (void)snprintf(what, sizeof what,
+                               "%s/%s sequence %llu call %u: %s %s count %u form %d bits [%u,%u) values %u seed %llu",
+                               psv_backend_name(backend), psv_sort_method_name(backend, m), (unsigned long long)number,
+                               i, psv_key_type_name(c->def->key_type), key_distribution_name(c->distribution), c->count,
+                               c->form, c->def->begin_bit, c->def->end_bit, c->def->value_bytes,
+                               (unsigned long long)seed);
+                run_call(sorters[m], c, &on, what);
+            }
+        free_calls(calls + first, ahead);
     }
-    psv_free_buffer(context, &a.device_keys);
-    psv_free_buffer(context, &a.device_values);
-    psv_free_buffer(context, &a.device_count);
-    free(a.order);
-    free(a.keys);
-    free(a.sorted);
-    free(a.values);
-    free(a.expected);
-    free(a.got);
-    psv_destroy_sorter(sorter);
-}
-
-static void run_methods(const sequence *plan, uint64_t number) {
-    for (uint32_t m = 0; psv_sort_method_name(backend, m) != NULL; ++m) {
-        const char *method = psv_sort_method_name(backend, m);
-        if (only_method == NULL || strcmp(only_method, method) == 0) run_sequence(plan, method, number);
-    }
+    free(calls);
+    psv_free_buffer(context, &on.keys);
+    psv_free_buffer(context, &on.values);
+    psv_free_buffer(context, &on.count);
+    for (uint32_t m = 0; m < methods; ++m)
+        psv_destroy_sorter(sorters[m]);
 }
 
 static sequence plan_for(uint32_t kind, uint32_t least, uint32_t most, uint32_t calls) {
@@ -169,14 +239,14 @@ static void test_kinds(void **state) {
     for (uint32_t kind = 0; kind < 24; ++kind) {
         if (kind % test_thinning() != 0 || (only_kind >= 0 && kind != only_kind)) continue;
         const sequence plan = plan_for(kind, cuda ? 30000 : 100, cuda ? 60000 + 3000 * kind : 5000, 20);
-        run_methods(&plan, kind);
+        run_sequence(&plan, kind);
     }
 }
 
 // Counts up to what one chunk for each multiprocessor of an H200 holds, and beyond.
 static void test_million(void **state) {
     (void)state;
-    if (backend != PSV_BACKEND_CUDA || test_thinning() > 1) skip();
+    if ((backend != PSV_BACKEND_CUDA && !large_on_cpu) || test_thinning() > 1) skip();
     static const struct {
         uint32_t kind, most, calls;
     } plans[] = {{0, 1216512, 10}, {1, 1300000, 10}, {2, 600000, 10}, {3, 820000, 10},
@@ -184,23 +254,27 @@ static void test_million(void **state) {
     for (uint32_t p = 0; p < sizeof plans / sizeof *plans; ++p) {
         if (only_kind >= 0 && only_kind != 100 + (long)p) continue;
         const sequence plan = plan_for(plans[p].kind, plans[p].most / 2, plans[p].most, plans[p].calls);
-        run_methods(&plan, 100 + p);
+        run_sequence(&plan, 100 + p);
     }
 }
 
 int main(int argc, char **argv) {
     static const char usage[] = "usage: test_sort_repeat cpu|cuda [--method NAME] [--seed N] [--scale N] [--kind N]\n"
-                                "                        [--calls N] [--blocks N]\n"
+                                "                        [--calls N] [--blocks N] [--large]\n"
                                 "--kind: only one sequence; --calls: of a sequence, at most; --blocks: as on a device "
                                 "of so many multiprocessors without\n"
-                                "clusters, counts divided by the scale\n";
+                                "clusters, counts divided by the scale; --large: on the CPU too, the sequences of up "
+                                "to 4.2 million\n";
     int blocks = 0;
     if (argc < 2 || psv_parse_backend(argv[1], &backend) != PSV_OK || backend == PSV_BACKEND_AUTO) {
         fprintf(stderr, "%s", usage);
         return 2;
     }
     for (int a = 2; a < argc; a += 2) {
-        if (a + 1 < argc && strcmp(argv[a], "--method") == 0)
+        if (strcmp(argv[a], "--large") == 0) {
+            large_on_cpu = true;
+            --a;
+        } else if (a + 1 < argc && strcmp(argv[a], "--method") == 0)
             only_method = argv[a + 1];
         else if (a + 1 < argc && strcmp(argv[a], "--seed") == 0)
             seed = strtoull(argv[a + 1], NULL, 0);
