@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "../../sort/core/cuda/warp_reduce.cuh"
 #include "../src/box_test.h"
 #include "../src/broad_phase.h"
 
@@ -313,37 +314,6 @@ template <int WARPS> struct psvd_pair_stage {
 };
 
 // --- small things ---------------------------------------------------------------------------------------------------
-
-// Reductions over a warp, all lanes together, one instruction where there is one.
-__device__ __forceinline__ uint32_t psvd_reduce_add(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(PSVD_FULL, value);
-#else
-    for (int step = 16; step > 0; step >>= 1)
-        value += __shfl_xor_sync(PSVD_FULL, value, step);
-    return value;
-#endif
-}
-
-__device__ __forceinline__ uint32_t psvd_reduce_or(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(PSVD_FULL, value);
-#else
-    for (int step = 16; step > 0; step >>= 1)
-        value |= __shfl_xor_sync(PSVD_FULL, value, step);
-    return value;
-#endif
-}
-
-__device__ __forceinline__ uint32_t psvd_reduce_max(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(PSVD_FULL, value);
-#else
-    for (int step = 16; step > 0; step >>= 1)
-        value = max(value, __shfl_xor_sync(PSVD_FULL, value, step));
-    return value;
-#endif
-}
 
 // Adds a per-thread number to a 64-bit counter: one atomic a warp that has anything. All lanes together.
 __device__ __forceinline__ void psvd_warp_add(uint64_t *counter, uint32_t value) {

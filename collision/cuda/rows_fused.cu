@@ -192,7 +192,7 @@ __device__ __forceinline__ void scan_locally(const uint32_t *counts, uint32_t ce
             if (turn + i >= turns) break;
             const uint32_t at = first + (turn + i) * 32;
             const uint32_t couples = count[i].x + count[i].y + count[i].z + count[i].w; // 65,535 boxes at most
-            const uint32_t own = (couples & 0xffffu) + (couples >> 16), sum = fused_warp_sum(own);
+            const uint32_t own = (couples & 0xffffu) + (couples >> 16), sum = psvd_sum_up_to(own);
             uint32_t before = scan_couple(&count[i].x, total + sum - own);
             before = scan_couple(&count[i].y, before);
             before = scan_couple(&count[i].z, before);
@@ -226,7 +226,7 @@ __device__ __forceinline__ void scan_together(const fused_tables &tables, uint32
         count = __ldcg(reinterpret_cast<const uint4 *>(tables.counts + at));
         *reinterpret_cast<uint4 *>(tables.counts + at) = make_uint4(0, 0, 0, 0);
     }
-    const uint32_t own = count.x + count.y + count.z + count.w, sum = fused_warp_sum(own);
+    const uint32_t own = count.x + count.y + count.z + count.w, sum = psvd_sum_up_to(own);
     if (lane == 31) shared->sums[warp] = sum;
     __syncthreads();
     uint32_t before = sum_before(*shared, warp) + sum - own;

@@ -52,16 +52,6 @@ __device__ __forceinline__ uint32_t fused_level_of(const psvi_rows_plan &plan, c
                          rows_extent(box.first.x, box.first.y, box.first.z, box.first.w, box.second.x, box.second.y));
 }
 
-// Inclusive sum over the lanes.
-__device__ __forceinline__ uint32_t fused_warp_sum(uint32_t value) {
-#pragma unroll
-    for (int step = 1; step < 32; step <<= 1) {
-        const uint32_t before = __shfl_up_sync(PSVD_FULL, value, step);
-        if ((int)(threadIdx.x & 31) >= step) value += before;
-    }
-    return value;
-}
-
 // --- barriers between blocks -----------------------------------------------------------------------------------------
 
 __device__ __forceinline__ uint32_t load_acquire(const uint32_t *from) {

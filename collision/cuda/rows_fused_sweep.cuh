@@ -160,7 +160,7 @@ __device__ __forceinline__ void sweep_long(const sweep_job &job, lane_ranges<run
 // Makes pairs of the partners that the lanes have noted. All lanes together.
 template <int LANES> __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, uint32_t *held) {
     const uint32_t lane = threadIdx.x & 31, slot = __float_as_uint(job.work->second[lane / LANES].z);
-    const uint32_t sum = fused_warp_sum(hits), total = __shfl_sync(PSVD_FULL, sum, 31);
+    const uint32_t sum = psvd_sum_up_to(hits), total = __shfl_sync(PSVD_FULL, sum, 31);
     if (total == 0) return;
     job.shared->stage.make_room(job.sink, total, held);
     psv_pair *const room = job.shared->stage.room(*held + sum - hits);
@@ -313,7 +313,7 @@ __device__ __forceinline__ void finish_sweep(const sweep_job &job, psvi_rows_see
         shared->longest[warp] = longest;
     }
     __syncthreads();
-    const uint32_t held = lane < FUSED_WARPS ? shared->sums[lane] : 0, sum = fused_warp_sum(held);
+    const uint32_t held = lane < FUSED_WARPS ? shared->sums[lane] : 0, sum = psvd_sum_up_to(held);
     const uint32_t total = __shfl_sync(PSVD_FULL, sum, 31), before = __shfl_sync(PSVD_FULL, sum - held, warp);
     if (threadIdx.x == 0 && total != 0) shared->base = atomicAdd(job.sink.counter, (unsigned long long)total);
     if (warp == FUSED_WARPS - 1) report_tally(job, seen);

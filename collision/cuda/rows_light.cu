@@ -1,5 +1,6 @@
 // The sweep of `rows` over even scenes: every box looks at the boxes of its own and the neighbouring rows as rounded to
 // 8 bytes, which tells nearly all pairs; the others are tested exactly.
+#include "../../sort/core/cuda/async_copies.cuh"
 #include "launch_cuda.h"
 #include "rows_launch.cuh"
 #include "rows_light.cuh"
@@ -162,20 +163,6 @@ __device__ __forceinline__ uint32_t test_places(const uint4 *entries, uint32_t s
     return hits & first_bits(count);
 }
 
-// Sum over the lanes up to the own one.
-__device__ __forceinline__ uint32_t sum_up_to(uint32_t value) {
-#pragma unroll
-    for (int step = 1; step < 32; step <<= 1) {
-        const uint32_t before = __shfl_up_sync(PSVD_FULL, value, step);
-        if ((int)(threadIdx.x & 31) >= step) value += before;
-    }
-    return value;
-}
-
-__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
-
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
 __device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t count, sweep_tally *tally) {
@@ -260,7 +247,7 @@ __device__ __forceinline__ void sweep_chunk(const light_tables &tables, uint32_t
         hits[i] = test_places(tables.entries, start[i], count[i], lower, upper);
         found += __popc(hits[i]);
     }
-    const uint32_t up_to = sum_up_to(found), skipped = step->batch * ROWS_LIGHT_HITS;
+    const uint32_t up_to = psvd_sum_up_to(found), skipped = step->batch * ROWS_LIGHT_HITS;
     const uint32_t all = __shfl_sync(PSVD_FULL, up_to, 31) - skipped;
     uint32_t n = up_to - found - skipped;
     if (skipped == 0 && all <= ROWS_LIGHT_HITS) {

@@ -2,37 +2,10 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_MANY_SORT_CUH
 #define PAIRSIEVE_COLLISION_ROWS_MANY_SORT_CUH
 
+#include "../../sort/core/cuda/async_copies.cuh"
 #include "rows_many.cuh"
 
 #define NO_PLACE 0xffffffffu
-
-__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
-
-// Copies to shared memory, without waiting where the device can.
-__device__ __forceinline__ void copy_async(float2 *to, const float2 *from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(shared_address(to)), "l"(from) : "memory");
-#else
-    *to = __ldg(from);
-#endif
-}
-
-__device__ __forceinline__ void copy_async(float4 *to, const float4 *from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
-#else
-    *to = __ldg(from);
-#endif
-}
-
-// For the thread's own copies; those of others are there behind a barrier.
-__device__ __forceinline__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
 
 // Copies of any length to shared memory by one thread, without waiting: `bytes` is a multiple of 16, and so are the
 // addresses. A gate counts the copies of one round after another; all threads can wait for a round.

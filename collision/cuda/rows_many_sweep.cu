@@ -1,4 +1,5 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
+#include "../../sort/core/cuda/async_copies.cuh"
 #include "launch_cuda.h"
 #include "rows_lane_walk.cuh"
 #include "rows_light.cuh"
@@ -217,16 +218,6 @@ __device__ __forceinline__ void sweep_long(const sweep_job &job, lane_ranges *ra
     }
 }
 
-// Sum over the lanes up to the own one.
-__device__ __forceinline__ uint32_t warp_sum_up_to(uint32_t value) {
-#pragma unroll
-    for (int step = 1; step < 32; step <<= 1) {
-        const uint32_t before = __shfl_up_sync(PSVD_FULL, value, step);
-        if ((int)(threadIdx.x & 31) >= step) value += before;
-    }
-    return value;
-}
-
 // The lane whose notes the n-th of all lanes' notes is among, when `up_to` tells how many there are up to each lane.
 __device__ __forceinline__ uint32_t owner_of_note(uint32_t up_to, uint32_t n) {
     uint32_t owner = 0;
@@ -240,7 +231,7 @@ __device__ __forceinline__ uint32_t owner_of_note(uint32_t up_to, uint32_t n) {
 // pass.
 __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, bool check_owner, uint32_t *held) {
     const uint32_t lane = threadIdx.x & 31;
-    const uint32_t up_to = warp_sum_up_to(hits), total = __shfl_sync(PSVD_FULL, up_to, 31);
+    const uint32_t up_to = psvd_sum_up_to(hits), total = __shfl_sync(PSVD_FULL, up_to, 31);
     const warp_work &work = *own_work();
     __syncwarp();
 #pragma unroll 1
@@ -263,10 +254,6 @@ __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, b
         sweep_memory().stage.emit_together(job.sink, hit, __float_as_uint(own.second.z), slot, held);
     }
     __syncwarp();
-}
-
-__device__ __forceinline__ uint32_t shared_address(const void *pointer) {
-    return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 
 // Every lane goes through its own ranges, from one to the next without waiting for the others, two candidates a turn

@@ -11,6 +11,7 @@
 #ifndef PAIRSIEVE_RADIX_ASYNC_CUH
 #define PAIRSIEVE_RADIX_ASYNC_CUH
 
+#include "../core/cuda/async_copies.cuh"
 #include "radix_copy.cuh"
 #include "radix_device.cuh"
 #include "radix_windows.cuh"
@@ -73,10 +74,6 @@ template <int THREADS> __device__ __forceinline__ bool barrier_and(uint32_t barr
                  : "r"((uint32_t)own), "r"(barrier), "n"(THREADS)
                  : "memory");
     return all != 0;
-}
-
-__device__ __forceinline__ uint32_t shared_address(const void *memory) {
-    return (uint32_t)__cvta_generic_to_shared(memory);
 }
 
 // Two barriers, each for one arrival: the bulk load.

@@ -114,10 +114,10 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
     // the bits that are one in all keys are kept inverted.
     __device__ void reduce_range(K inverted, K greatest, K zeros, K any, bool descent) {
         const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-        inverted = warp_max(inverted);
-        greatest = warp_max(greatest);
-        zeros = warp_or(zeros);
-        any = warp_or(any);
+        inverted = psvd_reduce_max(inverted);
+        greatest = psvd_reduce_max(greatest);
+        zeros = psvd_reduce_or(zeros);
+        any = psvd_reduce_or(any);
         if (lane == 0) {
             shared.reduce[0][warp] = inverted;
             shared.reduce[1][warp] = greatest;
@@ -127,7 +127,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         const int descents = __syncthreads_or(descent);
         if (warp < 4) {
             const K mine = lane < WARPS ? (K)shared.reduce[warp][lane] : (K)0;
-            const K sum = warp < 2 ? warp_max(mine) : warp_or(mine);
+            const K sum = warp < 2 ? psvd_reduce_max(mine) : psvd_reduce_or(mine);
             psvi_radix_chunks_range *range = &meeting->range;
             if (lane == 0) {
                 if (warp < 2)
@@ -289,8 +289,8 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
                         if (all) whole += (pairs[pair] & PRESENT - 1) + (pairs[pair] >> 16 & PRESENT - 1);
                     }
                 }
-                before = warp_sum(before);
-                if (all) whole = warp_sum(whole);
+                before = psvd_reduce_add(before);
+                if (all) whole = psvd_reduce_add(whole);
                 if (lane == 0) {
                     shared.before[digit + i * WARPS] = before;
                     if (all) shared.whole[digit + i * WARPS] = whole;

@@ -48,17 +48,6 @@ __device__ __forceinline__ void store_relaxed(uint16_t *address, uint16_t word) 
     asm volatile("st.relaxed.gpu.u16 [%0], %1;" ::"l"(address), "h"(word) : "memory");
 }
 
-__device__ __forceinline__ uint32_t warp_sum(uint32_t own) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(PSVI_RADIX_FULL_WARP, own);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own += __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step);
-    return own;
-#endif
-}
-
 // Grid barriers: a counter of arrivals that only grows.
 struct grid_barrier {
     uint64_t *arrivals;
@@ -90,27 +79,6 @@ __device__ __forceinline__ typename radix_key<KIND>::type part_of(typename radix
 
 template <typename K> __device__ __forceinline__ int bits_of(K number) {
     return sizeof(K) == 8 ? 64 - __clzll((long long)number) : 32 - __clz((int)number);
-}
-
-__device__ __forceinline__ uint32_t warp_max(uint32_t own) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(PSVI_RADIX_FULL_WARP, own);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = max(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
-#endif
-}
-__device__ __forceinline__ uint32_t warp_or(uint32_t own) { return ::warp_or(own); }
-__device__ __forceinline__ uint64_t warp_max(uint64_t own) {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = max(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
-}
-__device__ __forceinline__ uint64_t warp_or(uint64_t own) {
-    return (uint64_t)warp_or((uint32_t)(own >> 32)) << 32 | warp_or((uint32_t)own);
 }
 
 // What psv_sort_statistics tells: how many passes ran.

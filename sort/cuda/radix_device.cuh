@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_RADIX_DEVICE_CUH
 #define PAIRSIEVE_RADIX_DEVICE_CUH
 
+#include "../core/cuda/warp_reduce.cuh"
 #include "radix.h"
 
 #define PSVI_RADIX_FULL_WARP 0xffffffffu
@@ -85,37 +86,6 @@ __device__ __forceinline__ uint32_t lanemask_gt() {
     uint32_t mask;
     asm("mov.u32 %0, %%lanemask_gt;" : "=r"(mask));
     return mask;
-}
-
-// Bitwise or over the warp.
-__device__ __forceinline__ uint32_t warp_or(uint32_t bits) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_or_sync(PSVI_RADIX_FULL_WARP, bits);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        bits |= __shfl_xor_sync(PSVI_RADIX_FULL_WARP, bits, step);
-    return bits;
-#endif
-}
-
-// The least over the warp.
-__device__ __forceinline__ uint32_t warp_min(uint32_t own) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_min_sync(PSVI_RADIX_FULL_WARP, own);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = min(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
-#endif
-}
-
-__device__ __forceinline__ uint64_t warp_min(uint64_t own) {
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        own = min(own, __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step));
-    return own;
 }
 
 // Counters of a block: [warp][digit], 16 bits each. First the counts of a warp; after block_offsets the place in the

@@ -182,7 +182,7 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job j
         }
 #pragma unroll
         for (int half = 0; half < (int)sizeof(K) / 4; ++half) {
-            uint32_t bits = warp_or((uint32_t)(different >> 16 * half >> 16 * half));
+            uint32_t bits = psvd_reduce_or((uint32_t)(different >> 16 * half >> 16 * half));
             if (lane == 0 && bits != 0) atomicOr(&different_bits[half], bits);
         }
         if (arrived & job.zero) unordered = 1; // never, but the compiler does not know

@@ -5,6 +5,7 @@
 #ifndef PAIRSIEVE_RADIX_ONCHIP_CUH
 #define PAIRSIEVE_RADIX_ONCHIP_CUH
 
+#include "../core/cuda/async_copies.cuh"
 #include "radix_device.cuh"
 
 namespace onchip {
@@ -32,26 +33,9 @@ template <int KIND, int VALUE_BYTES, int CAPACITY> struct memory {
     value values[VALUE_BYTES == 0 ? 1 : CAPACITY];
 };
 
-__device__ __forceinline__ uint32_t warp_max(uint32_t own) { return ~warp_min(~own); }
+__device__ __forceinline__ uint32_t warp_max(uint32_t own) { return ~psvd_reduce_min(~own); }
 
-__device__ __forceinline__ uint64_t warp_max(uint64_t own) { return ~warp_min(~own); }
-
-// Starts to copy one number to shared memory.
-template <typename T> __device__ __forceinline__ void copy_async(T *to, const T *from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((uint32_t)__cvta_generic_to_shared(to)), "l"(from),
-                 "n"(sizeof(T))
-                 : "memory");
-#else
-    *to = *from;
-#endif
-}
-
-__device__ __forceinline__ void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
+__device__ __forceinline__ uint64_t warp_max(uint64_t own) { return ~psvd_reduce_min(~own); }
 
 // The bits that a key is compared by, as a number.
 template <int KIND>
@@ -153,7 +137,7 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
             greatest = max(greatest, own);
         });
         const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-        least = warp_min(least);
+        least = psvd_reduce_min(least);
         greatest = warp_max(greatest);
         if (lane == 0) {
             shared.least[warp] = least;
@@ -162,7 +146,7 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         static_assert(BINS * sizeof(uint16_t) == THREADS * sizeof(uint4), "a thread clears eight bins");
         reinterpret_cast<uint4 *>(shared.bins)[threadIdx.x] = make_uint4(0, 0, 0, 0);
         __syncthreads();
-        least = warp_min(shared.least[lane]);
+        least = psvd_reduce_min(shared.least[lane]);
         greatest = warp_max(shared.greatest[lane]);
         const key_bins<K> bin_of(least, greatest);
         const bool binned = to_bins(bin_of);

@@ -329,8 +329,8 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
                 else
                     own += filled;
             }
-            before = warp_sum(before);
-            own = warp_sum(own);
+            before = psvd_reduce_add(before);
+            own = psvd_reduce_add(own);
             if (threadIdx.x == 0) {
                 shared.begin = before;
                 shared.length = own;
@@ -384,16 +384,16 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
                 inverted = max(inverted, (K)~own);
                 greatest = max(greatest, own);
             }
-        inverted = warp_max(inverted);
-        greatest = warp_max(greatest);
+        inverted = psvd_reduce_max(inverted);
+        greatest = psvd_reduce_max(greatest);
         if (lane == 0) {
             shared.least[warp] = inverted;
             shared.greatest[warp] = greatest;
         }
         __syncthreads();
         static_assert(WARPS == 32, "one lane for each warp");
-        const K least = (K)~warp_max(shared.least[lane]);
-        greatest = warp_max(shared.greatest[lane]);
+        const K least = (K)~psvd_reduce_max(shared.least[lane]);
+        greatest = psvd_reduce_max(shared.greatest[lane]);
         // A number of at most 32 bits from key and place, and its share of the bins.
         const int bits = bits_of<K>((K)(greatest - least)), place_bits = bits_of<uint32_t>(count - 1);
         const int narrow = max(bits - 32, 0), up = min(max(31 - bits, 0), place_bits);
@@ -424,7 +424,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
             full |= (words[i] & 0xffff) > MOST_IN_BIN || words[i] >> 16 > MOST_IN_BIN;
             comparisons += (words[i] & 0xffff) * (words[i] & 0xffff) + (words[i] >> 16) * (words[i] >> 16);
         }
-        comparisons = warp_sum(comparisons);
+        comparisons = psvd_reduce_add(comparisons);
         if (lane == 0) atomicAdd(&shared.comparisons, comparisons);
         const bool too_full = __syncthreads_or(full) || shared.comparisons > MOST_COMPARISONS * items;
         uint32_t start = block_scan(own, shared.sums);
@@ -528,7 +528,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
             full |= max(low, high) > MOST_IN_BIN;
             comparisons += low * low + high * high;
         }
-        comparisons = warp_sum(comparisons);
+        comparisons = psvd_reduce_add(comparisons);
         if ((threadIdx.x & 31) == 0) atomicAdd(&shared.comparisons, comparisons);
         const bool too_full = __syncthreads_or(full) || shared.comparisons > MOST_COMPARISONS * items;
         uint32_t start = block_scan(own, shared.sums);

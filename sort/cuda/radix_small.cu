@@ -139,9 +139,8 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_small(const psvi_radix_
                 if constexpr (VALUE_BYTES != 0) items.values[row] = 0;
             });
             for (uint32_t at = threadIdx.x; at < own_length; at += THREADS) {
-                onchip::copy_async(&shared.own_keys[at], keys_in + first + at);
-                if (VALUE_BYTES != 0 && !job.implicit)
-                    onchip::copy_async(&shared.own_values[at], values_in + first + at);
+                copy_async(&shared.own_keys[at], keys_in + first + at);
+                if (VALUE_BYTES != 0 && !job.implicit) copy_async(&shared.own_values[at], values_in + first + at);
             }
             shared.splitters.clear();
             if (threadIdx.x < MOST_BLOCKS) shared.counts[threadIdx.x] = 0;
@@ -166,7 +165,7 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_small(const psvi_radix_
             });
         if (!sampling) break;
         sampling = false;
-        onchip::wait_for_copies();
+        wait_for_copies();
         cluster.sync(); // all blocks have their share and their splitters; now items may come
         fits = distribute<KIND, VALUE_BYTES>(job, shared, first, own_length);
         if (!fits) break;

@@ -99,7 +99,7 @@ __device__ void sort_by_digits(const psvi_radix_job &job, unsigned char *shared)
         if (first + i * 32 < valid) different |= transform<KIND>(keys[i], job.order) ^ some;
 #pragma unroll
     for (int half = 0; half < (int)sizeof(K) / 4; ++half) {
-        uint32_t bits = warp_or((uint32_t)(different >> 16 * half >> 16 * half));
+        uint32_t bits = psvd_reduce_or((uint32_t)(different >> 16 * half >> 16 * half));
         if (lane == 0 && bits != 0) atomicOr(&board.different[half], bits);
     }
     // Nobody writes to global memory before all blocks have their items: nothing else would wait for the values.

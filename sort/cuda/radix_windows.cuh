@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
             uint32_t least = min(there0 ? key0 : NEARLY_PAD, there1 ? key1 : NEARLY_PAD);
             const uint32_t carried_key = base + (carried >> NEARLY_PLACE_BITS);
             if (carried != NEARLY_PAD) least = min(least, carried_key);
-            least = warp_min(least);
+            least = psvd_reduce_min(least);
             wrong |= (there0 && key0 - least >= NEARLY_SPREAD) || (there1 && key1 - least >= NEARLY_SPREAD) ||
                      (carried != NEARLY_PAD && carried_key - least >= NEARLY_SPREAD);
             // Places count from the window before; what is carried was in the second half of its count.
