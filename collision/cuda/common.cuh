@@ -45,15 +45,19 @@ struct psvd_box {
 
 enum psvd_state { PSVD_BOX_GOOD, PSVD_BOX_OFF, PSVD_BOX_BAD };
 
+// Of a box's six numbers in a row.
+__device__ __forceinline__ void psvd_take_pieces(float2 first, float2 second, float2 third, psvd_box *box) {
+    box->min[0] = first.x, box->min[1] = first.y, box->min[2] = second.x;
+    box->max[0] = second.y, box->max[1] = third.x, box->max[2] = third.y;
+}
+
 // Interleaved boxes at addresses of 8 bytes (the usual psv_aabb array) take three 8-byte loads, others six of 4 bytes.
 __device__ __forceinline__ psvd_box psvd_load_box(const psvi_box_view &view, uint64_t index) {
     const char *const at = view.min + index * view.min_stride;
     psvd_box box;
     if (view.max == view.min + 12 && ((reinterpret_cast<uintptr_t>(view.min) | view.min_stride) & 7) == 0) {
         const float2 *const words = reinterpret_cast<const float2 *>(at);
-        const float2 first = __ldg(words), second = __ldg(words + 1), third = __ldg(words + 2);
-        box.min[0] = first.x, box.min[1] = first.y, box.min[2] = second.x;
-        box.max[0] = second.y, box.max[1] = third.x, box.max[2] = third.y;
+        psvd_take_pieces(__ldg(words), __ldg(words + 1), __ldg(words + 2), &box);
         return box;
     }
     const float *const low = reinterpret_cast<const float *>(at);
@@ -86,9 +90,19 @@ __device__ __forceinline__ psvd_state psvd_load_slot(const psvi_find_input &inpu
     return PSVD_BOX_GOOD;
 }
 
-// The same for a warp, all lanes together; `here`: the lane has a slot. Usual boxes of 24 bytes come in pieces of 8
-// bytes, three lanes a box, through shared memory (`pieces`, 96 of the warp's own): a load then touches a third of the
-// lines that it would touch if each lane fetched its own.
+// Lane after lane holds pieces 0, 1, 2, ... of a warp's boxes, then 32, 33, ...; it gets those of its own box.
+__device__ __forceinline__ void psvd_share_pieces(const float2 (&piece)[3], float2 *pieces, psvd_box *box) {
+    const uint32_t lane = threadIdx.x & 31;
+#pragma unroll
+    for (int i = 0; i < 3; ++i)
+        pieces[lane + 32 * i] = piece[i];
+    __syncwarp();
+    psvd_take_pieces(pieces[3 * lane], pieces[3 * lane + 1], pieces[3 * lane + 2], box);
+}
+
+// Loads the boxes of a warp's slots, all lanes together; `here`: the lane has a slot. Usual boxes of 24 bytes come in
+// pieces of 8 bytes, three lanes a box, through shared memory (`pieces`, 96 of the warp's own): a load then touches a
+// third of the lines that it would touch if each lane fetched its own.
 __device__ __forceinline__ psvd_state psvd_load_together(const psvi_find_input &input, const psvd_counts &counts,
                                                          bool here, uint64_t slot, psvd_box *box, uint32_t *tag,
                                                          float2 *pieces) {
@@ -106,13 +120,7 @@ __device__ __forceinline__ psvd_state psvd_load_together(const psvi_find_input &
         piece[i] = __ldg(reinterpret_cast<const float2 *>(view.min + from * view.min_stride) + at % 3);
     }
     __syncwarp();
-#pragma unroll
-    for (int i = 0; i < 3; ++i)
-        pieces[lane + 32 * i] = piece[i];
-    __syncwarp();
-    const float2 first = pieces[3 * lane], second = pieces[3 * lane + 1], third = pieces[3 * lane + 2];
-    box->min[0] = first.x, box->min[1] = first.y, box->min[2] = second.x;
-    box->max[0] = second.y, box->max[1] = third.x, box->max[2] = third.y;
+    psvd_share_pieces(piece, pieces, box);
     if (!here) return PSVD_BOX_OFF;
     return psvi_box_is_bad(box->min, box->max) ? PSVD_BOX_BAD : PSVD_BOX_GOOD;
 }
@@ -132,13 +140,7 @@ __device__ __forceinline__ psvd_state psvd_load_following(const psvi_find_input 
 #pragma unroll
     for (int i = 0; i < 3; ++i)
         piece[i] = __ldg(from + 32 * i);
-#pragma unroll
-    for (int i = 0; i < 3; ++i)
-        pieces[lane + 32 * i] = piece[i];
-    __syncwarp();
-    const float2 one = pieces[3 * lane], two = pieces[3 * lane + 1], three = pieces[3 * lane + 2];
-    box->min[0] = one.x, box->min[1] = one.y, box->min[2] = two.x;
-    box->max[0] = two.y, box->max[1] = three.x, box->max[2] = three.y;
+    psvd_share_pieces(piece, pieces, box);
     *tag = 0;
     return psvi_box_is_bad(box->min, box->max) ? PSVD_BOX_BAD : PSVD_BOX_GOOD;
 }
@@ -180,6 +182,18 @@ __device__ __forceinline__ bool psvd_arrays_pair(const psvi_find_input &input, c
     const uint32_t world_a = a < counts.a ? psvd_world_of(input.a, a) : psvd_world_of(input.b, a - counts.a);
     const uint32_t world_b = b < counts.a ? psvd_world_of(input.a, b) : psvd_world_of(input.b, b - counts.a);
     return world_a == world_b;
+}
+
+// For a planning kernel, one of `samples` boxes at equal distances; whether it is good and of a size to reckon with.
+__device__ __forceinline__ bool psvd_load_sample(const psvi_find_input &input, const psvd_counts &counts,
+                                                 uint32_t sample, uint32_t samples, psvd_box *box) {
+    const uint64_t slots = counts.all();
+    uint32_t tag;
+    bool good = slots > 0 && psvd_load_slot(input, counts, slots * sample / samples, box, &tag) == PSVD_BOX_GOOD;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis)
+        good = good && fabsf(box->min[axis]) < 1e18f && fabsf(box->max[axis]) < 1e18f;
+    return good;
 }
 
 // --- pairs ----------------------------------------------------------------------------------------------------------

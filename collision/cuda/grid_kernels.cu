@@ -51,13 +51,8 @@ __global__ void __launch_bounds__(3 * GRID_SAMPLES) psvk_grid_plan(const psvi_fi
     __shared__ float common[3], largest[3], lowest[3];
     const uint32_t sample = threadIdx.x % GRID_SAMPLES, axis = threadIdx.x / GRID_SAMPLES;
     const psvd_counts counts = psvd_read_counts(input);
-    const uint64_t slots = counts.all();
     psvd_box box = {};
-    uint32_t tag;
-    bool good = slots > 0 && psvd_load_slot(input, counts, slots * sample / GRID_SAMPLES, &box, &tag) == PSVD_BOX_GOOD;
-#pragma unroll
-    for (int a = 0; a < 3; ++a)
-        good = good && fabsf(box.min[a]) < 1e18f && fabsf(box.max[a]) < 1e18f;
+    const bool good = psvd_load_sample(input, counts, sample, GRID_SAMPLES, &box);
     const uint32_t samples = (uint32_t)__syncthreads_count(good) / 3;
     const float low = axis == 0 ? box.min[0] : axis == 1 ? box.min[1] : box.min[2];
     const float extent = (axis == 0 ? box.max[0] : axis == 1 ? box.max[1] : box.max[2]) - low;

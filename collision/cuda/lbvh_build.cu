@@ -18,11 +18,7 @@ __global__ void __launch_bounds__(3 * LBVH_SAMPLES)
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t slots = counts.all();
     psvd_box box = {};
-    uint32_t tag;
-    bool good = slots > 0 && psvd_load_slot(input, counts, slots * sample / LBVH_SAMPLES, &box, &tag) == PSVD_BOX_GOOD;
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis)
-        good = good && fabsf(box.min[axis]) < 1e18f && fabsf(box.max[axis]) < 1e18f;
+    const bool good = psvd_load_sample(input, counts, sample, LBVH_SAMPLES, &box);
     const uint32_t samples = (uint32_t)__syncthreads_count(good) / 3;
     const float centre = own_axis == 0   ? 0.5f * box.min[0] + 0.5f * box.max[0]
                          : own_axis == 1 ? 0.5f * box.min[1] + 0.5f * box.max[1]

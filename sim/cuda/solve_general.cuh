@@ -98,6 +98,25 @@ __device__ static void solve_normals(const psvi_solver &v, const psvi_step &step
     }
 }
 
+// Velocities and inverse masses of two bodies, of the halves of their records.
+__device__ static void set_state(psvi_pair_state *t, const psvi_f4 &la, const psvi_f4 &lb, const psvi_f4 &aa,
+                                 const psvi_f4 &ab) {
+    t->va = v3_of4(la);
+    t->vb = v3_of4(lb);
+    t->wa = v3_of4(aa);
+    t->wb = v3_of4(ab);
+    t->ma = la.w;
+    t->mb = lb.w;
+}
+
+// How two bodies have moved in the substep; without masses.
+__device__ static void load_moved(const psvi_solver &v, psvi_two_bodies two, psvi_pair_state *moved) {
+    moved->va = v3_of4(load_any(v.moved + two.a));
+    moved->vb = v3_of4(load_any(v.moved + two.b));
+    moved->wa = v3_of4(load_any(v.turned + two.a));
+    moved->wb = v3_of4(load_any(v.turned + two.b));
+}
+
 // A contact of any kind.
 template <psvi_pass PASS, bool REST>
 __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
@@ -113,12 +132,7 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
     psvi_f4 la = load_any(&v.motion[two.a].linear), lb = load_any(&v.motion[two.b].linear);
     psvi_f4 aa = load_any(&v.motion[two.a].angular), ab = load_any(&v.motion[two.b].angular);
     psvi_pair_state t;
-    t.va = v3_of4(la);
-    t.vb = v3_of4(lb);
-    t.wa = v3_of4(aa);
-    t.wb = v3_of4(ab);
-    t.ma = la.w;
-    t.mb = lb.w;
+    set_state(&t, la, lb, aa, ab);
     float split = REST ? rest_split(s, two, t.ma > 0, t.mb > 0) : 1.0f;
     if (PASS == PSVI_PASS_WARM) {
         for (uint32_t i = 0; i < row.count; ++i) {
@@ -147,12 +161,7 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
         // twice, there and back, while their bodies are in registers: what one order favours the other gives back.
         bool relax = PASS == PSVI_PASS_RELAX;
         psvi_pair_state moved;
-        if (relax) {
-            moved.va = v3_of4(load_any(v.moved + two.a));
-            moved.vb = v3_of4(load_any(v.moved + two.b));
-            moved.wa = v3_of4(load_any(v.turned + two.a));
-            moved.wb = v3_of4(load_any(v.turned + two.b));
-        }
+        if (relax) load_moved(v, two, &moved);
         uint32_t turns = row.count > 1 ? 2u : 1u;
         for (uint32_t turn = 0; turn < turns; ++turn) {
             bool last = relax && step.bounces && turn + 1 == turns;
@@ -281,12 +290,7 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
     psvi_f4 aa = load_any(&v.motion[two.a].angular), ab = load_any(&v.motion[two.b].angular);
     normal_part p = load_normal(v, at);
     psvi_pair_state t;
-    t.va = v3_of4(la);
-    t.vb = v3_of4(lb);
-    t.wa = v3_of4(aa);
-    t.wb = v3_of4(ab);
-    t.ma = la.w;
-    t.mb = lb.w;
+    set_state(&t, la, lb, aa, ab);
     psvi_row r = normal_row(p), r1, r2;
     psvi_f4 impulse = p.impulse;
     uint32_t all = (1u << count) - 1;
@@ -315,10 +319,7 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
             bool relax = PASS == PSVI_PASS_RELAX;
             if (relax) {
                 psvi_pair_state moved;
-                moved.va = v3_of4(load_any(v.moved + two.a));
-                moved.vb = v3_of4(load_any(v.moved + two.b));
-                moved.wa = v3_of4(load_any(v.turned + two.a));
-                moved.wb = v3_of4(load_any(v.turned + two.b));
+                load_moved(v, two, &moved);
                 p.a.w += psvi_row_speed(&moved, &r);
                 if (valid && own) v.points[0][at].w = p.a.w;
             }
