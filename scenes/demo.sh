@@ -1,7 +1,8 @@
 #!/bin/sh
 # The one command that shows it: sh scenes/demo.sh
 # Installs what is missing (Debian, Ubuntu), builds, and lets 20,000 bodies fall for 300 frames: in a window where there
-# is a display, else without one. Ends with what each frame cost. Options are passed on to `pairsieve run`.
+# is a display, else without one. Ends with what each frame cost. Options are passed on to `pairsieve run`; the scene and
+# what else the viewer knows of them also to `pairsieve-view`.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PAIRSIEVE_BUILD_DIR:-$root/build-demo}
@@ -15,6 +16,27 @@ case ${1:-} in
     exit 0
     ;;
 esac
+
+# view OPTION_OF_RUN... -- OPTION_OF_VIEW...: the viewer, with what it shares with `pairsieve run`.
+view() {
+    left=$#
+    while [ "$left" -gt 0 ] && [ "$1" != -- ]; do
+        values=0 keep=no
+        case $1 in
+        --bodies | --seed | --backend | --sort | --broad-phase) values=1 keep=yes ;;
+        --frames | --seconds | --workers | --check-every | --csv | --trace | --save | --restore) values=1 ;;
+        -*) ;;
+        *) keep=yes ;;
+        esac
+        while [ "$values" -ge 0 ] && [ "$1" != -- ]; do
+            if [ "$keep" = yes ]; then set -- "$@" "$1"; fi
+            shift
+            left=$((left - 1)) values=$((values - 1))
+        done
+    done
+    shift # the --
+    "$build/viz/pairsieve-view" "$@"
+}
 
 if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ]; then window=yes; else window=no; fi
 base_packages="build-essential cmake ninja-build pkg-config libjansson-dev"
@@ -42,12 +64,11 @@ if grep -q 'viewer ON' "$build/configure.log"; then target="$target pairsieve-vi
 if [ "$target" != pairsieve_tool ]; then
     if [ "$window" = yes ]; then
         say "pairsieve-view: close the window to see the table"
-        "$build/viz/pairsieve-view" drop --bodies 20000 || say "the viewer could not be shown"
+        view "$@" -- || say "the viewer could not be shown"
     else
         say "no display: drawing frame 60 without one"
-        if "$build/viz/pairsieve-view" drop --bodies 20000 --headless --frames 60 --size 640x360 \
-            --screenshot "$build/drop.png" >"$build/view.log" 2>&1; then
-            say "the picture is $build/drop.png"
+        if view "$@" -- --headless --frames 60 --size 640x360 --screenshot "$build/demo.png" >"$build/view.log" 2>&1; then
+            say "the picture is $build/demo.png"
         else
             say "no picture: $(tail -n 1 "$build/view.log")"
         fi
