@@ -374,8 +374,8 @@ float psv_scene_frame_seconds(const psv_scene *scene) { return scene == NULL ? 0
 
 void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]) {
     if (scene == NULL) return;
-    memcpy(eye, scene->eye, sizeof scene->eye);
-    memcpy(target, scene->target, sizeof scene->target);
+    if (eye != NULL) memcpy(eye, scene->eye, sizeof scene->eye);
+    if (target != NULL) memcpy(target, scene->target, sizeof scene->target);
 }
 
 // --- frames ----------------------------------------------------------------------------------------------------------

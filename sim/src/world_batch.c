@@ -92,6 +92,9 @@ static psv_status run_on_arrays(psv_world *world, psvi_batch_kind kind, const ps
     if (status != PSV_OK || count == 0) return status;
     if (ids == NULL || items == NULL)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s is NULL", ids == NULL ? "ids" : items_name);
+    if (count > UINT32_MAX)
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "count is %" PRIu64 "; at most %u are possible", count,
+                         UINT32_MAX);
     status = check_items(world, kind, items, count, items_name);
     if (status != PSV_OK) return status;
     uint32_t *slots = malloc(count * sizeof *slots);

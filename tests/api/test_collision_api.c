@@ -283,6 +283,33 @@ static void test_bad_boxes(void **state) {
     psv_destroy_pair_finder(finder);
 }
 
+// The smallest indices come in order, whatever order the backend found them in and however little room there is.
+static void test_many_bad_boxes(void **state) {
+    (void)state;
+    enum { BOXES = 20000, BAD = (BOXES + 2) / 3 };
+    static psv_aabb boxes[BOXES];
+    static uint32_t bad[BAD + 1];
+    for (uint32_t i = 0; i < BOXES; ++i)
+        boxes[i] = (psv_aabb){{(float)i, 0, 0}, {(float)i + (i % 3 == 0 ? -0.5f : 0.5f), 1, 1}};
+    psv_buffer buffer = upload(boxes, sizeof boxes);
+    psv_pair_finder *finder = make_finder(BOXES, BOXES, false);
+    psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), BOXES);
+    EXPECT_OK(psv_find_pairs(finder, &set), context);
+    const uint64_t rooms[] = {1, 2, 100, 2047, 2048, 2049, BAD - 1, BAD, BAD + 1};
+    for (size_t r = 0; r < sizeof rooms / sizeof *rooms; ++r) {
+        uint64_t count = 0;
+        bad[BAD] = 99;
+        const psv_status status = psv_read_bad_boxes(finder, bad, rooms[r], &count);
+        assert_int_equal(status, rooms[r] < BAD ? PSV_ERROR_CAPACITY : PSV_OK);
+        assert_int_equal(count, BAD);
+        for (uint64_t i = 0; i < rooms[r] && i < BAD; ++i)
+            assert_int_equal(bad[i], 3 * i);
+        assert_int_equal(bad[BAD], 99);
+    }
+    psv_free_buffer(context, &buffer);
+    psv_destroy_pair_finder(finder);
+}
+
 static void test_capacity(void **state) {
     (void)state;
     psv_buffer boxes = upload(three, sizeof three);
@@ -356,6 +383,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_results_before_a_frame),
         cmocka_unit_test(test_results),
         cmocka_unit_test(test_bad_boxes),
+        cmocka_unit_test(test_many_bad_boxes),
         cmocka_unit_test(test_capacity),
         cmocka_unit_test(test_bounds_arguments),
     };

@@ -177,6 +177,8 @@ static void what_cannot_be_done_is_left_out_or_refused(void **unused) {
     EXPECT_FAILURE(psv_get_body_states(world, three, 3, got), PSV_ERROR_ARGUMENT, context, "ids[1]", "not a body");
     EXPECT_FAILURE(psv_set_body_states(world, three, 3, put), PSV_ERROR_ARGUMENT, context, "ids[1]", "not a body");
     EXPECT_FAILURE(psv_apply_impulses(world, three, 3, impulses), PSV_ERROR_ARGUMENT, context, "ids[1]", "not a body");
+    EXPECT_FAILURE(psv_get_body_states(world, three, UINT64_MAX / 4 + 2, got), PSV_ERROR_ARGUMENT, context, "count",
+                   "4294967295");
     EXPECT_FAILURE(psv_get_body_states(world, NULL, 3, got), PSV_ERROR_ARGUMENT, context, "ids", "NULL");
     EXPECT_FAILURE(psv_set_body_states(world, three, 3, NULL), PSV_ERROR_ARGUMENT, context, "states", "NULL");
     put[0].velocity[1] = NAN;

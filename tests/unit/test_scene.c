@@ -142,6 +142,7 @@ static void shipped_scenes_scale(void **unused) {
             assert_string_equal(psv_scene_name(scene), psv_shipped_scene_name(i));
             assert_true(psv_world_body_count(psv_scene_world(scene)) >= counts[k]);
             float eye[3] = {NAN, 0, 0}, target[3];
+            psv_scene_view(scene, NULL, NULL);
             psv_scene_view(scene, eye, target);
             assert_true(isfinite(eye[0]) && psv_scene_frame_seconds(scene) > 0);
             for (int frame = 0; frame < 3; ++frame)
