@@ -1,6 +1,8 @@
 // `pairsieve pairs` gives exactly the known pair counts of three real simulations (see README.md of the data).
-// usage: test_mesh_counts BACKEND. Skips (77), saying why, where the data or the backend is not there.
+// usage: test_mesh_counts BACKEND [I/N]. I/N: of N parts of the methods the one with number I, 0 to N - 1. Skips
+// (77), saying why, where the data or the backend is not there.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,6 +68,13 @@ static int count_failures(const char *backend, const char *method, const mesh_sc
 int main(int argc, char **argv) {
     psv_backend backend;
     if (argc < 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
+    uint32_t part = 0, parts = 1;
+    if (argc > 2) {
+        char *end;
+        part = (uint32_t)strtoul(argv[2], &end, 10);
+        parts = *end == '/' ? (uint32_t)strtoul(end + 1, NULL, 10) : 0;
+        if (part >= parts) return 2;
+    }
     if (!psv_backend_available(backend)) {
         printf("skipped: no usable device for the backend %s\n", argv[1]);
         return SKIPPED;
@@ -78,6 +87,7 @@ int main(int argc, char **argv) {
     int failures = 0, searched = 0;
     const char *method;
     for (uint32_t m = 0; (method = psv_broad_phase_name(backend, m)) != NULL; ++m) {
+        if (m % parts != part) continue;
         // Brute force takes minutes on the CPU for the larger scenes, and sap3 is its reference form: quadratic there.
         bool slow = backend == PSV_BACKEND_CPU && (strcmp(method, "brute") == 0 || strcmp(method, "sap3") == 0);
         for (size_t s = 0; s < SCENES; ++s) {

@@ -1,6 +1,7 @@
 // The behaviour that the simulation promises, each with its figure printed, on one backend:
-//   test_sim cpu|cuda [long]
-// Public headers only. «long» runs the lengths of the promise, otherwise a short version that fits CI.
+//   test_sim cpu|cuda [long] [[but] TEST]
+// «long» runs the lengths of the promise, otherwise a short version that fits CI; a test's name runs that one alone,
+// after «but» all others.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "box_overlap.h"
+#include "contact_points.h"
 #include "pairsieve/sim.h"
 
 #include "../test_scale.h"
@@ -623,11 +625,70 @@ static void caught_chairs_come_free(void **unused) {
     }
 }
 
+// Seats on one, two, three and four legs stand on the ground, and more of them fall on those: contacts of 4, 8, 12 and
+// 16 points, which on CUDA teams of 4, 8 and 16 lanes share. Few bodies, four frames of one substep: for racecheck.
+static void seats_stand_on_many_points(void **unused) {
+    (void)unused;
+    static const float leg_at[4][4][2] = {{{0, 0}},
+                                          {{-0.15f, 0}, {0.15f, 0}},
+                                          {{-0.15f, -0.15f}, {0.15f, -0.15f}, {0, 0.15f}},
+                                          {{-0.15f, -0.15f}, {0.15f, -0.15f}, {-0.15f, 0.15f}, {0.15f, 0.15f}}};
+    stage s = {.context = make_context()};
+    psv_world_def world = psv_default_world_def();
+    world.max_bodies = 16;
+    world.substeps = 1;
+    check(s.context, psv_create_world(s.context, &world, &s.world));
+    add_body(&s, add_shape(&s, PSV_SHAPE_PLANE, 1, 1, 1, 0.6f, 0.2f), 0, 0, 0);
+    psv_body_id id[4][2];
+    const float height[2] = {0.465f, 0.955f}; // of the seat's middle
+    for (int legs = 1; legs <= 4; ++legs) {
+        psv_shape_child parts[5] = {{.type = PSV_SHAPE_BOX, .size = {0.22f, 0.025f, 0.22f}, .pose.rotation[3] = 1}};
+        for (int i = 0; i < legs; ++i) {
+            const float *at = leg_at[legs - 1][i];
+            parts[i + 1] = (psv_shape_child){.type = PSV_SHAPE_BOX,
+                                             .size = {0.025f, 0.22f, 0.025f},
+                                             .pose = {.position = {at[0], -0.245f, at[1]}, .rotation[3] = 1}};
+        }
+        psv_shape_def shape = psv_default_shape_def();
+        shape.type = PSV_SHAPE_COMPOUND;
+        shape.restitution = 0.2f;
+        shape.children = parts;
+        shape.child_count = (uint32_t)legs + 1;
+        uint32_t seat = 0;
+        check(s.context, psv_create_shape(s.world, &shape, &seat));
+        for (int i = 0; i < 2; ++i)
+            id[legs - 1][i] = add_body(&s, seat, (float)legs, height[i], 0);
+        set_velocity(&s, id[legs - 1][1], 0, -2, 0); // it bounces
+    }
+    uint64_t contacts[MOST_CONTACT_POINTS + 1];
+    double moved = 0;
+    for (int frame = 0; frame < 4; ++frame) {
+        step(&s, 1);
+        check(s.context, count_contact_points(s.world, contacts));
+        for (int points = 4; points <= 16; points += 4)
+            assert_true(contacts[points] > 0);
+        for (int legs = 1; legs <= 4; ++legs)
+            for (int i = 0; i < 2; ++i) {
+                const psv_body_state state = state_of(&s, id[legs - 1][i]);
+                const float *p = state.pose.position;
+                moved = fmax(moved, fmax(fabs((double)p[0] - legs), fabs((double)p[2])));
+                moved = fmax(moved, fabs((double)(p[1] - height[i])));
+            }
+    }
+    print_message("seats on 1 to 4 legs: contacts of 4, 8, 12, 16 points: %llu, %llu, %llu, %llu; moved %.2f mm\n",
+                  (unsigned long long)contacts[4], (unsigned long long)contacts[8], (unsigned long long)contacts[12],
+                  (unsigned long long)contacts[16], 1000 * moved);
+    assert_true(moved < 0.05);
+    end_stage(&s);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     for (int i = 2; i < argc; ++i) {
         if (strcmp(argv[i], "long") == 0)
             long_run = true;
+        else if (strcmp(argv[i], "but") == 0 && i + 1 < argc)
+            cmocka_set_skip_filter(argv[++i]);
         else
             cmocka_set_test_filter(argv[i]);
     }
@@ -647,6 +708,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(snapshots_are_exact),
         cmocka_unit_test(chairs_come_to_rest),
         cmocka_unit_test(caught_chairs_come_free),
+        cmocka_unit_test(seats_stand_on_many_points),
         cmocka_unit_test(scenes_stay_whole),
     };
     return cmocka_run_group_tests_name("sim", tests, NULL, NULL);
