@@ -167,9 +167,10 @@ static float ray_field(const psv_world *world, const psvi_shape *f, v3 o, v3 d, 
     float flat = sqrtf(d.x * d.x + d.z * d.z), best = INFINITY;
     float step = flat > 1e-20f ? 0.5f * fminf(cx, cz) / flat : INFINITY;
     const float *h = world->heights + f->first_height;
-    for (; t <= most; t += step) {
+    // From far away a step may be less than what single precision tells apart; the cells around p are all there are.
+    for (bool on = t < INFINITY; on && t <= most; on = t + step > t, t += step) {
         v3 p = v3_madd(o, d, t);
-        if (fabsf(p.x) > half.x + cx || fabsf(p.z) > half.z + cz) break;
+        if (!(fabsf(p.x) <= half.x + cx && fabsf(p.z) <= half.z + cz)) break;
         int64_t column = (int64_t)floorf((p.x + half.x) / cx), row = (int64_t)floorf((p.z + half.z) / cz);
         for (int64_t r = row - 1; r <= row + 1; ++r)
             for (int64_t c = column - 1; c <= column + 1; ++c) {
@@ -222,23 +223,28 @@ psv_status psv_cast_ray(psv_world *world, const float origin[3], const float dir
     if (origin == NULL || direction == NULL || id == NULL || distance == NULL)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "origin, direction, id or distance is NULL");
     v3 o = v3_of(origin), d = v3_of(direction);
-    if (!psvi_finite(o) || !psvi_finite(d) || !(v3_dot(d, d) > 0))
+    float longest = fmaxf(fabsf(d.x), fmaxf(fabsf(d.y), fabsf(d.z)));
+    if (!psvi_finite(o) || !psvi_finite(d) || !(longest > 0))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "origin must be finite and direction finite and not zero");
     if (!(max_distance >= 0))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "max_distance is %g; it must be >= 0", (double)max_distance);
+    // Near length 1 squares neither overflow nor vanish; a power of two costs no precision.
+    int exponent;
+    (void)frexpf(longest, &exponent);
+    d = v3_make(ldexpf(d.x, -exponent), ldexpf(d.y, -exponent), ldexpf(d.z, -exponent));
     body_copy c;
     status = copy_bodies(world, &c);
     psvi_sim host = {.children = world->children}; // shapes of the host
-    float best = max_distance;
+    float best = ldexpf(max_distance, exponent);
     *id = (psv_body_id){0, 0};
     for (uint32_t i = 0; status == PSV_OK && i < world->sim.slots; ++i) {
         if (!world->alive[i] || c.position[i].w <= 0) continue;
         float t = ray_body(world, &host, i, v3_of4(c.position[i]), quat_of4(c.rotation[i]), o, d, best);
-        if (!(t <= best) || (t == best && id->index1 != 0)) continue;
+        if (!(t <= best) || t == INFINITY || (t == best && id->index1 != 0)) continue;
         best = t;
         *id = (psv_body_id){i + 1, world->generation[i]};
     }
-    *distance = best;
+    *distance = id->index1 != 0 ? ldexpf(best, -exponent) : max_distance;
     free_copy(&c);
     return status;
 }

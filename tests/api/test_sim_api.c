@@ -225,6 +225,43 @@ static void rays(void **unused) {
                    "nan");
 }
 
+// Rays without an end, from far away and with directions of any length come back, and hit what is there.
+static void endless_rays(void **unused) {
+    (void)unused;
+    psv_shape_def def = psv_default_shape_def();
+    uint32_t hills;
+    const float heights[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    def.type = PSV_SHAPE_HEIGHT_FIELD;
+    def.heights = heights;
+    def.columns = def.rows = 3;
+    def.size[0] = def.size[2] = 10;
+    EXPECT_OK(psv_create_shape(world, &def, &hills), context);
+    psv_body_id ground = add(hills, 0, 0, 0), first = add(ball, 3, 3, 0), hit;
+    (void)add(box, -3, 1.5f, 0);
+    const struct {
+        float origin[3], direction[3], distance; // INFINITY: nothing is hit
+        psv_body_id body;
+    } cases[] = {{{0, 5, 0}, {0, -1, 0}, 4, ground},
+                 {{0, 5, 0}, {0, -2e30f, 0}, 2e-30f, ground},
+                 {{0, 5, 0}, {0, -2e-30f, 0}, 2e30f, ground},
+                 {{0, 5, 0}, {1e-25f, -1, 0}, 4, ground},
+                 {{3, 9, 0}, {0, -1, 0}, 5.5f, first},
+                 {{0, 5, 0}, {0, 1, 0}, INFINITY, first},
+                 {{0, 5, 0}, {1, 0, 0}, INFINITY, first},
+                 {{0, 1e30f, 0}, {1, 0, 0}, INFINITY, first},
+                 {{-1e30f, 5, 1e30f}, {1, 0, -1}, INFINITY, first},
+                 {{100, 50, 3}, {3e38f, 3e38f, 3e38f}, INFINITY, first}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        float distance = 0;
+        EXPECT_OK(psv_cast_ray(world, cases[i].origin, cases[i].direction, INFINITY, &hit, &distance), context);
+        assert_int_equal(hit.index1, cases[i].distance < INFINITY ? cases[i].body.index1 : 0);
+        if (cases[i].distance < INFINITY)
+            assert_true(fabsf(distance / cases[i].distance - 1) < 1e-5f);
+        else
+            assert_true(distance == INFINITY);
+    }
+}
+
 // A sphere comes to rest on a mesh and on a height field at its radius above them.
 static void ground_of_every_kind(void **unused) {
     (void)unused;
@@ -363,6 +400,7 @@ int main(int argc, char **argv) {
         TEST(bodies),
         TEST(impulses),
         TEST(rays),
+        TEST(endless_rays),
         TEST(ground_of_every_kind),
         TEST(lost_bodies_are_reported),
         TEST(scenes_too_large_say_so),

@@ -72,7 +72,7 @@ psv_pair_finder_def psv_default_pair_finder_def(void);
 
 // Method names of a backend, "auto" not counted. NULL past the end.
 const char *psv_broad_phase_name(psv_backend backend, uint32_t index);
-const char *psv_broad_phase_description(psv_backend backend, const char *method);
+const char *psv_broad_phase_description(psv_backend backend, const char *method); // one line; NULL: unknown name
 
 // Bytes of backend memory that a finder of this def takes, the pair buffer included; needs no device. 0: def not valid.
 uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def);
@@ -85,10 +85,17 @@ void psv_destroy_pair_finder(psv_pair_finder *finder); // NULL is allowed. Block
 // All overlapping pairs of one set. Asynchronous on CUDA (unless grow_pairs is set): results stay on the device until
 // they are asked for. On the CPU, and with grow_pairs, PSV_ERROR_CAPACITY comes from this call; otherwise from
 // psv_read_pairs and psv_finish_pairs. The count is exact in any case and nothing is written past the buffer.
+// Other errors: PSV_ERROR_ARGUMENT (a part of the view is NULL, misaligned or smaller than count asks for, or a stride
+// cannot be used), PSV_ERROR_CAPACITY (count over def.max_boxes), PSV_ERROR_MEMORY (growth), PSV_ERROR_UNSUPPORTED
+// (growth while the stream is captured), PSV_ERROR_DEVICE. With no
+// boxes there are no pairs. Can be captured in a CUDA graph unless grow_pairs is set.
 psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes);
 
-// All overlapping pairs (a of the first set, b of the second). Filters and worlds apply across the sets.
+// All overlapping pairs (a of the first set, b of the second). Filters and worlds apply across the sets; two static
+// boxes do not pair here either. Errors and blocking as psv_find_pairs; the counts together are within def.max_boxes.
 psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b);
+
+// The calls below that read a frame give PSV_ERROR_ARGUMENT when there is none yet.
 
 // Waits for the last frame; *count (may be NULL) is its exact pair count. PSV_ERROR_CAPACITY when the pair buffer was
 // too small: the sentence gives the size needed, and the first max_pairs pairs are there. Blocks.
@@ -137,7 +144,9 @@ typedef struct psv_pair_statistics {
 
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics); // Blocks
 
-// Indices of the bad boxes of the last frame, ascending; *count is exact. Blocks.
+// Indices of the bad boxes of the last frame, ascending, of psv_find_pairs_between those of a, then those of b after
+// a.count; *count (may be NULL) is exact. PSV_ERROR_CAPACITY when there are more; the smallest `capacity` are there.
+// Blocks.
 psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count);
 
 // --- bounds ----------------------------------------------------------------------------------------------------------
@@ -174,7 +183,9 @@ typedef struct psv_bounds_input {
     float margin; // added on every side, >= 0, in the scene's length unit
 } psv_bounds_input;
 
-// Writes one psv_aabb per instance to `boxes`. An instance of a shape index or point range outside its array gets a bad
+// Writes one psv_aabb per instance to `boxes`. Asynchronous on CUDA, can be captured. Errors: PSV_ERROR_ARGUMENT (a
+// buffer too small, misaligned or NULL, margin negative or not finite), PSV_ERROR_CAPACITY (over 2^31 instances or
+// 2^32-1 points). An instance of a shape index or point range outside its array gets a bad
 // box (min > max). Points are reduced in parallel (min and max); long ranges take a block each on CUDA.
 psv_status psv_compute_bounds(psv_context *context, const psv_bounds_input *input, psv_buffer boxes);
 

@@ -2,6 +2,12 @@
 //
 // Units: metres, seconds, kilograms, radians; y is up. A world steps on its context's backend; nothing is read back
 // unless a call says so. The same world stepped twice gives the same bytes, on the CPU for any number of threads.
+// Contacts are solved in small substeps as damped springs (TGS-soft; Macklin et al. 2019, «Small steps in physics
+// simulation»; Catto 2024, «Solver2D»), colour by colour.
+//
+// Every call gives PSV_ERROR_ARGUMENT for a NULL handle or pointer (where the comment does not allow NULL), for values
+// that are not finite and for a def without its cookie; calls that block, PSV_ERROR_DEVICE. A call that gives
+// PSV_ERROR_MEMORY left things as they were and may be made again.
 #ifndef PAIRSIEVE_SIM_H
 #define PAIRSIEVE_SIM_H
 
@@ -34,52 +40,52 @@ typedef enum psv_shape_type {
 // A part of a compound: a box, sphere or capsule at a pose of the compound's frame.
 typedef struct psv_shape_child {
     psv_shape_type type;
-    float size[3];
+    float size[3]; // as psv_shape_def.size
     psv_pose pose;
 } psv_shape_child;
 
 // A shape, shared by any number of bodies. Arrays are copied at creation.
 typedef struct psv_shape_def {
-    uint32_t cookie;
-    psv_shape_type type;
-    float size[3];
-    float density;     // kg per cubic metre; default 1000
-    float friction;    // >= 0; default 0.5. Two shapes combine as sqrt(a b)
-    float restitution; // 0 to 1; default 0. Two shapes combine as max(a, b)
-    const psv_shape_child *children;
+    uint32_t cookie;                 // set by psv_default_shape_def
+    psv_shape_type type;             // default PSV_SHAPE_SPHERE
+    float size[3];                   // metres, what the type says, > 0; default 0.5
+    float density;                   // kg per cubic metre; default 1000
+    float friction;                  // >= 0; default 0.5. Two shapes combine as sqrt(a b)
+    float restitution;               // 0 to 1; default 0. Two shapes combine as max(a, b)
+    const psv_shape_child *children; // of a compound: 1 to 64
     uint32_t child_count;
-    const float *heights; // rows * columns, metres
-    uint32_t columns, rows;
-    const float *vertices; // 3 floats each
+    const float *heights;   // of a height field: rows * columns in metres, row after row along z
+    uint32_t columns, rows; // 2 or more each
+    const float *vertices;  // of a mesh: 3 floats each
     uint32_t vertex_count;
-    const uint32_t *indices; // 3 per triangle
+    const uint32_t *indices; // 3 per triangle, each < vertex_count
     uint32_t triangle_count;
 } psv_shape_def;
 
 typedef struct psv_body_def {
-    uint32_t cookie;
-    uint32_t shape; // number given by psv_create_shape
-    psv_pose pose;
-    float velocity[3];         // m/s
+    uint32_t cookie;   // set by psv_default_body_def
+    uint32_t shape;    // number given by psv_create_shape
+    psv_pose pose;     // default: at the origin, not turned. The rotation is made a unit one, and must not be zero
+    float velocity[3]; // m/s
     float angular_velocity[3]; // rad/s
     bool is_static;            // planes, height fields and meshes are always static
-    uint32_t sub_world;        // bodies of different sub-worlds never meet; default 0
+    uint32_t sub_world;        // below psv_world_def.sub_world_count; bodies of different ones never meet; default 0
     psv_box_filter filter;     // default: group 1, mask all
 } psv_body_def;
 
 typedef struct psv_world_def {
-    uint32_t cookie;
-    float gravity[3];                   // default (0, -9.81, 0)
-    uint32_t substeps;                  // solver substeps per step; default 4
-    uint64_t max_bodies;                // room for bodies
-    uint32_t max_shapes;                // default 1024
+    uint32_t cookie;                    // set by psv_default_world_def
+    float gravity[3];                   // m/s^2; default (0, -9.81, 0)
+    uint32_t substeps;                  // solver substeps per step, 1 to 64; default 4
+    uint64_t max_bodies;                // room for bodies, static ones included, 1 to 2^30; default 4096
+    uint32_t max_shapes;                // 1 to 2^20; default 1024
     uint64_t max_pairs;                 // 0 (default): 8 per body; grows between steps when it proved too small
     uint64_t max_contacts;              // 0 (default): 8 per body; likewise
-    uint32_t sub_world_count;           // default 1
-    const char *broad_phase;            // default "auto"
-    const char *sort_method;            // default "radix"
-    float self_gravity;                 // > 0: bodies attract each other, G in m^3/(kg s^2) (galaxy)
-    float softening;                    // metres, for self_gravity
+    uint32_t sub_world_count;           // 1 or more; default 1
+    const char *broad_phase;            // see psv_broad_phase_name; default "auto"
+    const char *sort_method;            // see psv_sort_method_name; default "radix"
+    float self_gravity;                 // > 0: bodies attract each other, G in m^3/(kg s^2) (galaxy); default 0
+    float softening;                    // metres, for self_gravity, > 0 then; default 0
     float bounds_min[3], bounds_max[3]; // bodies that leave this box are taken out and counted as lost; default +-1e6
 } psv_world_def;
 
@@ -87,29 +93,37 @@ psv_shape_def psv_default_shape_def(void);
 psv_body_def psv_default_body_def(void);
 psv_world_def psv_default_world_def(void);
 
-psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_world **world); // Blocks
+// Errors: PSV_ERROR_ARGUMENT (a field out of range), PSV_ERROR_UNSUPPORTED (unknown method; the sentence lists the
+// known ones), PSV_ERROR_MEMORY (with the bytes needed). *world is NULL then. Blocks.
+psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_world **world);
 void psv_destroy_world(psv_world *world); // NULL is allowed. Blocks
 psv_context *psv_world_context(const psv_world *world);
 
 // Between steps. Blocks on CUDA.
+// A shape: its number goes to *shape. Errors: PSV_ERROR_ARGUMENT (a size, density or list that cannot be),
+// PSV_ERROR_CAPACITY (over max_shapes), PSV_ERROR_MEMORY.
 psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t *shape);
-psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_t count,
-                             psv_body_id *ids);                // ids may be NULL
+
+// All `count` bodies or none; ids (may be NULL) has room for `count`. Errors: PSV_ERROR_ARGUMENT (the sentence gives
+// the place in defs), PSV_ERROR_CAPACITY (over max_bodies), PSV_ERROR_MEMORY.
+psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_t count, psv_body_id *ids);
 psv_status psv_destroy_body(psv_world *world, psv_body_id id); // PSV_ERROR_ARGUMENT for a stale id
 bool psv_body_is_valid(const psv_world *world, psv_body_id id);
 
 typedef struct psv_body_state {
     psv_pose pose;
-    float velocity[3];
-    float angular_velocity[3];
+    float velocity[3];         // m/s
+    float angular_velocity[3]; // rad/s
 } psv_body_state;
 
+// One body. PSV_ERROR_ARGUMENT for a stale id. impulse in N s at `point` of the world; what is static has no velocity
+// and takes no impulse.
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state);                       // Blocks
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
 
-// The same for many bodies in one call; `states` and `impulses` have `count` elements, as `ids`. Nothing is done when
-// one id is stale. No body twice in calls that write. Block.
+// The same for many bodies in one call; `states` and `impulses` have `count` elements (at most 2^32-1), as `ids`.
+// Nothing is done when one id is stale. No body twice in calls that write. Block, and take memory while they run.
 typedef struct psv_body_impulse {
     float impulse[3]; // N s
     float point[3];   // of the world, where it acts
@@ -124,16 +138,20 @@ psv_status psv_apply_impulses(psv_world *world, const psv_body_id *ids, uint64_t
 // of a body is id.index1 - 1; `states` are psv_body_state, `impulses` psv_body_impulse. They wait until the steps so
 // far have happened (but not while a CUDA graph is captured) and are then asynchronous on CUDA. Slots without a body
 // are left out (read as zeros), so are values that are not finite, and ground (planes, height fields, meshes) when
-// written.
+// written. Errors: PSV_ERROR_ARGUMENT (buffer too small, count over 2^32-1). Can be captured in a CUDA graph.
 psv_status psv_read_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_write_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_push_bodies(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer impulses);
 
-// First body hit by a ray; *id all zero when none is. direction need not be unit; *distance in its lengths. Blocks.
+// First body hit by a ray, ground and static bodies included; *id all zero, and *distance max_distance, when none is.
+// direction need not be unit, only finite and not zero; *distance in its lengths. max_distance >= 0, may be infinite.
+// A ray that begins inside a solid or under a plane hits it at 0. Triangles after Moeller & Trumbore 1997. Blocks: the
+// host looks at a copy of all bodies.
 psv_status psv_cast_ray(psv_world *world, const float origin[3], const float direction[3], float max_distance,
                         psv_body_id *id, float *distance);
 
-// One frame of `seconds` (def.substeps substeps). Asynchronous on CUDA.
+// One frame of `seconds`, more than 0 and at most 1 (def.substeps substeps). Asynchronous on CUDA, can be captured.
+// Errors: PSV_ERROR_ARGUMENT (seconds), PSV_ERROR_MEMORY (growth; the step has not happened), PSV_ERROR_DEVICE.
 // The pair and contact buffers may grow between steps (see psv_world_def): a graph that captured a step has to be
 // captured anew after that, and after bodies or shapes are created.
 psv_status psv_world_step(psv_world *world, float seconds);
@@ -152,31 +170,37 @@ psv_buffer psv_world_boxes(const psv_world *world);              // psv_aabb per
 psv_box_set
 psv_world_box_set(const psv_world *world); // what the last step gave to the pair finder: boxes, filters, ...
 psv_pair_finder *psv_world_pair_finder(const psv_world *world); // for pairs and statistics of the last step
-psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks; live switch between steps
+// Live switch between steps; PSV_ERROR_UNSUPPORTED for an unknown name. The pair finder above is another one then.
+psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks
 psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase); // Blocks
 
 // Shapes, for drawing.
 uint32_t psv_world_shape_count(const psv_world *world);
 psv_status psv_world_shape(const psv_world *world, uint32_t shape, psv_shape_def *def); // arrays point into the world
 
+// Of the last step, where nothing else is said.
 typedef struct psv_world_counters {
-    uint64_t frame;
-    uint64_t bodies;
-    uint64_t pairs;
-    uint64_t contacts;
-    uint64_t lost_bodies; // taken out because they left the bounds or became NaN, since creation
-    uint32_t colours;
-    uint64_t candidates;
-    uint32_t sort_passes, sort_passes_skipped;
+    uint64_t frame;                            // steps since creation
+    uint64_t bodies;                           // living ones, static ones included
+    uint64_t pairs;                            // of overlapping boxes
+    uint64_t contacts;                         // contact points
+    uint64_t lost_bodies;                      // taken out because they left the bounds or became NaN, since creation
+    uint32_t colours;                          // groups of contacts that are solved one after another
+    uint64_t candidates;                       // box pairs tested, 0 where the broad phase does not count them
+    uint32_t sort_passes, sort_passes_skipped; // of the broad phase's sort
 } psv_world_counters;
 
 psv_status psv_read_world_counters(psv_world *world, psv_world_counters *counters); // Blocks
 psv_status psv_world_profile(psv_world *world, psv_profile *profile); // does not block, see psv_read_profile
 
-// Kinetic plus potential energy (J), and momentum (kg m/s). Blocks.
+// Kinetic plus potential energy (J; heights from y = 0, and with self_gravity that of all pairs, which takes time with
+// the square of the bodies), and momentum (kg m/s), of what is not static. Blocks: the host looks at a copy of all
+// bodies.
 psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]);
 
-// Exact state to a versioned binary file and back, bit for bit. Block.
+// Exact state to a versioned binary file and back, bit for bit. Not what belongs to a scene: emitters, turning gravity,
+// kicks. Errors: PSV_ERROR_FILE, PSV_ERROR_FORMAT (a damaged file, another version or byte order), PSV_ERROR_MEMORY,
+// and restoring those of psv_create_world; *world is NULL then. Block.
 psv_status psv_save_snapshot(psv_world *world, const char *path);
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world);
 
@@ -200,7 +224,7 @@ void psv_free_mesh(psv_mesh *mesh); // and clears it. NULL and empty meshes are 
 // --- scenes ---------------------------------------------------------------------------------------------------------
 
 typedef struct psv_scene_options {
-    uint32_t cookie;
+    uint32_t cookie; // set by psv_default_scene_options
     uint64_t bodies; // 0: as the scene says
     uint64_t seed;   // used where has_seed is set
     bool has_seed;
@@ -210,11 +234,14 @@ typedef struct psv_scene_options {
 
 psv_scene_options psv_default_scene_options(void);
 
-// A loaded scene: its world, and what changes per frame (emitters, turning gravity, Brownian kicks).
+// A loaded scene: its world, and what changes per frame (emitters, turning gravity, Brownian kicks). Files are
+// described by scenes/scene.schema.json.
 typedef struct psv_scene psv_scene;
 
-// Loads a scene file, or a shipped scene by name («drop»); shipped scenes are part of the library. Errors:
-// PSV_ERROR_FILE, PSV_ERROR_FORMAT (line and column), PSV_ERROR_MEMORY (with the bytes needed). Blocks.
+// Loads a scene file, or a shipped scene by name («drop»); shipped scenes are part of the library. A name without '/'
+// and ".json" is that of a shipped scene. options may be NULL. Errors: PSV_ERROR_FILE (no such file or scene),
+// PSV_ERROR_FORMAT (line and column), PSV_ERROR_UNSUPPORTED (unknown method), PSV_ERROR_MEMORY (with the bytes needed);
+// *scene is NULL then. Blocks.
 psv_status psv_load_scene(psv_context *context, const char *name_or_path, const psv_scene_options *options,
                           psv_scene **scene);
 void psv_destroy_scene(psv_scene *scene); // and its world. NULL is allowed
@@ -222,8 +249,11 @@ psv_world *psv_scene_world(psv_scene *scene);
 const char *psv_scene_name(const psv_scene *scene);
 uint64_t psv_scene_seed(const psv_scene *scene);                            // that its random numbers came from
 float psv_scene_frame_seconds(const psv_scene *scene);                      // time of one frame, e.g. 1/60
-void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]); // suggested camera
-psv_status psv_scene_step(psv_scene *scene); // applies the scene's changes, then steps its world
+void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]); // suggested camera; both may be NULL
+
+// Applies the scene's changes, then steps its world by psv_scene_frame_seconds. Errors and blocking as psv_world_step;
+// emitters block while they create bodies.
+psv_status psv_scene_step(psv_scene *scene);
 
 // Shipped scenes: name and one line about it. NULL past the end.
 const char *psv_shipped_scene_name(uint32_t index);

@@ -52,8 +52,9 @@ psv_status psv_parse_backend(const char *name, psv_backend *backend);
 bool psv_backend_available(psv_backend backend);
 
 // Memory of the backend's kind (host memory for CPU, device memory for CUDA). `allocate` returns NULL when there is
-// none; addresses must be aligned to 256 bytes. Called at creation and destruction of objects only, never within a
-// frame (psv_pair_finder_def.grow_pairs excepted).
+// none; addresses must be aligned to 256 bytes. Called when objects and buffers are created and destroyed, and by calls
+// that block; never within a frame, unless something grows there (psv_pair_finder_def.grow_pairs, a world's pairs and
+// contacts).
 typedef struct psv_allocator {
     void *(*allocate)(uint64_t bytes, void *user);
     void (*release)(void *address, uint64_t bytes, void *user);
@@ -92,22 +93,23 @@ int psv_context_worker_count(const psv_context *context);
 void *psv_context_stream(const psv_context *context);            // the cudaStream_t; NULL for the CPU
 const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA H200"; the processor's name for the CPU
 
-// Free and total bytes of the backend's memory. Blocks.
+// Free and total bytes of the backend's memory. Neither may be NULL. Errors: PSV_ERROR_DEVICE. Blocks.
 psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
 
-// Waits until everything enqueued on the context is done, and reports an error of the device if there was one. Blocks.
+// Waits until everything enqueued on the context is done. Errors: PSV_ERROR_DEVICE when some of it failed. Blocks.
 psv_status psv_synchronize(psv_context *context);
 
 // A piece of memory: a value, not an object; copy it freely. On the CPU and CUDA backends `address` is a host or device
 // address; with the OpenGL backend `gl_name` is a buffer object's name and address is NULL.
 typedef struct psv_buffer {
     void *address;
-    uint64_t offset; // bytes from address (or from the start of the GL buffer)
-    uint64_t bytes;  // usable bytes from offset on
-    uint32_t gl_name;
+    uint64_t offset;  // bytes from address (or from the start of the GL buffer)
+    uint64_t bytes;   // usable bytes from offset on
+    uint32_t gl_name; // 0; no backend of this version takes another
 } psv_buffer;
 
-// Names memory of the caller's own: `bytes` usable bytes at `address`. Nothing is copied or checked here.
+// Names memory of the caller's own: `bytes` usable bytes at `address`. Nothing is copied or checked here; of NULL the
+// buffer is empty.
 psv_buffer psv_buffer_of(void *address, uint64_t bytes);
 
 // The part [offset, offset + bytes) of a buffer; empty (bytes 0) when it does not lie inside.
@@ -125,7 +127,8 @@ psv_status psv_alloc_buffer(psv_context *context, uint64_t bytes, psv_buffer *bu
 // Frees a buffer of psv_alloc_buffer and clears it. NULL and empty buffers are allowed. Blocks.
 void psv_free_buffer(psv_context *context, psv_buffer *buffer);
 
-// Host memory to a buffer, and back. Block. Errors: PSV_ERROR_CAPACITY when the buffer is smaller than `bytes`.
+// Host memory to a buffer, and back. 0 bytes is a no-op. Block. Errors: PSV_ERROR_CAPACITY when the buffer is smaller
+// than `bytes`, PSV_ERROR_ARGUMENT (NULL), PSV_ERROR_DEVICE.
 psv_status psv_upload(psv_context *context, psv_buffer buffer, const void *source, uint64_t bytes);
 psv_status psv_download(psv_context *context, void *target, psv_buffer buffer, uint64_t bytes);
 

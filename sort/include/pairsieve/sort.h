@@ -128,7 +128,8 @@ typedef enum psv_index_keys {
 } psv_index_keys;
 
 // Argsort: writes to `index` (count u32) the permutation that sorts the keys: sorted[i] == keys[index[i]]. The first
-// pass reads no index: it is implicit. Needs def.value_bytes >= 4; count at most 2^32-1.
+// pass reads no index: it is implicit. Needs def.value_bytes >= 4; count at most 2^32-1. Errors: those of
+// psv_sort_pairs.
 psv_status psv_sort_index(psv_sorter *sorter, psv_buffer keys, psv_buffer index, uint64_t count, psv_index_keys keep);
 
 // The same calls with the count in memory of the context's backend: `count` holds one uint64_t, at most max_count (a
@@ -146,13 +147,15 @@ typedef struct psv_sort_hint {
     bool likely_sorted;    // the input is probably sorted or nearly so: try the order-aware path first
 } psv_sort_hint;
 
+// Errors: PSV_ERROR_UNSUPPORTED (histograms for a method that takes none), PSV_ERROR_ARGUMENT (NULL, too small).
 psv_status psv_set_sort_hint(psv_sorter *sorter, const psv_sort_hint *hint);
 
 // Digit width of the sorter's histograms in bits (digits start at begin_bit), 0 when the method takes none.
 uint32_t psv_sorter_digit_bits(const psv_sorter *sorter);
 
 // Record sort: target[i] = source[index[i]] for records of `stride` bytes (any stride >= 1), out of place.
-// source and target may not overlap. index: count u32.
+// source and target may not overlap. index: count u32; one that names no record of the source is undefined behaviour.
+// Errors: PSV_ERROR_ARGUMENT (stride 0, buffer too small or NULL, overlap), PSV_ERROR_CAPACITY (count over 2^32-1).
 psv_status psv_gather_records(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
                               psv_buffer index, uint64_t count);
 
@@ -162,7 +165,8 @@ typedef struct psv_order_result {
     uint64_t first;    // the smallest such i; UINT64_MAX when there is none
 } psv_order_result;
 
-// Asynchronous «is it sorted»: writes one psv_order_result to `result` for the sorter's key type, order and bit range.
+// Asynchronous «is it sorted»: writes one psv_order_result to `result`, for the sorter's key type, order and bit range.
+// `count` is not bound by def.max_count. Errors: PSV_ERROR_ARGUMENT (buffer too small, misaligned or NULL).
 psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, psv_buffer result);
 
 // Counters of the last call: digit passes run and skipped (constant digits, sorted input). Blocks on CUDA.
