@@ -1,4 +1,5 @@
 #include "grid_state.h"
+#include "keyed_method.h"
 
 #include <stdlib.h>
 
@@ -22,9 +23,5 @@ void psvi_destroy_grid_state(psv_pair_finder *finder) {
 }
 
 psv_status psvi_grid_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort;
-    psv_status status = psv_read_sort_statistics(((psvi_grid_state *)finder->state)->sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
+    return psvi_add_sort_statistics(((psvi_grid_state *)finder->state)->sorter, statistics);
 }

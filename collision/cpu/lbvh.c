@@ -6,6 +6,7 @@
 
 #include "../src/finder_common.h"
 #include "grid_state.h"
+#include "keyed_method.h"
 
 #define WIDE 16
 #define MAX_HEIGHT 8    // 16^8 boxes
@@ -28,20 +29,9 @@ typedef struct lbvh_tree {
     psvi_test_lanes test;
 } lbvh_tree;
 
-static bool is_wide(const psv_pair_finder_def *def) { return def->world_count > 1; }
-
 static psv_sorter_def lbvh_sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def sorter = psv_default_sorter_def();
-    sorter.method = def->sort_method;
-    sorter.max_count = def->max_boxes;
-    sorter.end_bit = 3 * CODE_BITS + MAX_SIZE_BITS;
-    if (is_wide(def)) {
-        uint32_t bits = 1;
-        while (bits < 32 && (uint64_t)1 << bits < def->world_count)
-            ++bits;
-        sorter.key_type = PSV_KEY_U64;
-        sorter.end_bit = 32 + bits;
-    }
+    psv_sorter_def sorter = psvi_keyed_sorter_def(def, def->max_boxes);
+    if (!psvi_has_worlds(def)) sorter.end_bit = 3 * CODE_BITS + MAX_SIZE_BITS;
     return sorter;
 }
 
@@ -51,7 +41,7 @@ static uint64_t carve_lbvh(const psv_pair_finder_def *def, char *scratch, lbvh_m
     psv_sorter_def sorter = lbvh_sorter_def(def);
     memory->ids = psvi_carve(&at, n * 4);
     memory->order = psvi_carve(&at, n * 4);
-    memory->keys = psvi_carve(&at, n * (is_wide(def) ? 8 : 4));
+    memory->keys = psvi_carve(&at, n * (psvi_has_worlds(def) ? 8 : 4));
     for (int h = 1; h < MAX_HEIGHT; ++h) {
         n = (n + WIDE - 1) / WIDE;
         memory->lanes[h] = psvi_carve_lanes(&at, n);
@@ -274,7 +264,7 @@ static void query_tree(psv_context *context, const lbvh_tree *tree) {
 static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
     psvi_grid_state *state = finder->state;
-    lbvh_tree tree = {.input = input, .wide = is_wide(&finder->def), .test = psvi_best_test()};
+    lbvh_tree tree = {.input = input, .wide = psvi_has_worlds(&finder->def), .test = psvi_best_test()};
     (void)carve_lbvh(&finder->def, finder->scratch, &tree.memory);
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_grid grid;

@@ -10,7 +10,7 @@
 // first, so touching boxes overlap.
 #include "../../sort/src/key_order.h"
 #include "cpu_boxes.h"
-#include "pairsieve/sort.h"
+#include "keyed_method.h"
 
 #define CHUNK 8192
 
@@ -25,20 +25,8 @@ typedef struct sap3_memory {
     psv_buffer sorter;
 } sap3_memory;
 
-static bool is_wide(const psv_pair_finder_def *def) { return def->world_count > 1; }
-
 static psv_sorter_def sap3_sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def sorter = psv_default_sorter_def();
-    sorter.method = def->sort_method;
-    sorter.max_count = 2 * def->max_boxes;
-    if (is_wide(def)) {
-        uint32_t bits = 1;
-        while (bits < 32 && (uint64_t)1 << bits < def->world_count)
-            ++bits;
-        sorter.key_type = PSV_KEY_U64;
-        sorter.end_bit = 32 + bits;
-    }
-    return sorter;
+    return psvi_keyed_sorter_def(def, 2 * def->max_boxes);
 }
 
 static uint64_t carve_sap3(const psv_pair_finder_def *def, char *scratch, sap3_memory *memory) {
@@ -47,7 +35,7 @@ static uint64_t carve_sap3(const psv_pair_finder_def *def, char *scratch, sap3_m
     psv_sorter_def sorter = sap3_sorter_def(def);
     memory->list = psvi_carve(&at, n * 4);
     memory->next = psvi_carve(&at, n * 4);
-    memory->keys = psvi_carve(&at, 2 * n * (is_wide(def) ? 8 : 4));
+    memory->keys = psvi_carve(&at, 2 * n * (psvi_has_worlds(def) ? 8 : 4));
     memory->order = psvi_carve(&at, 2 * n * 4);
     memory->rank = psvi_carve(&at, n * 4);
     memory->stop = psvi_carve(&at, n * 4);
@@ -72,10 +60,8 @@ static psv_status sap3_create(psv_pair_finder *finder) {
     (void)carve_sap3(&finder->def, finder->scratch, &memory);
     psv_sorter_def sorter = sap3_sorter_def(&finder->def);
     sorter.scratch = memory.sorter;
-    return psv_create_sorter(finder->context, &sorter, (psv_sorter **)&finder->state);
+    return psvi_create_keyed(finder, &sorter);
 }
-
-static void sap3_destroy(psv_pair_finder *finder) { psv_destroy_sorter(finder->state); }
 
 static uint32_t coordinate_key(float x) {
     uint32_t bits;
@@ -206,7 +192,7 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
     psv_context *context = finder->context;
     sap3_memory memory;
     (void)carve_sap3(&finder->def, finder->scratch, &memory);
-    bool wide = is_wide(&finder->def);
+    bool wide = psvi_has_worlds(&finder->def);
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     uint64_t m = psvi_collect_boxes(context, input, memory.list);
     psvi_phase_end(context, PSV_PHASE_KEYS);
@@ -233,20 +219,12 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
     return PSV_OK;
 }
 
-static psv_status sap3_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort;
-    psv_status status = psv_read_sort_statistics(finder->state, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
-}
-
 const psvi_broad_phase psvi_broad_phase_sap3_cpu = {
     .name = "sap3",
     .description = "three-axis sweep and prune over sorted end points (Ha, Krueger & Silva 2009)",
     .scratch_bytes = sap3_scratch_bytes,
     .create = sap3_create,
-    .destroy = sap3_destroy,
+    .destroy = psvi_destroy_keyed,
     .find = sap3_find,
-    .statistics = sap3_statistics,
+    .statistics = psvi_keyed_statistics,
 };

@@ -2,21 +2,10 @@
 // apart), and each is tested against those that begin before it ends. The box that begins first owns the pair.
 #include "../../sort/src/key_order.h"
 #include "cpu_boxes.h"
-#include "pairsieve/sort.h"
+#include "keyed_method.h"
 
 static psv_sorter_def sweep_sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def sorter = psv_default_sorter_def();
-    sorter.method = def->sort_method;
-    sorter.max_count = def->max_boxes;
-    sorter.key_type = PSV_KEY_U32;
-    if (def->world_count > 1) {
-        uint32_t bits = 1;
-        while (bits < 32 && (uint64_t)1 << bits < def->world_count)
-            ++bits;
-        sorter.key_type = PSV_KEY_U64;
-        sorter.end_bit = 32 + bits;
-    }
-    return sorter;
+    return psvi_keyed_sorter_def(def, def->max_boxes);
 }
 
 typedef struct sweep_memory {
@@ -26,7 +15,7 @@ typedef struct sweep_memory {
     psv_buffer sorter;
 } sweep_memory;
 
-static uint64_t key_bytes(const psv_pair_finder_def *def) { return def->world_count > 1 ? 8 : 4; }
+static uint64_t key_bytes(const psv_pair_finder_def *def) { return psvi_has_worlds(def) ? 8 : 4; }
 
 static uint64_t sweep_scratch_bytes(const psv_pair_finder_def *def) {
     psv_sorter_def sorter = sweep_sorter_def(def);
@@ -49,10 +38,8 @@ static sweep_memory carve_sweep(const psv_pair_finder *finder) {
 static psv_status sweep_create(psv_pair_finder *finder) {
     psv_sorter_def sorter = sweep_sorter_def(&finder->def);
     sorter.scratch = carve_sweep(finder).sorter;
-    return psv_create_sorter(finder->context, &sorter, (psv_sorter **)&finder->state);
+    return psvi_create_keyed(finder, &sorter);
 }
-
-static void sweep_destroy(psv_pair_finder *finder) { psv_destroy_sorter(finder->state); }
 
 // The axis on which the lower ends vary most, from a sample; only speed depends on it.
 static int choose_axis(const psvi_find_input *input, const uint32_t *ids, uint64_t count) {
@@ -192,20 +179,12 @@ static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *inp
     return PSV_OK;
 }
 
-static psv_status sweep_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort;
-    psv_status status = psv_read_sort_statistics(finder->state, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
-}
-
 const psvi_broad_phase psvi_broad_phase_sweep_cpu = {
     .name = "sweep",
     .description = "one-axis sweep and prune over sorted lower ends, axis by variance",
     .scratch_bytes = sweep_scratch_bytes,
     .create = sweep_create,
-    .destroy = sweep_destroy,
+    .destroy = psvi_destroy_keyed,
     .find = sweep_find,
-    .statistics = sweep_statistics,
+    .statistics = psvi_keyed_statistics,
 };

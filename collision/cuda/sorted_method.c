@@ -30,7 +30,9 @@ psv_status psvi_create_sorted(psv_pair_finder *finder, const psvi_sorted_method 
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s: def.max_boxes is %llu; %llu are possible", method->name,
                          (unsigned long long)finder->def.max_boxes, (unsigned long long)method->most_boxes);
     psvi_sorted_state *state = calloc(1, method->state_bytes);
-    if (state == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "%zu bytes of host memory", method->state_bytes);
+    if (state == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for method '%s' (%zu bytes)", method->name,
+                         method->state_bytes);
     finder->state = state;
     psvi_carver carver = {finder->scratch, 0};
     method->layout(&carver, &finder->def, state);

@@ -1,0 +1,36 @@
+#include "keyed_method.h"
+
+psv_sorter_def psvi_keyed_sorter_def(const psv_pair_finder_def *def, uint64_t most_keys) {
+    psv_sorter_def sorter = psv_default_sorter_def();
+    sorter.method = def->sort_method;
+    sorter.max_count = most_keys;
+    if (psvi_has_worlds(def)) {
+        uint32_t bits = 1;
+        while (bits < 32 && (uint64_t)1 << bits < def->world_count)
+            ++bits;
+        sorter.key_type = PSV_KEY_U64;
+        sorter.end_bit = 32 + bits;
+    }
+    return sorter;
+}
+
+psv_status psvi_create_keyed(psv_pair_finder *finder, const psv_sorter_def *sorter) {
+    psv_sorter *made = NULL;
+    const psv_status status = psv_create_sorter(finder->context, sorter, &made);
+    finder->state = made;
+    return status;
+}
+
+void psvi_destroy_keyed(psv_pair_finder *finder) { psv_destroy_sorter(finder->state); }
+
+psv_status psvi_keyed_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    return psvi_add_sort_statistics(finder->state, statistics);
+}
+
+psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort = {0, 0};
+    const psv_status status = psv_read_sort_statistics(sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}

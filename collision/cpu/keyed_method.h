@@ -1,0 +1,23 @@
+// What the CPU's methods that sort boxes by one key share: the sorter of the keys, with the world above them where
+// there are several worlds.
+#ifndef PAIRSIEVE_KEYED_METHOD_H
+#define PAIRSIEVE_KEYED_METHOD_H
+
+#include "../src/broad_phase.h"
+#include "pairsieve/sort.h"
+
+// Keys are u64 then, with the world in the upper half.
+static inline bool psvi_has_worlds(const psv_pair_finder_def *def) { return def->world_count > 1; }
+
+// A sorter of `most_keys` u32 keys with their places, or of u64 keys as above.
+psv_sorter_def psvi_keyed_sorter_def(const psv_pair_finder_def *def, uint64_t most_keys);
+
+// A sorter as all of finder->state, its destruction and its counters.
+psv_status psvi_create_keyed(psv_pair_finder *finder, const psv_sorter_def *sorter);
+void psvi_destroy_keyed(psv_pair_finder *finder);
+psv_status psvi_keyed_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics);
+
+// The counters of a sorter.
+psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics);
+
+#endif
