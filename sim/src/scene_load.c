@@ -211,6 +211,16 @@ static psv_status check_memory(psvi_builder *b, const psvi_node *root) {
     return PSV_OK;
 }
 
+// As much of the name as there is room for, and no half of a character.
+static void set_name(psv_scene *scene, const char *name) {
+    size_t end = strlen(name);
+    if (end >= sizeof scene->name) end = sizeof scene->name - 1;
+    while (end > 0 && (name[end] & 0xc0) == 0x80)
+        --end;
+    memcpy(scene->name, name, end);
+    scene->name[end] = 0;
+}
+
 static psv_status read_root(psvi_builder *b, const psv_scene_options *options) {
     static const char *const keys[] = {
         "name",   "description", "bodies", "seed",       "frame_seconds", "world",           "view",    "room",
@@ -228,7 +238,7 @@ static psv_status read_root(psvi_builder *b, const psv_scene_options *options) {
     if (status == PSV_OK) status = psvi_read_float(&root, "frame_seconds", 1e-4, 1, &scene->frame_seconds);
     if (status == PSV_OK) status = read_world(b, &root);
     if (status != PSV_OK) return status;
-    if (name != scene->name) (void)snprintf(scene->name, sizeof scene->name, "%s", name);
+    if (name != scene->name) set_name(scene, name);
     if (options->bodies > 0) b->wanted = options->bodies;
     if (options->has_seed) scene->seed = options->seed;
     if (options->broad_phase != NULL) b->world.broad_phase = options->broad_phase;

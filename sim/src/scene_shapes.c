@@ -121,8 +121,16 @@ static psv_status read_mesh(psvi_builder *b, const psvi_node *node, psv_shape_de
     psv_mesh mesh = {0};
     status = psv_load_mesh(b->scene->context, path, &mesh);
     if (status != PSV_OK) return status;
-    for (uint64_t i = 0; i < 3ull * mesh.vertex_count; ++i)
+    bool finite = true;
+    for (uint64_t i = 0; i < 3ull * mesh.vertex_count; ++i) {
         mesh.positions[i] *= scale;
+        finite &= isfinite(mesh.positions[i]) != 0;
+    }
+    if (mesh.triangle_count == 0 || !finite) {
+        psv_free_mesh(&mesh);
+        return psvi_node_fail(
+            &at, finite ? "the mesh %s has no triangles" : "the mesh %s has positions that are not finite", file);
+    }
     float *vertices = malloc(12ull * mesh.vertex_count + 1);
     uint32_t *indices = malloc(12ull * mesh.triangle_count + 1);
     def->vertices = vertices;

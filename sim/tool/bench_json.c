@@ -41,7 +41,7 @@ static json_t *field_value(const char *field) {
     if (strspn(field, "0123456789") == strlen(field) && strlen(field) < 19) return json_integer(atoll(field));
     const double number = strtod(field, &rest);
     json_t *value = *rest == 0 && strpbrk(field, "0123456789") != NULL ? json_real(number) : NULL;
-    return value != NULL ? value : json_string(field); // text, or no finite number
+    return value != NULL ? value : tool_json_text(field); // text, or no finite number
 }
 
 json_t *tool_read_csv(FILE *file) {

@@ -55,7 +55,8 @@ static int run_frames(run_job *job) {
     for (uint64_t f = 1; f <= job->frames && code == TOOL_DONE; ++f) {
         code = tool_fail_status(job->context, step(job, &job->samples[f - 1]));
         // The last frame is checked too, so that a short run is checked at all.
-        if (code == TOOL_DONE && job->check && (f % job->check_every == 0 || f == job->frames))
+        if (code == TOOL_DONE && job->check && psv_world_slot_count(job->world) > 0 &&
+            (f % job->check_every == 0 || f == job->frames))
             code = run_check_frame(job, f);
         if (progress && (tool_seconds_now() - drawn > PROGRESS_SECONDS || f == job->frames)) {
             draw_progress(f, job->frames, job->counters.pairs);
@@ -64,6 +65,10 @@ static int run_frames(run_job *job) {
     }
     if (progress) clear_progress();
     if (code != TOOL_DONE) return code;
+    if (psv_world_slot_count(job->world) == 0) { // nothing was looked for
+        job->statistics.method = job->statistics.sort_method = "none";
+        return TOOL_DONE;
+    }
     return tool_fail_status(job->context,
                             psv_read_pair_statistics(psv_world_pair_finder(job->world), &job->statistics));
 }

@@ -55,8 +55,8 @@ static int print_json(const run_job *job, const run_summary *summary) {
                                       "share", share(summary, p)));
     }
     return tool_print_json(
-        json_pack("{s:s, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f}, s:{s:f, s:f}, s:f, s:o, s:I, s:I}",
-                  "scene", scene_name(job), "bodies", (json_int_t)job->counters.bodies, "frames",
+        json_pack("{s:o, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f}, s:{s:f, s:f}, s:f, s:o, s:I, s:I}",
+                  "scene", tool_json_text(scene_name(job)), "bodies", (json_int_t)job->counters.bodies, "frames",
                   (json_int_t)job->frames, "backend", psv_backend_name(psv_context_backend(job->context)), "sort",
                   job->statistics.sort_method, "broad_phase", job->statistics.method, "seed", (json_int_t)job->seed,
                   "pairs_last", (json_int_t)job->counters.pairs, "pairs_max", (json_int_t)summary->pairs_max,

@@ -91,6 +91,9 @@ int tool_create_context(const tool_device_options *options, psv_context **contex
 
 // --- output ---------------------------------------------------------------------------------------------------------
 
+// A string; bytes that are no UTF-8 become '?'. NULL: no memory.
+json_t *tool_json_text(const char *text);
+
 // Prints the object to stdout and gives it back to jansson. NULL (no memory) is TOOL_FAILED.
 int tool_print_json(json_t *object);
 

@@ -49,6 +49,17 @@ int tool_close_file(FILE *file, const char *path) {
     return tool_fail(TOOL_FAILED, "%s: could not be written: %s", path, strerror(errno));
 }
 
+json_t *tool_json_text(const char *text) {
+    json_t *string = json_string(text);
+    char *copy = string == NULL ? strdup(text) : NULL;
+    if (copy == NULL) return string;
+    for (char *c = copy; *c != 0; ++c)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    string = json_string(copy);
+    free(copy);
+    return string;
+}
+
 int tool_print_json(json_t *object) {
     if (object == NULL) return tool_fail(TOOL_FAILED, "no memory for the JSON object");
     int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -233,6 +233,56 @@ static void same_seed_same_bytes(void **state) {
     (void)remove("output_c");
 }
 
+static void write_text(const char *path, const char *text) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+// A scene without bodies, and one whose bodies come later than the run ends.
+static void run_of_nothing(void **state) {
+    (void)state;
+    static const char *const generators[] = {"", "{\"type\": \"emitter\", \"shapes\": [\"b\"], \"rate\": 1}"};
+    for (int i = 0; i < 2; ++i) {
+        char text[256];
+        (void)snprintf(text, sizeof text, "{\"shapes\": {\"b\": {\"type\": \"box\"}}, \"generators\": [%s]}",
+                       generators[i]);
+        write_text("output_scene.json", text);
+        json_t *object = tool_json("run output_scene.json --backend cpu --frames 3 --check --json");
+        assert_non_null(object);
+        assert_int_equal(integer_of(object, "bodies"), 0);
+        assert_int_equal(integer_of(object, "pairs_max"), 0);
+        assert_int_equal(integer_of(object, "checked_frames"), 0);
+        json_decref(object);
+    }
+    (void)remove("output_scene.json");
+}
+
+// Names of any bytes: a scene's is cut between characters, a file's may be no UTF-8.
+static void names_in_json(void **state) {
+    (void)state;
+    char name[200] = "x", text[400];
+    for (int i = 0; i < 60; ++i)
+        (void)strcat(name, "\xc3\xa9"); // e acute
+    (void)snprintf(text, sizeof text,
+                   "{\"name\": \"%s\", \"bodies\": 3, \"shapes\": {\"b\": {\"type\": \"box\"}},"
+                   " \"generators\": [{\"type\": \"fill\", \"shapes\": [\"b\"]}]}",
+                   name);
+    write_text("output_scene.json", text);
+    json_t *object =
+        tool_json("run output_scene.json --backend cpu --frames 1 --save \"$(printf 'output_\\351.snap')\" --json");
+    assert_non_null(object);
+    const char *given = json_string_value(json_object_get(object, "scene"));
+    assert_true(strlen(given) > 20 && strlen(given) % 2 == 1 && strncmp(given, name, strlen(given)) == 0);
+    json_decref(object);
+    object = tool_json("run --restore \"$(printf 'output_\\351.snap')\" --backend cpu --frames 1 --json");
+    assert_non_null(object);
+    assert_string_equal(json_string_value(json_object_get(object, "scene")), "output_?.snap");
+    json_decref(object);
+    (void)remove("output_\351.snap");
+    (void)remove("output_scene.json");
+}
+
 static void run_by_simulated_time(void **state) {
     (void)state;
     json_t *object = tool_json("run drop --backend cpu --bodies 50 --seconds 0.5 --json");
@@ -351,6 +401,8 @@ int main(void) {
         cmocka_unit_test(run_json),
         cmocka_unit_test(run_files),
         cmocka_unit_test(same_seed_same_bytes),
+        cmocka_unit_test(run_of_nothing),
+        cmocka_unit_test(names_in_json),
         cmocka_unit_test(run_by_simulated_time),
         cmocka_unit_test(bench_json),
         cmocka_unit_test(help),

@@ -102,6 +102,26 @@ static void refuses_with_line_and_column(void **unused) {
     }
 }
 
+static void refuses_meshes_that_are_no_ground(void **unused) {
+    (void)unused;
+    static const char *const meshes[][2] = {{"v 0 0 0\nv 1 0 0\nv 0 0 1\n", "has no triangles"},
+                                            {"v 0 0 0\nv 1e39 0 0\nv 0 0 1\nf 1 2 3\n", "not finite"}};
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; ++i) {
+        FILE *file = fopen("test_scene.obj", "wb");
+        assert_non_null(file);
+        assert_true(fputs(meshes[i][0], file) >= 0 && fclose(file) == 0);
+        psv_scene *scene = NULL;
+        const char *text = "{\"shapes\":\n {\"hill\": {\"type\": \"mesh\", \"file\": \"test_scene.obj\"}},"
+                           "\"generators\": [{\"type\": \"mesh_instances\", \"mesh\": \"hill\"}]}";
+        assert_int_equal(load_text(text, 10, &scene), PSV_ERROR_FORMAT);
+        assert_null(scene);
+        if (strstr(psv_last_error(context), ":2:36: the mesh test_scene.obj ") == NULL ||
+            strstr(psv_last_error(context), meshes[i][1]) == NULL)
+            fail_msg("%s", psv_last_error(context));
+    }
+    (void)remove("test_scene.obj");
+}
+
 static void comments_are_allowed_everywhere(void **unused) {
     (void)unused;
     psv_scene *scene = NULL;
@@ -232,6 +252,7 @@ static void emitters_emit(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_line_and_column),
+        cmocka_unit_test(refuses_meshes_that_are_no_ground),
         cmocka_unit_test(comments_are_allowed_everywhere),
         cmocka_unit_test(says_how_much_memory),
         cmocka_unit_test(shipped_scenes_scale),
