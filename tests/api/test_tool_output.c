@@ -320,6 +320,8 @@ static void bench_json(void **state) {
     json_decref(object);
     row = bench_row("bench sim --backend cpu --json --frames 2 drop 20", "sim", &object);
     assert_int_equal(integer_of(row, "bodies"), 20);
+    assert_int_equal(integer_of(row, "frames"), 2);
+    assert_string_equal(json_string_value(json_object_get(row, "backend")), "cpu");
     json_decref(object);
     tool_result result;
     tool_run(&result, "bench sim --json drop");

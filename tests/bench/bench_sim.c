@@ -1,5 +1,6 @@
 // Frame times of the simulation: scenes x bodies, the broad phase and the sort shown apart.
-//   bench_sim [--backend cpu|cuda] [--frames N] [--targets] [--workers N] [--csv FILE] [SCENE BODIES]...
+//   bench_sim [--backend cpu|cuda] [--frames N] [--targets] [--workers N] [--csv FILE] [--commit TEXT] [SCENE
+//   BODIES]...
 // --targets runs the cases that the project promises and prints the promise beside each. Times are medians over the
 // second half of the frames, with phase events on; warm-up is the first half, in which things fall and meet.
 #include <pairsieve/sim.h>
@@ -8,8 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "bench_numbers.h"
+
+#if PSV_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+#ifndef PSV_COMMIT
+#define PSV_COMMIT "unknown"
+#endif
 
 #define PROGRAM "bench_sim"
 
@@ -44,6 +54,7 @@ static const bench_case cpu_cases[] = {
 
 static psv_context *context;
 static FILE *csv;
+static const char *commit = PSV_COMMIT;
 
 static int quit_with(const char *what) {
     (void)fprintf(stderr, "bench_sim: %s: %s\n", what, psv_last_error(context));
@@ -71,6 +82,21 @@ static const char *scene_file(const char *scene, char *path, size_t bytes) {
     (void)fputs(text, file);
     (void)fclose(file);
     return path;
+}
+
+// Who measured what: of the CUDA driver e.g. 13000, 0 on the CPU.
+static void print_origin(int frames) {
+    const psv_backend backend = psv_context_backend(context);
+    char date[32];
+    struct tm utc;
+    const time_t now = time(NULL);
+    int driver = 0;
+    (void)strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &utc));
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA && cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
+#endif
+    (void)fprintf(csv, "%s,%s,%d,%s,%s,%d,%d,", date, commit, driver, psv_backend_name(backend),
+                  psv_context_device_name(context), psv_context_worker_count(context), frames);
 }
 
 static int run_case(const bench_case *c, int frames) {
@@ -110,6 +136,7 @@ static int run_case(const bench_case *c, int frames) {
            phase[PSV_PHASE_BOUNDS], phase[PSV_PHASE_NARROW], phase[PSV_PHASE_SOLVE], phase[PSV_PHASE_INTEGRATE],
            (unsigned long long)counters.pairs, (unsigned long long)counters.contacts, counters.colours,
            (unsigned long long)counters.lost_bodies);
+    if (csv != NULL) print_origin(frames);
     if (csv != NULL)
         (void)fprintf(csv, "%s,%llu,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%llu,%llu\n", c->scene,
                       (unsigned long long)c->bodies, frame, broad, phase[PSV_PHASE_SORT], phase[PSV_PHASE_BOUNDS],
@@ -121,7 +148,8 @@ static int run_case(const bench_case *c, int frames) {
 }
 
 static const char usage[] =
-    "usage: bench_sim [--backend auto|cpu|cuda] [--workers N] [--frames N] [--csv FILE] [--targets] [SCENE BODIES]...\n"
+    "usage: bench_sim [--backend auto|cpu|cuda] [--workers N] [--frames N] [--csv FILE] [--commit TEXT] [--targets]\n"
+    "                 [SCENE BODIES]...\n"
     "Without scenes, or with --targets: the cases of the targets.\n";
 
 static int refuse(const char *why, const char *word) {
@@ -144,7 +172,8 @@ int main(int argc, char **argv) {
             continue;
         }
         const bool known = strcmp(option, "--backend") == 0 || strcmp(option, "--frames") == 0 ||
-                           strcmp(option, "--workers") == 0 || strcmp(option, "--csv") == 0;
+                           strcmp(option, "--workers") == 0 || strcmp(option, "--csv") == 0 ||
+                           strcmp(option, "--commit") == 0;
         if (!known) return refuse("unknown option", option);
         if (++i == argc) return refuse("a value is missing after", option);
         const char *value = argv[i];
@@ -152,6 +181,7 @@ int main(int argc, char **argv) {
             return refuse("--backend is auto, cpu or cuda, not", value);
         if (strcmp(option, "--frames") == 0) frames = (int)bench_count(PROGRAM, option, value, 2, 1000000);
         if (strcmp(option, "--workers") == 0) def.worker_count = (int)bench_count(PROGRAM, option, value, 1, 1024);
+        if (strcmp(option, "--commit") == 0) commit = value;
         if (strcmp(option, "--csv") == 0 && (csv = fopen(value, "w")) == NULL) return refuse("cannot write", value);
     }
     if ((argc - i) % 2 != 0) return refuse("the number of bodies is missing after", argv[argc - 1]);
@@ -163,8 +193,8 @@ int main(int argc, char **argv) {
            psv_context_device_name(context), frames, "case", "frame ms", "promise", "broad", "sort", "bounds", "narrow",
            "solve", "end", "pairs", "contacts", "col", "lost");
     if (csv != NULL)
-        (void)fprintf(csv,
-                      "scene,bodies,frame_ms,broad_ms,sort_ms,bounds_ms,narrow_ms,solve_ms,end_ms,pairs,contacts\n");
+        (void)fprintf(csv, "date,commit,driver,backend,device,workers,frames,scene,bodies,frame_ms,broad_ms,sort_ms,"
+                           "bounds_ms,narrow_ms,solve_ms,end_ms,pairs,contacts\n");
     bool cpu = psv_context_backend(context) == PSV_BACKEND_CPU;
     const bench_case *cases = cpu ? cpu_cases : cuda_cases;
     size_t count = cpu ? sizeof cpu_cases / sizeof *cpu_cases : sizeof cuda_cases / sizeof *cuda_cases;
