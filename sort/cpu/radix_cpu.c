@@ -1,7 +1,8 @@
 // `radix` on the CPU: stable, parallel. Of most inputs memory gives the keys three times and the values once, and takes
 // the elements once and the output; the rest happens in the caches.
 //
-//   1. One read of the keys finds in which bits they differ, and whether they are in order already.
+//   1. One read of the keys finds in which bits they differ, and whether they are in order already. Of keys that are
+//      not, a sample tells whether they are nearly so, or in descending order: radix_near.c.
 //   2. Few keys: one thread packs keys and values into elements and sorts them within its cache.
 //   3. Many: the threads split the elements by the highest bits that differ into buckets that fit the cache, each
 //      thread writing its part of the input (stable: counts are scanned digit by digit, thread by thread).
@@ -21,38 +22,8 @@
 
 #include "radix_elements.h"
 #include "radix_kernels.h"
+#include "radix_near.h"
 #include "records_cpu.h"
-#include "team.h"
-#include "tuning.h"
-
-typedef enum radix_plan { PLAN_SORTED, PLAN_CACHED, PLAN_SPLIT, PLAN_PASSES } radix_plan;
-
-// Memory of one thread.
-typedef struct radix_worker {
-    _Alignas(64) uint32_t counts[RADIX_MAX_DIGITS];
-    uint32_t begins[RADIX_MAX_DIGITS];
-    _Alignas(64) uint64_t block[2 * RADIX_BLOCK];
-    psvi_radix_scan scan;
-} radix_worker;
-
-// Each thread has its own and comes to the same plan, so that threads meet only where data changes hands.
-typedef struct radix_job {
-    const psvi_sort_request *request;
-    psv_sorter *sorter;
-    uint64_t count;
-    void *a, *b; // max_count elements each
-    radix_worker *workers;
-    uint32_t team;
-    psvi_radix_format format;
-    const psvi_radix_kernels *kernels;
-    radix_plan plan;
-    bool gather;           // the elements hold positions: raw keys and values are gathered in the end
-    uint32_t low, high;    // bits of KEY in which elements differ: [low, high)
-    uint32_t shift, bits;  // digit of the split, or of the pass
-    psvi_team *meeting;    // shared
-    uint32_t *next_bucket; // shared
-    void *sorted;          // the elements in order, for a gather or after passes
-} radix_job;
 
 static uint32_t max_workers(uint64_t count) {
     const uint64_t workers = count / RADIX_COUNT_PER_WORKER;
@@ -74,12 +45,10 @@ static uint64_t radix_scratch_bytes(const psv_sorter_def *def) {
     return 2 * array_bytes(def) + psvi_align(max_workers(def->max_count) * sizeof(radix_worker));
 }
 
-static uint64_t part(const radix_job *job, uint32_t worker) { return job->count * worker / job->team; }
-
 // Writes a sorted input to where it is wanted.
 static void move_sorted(const radix_job *job, uint32_t worker) {
     const psvi_sort_request *request = job->request;
-    const uint64_t begin = part(job, worker), count = part(job, worker + 1) - begin;
+    const uint64_t begin = psvi_radix_part(job, worker), count = psvi_radix_part(job, worker + 1) - begin;
     const size_t key_bytes = job->sorter->order.is_wide ? 8 : 4, value_bytes = request->value_bytes;
     if (request->keys_out != NULL && request->keys_out != request->keys_in)
         memcpy((char *)request->keys_out + begin * key_bytes, (const char *)request->keys_in + begin * key_bytes,
@@ -128,6 +97,7 @@ static void choose_plan(radix_job *job, uint32_t w) {
         if (w == 0) job->sorter->statistics.passes_skipped = passes;
         return;
     }
+    job->near = !all.lossy && job->sorter->def.order_check;
     job->low = (uint32_t)__builtin_ctzll(varying);
     job->high = 64 - (uint32_t)__builtin_clzll(varying);
     const uint32_t needed = psvi_plan_digits(job->count, job->high - job->low).passes;
@@ -154,12 +124,13 @@ static void count_input(radix_job *job, uint32_t w) {
     const psvi_radix_kernels *kernels = psvi_radix_kernels_for(keys.element_bytes);
     memset(worker->counts, 0, sizeof *worker->counts << job->bits);
     if (is_plain(job)) {
-        const uint32_t *raw = (const uint32_t *)request->keys_in + part(job, w);
-        psvi_radix_count_keys(raw, part(job, w + 1) - part(job, w), (uint32_t)job->sorter->order.flip,
-                              job->shift - job->format.key_shift, job->bits, worker->counts);
+        const uint32_t *raw = (const uint32_t *)request->keys_in + psvi_radix_part(job, w);
+        psvi_radix_count_keys(raw, psvi_radix_part(job, w + 1) - psvi_radix_part(job, w),
+                              (uint32_t)job->sorter->order.flip, job->shift - job->format.key_shift, job->bits,
+                              worker->counts);
         return;
     }
-    for (uint64_t i = part(job, w), end = part(job, w + 1); i < end;) {
+    for (uint64_t i = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1); i < end;) {
         const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
         psvi_radix_load(&keys, request->keys_in, NULL, i, block, worker->block);
         kernels->count(worker->block, block, job->shift - job->format.key_shift, job->bits, worker->counts);
@@ -207,14 +178,15 @@ static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out
     memcpy(places, worker->begins, sizeof *places << job->bits);
     const bool far = job->count * job->format.element_bytes > RADIX_FAR_BYTES;
     if (from == NULL && is_plain(job) && job->format.element_bytes == 8) {
-        const uint64_t begin = part(job, w);
+        const uint64_t begin = psvi_radix_part(job, w);
         psvi_radix_scatter_pairs((const uint32_t *)request->keys_in + begin,
                                  job->format.positions ? NULL : (const uint32_t *)request->values_in + begin,
-                                 part(job, w + 1) - begin, (uint32_t)begin, (uint32_t)job->sorter->order.flip,
-                                 job->shift - job->format.key_shift, job->bits, far, places, out);
+                                 psvi_radix_part(job, w + 1) - begin, (uint32_t)begin,
+                                 (uint32_t)job->sorter->order.flip, job->shift - job->format.key_shift, job->bits, far,
+                                 places, out);
         return;
     }
-    for (uint64_t i = part(job, w), end = part(job, w + 1); i < end;) {
+    for (uint64_t i = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1); i < end;) {
         const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
         const void *elements = worker->block;
         if (from == NULL)
@@ -228,15 +200,15 @@ static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out
 
 // Bits to look at beyond log2(count). Of floating-point keys the highest bits, the exponent, tell little; after the
 // split fewer of them are left.
-static uint32_t spare_bits(psvi_key_order order, bool split) {
+uint32_t psvi_radix_spare_bits(psvi_key_order order, bool split) {
     if (!order.is_float) return RADIX_SPARE_BITS;
     if (split) return order.is_wide ? RADIX_SPARE_BITS + 3 : RADIX_SPARE_BITS + 1;
     return order.is_wide ? RADIX_SPARE_BITS + 6 : RADIX_SPARE_BITS + 3;
 }
 
 // Stores a sorted bucket at `begin` of the output; out of the last-level cache block by block and around the cache.
-static void store_bucket(const radix_job *job, radix_worker *worker, const char *sorted, uint64_t begin,
-                         uint64_t count) {
+void psvi_radix_store_bucket(const radix_job *job, radix_worker *worker, const char *sorted, uint64_t begin,
+                             uint64_t count) {
     const psvi_sort_request *request = job->request;
     const psvi_radix_format *format = &job->format;
     void *values = request->value_bytes == 0 ? NULL : request->values_out;
@@ -263,8 +235,8 @@ static void store_bucket(const radix_job *job, radix_worker *worker, const char 
 static void sort_buckets(radix_job *job, uint32_t w) {
     const psvi_radix_format *format = &job->format;
     const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - ((uint64_t)1 << job->low));
-    const uint32_t spare = spare_bits(job->sorter->order, true);
-    char *own = (char *)job->b + part(job, w) * format->element_bytes;
+    const uint32_t spare = psvi_radix_spare_bits(job->sorter->order, true);
+    char *own = (char *)job->b + psvi_radix_part(job, w) * format->element_bytes;
     const radix_worker *first = &job->workers[0];
     for (;;) {
         const uint32_t bucket = __atomic_fetch_add(job->next_bucket, 1, __ATOMIC_RELAXED);
@@ -276,7 +248,7 @@ static void sort_buckets(radix_job *job, uint32_t w) {
         char *in = (char *)job->a + begin * format->element_bytes;
         const char *sorted = job->kernels->sort(in, own, end - begin, rest, spare);
         if (!job->gather)
-            store_bucket(job, &job->workers[w], sorted, begin, end - begin);
+            psvi_radix_store_bucket(job, &job->workers[w], sorted, begin, end - begin);
         else if (sorted != in)
             memcpy(in, sorted, (end - begin) * format->element_bytes);
     }
@@ -287,7 +259,7 @@ static void sort_buckets(radix_job *job, uint32_t w) {
 static void run_passes(radix_job *job, uint32_t w) {
     radix_worker *worker = &job->workers[w];
     const size_t bytes = job->format.element_bytes;
-    const uint64_t begin = part(job, w), end = part(job, w + 1);
+    const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
     psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, begin, (uint32_t)(end - begin),
                     (char *)job->a + begin * bytes);
     char *in = job->a, *out = job->b;
@@ -312,7 +284,7 @@ static void run_passes(radix_job *job, uint32_t w) {
 // Raw elements of `bytes` from `from` by the sorted positions, to `to`, which may be the same memory: through the array
 // that does not hold the elements.
 static void gather_raw(radix_job *job, uint32_t w, const void *from, void *to, uint32_t bytes) {
-    const uint64_t begin = part(job, w), end = part(job, w + 1);
+    const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
     char *through = job->sorted == job->a ? job->b : job->a;
     uint32_t *index = (uint32_t *)job->workers[w].block;
     for (uint64_t i = begin; i < end;) {
@@ -330,7 +302,7 @@ static void gather_raw(radix_job *job, uint32_t w, const void *from, void *to, u
 // The sorted elements to the output, where the buckets did not bring them there.
 static void finish(radix_job *job, uint32_t w) {
     const psvi_sort_request *request = job->request;
-    const uint64_t begin = part(job, w), count = part(job, w + 1) - begin;
+    const uint64_t begin = psvi_radix_part(job, w), count = psvi_radix_part(job, w + 1) - begin;
     const char *sorted = (const char *)job->sorted + begin * job->format.element_bytes;
     const bool values = request->value_bytes != 0;
     if (!job->gather) {
@@ -347,19 +319,25 @@ static void finish(radix_job *job, uint32_t w) {
 static void sort_cached(radix_job *job) {
     psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, 0, (uint32_t)job->count, job->a);
     const uint64_t above = ~(((uint64_t)1 << job->low) - 1); // below low all keys agree
-    const uint32_t spare = spare_bits(job->sorter->order, false);
+    const uint32_t spare = psvi_radix_spare_bits(job->sorter->order, false);
     job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask & above, spare);
 }
 
 // What thread w of the team does; all threads meet at the barriers.
 static void run_worker(radix_job *job, uint32_t w) {
     const psvi_sort_request *request = job->request;
-    job->workers[w].scan = psvi_radix_scan_keys(job->sorter->order, request->keys_in, part(job, w), part(job, w + 1),
-                                                job->count, job->sorter->def.order_check);
+    job->workers[w].scan = psvi_radix_scan_keys(job->sorter->order, request->keys_in, psvi_radix_part(job, w),
+                                                psvi_radix_part(job, w + 1), job->count, job->sorter->def.order_check);
     psvi_team_meet(job->meeting, job->team);
     choose_plan(job, w);
     if (job->plan == PLAN_SORTED) {
         move_sorted(job, w);
+        return;
+    }
+    if (job->near && psvi_near_sort(job, w)) {
+        psv_sort_statistics *statistics = &job->sorter->statistics;
+        if (w == 0)
+            *statistics = (psv_sort_statistics){.passes_skipped = statistics->passes_run + statistics->passes_skipped};
         return;
     }
     if (job->plan == PLAN_CACHED) {

@@ -133,11 +133,15 @@ void psvi_stream_end(void) {
     static void *sort_any_##bytes(void *in, void *other, size_t count, uint64_t mask, uint32_t spare_bits) {           \
         return sort_bucket_##bytes(in, other, count, mask, spare_bits);                                                \
     }                                                                                                                  \
+    static bool insert_any_##bytes(void *elements, size_t count, uint64_t mask) {                                      \
+        return insert_all_##bytes(elements, count, mask);                                                              \
+    }                                                                                                                  \
     static const psvi_radix_kernels kernels_##bytes = {                                                                \
         .count = count_any_##bytes,                                                                                    \
         .scatter = scatter_any_##bytes,                                                                                \
         .scatter_far = far_any_##bytes,                                                                                \
         .sort = sort_any_##bytes,                                                                                      \
+        .insert = insert_any_##bytes,                                                                                  \
     };
 
 KERNELS(4)

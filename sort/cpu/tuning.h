@@ -49,6 +49,23 @@
 #define RADIX_NEAR_DIGIT_BITS 9u
 #define RADIX_FAR_COST 1u
 
+// Nearly sorted input: elements of a chunk, which with a few more still are one group of codes (radix_near_kernels.h).
+#define NEAR_CHUNK 224u
+
+// Keys looked at to see whether the input is nearly sorted. So many may be less than the one before: keys far from
+// their places make these. So many may be greater than the key a quarter of a chunk behind, which keys that moved too
+// far make too, or than the one a quarter of the input behind. As many that are greater than the next key tell that
+// keys moved at all.
+#define NEAR_SAMPLES 128u
+#define NEAR_DESCENTS 4u
+#define NEAR_APART 8u
+
+// Of so many elements one may be far from its place.
+#define NEAR_FAR_SHARE 16u
+
+// A bucket with a descent in so many elements, or fewer, is left to insertion.
+#define NEAR_INSERTION_SHARE 128u
+
 // Merge sort: runs that insertion makes, and elements that make a further thread worth waking.
 #define MERGE_INSERTION_MAX 20u
 #define MERGE_COUNT_PER_WORKER 16384u

@@ -1,11 +1,14 @@
 #include "sort_inputs.h"
 
+#include <math.h>
 #include <string.h>
 
 const char *key_distribution_name(key_distribution distribution) {
-    static const char *const names[KEYS_DISTRIBUTIONS] = {"uniform", "gaussian", "sorted",    "reversed",  "nearly",
-                                                          "few",     "constant", "one_digit", "clustered", "special"};
-    return (unsigned)distribution < KEYS_DISTRIBUTIONS ? names[distribution] : "unknown";
+    static const char *const names[KEYS_END] = {"uniform",  "gaussian",  "sorted",    "reversed",  "nearly",
+                                                "few",      "constant",  "one_digit", "clustered", "special",
+                                                "moved",    "moved_far", "replaced",  "mixed",     "halves",
+                                                "sawtooth", "piled",     "steps",     "swapped",   "falling"};
+    return (unsigned)distribution < KEYS_END ? names[distribution] : "unknown";
 }
 
 uint64_t next_random(uint64_t *state) {
@@ -23,6 +26,28 @@ static double gaussian(uint64_t *state) {
     for (int i = 0; i < 12; ++i)
         sum += unit(state);
     return sum - 6;
+}
+
+static double within_range(double at) { return at < 0 ? 0 : at > 0.9999999 ? 0.9999999 : at; }
+
+static double with_order(key_distribution distribution, uint64_t i, uint64_t count, uint64_t *state) {
+    const double whole = (double)count;
+    switch (distribution) {
+    case KEYS_MOVED: return within_range(((double)i + 8 * gaussian(state)) / whole);
+    case KEYS_MOVED_FAR: return within_range(((double)i + 200 * gaussian(state)) / whole);
+    case KEYS_REPLACED: return next_random(state) % 100 == 0 ? unit(state) : (double)(i / 2 * 2) / whole;
+    case KEYS_MIXED:
+        return next_random(state) % 50 == 0 ? unit(state) : within_range(((double)i + 5 * gaussian(state)) / whole);
+    case KEYS_HALVES: return (double)(2 * i % count) / whole;
+    case KEYS_SAWTOOTH: return (double)(i % 1000) / 1000;
+    case KEYS_PILED: return i % 33 == 7 ? 0.5 : (double)i / whole;
+    case KEYS_STEPS: return within_range(floor(((double)i + 31 * unit(state)) / whole * 50) / 50);
+    case KEYS_SWAPPED: {
+        const uint64_t block = count / 64 + 1, part = i / block;
+        return (double)(part == 10 ? i + 40 * block : part == 50 ? i - 40 * block : i) / whole * 0.98;
+    }
+    default: return (double)(uint64_t)sqrt((double)(count - i)) / (sqrt(whole) + 1); // KEYS_FALLING
+    }
 }
 
 // Place of element i in units of the whole range, for the distributions that are about places; in [0, 1).
@@ -75,6 +100,7 @@ static uint64_t bits_of(psv_key_type type, double at) {
 static uint64_t key_bits(psv_key_type type, key_distribution distribution, uint64_t i, uint64_t count,
                          uint64_t *state) {
     const bool is_float = type == PSV_KEY_F32 || type == PSV_KEY_F64;
+    if (distribution >= KEYS_DISTRIBUTIONS) return bits_of(type, with_order(distribution, i, count, state));
     switch (distribution) {
     case KEYS_UNIFORM: return is_float ? bits_of(type, unit(state)) : next_random(state);
     case KEYS_ONE_DIGIT: return 0x4142434445460048u | (next_random(state) & 0xffu) << 8;

@@ -17,7 +17,19 @@ typedef enum key_distribution {
     KEYS_ONE_DIGIT, // agree in all bytes but the second lowest: adversarial for ranking and for bucket splits
     KEYS_CLUSTERED, // half of them equal to the greatest key, the others in a narrow range
     KEYS_SPECIAL,   // floats: NaNs of both signs and many payloads, -0, infinities, denormals; integers: extremes
-    KEYS_DISTRIBUTIONS
+    KEYS_DISTRIBUTIONS,
+    // Some order: what a frame leaves to the next, and what looks like it. Of interest to sorters that look for order.
+    KEYS_MOVED = KEYS_DISTRIBUTIONS, // ascending, each moved by a few places
+    KEYS_MOVED_FAR,                  // ascending, each moved by hundreds of places
+    KEYS_REPLACED,                   // ascending in pairs, one in a hundred at random
+    KEYS_MIXED,                      // moved by a few places, one in fifty at random
+    KEYS_HALVES,                     // two ascending halves
+    KEYS_SAWTOOTH,                   // ascending by thousands
+    KEYS_PILED,                      // ascending, every 33rd is the middle one
+    KEYS_STEPS,                      // 50 distinct keys, ascending but for places about the steps
+    KEYS_SWAPPED,                    // ascending but for two blocks that are exchanged
+    KEYS_FALLING,                    // descending, in runs of equal keys of many lengths
+    KEYS_END
 } key_distribution;
 
 const char *key_distribution_name(key_distribution distribution);

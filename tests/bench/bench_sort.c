@@ -48,7 +48,9 @@ static const char help[] =
     "each timed sort.\n"
     "Without lists: method radix, u32 pairs, uniform, sorted and nearly sorted input, the counts of the targets.\n";
 
-#define DISTRIBUTIONS "uniform, gaussian, sorted, reversed, nearly, few, constant, one_digit, clustered, special"
+#define DISTRIBUTIONS                                                                                                  \
+    "uniform, gaussian, sorted, reversed, nearly, few, constant, one_digit, clustered, special; moved, moved_far, "    \
+    "replaced, mixed, halves, sawtooth, piled, steps, swapped, falling"
 
 static int fail_usage(const char *what, const char *value, const char *accepted) {
     fprintf(stderr, "bench_sort: %s '%s'; accepted: %s\n", what, value, accepted);
@@ -73,7 +75,7 @@ static text_list all_methods(psv_backend backend) {
 }
 
 static int find_distribution(const char *name) {
-    for (int d = 0; d < KEYS_DISTRIBUTIONS; ++d)
+    for (int d = 0; d < KEYS_END; ++d)
         if (strcmp(name, key_distribution_name((key_distribution)d)) == 0) return d;
     return -1;
 }

@@ -1,0 +1,54 @@
+// What the threads of one CPU radix sort share and know.
+#ifndef PAIRSIEVE_RADIX_JOB_H
+#define PAIRSIEVE_RADIX_JOB_H
+
+#include "radix_elements.h"
+#include "radix_kernels.h"
+#include "team.h"
+#include "tuning.h"
+
+typedef enum radix_plan { PLAN_SORTED, PLAN_CACHED, PLAN_SPLIT, PLAN_PASSES } radix_plan;
+
+// Memory of one thread.
+typedef struct radix_worker {
+    _Alignas(64) uint32_t counts[RADIX_MAX_DIGITS];
+    uint32_t begins[RADIX_MAX_DIGITS];
+    _Alignas(64) uint64_t block[2 * RADIX_BLOCK];
+    psvi_radix_scan scan;
+    uint32_t near_far; // radix_near.c: elements far from where they belong, in this thread's part
+    bool near_failed;  // its part is not nearly in order
+} radix_worker;
+
+// Each thread has its own and comes to the same plan, so that threads meet only where data changes hands.
+typedef struct radix_job {
+    const psvi_sort_request *request;
+    psv_sorter *sorter;
+    uint64_t count;
+    void *a, *b; // max_count elements each
+    radix_worker *workers;
+    uint32_t team;
+    psvi_radix_format format;
+    const psvi_radix_kernels *kernels;
+    radix_plan plan;
+    bool near;             // the input may be nearly sorted (radix_near.c)
+    bool gather;           // the elements hold positions: raw keys and values are gathered in the end
+    uint32_t low, high;    // bits of KEY in which elements differ: [low, high)
+    uint32_t shift, bits;  // digit of the split, or of the pass
+    psvi_team *meeting;    // shared
+    uint32_t *next_bucket; // shared
+    void *sorted;          // the elements in order, for a gather or after passes
+} radix_job;
+
+static inline uint64_t psvi_radix_part(const radix_job *job, uint32_t worker) {
+    return job->count * worker / job->team;
+}
+
+// Stores a sorted bucket at `begin` of the output; out of the last-level cache block by block and around the cache.
+// psvi_stream_end after the last.
+void psvi_radix_store_bucket(const radix_job *job, radix_worker *worker, const char *sorted, uint64_t begin,
+                             uint64_t count);
+
+// Bits to look at beyond log2(count), see radix_kernels.h.
+uint32_t psvi_radix_spare_bits(psvi_key_order order, bool split);
+
+#endif
