@@ -397,6 +397,11 @@ static psv_status check_head(stream *s) {
     return PSV_OK;
 }
 
+// Methods do not change what a world does, so one that is not here (of another backend, say) gives way to the default.
+static const char *known_or(const char *name, const char *description, const char *otherwise) {
+    return description != NULL || strcmp(name, "auto") == 0 ? name : otherwise;
+}
+
 static psv_status make_world(stream *s, const world_part *part, psv_world **world) {
     psv_world_def d = psv_default_world_def();
     char broad_phase[33] = {0}, sort_method[33] = {0};
@@ -413,8 +418,9 @@ static psv_status make_world(stream *s, const world_part *part, psv_world **worl
     d.max_bodies = part->max_bodies;
     d.max_pairs = part->max_pairs;
     d.max_contacts = part->max_contacts;
-    d.broad_phase = broad_phase;
-    d.sort_method = sort_method;
+    const psv_backend backend = s->context->backend;
+    d.broad_phase = known_or(broad_phase, psv_broad_phase_description(backend, broad_phase), d.broad_phase);
+    d.sort_method = known_or(sort_method, psv_sort_method_description(backend, sort_method), d.sort_method);
     if (part->slots > part->max_bodies || part->free_count > part->slots || part->shape_count > part->max_shapes)
         return psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %u slots, %" PRIu64 " bodies at most: this cannot be",
                          s->path, part->slots, part->max_bodies);

@@ -198,9 +198,10 @@ psv_status psv_world_profile(psv_world *world, psv_profile *profile); // does no
 // bodies.
 psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]);
 
-// Exact state to a versioned binary file and back, bit for bit. Not what belongs to a scene: emitters, turning gravity,
-// kicks. Errors: PSV_ERROR_FILE, PSV_ERROR_FORMAT (a damaged file, another version or byte order), PSV_ERROR_MEMORY,
-// and restoring those of psv_create_world; *world is NULL then. Block.
+// Exact state to a versioned binary file and back, bit for bit; a broad phase or sorting method that is not offered
+// here gives way to the default. Not what belongs to a scene: emitters, turning gravity, kicks. Errors: PSV_ERROR_FILE,
+// PSV_ERROR_FORMAT (a damaged file, another version or byte order), PSV_ERROR_MEMORY, and restoring those of
+// psv_create_world; *world is NULL then. Block.
 psv_status psv_save_snapshot(psv_world *world, const char *path);
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world);
 

@@ -1,0 +1,125 @@
+// Snapshots that name methods which are not here: those of another backend, or of a later version.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pairsieve/sim.h"
+#include "sim/src/sim_data.h"
+
+#define SNAPSHOT "test_snapshot.snapshot"
+#define BODIES 40
+
+static psv_context *context;
+static unsigned char data[1 << 20];
+
+static int open_context(void **unused) {
+    (void)unused;
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CPU;
+    return psv_create_context(&def, &context) == PSV_OK ? 0 : -1;
+}
+
+static int close_context(void **unused) {
+    (void)unused;
+    psv_destroy_context(context);
+    return remove(SNAPSHOT);
+}
+
+static void must(psv_status status) {
+    if (status != PSV_OK) fail_msg("%s: %s", psv_status_name(status), psv_last_error(context));
+}
+
+static psv_world *make_world(void) {
+    psv_world_def def = psv_default_world_def();
+    psv_shape_def shape_def = psv_default_shape_def();
+    psv_body_def bodies[BODIES];
+    psv_world *world = NULL;
+    uint32_t shape;
+    def.max_bodies = BODIES;
+    def.broad_phase = "lbvh";
+    def.sort_method = "merge";
+    must(psv_create_world(context, &def, &world));
+    must(psv_create_shape(world, &shape_def, &shape));
+    for (int i = 0; i < BODIES; ++i) {
+        bodies[i] = psv_default_body_def();
+        bodies[i].shape = shape;
+        bodies[i].pose.position[0] = 0.9f * (float)(i % 7);
+        bodies[i].pose.position[1] = 0.8f * (float)(i / 7);
+    }
+    must(psv_create_bodies(world, bodies, BODIES, NULL));
+    must(psv_world_step(world, 1.0f / 60));
+    return world;
+}
+
+// As in snapshot.c: of all bytes before it, eight at a time.
+static uint64_t checksum(uint64_t count) {
+    uint64_t sum = psvi_mix64(count), word = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+        word = word << 8 | data[i];
+        if (i % 8 == 7 || i + 1 == count) {
+            sum = psvi_mix64(sum ^ word);
+            word = 0;
+        }
+    }
+    return sum;
+}
+
+static void replace(uint64_t size, const char *name, const char *other) {
+    char before[32] = "", after[32] = ""; // names fill 32 bytes
+    (void)snprintf(before, sizeof before, "%s", name);
+    (void)snprintf(after, sizeof after, "%s", other);
+    for (uint64_t i = 0; i + 32 <= size; ++i) {
+        if (memcmp(data + i, before, 32) != 0) continue;
+        memcpy(data + i, after, 32);
+        return;
+    }
+    fail_msg("the snapshot does not name %s", name);
+}
+
+static void read_positions(psv_world *world, float positions[4 * BODIES]) {
+    must(psv_download(context, positions, psv_world_positions(world), 4 * BODIES * sizeof(float)));
+}
+
+static void unknown_methods_give_way(void **unused) {
+    (void)unused;
+    psv_world *world = make_world(), *restored = NULL;
+    must(psv_save_snapshot(world, SNAPSHOT));
+    FILE *file = fopen(SNAPSHOT, "rb");
+    assert_non_null(file);
+    uint64_t size = fread(data, 1, sizeof data, file);
+    assert_true(size > 1000 && size < sizeof data && fclose(file) == 0);
+    uint64_t sum = checksum(size - 8);
+    assert_memory_equal(data + size - 8, &sum, 8); // the copy above is right
+    replace(size, "lbvh", "grid");                 // of CUDA
+    replace(size, "merge", "of a later version");
+    sum = checksum(size - 8);
+    memcpy(data + size - 8, &sum, 8);
+    file = fopen(SNAPSHOT, "wb");
+    assert_non_null(file);
+    assert_true(fwrite(data, 1, size, file) == size && fclose(file) == 0);
+    must(psv_restore_snapshot(context, SNAPSHOT, &restored));
+    float expected[4 * BODIES], positions[4 * BODIES];
+    for (int frame = 0; frame < 30; ++frame) {
+        must(psv_world_step(world, 1.0f / 60));
+        must(psv_world_step(restored, 1.0f / 60));
+    }
+    read_positions(world, expected);
+    read_positions(restored, positions);
+    assert_memory_equal(positions, expected, sizeof positions);
+    psv_pair_statistics statistics;
+    must(psv_read_pair_statistics(psv_world_pair_finder(restored), &statistics));
+    assert_string_equal(statistics.sort_method, "radix");
+    assert_non_null(psv_broad_phase_description(PSV_BACKEND_CPU, statistics.method));
+    psv_destroy_world(world);
+    psv_destroy_world(restored);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_methods_give_way)};
+    return cmocka_run_group_tests_name("snapshot", tests, open_context, close_context);
+}
