@@ -189,7 +189,9 @@ static bool tally_chunks(near_sorter *s) {
         chunk->tally = s->kernels->tally(elements, count, job->format.mask, pivots);
         chunk->far_in = 0;
         if (chunk->tally.far == 0) continue;
-        if (found + chunk->tally.far > room) return false;
+        // Too many show early.
+        const uint64_t so_far = (c - first + 1) * FAR_MOST + room / 16 + 64;
+        if (found + chunk->tally.far > (so_far < room ? so_far : room)) return false;
         found +=
             s->kernels->list_far(elements, count, job->format.mask, pivots, chunk->tally.staying, begin, list + found);
     }

@@ -37,10 +37,10 @@ static double with_order(key_distribution distribution, uint64_t i, uint64_t cou
     case KEYS_MOVED_FAR: return within_range(((double)i + 200 * gaussian(state)) / whole);
     case KEYS_REPLACED: return next_random(state) % 100 == 0 ? unit(state) : (double)(i / 2 * 2) / whole;
     case KEYS_MIXED:
-        return next_random(state) % 50 == 0 ? unit(state) : within_range(((double)i + 5 * gaussian(state)) / whole);
+        return next_random(state) % 100 == 0 ? unit(state) : within_range(((double)i + 5 * gaussian(state)) / whole);
     case KEYS_HALVES: return (double)(2 * i % count) / whole;
     case KEYS_SAWTOOTH: return (double)(i % 1000) / 1000;
-    case KEYS_PILED: return i % 33 == 7 ? 0.5 : (double)i / whole;
+    case KEYS_PILED: return i % 97 == 7 ? 0.5 : (double)i / whole;
     case KEYS_STEPS: return within_range(floor(((double)i + 31 * unit(state)) / whole * 50) / 50);
     case KEYS_SWAPPED: {
         const uint64_t block = count / 64 + 1, part = i / block;

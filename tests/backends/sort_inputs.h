@@ -22,10 +22,10 @@ typedef enum key_distribution {
     KEYS_MOVED = KEYS_DISTRIBUTIONS, // ascending, each moved by a few places
     KEYS_MOVED_FAR,                  // ascending, each moved by hundreds of places
     KEYS_REPLACED,                   // ascending in pairs, one in a hundred at random
-    KEYS_MIXED,                      // moved by a few places, one in fifty at random
+    KEYS_MIXED,                      // moved by a few places, one in a hundred at random
     KEYS_HALVES,                     // two ascending halves
     KEYS_SAWTOOTH,                   // ascending by thousands
-    KEYS_PILED,                      // ascending, every 33rd is the middle one
+    KEYS_PILED,                      // ascending, every 97th is the middle one
     KEYS_STEPS,                      // 50 distinct keys, ascending but for places about the steps
     KEYS_SWAPPED,                    // ascending but for two blocks that are exchanged
     KEYS_FALLING,                    // descending, in runs of equal keys of many lengths
