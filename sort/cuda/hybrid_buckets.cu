@@ -12,6 +12,7 @@
 #include "../core/cuda/cuda_backend.h"
 #include "element_count.cuh"
 #include "hybrid.h"
+#include "last_not_above.cuh"
 #include "launch.h"
 #include "select_buffer.cuh"
 
@@ -145,20 +146,6 @@ __device__ __forceinline__ void scan_sizes(const uint32_t *sizes, uint32_t bucke
     }
     if (threadIdx.x == 0) prefix[buckets] = total;
     __syncthreads();
-}
-
-// Last entry of ascending values[0..count) that is not above x; values[0] is not above it.
-template <typename Value>
-__device__ __forceinline__ uint32_t last_not_above(const Value *values, uint32_t count, Value x) {
-    uint32_t low = 0, high = count;
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (values[middle] <= x)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 // Figure 5. Input: sizes of the parts between `edges`. Output: `refined`, which would divide the input evenly if every

@@ -10,6 +10,7 @@
 //     before the rest of the other list is merged with it, as it has to be.
 #include "../core/cuda/cuda_backend.h"
 #include "hybrid.h"
+#include "last_not_above.cuh"
 #include "launch.h"
 #include "select_buffer.cuh"
 
@@ -168,18 +169,6 @@ template <typename Field> __global__ void __launch_bounds__(threads) psvk_hybrid
     store(fields, data.slot_index[0], (uint32_t)at, v);
 }
 
-__device__ __forceinline__ uint32_t sublist_of(const uint32_t *starts, uint32_t buckets, uint32_t slot) {
-    uint32_t low = 0, high = buckets;
-    while (high - low > 1) {
-        const uint32_t middle = (low + high) / 2;
-        if (starts[middle] <= slot)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 // Input: runs of `run` sorted slots in every sublist, in slot_fields[source]. Output: runs of twice that in the other.
 // A thread owns a window of slots and merges the parts that begin in it (one, but for short sublists). No barrier.
 // Reads and writes every slot once.
@@ -196,7 +185,7 @@ __global__ void __launch_bounds__(threads) psvk_hybrid_merge(psvi_hybrid_data da
     Field *fields_out = (Field *)psvi::select_buffer(data.slot_fields, 1 - pass % 2);
     uint32_t *index_out = psvi::select_buffer(data.slot_index, 1 - pass % 2);
 
-    uint32_t sublist = sublist_of(data.starts, data.buckets, (uint32_t)window_first);
+    uint32_t sublist = last_not_above(data.starts, data.buckets, (uint32_t)window_first);
     uint32_t first = data.starts[sublist], end = data.starts[sublist + 1];
     uint64_t part = first + ((window_first - first + window - 1) / window) * window;
     for (;;) {

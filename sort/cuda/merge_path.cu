@@ -69,6 +69,27 @@ template <typename Field> __device__ __forceinline__ void sort_items(Field *fiel
     }
 }
 
+// A thread's elements to their places in the tile.
+template <typename Field>
+__device__ __forceinline__ void put_items(tile_memory<Field> &memory, const Field (&field)[items],
+                                          const uint32_t (&index)[items]) {
+#pragma unroll
+    for (uint32_t k = 0; k < items; ++k) {
+        memory.fields[threadIdx.x * items + k] = field[k];
+        memory.index[threadIdx.x * items + k] = index[k];
+    }
+}
+
+// The tile's first `valid` elements to the output, from `first` on.
+template <typename Field>
+__device__ __forceinline__ void write_tile(const tile_memory<Field> &memory, const psvi_merge_data &data,
+                                           uint64_t first, uint32_t valid) {
+    for (uint32_t i = threadIdx.x; i < valid; i += threads) {
+        ((Field *)data.fields_out)[first + i] = memory.fields[i];
+        data.index_out[first + i] = memory.index[i];
+    }
+}
+
 // Input: pairs. Output: every 2,048 of them sorted; in place or not. One block sorts one tile: 8 elements in the
 // registers of each thread, then eight rounds of merging in shared memory with two barriers each. Reads and writes
 // every pair once.
@@ -93,20 +114,13 @@ template <typename Field> __global__ void __launch_bounds__(threads) psvk_merge_
     sort_items(field, index);
     for (uint32_t run = items; run <= tile; run *= 2) {
         __syncthreads();
-#pragma unroll
-        for (uint32_t k = 0; k < items; ++k) {
-            memory.fields[threadIdx.x * items + k] = field[k];
-            memory.index[threadIdx.x * items + k] = index[k];
-        }
+        put_items(memory, field, index);
         __syncthreads();
         if (run == tile) break;
         const uint32_t pair = threadIdx.x * items / (2 * run) * (2 * run);
         merge_in_tile(memory, pair, pair + run, pair + run, pair + 2 * run, threadIdx.x * items - pair, field, index);
     }
-    for (uint32_t i = threadIdx.x; i < valid; i += threads) {
-        ((Field *)data.fields_out)[first + i] = memory.fields[i];
-        data.index_out[first + i] = memory.index[i];
-    }
+    write_tile(memory, data, first, valid);
 }
 
 // Input: sorted runs. Output: merged runs, in other memory. One block writes one tile: two threads search where it
@@ -142,16 +156,9 @@ __global__ void __launch_bounds__(threads) psvk_merge_runs(psvi_merge_data data,
     uint32_t index[items];
     merge_in_tile(memory, 0, a_count, a_count, valid, threadIdx.x * items, field, index);
     __syncthreads();
-#pragma unroll
-    for (uint32_t k = 0; k < items; ++k) {
-        memory.fields[threadIdx.x * items + k] = field[k];
-        memory.index[threadIdx.x * items + k] = index[k];
-    }
+    put_items(memory, field, index);
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < valid; i += threads) {
-        ((Field *)data.fields_out)[first + i] = memory.fields[i];
-        data.index_out[first + i] = memory.index[i];
-    }
+    write_tile(memory, data, first, valid);
 }
 
 } // namespace

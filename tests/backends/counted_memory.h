@@ -1,8 +1,10 @@
-// An allocator that counts the bytes which a backend holds.
+// An allocator that counts the bytes which a backend holds, and what the process holds on the host.
 #ifndef PAIRSIEVE_TESTS_COUNTED_MEMORY_H
 #define PAIRSIEVE_TESTS_COUNTED_MEMORY_H
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <pairsieve/core.h>
 #if PSV_HAVE_CUDA
@@ -32,6 +34,16 @@ static inline void counted_release(void *address, uint64_t bytes, void *user) {
     if (memory->backend == PSV_BACKEND_CUDA) (void)cudaFree(address);
 #endif
     if (memory->backend == PSV_BACKEND_CPU) free(address);
+}
+
+// All memory of the process; 0 where the system does not tell.
+static inline uint64_t host_bytes(void) {
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL) return 0;
+    if (fscanf(file, "%*s %llu", &pages) != 1) pages = 0;
+    (void)fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <pairsieve/collision.h>
 
@@ -172,16 +171,6 @@ static void *run_soak(void *argument) {
     psv_destroy_context(context);
     if (run->soak.failure[0] == 0 && run->memory.held != 0) (void)complain(&run->soak, "memory was not given back", "");
     return NULL;
-}
-
-// Of the process, on the host.
-static uint64_t host_bytes(void) {
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL) return 0;
-    if (fscanf(file, "%*s %llu", &pages) != 1) pages = 0;
-    (void)fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 bool soak_is_named(const char *names, const char *name) {

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <pairsieve/sim.h>
 
@@ -38,16 +37,6 @@ static double seconds_now(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-// All memory of the process, on the host.
-static uint64_t host_bytes(void) {
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (file == NULL) return 0;
-    if (fscanf(file, "%*s %llu", &pages) != 1) pages = 0;
-    (void)fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static uint64_t hash_bytes(uint64_t hash, const void *data, size_t count) {
