@@ -205,7 +205,8 @@ static int print_table(const pairs_job *job) {
 
 static int run_job(pairs_job *job) {
     psv_mesh meshes[2] = {{0}};
-    int code = load_meshes(job, meshes);
+    int code = tool_check_writable(job->csv);
+    if (code == TOOL_DONE) code = load_meshes(job, meshes);
     if (code == TOOL_DONE) code = tool_create_context(&job->device, &job->context);
     if (code == TOOL_DONE) code = make_boxes(job, meshes);
     psv_free_mesh(&meshes[0]);

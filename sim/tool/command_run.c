@@ -1,8 +1,6 @@
 // `pairsieve run`: steps a scene without a window and reports what each frame cost.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "run_job.h"
@@ -113,21 +111,10 @@ static int prepare(run_job *job) {
     return tool_fail_status(job->context, psv_enable_profile(job->context, true));
 }
 
-// A file that cannot be written is to be known before the run, not after it. An existing file keeps its content.
-static int check_writable(const char *path) {
-    if (path == NULL) return TOOL_DONE;
-    bool existed = access(path, F_OK) == 0;
-    FILE *file = fopen(path, "ab");
-    if (file == NULL) return tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
-    fclose(file);
-    if (!existed) (void)remove(path);
-    return TOOL_DONE;
-}
-
 static int run_job_of(run_job *job) {
-    int code = check_writable(job->csv);
-    if (code == TOOL_DONE) code = check_writable(job->trace);
-    if (code == TOOL_DONE) code = check_writable(job->save);
+    int code = tool_check_writable(job->csv);
+    if (code == TOOL_DONE) code = tool_check_writable(job->trace);
+    if (code == TOOL_DONE) code = tool_check_writable(job->save);
     if (code == TOOL_DONE) code = prepare(job);
     if (code == TOOL_DONE) code = run_frames(job);
     if (code == TOOL_DONE && job->csv != NULL) code = run_write_csv(job, job->csv);

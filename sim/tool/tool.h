@@ -64,6 +64,10 @@ int tool_parse_options(tool_command *command, int argc, char **argv);
 // The word is one of the names (a list that ends with NULL): its place, or -1 after printing the accepted ones.
 int tool_choose(const char *option, const char *word, const char *const *names);
 
+// A file that cannot be written is to be known before the run, not after it. An existing file keeps its content; NULL
+// is no file.
+int tool_check_writable(const char *path);
+
 // Opens a file for writing, and finishes it; exit codes.
 int tool_close_file(FILE *file, const char *path);
 int tool_open_file(FILE **file, const char *path); // for writing

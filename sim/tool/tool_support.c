@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "tool.h"
 
@@ -36,6 +37,16 @@ int tool_create_context(const tool_device_options *options, psv_context **contex
     // A device that is not there was asked for on the command line.
     if (status == PSV_ERROR_DEVICE) return tool_fail(TOOL_REFUSED, "--backend cuda: %s", psv_last_error(NULL));
     return tool_fail_status(NULL, status);
+}
+
+int tool_check_writable(const char *path) {
+    if (path == NULL) return TOOL_DONE;
+    bool existed = access(path, F_OK) == 0;
+    FILE *file = fopen(path, "ab");
+    if (file == NULL) return tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
+    (void)fclose(file);
+    if (!existed) (void)remove(path);
+    return TOOL_DONE;
 }
 
 int tool_open_file(FILE **file, const char *path) {

@@ -173,6 +173,7 @@ static void outputs(void **state) {
     assert_true(tool_refuses("run drop --backend cpu --bodies 10 --save no_such_folder/a", 2, "no_such_folder/a: "));
     assert_true(
         tool_refuses("pairs refusals_square.ply --backend cpu --csv no_such_folder/a", 2, "no_such_folder/a: "));
+    assert_true(tool_refuses("pairs no_such.ply --csv no_such_folder/a", 2, "no_such_folder/a: ")); // before the work
 }
 
 // The files could be opened, so it is the run that failed.
