@@ -52,18 +52,12 @@ static psv_status gather_smallest(psv_pair_finder *finder, uint64_t bad_count, u
 }
 
 psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count) {
-    psv_status status = psvi_check_frame(finder);
-    if (status != PSV_OK) return status;
-    psv_context *context = finder->context;
-    if (indices == NULL && capacity > 0)
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "indices is NULL, but capacity is %llu",
-                         (unsigned long long)capacity);
     psvi_frame_result result;
-    status = psvi_fetch_result(finder, &result);
+    psv_status status = psvi_begin_read(finder, indices, "indices", capacity, &result);
     if (status != PSV_OK) return status;
     if (count != NULL) *count = result.bad_count;
     if (capacity > 0) status = gather_smallest(finder, result.bad_count, indices, capacity);
     if (status != PSV_OK || result.bad_count <= capacity) return status;
-    return psvi_fail(context, PSV_ERROR_CAPACITY, "capacity is %llu; %llu boxes are bad", (unsigned long long)capacity,
-                     (unsigned long long)result.bad_count);
+    return psvi_fail(finder->context, PSV_ERROR_CAPACITY, "capacity is %llu; %llu boxes are bad",
+                     (unsigned long long)capacity, (unsigned long long)result.bad_count);
 }

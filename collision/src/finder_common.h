@@ -67,6 +67,9 @@ psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity);
 psv_status psvi_check_finder(const psv_pair_finder *finder);
 psv_status psvi_check_frame(psv_pair_finder *finder);                             // there was a find call
 psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result); // Blocks
+// What a call that copies a list out begins with: checks `out` (called `name` in the sentence), fetches. Blocks.
+psv_status psvi_begin_read(psv_pair_finder *finder, const void *out, const char *name, uint64_t capacity,
+                           psvi_frame_result *result);
 psv_status psvi_report_overflow(psv_pair_finder *finder, uint64_t count);
 
 #endif

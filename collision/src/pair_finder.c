@@ -311,16 +311,21 @@ psv_status psv_finish_pairs(psv_pair_finder *finder, uint64_t *count) {
     return result.pair_count > finder->capacity ? psvi_report_overflow(finder, result.pair_count) : PSV_OK;
 }
 
+psv_status psvi_begin_read(psv_pair_finder *finder, const void *out, const char *name, uint64_t capacity,
+                           psvi_frame_result *result) {
+    const psv_status status = psvi_check_frame(finder);
+    if (status != PSV_OK) return status;
+    if (out == NULL && capacity > 0)
+        return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s is NULL, but capacity is %llu", name,
+                         (unsigned long long)capacity);
+    return psvi_fetch_result(finder, result);
+}
+
 psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t capacity, uint64_t *count) {
-    psv_status status = psvi_check_frame(finder);
+    psvi_frame_result result;
+    psv_status status = psvi_begin_read(finder, pairs, "pairs", capacity, &result);
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
-    if (pairs == NULL && capacity > 0)
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "pairs is NULL, but capacity is %llu",
-                         (unsigned long long)capacity);
-    psvi_frame_result result;
-    status = psvi_fetch_result(finder, &result);
-    if (status != PSV_OK) return status;
     if (count != NULL) *count = result.pair_count;
     uint64_t there = result.pair_count < finder->capacity ? result.pair_count : finder->capacity;
     uint64_t copied = there < capacity ? there : capacity;

@@ -23,11 +23,12 @@ static void expect_sentence(const char *call, int line) {
         fail_msg("line %d: %s: the sentence «%s» does not speak of memory", line, call, psv_last_error(context));
 }
 
-// The call, and once more where it ran out of memory.
-#define TRY(call)                                                                                                      \
+// The call, and once more where it ran out of memory; `check` runs between the two.
+#define TRY_AND(call, check)                                                                                           \
     do {                                                                                                               \
         psv_status try_status = (call);                                                                                \
         if (try_status == PSV_ERROR_MEMORY && failing_memory_failed()) {                                               \
+            check;                                                                                                     \
             expect_sentence(#call, __LINE__);                                                                          \
             try_status = (call);                                                                                       \
         }                                                                                                              \
@@ -35,20 +36,9 @@ static void expect_sentence(const char *call, int line) {
             fail_msg("line %d: %s gave %s: %s", __LINE__, #call, psv_status_name(try_status),                          \
                      psv_last_error(context));                                                                         \
     } while (0)
-
+#define TRY(call) TRY_AND(call, (void)0)
 // A call that creates `object`, which must be NULL after a failure.
-#define TRY_CREATE(call, object)                                                                                       \
-    do {                                                                                                               \
-        psv_status create_status = (call);                                                                             \
-        if (create_status == PSV_ERROR_MEMORY && failing_memory_failed()) {                                            \
-            assert_null(object);                                                                                       \
-            expect_sentence(#call, __LINE__);                                                                          \
-            create_status = (call);                                                                                    \
-        }                                                                                                              \
-        if (create_status != PSV_OK)                                                                                   \
-            fail_msg("line %d: %s gave %s: %s", __LINE__, #call, psv_status_name(create_status),                       \
-                     psv_last_error(context));                                                                         \
-    } while (0)
+#define TRY_CREATE(call, object) TRY_AND(call, assert_null(object))
 
 static void sweep(const char *what, void (*work)(void)) {
     for (int mode = 0; mode < 2; ++mode) {

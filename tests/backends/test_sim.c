@@ -245,10 +245,11 @@ static stage make_cloud(psv_shape_type type, int start) {
     return s;
 }
 
-// What a frame may add to the energy, as a share of the start. Impulses that many bodies pass on at once are not solved
-// to the end within a frame. The other starts are held to rounding: a frame of 4 substeps writes velocities about 13
+// What a frame may add to the energy, as a share of the start, at restitution 0.8. It is no bound of the solver:
+// impulses that stop bodies are taken for loads by the next substeps, which adds up to 2e-2 at restitution 0
+// (sim-notes.md, «Energy»). The other starts are held to rounding: a frame of 4 substeps writes velocities about 13
 // times, each rounded by 2^-24 at most, which the energy has twice. On CUDA, whose order of contacts is another one,
-// only the first start is run.
+// only the first is run.
 #define MOST_RISE 1e-4
 #define MOST_RISE_OTHERS 1.5e-6
 
