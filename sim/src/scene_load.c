@@ -22,7 +22,30 @@ const char *psv_shipped_scene_description(uint32_t index) {
 
 // --- parts of the file -----------------------------------------------------------------------------------------------
 
-static psv_status read_world(psvi_builder *b, const psvi_node *root) {
+// A method's name, known to the backend in use; one that the options replace is not looked at.
+static psv_status read_method(const psvi_node *object, const char *key,
+                              const char *(*name_of)(psv_backend backend, uint32_t index), const char *replaced_by,
+                              const char **out) {
+    psvi_node node = psvi_member(object, key);
+    const char *name = NULL;
+    psv_status status = psvi_read_string(object, key, &name);
+    if (status != PSV_OK || name == NULL || replaced_by != NULL) return status;
+    const psv_backend backend = object->document->context->backend;
+    char offered[200] = "auto";
+    bool known = strcmp(name, "auto") == 0;
+    for (uint32_t i = 0; name_of(backend, i) != NULL; ++i) {
+        size_t used = strlen(offered);
+        snprintf(offered + used, sizeof offered - used, ", %s", name_of(backend, i));
+        known = known || strcmp(name, name_of(backend, i)) == 0;
+    }
+    if (!known)
+        return psvi_node_fail(&node, "\"%s\": '%.40s' is not offered by the %s backend of this build; offered: %s", key,
+                              name, psv_backend_name(backend), offered);
+    *out = name;
+    return PSV_OK;
+}
+
+static psv_status read_world(psvi_builder *b, const psvi_node *root, const psv_scene_options *options) {
     static const char *const keys[] = {"gravity", "substeps",    "self_gravity", "softening",
                                        "bounds",  "broad_phase", "sort_method",  NULL};
     psvi_node node = psvi_member(root, "world");
@@ -34,8 +57,10 @@ static psv_status read_world(psvi_builder *b, const psvi_node *root) {
     if (status == PSV_OK) status = psvi_read_count(&node, "substeps", 1, 64, &substeps);
     if (status == PSV_OK) status = psvi_read_float(&node, "self_gravity", 0, 1e12, &def->self_gravity);
     if (status == PSV_OK) status = psvi_read_float(&node, "softening", 0, 1e6, &def->softening);
-    if (status == PSV_OK) status = psvi_read_string(&node, "broad_phase", &def->broad_phase);
-    if (status == PSV_OK) status = psvi_read_string(&node, "sort_method", &def->sort_method);
+    if (status == PSV_OK)
+        status = read_method(&node, "broad_phase", psv_broad_phase_name, options->broad_phase, &def->broad_phase);
+    if (status == PSV_OK)
+        status = read_method(&node, "sort_method", psv_sort_method_name, options->sort_method, &def->sort_method);
     float bounds = 0;
     if (status == PSV_OK) status = psvi_read_float(&node, "bounds", 1, 1e9, &bounds);
     for (int i = 0; bounds > 0 && i < 3; ++i) {
@@ -236,7 +261,7 @@ static psv_status read_root(psvi_builder *b, const psv_scene_options *options) {
     if (status == PSV_OK) status = psvi_read_count(&root, "bodies", 1, 1u << 30, &b->wanted);
     if (status == PSV_OK) status = psvi_read_count(&root, "seed", 0, INT64_MAX, &scene->seed);
     if (status == PSV_OK) status = psvi_read_float(&root, "frame_seconds", 1e-4, 1, &scene->frame_seconds);
-    if (status == PSV_OK) status = read_world(b, &root);
+    if (status == PSV_OK) status = read_world(b, &root, options);
     if (status != PSV_OK) return status;
     if (name != scene->name) set_name(scene, name);
     if (options->bodies > 0) b->wanted = options->bodies;

@@ -86,7 +86,10 @@ static const refusal refusals[] = {
     {"{\"bodies\": 5, \"bodies\": 6,\n" GOOD_SHAPES ", \"generators\": []}", ":1:", "duplicate"},
     {"{\"world\": {\"broad_phase\": \"guess\"},\n" GOOD_SHAPES
      ", \"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"]}]}",
-     "", "guess"},
+     ":1:27:", "guess"},
+    {"{\"world\": {\"sort_method\":\n \"bogo\"}, " GOOD_SHAPES
+     ", \"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"]}]}",
+     ":2:2:", "bogo"},
 };
 
 static void refuses_with_line_and_column(void **unused) {
@@ -100,6 +103,26 @@ static void refuses_with_line_and_column(void **unused) {
             fail_msg("«%s» does not name %s and «%s» for %s", sentence, refusals[i].place, refusals[i].word,
                      refusals[i].text);
     }
+}
+
+static void replaces_unknown_methods(void **unused) {
+    (void)unused;
+    const char *path = "test_scene_methods.json";
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs("{\"world\": {\"broad_phase\": \"guess\", \"sort_method\": \"bogo\"}, " GOOD_SHAPES
+                      ", \"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"]}]}",
+                      file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    psv_scene_options options = psv_default_scene_options();
+    options.broad_phase = "sweep";
+    psv_scene *scene = NULL;
+    assert_int_equal(psv_load_scene(context, path, &options, &scene), PSV_ERROR_FORMAT);
+    assert_non_null(strstr(psv_last_error(context), "bogo"));
+    options.sort_method = "merge";
+    assert_int_equal(psv_load_scene(context, path, &options, &scene), PSV_OK);
+    psv_destroy_scene(scene);
+    (void)remove(path);
 }
 
 static void refuses_meshes_that_are_no_ground(void **unused) {
@@ -252,6 +275,7 @@ static void emitters_emit(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_line_and_column),
+        cmocka_unit_test(replaces_unknown_methods),
         cmocka_unit_test(refuses_meshes_that_are_no_ground),
         cmocka_unit_test(comments_are_allowed_everywhere),
         cmocka_unit_test(says_how_much_memory),
