@@ -153,7 +153,8 @@ PSVI_INLINE void solve_friction(eight_balls *t, psvi_contact_block *c, bool turn
     apply(t, w3_add(w3_scale(t1, x - before_x), w3_scale(t2, y - before_y)), turning);
 }
 
-PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separation, const psvi_step *step, bool relax) {
+PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separation, const psvi_step *step, bool relax,
+                              bool loads) {
     f8 zero = same(0);
     i8 apart = separation > zero; // may close, but not cross, within the substep
     f8 bias = both(apart, separation * same(step->rate)), mass_scale = same(1), impulse_scale = zero;
@@ -168,24 +169,33 @@ PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separati
         mass_scale = choose(apart, mass_scale, choose(deep, same(step->mass_scale[2]), soft_mass));
         impulse_scale = choose(apart, impulse_scale, choose(deep, same(step->impulse_scale[2]), soft_impulse));
     }
-    f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), before = load(c->impulse[0]);
-    f8 change = -load(c->normal_mass) * mass_scale * (speed + bias) - impulse_scale * before;
+    f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), before = load(c->impulse[0]), mass = load(c->normal_mass);
+    f8 change = -mass * mass_scale * (speed + bias) - impulse_scale * before;
     f8 total = larger(before + change, zero);
     store(c->impulse[0], total);
-    if (relax) store(c->impulse[3], load(c->impulse[3]) + total);
     change = total - before;
+    if (relax && loads) store(c->impulse[3], load(c->impulse[3]) + total);
+    if (relax && !loads) { // psvi_speed_taken
+        f8 after = speed + both(mass > zero, change / mass);
+        store(c->impulse[3], load(c->impulse[3]) + (speed * speed - after * after));
+    }
     t->va = w3_madd(t->va, t->n, -t->ma * change);
     t->vb = w3_madd(t->vb, t->n, t->mb * change);
 }
 
-PSVI_INLINE void bounce(eight_balls *t, psvi_contact_block *c, float threshold) {
+PSVI_INLINE void bounce(eight_balls *t, psvi_contact_block *c, const psvi_step *step, bool loads) {
     f8 approach = load(c->approach), restitution = load(c->restitution), before = load(c->impulse[0]), zero = same(0);
-    i8 bounces = (restitution > zero) & (approach <= same(-threshold)) & (load(c->impulse[3]) > zero);
-    f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n);
-    f8 change = -load(c->normal_mass) * (speed + restitution * approach);
+    i8 bounces = (restitution > zero) & (approach <= same(-step->restitution_threshold)) & (load(c->impulse[3]) > zero);
+    f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), mass = load(c->normal_mass), sum = load(c->impulse[3]);
+    f8 wanted = -restitution * approach, change;
     // Not added to the impulse: the next step starts from what holds the bodies, not from what threw them.
-    change = smaller(change, restitution * load(c->impulse[3]));
-    change = both(bounces, larger(before + change, zero) - before);
+    if (loads) { // psvi_bounce_impulse, psvi_bounce_share
+        change = larger(before + smaller(mass * (wanted - speed), restitution * sum), zero) - before;
+    } else {
+        wanted = smaller(wanted, square_root(speed * speed + restitution * restitution * sum));
+        change = larger(mass * (wanted - speed), zero);
+    }
+    change = both(bounces, change);
     t->va = w3_madd(t->va, t->n, -t->ma * change);
     t->vb = w3_madd(t->vb, t->n, t->mb * change);
 }
@@ -203,7 +213,7 @@ PSVI_INLINE f8 separation_now(const psvi_sim *s, psvi_contact_block *c, w3 n) {
 
 // Spin has a part in friction only, and friction only where something presses.
 PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_contact_block *c, psvi_pass pass,
-                             bool turning) {
+                             bool turning, bool loads) {
     bool spins = turning && pass != PSVI_PASS_BOUNCE, relax = pass == PSVI_PASS_RELAX;
     eight_balls t = {.n = w3_load(c->normal)};
     gather(&s->linear->velocity, c->a, &t.va, &t.ma);
@@ -226,12 +236,14 @@ PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_cont
         w3 impulse = w3_madd(w3_scale(t.n, load(c->impulse[0])), t1, load(c->impulse[1]));
         apply(&t, w3_madd(impulse, t2, load(c->impulse[2])), turning);
     } else if (pass == PSVI_PASS_BOUNCE) {
-        bounce(&t, c, step->restitution_threshold);
+        bounce(&t, c, step, loads);
     } else {
         // The order within the passes: see psvi_solve_points.
         f8 separation = relax ? separation_now(s, c, t.n) : load(c->separation_now);
+        for (int k = 0; k < 3 && !loads; ++k)
+            store(c->impulse[k], same(0));
         if (!relax) solve_friction(&t, c, turning);
-        solve_normal(&t, c, separation, step, relax);
+        solve_normal(&t, c, separation, step, relax, loads);
         if (relax) solve_friction(&t, c, turning);
     }
     scatter(&s->linear->velocity, c->a, c->moves_a, t.va, t.ma);
@@ -254,25 +266,35 @@ PSVI_INLINE void ask_ahead(const psvi_sim *s, const psvi_contact_block *c) {
 }
 
 PSVI_INLINE void solve_range(const psvi_sim *s, const psvi_step *step, psvi_contact_block *blocks, uint64_t first,
-                             uint64_t last, psvi_pass pass) {
+                             uint64_t last, psvi_pass pass, bool loads) {
     for (uint64_t i = first; i < last; ++i) {
         psvi_contact_block *c = &blocks[i];
         if (i + AHEAD < last) ask_ahead(s, c + AHEAD);
         if (pass == PSVI_PASS_BOUNCE && !c->bounces) continue;
         if ((c->turns_a | c->turns_b) != 0)
-            solve_block(s, step, c, pass, true);
+            solve_block(s, step, c, pass, true, loads);
         else
-            solve_block(s, step, c, pass, false);
+            solve_block(s, step, c, pass, false, loads);
     }
 }
 
 PSVI_CLONES void psvi_solve_blocks(const psvi_sim *s, const psvi_step *step, psvi_contact_block *blocks, uint64_t first,
                                    uint64_t last, psvi_pass pass) {
-    switch (pass) { // each with its own code
-    case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM); break;
-    case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE); break;
-    case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX); break;
-    case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE); break;
+    // Each with its own code, and once more where no forces act.
+    if (step->loads) {
+        switch (pass) {
+        case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM, true); break;
+        case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, true); break;
+        case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, true); break;
+        case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, true); break;
+        }
+        return;
+    }
+    switch (pass) {
+    case PSVI_PASS_WARM: break; // nothing is applied again
+    case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, false); break;
+    case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, false); break;
+    case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, false); break;
     }
 }
 

@@ -219,13 +219,32 @@ static void ask_ahead(const psvi_sim *s, const psvi_contact *c) {
     __builtin_prefetch(&s->angular[c->b], 1);
 }
 
-// Contacts [first, last), one by one.
-static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t first, int64_t last, psvi_pass pass) {
+PSVI_HD_CALL void solve_range(const psvi_sim *s, const psvi_step *step, int64_t first, int64_t last, psvi_pass pass,
+                              bool loads) {
     for (int64_t k = first; k < last; ++k) {
         if (k + 8 < last) ask_ahead(s, &s->sorted[k + 8]);
         psvi_contact c = s->sorted[k];
         psvi_points points = {s->leads + k, s->points + c.first};
-        psvi_solve_contact(s, step, c, points, pass);
+        psvi_solve_contact(s, step, c, points, pass, loads);
+    }
+}
+
+// Contacts [first, last), one by one. Each pass has its own code, and once more where no forces act.
+static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t first, int64_t last, psvi_pass pass) {
+    if (step->loads) {
+        switch (pass) {
+        case PSVI_PASS_WARM: solve_range(s, step, first, last, PSVI_PASS_WARM, true); break;
+        case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, true); break;
+        case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, true); break;
+        case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, true); break;
+        }
+        return;
+    }
+    switch (pass) {
+    case PSVI_PASS_WARM: break; // nothing is applied again
+    case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, false); break;
+    case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, false); break;
+    case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, false); break;
     }
 }
 
@@ -253,14 +272,20 @@ static void run_pass(const psvi_sim *s, const cpu_state *state, const psvi_step 
 static void solve_substeps(const psvi_sim *s, const cpu_state *state, const psvi_step *step) {
     int64_t bodies = s->slots;
     for (uint32_t i = 0; i < step->substeps; ++i) {
+        bool repeat = i > 0 && step->loads;
 #pragma omp for schedule(static)
         for (int64_t b = 0; b < bodies; ++b)
-            psvi_push_body(s, step, state->pushed, i == 0, (uint32_t)b);
-        if (i == 0) run_pass(s, state, step, PSVI_PASS_WARM);
+            psvi_push_body(s, step, state->pushed, repeat, (uint32_t)b);
+        if (i == 0 && step->loads) run_pass(s, state, step, PSVI_PASS_WARM);
         run_pass(s, state, step, PSVI_PASS_SOLVE);
 #pragma omp for schedule(static)
         for (int64_t b = 0; b < bodies; ++b)
             psvi_move_body(s, step, (uint32_t)b);
+        if (!step->loads) {
+#pragma omp for schedule(static)
+            for (int64_t b = 0; b < bodies; ++b)
+                psvi_unpush_body(s, state->pushed, (uint32_t)b);
+        }
         run_pass(s, state, step, PSVI_PASS_RELAX);
     }
     if (step->bounces) run_pass(s, state, step, PSVI_PASS_BOUNCE);

@@ -74,11 +74,12 @@ __device__ static void solve_frictions(const psvi_solver &v, const point_row &ro
     }
 }
 
-// `moved_a`, `moved_b`: movement of the substep; with `fresh` the separations are brought up to it; `last`: the
-// impulses are those of the substep.
+// `moved`: movement of the substep; with `fresh` the separations are brought up to it. `restart`: impulses begin at 0
+// where no forces act. `last`: the impulses are those of the substep. The energy taken is added up with the contact.
+template <bool LOADS>
 __device__ static void solve_normals(const psvi_solver &v, const psvi_step &step, const point_row &row,
-                                     psvi_pair_state *t, bool relax, bool fresh, bool last,
-                                     const psvi_pair_state &moved, bool backward, float split) {
+                                     psvi_pair_state *t, bool relax, bool fresh, bool restart, bool last,
+                                     uint32_t place, const psvi_pair_state &moved, bool backward, float split) {
     bool both_move = t->ma > 0 && t->mb > 0;
     normal_part next = load_normal(v, point_place(row, backward, 0));
     for (uint32_t i = 0; i < row.count; ++i) {
@@ -91,9 +92,12 @@ __device__ static void solve_normals(const psvi_solver &v, const psvi_step &step
             v.points[0][at].w = p.a.w;
         }
         psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, both_move);
-        float before = p.impulse.x;
+        if (!LOADS && restart) p.impulse = f4_make(v3_make(0, 0, 0), p.impulse.w);
+        float before = p.impulse.x, speed = LOADS ? 0 : psvi_row_speed(t, &r);
         psvi_row_normal(t, &r, &p.impulse, soft, split * p.b.w);
-        if (p.impulse.x != before) v.points[3][at] = p.impulse;
+        if (!LOADS && relax && step.bounces && p.impulse.x != before)
+            v.normal[place].w += split * p.b.w * psvi_speed_taken(p.impulse.x - before, speed, split * p.b.w);
+        if (p.impulse.x != before || (!LOADS && restart)) v.points[3][at] = p.impulse;
         if (last && p.impulse.x > 0) v.point_sum[at] += p.impulse.x;
     }
 }
@@ -118,7 +122,7 @@ __device__ static void load_moved(const psvi_solver &v, psvi_two_bodies two, psv
 }
 
 // A contact of any kind.
-template <psvi_pass PASS, bool REST>
+template <psvi_pass PASS, bool LOADS, bool REST>
 __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
                                      psvi_two_bodies two, const psvi_bin *bins) {
     psvi_f4 head = v.normal[place];
@@ -146,6 +150,22 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
             psvi_row_apply(&t, &r1, p.impulse.y);
             psvi_row_apply(&t, &r2, p.impulse.z);
         }
+    } else if (PASS == PSVI_PASS_BOUNCE && !LOADS) {
+        const v3 none = v3_make(0, 0, 0);
+        psvi_row whole = {none, none, none};
+        float approach = 0;
+        for (uint32_t i = 0; i < row.count; ++i) {
+            uint64_t at = point_place(row, false, i);
+            float sum = v.point_sum[at];
+            if (!(sum > 0)) continue;
+            normal_part p = load_normal(v, at);
+            if (p.c.w > -step.restitution_threshold) continue;
+            psvi_row r = normal_row(p);
+            psvi_row_add(&whole, &r, sum);
+            approach += p.c.w * sum;
+        }
+        if (!(approach < 0)) return;
+        psvi_row_bounce(&t, &whole, approach, v.normal[place].w, restitution, split);
     } else if (PASS == PSVI_PASS_BOUNCE) {
         for (uint32_t i = 0; i < row.count; ++i) {
             normal_part p = load_normal(v, point_place(row, false, i));
@@ -164,10 +184,10 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
         if (relax) load_moved(v, two, &moved);
         uint32_t turns = row.count > 1 ? 2u : 1u;
         for (uint32_t turn = 0; turn < turns; ++turn) {
-            bool last = relax && step.bounces && turn + 1 == turns;
             bool backward = relax != (turn == 1);
-            if (!relax) solve_frictions(v, row, &t, friction, backward, split);
-            solve_normals(v, step, row, &t, relax, relax && turn == 0, last, moved, backward, split);
+            if (!relax && (LOADS || turn > 0)) solve_frictions(v, row, &t, friction, backward, split);
+            solve_normals<LOADS>(v, step, row, &t, relax, relax && turn == 0, turn == 0,
+                                 relax && step.bounces && turn + 1 == turns, place, moved, backward, split);
             if (relax) solve_frictions(v, row, &t, friction, backward, split);
         }
     }
@@ -276,7 +296,7 @@ __device__ static void turn_over_frictions(const lane_team<WIDTH> &team, psvi_pa
 
 // A contact of 2 to WIDTH points, of a colour, by WIDTH lanes; the points keep their order, and the formulas are those
 // of solve_general. All lanes of the warp are here; those with `valid` have a contact.
-template <psvi_pass PASS, int WIDTH>
+template <psvi_pass PASS, bool LOADS, int WIDTH>
 __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                     const psvi_bin *bins, bool valid) {
     lane_team<WIDTH> team;
@@ -297,13 +317,22 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
     if (PASS == PSVI_PASS_BOUNCE) {
         float sum = restitution > 0 ? v.point_sum[at] : 0;
         bool bounces = own && p.c.w <= -step.restitution_threshold && sum > 0;
-        turn_over_points(
-            team, &t, r, team.vote(bounces), false,
-            [&](const psvi_pair_state &now) {
-                float change = -p.b.w * (psvi_row_speed(&now, &r) + restitution * p.c.w);
-                return psvi_bounce_impulse(change, impulse.x, sum, restitution);
-            },
-            [](float) {});
+        if (!LOADS) {
+            float weight = bounces ? sum : 0, approach = team.sum(p.c.w * weight);
+            psvi_row whole;
+            whole.direction = team.sum(v3_scale(r.direction, weight));
+            whole.spin_a = team.sum(v3_scale(r.spin_a, weight));
+            whole.spin_b = team.sum(v3_scale(r.spin_b, weight));
+            psvi_row_bounce(&t, &whole, approach, v.normal[place].w, restitution, 1.0f);
+        } else {
+            turn_over_points(
+                team, &t, r, team.vote(bounces), false,
+                [&](const psvi_pair_state &now) {
+                    float change = -p.b.w * (psvi_row_speed(&now, &r) + restitution * p.c.w);
+                    return psvi_bounce_impulse(change, impulse.x, sum, restitution);
+                },
+                [](float) {});
+        }
     } else {
         friction_part f = load_friction(v, at);
         friction_rows(f, &r1, &r2);
@@ -324,6 +353,8 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
                 if (valid && own) v.points[0][at].w = p.a.w;
             }
             psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, t.ma > 0 && t.mb > 0);
+            if (!LOADS) impulse = f4_make(v3_make(0, 0, 0), impulse.w);
+            float taken = 0;
             for (uint32_t turn = 0; turn < 2; ++turn) { // there and back
                 bool backward = relax != (turn == 1);
                 if (!relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
@@ -334,12 +365,20 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
                                        soft.impulse_scale * impulse.x;
                         return fmaxf(impulse.x + change, 0.0f) - impulse.x;
                     },
-                    [&](float change) { impulse.x += change; });
+                    [&](float change) { // `t` is still what the change was made for
+                        if constexpr (PASS == PSVI_PASS_RELAX && !LOADS)
+                            taken += p.b.w * psvi_speed_taken(change, psvi_row_speed(&t, &r), p.b.w);
+                        impulse.x += change;
+                    });
                 if (relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
             }
             if (valid && own) {
                 v.points[3][at] = impulse;
                 if (relax && step.bounces && impulse.x > 0) v.point_sum[at] += impulse.x;
+            }
+            if (relax && step.bounces && !LOADS) {
+                taken = team.sum(taken);
+                if (valid && team.rank == 0) v.normal[place].w += taken;
             }
         }
     }

@@ -8,8 +8,9 @@
 
 // --- one contact -----------------------------------------------------------------------------------------------------
 
-// What a pass does to a round contact's bodies; true when it did anything. What has not changed is not written.
-template <psvi_pass PASS, bool TURNING>
+// What a pass does to a round contact's bodies; true when it did anything. What has not changed is not written. LOADS:
+// psvi_step.loads; kernels for frames with forces have nothing of the others.
+template <psvi_pass PASS, bool LOADS, bool TURNING>
 __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                    psvi_f4 nq, psvi_f4 iq, psvi_balls *t, float split) {
     v3 n = v3_of4(nq), impulse = v3_of4(iq);
@@ -24,24 +25,25 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
         if (!(bounce.y > 0) || bounce.x > -step.restitution_threshold) return false;
         float sum = v.sum[place];
         if (!(sum > 0)) return false;
-        psvi_round_bounce(t, n, impulse.x, sum, bounce.x, bounce.y, split);
+        psvi_round_bounce(t, n, impulse.x, sum, bounce.x, bounce.y, LOADS, split);
         return true;
     }
     bool relax = PASS == PSVI_PASS_RELAX;
+    if (!LOADS) impulse = v3_make(0, 0, 0);
     if (relax) {
         v3 da = v3_of4(load_any(&v.moved[two.a])), db = v3_of4(load_any(&v.moved[two.b]));
         separation += v3_dot(v3_sub(db, da), n);
     }
     bool rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
     if (!relax && rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
-    float change = psvi_round_normal(t, n, &impulse.x, separation, &step, relax, split);
+    float taken = 0, change = psvi_round_normal(t, n, &impulse.x, separation, &step, relax, LOADS, split, &taken);
     if (relax) {
         rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
         if (rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
     }
     bool changed = rubs || change != 0;
     if (relax || changed) store_row(v.impulse + place, f4_make(impulse, separation));
-    if (relax && step.bounces && impulse.x > 0) v.sum[place] += impulse.x;
+    if (relax && step.bounces && impulse.x > 0) v.sum[place] += LOADS ? impulse.x : taken;
     return changed;
 }
 
@@ -59,13 +61,13 @@ __device__ static psvi_balls balls_of(const psvi_motion &a, const psvi_motion &b
 }
 
 // A round contact whose bodies turn, of a colour. All lanes of the warp are here; those with `valid` have a contact.
-template <psvi_pass PASS>
+template <psvi_pass PASS, bool LOADS>
 __device__ static void solve_turning(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                      bool valid) {
     psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
     psvi_motion a = load_record(v.motion, two.a), b = load_record(v.motion, two.b);
     psvi_balls t = balls_of(a, b, load_two(v.arms + place));
-    bool changed = valid && solve_balls<PASS, true>(v, step, place, two, nq, iq, &t, 1.0f);
+    bool changed = valid && solve_balls<PASS, LOADS, true>(v, step, place, two, nq, iq, &t, 1.0f);
     __syncwarp();
     if (!__any_sync(~0u, changed)) return;
     a.linear = f4_make(t.va, a.linear.w);
@@ -77,7 +79,7 @@ __device__ static void solve_turning(const psvi_solver &v, const psvi_step &step
 }
 
 // A contact whose bodies do not turn, of a colour.
-template <psvi_pass PASS>
+template <psvi_pass PASS, bool LOADS>
 __device__ static void solve_plain(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two) {
     psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
     psvi_f4 a = load_any(&v.motion[two.a].linear), b = load_any(&v.motion[two.b].linear);
@@ -86,13 +88,13 @@ __device__ static void solve_plain(const psvi_solver &v, const psvi_step &step, 
     t.vb = v3_of4(b);
     t.ma = a.w;
     t.mb = b.w;
-    if (!solve_balls<PASS, false>(v, step, place, two, nq, iq, &t, 1.0f)) return;
+    if (!solve_balls<PASS, LOADS, false>(v, step, place, two, nq, iq, &t, 1.0f)) return;
     if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
 }
 
 // A round contact of the rest.
-template <psvi_pass PASS, bool TURNING>
+template <psvi_pass PASS, bool LOADS, bool TURNING>
 __device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
                                         psvi_two_bodies two) {
     psvi_motion a = v.motion[two.a], b = v.motion[two.b];
@@ -100,7 +102,7 @@ __device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v,
     if (TURNING) arms = v.arms[place];
     psvi_balls t = balls_of(a, b, arms);
     float split = rest_split(s, two, t.ma > 0, t.mb > 0);
-    if (!solve_balls<PASS, TURNING>(v, step, place, two, v.normal[place], v.impulse[place], &t, split)) return;
+    if (!solve_balls<PASS, LOADS, TURNING>(v, step, place, two, v.normal[place], v.impulse[place], &t, split)) return;
     if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(a.linear)));
     if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(b.linear)));
     if (TURNING && a.angular.w > 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(a.angular)));
@@ -177,7 +179,7 @@ __device__ static void fill_table(const psvi_solver &v, solve_table *table) {
 
 // Contacts of one colour: lanes `first`, `first` + `stride` ... of its plan, both multiples of a warp but for the lane.
 // The lanes that are left over at a kind's end take its last contact and do nothing.
-template <bool GENERAL, psvi_pass PASS, bool REST>
+template <bool GENERAL, psvi_pass PASS, bool LOADS, bool REST>
 __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                   const solve_table *table, uint32_t colour, uint32_t first, uint32_t stride) {
     const psvi_bin *bins = table->bins + colour * PSVI_CLASSES;
@@ -217,40 +219,40 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
         }
         if (GENERAL && this_kind <= ALONE) {
             if (!REST && this_kind == BY_16)
-                solve_shared<PASS, 16>(v, step, k, two, bins, is_contact);
+                solve_shared<PASS, LOADS, 16>(v, step, k, two, bins, is_contact);
             else if (!REST && this_kind == BY_8)
-                solve_shared<PASS, 8>(v, step, k, two, bins, is_contact);
+                solve_shared<PASS, LOADS, 8>(v, step, k, two, bins, is_contact);
             else if (!REST && this_kind == BY_4)
-                solve_shared<PASS, 4>(v, step, k, two, bins, is_contact);
+                solve_shared<PASS, LOADS, 4>(v, step, k, two, bins, is_contact);
             else if (is_contact)
-                solve_general<PASS, REST>(s, v, step, k, two, bins);
+                solve_general<PASS, LOADS, REST>(s, v, step, k, two, bins);
             __syncwarp();
         } else if (this_kind == ROUND) {
             if (!REST)
-                solve_turning<PASS>(v, step, k, two, is_contact);
+                solve_turning<PASS, LOADS>(v, step, k, two, is_contact);
             else if (is_contact)
-                solve_round_rest<PASS, true>(s, v, step, k, two);
+                solve_round_rest<PASS, LOADS, true>(s, v, step, k, two);
         } else if (is_contact) {
             if (!REST)
-                solve_plain<PASS>(v, step, k, two);
+                solve_plain<PASS, LOADS>(v, step, k, two);
             else
-                solve_round_rest<PASS, false>(s, v, step, k, two);
+                solve_round_rest<PASS, LOADS, false>(s, v, step, k, two);
         }
     }
 }
 
 // Contacts without a colour; rare, so their code stays out of the way of the others' registers.
-template <bool GENERAL, psvi_pass PASS>
+template <bool GENERAL, psvi_pass PASS, bool LOADS>
 __device__ __noinline__ static void run_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                              const solve_table *table, uint32_t first, uint32_t stride) {
-    run_colour<GENERAL, PASS, true>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
+    run_colour<GENERAL, PASS, LOADS, true>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
     team_wait();
     for (uint64_t i = team_rank(); i < s.slots; i += team_size())
         apply_rest(s, v, (uint32_t)i);
     team_wait();
 }
 
-template <bool GENERAL, psvi_pass PASS>
+template <bool GENERAL, psvi_pass PASS, bool LOADS>
 __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                 const solve_table *table) {
     // Warp by warp over the processors, so that few contacts are spread over all of them.
@@ -258,20 +260,20 @@ __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const p
     uint32_t first = warp * 32 + threadIdx.x % 32, stride = gridDim.x * blockDim.x;
     for (uint32_t colour = 0; colour < table->tail; ++colour) {
         if (table->first[colour] == table->first[colour + 1]) continue; // the same for all
-        run_colour<GENERAL, PASS, false>(s, v, step, table, colour, first, stride);
+        run_colour<GENERAL, PASS, LOADS, false>(s, v, step, table, colour, first, stride);
         team_wait();
     }
     if (table->first[table->tail] < table->first[PSVI_COLOURS]) {
         if (blockIdx.x == 0)
             for (uint32_t colour = table->tail; colour < PSVI_COLOURS; ++colour) {
                 if (table->first[colour] == table->first[colour + 1]) continue;
-                run_colour<GENERAL, PASS, false>(s, v, step, table, colour, threadIdx.x, blockDim.x);
+                run_colour<GENERAL, PASS, LOADS, false>(s, v, step, table, colour, threadIdx.x, blockDim.x);
                 __syncthreads();
             }
         team_wait();
     }
     if (table->first[PSVI_COLOUR_REST] < table->first[PSVI_COLOUR_REST + 1])
-        run_rest<GENERAL, PASS>(s, v, step, table, first, stride);
+        run_rest<GENERAL, PASS, LOADS>(s, v, step, table, first, stride);
 }
 
 __device__ static v3 force_of(const psvi_sim &s, const psvi_step &step, uint32_t i) {
@@ -300,12 +302,17 @@ __device__ static void start_body(const psvi_sim &s, const psvi_solver &v, const
     v.pushed[i] = m;
 }
 
-// Forces of a later substep, and all impulses again. The impulses' share of a velocity is what it has gained since the
-// forces of the last substep: every change of an impulse was applied to the velocities as it happened, and arms and
-// masses stay as they are during a step. So no contact is looked at.
+// Forces of a later substep, and all impulses again, if there are forces. The impulses' share of a velocity is what it
+// has gained since the forces of the last substep: every change of an impulse was applied to the velocities as it
+// happened, and arms and masses stay as they are during a step. So no contact is looked at.
+template <bool LOADS>
 __device__ static void push_body(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t i) {
     psvi_motion m = v.motion[i];
     if (!(m.linear.w > 0)) return;
+    if (!LOADS) {
+        v.pushed[i] = m;
+        return;
+    }
     psvi_f4 before = v.pushed[i].linear;
     v3 now = v3_madd(v3_of4(m.linear), force_of(s, step, i), step.substep);
     v.pushed[i].linear = f4_make(now, m.linear.w);
@@ -316,6 +323,9 @@ __device__ static void push_body(const psvi_sim &s, const psvi_solver &v, const 
     v.motion[i].angular = f4_make(v3_add(v3_of4(m.angular), v3_sub(v3_of4(m.angular), v3_of4(before))), m.angular.w);
 }
 
+// Where no forces act, the speeds that undo overlap end here: the bodies have again those from before the pass that
+// made them.
+template <bool LOADS>
 __device__ static void move_body(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t i) {
     psvi_motion m = v.motion[i];
     if (!(m.linear.w > 0)) return;
@@ -323,6 +333,7 @@ __device__ static void move_body(const psvi_sim &s, const psvi_solver &v, const 
     v3 d = v3_scale(v3_of4(m.linear), step.substep);
     v.moved[i] = f4_make(d, 0);
     s.linear[i].moved = f4_make(v3_add(v3_of4(moved), d), moved.w);
+    if (!LOADS) v.motion[i] = v.pushed[i];
     if (m.angular.w == 0) return;
     v3 r = v3_scale(v3_of4(m.angular), step.substep);
     v.turned[i] = f4_make(r, 0);
@@ -359,7 +370,8 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
 // plain contact, 48 of a round one, 64 and 80 a point of others (normal, friction), and 32 of each body (after the move
 // 48), and writes 16 of the
 // contact and up to 32 of each body. With GENERAL false there are balls and particles only.
-template <bool GENERAL> __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi_step &step) {
+template <bool GENERAL, bool LOADS>
+__device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi_step &step) {
     if (s.counts->halted) return; // the same for all
     __shared__ solve_table table;
     fill_table(v, &table);
@@ -376,38 +388,65 @@ template <bool GENERAL> __device__ static void solve(const psvi_sim &s, const ps
             if (substep == 0)
                 start_body(s, v, step, i);
             else
-                push_body(s, v, step, i);
+                push_body<LOADS>(s, v, step, i);
         }
         team_wait();
-        if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM>(s, v, step, &table);
-        run_pass<GENERAL, PSVI_PASS_SOLVE>(s, v, step, &table);
+        if (LOADS && substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS>(s, v, step, &table);
+        run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS>(s, v, step, &table);
         for (uint32_t i = first; i < s.slots; i += stride)
-            move_body(s, v, step, i);
+            move_body<LOADS>(s, v, step, i);
         team_wait();
-        run_pass<GENERAL, PSVI_PASS_RELAX>(s, v, step, &table);
+        run_pass<GENERAL, PSVI_PASS_RELAX, LOADS>(s, v, step, &table);
     }
-    if (step.bounces) run_pass<GENERAL, PSVI_PASS_BOUNCE>(s, v, step, &table);
+    if (step.bounces) run_pass<GENERAL, PSVI_PASS_BOUNCE, LOADS>(s, v, step, &table);
     for (uint32_t i = first; i < s.slots; i += stride)
         stop_body(s, v, i);
 }
 
+// Where forces act.
 __global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
     psvk_solve(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                const __grid_constant__ psvi_step step) {
-    solve<true>(s, v, step);
+    solve<true, true>(s, v, step);
 }
 
 __global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
     psvk_solve_round(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                      const __grid_constant__ psvi_step step) {
-    solve<false>(s, v, step);
+    solve<false, true>(s, v, step);
 }
 
+// Where none do.
+__global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
+    psvk_solve_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+                    const __grid_constant__ psvi_step step) {
+    solve<true, false>(s, v, step);
+}
+
+__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
+    psvk_solve_round_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+                          const __grid_constant__ psvi_step step) {
+    solve<false, false>(s, v, step);
+}
+
+static const void *solve_kernel(bool general, bool loads) {
+    if (general) return loads ? (const void *)psvk_solve : (const void *)psvk_solve_free;
+    return loads ? (const void *)psvk_solve_round : (const void *)psvk_solve_round_free;
+}
+
+// What fits the kernels of both kinds of frames.
 cudaError_t psvi_solve_team(bool general, int *per_processor, int *cluster) {
-    const void *kernel = general ? (const void *)psvk_solve : (const void *)psvk_solve_round;
     const int block = general ? PSVI_SOLVE_BLOCK : PSVI_SOLVE_ROUND_BLOCK;
-    cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(per_processor, kernel, block, 0);
-    return error == cudaSuccess ? largest_team_cluster(kernel, block, cluster) : error;
+    for (int loads = 1; loads >= 0; --loads) {
+        const void *kernel = solve_kernel(general, loads != 0);
+        int blocks = 0, size = 0;
+        cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block, 0);
+        if (error == cudaSuccess) error = largest_team_cluster(kernel, block, &size);
+        if (error != cudaSuccess) return error;
+        if (loads != 0 || blocks < *per_processor) *per_processor = blocks;
+        if (loads != 0 || size < *cluster) *cluster = size;
+    }
+    return cudaSuccess;
 }
 
 cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, bool general,
@@ -416,6 +455,6 @@ cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, co
     psvi_solver v = *solver;
     psvi_step t = *step;
     void *arguments[] = {&s, &v, &t};
-    return launch_team(general ? (const void *)psvk_solve : (const void *)psvk_solve_round, team,
-                       general ? PSVI_SOLVE_BLOCK : PSVI_SOLVE_ROUND_BLOCK, arguments, stream);
+    return launch_team(solve_kernel(general, step->loads), team, general ? PSVI_SOLVE_BLOCK : PSVI_SOLVE_ROUND_BLOCK,
+                       arguments, stream);
 }

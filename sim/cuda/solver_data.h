@@ -36,18 +36,19 @@ typedef struct psvi_solver {
     psvi_motion *motion;     // velocities
     psvi_motion *pushed;     // velocities after the substep's forces, before the impulses were applied again
     psvi_f4 *moved, *turned; // movement of the substep
-    // by place; general contacts: `normal` holds friction, restitution, the count of points (bits) and nothing
+    // by place; general contacts: `normal` holds friction, restitution, the count of points (bits) and what they have
+    // taken (psvi_bounce_share)
     psvi_two_bodies *bodies;
     psvi_f4 *normal;  // w: friction
     psvi_f4 *impulse; // normal, tangents; w: separation now
     psvi_f2 *arms;    // distance of the point from the two centres; bodies that turn only
     psvi_f2 *bounce;  // approach, restitution; this and the next only where a shape has restitution
-    float *sum;       // of the substeps' normal impulses
+    float *sum;       // of the substeps' normal impulses; where no forces act: psvi_round_bounce
     // by point of general contacts, point k of contact j of a bin at bin.point + k * bin.count + j: normal and
     // separation now; normal row of a and normal mass; that of b and approach; impulse and tangent mass; then
     // the rows of the tangents, 12 numbers
     psvi_f4 *points[PSVI_POINT_QUADS];
-    float *point_sum; // as sum
+    float *point_sum; // of the substeps' normal impulses
     // by contact in the order of the narrow phase
     uint32_t *place;
     uint32_t *lists[2];   // contacts that are still without a colour

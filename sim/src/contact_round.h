@@ -53,26 +53,28 @@ PSVI_HD void psvi_round_friction(psvi_balls *t, v3 n, v3 *impulse, float frictio
     psvi_round_apply(t, n, change, turning);
 }
 
-// Returns the change of the normal impulse.
+// Returns the change of the normal impulse; adds to `taken` what it takes (psvi_speed_taken), where that is needed.
 PSVI_HD float psvi_round_normal(psvi_balls *t, v3 n, float *impulse, float separation, const psvi_step *step,
-                                bool relax, float split) {
+                                bool relax, bool loads, float split, float *taken) {
     psvi_softness soft = psvi_softness_of(step, separation, relax, t->ma > 0 && t->mb > 0);
     float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
     float speed = v3_dot(v3_sub(t->vb, t->va), n);
     float total = fmaxf(*impulse - mass * soft.mass_scale * (speed + soft.bias) - soft.impulse_scale * *impulse, 0.0f);
     float change = total - *impulse;
     *impulse = total;
+    if (relax && !loads) *taken += psvi_speed_taken(change, speed, mass);
     t->va = v3_madd(t->va, n, -t->ma * change);
     t->vb = v3_madd(t->vb, n, t->mb * change);
     return change;
 }
 
-// `sum`: as in psvi_bounce_impulse.
+// `sum`: as in psvi_bounce_impulse; where no forces act, what was taken from the square of the speed.
 PSVI_HD void psvi_round_bounce(psvi_balls *t, v3 n, float impulse, float sum, float approach, float restitution,
-                               float split) {
+                               bool loads, float split) {
     float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
     float speed = v3_dot(v3_sub(t->vb, t->va), n);
-    float change = psvi_bounce_impulse(-mass * (speed + restitution * approach), impulse, sum, restitution);
+    float change = loads ? psvi_bounce_impulse(-mass * (speed + restitution * approach), impulse, sum, restitution)
+                         : mass * psvi_bounce_share(speed, approach, 1, sum, restitution);
     t->va = v3_madd(t->va, n, -t->ma * change);
     t->vb = v3_madd(t->vb, n, t->mb * change);
 }

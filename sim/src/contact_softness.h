@@ -26,11 +26,30 @@ PSVI_HD psvi_softness psvi_softness_of(const psvi_step *step, float separation, 
     return s;
 }
 
-// What a bounce adds to the impulse of a point: `change` would give the speed that restitution asks for, `impulse` is
-// that of the last substep and `sum` that of all. No more is given back than the share of what stopped the bodies
-// (Poisson): where a body meets several others, the speeds alone (Newton) would add to the energy.
+// What a bounce adds to the impulse of a point under forces: `change` would give the speed that restitution asks for,
+// `impulse` is that of the last substep and `sum` that of all. No more is given back than the share of what stopped the
+// bodies (Poisson): where a body meets several others, the speeds alone (Newton) would add to the energy.
 PSVI_HD float psvi_bounce_impulse(float change, float impulse, float sum, float restitution) {
     return fmaxf(impulse + fminf(change, restitution * sum), 0.0f) - impulse;
+}
+
+// What a normal impulse takes from the square of a point's speed: twice the energy that it takes, by `mass`, that of
+// the point.
+PSVI_HD float psvi_speed_taken(float impulse, float speed, float mass) {
+    float after = mass > 0 ? speed + impulse / mass : speed;
+    return speed * speed - after * after;
+}
+
+// Where no forces act, a contact bounces by a share, that this returns, of the impulses that its points had in all
+// substeps. Summed over the points with these impulses as weights: `speed`, and `approach` before the step; `response`:
+// how much the whole of the impulses changes `speed`. The share gives the speed that restitution asks for (Newton), but
+// returns no more than restitution^2 of the energy that the contact has taken (Stronge), of which `taken` is twice. As
+// impulses begin at 0 in every substep there, each takes energy, and none is counted twice: so a step adds nothing to
+// the energy, whatever the order of the contacts.
+PSVI_HD float psvi_bounce_share(float speed, float approach, float response, float taken, float restitution) {
+    float most = sqrtf(speed * speed + restitution * restitution * response * fmaxf(taken, 0.0f));
+    float change = fminf(-restitution * approach, most) - speed;
+    return change > 0 && response > 0 ? change / response : 0.0f;
 }
 
 #endif

@@ -265,7 +265,8 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         if (turn_b) relative = v3_add(relative, v3_cross(wb, rb));
         p.approach = v3_dot(relative, n);
         p.feature = f->feature;
-        p.reserved[0] = p.reserved[1] = 0;
+        p.taken = 0;
+        p.reserved = 0;
         float impulse[3] = {0, 0, 0};
         if (kept && !psvi_kept_impulse(s, kept, f->feature, impulse))
             psvi_share_impulse(s, kept, found, count, f->feature, impulse);
@@ -332,7 +333,8 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     p.tangent_mass = sliding > 0 ? 1.0f / sliding : 0.0f;
     p.approach = v3_dot(v3_sub(v3_of4(pair->lb.velocity), v3_of4(pair->la.velocity)), n);
     p.feature = 0;
-    p.reserved[0] = p.reserved[1] = 0;
+    p.taken = 0;
+    p.reserved = 0;
     float impulse[3] = {0, 0, 0};
     if (kept) (void)psvi_kept_impulse(s, kept, 0, impulse);
     p.impulse = f4_make(v3_of(impulse), 0);

@@ -85,7 +85,8 @@ typedef struct PSVI_ALIGN16 psvi_point {
     psvi_f4 impulse; // normal, tangents; w, with restitution: sum of the substeps' normal impulses
     float tangent_mass;
     uint32_t feature;
-    uint32_t reserved[2];
+    float taken; // of a contact's first point: twice the energy that all its points have taken, as psvi_bounce_share
+    uint32_t reserved;
 } psvi_point;
 
 // What is kept of a point for the next step.
@@ -175,6 +176,7 @@ typedef struct psvi_step {
     float deep, deep_shift[2];   // deeper than this is deep; shifted so that the force goes on from [0] and [1]
     float push_speed;            // overlap is undone no faster, m/s
     bool bounces;                // some shape has restitution
+    bool loads;                  // forces act, which contacts hold: impulses are applied again
     float restitution_threshold; // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
     uint32_t kick_first, kick_count;

@@ -14,6 +14,13 @@
 #endif
 #endif
 
+// For functions of which each call has its own code, without what the call's constants rule out.
+#if defined(__CUDACC__)
+#define PSVI_HD_CALL PSVI_HD
+#else
+#define PSVI_HD_CALL static inline __attribute__((always_inline))
+#endif
+
 #if defined(__CUDACC__)
 #define PSVI_ALIGN16 __align__(16)
 #define PSVI_ALIGN8 __align__(8)

@@ -16,8 +16,10 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     step->push_speed = 3.0f;
     step->restitution_threshold = 1.0f;
     step->bounces = world->bounces;
+    step->loads = def->self_gravity > 0;
     for (int i = 0; i < 3; ++i) {
         step->gravity[i] = def->gravity[i];
+        step->loads |= def->gravity[i] != 0;
         step->bounds_min[i] = def->bounds_min[i];
         step->bounds_max[i] = def->bounds_max[i];
     }

@@ -124,8 +124,9 @@ static void rows_are_the_same(void **unused) {
         psvi_f4 impulse = p.impulse;
         psvi_softness soft = psvi_softness_of(&step, p.separation, relax, t.ma > 0 && t.mb > 0);
 
+        float taken = 0;
         psvi_solve_friction(&t, &p, friction, split);
-        psvi_solve_normal(&t, &p, v3_make(0, 0, 0), &step, relax, split);
+        psvi_solve_normal(&t, &p, v3_make(0, 0, 0), &step, relax, false, split, &taken);
         psvi_rows_friction(&rows, &r1, &r2, &impulse, friction, split * p.tangent_mass);
         psvi_row_normal(&rows, &rn, &impulse, soft, split * p.normal_mass);
 
@@ -161,10 +162,11 @@ static void round_contacts_are_the_same(void **unused) {
         bool turning = t.turn_a || t.turn_b;
         v3 impulse = v3_of4(p.impulse);
 
+        float taken = 0, expected = 0;
         psvi_solve_friction(&t, &p, friction, split);
-        psvi_solve_normal(&t, &p, v3_make(0, 0, 0), &step, relax, split);
+        psvi_solve_normal(&t, &p, v3_make(0, 0, 0), &step, relax, false, split, &expected);
         psvi_round_friction(&balls, n, &impulse, friction, turning, split);
-        (void)psvi_round_normal(&balls, n, &impulse.x, p.separation, &step, relax, split);
+        (void)psvi_round_normal(&balls, n, &impulse.x, p.separation, &step, relax, false, split, &taken);
 
         expect_near(impulse, v3_of4(p.impulse), 1 + v3_length(v3_of4(p.impulse)), "impulse", number);
         expect_near(balls.va, t.va, 1 + v3_length(t.va), "velocity of a", number);
@@ -175,8 +177,76 @@ static void round_contacts_are_the_same(void **unused) {
     print_message("%d round contacts: within %.1e\n", CASES, worst);
 }
 
+// The energy of two bodies, about which nothing else is known.
+static double energy_of(const psvi_two *t, psvi_root a, psvi_root b) {
+    v3 wa = psvi_root_solve(a, t->wa), wb = psvi_root_solve(b, t->wb);
+    double energy = 0.5 * ((double)v3_dot(wa, wa) + (double)v3_dot(wb, wb));
+    if (t->ma > 0) energy += 0.5 / (double)t->ma * (double)v3_dot(t->va, t->va);
+    if (t->mb > 0) energy += 0.5 / (double)t->mb * (double)v3_dot(t->vb, t->vb);
+    return energy;
+}
+
+// Where no forces act: what a contact of one to four points takes is the energy that the bodies lose; the bounce gives
+// back e^2 of it at most, and is the same in all forms.
+static void bounces_return_what_was_taken(void **unused) {
+    (void)unused;
+    worst = 0;
+    double most = 0;
+    for (int number = 0; number < CASES; ++number) {
+        psvi_step step = random_step();
+        step.restitution_threshold = 0.1f;
+        psvi_two t = random_bodies();
+        if (t.ma == 0) t.va = v3_make(0, 0, 0);
+        if (t.mb == 0) t.vb = v3_make(0, 0, 0);
+        if (t.turn_a) t.ia = random_inertia();
+        if (t.turn_b) t.ib = random_inertia();
+        psvi_root ra = psvi_root_of(t.ia), rb = psvi_root_of(t.ib);
+        v3 n = v3_unit_or(random_vector(1), v3_make(0, 1, 0));
+        psvi_point point[4];
+        psvi_contact c = {.count = 1 + (uint32_t)number % 4, .restitution = uniform(0, 1)};
+        for (uint32_t i = 0; i < c.count; ++i) {
+            make_contact(&t, &point[i], n, random_vector(1), random_vector(1));
+            point[i].separation = uniform(-0.05f, 0);
+            point[i].impulse = f4_make(v3_make(9, 9, 9), 0); // begins at 0 all the same
+            point[i].approach = v3_dot(psvi_point_velocity(&t, &point[i]), n);
+        }
+        psvi_points points = {&point[0], &point[0]};
+        psvi_angular still = {.velocity = f4_make(n, 0), .turned = f4_make(v3_make(0, 0, 0), 0)};
+        double start = energy_of(&t, ra, rb);
+        psvi_solve_points(points, &step, &c, PSVI_PASS_RELAX, false, &t, v3_make(0, 0, 0), &still, &still, 1);
+        double stopped = energy_of(&t, ra, rb), taken = 0.5 * (double)point[0].taken;
+        if (fabs(start - stopped - taken) > 2e-5 * (start + 1))
+            fail_msg("case %d: %g J taken, of %g to %g J", number, taken, start, stopped);
+
+        psvi_pair_state rows = {.va = t.va, .vb = t.vb, .ma = t.ma, .mb = t.mb};
+        rows.wa = psvi_root_solve(ra, t.wa);
+        rows.wb = psvi_root_solve(rb, t.wb);
+        psvi_row whole = {v3_make(0, 0, 0), v3_make(0, 0, 0), v3_make(0, 0, 0)};
+        float approach = 0;
+        for (uint32_t i = 0; i < c.count; ++i) {
+            psvi_row r = row_of(ra, rb, v3_of(point[i].arm_a), v3_of(point[i].arm_b), n);
+            if (!psvi_bounces(&point[i], &step)) continue;
+            psvi_row_add(&whole, &r, point[i].impulse.w);
+            approach += point[i].impulse.w * point[i].approach;
+        }
+        psvi_row_bounce(&rows, &whole, approach, point[0].taken, c.restitution, 1);
+        psvi_solve_points(points, &step, &c, PSVI_PASS_BOUNCE, false, &t, v3_make(0, 0, 0), &still, &still, 1);
+        expect_near(rows.va, t.va, 1 + v3_length(t.va), "velocity of a", number);
+        expect_near(rows.vb, t.vb, 1 + v3_length(t.vb), "velocity of b", number);
+        expect_near(psvi_root_mul(ra, rows.wa), t.wa, 1 + v3_length(t.wa), "spin of a", number);
+        expect_near(psvi_root_mul(rb, rows.wb), t.wb, 1 + v3_length(t.wb), "spin of b", number);
+        double returned = energy_of(&t, ra, rb) - stopped, e = (double)c.restitution;
+        if (returned > e * e * taken + 2e-5 * (start + 1))
+            fail_msg("case %d: %g of %g J come back with restitution %g", number, returned, taken, e);
+        if (taken > 0.1) most = fmax(most, returned / taken);
+    }
+    print_message("%d bounces: within %.1e, at most %.3f of the energy comes back\n", CASES, worst, most);
+    assert_true(most > 0.9); // some do bounce
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_the_same),
-                                       cmocka_unit_test(round_contacts_are_the_same)};
+                                       cmocka_unit_test(round_contacts_are_the_same),
+                                       cmocka_unit_test(bounces_return_what_was_taken)};
     return cmocka_run_group_tests_name("contact_forms", tests, NULL, NULL);
 }
