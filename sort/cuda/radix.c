@@ -10,11 +10,14 @@
 //                                                  that fit in no chunks go to the next but one
 //   up to 5M (32-bit keys,     radix_wide.cu       1: cooperative, several chunks for each multiprocessor, by splitters
 //   values no larger)                              of an earlier call; behind it radix_large.cuh, mostly idle.
-//                                                  Without splitters the next, and 1 launch that takes some
+//                                                  Without splitters the next, and 1 launch that takes some.
+//                                                  Input in order goes to radix_chunks.cu where that holds it
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
 //   above                      radix_large.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
-//                                                  windows (radix_windows.cuh; 32-bit keys), then chained passes: those
+//                                                  windows (radix_windows.cuh; 32-bit keys; before the histogram, and
+//                                                  before radix_wide.cu, where the calls before had such input, and
+//                                                  once where nothing is known), then chained passes: those
 //                                                  of radix_async.cuh for 32-bit keys alone or with 4 bytes of value,
 //                                                  from compute capability 9.0 on with 227 KB of shared memory
 //
@@ -40,14 +43,19 @@ typedef struct radix_state {
     uint32_t cluster_blocks; // 0: no clusters
     // Memory of the host that the chunk kernel writes 1 to where its splitters fail time and again; as the device sees
     // it; and calls since that kernel has looked. A call reads what is there: it decides only which kernel runs. The
-    // second word is `ready` of the wide kernel.
+    // second word is `ready` of the wide kernel, the third what was seen of the order of the keys, PSVI_RADIX_ORDER_...
     volatile uint32_t *uneven;
     uint32_t *uneven_device;
     uint32_t calls_since_look;
     psvi_radix_wide_state *wide;        // NULL where no count is large enough
     uint32_t wide_failures, wide_pause; // calls to be without it: more with each failure
     bool wide_used;                     // by the call before
+    // The same for sorting by windows before all else; and whether a call has looked at the order at all.
+    uint32_t windows_failures, windows_pause;
+    bool windows_used, order_looked_at;
 } radix_state;
+
+#define HOST_WORDS 3 // from `uneven` on
 
 static uint32_t digits_of(const psv_sorter_def *def) {
     return (def->end_bit - def->begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
@@ -138,10 +146,11 @@ static psv_status create_chunks(psv_context *context, radix_state *state) {
                          sizeof(psvi_radix_chunks_state));
     void *host = NULL, *device = NULL;
     psv_status status = psvi_cuda_status(
-        context, cudaHostAlloc(&host, 2 * sizeof *state->uneven_device, cudaHostAllocMapped), "cudaHostAlloc");
+        context, cudaHostAlloc(&host, HOST_WORDS * sizeof *state->uneven_device, cudaHostAllocMapped), "cudaHostAlloc");
     if (status != PSV_OK) return status;
     state->uneven = host;
-    state->uneven[0] = state->uneven[1] = 0;
+    for (int word = 0; word < HOST_WORDS; ++word)
+        state->uneven[word] = 0;
     status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
     if (status != PSV_OK) return status;
     state->uneven_device = device;
@@ -266,6 +275,39 @@ static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, uint32_t items, cu
     return true;
 }
 
+// Asks the kernels for what they see of the order, where that can make a difference to later calls.
+static void ask_for_order(const radix_state *state, psvi_radix_job *job) {
+    if (state->uneven == NULL || !job->order_check || job->histograms != NULL || job->order.is_wide ||
+        job->count > PSVI_RADIX_WINDOWS_MOST)
+        return;
+    job->order_seen = state->uneven_device + 2;
+    job->order_known = state->uneven[2];
+}
+
+// Whether to sort by windows before all else: where the input was nearly sorted of late, or (`look`) where nothing is
+// known and no kernel behind would find out.
+static bool try_windows(radix_state *state, const psvi_radix_job *job, bool look) {
+    if (job->order_seen == NULL) return false;
+    if (state->windows_used) {
+        const uint32_t failures = state->windows_failures;
+        state->windows_failures = job->order_known != PSVI_RADIX_ORDER_OTHER ? 0
+                                  : failures < 31                            ? 2 * failures + 1
+                                                                             : 63;
+        state->windows_pause = state->windows_failures;
+    }
+    state->windows_used = false;
+    look = look && !state->order_looked_at;
+    state->order_looked_at = true;
+    if (look) return true;
+    if (job->order_known != PSVI_RADIX_ORDER_NEARLY) return false;
+    if (state->windows_pause > 0) {
+        --state->windows_pause;
+        return false;
+    }
+    state->windows_used = true;
+    return true;
+}
+
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
     psvi_radix_job job = make_job(sorter, request);
     cudaStream_t stream = sorter->context->stream;
@@ -282,25 +324,37 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     // Chunks are not quite equal: where the next kernel serves, it is better where they hardly fit.
     const uint64_t most =
         state->wide != NULL ? wide_least(state) : (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes);
-    const bool in_chunks = state->chunks != NULL && job.count <= most;
-    const uint32_t items = middle_items(sorter, &job);
+    bool in_chunks = state->chunks != NULL && job.count <= most;
+    uint32_t items = middle_items(sorter, &job);
     // Two calls in a row: the first may have old splitters, but leaves new ones.
     const bool uneven = in_chunks && *state->uneven != 0 && ++state->calls_since_look % LOOK_AGAIN > 1;
+    if (!in_chunks) ask_for_order(state, &job);
+    // Where its chunks hardly fit, the chunk kernel still is the fastest to see that the input is in order.
+    if (state->chunks != NULL && job.order_known == PSVI_RADIX_ORDER_SORTED &&
+        job.count <= (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes))
+        in_chunks = true;
     if (in_chunks && (!uneven || items == 0)) {
         const psvi_radix_chunks_call call = make_chunks_call(sorter, &job);
         return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, state->chunks, &call, stream),
                                 "radix sort of a middle count");
     }
-    if (!in_chunks && state->wide != NULL && psvi_radix_wide_chunks(job.count, job.multiprocessors) != 0 &&
-        job.histograms == NULL && run_wide(sorter, &job, items, &error))
+    const bool wide = !in_chunks && state->wide != NULL &&
+                      psvi_radix_wide_chunks(job.count, job.multiprocessors) != 0 && job.histograms == NULL;
+    error = cudaSuccess;
+    if (!in_chunks && try_windows(state, &job, wide)) {
+        error = psvi_radix_windows(&job, stream);
+        job.after_windows = 1;
+        items = 0; // the middle kernel would not see what they have done
+    }
+    if (error == cudaSuccess && wide && run_wide(sorter, &job, items, &error))
         return psvi_cuda_status(sorter->context, error, "radix sort of a large count");
-    if (items != 0)
+    if (error == cudaSuccess && items != 0)
         return psvi_cuda_status(sorter->context,
                                 job.order.is_wide ? psvi_radix_middle64(&job, items, stream)
                                                   : psvi_radix_middle32(&job, items, stream),
                                 "radix sort of a middle count");
-    return psvi_cuda_status(sorter->context, roomy ? psvi_radix_large(&job, stream) : psvi_radix_compact(&job, stream),
-                            "radix sort of a large count");
+    if (error == cudaSuccess) error = roomy ? psvi_radix_large(&job, stream) : psvi_radix_compact(&job, stream);
+    return psvi_cuda_status(sorter->context, error, "radix sort of a large count");
 }
 
 static psv_status radix_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {

@@ -29,17 +29,21 @@ typedef struct psvi_radix_pass {
 // What a large sort knows of nearly sorted input (radix_windows.cuh).
 enum { PSVI_RADIX_NEARLY_NO = 0, PSVI_RADIX_NEARLY_MAYBE = 1, PSVI_RADIX_NEARLY_DONE = 2 };
 
+// What a call has seen of the order of its input, for the host: it only decides which kernels the next call takes.
+enum { PSVI_RADIX_ORDER_OTHER = 0, PSVI_RADIX_ORDER_SORTED = 1, PSVI_RADIX_ORDER_NEARLY = 2 };
+
 // State of a sorter on the device, in memory of its own. Everything marked (0) is zero between calls: the kernel that
 // used it clears it, so that no call needs a memset.
 typedef struct psvi_radix_control {
     uint32_t histogram[8][PSVI_RADIX_DIGITS]; // (0)
     // First place of a digit; on a multiple of 16 bytes.
     uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS];
-    uint32_t ticket;       // (0) blocks that have finished the histogram
-    uint32_t unordered;    // (0) some key is greater than its successor
-    uint32_t scattered;    // (0) some key is greater than that 64 places on
-    uint32_t nearly;       // PSVI_RADIX_NEARLY_...: of the last call
-    uint32_t nearly_wrong; // (0) sorting by windows did not give the order
+    uint32_t ticket;           // (0) blocks that have finished the histogram
+    uint32_t unordered;        // (0) some key is greater than its successor
+    uint32_t scattered;        // (0) some key is greater than that 64 places on
+    uint32_t nearly;           // PSVI_RADIX_NEARLY_...: of the last call
+    uint32_t nearly_wrong;     // (0) sorting by windows did not give the order
+    uint32_t nearly_unordered; // (0) as `unordered`, found by the windows
     uint32_t tile_counter[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS];
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
     uint32_t passes_run, passes_skipped; // of the last call
@@ -71,9 +75,12 @@ typedef struct psvi_radix_job {
     uint32_t order_check;
     uint32_t likely_sorted;
     uint32_t multiprocessors;
-    uint32_t after_wide; // radix_wide.cu runs before, and tells in control->in_chunks whether it has sorted
-    uint32_t async;      // radix_async.cuh runs on this device
-    uint32_t zero;       // see forget() in radix_device.cuh
+    uint32_t after_windows; // psvi_radix_windows runs before, and tells in control->nearly whether it has sorted
+    uint32_t after_wide;    // radix_wide.cu runs before, and tells in control->in_chunks whether it has sorted
+    uint32_t *order_seen;   // in memory that the host sees: PSVI_RADIX_ORDER_...; NULL: not wanted
+    uint32_t order_known;   // what was there when the job was made
+    uint32_t async;         // radix_async.cuh runs on this device
+    uint32_t zero;          // see forget() in radix_device.cuh
 } psvi_radix_job;
 
 // One block sorts at most PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS items. One launch.
@@ -89,6 +96,11 @@ cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, cudaStr
 // device at once. items is 2, 4, 8, 16, or 32 where a key and its value have at most 8 bytes.
 cudaError_t psvi_radix_middle32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 32-bit keys
 cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 64-bit keys
+
+// Nearly sorted input by windows (radix_windows.cuh) before anything is known of its order: 32-bit keys, at most
+// PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_large with job->after_windows, which completes the sort, or
+// sorts where the input was not such.
+cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream);
 
 // Histogram of all digits; nearly sorted input by windows; then one chained pass for each slot (and portion).
 cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream);

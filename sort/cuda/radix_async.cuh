@@ -622,10 +622,10 @@ __global__ void __launch_bounds__(SHAPE::THREADS, 1)
 #endif
 }
 
-template <int VALUE_BYTES> struct async_choice {
-    using shape =
-        async_shape<VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS(VALUE_BYTES), PSVI_RADIX_ASYNC_ITEMS(VALUE_BYTES),
-                    PSVI_RADIX_ASYNC_WRITERS(VALUE_BYTES), PSVI_RADIX_ASYNC_LOOKERS, PSVI_RADIX_ASYNC_LOOK_WIDTH>;
+template <int VALUE_BYTES, bool MANY> struct async_choice {
+    using shape = async_shape<VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS(VALUE_BYTES, MANY),
+                              PSVI_RADIX_ASYNC_ITEMS(VALUE_BYTES, MANY), PSVI_RADIX_ASYNC_WRITERS(VALUE_BYTES, MANY),
+                              PSVI_RADIX_ASYNC_LOOKERS(VALUE_BYTES, MANY), PSVI_RADIX_ASYNC_LOOK_WIDTH>;
     static_assert(shape::BYTES + 2048 <= PSVI_RADIX_ASYNC_SHARED_BYTES, "with what the kernel declares itself");
 };
 

@@ -574,6 +574,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     if (tried) next.uneven = overflow && (outcome == CHUNKS_UNEVEN || known.failures != 0);
     if (next.uneven != known.uneven) *(volatile uint32_t *)call.uneven = next.uneven;
+    tell_order(job, in_order || outcome == CHUNKS_IN_ORDER ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
     state->memory = next;
 }
 

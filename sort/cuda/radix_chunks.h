@@ -71,7 +71,8 @@ typedef struct psvi_radix_chunks_call {
     uint32_t *uneven;    // in memory that the host sees: 1 where the splitters fail time and again
 } psvi_radix_chunks_call;
 
-// Sorts job->count items, at most job->multiprocessors * PSVI_RADIX_CHUNKS_TILE. One cooperative launch of
+// Sorts job->count items, at most job->multiprocessors * PSVI_RADIX_CHUNKS_TILE. Tells the host at job->order_seen
+// whether the input was in order. One cooperative launch of
 // job->multiprocessors blocks (at most PSVI_RADIX_CHUNKS_BLOCKS). Uses keys_spare[0], values_spare[0] and the regions,
 // which may lie in the same memory.
 cudaError_t psvi_radix_chunks(const psvi_radix_job *job, psvi_radix_chunks_state *state,

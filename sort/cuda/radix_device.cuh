@@ -70,6 +70,11 @@ __device__ __forceinline__ void wait_for_kernel_before() {
 #endif
 }
 
+// One thread of the grid: what the host is to know of the order of the input, where it does not know that.
+__device__ __forceinline__ void tell_order(const psvi_radix_job &job, uint32_t seen) {
+    if (job.order_seen != nullptr && job.order_known != seen) *(volatile uint32_t *)job.order_seen = seen;
+}
+
 __device__ __forceinline__ uint64_t job_count(const psvi_radix_job &job) {
     if (job.count_device == nullptr) return job.count;
     uint64_t count = *job.count_device;

@@ -6,3 +6,8 @@
 #include "radix_large.cuh"
 
 cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream) { return run(job, stream); }
+
+cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream) {
+    return job->order.is_float ? run_windows<PSVI_RADIX_FLOAT32>(job, stream)
+                               : run_windows<PSVI_RADIX_INT32>(job, stream);
+}

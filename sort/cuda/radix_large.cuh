@@ -145,9 +145,10 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     extern __shared__ __align__(16) unsigned char shared[];
     uint32_t *histogram = reinterpret_cast<uint32_t *>(shared);
     __shared__ uint32_t block_ticket;
-    let_next_kernel_come();
 
-    if (job.after_wide && job.control->in_chunks) return; // sorted already
+    wait_for_kernel_before();
+    if (job.after_windows && job.control->nearly == PSVI_RADIX_NEARLY_DONE) return; // sorted already
+    if (job.after_wide && job.control->in_chunks) return;
     if (job.histograms == nullptr)
         for (uint32_t i = threadIdx.x; i < (MAX_DIGITS * PSVI_RADIX_DIGITS / 4 << copies_log2); i += blockDim.x)
             reinterpret_cast<uint4 *>(shared)[i] = make_uint4(0, 0, 0, 0);
@@ -232,6 +233,8 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     if (threadIdx.x == 0) block_ticket = atomicAdd(&job.control->ticket, 1u);
     __syncthreads();
     if (block_ticket != gridDim.x - 1) return;
+    // Not before: as many blocks of the next kernel as fit would crowd on the multiprocessors that are free first.
+    let_next_kernel_come();
     __threadfence();
     make_plan(job, count, digits, check_order);
 }
@@ -493,6 +496,19 @@ struct pass_kernel {
     bool overlapped;                        // it waits for the kernel before it by itself
 };
 
+// Sorts by windows. The edges of blocks lie behind `rows` rows of states.
+template <int KIND, int VALUE_BYTES>
+cudaError_t launch_windows(const psvi_radix_job *job, uint32_t rows, bool is_first, bool early, cudaStream_t stream) {
+    const uint32_t windows = nearly_windows(job->count, job->multiprocessors);
+    const uint32_t blocks = (nearly_strips(job->count, windows) + NEARLY_STRIPS - 1) / NEARLY_STRIPS;
+    static_assert(PSVI_RADIX_DIGITS * sizeof(uint32_t) * 64 * PSVI_RADIX_NEARLY_WINDOWS * NEARLY_STRIPS >=
+                      2 * PSVI_RADIX_LARGE_LEAST_TILE * sizeof(strip_edges),
+                  "the edges of the blocks of a tile fit in its row of states");
+    strip_edges *edges = reinterpret_cast<strip_edges *>(job->states + (uint64_t)rows * PSVI_RADIX_DIGITS);
+    return psvi_launch_early(early, stream, psvk_radix_nearly<KIND, VALUE_BYTES>, blocks, NEARLY_THREADS, 0, *job,
+                             edges, windows, is_first);
+}
+
 template <int KIND, int VALUE_BYTES, uint32_t TILE>
 cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaStream_t stream) {
     constexpr uint32_t KEY_BYTES = sizeof(typename radix_key<KIND>::type);
@@ -514,19 +530,13 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
     if (error == cudaSuccess)
         error = cudaFuncSetAttribute(pass.code, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)pass.shared_bytes);
     if (error != cudaSuccess) return error;
-    psvk_radix_histogram<KIND>
-        <<<blocks, PSVI_RADIX_HISTOGRAM_THREADS, bytes, stream>>>(*job, rows, copies_log2, check_order);
-    error = cudaGetLastError();
+    error = psvi_launch_early(pass.overlapped && job->after_windows, stream, psvk_radix_histogram<KIND>, blocks,
+                              PSVI_RADIX_HISTOGRAM_THREADS, bytes, *job, rows, copies_log2, check_order);
     if (error != cudaSuccess) return error;
-    static_assert(PSVI_RADIX_DIGITS * sizeof(uint32_t) * NEARLY_STRIP >= (TILE + NEARLY_STRIP) * sizeof(strip_edges),
-                  "the edges of the strips of a tile fit in its row of states");
     if constexpr (KEY_BYTES == 4) {
         // The edges lie where the states of the second pass will, which the first pass clears.
-        strip_edges *edges = reinterpret_cast<strip_edges *>(job->states + (uint64_t)rows * PSVI_RADIX_DIGITS);
-        blocks = (nearly_strips(job->count) + NEARLY_THREADS / 32 - 1) / (NEARLY_THREADS / 32);
-        if (check_order && portions == 1)
-            error = psvi_launch_early(pass.overlapped, stream, psvk_radix_nearly<KIND, VALUE_BYTES>, blocks,
-                                      NEARLY_THREADS, 0, *job, edges);
+        if (check_order && portions == 1 && !job->after_windows)
+            error = launch_windows<KIND, VALUE_BYTES>(job, rows, false, pass.overlapped, stream);
     }
     for (uint32_t slot = 0; slot < job->slots; ++slot)
         for (uint32_t portion = 0; portion < portions && error == cudaSuccess; ++portion) {
@@ -537,14 +547,21 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
     return error;
 }
 
+#ifdef PSVI_RADIX_LARGE_ASYNC
+template <int KIND, typename SHAPE> cudaError_t run_async(const psvi_radix_job *job, cudaStream_t stream) {
+    return run_passes<KIND, SHAPE::VALUE_BYTES, SHAPE::TILE>(
+        job, {psvk_radix_async_pass<KIND, SHAPE>, SHAPE::THREADS, SHAPE::BYTES, 1, true}, stream);
+}
+#endif
+
 template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job *job, cudaStream_t stream) {
     constexpr int KEY_BYTES = sizeof(typename radix_key<KIND>::type), PAIR_BYTES = KEY_BYTES + VALUE_BYTES;
 #ifdef PSVI_RADIX_LARGE_ASYNC
     if constexpr (KEY_BYTES == 4 && VALUE_BYTES <= 4) {
-        using shape = typename async_choice<VALUE_BYTES>::shape;
         if (job->async)
-            return run_passes<KIND, VALUE_BYTES, shape::TILE>(
-                job, {psvk_radix_async_pass<KIND, shape>, shape::THREADS, shape::BYTES, 1, true}, stream);
+            return job->count >= PSVI_RADIX_ASYNC_MANY
+                       ? run_async<KIND, typename async_choice<VALUE_BYTES, true>::shape>(job, stream)
+                       : run_async<KIND, typename async_choice<VALUE_BYTES, false>::shape>(job, stream);
     }
 #endif
     return run_passes<KIND, VALUE_BYTES, THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES)>(
@@ -556,6 +573,12 @@ template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job
 template <int KIND> cudaError_t run_kind(const psvi_radix_job *job, cudaStream_t stream) {
     if (job->value_bytes == 0) return run_values<KIND, 0>(job, stream);
     return job->value_bytes == 4 ? run_values<KIND, 4>(job, stream) : run_values<KIND, 8>(job, stream);
+}
+
+template <int KIND> cudaError_t run_windows(const psvi_radix_job *job, cudaStream_t stream) {
+    if (job->value_bytes == 0) return launch_windows<KIND, 0>(job, 0, true, false, stream);
+    return job->value_bytes == 4 ? launch_windows<KIND, 4>(job, 0, true, false, stream)
+                                 : launch_windows<KIND, 8>(job, 0, true, false, stream);
 }
 
 cudaError_t run(const psvi_radix_job *job, cudaStream_t stream) {

@@ -35,18 +35,25 @@
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
 // The same for 32-bit keys alone or with 4 bytes of value (radix_async.cuh) where a block has so much shared memory:
-// threads that rank, and how many items each; threads that write, that look back.
+// threads that rank, and how many items each; threads that write, that look back. `many`: from so many items on.
 #define PSVI_RADIX_ASYNC_SHARED_BYTES (227 * 1024)
-#define PSVI_RADIX_ASYNC_RANKERS(value_bytes) ((value_bytes) == 0 ? 512 : 384)
-#define PSVI_RADIX_ASYNC_ITEMS(value_bytes) ((value_bytes) == 0 ? 27 : 24)
-#define PSVI_RADIX_ASYNC_WRITERS(value_bytes) ((value_bytes) == 0 ? 384 : 512)
-#define PSVI_RADIX_ASYNC_LOOKERS 128
+#define PSVI_RADIX_ASYNC_MANY 12000000
+#define PSVI_RADIX_ASYNC_RANKERS(value_bytes, many) ((value_bytes) == 0 ? 512 : 384)
+#define PSVI_RADIX_ASYNC_ITEMS(value_bytes, many) ((many) ? 27 : 24)
+#define PSVI_RADIX_ASYNC_WRITERS(value_bytes, many) ((value_bytes) == 0 || (many) ? 384 : 512)
+#define PSVI_RADIX_ASYNC_LOOKERS(value_bytes, many) ((value_bytes) != 0 && (many) ? 256 : 128)
 #define PSVI_RADIX_ASYNC_LOOK_WIDTH 4
+
+// Nearly sorted input (radix_windows.cuh): blocks a multiprocessor, and windows of 64 that a warp goes through at
+// least.
+#define PSVI_RADIX_NEARLY_BLOCKS 8
+#define PSVI_RADIX_NEARLY_WINDOWS 8
 
 // A chained scan counts in 30 bits, so larger inputs go through each digit in portions of at most this many items
 // (rounded down to whole tiles).
 #define PSVI_RADIX_PORTION_ITEMS (1u << 29)
 #define PSVI_RADIX_MAX_PORTIONS 9
+#define PSVI_RADIX_WINDOWS_MOST (PSVI_RADIX_PORTION_ITEMS - 65536) // one portion, whatever the tile
 
 #define PSVI_RADIX_HISTOGRAM_THREADS 1024
 #define PSVI_RADIX_HISTOGRAM_UNROLL 4 // reads of 16 bytes in flight a thread

@@ -30,12 +30,14 @@ template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VA
 
     // Sends the tiles to the regions. False when one of them is full. Begins after the barrier behind load_splitters.
     __device__ __forceinline__ bool send_tiles(psvi_radix_wide_meeting *meeting, uint32_t rounds, uint32_t tile) {
-        bool descent = false;
+        bool descent = false, scattered = false;
         base::fill_table();
         __syncthreads();
 #pragma unroll 1
         for (uint32_t round = 0; round < rounds; ++round) {
             descent |= base::rank_in_block();
+            // A look at a few keys is enough: it only decides what the next call tries.
+            if (THREADS + threadIdx.x < length) scattered |= base::part(base::keys[1]) < base::part(base::keys[0]);
             __syncthreads();
             const uint32_t chunk = threadIdx.x, own = chunk < chunks ? shared.out.counts[chunk] : 0;
             const uint32_t claimed = own != 0 ? atomicAdd(&meeting->filled[chunk], own) : 0;
@@ -54,6 +56,7 @@ template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VA
             base::write_to_regions(items);
         }
         if (__syncthreads_or(descent) && threadIdx.x == 0) meeting->unordered = 1;
+        if (threadIdx.x < 32 && __any_sync(PSVI_RADIX_FULL_WARP, scattered) && threadIdx.x == 0) meeting->scattered = 1;
         return true;
     }
 
@@ -65,7 +68,7 @@ template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VA
     __device__ __forceinline__ remembered_outcome meet_all(const psvi_radix_wide_meeting *meeting) {
         const uint32_t chunk = threadIdx.x, own = chunk < chunks ? __ldcg(&meeting->filled[chunk]) : 0;
         if (threadIdx.x == 0) {
-            shared.unordered = __ldcg(&meeting->unordered);
+            shared.unordered = __ldcg(&meeting->unordered) | __ldcg(&meeting->scattered) << 1;
             shared.overflow = __ldcg(&meeting->overflow);
         }
         const uint32_t begin = block_scan(own, shared.sums);
@@ -111,6 +114,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         expected = state->arrivals_before;
         calls = state->calls;
         known_chunks = state->chunks;
+        if (job.after_windows && job.control->nearly == PSVI_RADIX_NEARLY_DONE) known_chunks = 0; // sorted already
     }
     __syncthreads();
     if (known_chunks == 0) {
@@ -155,6 +159,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     job.control->in_chunks = done;
     if (outcome != REMEMBERED_SORTED) *(volatile uint32_t *)call.ready = 0;
     if (!done) return;
+    tell_order(job, outcome == REMEMBERED_IN_ORDER ? PSVI_RADIX_ORDER_SORTED
+                    : shared.unordered >> 1        ? PSVI_RADIX_ORDER_OTHER
+                                                   : PSVI_RADIX_ORDER_NEARLY);
     job.control->nearly = PSVI_RADIX_NEARLY_NO;
     report(job, outcome == REMEMBERED_SORTED ? 1 : 0);
 }
@@ -167,9 +174,9 @@ __global__ void psvk_radix_wide_remember(const psvi_radix_job job, psvi_radix_wi
     const uint32_t count = (uint32_t)job_count(job), chunks = call.chunks;
     const psvi_radix_control *control = job.control;
     // Input in order, or nearly so, is sorted faster in other ways.
-    if (!splitter_marks::worth_it(chunks, count) || control->passes_run == 0 ||
-        (call.after_large && control->nearly == PSVI_RADIX_NEARLY_DONE))
-        return;
+    const bool by_windows = call.after_large && control->nearly == PSVI_RADIX_NEARLY_DONE;
+    if (control->passes_run == 0 && !by_windows && threadIdx.x == 0) tell_order(job, PSVI_RADIX_ORDER_SORTED);
+    if (!splitter_marks::worth_it(chunks, count) || control->passes_run == 0 || by_windows) return;
     const uint32_t quota = (count + chunks - 1) / chunks;
     for (uint32_t chunk = threadIdx.x + 1; chunk < chunks; chunk += blockDim.x) {
         const uint32_t rank = chunk * quota;

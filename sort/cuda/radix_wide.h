@@ -17,6 +17,7 @@ typedef struct psvi_radix_wide_meeting {
     uint32_t filled[PSVI_RADIX_WIDE_CHUNKS]; // items that have a place in a chunk's region
     uint32_t unordered;                      // some key is greater than its successor
     uint32_t overflow;                       // some region is too small
+    uint32_t scattered;                      // some key is greater than one that lies 1,024 places on
 } psvi_radix_wide_meeting;
 
 // Device memory, zero at creation. A call leaves the meeting of the next zero.
@@ -46,13 +47,15 @@ static inline uint32_t psvi_radix_wide_chunks(uint64_t count, uint32_t multiproc
     return count > PSVI_RADIX_WIDE_ROUNDS * round || chunks >= PSVI_RADIX_WIDE_CHUNKS ? 0 : (uint32_t)chunks;
 }
 
-// Sorts, or does nothing and says so in job->control->in_chunks, where there are no splitters or a chunk does not fit.
+// Sorts, or does nothing and says so in job->control->in_chunks, where there are no splitters, a chunk does not fit, or
+// psvi_radix_windows has sorted. Tells the host at job->order_seen where the input was in order or perhaps nearly so.
 // 32-bit keys, values of at most 4 bytes. One cooperative launch.
 cudaError_t psvi_radix_wide(const psvi_radix_job *job, psvi_radix_wide_state *state, const psvi_radix_wide_call *call,
                             cudaStream_t stream);
 
 // After a sort in another way: takes splitters from the sorted keys, job->keys_out, or, where these are not wanted,
-// from the unsorted ones by the sorted index. One small launch.
+// from the unsorted ones by the sorted index. Tells the host at job->order_seen where the input was in order. One small
+// launch.
 cudaError_t psvi_radix_wide_remember(const psvi_radix_job *job, psvi_radix_wide_state *state,
                                      const psvi_radix_wide_call *call, cudaStream_t stream);
 

@@ -7,6 +7,10 @@
 // as always, from the input, which is still what it was. Verification after the idea of the order check of Ha, Krüger &
 // Silva (2009), section 3.
 //
+// It runs behind the histogram kernel, which has looked at the order. Where the calls before were of such keys it runs
+// before all others, without that look: whoever finds the first item out of place stops all blocks, so that other keys
+// cost a few microseconds.
+//
 // Included by radix_large.cuh. Keys of 32 bits, one portion.
 #ifndef PAIRSIEVE_RADIX_WINDOWS_CUH
 #define PAIRSIEVE_RADIX_WINDOWS_CUH
@@ -18,18 +22,26 @@
 namespace {
 
 constexpr uint32_t NEARLY_THREADS = 256;
-constexpr uint32_t NEARLY_WINDOWS = 16;                                  // of a strip, the work of a warp
-constexpr uint32_t NEARLY_STRIP = 64 * NEARLY_WINDOWS;                   // items that a strip writes
+constexpr uint32_t NEARLY_STRIPS = NEARLY_THREADS / 32;                  // of a block: a strip is the work of a warp
 constexpr uint32_t NEARLY_PLACE_BITS = 7;                                // of a place in two windows
 constexpr uint32_t NEARLY_PAD = 0xffffffffu;                             // what comes after the last item
 constexpr uint32_t NEARLY_SPREAD = (1u << (32 - NEARLY_PLACE_BITS)) - 1; // of the keys of two windows, less than that
 
-// A strip writes the places from 32 after its first window on; the first strip also those before.
-__host__ __device__ inline uint32_t nearly_strips(uint64_t count) {
-    return count <= NEARLY_STRIP + 32 ? 1 : (uint32_t)((count - 32 + NEARLY_STRIP - 1) / NEARLY_STRIP);
+// Windows of a strip: all blocks are on the device at once, so that few blocks leave edges, and few have to be begun
+// where there is nothing to do. A strip sorts one window that is another's as well.
+inline uint32_t nearly_windows(uint64_t count, uint32_t multiprocessors) {
+    const uint64_t warps = (uint64_t)multiprocessors * PSVI_RADIX_NEARLY_BLOCKS * NEARLY_STRIPS;
+    const uint64_t windows = (count + 64 * warps - 1) / (64 * warps);
+    return windows < PSVI_RADIX_NEARLY_WINDOWS ? PSVI_RADIX_NEARLY_WINDOWS : (uint32_t)windows;
 }
 
-// First and last item that a strip writes, as (key, place in the input).
+// A strip writes the places from 32 after its first window on; the first strip also those before.
+__host__ __device__ inline uint32_t nearly_strips(uint64_t count, uint32_t windows) {
+    const uint64_t items = 64 * (uint64_t)windows;
+    return count <= items + 32 ? 1 : (uint32_t)((count - 32 + items - 1) / items);
+}
+
+// First and last item that a strip or a block of strips writes, as (key, place in the input); last is one more.
 struct strip_edges {
     uint64_t first, last;
 };
@@ -83,30 +95,36 @@ __device__ __forceinline__ nearly_targets<V> nearly_output(const psvi_radix_job 
     return to;
 }
 
-// In: the request's arrays. Out: see nearly_targets, and `edges` of all strips; passes switched off and control->nearly
-// set to PSVI_RADIX_NEARLY_DONE when the order is right. Does nothing unless the plan says that the input may be nearly
-// sorted. A warp goes through a strip window by window; bytes: one read and one write of every item.
+// In: the request's arrays. Out: see nearly_targets, and `edges` of all blocks; when the order is right, passes
+// switched off and control->nearly set to PSVI_RADIX_NEARLY_DONE. Does nothing unless it is the first kernel of the
+// sort or the plan says that the input may be nearly sorted. Tells the host at job.order_seen what it has found. A warp
+// goes through a strip window by window; bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES>
-__global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_job job, strip_edges *edges) {
+__global__ void __launch_bounds__(NEARLY_THREADS, PSVI_RADIX_NEARLY_BLOCKS)
+    psvk_radix_nearly(psvi_radix_job job, strip_edges *edges, uint32_t windows, bool is_first) {
     using V = typename radix_value<VALUE_BYTES>::type;
     psvi_radix_control *control = job.control;
-    __shared__ uint32_t maybe, ticket;
+    __shared__ uint32_t maybe, ticket, strips; // strips: of the whole input
+    __shared__ strip_edges own_edges[NEARLY_STRIPS];
     let_next_kernel_come();
     wait_for_kernel_before();
-    if (threadIdx.x == 0) maybe = control->nearly;
+    if (threadIdx.x == 0) {
+        maybe = is_first || control->nearly == PSVI_RADIX_NEARLY_MAYBE ? 1 + __ldcg(&control->nearly_wrong) : 0;
+        strips = nearly_strips(job_count(job), windows);
+    }
     __syncthreads();
-    if (maybe != PSVI_RADIX_NEARLY_MAYBE) return;
-    const uint32_t count = (uint32_t)job_count(job), strips = nearly_strips(count);
-    const uint32_t lane = threadIdx.x & 31, strip = blockIdx.x * (NEARLY_THREADS / 32) + threadIdx.x / 32;
+    if (maybe == 0) return;
+    const uint32_t count = (uint32_t)job_count(job), lane = threadIdx.x & 31, strip_items = 64 * windows;
+    const uint32_t first_strip = blockIdx.x * NEARLY_STRIPS, strip = first_strip + threadIdx.x / 32;
     const uint32_t *keys_in = global(static_cast<const uint32_t *>(job.keys_in));
     const V *values_in = static_cast<const V *>(job.values_in);
     const nearly_targets<V> to = nearly_output<VALUE_BYTES, V>(job);
-    bool wrong = false;
+    bool wrong = false, moved = false; // moved: some item does not stay where it was
     // Integers that are compared as a whole are known from what was compared; others are read again.
     const bool known = KIND == PSVI_RADIX_INT32 && job.order.begin_bit == 0 && job.order.end_bit == 32;
 
     auto sorted_key = [&](uint32_t raw) { return sorted_part(transform<KIND>(raw, job.order), job.order); };
-    if (strip < strips) {
+    if (strip < strips && maybe == 1) {          // 2: another block has found that they are not
         uint32_t base = 0, carried = NEARLY_PAD; // the greater half of the window before
         uint64_t last = 0;                       // what was written last, one more than its (key, place)
         // Writes 32 items from `place` on; their places in the input are relative to `origin`.
@@ -114,6 +132,7 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
             const uint32_t at = place + lane, from = origin + (items & ((1u << NEARLY_PLACE_BITS) - 1));
             const bool there = at < count;
             wrong |= there && items == NEARLY_PAD;
+            moved |= there && from != at;
             const uint64_t whole = (uint64_t)(base + (items >> NEARLY_PLACE_BITS)) << 32 | from;
             const uint64_t first = __shfl_sync(PSVI_RADIX_FULL_WARP, whole, 0);
             if (place < count && first < last) wrong = true;
@@ -128,13 +147,13 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
             }
             return first;
         };
-        const uint32_t begin = strip * NEARLY_STRIP + lane;
-        uint32_t next0 = begin < count ? keys_in[begin] : 0, next1 = begin + 32 < count ? keys_in[begin + 32] : 0;
-        for (uint32_t i = 0; i <= NEARLY_WINDOWS; ++i) {
-            const uint32_t origin = strip * NEARLY_STRIP + 64 * i; // below 2^29 + 2^11
+        const uint32_t begin = strip * strip_items; // below 2^30
+        uint32_t next0 = begin + lane < count ? keys_in[begin + lane] : 0;
+        uint32_t next1 = begin + 32 + lane < count ? keys_in[begin + 32 + lane] : 0;
+        for (uint32_t origin = begin; origin <= begin + strip_items; origin += 64) {
             const bool there0 = origin + lane < count, there1 = origin + 32 + lane < count;
             const uint32_t key0 = sorted_key(next0), key1 = sorted_key(next1);
-            if (i < NEARLY_WINDOWS) { // read while this window is sorted
+            if (origin < begin + strip_items) { // read while this window is sorted
                 next0 = origin + 64 + lane < count ? keys_in[origin + 64 + lane] : 0;
                 next1 = origin + 96 + lane < count ? keys_in[origin + 96 + lane] : 0;
             }
@@ -145,6 +164,7 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
             least = psvd_reduce_min(least);
             wrong |= (there0 && key0 - least >= NEARLY_SPREAD) || (there1 && key1 - least >= NEARLY_SPREAD) ||
                      (carried != NEARLY_PAD && carried_key - least >= NEARLY_SPREAD);
+            if (__any_sync(PSVI_RADIX_FULL_WARP, wrong)) break;
             // Places count from the window before; what is carried was in the second half of its count.
             if (carried != NEARLY_PAD)
                 carried = (carried_key - least) << NEARLY_PLACE_BITS | (carried & ((1u << NEARLY_PLACE_BITS) - 1)) - 64;
@@ -154,22 +174,31 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
             low = sort_lanes(low, lane);
             high = sort_lanes(high, lane);
             merge_halves(low, high, lane);
-            if (i == 0) {
-                if (strip == 0) {
+            if (origin == begin) {
+                if (begin == 0) {
                     const uint64_t first = write(low, 0, origin - 64);
-                    if (lane == 0) edges[0].first = first;
+                    if (lane == 0) own_edges[0].first = first;
                 }
             } else {
                 merge_halves(carried, low, lane);
                 const uint64_t first = write(carried, origin - 32, origin - 64);
-                if (lane == 0 && i == 1 && strip != 0) edges[strip].first = first;
+                if (lane == 0 && origin == begin + 64 && begin != 0) own_edges[threadIdx.x / 32].first = first;
                 write(low, origin, origin - 64);
             }
             carried = high;
         }
-        if (lane == 0) edges[strip].last = last;
+        if (lane == 0) own_edges[threadIdx.x / 32].last = last;
+        moved = __any_sync(PSVI_RADIX_FULL_WARP, moved);
+        if (moved && lane == 0) control->nearly_unordered = 1;
     }
     if (wrong) control->nearly_wrong = 1;
+    __syncthreads();
+    const uint32_t own_strips = strips > first_strip ? min(strips - first_strip, NEARLY_STRIPS) : 0;
+    if (threadIdx.x < own_strips && maybe == 1) {
+        if (threadIdx.x != 0 && own_edges[threadIdx.x].first < own_edges[threadIdx.x - 1].last)
+            control->nearly_wrong = 1;
+        if (threadIdx.x == 0) edges[blockIdx.x] = {own_edges[0].first, own_edges[own_strips - 1].last};
+    }
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) ticket = atomicAdd(&control->ticket, 1u);
@@ -177,13 +206,18 @@ __global__ void __launch_bounds__(NEARLY_THREADS) psvk_radix_nearly(psvi_radix_j
     if (ticket != gridDim.x - 1) return;
     __threadfence();
     bool unordered = false;
-    for (uint32_t i = threadIdx.x + 1; i < strips; i += NEARLY_THREADS)
+    for (uint32_t i = threadIdx.x + 1; i < (strips + NEARLY_STRIPS - 1) / NEARLY_STRIPS; i += NEARLY_THREADS)
         unordered |= __ldcg(&edges[i].first) < __ldcg(&edges[i - 1].last);
     unordered = __syncthreads_or(unordered || __ldcg(&control->nearly_wrong) != 0) != 0;
     if (threadIdx.x != 0) return;
+    const bool was_sorted = __ldcg(&control->nearly_unordered) == 0;
     control->ticket = 0;
     control->nearly_wrong = 0;
+    control->nearly_unordered = 0;
     control->nearly = unordered ? PSVI_RADIX_NEARLY_NO : PSVI_RADIX_NEARLY_DONE;
+    tell_order(job, unordered    ? PSVI_RADIX_ORDER_OTHER
+                    : was_sorted ? PSVI_RADIX_ORDER_SORTED
+                                 : PSVI_RADIX_ORDER_NEARLY);
     if (unordered) return;
     for (uint32_t slot = 0; slot < job.slots; ++slot)
         control->passes[slot].active = 0;
