@@ -271,7 +271,9 @@ static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, uint32_t items, cu
     const bool middle = items != 0 && (job->keys_out != NULL || job->keep_keys_in);
     call.after_large = !middle;
     *error = middle ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
-    if (*error == cudaSuccess) *error = psvi_radix_wide_remember(job, state->wide, &call, stream);
+    // Nearly sorted keys leave nothing to remember.
+    if (*error == cudaSuccess && !state->windows_used)
+        *error = psvi_radix_wide_remember(job, state->wide, &call, stream);
     return true;
 }
 
@@ -285,7 +287,7 @@ static void ask_for_order(const radix_state *state, psvi_radix_job *job) {
 }
 
 // Whether to sort by windows before all else: where the input was nearly sorted of late, or (`look`) where nothing is
-// known and no kernel behind would find out.
+// known and no kernel behind would find out. A graph keeps what is known when it is captured.
 static bool try_windows(radix_state *state, const psvi_radix_job *job, bool look) {
     if (job->order_seen == NULL) return false;
     if (state->windows_used) {
@@ -296,9 +298,7 @@ static bool try_windows(radix_state *state, const psvi_radix_job *job, bool look
         state->windows_pause = state->windows_failures;
     }
     state->windows_used = false;
-    look = look && !state->order_looked_at;
-    state->order_looked_at = true;
-    if (look) return true;
+    if (look && !state->order_looked_at) return state->order_looked_at = true;
     if (job->order_known != PSVI_RADIX_ORDER_NEARLY) return false;
     if (state->windows_pause > 0) {
         --state->windows_pause;
@@ -341,7 +341,7 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     const bool wide = !in_chunks && state->wide != NULL &&
                       psvi_radix_wide_chunks(job.count, job.multiprocessors) != 0 && job.histograms == NULL;
     error = cudaSuccess;
-    if (!in_chunks && try_windows(state, &job, wide)) {
+    if (!in_chunks && try_windows(state, &job, wide && !sorter->context->ops->capturing(sorter->context))) {
         error = psvi_radix_windows(&job, stream);
         job.after_windows = 1;
         items = 0; // the middle kernel would not see what they have done

@@ -1,5 +1,5 @@
 // Every CUDA sorting method captured in a graph on a borrowed stream: nothing synchronizes or allocates, and each
-// launch sorts what is in the buffers then.
+// launch sorts what is in the buffers then, whatever the sorter has been used for before.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -98,6 +98,105 @@ static void capture_method(const char *method) {
     psv_destroy_sorter(sorter);
 }
 
+// A graph keeps the kernels that its sorter had chosen by the calls before: they must be right for any keys. Sorts
+// pairs of each of the inputs, by launches in turn, after `before` had been sorted by calls (letters: indices of
+// inputs).
+enum { KEPT_INPUTS = 5 };
+typedef struct kept_input {
+    uint32_t *keys, *order, *sorted;
+} kept_input;
+
+static void check_pairs(const kept_input *input, uint32_t count, const graph_buffers *b, uint32_t *got,
+                        const char *method) {
+    OK(psv_download(context, got, b->values, count * sizeof *got));
+    if (memcmp(got, input->order, count * sizeof *got) != 0) fail_msg("%s: values are wrong", method);
+    OK(psv_download(context, got, b->keys, count * sizeof *got));
+    if (memcmp(got, input->sorted, count * sizeof *got) != 0) fail_msg("%s: keys are wrong", method);
+}
+
+static void put_pairs(const kept_input *input, uint32_t count, const graph_buffers *b, const uint32_t *places,
+                      const char *method) {
+    OK(psv_upload(context, b->keys, input->keys, count * sizeof *places));
+    OK(psv_upload(context, b->values, places, count * sizeof *places));
+}
+
+static void run_kept(const kept_input *inputs, uint32_t count, const char *before, const graph_buffers *b,
+                     const uint32_t *places, uint32_t *got) {
+    char method[64];
+    (void)snprintf(method, sizeof method, "radix, count %u, graph after '%s'", count, before);
+    psv_sorter_def def = psv_default_sorter_def();
+    def.method = "radix";
+    def.max_count = count;
+    psv_sorter *sorter;
+    OK(psv_create_sorter(context, &def, &sorter));
+    for (const char *letter = before; *letter != '\0'; ++letter) {
+        put_pairs(&inputs[*letter - '0'], count, b, places, method);
+        OK(psv_sort_pairs(sorter, b->keys, b->values, count));
+        check_pairs(&inputs[*letter - '0'], count, b, got, method);
+    }
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(psv_sort_pairs(sorter, b->keys, b->values, count));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (const char *letter = "011023110410"; *letter != '\0'; ++letter) {
+        put_pairs(&inputs[*letter - '0'], count, b, places, method);
+        CUDA(cudaGraphLaunch(executable, stream));
+        check_pairs(&inputs[*letter - '0'], count, b, got, method);
+    }
+    // The sorter itself goes on from what the graph's launches have left.
+    for (const char *letter = "0112"; *letter != '\0'; ++letter) {
+        put_pairs(&inputs[*letter - '0'], count, b, places, method);
+        OK(psv_sort_pairs(sorter, b->keys, b->values, count));
+        check_pairs(&inputs[*letter - '0'], count, b, got, method);
+    }
+    (void)cudaGraphExecDestroy(executable);
+    (void)cudaGraphDestroy(graph);
+    psv_destroy_sorter(sorter);
+}
+
+static void test_kept_kernels(void **state) {
+    (void)state;
+    if (test_thinning() > 1) skip();
+    static const uint32_t counts[] = {1200007, 3000017, 5500009};
+    static const char *const before[] = {"", "00", "11", "22", "0111", "1100"};
+    // 0: uniform, 1: nearly sorted, 2: sorted, 3: clustered, 4: nearly sorted, but for one key.
+    static const key_distribution distributions[KEPT_INPUTS] = {KEYS_UNIFORM, KEYS_NEARLY, KEYS_SORTED, KEYS_CLUSTERED,
+                                                                KEYS_NEARLY};
+    const char *method = "radix";
+    psv_sorter_def def = psv_default_sorter_def();
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+        const uint32_t count = counts[c];
+        uint32_t *places = malloc(count * sizeof *places), *got = malloc(count * sizeof *got);
+        kept_input inputs[KEPT_INPUTS];
+        for (uint32_t i = 0; i < count; ++i)
+            places[i] = i;
+        for (uint32_t i = 0; i < KEPT_INPUTS; ++i) {
+            inputs[i] = (kept_input){malloc(count * 4), malloc(count * 4), malloc(count * 4)};
+            make_keys(PSV_KEY_U32, distributions[i], SEED + i, count, inputs[i].keys);
+            if (i == 4) inputs[i].keys[count / 3] = inputs[i].keys[count / 2];
+            reference_order(&def, inputs[i].keys, count, inputs[i].order);
+            for (uint32_t k = 0; k < count; ++k)
+                inputs[i].sorted[k] = inputs[i].keys[inputs[i].order[k]];
+        }
+        graph_buffers b;
+        OK(psv_alloc_buffer(context, count * sizeof(uint32_t), &b.keys));
+        OK(psv_alloc_buffer(context, count * sizeof(uint32_t), &b.values));
+        for (size_t f = 0; f < sizeof before / sizeof *before; ++f)
+            run_kept(inputs, count, before[f], &b, places, got);
+        psv_free_buffer(context, &b.keys);
+        psv_free_buffer(context, &b.values);
+        for (uint32_t i = 0; i < KEPT_INPUTS; ++i) {
+            free(inputs[i].keys);
+            free(inputs[i].order);
+            free(inputs[i].sorted);
+        }
+        free(places);
+        free(got);
+    }
+}
+
 static void test_graphs(void **state) {
     (void)state;
     // With the profile on: it must keep out of the capture.
@@ -127,7 +226,7 @@ int main(void) {
         fprintf(stderr, "%s\n", psv_last_error(NULL));
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs), cmocka_unit_test(test_kept_kernels)};
     const int failures = cmocka_run_group_tests_name("sort_graph", tests, NULL, NULL);
     psv_destroy_context(context);
     (void)cudaStreamDestroy(stream);

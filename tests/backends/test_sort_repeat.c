@@ -35,12 +35,15 @@ typedef struct sequence {
     psv_sorter_def def;
     uint32_t calls;
     uint32_t most, least; // counts
+    // NULL, or a letter for each call: uniform, nearly, sorted, gaussian, few distinct; x: nearly with exceptions.
+    const char *turns;
 } sequence;
 
 // What every method gets and has to answer.
 typedef struct call {
     const psv_sorter_def *def;
     key_distribution distribution;
+    uint32_t exceptions; // keys that change places with any others
     uint32_t count;
     int form; // 0: pairs, 1: keys, 2: index with the keys sorted, 3: index with the keys kept
     bool indirect;
@@ -54,7 +57,34 @@ typedef struct device_arrays {
     psv_buffer keys, values, count;
 } device_arrays;
 
+// The calls that the letters name, of about the largest count.
+static void choose_turns(const sequence *plan, uint64_t number, call *calls) {
+    for (uint32_t i = 0; i < plan->calls; ++i) {
+        const char letter = plan->turns[i];
+        const uint32_t count = plan->most - (i % 3 == 2 ? i : 0);
+        const int form = plan->def.value_bytes == 4 ? (int)((number + i / 2) % 4) : 0;
+        const size_t value_bytes = form == 0 ? plan->def.value_bytes : form == 1 ? 0 : 4;
+        calls[i] = (call){.def = &plan->def,
+                          .distribution = letter == 'u'   ? KEYS_UNIFORM
+                                          : letter == 's' ? KEYS_SORTED
+                                          : letter == 'g' ? KEYS_GAUSSIAN
+                                          : letter == 'f' ? KEYS_FEW
+                                                          : KEYS_NEARLY,
+                          .exceptions = letter == 'x' ? 1 + i % 3 : 0,
+                          .count = count,
+                          .form = form,
+                          .indirect = i % 4 == 3,
+                          .seed = seed + 7000 * number + i,
+                          .keys_bytes = count * (size_t)psv_key_type_bytes(plan->def.key_type),
+                          .values_bytes = count * value_bytes};
+    }
+}
+
 static void choose_calls(const sequence *plan, uint64_t number, call *calls) {
+    if (plan->turns != NULL) {
+        choose_turns(plan, number, calls);
+        return;
+    }
     uint64_t random = seed + number;
     key_distribution distribution = KEYS_UNIFORM;
     uint32_t count = plan->most;
@@ -84,9 +114,16 @@ static void *fill_call(void *argument) {
     call *c = argument;
     const size_t key_bytes = psv_key_type_bytes(c->def->key_type),
                  value_bytes = c->count ? c->values_bytes / c->count : 0;
-    make_keys(c->def->key_type, c->distribution, c->seed, c->count, c->keys);
-    reference_order(c->def, c->keys, c->count, c->order);
     uint64_t random = c->seed;
+    make_keys(c->def->key_type, c->distribution, c->seed, c->count, c->keys);
+    for (uint32_t e = 0; e < c->exceptions && c->count > 0; ++e) {
+        char *one = c->keys + next_random(&random) % c->count * key_bytes, kept[8];
+        char *other = c->keys + next_random(&random) % c->count * key_bytes;
+        memcpy(kept, one, key_bytes);
+        memmove(one, other, key_bytes);
+        memcpy(other, kept, key_bytes);
+    }
+    reference_order(c->def, c->keys, c->count, c->order);
     for (size_t i = 0; i < c->values_bytes; i += 4) {
         const uint32_t word = (uint32_t)next_random(&random);
         memcpy(c->values + i, &word, sizeof word);
@@ -258,6 +295,34 @@ static void test_million(void **state) {
     }
 }
 
+// Keys nearly in order, in order and without order in turn, which a sorter takes for what the calls before had, at the
+// counts around which the CUDA `radix` changes kernels.
+static void test_orders(void **state) {
+    (void)state;
+    if (backend != PSV_BACKEND_CUDA || test_kernels_only()) skip();
+    if (only_method != NULL && strcmp(only_method, "radix") != 0) skip();
+    const char *method = only_method;
+    only_method = "radix";
+    // Chunks that several for each multiprocessor begin at, that one holds; of the middle kernel; several at most.
+    const uint32_t blocks = (uint32_t)context->info.multiprocessors;
+    const uint32_t edges[] = {blocks * 9216 / 13 * 12, blocks * 9216, blocks * 16384, 5 * blocks * 7800, 12000000 - 1};
+    static const char *const turns[] = {"nnnuunnnunss", "uunnnssnnuun", "ssunnxxxxnns", "nnuunngnnfnn", "unnuunnn"};
+    for (uint32_t o = 0; o < 10; ++o) {
+        if (o % test_thinning() != 0 || (only_kind >= 0 && only_kind != 200 + (long)o)) continue;
+        if (o >= 8 && scale > 1) continue;
+        // Floats, and values of 8 bytes, which have fewer kernels.
+        sequence plan = plan_for(o == 3 ? 8 : o == 5 ? 19 : 0, 0, 0, (uint32_t)strlen(turns[o % 5]));
+        plan.most = edges[o / 2] + o % 2;
+        plan.turns = turns[o % 5];
+        plan.def.order_check = true;
+        // Fewer calls where the reference takes long.
+        const uint32_t most = 12000000 / plan.most < 4 ? 4 : 12000000 / plan.most;
+        if (plan.calls > most) plan.calls = most;
+        run_sequence(&plan, 200 + o);
+    }
+    only_method = method;
+}
+
 int main(int argc, char **argv) {
     static const char usage[] = "usage: test_sort_repeat cpu|cuda [--method NAME] [--seed N] [--scale N] [--kind N]\n"
                                 "                        [--calls N] [--blocks N] [--large]\n"
@@ -305,7 +370,8 @@ int main(int argc, char **argv) {
         context->info.multiprocessors = blocks;
         context->info.cluster_launch = false;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_million)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_orders),
+                                       cmocka_unit_test(test_million)};
     const int failures = cmocka_run_group_tests_name("sort_repeat", tests, NULL, NULL);
     psv_destroy_context(context);
     return failures;
