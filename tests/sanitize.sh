@@ -91,6 +91,7 @@ log=$PSV_LOGS/$name.$PSV_TOOL.log
 . "$1"
 begin=$(date +%s)
 code=0
+[ "$name $PSV_TOOL" != "test_sort_in_turn racecheck" ] || PSV_OPTIONS=
 # Some tests provoke errors of the CUDA API, out of memory for one: that they are reported is theirs to check.
 timeout "$PSV_LIMIT" "$PSV_SANITIZER" --tool "$PSV_TOOL" $PSV_OPTIONS --report-api-errors no --error-exitcode 86 \
     --target-processes all "$@" >"$log" 2>&1 || code=$?
@@ -105,7 +106,8 @@ export PSV_LOGS="$logs" PSV_SANITIZER="$sanitizer" PSV_LIMIT="$limit" PSV_TOOL P
 for PSV_TOOL in $tools; do
     PSV_OPTIONS=
     PAIRSIEVE_TEST_SCALE=${scale:-97}
-    # racecheck takes accesses on either side of a named barrier of some of a block's threads for hazards.
+    # racecheck takes accesses on either side of a named barrier of some of a block's threads for hazards. The kernel
+    # with barriers of whole blocks is in test_sort_in_turn.
     [ "$PSV_TOOL" != racecheck ] || PSV_OPTIONS="--kernel-name-exclude kernel_substring=psvk_radix_async_pass"
     if [ "$PSV_TOOL" = memcheck ]; then
         PSV_OPTIONS="--leak-check full"

@@ -21,6 +21,16 @@
 #define PSVI_RADIX_TURNED_LANES 0
 #endif
 
+// 1 in a test: the three tasks follow one another, and all barriers are of the whole block, which racecheck can follow.
+#ifndef PSVI_RADIX_WHOLE_BARRIERS
+#define PSVI_RADIX_WHOLE_BARRIERS 0
+#endif
+
+// 0 in a test: no bulk copies.
+#ifndef PSVI_RADIX_BULK_COPIES
+#define PSVI_RADIX_BULK_COPIES 1
+#endif
+
 namespace {
 
 // How many items a thread has on their way at once.
@@ -58,15 +68,24 @@ __device__ __forceinline__ uint2 load_two_states(const uint32_t *states) {
 enum { BARRIER_RANKERS = 1, BARRIER_WRITERS = 2, BARRIER_COUNTED = 3, BARRIER_ORDERED = 5 };
 
 template <int THREADS> __device__ __forceinline__ void barrier_wait(uint32_t barrier) {
+#if PSVI_RADIX_WHOLE_BARRIERS
+    if (barrier < BARRIER_COUNTED) __syncthreads(); // the others stand between the tasks
+#else
     asm volatile("barrier.cta.sync %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
+#endif
 }
 
 template <int THREADS> __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+#if !PSVI_RADIX_WHOLE_BARRIERS
     asm volatile("barrier.cta.arrive %0, %1;" ::"r"(barrier), "n"(THREADS) : "memory");
+#endif
 }
 
 // Whether all threads say so.
 template <int THREADS> __device__ __forceinline__ bool barrier_and(uint32_t barrier, bool own) {
+#if PSVI_RADIX_WHOLE_BARRIERS
+    return __syncthreads_and(own) != 0;
+#else
     uint32_t all;
     asm volatile("{\n\t.reg .pred own, all;\n\tsetp.ne.u32 own, %1, 0;\n\t"
                  "barrier.cta.red.and.pred all, %2, %3, own;\n\tselp.u32 %0, 1, 0, all;\n\t}"
@@ -74,6 +93,7 @@ template <int THREADS> __device__ __forceinline__ bool barrier_and(uint32_t barr
                  : "r"((uint32_t)own), "r"(barrier), "n"(THREADS)
                  : "memory");
     return all != 0;
+#endif
 }
 
 // Two barriers, each for one arrival: the bulk load.
@@ -147,7 +167,9 @@ template <typename SHAPE> struct async_work {
     }
     // Words of each part of a tile; of them copied in bulk, by multiples of 16 bytes.
     __device__ __forceinline__ uint32_t words(uint64_t first) const { return valid(first) * (packed ? 2 : 1); }
-    __device__ __forceinline__ uint32_t bulk_words(uint64_t first) const { return aligned ? words(first) & ~3u : 0; }
+    __device__ __forceinline__ uint32_t bulk_words(uint64_t first) const {
+        return PSVI_RADIX_BULK_COPIES && aligned ? words(first) & ~3u : 0;
+    }
 
     // One thread: the number of the next tile, and its items as far as they can be copied in bulk. Arrives on the
     // barrier.
@@ -385,15 +407,17 @@ template <typename SHAPE> struct async_block {
     }
 };
 
+constexpr bool ONE_ROUND = PSVI_RADIX_WHOLE_BARRIERS != 0; // of a task; else until there are no more tiles
+
 // Ranks tiles and publishes their counts.
 template <int KIND, typename SHAPE>
-__device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const async_block<SHAPE> &block,
-                                           uint32_t ranker) {
+__device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const async_block<SHAPE> &block, uint32_t ranker,
+                                           uint32_t begin = 0) {
     constexpr uint32_t DIGITS = PSVI_RADIX_DIGITS;
     // A warp's items lie one after the other, so that their order is (warp, item, lane).
     const uint32_t own_first = ranker / 32 * SHAPE::WARP_ITEMS + ranker % 32;
     uint32_t *own_counters = block.counters() + ranker / 32 * DIGITS;
-    for (uint32_t round = 0;; ++round) {
+    for (uint32_t round = begin;; ++round) {
         const uint32_t place = round % 2;
         wait_bytes(&block.loaded[place], round / 2 & 1);
         const uint32_t tile = block.work->tile[place];
@@ -469,6 +493,7 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
             order_by_votes<KIND>(items, packed ? 2 : 1, own_counters, block.order(place), own_first, SHAPE::WARP_ITEMS,
                                  block.work->valid(first), job.order, block.field);
         barrier_arrive<SHAPE::THREADS>(BARRIER_ORDERED + place);
+        if (ONE_ROUND) return;
     }
 }
 
@@ -499,7 +524,8 @@ template <int WIDTH> __device__ __forceinline__ uint2 look_back_for_two(const ui
 
 // Finds out where the digits of tiles go.
 template <typename SHAPE>
-__device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &block, uint32_t *bases, uint32_t looker) {
+__device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &block, uint32_t *bases, uint32_t looker,
+                                                    uint32_t begin = 0) {
     constexpr int EACH = SHAPE::LOOKER_DIGITS;
     static_assert(EACH == 1 || EACH == 2, "digits of a thread");
     const uint32_t digit = looker * EACH;
@@ -507,7 +533,7 @@ __device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &bl
 #pragma unroll
     for (int d = 0; d < EACH; ++d)
         base[d] = bases[digit + d];
-    for (uint32_t round = 0;; ++round) {
+    for (uint32_t round = begin;; ++round) {
         const uint32_t place = round % 2;
         barrier_wait<SHAPE::RANKERS + SHAPE::LOOKERS>(BARRIER_COUNTED + place);
         const uint32_t tile = block.work->tile[place];
@@ -533,14 +559,15 @@ __device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &bl
 #pragma unroll
         for (int d = 0; d < EACH; ++d) // where the next portion goes on
             if (tile == block.work->tiles - 1) bases[PSVI_RADIX_DIGITS + digit + d] = base[d] + up_to[d];
+        if (ONE_ROUND) return;
     }
 }
 
 // Writes tiles, and begins the load of the one after the next. Needs nobody's later tile to finish its own.
 template <int KIND, typename SHAPE>
 __device__ __forceinline__ void write_tiles(const psvi_radix_job &job, const async_block<SHAPE> &block,
-                                            uint32_t *tile_counter, uint32_t writer) {
-    for (uint32_t round = 0;; ++round) {
+                                            uint32_t *tile_counter, uint32_t writer, uint32_t begin = 0) {
+    for (uint32_t round = begin;; ++round) {
         const uint32_t place = round % 2;
         if (round == 0 && writer == 0) { // only now: the blocks' first tiles shall be the first of all
             wait_bytes(&block.loaded[0], 0);
@@ -565,8 +592,38 @@ __device__ __forceinline__ void write_tiles(const psvi_radix_job &job, const asy
         }
         if (writer == 0)
             block.work->begin(upcoming, place, block.items(place), block.begin_of_portion, &block.loaded[place]);
+        if (ONE_ROUND) return;
     }
 }
+
+#if PSVI_RADIX_WHOLE_BARRIERS
+// The three tasks one after the other, tile by tile. Threads of other tasks come to the same barriers.
+template <int KIND, typename SHAPE>
+__device__ __forceinline__ void run_in_turn(const psvi_radix_job &job, const async_block<SHAPE> &block,
+                                            uint32_t *tile_counter, uint32_t *bases) {
+    const bool writes = threadIdx.x < SHAPE::WRITERS, ranks = !writes && threadIdx.x < SHAPE::WRITERS + SHAPE::RANKERS;
+    for (uint32_t round = 0;; ++round) {
+        __syncthreads();
+        const uint32_t tile = block.work->tile[round % 2];
+        if (tile >= block.work->tiles) return;
+        const uint64_t first = block.first(tile);
+        if (ranks)
+            rank_tiles<KIND, SHAPE>(job, block, threadIdx.x - SHAPE::WRITERS, round);
+        else
+            for (int i = block.work->bulk_words(first) != block.work->words(first) ? 4 : 3; i > 0; --i)
+                __syncthreads();
+        __syncthreads();
+        if (!writes && !ranks)
+            look_back_for_tiles<SHAPE>(block, bases, threadIdx.x - SHAPE::WRITERS - SHAPE::RANKERS, round);
+        __syncthreads();
+        if (writes)
+            write_tiles<KIND, SHAPE>(job, block, tile_counter, threadIdx.x, round);
+        else
+            while (!barrier_and<SHAPE::THREADS>(BARRIER_WRITERS, true))
+                __syncthreads();
+    }
+}
+#endif
 
 // One digit pass over one portion, as psvk_radix_pass: same plan and states.
 template <int KIND, typename SHAPE>
@@ -612,6 +669,9 @@ __global__ void __launch_bounds__(SHAPE::THREADS, 1)
                                       warp_sums,
                                       begin_of_portion,
                                       work.pass.copy ? digit_field{0, 0} : field_of_slot(job.order, slot)};
+#if PSVI_RADIX_WHOLE_BARRIERS
+    run_in_turn<KIND, SHAPE>(job, block, tile_counter, job.control->bases[slot][portion]);
+#else
     if (threadIdx.x < SHAPE::WRITERS)
         write_tiles<KIND, SHAPE>(job, block, tile_counter, threadIdx.x);
     else if (threadIdx.x < SHAPE::WRITERS + SHAPE::RANKERS)
@@ -619,6 +679,7 @@ __global__ void __launch_bounds__(SHAPE::THREADS, 1)
     else
         look_back_for_tiles<SHAPE>(block, job.control->bases[slot][portion],
                                    threadIdx.x - SHAPE::WRITERS - SHAPE::RANKERS);
+#endif
 #endif
 }
 
