@@ -642,10 +642,10 @@ __global__ void __launch_bounds__(SHAPE::THREADS, 1)
     uint32_t *tile_counter = &job.control->tile_counter[slot][portion];
     const uint64_t begin_of_portion = portion * range::ITEMS;
     if (threadIdx.x == 0) {
+        const uint32_t number = atomicAdd(tile_counter, 1u); // on its way while the plan is read
         work.set(job, slot, portion);
         init_arrivals(loaded);
-        if (work.pass.active && !only_copies(work.pass))
-            work.begin(atomicAdd(tile_counter, 1u), 0, shared, begin_of_portion, &loaded[0]);
+        if (work.pass.active && !only_copies(work.pass)) work.begin(number, 0, shared, begin_of_portion, &loaded[0]);
     }
     __syncthreads();
     if (!work.pass.active) {
