@@ -298,7 +298,10 @@ static bool try_windows(radix_state *state, const psvi_radix_job *job, bool look
         state->windows_pause = state->windows_failures;
     }
     state->windows_used = false;
-    if (look && !state->order_looked_at) return state->order_looked_at = true;
+    if (look && !state->order_looked_at) {
+        state->order_looked_at = true;
+        return true;
+    }
     if (job->order_known != PSVI_RADIX_ORDER_NEARLY) return false;
     if (state->windows_pause > 0) {
         --state->windows_pause;
