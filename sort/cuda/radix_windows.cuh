@@ -27,6 +27,15 @@ constexpr uint32_t NEARLY_PLACE_BITS = 7;                                // of a
 constexpr uint32_t NEARLY_PAD = 0xffffffffu;                             // what comes after the last item
 constexpr uint32_t NEARLY_SPREAD = (1u << (32 - NEARLY_PLACE_BITS)) - 1; // of the keys of two windows, less than that
 
+// Blocks that a multiprocessor of the architecture has threads for, so that registers do not keep them away.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+constexpr int NEARLY_RESIDENT = 4;
+#elif defined(__CUDA_ARCH__) && ((__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1200)
+constexpr int NEARLY_RESIDENT = 6;
+#else
+constexpr int NEARLY_RESIDENT = 8;
+#endif
+
 // Windows of a strip: all blocks are on the device at once, so that few blocks leave edges, and few have to be begun
 // where there is nothing to do. A strip sorts one window that is another's as well.
 inline uint32_t nearly_windows(uint64_t count, uint32_t multiprocessors) {
@@ -100,7 +109,7 @@ __device__ __forceinline__ nearly_targets<V> nearly_output(const psvi_radix_job 
 // sort or the plan says that the input may be nearly sorted. Tells the host at job.order_seen what it has found. A warp
 // goes through a strip window by window; bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES>
-__global__ void __launch_bounds__(NEARLY_THREADS, PSVI_RADIX_NEARLY_BLOCKS)
+__global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     psvk_radix_nearly(psvi_radix_job job, strip_edges *edges, uint32_t windows, bool is_first) {
     using V = typename radix_value<VALUE_BYTES>::type;
     psvi_radix_control *control = job.control;
