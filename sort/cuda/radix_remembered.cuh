@@ -56,12 +56,15 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_shared {
     using index = typename chunk_index<(MOST > 256)>::type;
     placed_key<typename types::key> items[types::TILE];
     typename types::value values[VALUE_BYTES == 0 ? 1 : types::TILE];
+    static constexpr bool STAGES = MOST > 256 && VALUE_BYTES != 0;
     union {
         struct {                               // of items on their way to the chunks
             alignas(16) uint32_t counts[MOST]; // items of this block for each chunk
             alignas(16) uint32_t starts[MOST]; // where they begin in the block
             uint32_t goals[MOST];              // where they begin in the regions, less `starts`
             index chunk_at[types::TILE];
+            // Values of the next tile or chunk, each at the place of the thread that has copied it and will read it.
+            typename types::value staged[STAGES ? types::TILE : 1];
         } out;
         struct {                            // of a chunk whose bins are too full
             uint16_t order[2][types::TILE]; // items by what has been sorted so far
@@ -94,6 +97,9 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
     using index = typename shared_t::index;
     static constexpr int TABLE = shared_t::TABLE;
     static constexpr int ROWS = types::TILE / THREADS;
+    // With many chunks, values are copied to shared memory and not to registers, where the keys of the next chunk lie
+    // as well: spilled, each value that has been read would be waited for at once.
+    static constexpr bool STAGES = shared_t::STAGES;
 
     const psvi_radix_job &job;
     const psvi_radix_chunks_call &call;
@@ -102,7 +108,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
     uint32_t chunks, capacity;     // of a region
     uint32_t begin, length, count; // of this block's share of the input; of all
     K keys[ROWS];                  // of the share, then of the chunk
-    V values[ROWS];
+    V values[STAGES ? 1 : ROWS];
     uint32_t places[ROWS]; // of the chunk
     K after;               // lane r: the key after those of row r of this warp
     K low;                 // the table's range
@@ -131,7 +137,9 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
         }
         const uint32_t next = lane * THREADS + (threadIdx.x | 31) + 1;
         after = lane < ROWS && next < readable ? __ldcg(keys_in + next) : (K)0;
-        if constexpr (VALUE_BYTES != 0) {
+        if constexpr (STAGES) {
+            if (!job.implicit) stage((const V *)job.values_in + begin, 0, length);
+        } else if constexpr (VALUE_BYTES != 0) {
             const V *values_in = (const V *)job.values_in + begin;
 #pragma unroll
             for (int row = 0; row < ROWS; ++row) {
@@ -139,6 +147,30 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
                 values[row] = !job.implicit && at < length ? __ldcg(values_in + at) : (V)(begin + at);
             }
         }
+    }
+
+    // Copies values to shared memory, everything at once, on the way until wait_for_staged. Own places: no barrier.
+    __device__ __forceinline__ void stage(const V *from, uint32_t begin_at, uint32_t end_at) {
+        if constexpr (STAGES) {
+            const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared.out.staged);
+#pragma unroll
+            for (int row = 0; row < ROWS; ++row) {
+                const uint32_t at = row * THREADS + threadIdx.x;
+                if (at >= begin_at && at < end_at)
+                    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + 4 * at), "l"(from + at)
+                                 : "memory");
+            }
+        }
+    }
+    __device__ __forceinline__ void wait_for_staged() const {
+        if (STAGES && sends_values()) asm volatile("cp.async.wait_all;" ::: "memory");
+    }
+    // Of the item of a row that has been loaded.
+    __device__ __forceinline__ V value_of(int row) const {
+        if constexpr (STAGES)
+            return shared.out.staged[row * THREADS + threadIdx.x];
+        else
+            return values[row];
     }
 
     // Before the first barrier of the block: load_splitter before what takes longer, publish_splitter after it. Reads
@@ -208,6 +240,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
 
     // Brings the items together by chunks, once `starts` is there.
     __device__ __forceinline__ void move_in_block() {
+        wait_for_staged();
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
             if (!is_row(row, length)) break;
@@ -215,7 +248,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
             if (at < length) {
                 const uint32_t place = shared.out.starts[places[row] >> 16] + (places[row] & 0xffff);
                 shared.items[place] = item::make(keys[row], begin + at);
-                if (sends_values()) shared.values[place] = values[row];
+                if (sends_values()) shared.values[place] = value_of(row);
                 shared.out.chunk_at[place] = (index)(places[row] >> 16);
             }
         }
@@ -302,10 +335,14 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
             places[row] = one.place;
         }
         if (!sends_values()) return;
+        if constexpr (STAGES) {
+            stage((const V *)call.values + region, from, to);
+        } else {
 #pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-            const uint32_t at = row * THREADS + threadIdx.x;
-            if (at >= from && at < to) values[row] = __ldcg((const V *)call.values + region + at);
+            for (int row = 0; row < ROWS; ++row) {
+                const uint32_t at = row * THREADS + threadIdx.x;
+                if (at >= from && at < to) values[row] = __ldcg((const V *)call.values + region + at);
+            }
         }
     }
 
@@ -449,17 +486,21 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
         const bool by_parts = divide_bins(items, part_of_key, ranks);
         put(items, !by_parts, shared.slow.order[0], ranks);
         __syncthreads();
-        ahead();
         const splitter_marks marks(splitters, chunks, first, count);
-        if (by_parts)
+        if (by_parts) {
+            ahead();
             place_in_bins(items, marks, shared.slow.order[0], part_of_key);
-        else
-            sort_by_passes(items, least, bits, place_bits, marks);
+            return;
+        }
+        sort_by_passes(items, least, bits, place_bits, marks);
+        if (STAGES) __syncthreads(); // what is staged lies where the order was
+        ahead();
     }
 
     // Brings the chunk's items to their bins, or leaves them in the order in which they came.
     __device__ __forceinline__ void put(uint32_t items, bool as_they_are, const uint16_t *starts,
                                         const uint32_t (&ranks)[ROWS]) {
+        wait_for_staged();
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
             if (!is_row(row, items)) break;
@@ -467,7 +508,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
             if (at < items) {
                 const uint32_t target = as_they_are ? at : starts[ranks[row] >> 16] + (ranks[row] & 0xffff);
                 shared.items[target] = item::make(keys[row], places[row]);
-                if (sends_values()) shared.values[target] = values[row];
+                if (sends_values()) shared.values[target] = value_of(row);
             }
         }
     }
@@ -505,6 +546,8 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
         uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.slow.order[0]);
         constexpr int SHARE = ROWS / 2 + 1; // words of a thread: TILE parts and one past the last
         static_assert(SHARE * THREADS * 2 <= 2 * types::TILE, "parts lie in two arrays of the size of a tile");
+        static_assert(!STAGES || SHARE * THREADS * sizeof(uint32_t) <= offsetof(decltype(shared.out), staged),
+                      "the parts lie before what is staged");
         if (threadIdx.x == 0) shared.comparisons = 0;
 #pragma unroll
         for (int i = 0; i < SHARE; ++i)
