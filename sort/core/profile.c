@@ -15,6 +15,10 @@ static double seconds_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static bool is_captured(psv_context *context) {
+    return context->ops->capturing != NULL && context->ops->capturing(context);
+}
+
 static bool uses_events(const psv_context *context) { return context->ops->create_event != NULL; }
 
 static void destroy_events(psv_context *context) {
@@ -75,7 +79,9 @@ static bool collect(psv_context *context, const psvi_profile_frame *frame, psv_p
     return true;
 }
 
+// Not while the stream is captured: asking for an event then ends the capture.
 static void collect_newest(psv_context *context) {
+    if (is_captured(context)) return;
     for (int f = 0; f < PSVI_PROFILE_FRAMES; ++f) {
         const psvi_profile_frame *frame = &context->profiler.frames[f];
         psv_profile profile;
@@ -113,9 +119,9 @@ static void end_mark(psv_context *context, int phase) {
 void psvi_frame_begin(psv_context *context) {
     psvi_profiler *profiler = &context->profiler;
     if (!profiler->enabled || profiler->depth++ > 0) return;
-    collect_newest(context);
-    profiler->recording = context->ops->capturing == NULL || !context->ops->capturing(context);
+    profiler->recording = !is_captured(context);
     if (!profiler->recording) return;
+    collect_newest(context);
     profiler->frame_number++;
     psvi_profile_frame *frame = current_frame(context);
     frame->number = profiler->frame_number;

@@ -197,6 +197,41 @@ static void test_kept_kernels(void **state) {
     }
 }
 
+// A profiled call before a capture, one in it, and questions about the first while it goes on: the profile has to wait.
+static void test_profile(void **state) {
+    (void)state;
+    const char *method = "profile";
+    psv_sorter_def def = psv_default_sorter_def();
+    def.max_count = COUNT;
+    psv_sorter *sorter;
+    graph_buffers b;
+    OK(psv_enable_profile(context, true));
+    OK(psv_create_sorter(context, &def, &sorter));
+    OK(psv_alloc_buffer(context, COUNT * sizeof(uint32_t), &b.keys));
+    OK(psv_alloc_buffer(context, COUNT * sizeof(uint32_t), &b.values));
+    static const uint32_t zeros[COUNT];
+    OK(psv_upload(context, b.keys, zeros, sizeof zeros));
+    OK(psv_upload(context, b.values, zeros, sizeof zeros));
+    OK(psv_sort_pairs(sorter, b.keys, b.values, COUNT));
+    psv_profile before, during, after;
+    cudaGraph_t graph;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(psv_sort_pairs(sorter, b.keys, b.values, COUNT));
+    OK(psv_read_profile(context, &during));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    assert_int_equal(during.frame, 0);
+    OK(psv_wait_profile(context, &before));
+    assert_int_equal(before.frame, 1); // the captured call is none
+    OK(psv_sort_pairs(sorter, b.keys, b.values, COUNT));
+    OK(psv_wait_profile(context, &after));
+    assert_int_equal(after.frame, 2);
+    (void)cudaGraphDestroy(graph);
+    psv_free_buffer(context, &b.keys);
+    psv_free_buffer(context, &b.values);
+    psv_destroy_sorter(sorter);
+    OK(psv_enable_profile(context, false));
+}
+
 static void test_graphs(void **state) {
     (void)state;
     // With the profile on: it must keep out of the capture.
@@ -226,7 +261,8 @@ int main(void) {
         fprintf(stderr, "%s\n", psv_last_error(NULL));
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_graphs), cmocka_unit_test(test_kept_kernels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_profile), cmocka_unit_test(test_graphs),
+                                       cmocka_unit_test(test_kept_kernels)};
     const int failures = cmocka_run_group_tests_name("sort_graph", tests, NULL, NULL);
     psv_destroy_context(context);
     (void)cudaStreamDestroy(stream);
