@@ -22,6 +22,15 @@ __device__ __forceinline__ void rows_let_next_begin(void) {
 #endif
 }
 
+// Lets a kernel have so much dynamic shared memory. Never less than before: another finder may need it.
+template <typename... Parameters>
+static inline cudaError_t rows_allow_shared(void (*kernel)(Parameters...), size_t bytes) {
+    cudaFuncAttributes attributes;
+    const cudaError_t error = cudaFuncGetAttributes(&attributes, kernel);
+    if (error != cudaSuccess || (size_t)attributes.maxDynamicSharedSizeBytes >= bytes) return error;
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+}
+
 template <typename... Parameters, typename... Arguments>
 static inline cudaError_t rows_launch_early(const psvi_rows_memory *memory, cudaStream_t stream,
                                             void (*kernel)(Parameters...), uint32_t blocks, uint32_t threads,

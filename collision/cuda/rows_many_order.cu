@@ -293,10 +293,9 @@ extern "C" cudaError_t psvi_prepare_rows_many_order(psvi_rows_memory *memory) {
     uint32_t capacity = (uint32_t)(((size_t)most - order_bytes(shift, 0)) / (32 + 2)) / 8 * 8;
     if (capacity > ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS) capacity = ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS;
     memory->order_capacity = capacity;
-    const int bytes = (int)order_bytes(shift, capacity);
-    error = cudaFuncSetAttribute(psvk_rows_order<true>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    error = rows_allow_shared(psvk_rows_order<true>, order_bytes(shift, capacity));
     if (error != cudaSuccess) return error;
-    return cudaFuncSetAttribute(psvk_rows_order<false>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    return rows_allow_shared(psvk_rows_order<false>, order_bytes(shift, capacity));
 }
 
 extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,

@@ -361,11 +361,9 @@ template <int ITEMS, bool TOGETHER> static size_t split_bytes(uint32_t segments)
 }
 
 template <int ITEMS, bool TOGETHER, bool USUAL> static cudaError_t prepare_split(size_t bytes) {
-    const cudaError_t error = cudaFuncSetAttribute(psvk_rows_split<ITEMS, TOGETHER, USUAL, false>,
-                                                   cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    const cudaError_t error = rows_allow_shared(psvk_rows_split<ITEMS, TOGETHER, USUAL, false>, bytes);
     if (error != cudaSuccess) return error;
-    return cudaFuncSetAttribute(psvk_rows_split<ITEMS, TOGETHER, USUAL, true>,
-                                cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    return rows_allow_shared(psvk_rows_split<ITEMS, TOGETHER, USUAL, true>, bytes);
 }
 
 extern "C" cudaError_t psvi_prepare_rows_many_split(psvi_rows_memory *memory) {
