@@ -1,7 +1,7 @@
 // Frames of one finder whose boxes, numbers and kinds of scene follow each other, as what a frame leaves behind decides
 // how the next one is sorted: pairs are those of another method, frame after frame, plain and in a captured graph. Also
 // finders of different sizes in turn.
-// usage: test_pairs_frames [COUNT]
+// usage: test_pairs_frames [COUNT [--no-cooperative]]
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -210,6 +210,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "test_pairs_frames: %s\n", psv_last_error(NULL));
         return 1;
     }
+    if (argc > 2 && strcmp(argv[2], "--no-cooperative") == 0) context->info.cooperative_launch = false;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_frames_in_a_graph),
