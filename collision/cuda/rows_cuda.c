@@ -12,6 +12,10 @@
 typedef struct rows_state {
     psvi_rows_memory memory;
     psv_sorter *sorter;
+    volatile uint32_t *failures; // of bins, as far as the device has told; NULL: no bins
+    uint32_t failures_seen;
+    uint32_t rest, rest_last; // frames without bins from here on; the last such count
+    uint32_t since_rest;      // frames with them since
 } rows_state;
 
 static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
@@ -38,6 +42,9 @@ static uint32_t key_bits_of(const psv_pair_finder_def *def) {
 static bool is_counted(const psv_pair_finder_def *def) {
     return strcmp(def->sort_method, "radix") == 0 && def->max_boxes <= ROWS_COUNTED_MOST;
 }
+
+// Even scenes of enough boxes, but not of many, are sorted by bins where the device can.
+static bool is_binned(const psv_pair_finder_def *def) { return is_counted(def) && def->max_boxes > ROWS_BIN_LEAST; }
 
 static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def made = psv_default_sorter_def();
@@ -73,6 +80,18 @@ static void divide(psvi_rows_memory *memory) {
     segments->room = (uint32_t)(2 * even < most ? 2 * even : most);
 }
 
+// As many bins as the cells and the boxes may ask for, rounded up to those that are ordered at a time; twice the room
+// that the boxes need.
+static void carve_bins(psvi_carver *carver, uint64_t cells, uint64_t boxes, psvi_rows_bins *bins) {
+    const uint64_t by_cells = cells / ROWS_BIN_CELLS + 1, by_boxes = boxes / ROWS_BIN_BOXES + 1;
+    bins->most = (uint32_t)(by_cells > by_boxes ? by_cells : by_boxes) + ROWS_BIN_ROUND;
+    bins->entry_room = 2 * boxes + 4096;
+    bins->state = psvi_carve(carver, sizeof *bins->state);
+    bins->counts = psvi_carve(carver, 4 * (uint64_t)bins->most);
+    bins->starts = psvi_carve(carver, 4 * ((uint64_t)bins->most + 1));
+    bins->entries = psvi_carve(carver, 16 * bins->entry_room);
+}
+
 static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
     memory->room = room_of(def);
     memory->key_bits = key_bits_of(def);
@@ -81,10 +100,10 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     memory->many = is_many(def);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->fused = memory->counted ? psvi_carve(carver, sizeof *memory->fused) : NULL;
-    const bool keyed = memory->counted || !memory->many;
+    const bool keyed = !memory->counted && !memory->many;
     memory->keys = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
-    memory->order = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
-    memory->sorted_keys = memory->counted || memory->many ? NULL : psvi_carve(carver, 4 * memory->room);
+    memory->order = keyed || memory->counted ? psvi_carve(carver, 4 * memory->room) : NULL;
+    memory->sorted_keys = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
     if (memory->many) {
         psvi_rows_segments *const segments = &memory->segments;
         divide(memory);
@@ -95,6 +114,8 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
         memory->rounded = psvi_carve(carver, 8 * (memory->room + 1)); // they are read in pairs
         memory->rest = psvi_carve(carver, memory->room / 32 + 1);
     }
+    memory->bins = (psvi_rows_bins){0};
+    if (is_binned(def)) carve_bins(carver, cells, memory->room, &memory->bins);
     memory->cell_counts = memory->counted ? psvi_carve(carver, 4 * (cells + 4)) : NULL;
     memory->scan_states = memory->counted ? psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2)) : NULL;
     memory->starts = psvi_carve(carver, 4 * (cells + 4));
@@ -113,15 +134,33 @@ static void rows_destroy(psv_pair_finder *finder) {
     rows_state *state = finder->state;
     if (state == NULL) return;
     psv_destroy_sorter(state->sorter);
+    if (state->failures != NULL) (void)cudaFreeHost((void *)(uintptr_t)state->failures);
     free(state);
     finder->state = NULL;
 }
 
-static cudaError_t prepare(psvi_rows_memory *memory) {
+static cudaError_t prepare_bins(rows_state *state) {
+    psvi_rows_memory *const memory = &state->memory;
+    void *host = NULL, *device = NULL;
+    cudaError_t error = psvi_prepare_rows_bins(memory);
+    if (error == cudaSuccess && memory->bins.tile != 0) error = psvi_prepare_rows_bin_order(memory);
+    if (error != cudaSuccess || memory->bins.tile == 0 || memory->bins.round == 0) return error;
+    error = cudaHostAlloc(&host, sizeof *state->failures, cudaHostAllocMapped);
+    if (error != cudaSuccess) return error;
+    state->failures = host;
+    *state->failures = 0;
+    error = cudaHostGetDevicePointer(&device, host, 0);
+    memory->bins.told = device;
+    return error;
+}
+
+static cudaError_t prepare(rows_state *state) {
+    psvi_rows_memory *const memory = &state->memory;
     cudaError_t error = psvi_prepare_rows_sweep();
     if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_split(memory);
     if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_order(memory);
     if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_sweep();
+    if (error == cudaSuccess && memory->bins.state != NULL && memory->early) error = prepare_bins(state);
     return error;
 }
 
@@ -134,7 +173,8 @@ static psv_status rows_create(psv_pair_finder *finder) {
     const psvi_device_info *info = &finder->context->info;
     state->memory.multiprocessors = (uint32_t)info->multiprocessors;
     state->memory.early = info->compute_capability >= 90;
-    psv_status status = psvi_cuda_status(finder->context, prepare(&state->memory), "rows: cudaFuncSetAttribute");
+    psv_status status =
+        psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute or cudaHostAlloc");
     if (status == PSV_OK && state->memory.counted && info->cooperative_launch)
         status = psvi_cuda_status(finder->context,
                                   psvi_prepare_rows_fused((uint32_t)info->multiprocessors, &state->memory.fused_blocks),
@@ -190,6 +230,39 @@ static psv_status find_many(psv_pair_finder *finder, const psvi_find_input *inpu
     return status;
 }
 
+// Does the frame go to bins? Not for a while after one that they did not suit, the longer the more often that happens:
+// the device keeps such frames right, but not fast.
+static bool is_for_bins(rows_state *state, const psvi_find_input *input) {
+    psvi_rows_bins *const bins = &state->memory.bins;
+    bins->now = false;
+    if (state->failures == NULL || !psvi_rows_may_be_binned(input, &state->memory)) return false;
+    const uint32_t failures = *state->failures;
+    if (failures != state->failures_seen) {
+        const bool soon = state->rest_last != 0 && state->since_rest < ROWS_BIN_REST;
+        const uint32_t rest = soon ? 4 * state->rest_last : ROWS_BIN_REST;
+        state->rest = state->rest_last = rest < ROWS_BIN_REST_MOST ? rest : ROWS_BIN_REST_MOST;
+        state->failures_seen = failures;
+        state->since_rest = 0;
+        ++bins->rests;
+    }
+    if (state->rest > 0) {
+        --state->rest;
+        return false;
+    }
+    state->since_rest += state->since_rest < ROWS_BIN_REST;
+    bins->now = true;
+    return true;
+}
+
+// By bins and the light sweep; otherwise where these did not suit the frame.
+static psv_status find_binned(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bin, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_bin_order, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_light, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_counted, input);
+    return status;
+}
+
 static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
     rows_state *state = finder->state;
     const bool counted = state->memory.counted;
@@ -198,6 +271,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
     psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
     if (psvi_most_boxes(input) == 0 || status != PSV_OK) return status;
     if (state->memory.many) return find_many(finder, input);
+    if (is_for_bins(state, input)) return find_binned(finder, input);
     status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
     if (status == PSV_OK && counted)
         status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_scan, input);

@@ -92,6 +92,46 @@ typedef struct psvi_rows_segments {
     uint32_t *place;  // next free place of each; zero between frames
 } psvi_rows_segments;
 
+// How a frame's cells are divided into bins.
+typedef struct psvi_rows_bin_shape {
+    uint32_t bins, each;   // cells of a bin, a multiple of 4
+    uint32_t magic, shift; // that divide by it
+    uint32_t room;         // for boxes
+} psvi_rows_bin_shape;
+
+// What the kernels that sort by bins keep between frames; all zero at creation.
+typedef struct psvi_rows_bin_state {
+    uint32_t frame;          // frames done
+    uint32_t planned;        // plan[frame & 1] is there, made from the boxes of the frame before
+    uint32_t arrived;        // blocks that are done with their boxes; zero between frames
+    uint32_t pause, penalty; // frames without bins from here on, since they did not suit one; the last such count
+    uint32_t crowded;        // boxes in crowded cells
+    uint32_t more;           // rounds of bins more than usual, since some had no room for their boxes
+    uint32_t rests;          // of the host, up to the last frame
+    uint32_t boxes, unusual, strange, longest;   // seen by the blocks; zero between frames
+    uint32_t before[32];                         // the following two share no line with what blocks read
+    uint32_t done;                               // the frame's boxes are in bins: the counting sort has nothing to do
+    psvi_rows_bin_shape shape;                   // of the frame
+    uint32_t failures;                           // attempts that bins did not suit
+    uint32_t tasks, counted, scanned, scattered; // of the counting sort: taken; done of each step
+    uint32_t behind[32];
+    psvi_rows_plan plan[2];
+} psvi_rows_bin_state;
+
+typedef struct psvi_rows_bins {
+    psvi_rows_bin_state *state; // NULL: no bins
+    uint32_t *counts;           // boxes of each; zero between frames
+    uint32_t *starts;           // boxes in those before, and in all of them
+    void *entries;              // by bins, with the room of each
+    uint64_t entry_room;
+    uint32_t most;  // bins
+    uint32_t tile;  // boxes that a block holds at a time; 0: the device has no room for that
+    uint32_t round; // bins that are ordered at a time
+    uint32_t *told; // failures, in memory of the host
+    uint32_t rests; // of the host, without them, after such failures
+    bool now;       // they sort this frame, if they suit it
+} psvi_rows_bins;
+
 typedef struct psvi_rows_memory {
     psvi_rows_plan *plan;
     psvi_rows_fused *fused;   // when counted
@@ -111,7 +151,8 @@ typedef struct psvi_rows_memory {
     float *split;            // 8 floats per place, by segments, with the room of each
     uint64_t *rounded;       // per place: rows_rounded
     uint8_t *rest;           // per chunk of the first sweep: what is left of it
-    uint64_t room;           // slots that the arrays hold
+    psvi_rows_bins bins;
+    uint64_t room; // slots that the arrays hold
     uint32_t key_bits;
     uint32_t fused_blocks; // of the fused kernel; 0: it does not run here
     bool early;            // kernels may begin before the one in front has ended
@@ -126,6 +167,16 @@ cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_
 cudaError_t psvi_launch_rows_scatter(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_light(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+
+// Bins are all of the sort of an even scene, which the light sweep then takes. Behind it comes one launch that leaves
+// at once, or does all of a frame that the bins did not suit. Prepared once per finder: tile and round.
+cudaError_t psvi_prepare_rows_bins(psvi_rows_memory *memory);
+cudaError_t psvi_prepare_rows_bin_order(psvi_rows_memory *memory);
+cudaError_t psvi_launch_rows_bin(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_bin_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                       cudaStream_t stream);
+cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+bool psvi_rows_may_be_binned(const psvi_find_input *input, const psvi_rows_memory *memory);
 
 // For few boxes all of it in one cooperative launch. Prepared once per device: the number of blocks, 0
 // where it does not fit.

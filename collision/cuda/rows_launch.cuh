@@ -22,6 +22,13 @@ __device__ __forceinline__ void rows_let_next_begin(void) {
 #endif
 }
 
+// Of a thread that waits for other blocks.
+__device__ __forceinline__ void rows_pause(void) {
+#if __CUDA_ARCH__ >= 700
+    __nanosleep(100);
+#endif
+}
+
 // Lets a kernel have so much dynamic shared memory. Never less than before: another finder may need it.
 template <typename... Parameters>
 static inline cudaError_t rows_allow_shared(void (*kernel)(Parameters...), size_t bytes) {

@@ -352,7 +352,8 @@ extern "C" cudaError_t psvi_launch_rows_light(const psvi_find_input *input, cons
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     const uint32_t most = memory->multiprocessors * ROWS_LIGHT_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
-    // Behind the order kernel its blocks would keep the little first-level cache that that one leaves.
-    return psvi_launch_early(memory->early && !memory->many, stream, psvk_rows_light, blocks, ROWS_LIGHT_THREADS,
+    // Behind an order kernel its blocks would keep the little first-level cache that that one leaves.
+    const bool ordered = memory->many || memory->bins.now;
+    return psvi_launch_early(memory->early && !ordered, stream, psvk_rows_light, blocks, ROWS_LIGHT_THREADS,
                              sizeof(sweep_shared), *input, memory->plan, tables);
 }

@@ -222,4 +222,23 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     __syncthreads();
 }
 
+// Should the light sweep rest in the frame after `last`? It does after a frame with more than a pair in doubt a box,
+// such as boxes that touch make, the longer the more often that has happened.
+__device__ __forceinline__ bool rows_light_rests(const psvi_rows_plan &last, uint64_t slots) {
+    return last.doubted > slots || last.pause > 1;
+}
+
+// What a plan takes over from the last frame's. One thread.
+__device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, psvi_rows_plan *plan) {
+    plan->epoch = last.epoch + 1;
+    // Boxes with many candidates each, by the last frame's count: more warps, so that they can hide latency.
+    const uint64_t each = last.candidates / (plan->slots == 0 ? 1 : plan->slots);
+    plan->boxes_per_warp = each < ROWS_MANY_CANDIDATES ? 32 : each < 16 * ROWS_MANY_CANDIDATES ? 8 : ROWS_LEAST_A_WARP;
+    plan->candidates = 0;
+    const bool doubted = last.doubted > plan->slots;
+    plan->penalty = doubted ? min(max(2 * last.penalty, 8u), 256u) : last.pause > 0 ? last.penalty : 0;
+    plan->pause = doubted ? plan->penalty : last.pause - (last.pause > 0);
+    plan->doubted = 0;
+}
+
 #endif

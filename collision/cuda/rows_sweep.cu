@@ -1,8 +1,8 @@
-// The exact sweep of `rows`: every box looks at the boxes of its cells. What the light sweep does not take.
+// The exact sweep of `rows`: every box looks at the boxes of its cells. What the light sweep does not take. Also with
+// the counting sort in front of it in one launch, for the frames that bins did not suit.
 #include "launch_cuda.h"
+#include "rows_counting.cuh"
 #include "rows_lane_walk.cuh"
-#include "rows_launch.cuh"
-#include "rows_light.cuh"
 
 #define WARPS (ROWS_SWEEP_THREADS / 32)
 
@@ -195,12 +195,6 @@ __device__ __forceinline__ bool is_plain(const psvi_find_input &input) {
     return !input.between && input.world_count <= 1 && input.a.flags == NULL && input.a.filters == NULL;
 }
 
-__device__ __forceinline__ void rows_pause() {
-#if __CUDA_ARCH__ >= 700
-    __nanosleep(100);
-#endif
-}
-
 // Takes the next part of the block's batch, a new batch when there is none: parts that lie side by side go to warps of
 // one block, which share a cache. Warps wait for each other's parts only where ranges are so long that the cache holds
 // them for one batch alone. One lane.
@@ -222,18 +216,13 @@ __device__ __forceinline__ uint32_t take_part(sweep_shared *shared, psvi_rows_pl
     }
 }
 
-// The pairs. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side by side and their loads
-// meet in the first-level cache. Level by level it looks up where the boxes' runs of cells begin and end; then each
-// lane tests its own candidates, and long ranges are swept by the whole warp. Warps work alone; the block meets at the
-// end, to write its pairs. Reads each record about once per row that looks at it, writes the pairs.
-__global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
-    psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables, bool few, bool may_be_light) {
-    extern __shared__ __align__(16) unsigned char dynamic[];
-    sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
-    rows_wait_for_front();
-    const uint64_t boxes = input.result->boxes;
-    if (may_be_light && rows_is_light(plan, boxes)) return; // swept already
+// The pairs. All threads of the block. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side
+// by side and their loads meet in the first-level cache. Level by level it looks up where the boxes' runs of cells
+// begin and end; then each lane tests its own candidates, and long ranges are swept by the whole warp. Warps work
+// alone; the block meets at the end, to write its pairs. Reads each record about once per row that looks at it, writes
+// the pairs.
+__device__ __forceinline__ void sweep_boxes(const psvi_find_input &input, psvi_rows_plan *plan,
+                                            const rows_tables &tables, uint64_t boxes, bool few, sweep_shared &shared) {
     const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
     if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
     const uint32_t lane = threadIdx.x & 31;
@@ -295,9 +284,127 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.plan);
 }
 
+__global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
+    psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                    const __grid_constant__ rows_tables tables, bool few, bool may_be_light) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
+    rows_wait_for_front();
+    const uint64_t boxes = input.result->boxes;
+    if (may_be_light && rows_is_light(plan, boxes)) return; // swept already
+    sweep_boxes(input, plan, tables, boxes, few, shared);
+}
+
+// --- behind the counting sort, in one launch -------------------------------------------------------------------------
+
+#define SCATTERS (ROWS_KEY_THREADS * ROWS_KEY_ITEMS / ROWS_SCATTER_THREADS) // tiles of the scatter in one of the keys
+
+static_assert(ROWS_SWEEP_THREADS == ROWS_KEY_THREADS && ROWS_SWEEP_THREADS == ROWS_SCAN_THREADS &&
+                  ROWS_SWEEP_THREADS == ROWS_SCATTER_THREADS,
+              "the steps' tiles are those of a block");
+
+struct counted_shared {
+    uint32_t task;
+    union {
+        rows_key_shared key;
+        rows_scan_shared scan;
+        rows_scatter_shared scatter;
+        sweep_shared sweep;
+    };
+};
+
+struct counted_tables {
+    psvi_rows_bin_state *bins;
+    uint32_t *cell_counts, *ranks, *starts;
+    uint64_t *scan_states;
+    float4 *records;
+    rows_light_arrays light;
+};
+
+// Waits until so many tasks of a step are done. All threads of the block.
+__device__ __forceinline__ void wait_for_tasks(const uint32_t *done, uint32_t tasks) {
+    if (threadIdx.x == 0) {
+        while (*(const volatile uint32_t *)done < tasks)
+            rows_pause();
+        __threadfence();
+    }
+    __syncthreads();
+}
+
+// Tells that a task of a step is done. All threads of the block.
+__device__ __forceinline__ void finish_task(uint32_t *done) {
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    __threadfence();
+    atomicAdd(done, 1u);
+}
+
+// Keys, scan and scatter. A task is a tile of one of them; blocks take them in sequence, so that a task waits only for
+// those that blocks at work have taken, however many of the blocks are on the device at once.
+__device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, psvi_rows_plan *plan,
+                                                 const counted_tables &tables, counted_shared &shared) {
+    psvi_rows_bin_state &state = *tables.bins;
+    const uint32_t slots = (uint32_t)psvd_read_counts(input).all();
+    const uint32_t tiles = (slots + ROWS_KEY_THREADS * ROWS_KEY_ITEMS - 1) / (ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
+    const uint32_t scans = plan->cells / ROWS_SCAN_TILE + 1; // of the cells and the end
+    for (;;) {
+        if (threadIdx.x == 0) shared.task = atomicAdd(&state.tasks, 1u);
+        __syncthreads();
+        const uint32_t task = shared.task;
+        if (task >= 2 * tiles + scans) break;
+        if (task < tiles) {
+            rows_key_tile<true>(input, plan, nullptr, tables.ranks, tables.cell_counts, task, shared.key);
+            finish_task(&state.counted);
+        } else if (task < tiles + scans) {
+            wait_for_tasks(&state.counted, tiles);
+            rows_scan_tile(plan, tables.cell_counts, tables.starts, tables.scan_states, task - tiles, shared.scan);
+            finish_task(&state.scanned);
+        } else {
+            wait_for_tasks(&state.scanned, scans);
+#pragma unroll 1
+            for (uint32_t i = 0; i < SCATTERS; ++i) {
+                rows_scatter_tile(input, plan, tables.ranks, tables.starts, tables.records, tables.light, false,
+                                  (task - tiles - scans) * SCATTERS + i, shared.scatter);
+                __syncwarp();
+            }
+            finish_task(&state.scattered);
+        }
+        __syncthreads();
+    }
+    wait_for_tasks(&state.scattered, tiles);
+}
+
+// All of a frame but its plan. Behind bins it mostly has nothing to do; one kernel that leaves at once costs less than
+// four.
+__global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
+    psvk_rows_counted(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                      const __grid_constant__ counted_tables tables, bool few) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    counted_shared &shared = *reinterpret_cast<counted_shared *>(dynamic);
+    rows_wait_for_front();
+    if (tables.bins->done) return;
+    sort_by_counting(input, plan, tables, shared);
+    const rows_tables swept = {tables.records, tables.starts};
+    sweep_boxes(input, plan, swept, *(volatile uint64_t *)&input.result->boxes, few, shared.sweep);
+}
+
 extern "C" cudaError_t psvi_prepare_rows_sweep(void) {
-    return cudaFuncSetAttribute(psvk_rows_sweep, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                (int)sizeof(sweep_shared));
+    const cudaError_t error = rows_allow_shared(psvk_rows_sweep, sizeof(sweep_shared));
+    return error == cudaSuccess ? rows_allow_shared(psvk_rows_counted, sizeof(counted_shared)) : error;
+}
+
+extern "C" cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                cudaStream_t stream) {
+    const counted_tables tables = {memory->bins.state,
+                                   memory->cell_counts,
+                                   memory->order,
+                                   memory->starts,
+                                   memory->scan_states,
+                                   reinterpret_cast<float4 *>(memory->records),
+                                   rows_light_arrays_of(memory)};
+    return rows_launch_early(memory, stream, psvk_rows_counted, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
+                             ROWS_SWEEP_THREADS, sizeof(counted_shared), *input, memory->plan, tables,
+                             psvi_most_boxes(input) <= ROWS_FEW_BOXES);
 }
 
 extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,

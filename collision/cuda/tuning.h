@@ -52,6 +52,26 @@
 #define ROWS_LIGHT_CROWDED 32  // crowded boxes: at most one of so many
 #define ROWS_LIGHT_UNUSUAL 512 // unusual ones: at most one of so many
 
+// `rows` for even scenes of a middling number of boxes: entries go to bins, which are ordered on chip.
+#ifndef ROWS_BIN_LEAST
+#define ROWS_BIN_LEAST (1u << 17) // boxes, above which a finder has bins
+#endif
+#define ROWS_BIN_THREADS 1024
+#define ROWS_BIN_ITEMS 8   // boxes of a thread at a time, at most
+#define ROWS_BIN_ROOM 2560 // boxes of a bin, at most
+// The same on average over all cells: those at the edge are empty, others have 1.3 times that or, in a flat scene, 1.5
+// times; then there are more bins.
+#define ROWS_BIN_BOXES 1900
+#define ROWS_BIN_CELLS 4096 // cells of a bin, at most
+#define ROWS_BIN_MORE 2     // rounds more than that, at most
+#define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
+#define ROWS_ORDER_BIN_THREADS 512
+#define ROWS_ORDER_BIN_BLOCKS 4 // resident on a multiprocessor
+#ifndef ROWS_BIN_REST
+#define ROWS_BIN_REST 64 // frames that the host leaves out bins for at first, when they did not suit one,
+#endif
+#define ROWS_BIN_REST_MOST 1024 // and at most
+
 // `rows` for many boxes.
 // Below, counting loses less on uneven scenes, whose segments are uneven too.
 #define ROWS_MANY_LEAST (1u << 21)

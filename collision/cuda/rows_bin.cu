@@ -1,0 +1,542 @@
+// The first pass of the sort of `rows` by bins: from boxes to entries for the light sweep, each in its cell's bin.
+#include "launch_cuda.h"
+#include "rows_bins.cuh"
+#include "rows_launch.cuh"
+#include "rows_many_sort.cuh"
+#include "rows_plan.cuh"
+
+#define THREADS ROWS_BIN_THREADS
+#define WARPS (THREADS / 32)
+#define ITEMS ROWS_BIN_ITEMS
+#define PIECES 3 // of 8 bytes, of a box
+
+struct bin_shared {
+    psvi_rows_plan plan, last; // the frame's; of the last frame's, what is_attempted and rows_follow ask for
+    psvi_rows_bin_shape shape;
+    uint64_t gate[ITEMS]; // one for every THREADS boxes
+    uint32_t sums[WARPS];
+    uint32_t boxes, unusual, strange, longest;
+    uint32_t more;                // as in the state
+    bool attempt, again, is_last; // again: after frames that were sorted otherwise, this one makes the next one's plan
+    __align__(16) uint32_t offset[4]; // of each bin: boxes of the block, then how many of them come before; behind that
+                                      // what turns a box's number in order into its place; then the boxes and their
+                                      // order; or what the plan is made in
+};
+
+struct bin_job {
+    psvi_rows_bins bins;
+    uint32_t key_bits;
+};
+
+// What a thread has seen of its boxes.
+struct bin_tally {
+    uint32_t boxes, longest;
+};
+
+__device__ __forceinline__ uint32_t *bases_of(bin_shared &shared, const bin_job &job) {
+    return shared.offset + job.bins.most;
+}
+
+// In shared memory: 24 bytes a box; its entry takes their place, then its bin and its rank among the block's boxes
+// there.
+__device__ __forceinline__ float2 *pieces_of(bin_shared &shared, const bin_job &job) {
+    return reinterpret_cast<float2 *>(shared.offset + (2 * job.bins.most + 3) / 4 * 4);
+}
+
+__device__ __forceinline__ uint16_t *order_of(bin_shared &shared, const bin_job &job) {
+    return reinterpret_cast<uint16_t *>(pieces_of(shared, job) + PIECES * job.bins.tile);
+}
+
+__device__ __forceinline__ psvi_rows_plan last_of(const psvi_rows_plan &target) {
+    psvi_rows_plan last;
+    last.epoch = target.epoch;
+    last.candidates = target.candidates;
+    last.doubted = target.doubted;
+    last.pause = target.pause;
+    last.penalty = target.penalty;
+    return last;
+}
+
+// Loads the frame's plan, and says whether there are bins for it: a plan made for about as many boxes, and no pause.
+// The same in all blocks: what is read changes when all have been here. All loads go out together. All threads of the
+// block; the caller synchronizes.
+__device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &job, const psvi_rows_plan &target,
+                                            uint64_t slots) {
+    const psvi_rows_bin_state &state = *job.bins.state;
+    const uint32_t *const words[2] = {reinterpret_cast<const uint32_t *>(&state.plan[0]),
+                                      reinterpret_cast<const uint32_t *>(&state.plan[1])};
+    const uint32_t frame = state.frame, count = sizeof(psvi_rows_plan) / 4;
+    static_assert(sizeof(psvi_rows_plan) / 4 <= THREADS, "a word a thread");
+    if (threadIdx.x < count) {
+        const uint32_t even = words[0][threadIdx.x], odd = words[1][threadIdx.x];
+        reinterpret_cast<uint32_t *>(&shared.plan)[threadIdx.x] = frame & 1 ? odd : even;
+    }
+    if (threadIdx.x != 0) return;
+    const uint64_t even = state.plan[0].slots, odd = state.plan[1].slots, planned = frame & 1 ? odd : even;
+    const uint32_t ready = state.planned, pause = state.pause, more = state.more, rests = state.rests;
+    const psvi_rows_plan last = last_of(target);
+    shared.last = last;
+    shared.more = more;
+    shared.again = rests != job.bins.rests;
+    shared.attempt = !shared.again & (ready != 0) & (pause == 0) & !rows_light_rests(last, slots) &
+                     (planned <= 4 * slots) & (slots <= 2 * planned);
+    shared.boxes = shared.unusual = shared.strange = shared.longest = 0;
+}
+
+// Equal tiles for the blocks, of the boxes of set a.
+struct bin_tiles {
+    uint32_t turns, boxes;
+};
+
+__device__ __forceinline__ bin_tiles tiles_of(const bin_job &job, uint64_t all) {
+    const uint64_t workers = gridDim.x - 1, most = workers * job.bins.tile;
+    bin_tiles tiles;
+    tiles.turns = (uint32_t)all <= most ? 1 : (uint32_t)all / (uint32_t)most + 1;
+    const uint32_t parts = (uint32_t)workers * tiles.turns;
+    tiles.boxes = (((uint32_t)all + parts - 1) / parts + 31) / 32 * 32; // at most job.bins.tile, a multiple of 32 too
+    return tiles;
+}
+
+// Begins to load the boxes of a tile. What is not copied in one piece is there behind a barrier.
+__device__ __forceinline__ void load_tile(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
+                                          uint64_t first, uint32_t here) {
+    const float2 *const from = reinterpret_cast<const float2 *>(input.a.min + first * 24);
+    float2 *const to = pieces_of(shared, job);
+    const bool copied = HAS_BULK && (reinterpret_cast<uintptr_t>(from) & 15) == 0;
+    if (HAS_BULK && threadIdx.x == 0)
+        for (uint32_t item = 0; item < ITEMS; ++item) {
+            const uint32_t begin = item * THREADS, boxes = copied ? min(here - min(here, begin), (uint32_t)THREADS) : 0;
+            copy_bulk(&shared.gate[item], to + PIECES * begin, from + PIECES * begin, boxes * 24 / 16 * 16);
+        }
+    for (uint32_t i = (copied ? PIECES * here & ~1u : 0) + threadIdx.x; i < PIECES * here; i += THREADS)
+        to[i] = __ldg(from + i);
+}
+
+// What a thread needs to know of the first level to make entries of its boxes.
+struct bin_level {
+    int x, y, z; // axes
+    float limit, origin[3], inverse[3];
+    int32_t last_cell[3], cells_z;
+    uint32_t base;
+    float scale, shift[3]; // to rounded coordinates
+    int32_t longest_run;   // cells of a run of a plain entry, less one, at most; below 0: there is none
+};
+
+__device__ __forceinline__ bin_level level_of(const psvi_rows_plan &plan) {
+    const psvi_rows_level &level = plan.level[0];
+    bin_level own;
+    own.x = plan.axis[0], own.y = plan.axis[1], own.z = plan.axis[2];
+    own.limit = level.limit;
+    own.base = level.base;
+    own.cells_z = level.cells[2];
+    own.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // as rows_rounded_light has it
+    asm volatile("" : "+f"(own.scale));                      // not to be made again for every box
+    // Rows enough to look forward on y and z, and all within the rounded coordinates.
+    bool plain = level.cells[1] >= 6 && level.cells[2] >= 6 && level.cells[0] >= 8;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        own.origin[axis] = level.origin[axis];
+        own.inverse[axis] = level.inverse[axis];
+        own.last_cell[axis] = level.cells[axis] - 1;
+        own.shift[axis] = -__fmul_rn(level.origin[axis], own.scale);
+        asm volatile("" : "+f"(own.shift[axis]));
+        const float length = __fdividef((float)level.cells[axis], level.inverse[axis]);
+        plain &= length * own.scale <= ROWS_ROUNDED_MOST - 2000.0f;
+    }
+    own.longest_run = plain ? min(level.cells[0] - 2, (int32_t)ROWS_LOOK_SPAN - 1) : -1;
+    return own;
+}
+
+__device__ __forceinline__ int32_t cell_on(const bin_level &level, int axis, float value) {
+    return __float2int_rd((value - level.origin[axis]) * level.inverse[axis]);
+}
+
+// A box by the level's axes.
+struct bin_box {
+    float low_x, low_y, low_z, high_x, high_y, high_z;
+};
+
+// A box's entry as it lies in a bin, and its cell. False: the box is not one of nearly all, which are of the level and
+// look as usual into rows that are away from the first and the last one.
+__device__ __forceinline__ bool make_plain_entry(const bin_level &level, const bin_box &box, uint32_t slot,
+                                                 uint4 *entry, uint32_t *cell, uint32_t *length) {
+    const uint32_t most = __float_as_uint(level.limit);
+    // As integers: less than 0 and not a number are greater than any limit.
+    *length = __float_as_uint(__fsub_ru(box.high_x, box.low_x));
+    const uint32_t length_y = __float_as_uint(__fsub_ru(box.high_y, box.low_y));
+    const uint32_t length_z = __float_as_uint(__fsub_ru(box.high_z, box.low_z));
+    const bool fits = *length <= most && length_y <= most && length_z <= most;
+    const int32_t from_x = cell_on(level, 0, __fsub_rd(box.low_x, level.limit)), x = cell_on(level, 0, box.low_x);
+    const int32_t to_x = cell_on(level, 0, box.high_x);
+    const int32_t y = cell_on(level, 1, box.low_y), to_y = cell_on(level, 1, box.high_y);
+    const int32_t from_z = cell_on(level, 2, __fsub_rd(box.low_z, level.limit)), z = cell_on(level, 2, box.low_z);
+    const int32_t to_z = cell_on(level, 2, box.high_z);
+    // Three rows are met on an axis at most, so there are rows enough to look forward.
+    const uint32_t more_y = (uint32_t)(to_y - y), more_z = (uint32_t)(to_z - z), less_z = (uint32_t)(z - from_z);
+    const int32_t outside = from_x | from_z | (y - 1) | (level.last_cell[0] - to_x) | (level.last_cell[1] - to_y) |
+                            (level.last_cell[2] - to_z) | (level.longest_run - (to_x - from_x));
+    const uint32_t row = level.base + (uint32_t)((y * level.cells_z + z) * (level.last_cell[0] + 1));
+    *cell = row + (uint32_t)x;
+    entry->z = slot | (uint32_t)(x - from_x) << ROWS_BIN_OWN_SHIFT;
+    entry->w = (row + (uint32_t)from_x) | (uint32_t)(to_x - from_x + 1) << ROWS_LOOK_SPAN_SHIFT |
+               more_z * ROWS_LOOK_NEXT_Z | more_y * ROWS_LOOK_NEXT_Y | (more_y & less_z) * ROWS_LOOK_BACK_Y;
+    const auto down = [&](float value, int axis) {
+        return -__float2int_rd(__fmaf_rd(value, level.scale, level.shift[axis]));
+    };
+    const auto up = [&](float value, int axis) {
+        return __float2int_ru(__fmaf_ru(value, level.scale, level.shift[axis]));
+    };
+    entry->x = rows_pack(up(box.high_x, 0), up(box.high_y, 1), up(box.high_z, 2)) | ROWS_FIELD_TOPS;
+    entry->y = rows_pack(down(box.low_x, 0), down(box.low_y, 1), down(box.low_z, 2)) | ROWS_FIELD_TOPS;
+    return fits && outside >= 0 && (more_y | more_z | less_z) <= 1;
+}
+
+__device__ __forceinline__ void hold_entry(float *own, const uint4 &entry) {
+    own[0] = __uint_as_float(entry.x), own[1] = __uint_as_float(entry.y);
+    own[2] = __uint_as_float(entry.z), own[3] = __uint_as_float(entry.w);
+}
+
+// The same for any box, which lies at `own` and whose entry goes there. Returns its cell; NO_PLACE if it takes no part
+// or is not of the first level.
+__device__ __noinline__ uint32_t make_any_entry(bin_shared &shared, const psvi_find_input &input, uint64_t slot,
+                                                float *own) {
+    const psvd_box box = {{own[0], own[1], own[2]}, {own[3], own[4], own[5]}};
+    const psvi_rows_plan &plan = shared.plan;
+    const psvi_rows_level &level = plan.level[0];
+    if (psvi_box_is_bad(box.min, box.max)) {
+        psvd_report_bad(input, psvd_read_counts(input), slot);
+        return NO_PLACE;
+    }
+    const psvd_record record = rows_record(plan, box, (uint32_t)slot, 0);
+    if (rows_record_level(plan, record) != 0) {
+        atomicAdd(&shared.strange, 1u);
+        return NO_PLACE;
+    }
+    uint32_t cell;
+    uint4 entry = rows_light_entry(level, level.limit, record, &cell);
+    const uint32_t behind = cell - (entry.w & ROWS_LOOK_CELL);
+    if (entry.w != 0 && behind <= ROWS_BIN_OWN_MOST) {
+        entry.z |= behind << ROWS_BIN_OWN_SHIFT;
+    } else {
+        entry.w = cell = rows_key(level, record);
+        atomicAdd(&shared.unusual, 1u);
+    }
+    hold_entry(own, entry);
+    return cell;
+}
+
+// The rank of a box among the block's boxes of its bin. All lanes together; one atomic where all boxes of a warp share
+// a bin, as those of a scene in spatial order do.
+__device__ __forceinline__ uint32_t take_rank(uint32_t *counts, uint32_t bin, bool good) {
+    const uint32_t lane = threadIdx.x & 31;
+    __syncwarp();
+    const uint32_t first = __shfl_sync(PSVD_FULL, bin, 0);
+    if (!__all_sync(PSVD_FULL, good && bin == first)) return good ? atomicAdd(&counts[bin], 1u) : 0;
+    uint32_t rank = 0;
+    if (lane == 0) rank = atomicAdd(&counts[bin], 32u);
+    return __shfl_sync(PSVD_FULL, rank, 0) + lane;
+}
+
+// Entries of a tile in place of its boxes, each with its bin and rank. Plain ones first: a call for the others among
+// them would cost the registers that they need.
+__device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
+                                             uint64_t first, uint32_t here, uint32_t turn, bin_tally *tally) {
+    const uint32_t magic = shared.shape.magic, shift = shared.shape.shift;
+    float *const owns = reinterpret_cast<float *>(pieces_of(shared, job) + PIECES * threadIdx.x);
+    uint32_t others = 0; // a bit for each of the thread's boxes
+    const bin_level level = level_of(shared.plan);
+    float *own = owns;
+    uint64_t *gate = shared.gate;
+    uint32_t bit = 1;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i - threadIdx.x < here;
+         i += THREADS, own += 2 * PIECES * THREADS, ++gate, bit *= 2) {
+        uint32_t bin = NO_PLACE;
+        bool plain = false;
+        wait_at_gate(gate, turn);
+        if (i < here) {
+            const bin_box box = {own[level.x],     own[level.y],     own[level.z],
+                                 own[level.x + 3], own[level.y + 3], own[level.z + 3]};
+            uint4 entry;
+            uint32_t cell, length;
+            plain = make_plain_entry(level, box, (uint32_t)first + i, &entry, &cell, &length);
+            if (plain) {
+                hold_entry(own, entry);
+                bin = rows_bin_of(magic, shift, cell);
+                tally->longest = max(tally->longest, length); // not negative
+                ++tally->boxes;
+            } else {
+                others |= bit;
+            }
+        }
+        const uint32_t rank = take_rank(shared.offset, bin, plain);
+        if (plain) own[4] = __uint_as_float(bin), own[5] = __uint_as_float(rank);
+    }
+    own = owns;
+#pragma unroll 1
+    for (uint32_t item = 0; __any_sync(PSVD_FULL, others != 0); ++item, others /= 2, own += 2 * PIECES * THREADS) {
+        uint32_t bin = NO_PLACE;
+        const bool other = others & 1;
+        if (other) {
+            const uint32_t length = __float_as_uint(__fsub_ru(own[level.x + 3], own[level.x]));
+            const uint32_t cell = make_any_entry(shared, input, first + item * THREADS + threadIdx.x, own);
+            if (cell != NO_PLACE) {
+                bin = rows_bin_of(magic, shift, cell);
+                tally->longest = max(tally->longest, length);
+                ++tally->boxes;
+            }
+        }
+        const uint32_t rank = take_rank(shared.offset, bin, bin != NO_PLACE);
+        if (other) own[4] = __uint_as_float(bin), own[5] = __uint_as_float(rank);
+    }
+}
+
+// Takes the block's places in the bins, and turns its counts into offsets. Returns how many boxes there are.
+__device__ __forceinline__ uint32_t take_places(bin_shared &shared, const bin_job &job) {
+    uint32_t carry = 0;
+    for (uint32_t from = 0; from < shared.shape.bins; from += THREADS) {
+        const uint32_t bin = from + threadIdx.x;
+        const uint32_t boxes = bin < shared.shape.bins ? shared.offset[bin] : 0;
+        const uint32_t place = boxes != 0 ? atomicAdd(&job.bins.counts[bin], boxes) : 0;
+        uint32_t total;
+        const uint32_t before = carry + rows_sum_before<WARPS>(boxes, shared.sums, &total);
+        carry += total;
+        if (bin < shared.shape.bins) {
+            shared.offset[bin] = before;
+            bases_of(shared, job)[bin] = bin * shared.shape.room + place - before;
+        }
+    }
+    return carry;
+}
+
+// A tile's entries to their bins, by bins, so that what goes to one lies together. `here`: boxes of the tile.
+__device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job &job, uint32_t here, uint32_t count) {
+    float2 *const pieces = pieces_of(shared, job);
+    uint16_t *const order = order_of(shared, job);
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < here; i += THREADS) {
+        const float2 at = pieces[PIECES * i + 2];
+        const uint32_t bin = __float_as_uint(at.x);
+        if (bin != NO_PLACE) order[shared.offset[bin] + __float_as_uint(at.y)] = (uint16_t)i;
+    }
+    __syncthreads();
+    const uint32_t magic = shared.shape.magic, shift = shared.shape.shift, room = shared.shape.room;
+    const uint32_t *const bases = bases_of(shared, job);
+    uint4 *const entries = static_cast<uint4 *>(job.bins.entries);
+#pragma unroll 4
+    for (uint32_t n = threadIdx.x; n < count; n += THREADS) {
+        const float2 *const at = pieces + PIECES * order[n];
+        const float2 one = at[0], two = at[1];
+        const uint4 entry =
+            make_uint4(__float_as_uint(one.x), __float_as_uint(one.y), __float_as_uint(two.x), __float_as_uint(two.y));
+        const uint32_t bin = rows_bin_of(magic, shift, rows_bin_cell(entry.z, entry.w)), place = bases[bin] + n;
+        if (place < (bin + 1) * room) entries[place] = entry;
+    }
+}
+
+// Puts all boxes of the block into bins, a tile after the other; the first one is on its way.
+__device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
+                                          uint64_t all, const bin_tiles &tiles) {
+    bin_tally tally = {0, 0};
+    for (uint32_t turn = 0; turn < tiles.turns; ++turn) {
+        const uint64_t first = ((uint64_t)turn * (gridDim.x - 1) + blockIdx.x) * tiles.boxes;
+        const uint32_t here = first < all ? (uint32_t)min((uint64_t)tiles.boxes, all - first) : 0;
+        if (turn != 0) load_tile(shared, job, input, first, here);
+        for (uint32_t bin = threadIdx.x; bin < shared.shape.bins; bin += THREADS)
+            shared.offset[bin] = 0;
+        __syncthreads();
+        make_entries(shared, job, input, first, here, turn, &tally);
+        __syncthreads();
+        const uint32_t count = take_places(shared, job);
+        __syncthreads();
+        write_entries(shared, job, here, count);
+#if __CUDA_ARCH__ >= 900
+        asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the next tile is copied to where this one was
+#endif
+        __syncthreads();
+    }
+    psvi_rows_bin_state &state = *job.bins.state;
+    tally.boxes = psvd_reduce_add(tally.boxes);
+    tally.longest = psvd_reduce_max(tally.longest);
+    if ((threadIdx.x & 31) == 0) {
+        atomicAdd(&shared.boxes, tally.boxes);
+        atomicMax(&shared.longest, tally.longest);
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    atomicAdd(&state.boxes, shared.boxes);
+    if (shared.longest > *(volatile uint32_t *)&state.longest) atomicMax(&state.longest, shared.longest);
+    if (shared.unusual != 0) atomicAdd(&state.unusual, shared.unusual);
+    if (shared.strange != 0) atomicAdd(&state.strange, shared.strange);
+}
+
+// The plan of the next frame, or of this one where it has no bins.
+__device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &job, const psvi_find_input &input) {
+    auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
+    psvi_rows_bin_state &state = *job.bins.state;
+    rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, planning);
+    uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[(state.frame + 1) & 1]);
+    for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
+        to[i] = reinterpret_cast<const uint32_t *>(&planning->plan)[i];
+}
+
+// Starts of the bins from their counts, which are cleared for the next frame. Returns whether all had room. All threads
+// of the block.
+__device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &job) {
+    const uint32_t bins = shared.shape.bins;
+    uint32_t start = 0;
+    bool full = false;
+    for (uint32_t from = 0; from < bins; from += THREADS) {
+        const uint32_t bin = from + threadIdx.x;
+        uint32_t boxes = 0, total;
+        if (bin < bins) {
+            boxes = __ldcg(&job.bins.counts[bin]);
+            job.bins.counts[bin] = 0;
+            full |= boxes > shared.shape.room;
+        }
+        const uint32_t before = rows_sum_before<WARPS>(boxes, shared.sums, &total);
+        if (bin < bins) job.bins.starts[bin] = start + before;
+        start += total;
+    }
+    if (threadIdx.x == 0) job.bins.starts[bins] = start;
+    return !__syncthreads_or(full);
+}
+
+// How the next frame goes after one whose bins were not large enough, or that they did not suit: with more bins, or
+// some frames without, longer each time. The host is told, which then leaves the bins out for longer. They do not suit
+// where cells are crowded either, of which the order kernel has told in the frame before.
+__device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job, bool again, bool attempt,
+                                            bool full, bool can_be_more, bool done, uint32_t boxes) {
+    const bool failed = attempt && (!done || (uint64_t)state.crowded * ROWS_LIGHT_CROWDED > boxes);
+    if (full && can_be_more && state.more < ROWS_BIN_MORE) {
+        ++state.more;
+    } else if (failed) {
+        state.pause = state.penalty = min(max(2 * state.penalty, 8u), 256u);
+        state.more = 0;
+        *(volatile uint32_t *)job.bins.told = ++state.failures;
+    } else if (attempt) {
+        state.penalty = 0;
+    } else {
+        state.pause = again ? 0 : state.pause - (state.pause > 0);
+    }
+    state.rests = job.bins.rests;
+    state.done = done;
+    state.tasks = state.counted = state.scanned = state.scattered = 0;
+    state.crowded = 0;
+    state.boxes = state.unusual = state.strange = state.longest = 0;
+    state.planned = 1;
+    state.arrived = 0;
+    ++state.frame;
+}
+
+// The last block writes the frame's plan, and says whether the frame is in bins.
+__device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
+                                             psvi_rows_plan *target) {
+    psvi_rows_bin_state &state = *job.bins.state;
+    const bool attempt = shared.attempt;
+    const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
+    const uint32_t strange = __ldcg(&state.strange), longest = __ldcg(&state.longest);
+    const bool full = attempt && !start_bins(shared, job);
+    const bool suits = attempt && boxes != 0 && strange == 0 && (uint64_t)unusual * ROWS_LIGHT_UNUSUAL <= boxes;
+    const bool done = suits && !full;
+    if (!done) {
+        const uint32_t *const from = reinterpret_cast<const uint32_t *>(&state.plan[(state.frame + 1) & 1]);
+        for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
+            reinterpret_cast<uint32_t *>(&shared.plan)[i] = __ldcg(from + i);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        psvi_rows_plan &plan = shared.plan;
+        plan.slots = psvd_read_counts(input).all();
+        plan.populated = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
+        rows_follow(shared.last, &plan);
+        if (done) {
+            plan.populated = 1;
+            plan.longest[0] = longest;
+            plan.unusual = unusual;
+            input.result->boxes = boxes;
+            state.shape = shared.shape;
+        } else {
+            input.result->bad_count = 0; // they are listed again
+        }
+        input.result->key_bits = job.key_bits;
+        follow_bins(state, job, shared.again, attempt, suits && full, shared.shape.bins < job.bins.most, done, boxes);
+    }
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
+        reinterpret_cast<uint32_t *>(target)[i] = reinterpret_cast<const uint32_t *>(&shared.plan)[i];
+}
+
+// Entries of the boxes, in bins: blocks hold a tile of boxes each in shared memory, all boxes of a million at once. One
+// block makes the plan of the next frame. Reads 24 bytes a box, writes 16 in runs of about tile over bins.
+__global__ void __launch_bounds__(THREADS, 1)
+    psvk_rows_bin(const __grid_constant__ psvi_find_input input, psvi_rows_plan *target,
+                  const __grid_constant__ bin_job job) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    bin_shared &shared = *reinterpret_cast<bin_shared *>(dynamic);
+    psvi_rows_bin_state &state = *job.bins.state;
+    const bool plans = blockIdx.x == gridDim.x - 1;
+    rows_let_next_begin();
+    const uint64_t all = psvd_read_counts(input).all();
+    const bin_tiles tiles = tiles_of(job, all);
+    const uint64_t first = (uint64_t)blockIdx.x * tiles.boxes;
+    const uint32_t here = plans || first >= all ? 0 : (uint32_t)min((uint64_t)tiles.boxes, all - first);
+    if (threadIdx.x == 0)
+        for (int i = 0; i < ITEMS; ++i)
+            open_gate(&shared.gate[i]);
+    load_tile(shared, job, input, first, here); // before it is known whether there are bins, which takes as long
+    begin_frame(shared, job, *target, all);
+    __syncthreads();
+    if (threadIdx.x == 0) shared.shape = rows_bin_shape_of(job.bins, shared.plan.cells, all, shared.more);
+    if (plans) {
+        plan_ahead(shared, job, input);
+    } else if (shared.attempt) {
+        __syncthreads();
+        bin_boxes(shared, job, input, all, tiles);
+    } else {
+        for (int i = 0; i < ITEMS; ++i) // nothing may be on its way to a block that ends
+            wait_at_gate(&shared.gate[i], 0);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) shared.is_last = atomicAdd(&state.arrived, 1u) == gridDim.x - 1;
+    __syncthreads();
+    if (!shared.is_last) return;
+    __threadfence();
+    finish_frame(shared, job, input, target);
+}
+
+static size_t bytes_before_boxes(const psvi_rows_bins &bins) {
+    return offsetof(bin_shared, offset) + sizeof(uint32_t) * ((2 * bins.most + 3) / 4 * 4);
+}
+
+static size_t bin_bytes(const psvi_rows_bins &bins) {
+    return bytes_before_boxes(bins) + (size_t)bins.tile * (PIECES * sizeof(float2) + sizeof(uint16_t));
+}
+
+extern "C" cudaError_t psvi_prepare_rows_bins(psvi_rows_memory *memory) {
+    psvi_rows_bins *const bins = &memory->bins;
+    int device = 0, most = 0;
+    bins->tile = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (error != cudaSuccess) return error;
+    const size_t before = bytes_before_boxes(*bins), box = PIECES * sizeof(float2) + sizeof(uint16_t);
+    const size_t room = (size_t)most > before ? ((size_t)most - before) / box : 0;
+    const uint32_t tile = (uint32_t)(room < THREADS * ITEMS ? room : THREADS * ITEMS) / 32 * 32;
+    if (memory->multiprocessors < 2 || tile < 2 * THREADS) return cudaSuccess;
+    bins->tile = tile;
+    return rows_allow_shared(psvk_rows_bin, bin_bytes(*bins));
+}
+
+extern "C" bool psvi_rows_may_be_binned(const psvi_find_input *input, const psvi_rows_memory *memory) {
+    return memory->bins.state != NULL && memory->bins.tile != 0 && memory->bins.round != 0 &&
+           psvi_most_boxes(input) > ROWS_BIN_LEAST && rows_may_be_light(input, memory) && are_usual(*input);
+}
+
+extern "C" cudaError_t psvi_launch_rows_bin(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                            cudaStream_t stream) {
+    const bin_job job = {memory->bins, memory->key_bits};
+    psvk_rows_bin<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan, job);
+    return cudaGetLastError();
+}

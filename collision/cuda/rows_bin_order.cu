@@ -1,0 +1,163 @@
+// The second pass of the sort of `rows` by bins: blocks order one bin each by cells.
+#include "launch_cuda.h"
+#include "rows_bins.cuh"
+#include "rows_launch.cuh"
+#include "rows_many_sort.cuh"
+
+#define THREADS ROWS_ORDER_BIN_THREADS
+#define WARPS (THREADS / 32)
+#define ITEMS (ROWS_BIN_ROOM / THREADS)
+
+static_assert(ROWS_BIN_ROOM % THREADS == 0 && ROWS_BIN_CELLS == 8 * THREADS, "equal parts for all threads");
+static_assert(ROWS_BIN_ROOM < 1 << 12 && ROWS_BIN_CELLS <= 1 << 12, "a rank and a cell fit a word together");
+
+struct order_shared {
+    uint4 entries[ROWS_BIN_ROOM];
+    uint4 cells[ROWS_BIN_CELLS / 8]; // 16 bits a cell: boxes, then how many come before
+    uint16_t order[ROWS_BIN_ROOM];
+    uint32_t sums[WARPS];
+    uint64_t gate;
+};
+
+struct order_tables {
+    psvi_rows_bins bins;
+    uint32_t *starts;
+    rows_light_arrays light;
+};
+
+// Of two counts in a word.
+__device__ __forceinline__ uint32_t sum_of(uint32_t pair) { return (pair & 0xffffu) + (pair >> 16); }
+
+__device__ __forceinline__ uint32_t crowd_of(uint32_t pair) {
+    const uint32_t low = pair & 0xffffu, high = pair >> 16;
+    return (low >= ROWS_LIGHT_CROWD ? low : 0u) + (high >= ROWS_LIGHT_CROWD ? high : 0u);
+}
+
+// The word of counts becomes one of sums before each.
+__device__ __forceinline__ uint32_t start_pair(uint32_t pair, uint32_t *before) {
+    const uint32_t second = *before + (pair & 0xffffu), starts = *before | second << 16;
+    *before = second + (pair >> 16);
+    return starts;
+}
+
+__device__ __forceinline__ void start_cells(order_shared &shared, const order_tables &tables) {
+    uint4 pairs = shared.cells[threadIdx.x];
+    const uint32_t own = sum_of(pairs.x) + sum_of(pairs.y) + sum_of(pairs.z) + sum_of(pairs.w);
+    uint32_t crowded = 0, total;
+    if (own >= ROWS_LIGHT_CROWD)
+        crowded = crowd_of(pairs.x) + crowd_of(pairs.y) + crowd_of(pairs.z) + crowd_of(pairs.w);
+    uint32_t before = rows_sum_before<WARPS>(own, shared.sums, &total);
+    pairs.x = start_pair(pairs.x, &before);
+    pairs.y = start_pair(pairs.y, &before);
+    pairs.z = start_pair(pairs.z, &before);
+    pairs.w = start_pair(pairs.w, &before);
+    shared.cells[threadIdx.x] = pairs;
+    crowded = psvd_reduce_add(crowded);
+    if ((threadIdx.x & 31) == 0 && crowded != 0) atomicAdd(&tables.bins.state->crowded, crowded);
+}
+
+// One bin, whose boxes come from place `start` to before `end`: its entries to shared memory, counted by cells on the
+// way; from there to their places, in sequence.
+__device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *plan, const order_tables &tables,
+                                          const psvi_rows_bin_shape &shape, uint32_t cells, uint32_t bin,
+                                          uint32_t start, uint32_t end, uint32_t turn) {
+    const uint32_t count = end - start, first = bin * shape.each, last = min(first + shape.each, cells);
+    const uint4 *const from = static_cast<const uint4 *>(tables.bins.entries) + (uint64_t)bin * shape.room;
+    const uint16_t *const starts = reinterpret_cast<const uint16_t *>(shared.cells);
+    if (HAS_BULK) {
+        if (threadIdx.x == 0) copy_bulk(&shared.gate, shared.entries, from, 16 * count);
+    } else {
+        for (uint32_t i = threadIdx.x; i < count; i += THREADS)
+            shared.entries[i] = from[i];
+    }
+    shared.cells[threadIdx.x] = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    if (HAS_BULK) wait_at_gate(&shared.gate, turn);
+    uint32_t found[ITEMS]; // cell and rank
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+        const uint32_t i = threadIdx.x + item * THREADS;
+        if (i < count) {
+            const uint2 half = *reinterpret_cast<const uint2 *>(&shared.entries[i].z);
+            const uint32_t cell = rows_bin_cell(half.x, half.y) - first, shift = (cell & 1) * 16;
+            const uint32_t ranks = atomicAdd(reinterpret_cast<uint32_t *>(shared.cells) + cell / 2, 1u << shift);
+            found[item] = cell << 16 | (ranks >> shift & 0xffffu);
+        }
+    }
+    __syncthreads();
+    start_cells(shared, tables);
+    __syncthreads();
+#pragma unroll
+    for (int item = 0; item < ITEMS; ++item) {
+        const uint32_t i = threadIdx.x + item * THREADS;
+        if (i < count) shared.order[starts[found[item] >> 16] + (found[item] & 0xffffu)] = (uint16_t)i;
+    }
+#pragma unroll 4
+    for (uint32_t cell = first + threadIdx.x; cell < last; cell += THREADS)
+        tables.starts[cell] = start + starts[cell - first];
+    __syncthreads();
+#pragma unroll 2
+    for (uint32_t n = threadIdx.x; n < count; n += THREADS) {
+        uint4 entry = shared.entries[shared.order[n]];
+        entry.z &= (1u << ROWS_BIN_OWN_SHIFT) - 1;
+        if ((entry.w >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN) == 0) {
+            entry.w = 0;
+            tables.light.listed[atomicAdd(&plan->listed, 1u)] = start + n;
+        }
+        tables.light.entries[start + n] = entry;
+    }
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the next bin is copied to where this one was
+#endif
+    __syncthreads();
+}
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000
+#define ORDER_RESIDENT 2 // a multiprocessor holds 1,024 or 1,536 threads
+#else
+#define ORDER_RESIDENT ROWS_ORDER_BIN_BLOCKS
+#endif
+
+// The entries in order of their cells, in any order within one, and the start of each cell. Reads 16 bytes a box,
+// writes 16, and 4 a cell.
+__global__ void __launch_bounds__(THREADS, ORDER_RESIDENT)
+    psvk_rows_bin_order(psvi_rows_plan *plan, const __grid_constant__ order_tables tables) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
+    if (threadIdx.x == 0) open_gate(&shared.gate);
+    rows_wait_for_front();
+    // All loads go out together, whether they are needed or not.
+    const psvi_rows_bin_state &state = *tables.bins.state;
+    const psvi_rows_bin_shape shape = state.shape;
+    const uint32_t done = state.done, cells = plan->cells + 1;
+    uint32_t bin = blockIdx.x, start = tables.bins.starts[bin], end = tables.bins.starts[bin + 1], turn = 0;
+    if (!done) return;
+    __syncthreads();
+    while (bin < shape.bins) {
+        order_bin(shared, plan, tables, shape, cells, bin, start, end, turn);
+        bin += gridDim.x;
+        ++turn;
+        if (bin < shape.bins) start = tables.bins.starts[bin], end = tables.bins.starts[bin + 1];
+    }
+}
+
+extern "C" cudaError_t psvi_prepare_rows_bin_order(psvi_rows_memory *memory) {
+    int blocks = 0;
+    memory->bins.round = 0;
+    cudaError_t error = rows_allow_shared(psvk_rows_bin_order, sizeof(order_shared));
+    if (error == cudaSuccess)
+        error =
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, psvk_rows_bin_order, THREADS, sizeof(order_shared));
+    if (error != cudaSuccess) return error;
+    const uint32_t round = (uint32_t)blocks * memory->multiprocessors;
+    memory->bins.round = round < ROWS_BIN_ROUND ? round : ROWS_BIN_ROUND;
+    return cudaSuccess;
+}
+
+extern "C" cudaError_t psvi_launch_rows_bin_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                  cudaStream_t stream) {
+    (void)input;
+    const order_tables tables = {memory->bins, memory->starts, rows_light_arrays_of(memory)};
+    return rows_launch_early(memory, stream, psvk_rows_bin_order, memory->bins.round, THREADS, sizeof(order_shared),
+                             memory->plan, tables);
+}

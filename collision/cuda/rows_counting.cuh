@@ -1,0 +1,290 @@
+// The sort of `rows` by counting: one radix pass over a digit as wide as the key. Boxes are counted in cells, the
+// counts become starts, and the records go to their places: each a tile at a time, by kernels of their own or by one.
+#ifndef PAIRSIEVE_COLLISION_ROWS_COUNTING_CUH
+#define PAIRSIEVE_COLLISION_ROWS_COUNTING_CUH
+
+#include <stddef.h>
+
+#include "rows_launch.cuh"
+#include "rows_light.cuh"
+
+#define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
+#define ROWS_SCAN_WARPS (ROWS_SCAN_THREADS / 32)
+
+struct rows_key_shared {
+    psvi_rows_plan plan; // its longest and populated are the block's own
+    uint32_t boxes, huge, unusual;
+    float2 pieces[ROWS_KEY_THREADS / 32][ROWS_KEY_ITEMS][96];
+};
+
+// Rank of a box within its cell. A warp whose boxes all share one cell counts them with one atomic. All lanes together.
+__device__ __forceinline__ uint32_t rows_take_rank(uint32_t *cell_counts, uint32_t key, bool good) {
+    const uint32_t lane = threadIdx.x & 31;
+    __syncwarp();
+    const uint32_t first = __shfl_sync(PSVD_FULL, key, 0);
+    if (!__all_sync(PSVD_FULL, good && key == first)) return good ? atomicAdd(&cell_counts[key], 1u) : 0;
+    uint32_t base = 0;
+    if (lane == 0) base = atomicAdd(&cell_counts[key], 32u);
+    return __shfl_sync(PSVD_FULL, base, 0) + lane;
+}
+
+// Counts of a tile and what it saw, to global memory; atomics only where they change something.
+__device__ __forceinline__ void rows_report_tile(const psvi_find_input &input, psvi_rows_plan *plan,
+                                                 const rows_key_shared &shared) {
+    if (threadIdx.x == 0) {
+        atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)shared.boxes);
+        if (shared.huge != 0)
+            atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
+                      (unsigned long long)shared.huge);
+        if (shared.unusual != 0) atomicAdd(&plan->unusual, shared.unusual);
+        if ((*(volatile uint32_t *)&plan->populated & shared.plan.populated) != shared.plan.populated)
+            atomicOr(&plan->populated, shared.plan.populated);
+    }
+    if (threadIdx.x < 2 * (ROWS_LEVELS + 1) && shared.plan.longest[threadIdx.x] != 0)
+        if (*(volatile uint32_t *)&plan->longest[threadIdx.x] < shared.plan.longest[threadIdx.x])
+            atomicMax(&plan->longest[threadIdx.x], shared.plan.longest[threadIdx.x]);
+}
+
+// Keys of a tile of ROWS_KEY_THREADS * ROWS_KEY_ITEMS slots, one a slot. Boxes that take no part get the key behind all
+// cells. A thread takes ROWS_KEY_ITEMS slots, a block's width apart; what the block saw is collected in shared memory.
+// Reads 24 bytes a slot, writes 4; one atomic a tile and level at most.
+// With COUNT it counts the boxes of every cell instead; the count before a box is its rank within the cell.
+template <bool COUNT>
+__device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi_rows_plan *plan, uint32_t *keys,
+                                              uint32_t *ranks, uint32_t *cell_counts, uint32_t tile,
+                                              rows_key_shared &shared) {
+    const psvd_counts counts = psvd_read_counts(input);
+    const uint64_t all = counts.all();
+    const uint64_t first = (uint64_t)tile * (ROWS_KEY_THREADS * ROWS_KEY_ITEMS) + threadIdx.x;
+    psvd_box box[ROWS_KEY_ITEMS];
+    uint32_t tag[ROWS_KEY_ITEMS];
+    psvd_state state[ROWS_KEY_ITEMS];
+#pragma unroll
+    for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
+        const uint64_t slot = first + i * ROWS_KEY_THREADS;
+        state[i] =
+            psvd_load_following(input, counts, slot < all, slot, &box[i], &tag[i], shared.pieces[threadIdx.x >> 5][i]);
+    }
+    rows_wait_for_front(); // the boxes are not of its making
+    const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
+    for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += ROWS_KEY_THREADS)
+        reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
+    if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) shared.plan.longest[threadIdx.x] = 0;
+    if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = shared.unusual = 0;
+    __syncthreads();
+    const uint32_t cells = shared.plan.cells;
+    uint32_t present = 0, good = 0, huge = 0, unusual = 0;
+#pragma unroll
+    for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
+        const uint64_t slot = first + i * ROWS_KEY_THREADS;
+        uint32_t key = cells;
+        if (state[i] == PSVD_BOX_GOOD) {
+            const psvd_record record = rows_record(shared.plan, box[i], (uint32_t)slot, tag[i]);
+            const uint32_t level = rows_record_level(shared.plan, record);
+            const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
+            const psvi_rows_level &own = shared.plan.level[level];
+            ++good;
+            huge += level == shared.plan.levels;
+            rows_near near;
+            const bool plain = COUNT && !input.between && input.world_count <= 1;
+            if (plain && rows_near_of(own, own.limit, record, 0, &near)) {
+                key = near.own;
+            } else {
+                key = rows_key(own, record);
+                ++unusual;
+            }
+            const bool second = tag[i] & PSVD_TAG_SET_B;
+            present |= 1u << (level + (second ? 16 : 0));
+            uint32_t *const longest = &shared.plan.longest[level + (second ? ROWS_LEVELS + 1 : 0)];
+            if (length > *(volatile uint32_t *)longest) atomicMax(longest, length);
+        } else if (state[i] == PSVD_BOX_BAD) {
+            psvd_report_bad(input, counts, slot);
+        }
+        if (!COUNT) {
+            if (slot < all) keys[slot] = key;
+        } else {
+            const uint32_t rank = rows_take_rank(cell_counts, key, state[i] == PSVD_BOX_GOOD);
+            if (slot < all) ranks[slot] = rank;
+        }
+    }
+    __syncwarp();
+    present = psvd_reduce_or(present);
+    good = psvd_reduce_add(good);
+    huge = psvd_reduce_add(huge);
+    unusual = psvd_reduce_add(unusual);
+    if ((threadIdx.x & 31) == 0) {
+        atomicOr(&shared.plan.populated, present);
+        atomicAdd(&shared.boxes, good);
+        if (huge != 0) atomicAdd(&shared.huge, huge);
+        if (unusual != 0) atomicAdd(&shared.unusual, unusual);
+    }
+    __syncthreads();
+    rows_report_tile(input, plan, shared);
+}
+
+#define ROWS_STATE_SUM 1u    // the tile's own sum is there
+#define ROWS_STATE_PREFIX 2u // the sum of all tiles up to it
+
+// State of a tile: frame number, kind and value in one word, so that nothing has to be cleared between frames.
+__device__ __forceinline__ uint64_t rows_make_state(uint32_t epoch, uint32_t kind, uint32_t value) {
+    return (uint64_t)(epoch << 2 | kind) << 32 | value;
+}
+
+// Sum of all tiles before `tile`: looks back 32 tiles at a time until one knows its prefix. One warp together.
+__device__ __forceinline__ uint32_t rows_look_back(const uint64_t *states, uint32_t tile, uint32_t epoch) {
+    const uint32_t lane = threadIdx.x & 31;
+    uint32_t sum = 0;
+    for (int64_t last = (int64_t)tile - 1; last >= 0; last -= 32) {
+        const int64_t at = last - lane;
+        uint64_t state = rows_make_state(epoch, ROWS_STATE_PREFIX, 0);
+        if (at >= 0) do
+                state = *(const volatile uint64_t *)(states + at);
+            while ((uint32_t)(state >> 34) != (epoch & 0x3fffffffu));
+        const uint32_t known = __ballot_sync(PSVD_FULL, (state >> 32 & 3) == ROWS_STATE_PREFIX);
+        const uint32_t nearest = known == 0 ? 31 : __ffs(known) - 1; // lanes further on are included in its prefix
+        sum += psvd_reduce_add(lane <= nearest ? (uint32_t)state : 0u);
+        if (known != 0) break;
+    }
+    return sum;
+}
+
+__device__ __forceinline__ uint32_t rows_crowd_of(uint32_t count) { return count >= ROWS_LIGHT_CROWD ? count : 0u; }
+
+struct rows_scan_shared {
+    uint32_t sums[ROWS_SCAN_WARPS];
+    uint32_t before_tile;
+};
+
+// Starts of a tile of cells, and of the end, from the counts, which it clears for the next frame. The tiles are chained
+// by look-back (Merrill & Garland 2016): those before are at work already. Reads and writes 12 bytes a cell. Also
+// counts the boxes in crowded cells.
+__device__ __forceinline__ void rows_scan_tile(psvi_rows_plan *plan, uint32_t *counts, uint32_t *starts,
+                                               uint64_t *states, uint32_t tile, rows_scan_shared &shared) {
+    const uint32_t cells = plan->cells + 1, epoch = plan->epoch; // the end is a cell of no boxes
+    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    if ((uint64_t)tile * ROWS_SCAN_TILE >= cells) return;
+    const uint64_t first = (uint64_t)tile * ROWS_SCAN_TILE + threadIdx.x * 4;
+    uint4 count[ROWS_SCAN_ITEMS / 4];
+    uint32_t sum[ROWS_SCAN_ITEMS / 4], total = 0, crowded = 0;
+    // Each turn the block takes 4 cells a thread, side by side.
+#pragma unroll
+    for (int i = 0; i < ROWS_SCAN_ITEMS / 4; ++i) {
+        const uint64_t at = first + i * (4 * ROWS_SCAN_THREADS);
+        count[i] = make_uint4(0, 0, 0, 0);
+        if (at < cells) {
+            count[i] = *reinterpret_cast<const uint4 *>(counts + at);
+            *reinterpret_cast<uint4 *>(counts + at) = make_uint4(0, 0, 0, 0);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_SCAN_ITEMS / 4; ++i) {
+        const uint32_t own = count[i].x + count[i].y + count[i].z + count[i].w;
+        if (own >= ROWS_LIGHT_CROWD)
+            crowded += rows_crowd_of(count[i].x) + rows_crowd_of(count[i].y) + rows_crowd_of(count[i].z) +
+                       rows_crowd_of(count[i].w);
+        uint32_t inclusive = own;
+#pragma unroll
+        for (int step = 1; step < 32; step <<= 1) {
+            const uint32_t theirs = __shfl_up_sync(PSVD_FULL, inclusive, step);
+            if (lane >= step) inclusive += theirs;
+        }
+        __syncthreads();
+        if (lane == 31) shared.sums[warp] = inclusive;
+        __syncthreads();
+        uint32_t before = total;
+        for (uint32_t w = 0; w < ROWS_SCAN_WARPS; ++w) {
+            if (w < warp) before += shared.sums[w];
+            total += shared.sums[w];
+        }
+        sum[i] = before + inclusive - own;
+    }
+    if (warp == 0) {
+        if (lane == 0)
+            *(volatile uint64_t *)(states + tile) =
+                rows_make_state(epoch, tile == 0 ? ROWS_STATE_PREFIX : ROWS_STATE_SUM, total);
+        const uint32_t before = tile == 0 ? 0 : rows_look_back(states, tile, epoch);
+        if (lane == 0) {
+            shared.before_tile = before;
+            if (tile != 0)
+                *(volatile uint64_t *)(states + tile) = rows_make_state(epoch, ROWS_STATE_PREFIX, before + total);
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < ROWS_SCAN_ITEMS / 4; ++i) {
+        const uint64_t at = first + i * (4 * ROWS_SCAN_THREADS);
+        uint4 start;
+        start.x = shared.before_tile + sum[i];
+        start.y = start.x + count[i].x;
+        start.z = start.y + count[i].y;
+        start.w = start.z + count[i].z;
+        if (at < cells) *reinterpret_cast<uint4 *>(starts + at) = start;
+    }
+    if (!__syncthreads_or(crowded != 0)) return;
+    crowded = psvd_reduce_add(crowded);
+    if (lane == 0) shared.sums[warp] = crowded;
+    __syncthreads();
+    if (warp != 0) return;
+    crowded = psvd_reduce_add(lane < ROWS_SCAN_WARPS ? shared.sums[lane] : 0u);
+    if (lane == 0) atomicAdd(&plan->crowded, crowded);
+}
+
+// A record per lane to its place, unless that is PSVD_FULL: two lanes write the halves of one record together, so that
+// a whole sector goes out at once. All lanes together; `halves`: of the warp's own.
+__device__ __forceinline__ void rows_write_record(const psvd_record &record, uint32_t place, float4 (*halves)[2],
+                                                  float4 *records) {
+    const uint32_t lane = threadIdx.x & 31;
+    halves[lane][0] = record.first;
+    halves[lane][1] = record.second;
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const uint32_t from = lane / 2 + 16 * i, target = __shfl_sync(PSVD_FULL, place, from);
+        if (target != PSVD_FULL) records[2ull * target + lane % 2] = halves[from][lane % 2];
+    }
+}
+
+// What the light sweep wants of a box, to its place.
+__device__ __forceinline__ void rows_write_light(psvi_rows_plan *plan, const psvd_record &record, uint32_t rank,
+                                                 const uint32_t *starts, const rows_light_arrays &arrays) {
+    const uint32_t at = __ffs(plan->populated) - 1;
+    const psvi_rows_level &level = plan->level[at];
+    uint32_t cell;
+    const uint4 entry = rows_light_entry(level, __uint_as_float(plan->longest[at]), record, &cell);
+    if (entry.w == 0) cell = rows_key(level, record);
+    const uint32_t place = starts[cell] + rank;
+    rows_write_entry(arrays.entries + place, entry);
+    if (entry.w == 0) arrays.listed[atomicAdd(&plan->listed, 1u)] = place;
+}
+
+struct rows_scatter_shared {
+    float2 pieces[ROWS_SCATTER_THREADS / 32][96];
+    float4 staged[ROWS_SCATTER_THREADS / 32][32][2];
+};
+
+// Records of a tile of ROWS_SCATTER_THREADS slots to their places: the start of the box's cell and its rank there. One
+// thread a slot; reads 28 bytes and a start, writes 32 (scattered, a sector each), or 16 for the light sweep.
+__device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, psvi_rows_plan *plan,
+                                                  const uint32_t *ranks, const uint32_t *starts, float4 *records,
+                                                  const rows_light_arrays &arrays, bool may_be_light, uint32_t tile,
+                                                  rows_scatter_shared &shared) {
+    const psvd_counts counts = psvd_read_counts(input);
+    const uint64_t slot = (uint64_t)tile * ROWS_SCATTER_THREADS + threadIdx.x;
+    psvd_box box = {};
+    uint32_t tag;
+    const bool good = psvd_load_following(input, counts, slot < counts.all(), slot, &box, &tag,
+                                          shared.pieces[threadIdx.x >> 5]) == PSVD_BOX_GOOD;
+    rows_wait_for_front(); // the boxes are not of its making
+    const psvd_record record = rows_record(*plan, box, (uint32_t)slot, tag);
+    const uint32_t rank = good ? ranks[slot] : 0;
+    if (may_be_light && rows_is_light(plan, input.result->boxes)) {
+        if (good) rows_write_light(plan, record, rank, starts, arrays);
+        return;
+    }
+    uint32_t place = PSVD_FULL; // takes no part
+    if (good) place = starts[rows_key(plan->level[rows_record_level(*plan, record)], record)] + rank;
+    __syncwarp();
+    rows_write_record(record, place, shared.staged[threadIdx.x >> 5], records);
+}
+
+#endif
