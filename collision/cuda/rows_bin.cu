@@ -16,7 +16,6 @@ struct bin_shared {
     uint64_t gate[ITEMS]; // one for every THREADS boxes
     uint32_t sums[WARPS];
     uint32_t boxes, unusual, strange, longest;
-    uint32_t more;                // as in the state
     bool attempt, again, is_last; // again: after frames that were sorted otherwise, this one makes the next one's plan
     __align__(16) uint32_t offset[4]; // of each bin: boxes of the block, then how many of them come before; behind that
                                       // what turns a box's number in order into its place; then the boxes and their
@@ -57,30 +56,46 @@ __device__ __forceinline__ psvi_rows_plan last_of(const psvi_rows_plan &target) 
     return last;
 }
 
-// Loads the frame's plan, and says whether there are bins for it: a plan made for about as many boxes, and no pause.
-// The same in all blocks: what is read changes when all have been here. All loads go out together. All threads of the
-// block; the caller synchronizes.
+// Loads that go out whether they are needed or not, so that none waits for another.
+__device__ __forceinline__ uint32_t load_at_once(const uint32_t *from) {
+    uint32_t word;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+    return word;
+}
+
+// Loads the frame's plan, with the bins' shape, and says whether there are bins for it: a plan made for about as many
+// boxes, and no pause. The same in all blocks: what is read changes when all have been here. All threads of the block
+// but those of the first warp, which sees to the boxes; the caller synchronizes.
 __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &job, const psvi_rows_plan &target,
                                             uint64_t slots) {
+    constexpr uint32_t PLAN = sizeof(psvi_rows_plan) / 4, SHAPE = sizeof(psvi_rows_bin_shape) / 4;
+    constexpr uint32_t SHAPES_AT = (PLAN + 31) / 32 * 32, SPEAKER = SHAPES_AT + 32;
+    static_assert(SHAPE * (ROWS_BIN_MORE + 1) <= 32 && SPEAKER + 32 < THREADS, "a word a thread");
+    if (threadIdx.x < 32) return;
     const psvi_rows_bin_state &state = *job.bins.state;
-    const uint32_t *const words[2] = {reinterpret_cast<const uint32_t *>(&state.plan[0]),
-                                      reinterpret_cast<const uint32_t *>(&state.plan[1])};
-    const uint32_t frame = state.frame, count = sizeof(psvi_rows_plan) / 4;
-    static_assert(sizeof(psvi_rows_plan) / 4 <= THREADS, "a word a thread");
-    if (threadIdx.x < count) {
-        const uint32_t even = words[0][threadIdx.x], odd = words[1][threadIdx.x];
-        reinterpret_cast<uint32_t *>(&shared.plan)[threadIdx.x] = frame & 1 ? odd : even;
+    const uint32_t at = threadIdx.x - 32;
+    if (at < PLAN) {
+        const uint32_t frame = load_at_once(&state.frame);
+        const uint32_t even = load_at_once(reinterpret_cast<const uint32_t *>(&state.plan[0]) + at);
+        const uint32_t odd = load_at_once(reinterpret_cast<const uint32_t *>(&state.plan[1]) + at);
+        reinterpret_cast<uint32_t *>(&shared.plan)[at] = frame & 1 ? odd : even;
+    } else if (at >= SHAPES_AT && at - SHAPES_AT < SHAPE * (ROWS_BIN_MORE + 1)) {
+        const uint32_t word = at - SHAPES_AT, frame = load_at_once(&state.frame), more = load_at_once(&state.more);
+        const uint32_t even = load_at_once(reinterpret_cast<const uint32_t *>(&state.shapes[0]) + word);
+        const uint32_t odd = load_at_once(reinterpret_cast<const uint32_t *>(&state.shapes[1]) + word);
+        if (word / SHAPE == more) reinterpret_cast<uint32_t *>(&shared.shape)[word % SHAPE] = frame & 1 ? odd : even;
+    } else if (at == SPEAKER) {
+        const uint32_t frame = load_at_once(&state.frame), ready = load_at_once(&state.planned);
+        const uint32_t pause = load_at_once(&state.pause), rests = load_at_once(&state.rests);
+        const uint32_t even = load_at_once(&state.slots[0]), odd = load_at_once(&state.slots[1]);
+        const psvi_rows_plan last = last_of(target);
+        const uint64_t planned = frame & 1 ? odd : even;
+        shared.last = last;
+        shared.again = rests != job.bins.rests;
+        shared.attempt = !shared.again & (ready != 0) & (pause == 0) & !rows_light_rests(last, slots) &
+                         (planned <= 4 * slots) & (slots <= planned + planned / 16);
+        shared.boxes = shared.unusual = shared.strange = shared.longest = 0;
     }
-    if (threadIdx.x != 0) return;
-    const uint64_t even = state.plan[0].slots, odd = state.plan[1].slots, planned = frame & 1 ? odd : even;
-    const uint32_t ready = state.planned, pause = state.pause, more = state.more, rests = state.rests;
-    const psvi_rows_plan last = last_of(target);
-    shared.last = last;
-    shared.more = more;
-    shared.again = rests != job.bins.rests;
-    shared.attempt = !shared.again & (ready != 0) & (pause == 0) & !rows_light_rests(last, slots) &
-                     (planned <= 4 * slots) & (slots <= 2 * planned);
-    shared.boxes = shared.unusual = shared.strange = shared.longest = 0;
 }
 
 // Equal tiles for the blocks, of the boxes of set a.
@@ -375,9 +390,14 @@ __device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &jo
     auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
     psvi_rows_bin_state &state = *job.bins.state;
     rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, planning);
-    uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[(state.frame + 1) & 1]);
+    const uint32_t next = (state.frame + 1) & 1;
+    uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
     for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
         to[i] = reinterpret_cast<const uint32_t *>(&planning->plan)[i];
+    if (threadIdx.x <= ROWS_BIN_MORE)
+        state.shapes[next][threadIdx.x] =
+            rows_bin_shape_of(job.bins, planning->plan.cells, planning->plan.slots, threadIdx.x);
+    if (threadIdx.x == 0) state.slots[next] = (uint32_t)planning->plan.slots;
 }
 
 // Starts of the bins from their counts, which are cleared for the next frame. Returns whether all had room. All threads
@@ -403,14 +423,12 @@ __device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &jo
 }
 
 // How the next frame goes after one whose bins were not large enough, or that they did not suit: with more bins, or
-// some frames without, longer each time. The host is told, which then leaves the bins out for longer. They do not suit
-// where cells are crowded either, of which the order kernel has told in the frame before.
+// some frames without, longer each time. The host is told, which then leaves the bins out for longer.
 __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job, bool again, bool attempt,
-                                            bool full, bool can_be_more, bool done, uint32_t boxes) {
-    const bool failed = attempt && (!done || (uint64_t)state.crowded * ROWS_LIGHT_CROWDED > boxes);
+                                            bool full, bool can_be_more, bool done) {
     if (full && can_be_more && state.more < ROWS_BIN_MORE) {
         ++state.more;
-    } else if (failed) {
+    } else if (attempt && !done) {
         state.pause = state.penalty = min(max(2 * state.penalty, 8u), 256u);
         state.more = 0;
         *(volatile uint32_t *)job.bins.told = ++state.failures;
@@ -422,7 +440,6 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
     state.rests = job.bins.rests;
     state.done = done;
     state.tasks = state.counted = state.scanned = state.scattered = 0;
-    state.crowded = 0;
     state.boxes = state.unusual = state.strange = state.longest = 0;
     state.planned = 1;
     state.arrived = 0;
@@ -460,7 +477,7 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
             input.result->bad_count = 0; // they are listed again
         }
         input.result->key_bits = job.key_bits;
-        follow_bins(state, job, shared.again, attempt, suits && full, shared.shape.bins < job.bins.most, done, boxes);
+        follow_bins(state, job, shared.again, attempt, suits && full, shared.shape.bins < job.bins.most, done);
     }
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
@@ -481,17 +498,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     const bin_tiles tiles = tiles_of(job, all);
     const uint64_t first = (uint64_t)blockIdx.x * tiles.boxes;
     const uint32_t here = plans || first >= all ? 0 : (uint32_t)min((uint64_t)tiles.boxes, all - first);
-    if (threadIdx.x == 0)
-        for (int i = 0; i < ITEMS; ++i)
-            open_gate(&shared.gate[i]);
+    if (threadIdx.x == 0) open_gates(shared.gate);
     load_tile(shared, job, input, first, here); // before it is known whether there are bins, which takes as long
     begin_frame(shared, job, *target, all);
     __syncthreads();
-    if (threadIdx.x == 0) shared.shape = rows_bin_shape_of(job.bins, shared.plan.cells, all, shared.more);
     if (plans) {
         plan_ahead(shared, job, input);
     } else if (shared.attempt) {
-        __syncthreads();
         bin_boxes(shared, job, input, all, tiles);
     } else {
         for (int i = 0; i < ITEMS; ++i) // nothing may be on its way to a block that ends

@@ -28,11 +28,6 @@ struct order_tables {
 // Of two counts in a word.
 __device__ __forceinline__ uint32_t sum_of(uint32_t pair) { return (pair & 0xffffu) + (pair >> 16); }
 
-__device__ __forceinline__ uint32_t crowd_of(uint32_t pair) {
-    const uint32_t low = pair & 0xffffu, high = pair >> 16;
-    return (low >= ROWS_LIGHT_CROWD ? low : 0u) + (high >= ROWS_LIGHT_CROWD ? high : 0u);
-}
-
 // The word of counts becomes one of sums before each.
 __device__ __forceinline__ uint32_t start_pair(uint32_t pair, uint32_t *before) {
     const uint32_t second = *before + (pair & 0xffffu), starts = *before | second << 16;
@@ -40,20 +35,15 @@ __device__ __forceinline__ uint32_t start_pair(uint32_t pair, uint32_t *before) 
     return starts;
 }
 
-__device__ __forceinline__ void start_cells(order_shared &shared, const order_tables &tables) {
+__device__ __forceinline__ void start_cells(order_shared &shared) {
     uint4 pairs = shared.cells[threadIdx.x];
     const uint32_t own = sum_of(pairs.x) + sum_of(pairs.y) + sum_of(pairs.z) + sum_of(pairs.w);
-    uint32_t crowded = 0, total;
-    if (own >= ROWS_LIGHT_CROWD)
-        crowded = crowd_of(pairs.x) + crowd_of(pairs.y) + crowd_of(pairs.z) + crowd_of(pairs.w);
-    uint32_t before = rows_sum_before<WARPS>(own, shared.sums, &total);
+    uint32_t total, before = rows_sum_before<WARPS>(own, shared.sums, &total);
     pairs.x = start_pair(pairs.x, &before);
     pairs.y = start_pair(pairs.y, &before);
     pairs.z = start_pair(pairs.z, &before);
     pairs.w = start_pair(pairs.w, &before);
     shared.cells[threadIdx.x] = pairs;
-    crowded = psvd_reduce_add(crowded);
-    if ((threadIdx.x & 31) == 0 && crowded != 0) atomicAdd(&tables.bins.state->crowded, crowded);
 }
 
 // One bin, whose boxes come from place `start` to before `end`: its entries to shared memory, counted by cells on the
@@ -85,7 +75,7 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
         }
     }
     __syncthreads();
-    start_cells(shared, tables);
+    start_cells(shared);
     __syncthreads();
 #pragma unroll
     for (int item = 0; item < ITEMS; ++item) {

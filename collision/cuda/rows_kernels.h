@@ -105,7 +105,6 @@ typedef struct psvi_rows_bin_state {
     uint32_t planned;        // plan[frame & 1] is there, made from the boxes of the frame before
     uint32_t arrived;        // blocks that are done with their boxes; zero between frames
     uint32_t pause, penalty; // frames without bins from here on, since they did not suit one; the last such count
-    uint32_t crowded;        // boxes in crowded cells
     uint32_t more;           // rounds of bins more than usual, since some had no room for their boxes
     uint32_t rests;          // of the host, up to the last frame
     uint32_t boxes, unusual, strange, longest;   // seen by the blocks; zero between frames
@@ -115,6 +114,8 @@ typedef struct psvi_rows_bin_state {
     uint32_t failures;                           // attempts that bins did not suit
     uint32_t tasks, counted, scanned, scattered; // of the counting sort: taken; done of each step
     uint32_t behind[32];
+    uint32_t slots[2];                                // of the following, what the plan was made for
+    psvi_rows_bin_shape shapes[2][ROWS_BIN_MORE + 1]; // by `more`
     psvi_rows_plan plan[2];
 } psvi_rows_bin_state;
 

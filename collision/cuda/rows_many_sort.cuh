@@ -9,12 +9,16 @@
 
 // Copies of any length to shared memory by one thread, without waiting: `bytes` is a multiple of 16, and so are the
 // addresses. A gate counts the copies of one round after another; all threads can wait for a round.
-__device__ __forceinline__ void open_gate(uint64_t *gate) {
+template <int GATES> __device__ __forceinline__ void open_gates(uint64_t (&gates)[GATES]) {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(gate)) : "memory");
+#pragma unroll
+    for (int i = 0; i < GATES; ++i)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(&gates[i])) : "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
+
+__device__ __forceinline__ void open_gate(uint64_t *gate) { open_gates(*reinterpret_cast<uint64_t(*)[1]>(gate)); }
 
 __device__ __forceinline__ void copy_bulk(uint64_t *gate, void *to, const void *from, uint32_t bytes) {
 #if __CUDA_ARCH__ >= 900
