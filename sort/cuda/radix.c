@@ -259,7 +259,9 @@ static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, uint32_t items, cu
     if (ready) {
         *error = psvi_radix_wide(job, state->wide, &call, stream);
         job->after_wide = 1;
-        if (*error == cudaSuccess) *error = psvi_radix_large(job, stream);
+        // One launch that does nothing in place of six, where one will do.
+        if (*error == cudaSuccess)
+            *error = items != 0 ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
         return true;
     }
     if (state->wide_pause > 0) {
@@ -311,6 +313,17 @@ static bool try_windows(radix_state *state, const psvi_radix_job *job, bool look
     return true;
 }
 
+// For input that the call before had in order: a look at it, and behind that what sorts where it is not.
+static cudaError_t run_checked(psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
+    cudaError_t error = psvi_radix_check(job, stream);
+    job->after_check = 1;
+    // The middle kernel is one launch, but moves nothing where it is not to sort.
+    const bool in_place = job->keys_out == job->keys_in &&
+                          (job->value_bytes == 0 || (!job->implicit && job->values_out == job->values_in));
+    if (error != cudaSuccess) return error;
+    return items != 0 && in_place ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
+}
+
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
     psvi_radix_job job = make_job(sorter, request);
     cudaStream_t stream = sorter->context->stream;
@@ -348,6 +361,8 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
         error = psvi_radix_windows(&job, stream);
         job.after_windows = 1;
         items = 0; // the middle kernel would not see what they have done
+    } else if (!in_chunks && job.order_known == PSVI_RADIX_ORDER_SORTED) {
+        return psvi_cuda_status(sorter->context, run_checked(&job, items, stream), "radix sort of input in order");
     }
     if (error == cudaSuccess && wide && run_wide(sorter, &job, items, &error))
         return psvi_cuda_status(sorter->context, error, "radix sort of a large count");

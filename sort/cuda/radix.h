@@ -48,6 +48,7 @@ typedef struct psvi_radix_control {
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
     uint32_t passes_run, passes_skipped; // of the last call
     uint32_t in_chunks;                  // radix_wide.cu has sorted already
+    uint32_t in_order;                   // radix_check.cuh: all is sorted
     // radix_middle.cuh: counts of blocks, for even and odd exchanges; the one to be used next is (0).
     uint64_t matrix[2][PSVI_RADIX_MIDDLE_BLOCKS][PSVI_RADIX_ROW_WORDS];
     uint32_t flags[PSVI_RADIX_MIDDLE_BLOCKS]; // the exchange after which the block has written all its items
@@ -77,6 +78,7 @@ typedef struct psvi_radix_job {
     uint32_t multiprocessors;
     uint32_t after_windows; // psvi_radix_windows runs before, and tells in control->nearly whether it has sorted
     uint32_t after_wide;    // radix_wide.cu runs before, and tells in control->in_chunks whether it has sorted
+    uint32_t after_check;   // psvi_radix_check runs before, and tells in control->in_order whether all is in order
     uint32_t *order_seen;   // in memory that the host sees: PSVI_RADIX_ORDER_...; NULL: not wanted
     uint32_t order_known;   // what was there when the job was made
     uint32_t async;         // radix_async.cuh runs on this device
@@ -101,6 +103,10 @@ cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaS
 // PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_large with job->after_windows, which completes the sort, or
 // sorts where the input was not such.
 cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream);
+
+// Whether the input is in order: 32-bit keys, at most PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_large,
+// or psvi_radix_middle32 for a sort in place, with job->after_check.
+cudaError_t psvi_radix_check(const psvi_radix_job *job, cudaStream_t stream);
 
 // Histogram of all digits; nearly sorted input by windows; then one chained pass for each slot (and portion).
 cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream);

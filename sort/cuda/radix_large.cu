@@ -7,6 +7,8 @@
 
 cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream) { return run(job, stream); }
 
+cudaError_t psvi_radix_check(const psvi_radix_job *job, cudaStream_t stream) { return launch_check(job, stream); }
+
 cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream) {
     return job->order.is_float ? run_windows<PSVI_RADIX_FLOAT32>(job, stream)
                                : run_windows<PSVI_RADIX_INT32>(job, stream);

@@ -117,6 +117,9 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job j
     __shared__ uint32_t different_bits[2], unordered;
 
     psvi_radix_control *control = job.control;
+    // Sorted already, or so from the beginning.
+    if (job.after_wide && __ldcg(&control->in_chunks) != 0) return;
+    if (job.after_check && __ldcg(&control->in_order) != 0) return;
     const uint64_t count = job_count(job);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint64_t tile_first = blockIdx.x * (uint64_t)TILE;

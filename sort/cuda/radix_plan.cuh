@@ -89,6 +89,7 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
         const bool nearly = order_known && !sorted && __ldcg(&control->scattered) == 0;
         control->nearly = nearly ? PSVI_RADIX_NEARLY_MAYBE : PSVI_RADIX_NEARLY_NO;
         control->scattered = 0;
+        if (sorted) tell_order(job, PSVI_RADIX_ORDER_SORTED);
         plan_passes(job, wanted);
         control->ticket = 0;
         control->unordered = 0;

@@ -35,7 +35,8 @@
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
 // The same for 32-bit keys alone or with 4 bytes of value (radix_async.cuh) where a block has so much shared memory:
-// threads that rank, and how many items each; threads that write, that look back. `many`: from so many items on.
+// threads that rank, and how many items each; threads that write, that look back. `many`: larger tiles, for pairs from
+// so many items on.
 #define PSVI_RADIX_ASYNC_SHARED_BYTES (227 * 1024)
 #define PSVI_RADIX_ASYNC_MANY 12000000
 #define PSVI_RADIX_ASYNC_RANKERS(value_bytes, many) ((value_bytes) == 0 ? 512 : 384)

@@ -4,10 +4,10 @@
 #include <string.h>
 
 const char *key_distribution_name(key_distribution distribution) {
-    static const char *const names[KEYS_END] = {"uniform",  "gaussian",  "sorted",    "reversed",  "nearly",
-                                                "few",      "constant",  "one_digit", "clustered", "special",
-                                                "moved",    "moved_far", "replaced",  "mixed",     "halves",
-                                                "sawtooth", "piled",     "steps",     "swapped",   "falling"};
+    static const char *const names[KEYS_END] = {"uniform",  "gaussian",  "sorted",    "reversed", "nearly", "few",
+                                                "constant", "one_digit", "clustered", "special",  "moved",  "moved_far",
+                                                "replaced", "mixed",     "halves",    "sawtooth", "piled",  "steps",
+                                                "swapped",  "falling",   "upper"};
     return (unsigned)distribution < KEYS_END ? names[distribution] : "unknown";
 }
 
@@ -100,6 +100,8 @@ static uint64_t bits_of(psv_key_type type, double at) {
 static uint64_t key_bits(psv_key_type type, key_distribution distribution, uint64_t i, uint64_t count,
                          uint64_t *state) {
     const bool is_float = type == PSV_KEY_F32 || type == PSV_KEY_F64;
+    if (distribution == KEYS_UPPER)
+        return next_random(state) & (psv_key_type_bytes(type) == 4 ? ~0xffffu : ~(uint64_t)0 << 32);
     if (distribution >= KEYS_DISTRIBUTIONS) return bits_of(type, with_order(distribution, i, count, state));
     switch (distribution) {
     case KEYS_UNIFORM: return is_float ? bits_of(type, unit(state)) : next_random(state);

@@ -29,6 +29,7 @@ typedef enum key_distribution {
     KEYS_STEPS,                      // 50 distinct keys, ascending but for places about the steps
     KEYS_SWAPPED,                    // ascending but for two blocks that are exchanged
     KEYS_FALLING,                    // descending, in runs of equal keys of many lengths
+    KEYS_UPPER,                      // any bit patterns in the upper half, zeros in the lower
     KEYS_END
 } key_distribution;
 
