@@ -240,11 +240,14 @@ PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_cont
     } else {
         // The order within the passes: see psvi_solve_points.
         f8 separation = relax ? separation_now(s, c, t.n) : load(c->separation_now);
-        for (int k = 0; k < 3 && !loads; ++k)
+        f8 push = load(c->impulse[0]);
+        for (int k = 0; k < 3 && relax && !loads; ++k)
             store(c->impulse[k], same(0));
-        if (!relax) solve_friction(&t, c, turning);
+        if (!relax && loads) solve_friction(&t, c, turning);
         solve_normal(&t, c, separation, step, relax, loads);
         if (relax) solve_friction(&t, c, turning);
+        for (int k = 0; k < 3 && relax && !loads; ++k)
+            store(c->impulse[k], k == 0 ? push : same(0));
     }
     scatter(&s->linear->velocity, c->a, c->moves_a, t.va, t.ma);
     scatter(&s->linear->velocity, c->b, c->moves_b, t.vb, t.mb);
@@ -285,14 +288,16 @@ PSVI_CLONES void psvi_solve_blocks(const psvi_sim *s, const psvi_step *step, psv
         switch (pass) {
         case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM, true); break;
         case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, true); break;
+        case PSVI_PASS_AGAIN:
         case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, true); break;
         case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, true); break;
         }
         return;
     }
     switch (pass) {
-    case PSVI_PASS_WARM: break; // nothing is applied again
+    case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM, false); break;
     case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, false); break;
+    case PSVI_PASS_AGAIN:
     case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, false); break;
     case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, false); break;
     }

@@ -235,14 +235,16 @@ static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t firs
         switch (pass) {
         case PSVI_PASS_WARM: solve_range(s, step, first, last, PSVI_PASS_WARM, true); break;
         case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, true); break;
+        case PSVI_PASS_AGAIN:
         case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, true); break;
         case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, true); break;
         }
         return;
     }
     switch (pass) {
-    case PSVI_PASS_WARM: break; // nothing is applied again
+    case PSVI_PASS_WARM: solve_range(s, step, first, last, PSVI_PASS_WARM, false); break;
     case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, false); break;
+    case PSVI_PASS_AGAIN:
     case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, false); break;
     case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, false); break;
     }
@@ -272,11 +274,10 @@ static void run_pass(const psvi_sim *s, const cpu_state *state, const psvi_step 
 static void solve_substeps(const psvi_sim *s, const cpu_state *state, const psvi_step *step) {
     int64_t bodies = s->slots;
     for (uint32_t i = 0; i < step->substeps; ++i) {
-        bool repeat = i > 0 && step->loads;
 #pragma omp for schedule(static)
         for (int64_t b = 0; b < bodies; ++b)
-            psvi_push_body(s, step, state->pushed, repeat, (uint32_t)b);
-        if (i == 0 && step->loads) run_pass(s, state, step, PSVI_PASS_WARM);
+            psvi_push_body(s, step, state->pushed, i > 0, (uint32_t)b);
+        if (i == 0) run_pass(s, state, step, PSVI_PASS_WARM);
         run_pass(s, state, step, PSVI_PASS_SOLVE);
 #pragma omp for schedule(static)
         for (int64_t b = 0; b < bodies; ++b)
@@ -287,6 +288,7 @@ static void solve_substeps(const psvi_sim *s, const cpu_state *state, const psvi
                 psvi_unpush_body(s, state->pushed, (uint32_t)b);
         }
         run_pass(s, state, step, PSVI_PASS_RELAX);
+        if (!step->loads) run_pass(s, state, step, PSVI_PASS_AGAIN);
     }
     if (step->bounces) run_pass(s, state, step, PSVI_PASS_BOUNCE);
 }

@@ -74,11 +74,12 @@ __device__ static void solve_frictions(const psvi_solver &v, const point_row &ro
     }
 }
 
-// `moved`: movement of the substep; with `fresh` the separations are brought up to it. `restart`: impulses begin at 0
-// where no forces act. `last`: the impulses are those of the substep. The energy taken is added up with the contact.
+// `moved`: movement of the substep; with `fresh` the separations are brought up to it. `last`: the impulses are those
+// of the substep. Where no forces act, `pushes` gets the impulses of the points, that then begin at 0, or is NULL; the
+// energy taken is added up with the contact.
 template <bool LOADS>
 __device__ static void solve_normals(const psvi_solver &v, const psvi_step &step, const point_row &row,
-                                     psvi_pair_state *t, bool relax, bool fresh, bool restart, bool last,
+                                     psvi_pair_state *t, bool relax, bool fresh, float *pushes, bool last,
                                      uint32_t place, const psvi_pair_state &moved, bool backward, float split) {
     bool both_move = t->ma > 0 && t->mb > 0;
     normal_part next = load_normal(v, point_place(row, backward, 0));
@@ -92,12 +93,15 @@ __device__ static void solve_normals(const psvi_solver &v, const psvi_step &step
             v.points[0][at].w = p.a.w;
         }
         psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, both_move);
-        if (!LOADS && restart) p.impulse = f4_make(v3_make(0, 0, 0), p.impulse.w);
+        if (!LOADS && pushes) {
+            pushes[backward ? row.count - 1 - i : i] = p.impulse.x;
+            p.impulse = f4_make(v3_make(0, 0, 0), p.impulse.w);
+        }
         float before = p.impulse.x, speed = LOADS ? 0 : psvi_row_speed(t, &r);
         psvi_row_normal(t, &r, &p.impulse, soft, split * p.b.w);
         if (!LOADS && relax && step.bounces && p.impulse.x != before)
             v.normal[place].w += split * p.b.w * psvi_speed_taken(p.impulse.x - before, speed, split * p.b.w);
-        if (p.impulse.x != before || (!LOADS && restart)) v.points[3][at] = p.impulse;
+        if (p.impulse.x != before || (!LOADS && pushes)) v.points[3][at] = p.impulse;
         if (last && p.impulse.x > 0) v.point_sum[at] += p.impulse.x;
     }
 }
@@ -179,16 +183,22 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
         // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move
         // the other way round: friction then is that of the load that is really carried. Several points are solved
         // twice, there and back, while their bodies are in registers: what one order favours the other gives back.
-        bool relax = PASS == PSVI_PASS_RELAX;
+        bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
         psvi_pair_state moved;
-        if (relax) load_moved(v, two, &moved);
+        if (PASS == PSVI_PASS_RELAX) load_moved(v, two, &moved);
+        float pushes[PSVI_MAX_POINTS];
         uint32_t turns = row.count > 1 ? 2u : 1u;
         for (uint32_t turn = 0; turn < turns; ++turn) {
             bool backward = relax != (turn == 1);
-            if (!relax && (LOADS || turn > 0)) solve_frictions(v, row, &t, friction, backward, split);
-            solve_normals<LOADS>(v, step, row, &t, relax, relax && turn == 0, turn == 0,
+            if (LOADS && !relax) solve_frictions(v, row, &t, friction, backward, split);
+            solve_normals<LOADS>(v, step, row, &t, relax, PASS == PSVI_PASS_RELAX && turn == 0,
+                                 !LOADS && relax && turn == 0 ? pushes : NULL,
                                  relax && step.bounces && turn + 1 == turns, place, moved, backward, split);
             if (relax) solve_frictions(v, row, &t, friction, backward, split);
+        }
+        for (uint32_t i = 0; i < row.count && relax && !LOADS; ++i) {
+            psvi_f4 *impulse = &v.points[3][point_place(row, false, i)];
+            *impulse = f4_make(v3_make(pushes[i], 0, 0), impulse->w);
         }
     }
     if (REST) {
@@ -345,19 +355,19 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
             apply_change(&t, team.sum(v3_scale(linear, part)), team.sum(v3_scale(spin_a, part)),
                          team.sum(v3_scale(spin_b, part)));
         } else {
-            bool relax = PASS == PSVI_PASS_RELAX;
-            if (relax) {
+            bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
+            if (PASS == PSVI_PASS_RELAX) {
                 psvi_pair_state moved;
                 load_moved(v, two, &moved);
                 p.a.w += psvi_row_speed(&moved, &r);
                 if (valid && own) v.points[0][at].w = p.a.w;
             }
             psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, t.ma > 0 && t.mb > 0);
-            if (!LOADS) impulse = f4_make(v3_make(0, 0, 0), impulse.w);
+            if (!LOADS && relax) impulse = f4_make(v3_make(0, 0, 0), impulse.w); // those in memory stay
             float taken = 0;
             for (uint32_t turn = 0; turn < 2; ++turn) { // there and back
                 bool backward = relax != (turn == 1);
-                if (!relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
+                if (LOADS && !relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
                 turn_over_points(
                     team, &t, r, all, backward,
                     [&](const psvi_pair_state &now) {
@@ -366,14 +376,14 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
                         return fmaxf(impulse.x + change, 0.0f) - impulse.x;
                     },
                     [&](float change) { // `t` is still what the change was made for
-                        if constexpr (PASS == PSVI_PASS_RELAX && !LOADS)
+                        if constexpr (PASS != PSVI_PASS_SOLVE && !LOADS)
                             taken += p.b.w * psvi_speed_taken(change, psvi_row_speed(&t, &r), p.b.w);
                         impulse.x += change;
                     });
                 if (relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
             }
             if (valid && own) {
-                v.points[3][at] = impulse;
+                if (LOADS || !relax) v.points[3][at] = impulse;
                 if (relax && step.bounces && impulse.x > 0) v.point_sum[at] += impulse.x;
             }
             if (relax && step.bounces && !LOADS) {

@@ -28,13 +28,14 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
         psvi_round_bounce(t, n, impulse.x, sum, bounce.x, bounce.y, LOADS, split);
         return true;
     }
-    bool relax = PASS == PSVI_PASS_RELAX;
-    if (!LOADS) impulse = v3_make(0, 0, 0);
-    if (relax) {
+    bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
+    float push = impulse.x; // where no forces act, what undoes overlap
+    if (!LOADS && relax) impulse = v3_make(0, 0, 0);
+    if (PASS == PSVI_PASS_RELAX) {
         v3 da = v3_of4(load_any(&v.moved[two.a])), db = v3_of4(load_any(&v.moved[two.b]));
         separation += v3_dot(v3_sub(db, da), n);
     }
-    bool rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
+    bool rubs = LOADS && friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
     if (!relax && rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
     float taken = 0, change = psvi_round_normal(t, n, &impulse.x, separation, &step, relax, LOADS, split, &taken);
     if (relax) {
@@ -42,7 +43,11 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
         if (rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
     }
     bool changed = rubs || change != 0;
-    if (relax || changed) store_row(v.impulse + place, f4_make(impulse, separation));
+    if (LOADS || !relax) {
+        if (relax || changed) store_row(v.impulse + place, f4_make(impulse, separation));
+    } else if (PASS == PSVI_PASS_RELAX) {
+        store_row(v.impulse + place, f4_make(v3_make(push, 0, 0), separation));
+    }
     if (relax && step.bounces && impulse.x > 0) v.sum[place] += LOADS ? impulse.x : taken;
     return changed;
 }
@@ -302,15 +307,20 @@ __device__ static void start_body(const psvi_sim &s, const psvi_solver &v, const
     v.pushed[i] = m;
 }
 
-// Forces of a later substep, and all impulses again, if there are forces. The impulses' share of a velocity is what it
-// has gained since the forces of the last substep: every change of an impulse was applied to the velocities as it
-// happened, and arms and masses stay as they are during a step. So no contact is looked at.
+// Forces of a later substep, and all impulses again. The impulses' share of a velocity is what it has gained since the
+// forces of the last substep: every change of an impulse was applied to the velocities as it happened, and arms and
+// masses stay as they are during a step. So no contact is looked at. Where no forces act, these impulses are those that
+// undo overlap, and their share is what move_body has left.
 template <bool LOADS>
 __device__ static void push_body(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t i) {
     psvi_motion m = v.motion[i];
     if (!(m.linear.w > 0)) return;
     if (!LOADS) {
+        psvi_motion push = v.pushed[i];
         v.pushed[i] = m;
+        m.linear = f4_make(v3_add(v3_of4(m.linear), v3_of4(push.linear)), m.linear.w);
+        m.angular = f4_make(v3_add(v3_of4(m.angular), v3_of4(push.angular)), m.angular.w);
+        v.motion[i] = m;
         return;
     }
     psvi_f4 before = v.pushed[i].linear;
@@ -324,7 +334,7 @@ __device__ static void push_body(const psvi_sim &s, const psvi_solver &v, const 
 }
 
 // Where no forces act, the speeds that undo overlap end here: the bodies have again those from before the pass that
-// made them.
+// made them, and `pushed` has the difference.
 template <bool LOADS>
 __device__ static void move_body(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t i) {
     psvi_motion m = v.motion[i];
@@ -333,7 +343,13 @@ __device__ static void move_body(const psvi_sim &s, const psvi_solver &v, const 
     v3 d = v3_scale(v3_of4(m.linear), step.substep);
     v.moved[i] = f4_make(d, 0);
     s.linear[i].moved = f4_make(v3_add(v3_of4(moved), d), moved.w);
-    if (!LOADS) v.motion[i] = v.pushed[i];
+    if (!LOADS) {
+        psvi_motion before = v.pushed[i], push;
+        push.linear = f4_make(v3_sub(v3_of4(m.linear), v3_of4(before.linear)), 0);
+        push.angular = f4_make(v3_sub(v3_of4(m.angular), v3_of4(before.angular)), 0);
+        v.motion[i] = before;
+        v.pushed[i] = push;
+    }
     if (m.angular.w == 0) return;
     v3 r = v3_scale(v3_of4(m.angular), step.substep);
     v.turned[i] = f4_make(r, 0);
@@ -391,12 +407,13 @@ __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi
                 push_body<LOADS>(s, v, step, i);
         }
         team_wait();
-        if (LOADS && substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS>(s, v, step, &table);
+        if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS>(s, v, step, &table);
         run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS>(s, v, step, &table);
         for (uint32_t i = first; i < s.slots; i += stride)
             move_body<LOADS>(s, v, step, i);
         team_wait();
         run_pass<GENERAL, PSVI_PASS_RELAX, LOADS>(s, v, step, &table);
+        if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS>(s, v, step, &table);
     }
     if (step.bounces) run_pass<GENERAL, PSVI_PASS_BOUNCE, LOADS>(s, v, step, &table);
     for (uint32_t i = first; i < s.slots; i += stride)

@@ -92,26 +92,30 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     s->box[i] = box;
 }
 
-// Velocities of a body right after the forces of a substep.
+// Velocities of a body right after the forces of a substep. Where no forces act, after the move: what the pass before
+// it has added.
 typedef struct psvi_pushed {
     psvi_f4 linear, angular;
 } psvi_pushed;
 
 // Forces of a substep; with `repeat` also all impulses of the last substep. Their share of a velocity is what it has
 // gained since the forces of the last substep: every change of an impulse was applied to the velocities as it happened,
-// and arms and masses stay as they are during a step. So no contact is looked at.
+// and arms and masses stay as they are during a step. So no contact is looked at. Where no forces act, these impulses
+// are those that undo overlap.
 PSVI_HD void psvi_push_body(const psvi_sim *s, const psvi_step *step, psvi_pushed *pushed, bool repeat, uint32_t i) {
     psvi_linear l = s->linear[i];
     if (!(l.velocity.w > 0)) return;
     v3 v = v3_of4(l.velocity), a = v3_of(step->gravity);
     if (s->acceleration) a = v3_add(a, v3_of4(s->acceleration[i]));
-    v3 now = v3_madd(v, a, step->substep), all = repeat ? v3_add(now, v3_sub(v, v3_of4(pushed[i].linear))) : now;
+    v3 now = v3_madd(v, a, step->substep), last = v3_of4(pushed[i].linear);
+    v3 all = repeat ? v3_add(now, step->loads ? v3_sub(v, last) : last) : now;
     pushed[i].linear = f4_make(now, 0);
     s->linear[i].velocity = f4_make(all, l.velocity.w);
     if (l.moved.w == 0) return;
     psvi_f4 spin = s->angular[i].velocity;
     v3 w = v3_of4(spin);
-    if (repeat) s->angular[i].velocity = f4_make(v3_add(w, v3_sub(w, v3_of4(pushed[i].angular))), spin.w);
+    last = v3_of4(pushed[i].angular);
+    if (repeat) s->angular[i].velocity = f4_make(v3_add(w, step->loads ? v3_sub(w, last) : last), spin.w);
     pushed[i].angular = f4_make(w, 0);
 }
 
@@ -126,11 +130,16 @@ PSVI_HD void psvi_move_body(const psvi_sim *s, const psvi_step *step, uint32_t i
 
 // After the move, where no forces act: the speeds that undo overlap end, and the body has again those from before the
 // pass that made them.
-PSVI_HD void psvi_unpush_body(const psvi_sim *s, const psvi_pushed *pushed, uint32_t i) {
-    float mass = s->linear[i].velocity.w, turns = s->linear[i].moved.w;
-    if (!(mass > 0)) return;
-    s->linear[i].velocity = f4_make(v3_of4(pushed[i].linear), mass);
-    if (turns != 0) s->angular[i].velocity = f4_make(v3_of4(pushed[i].angular), s->angular[i].velocity.w);
+PSVI_HD void psvi_unpush_body(const psvi_sim *s, psvi_pushed *pushed, uint32_t i) {
+    psvi_f4 v = s->linear[i].velocity, before = pushed[i].linear;
+    if (!(v.w > 0)) return;
+    s->linear[i].velocity = f4_make(v3_of4(before), v.w);
+    pushed[i].linear = f4_make(v3_sub(v3_of4(v), v3_of4(before)), 0);
+    if (s->linear[i].moved.w == 0) return;
+    v = s->angular[i].velocity;
+    before = pushed[i].angular;
+    s->angular[i].velocity = f4_make(v3_of4(before), v.w);
+    pushed[i].angular = f4_make(v3_sub(v3_of4(v), v3_of4(before)), 0);
 }
 
 PSVI_HD bool psvi_inside(v3 p, const float low[3], const float high[3]) { // false for NaN

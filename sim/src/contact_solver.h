@@ -1,16 +1,20 @@
 // The contact solver: small substeps with soft contacts (TGS-soft; Macklin et al. 2019, «Small steps in physics
 // simulation»; Catto 2024, «Solver2D»). Each substep: gravity, last impulses again, one pass that also undoes overlap,
 // move, one pass that takes the undoing's speed away. Contacts of one colour share no moving body.
+// Where no forces act (`loads` false) the speeds of the first pass last for the move only, so it may push as hard as it
+// needs: its impulses, normal ones only, are kept and applied again, and no energy comes from them. The pass after the
+// move runs twice, and its impulses begin at 0 and end with the visit: each takes energy.
 #ifndef PAIRSIEVE_CONTACT_SOLVER_H
 #define PAIRSIEVE_CONTACT_SOLVER_H
 
 #include "contact_softness.h"
 
 typedef enum psvi_pass {
-    PSVI_PASS_WARM = 0,  // applies the impulses of the last substep or step
-    PSVI_PASS_SOLVE = 1, // undoes overlap softly
-    PSVI_PASS_RELAX = 2, // the same without
-    PSVI_PASS_BOUNCE = 3 // restitution, once per step
+    PSVI_PASS_WARM = 0,   // applies the impulses of the last substep or step
+    PSVI_PASS_SOLVE = 1,  // undoes overlap softly
+    PSVI_PASS_RELAX = 2,  // the same without
+    PSVI_PASS_BOUNCE = 3, // restitution, once per step
+    PSVI_PASS_AGAIN = 4   // RELAX once more, where no forces act: separations have had the move already
 } psvi_pass;
 
 // The two bodies of a contact while it is solved.
@@ -182,14 +186,15 @@ PSVI_HD_CALL void psvi_solve_points(psvi_points points, const psvi_step *step, c
     // other way round: friction then is that of the load that is really carried. Several points are solved twice,
     // there and back, while their bodies are in registers: what one order favours the other gives back.
     bool relax = pass == PSVI_PASS_RELAX;
-    float taken = 0;
-    for (uint32_t i = 0; i < c->count && !loads; ++i) {
+    float taken = 0, pushes[PSVI_MAX_POINTS];
+    for (uint32_t i = 0; i < c->count && relax && !loads; ++i) {
         psvi_f4 *impulse = &psvi_point_at(points, i)->impulse;
+        pushes[i] = impulse->x;
         *impulse = f4_make(v3_make(0, 0, 0), impulse->w);
     }
     for (uint32_t turn = 0; turn < (c->count > 1 ? 2u : 1u); ++turn) {
         bool backward = relax != (turn == 1);
-        if (!relax) psvi_solve_frictions(t, points, c, backward, split);
+        if (!relax && loads) psvi_solve_frictions(t, points, c, backward, split);
         for (uint32_t i = 0; i < c->count; ++i) {
             uint32_t k = backward ? c->count - 1 - i : i;
             psvi_point p = *psvi_point_at(points, k);
@@ -205,7 +210,12 @@ PSVI_HD_CALL void psvi_solve_points(psvi_points points, const psvi_step *step, c
         psvi_f4 *impulse = &psvi_point_at(points, i)->impulse;
         impulse->w += impulse->x;
     }
-    if (relax && !loads) points.lead->taken += taken;
+    if (!relax || loads) return;
+    for (uint32_t i = 0; i < c->count; ++i) {
+        psvi_f4 *impulse = &psvi_point_at(points, i)->impulse;
+        *impulse = f4_make(v3_make(pushes[i], 0, 0), impulse->w);
+    }
+    points.lead->taken += taken;
 }
 
 // One contact of a colour: no other thread touches its moving bodies.

@@ -37,6 +37,14 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
         step->mass_scale[i] = a2 * a3;
         step->impulse_scale[i] = a3;
     }
+    if (step->loads) return;
+    // Where no forces act, nothing sways: a fifth of an overlap is undone a substep.
+    for (int i = 0; i < 3; ++i) {
+        step->bias_rate[i] = 0.2f * step->rate;
+        step->mass_scale[i] = 1;
+        step->impulse_scale[i] = 0;
+    }
+    step->deep_shift[0] = step->deep_shift[1] = 0;
 }
 
 static psv_status narrow_until_it_fits(psv_world *world, const psvi_step *step) {
