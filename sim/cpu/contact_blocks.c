@@ -214,7 +214,8 @@ PSVI_INLINE f8 separation_now(const psvi_sim *s, psvi_contact_block *c, w3 n) {
 // Spin has a part in friction only, and friction only where something presses.
 PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_contact_block *c, psvi_pass pass,
                              bool turning, bool loads) {
-    bool spins = turning && pass != PSVI_PASS_BOUNCE, relax = pass == PSVI_PASS_RELAX;
+    bool spins = turning && pass != PSVI_PASS_BOUNCE;
+    bool relax = pass == PSVI_PASS_RELAX || pass == PSVI_PASS_AGAIN;
     eight_balls t = {.n = w3_load(c->normal)};
     gather(&s->linear->velocity, c->a, &t.va, &t.ma);
     gather(&s->linear->velocity, c->b, &t.vb, &t.mb);
@@ -239,7 +240,7 @@ PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_cont
         bounce(&t, c, step, loads);
     } else {
         // The order within the passes: see psvi_solve_points.
-        f8 separation = relax ? separation_now(s, c, t.n) : load(c->separation_now);
+        f8 separation = pass == PSVI_PASS_RELAX ? separation_now(s, c, t.n) : load(c->separation_now);
         f8 push = load(c->impulse[0]);
         for (int k = 0; k < 3 && relax && !loads; ++k)
             store(c->impulse[k], same(0));
@@ -288,17 +289,17 @@ PSVI_CLONES void psvi_solve_blocks(const psvi_sim *s, const psvi_step *step, psv
         switch (pass) {
         case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM, true); break;
         case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, true); break;
-        case PSVI_PASS_AGAIN:
         case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, true); break;
         case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, true); break;
+        case PSVI_PASS_AGAIN: break; // not under forces
         }
         return;
     }
     switch (pass) {
     case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM, false); break;
     case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, false); break;
-    case PSVI_PASS_AGAIN:
     case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, false); break;
+    case PSVI_PASS_AGAIN: solve_range(s, step, blocks, first, last, PSVI_PASS_AGAIN, false); break;
     case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, false); break;
     }
 }

@@ -235,17 +235,17 @@ static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t firs
         switch (pass) {
         case PSVI_PASS_WARM: solve_range(s, step, first, last, PSVI_PASS_WARM, true); break;
         case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, true); break;
-        case PSVI_PASS_AGAIN:
         case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, true); break;
         case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, true); break;
+        case PSVI_PASS_AGAIN: break; // not under forces
         }
         return;
     }
     switch (pass) {
     case PSVI_PASS_WARM: solve_range(s, step, first, last, PSVI_PASS_WARM, false); break;
     case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, false); break;
-    case PSVI_PASS_AGAIN:
     case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, false); break;
+    case PSVI_PASS_AGAIN: solve_range(s, step, first, last, PSVI_PASS_AGAIN, false); break;
     case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, false); break;
     }
 }

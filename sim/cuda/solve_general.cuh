@@ -183,13 +183,14 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
         // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move
         // the other way round: friction then is that of the load that is really carried. Several points are solved
         // twice, there and back, while their bodies are in registers: what one order favours the other gives back.
+        // Where no forces act, only the first pass after the move does that.
         bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
         psvi_pair_state moved;
         if (PASS == PSVI_PASS_RELAX) load_moved(v, two, &moved);
         float pushes[PSVI_MAX_POINTS];
-        uint32_t turns = row.count > 1 ? 2u : 1u;
+        uint32_t turns = (LOADS || PASS == PSVI_PASS_RELAX) && row.count > 1 ? 2u : 1u;
         for (uint32_t turn = 0; turn < turns; ++turn) {
-            bool backward = relax != (turn == 1);
+            bool backward = (LOADS ? relax : PASS == PSVI_PASS_RELAX) != (turn == 1);
             if (LOADS && !relax) solve_frictions(v, row, &t, friction, backward, split);
             solve_normals<LOADS>(v, step, row, &t, relax, PASS == PSVI_PASS_RELAX && turn == 0,
                                  !LOADS && relax && turn == 0 ? pushes : NULL,
@@ -365,8 +366,8 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
             psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, t.ma > 0 && t.mb > 0);
             if (!LOADS && relax) impulse = f4_make(v3_make(0, 0, 0), impulse.w); // those in memory stay
             float taken = 0;
-            for (uint32_t turn = 0; turn < 2; ++turn) { // there and back
-                bool backward = relax != (turn == 1);
+            for (uint32_t turn = 0; turn < (LOADS || PASS == PSVI_PASS_RELAX ? 2 : 1); ++turn) {
+                bool backward = (LOADS ? relax : PASS == PSVI_PASS_RELAX) != (turn == 1);
                 if (LOADS && !relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
                 turn_over_points(
                     team, &t, r, all, backward,

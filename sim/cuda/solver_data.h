@@ -34,7 +34,8 @@ typedef struct psvi_bin {
 typedef struct psvi_solver {
     // by body
     psvi_motion *motion;     // velocities
-    psvi_motion *pushed;     // velocities after the substep's forces, before the impulses were applied again
+    psvi_motion *pushed;     // velocities after the substep's forces, before the impulses were applied again; where no
+                             // forces act, after the move: what the pass before it has added
     psvi_f4 *moved, *turned; // movement of the substep
     // by place; general contacts: `normal` holds friction, restitution, the count of points (bits) and what they have
     // taken (psvi_bounce_share)

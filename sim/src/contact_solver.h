@@ -184,16 +184,17 @@ PSVI_HD_CALL void psvi_solve_points(psvi_points points, const psvi_step *step, c
     }
     // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move the
     // other way round: friction then is that of the load that is really carried. Several points are solved twice,
-    // there and back, while their bodies are in registers: what one order favours the other gives back.
-    bool relax = pass == PSVI_PASS_RELAX;
+    // there and back, while their bodies are in registers: what one order favours the other gives back. Where no forces
+    // act, only the first pass after the move does that.
+    bool relax = pass == PSVI_PASS_RELAX || pass == PSVI_PASS_AGAIN;
     float taken = 0, pushes[PSVI_MAX_POINTS];
     for (uint32_t i = 0; i < c->count && relax && !loads; ++i) {
         psvi_f4 *impulse = &psvi_point_at(points, i)->impulse;
         pushes[i] = impulse->x;
         *impulse = f4_make(v3_make(0, 0, 0), impulse->w);
     }
-    for (uint32_t turn = 0; turn < (c->count > 1 ? 2u : 1u); ++turn) {
-        bool backward = relax != (turn == 1);
+    for (uint32_t turn = 0; turn < (c->count > 1 && (loads || pass == PSVI_PASS_RELAX) ? 2u : 1u); ++turn) {
+        bool backward = (loads ? relax : pass == PSVI_PASS_RELAX) != (turn == 1);
         if (!relax && loads) psvi_solve_frictions(t, points, c, backward, split);
         for (uint32_t i = 0; i < c->count; ++i) {
             uint32_t k = backward ? c->count - 1 - i : i;

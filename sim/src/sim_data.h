@@ -176,7 +176,7 @@ typedef struct psvi_step {
     float deep, deep_shift[2];   // deeper than this is deep; shifted so that the force goes on from [0] and [1]
     float push_speed;            // overlap is undone no faster, m/s
     bool bounces;                // some shape has restitution
-    bool loads;                  // forces act, which contacts hold: impulses are applied again
+    bool loads;                  // forces act, which contacts hold: see contact_solver.h
     float restitution_threshold; // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
     uint32_t kick_first, kick_count;

@@ -139,7 +139,9 @@ static void run_json(void **state) {
     json_t *object = tool_json("run drop --backend cpu --bodies 500 --frames 40 --seed 7 --check-every 15 --json");
     assert_non_null(object);
     assert_true(tool_has_keys(object, "scene bodies frames backend sort broad_phase seed pairs_last pairs_max frame_ms "
-                                      "sort_ms sort_share phases checked_frames check_failures"));
+                                      "sort_ms sort_share sort_in_sweep phases checked_frames check_failures"));
+    assert_false(json_is_true(json_object_get(object, "sort_in_sweep")));
+    assert_non_null(json_object_get(json_object_get(object, "phases"), "sort"));
     assert_true(tool_has_keys(json_object_get(object, "frame_ms"), "median p95"));
     assert_true(tool_has_keys(json_object_get(object, "sort_ms"), "median p95"));
     assert_string_equal(text_of(object, "scene"), "drop");
