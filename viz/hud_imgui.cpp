@@ -179,8 +179,11 @@ void costs(const view_hud_model &model) {
     double sort = last->profile.phase_ms[PSV_PHASE_SORT];
     ImGui::Text("step %.3f ms", step);
     ImGui::SameLine(150.0f);
-    ImGui::TextColored(ImVec4(0.96f, 0.67f, 0.24f, 1.0f), "sort %.3f ms (%.0f%%)", sort,
-                       step > 0.0 ? 100.0 * sort / step : 0.0);
+    const ImVec4 orange(0.96f, 0.67f, 0.24f, 1.0f);
+    if (sort <= 0.0 && model.counters.sort_passes > 0) // one kernel sorts and sweeps
+        ImGui::TextColored(orange, "sort: within sweep");
+    else
+        ImGui::TextColored(orange, "sort %.3f ms (%.0f%%)", sort, step > 0.0 ? 100.0 * sort / step : 0.0);
     ImGui::Text("draw %.3f ms", model.draw_ms);
     ImGui::SameLine(150.0f);
     ImGui::Text("frame %.1f ms", model.frame_ms);
