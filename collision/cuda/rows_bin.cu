@@ -389,7 +389,8 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
 __device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &job, const psvi_find_input &input) {
     auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
     psvi_rows_bin_state &state = *job.bins.state;
-    rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, planning);
+    rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_STEP,
+                   planning);
     const uint32_t next = (state.frame + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
     for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
@@ -466,7 +467,11 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         psvi_rows_plan &plan = shared.plan;
         plan.slots = psvd_read_counts(input).all();
         plan.populated = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
-        rows_follow(shared.last, &plan);
+        psvi_rows_steps steps = {};
+        if (!done) steps = target->steps;
+        steps.at = 0; // which the plan has
+        steps.tested = 0;
+        rows_follow(shared.last, steps, &plan);
         if (done) {
             plan.populated = 1;
             plan.longest[0] = longest;

@@ -22,7 +22,7 @@ __device__ __noinline__ void plan_ahead(const psvi_find_input &input, const fuse
     const uint64_t candidates = __ldcg(&state->seen[next].candidates); // of the last frame
     const uint32_t crowd = __ldcg(&state->seen[next].crowd);
     arrive(state, 0, false);
-    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, &shared->planning);
+    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_STEP, &shared->planning);
     psvi_rows_plan &plan = shared->planning.plan;
     if (threadIdx.x == 0) {
         plan.epoch = frame + 1;

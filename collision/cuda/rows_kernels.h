@@ -27,6 +27,13 @@ typedef struct psvi_rows_level {
     uint32_t set_cells; // cells of one set; between two sets, those of set b follow
 } psvi_rows_level;
 
+// Which step between levels serves a scene of many sizes; kept from frame to frame, 0 at creation.
+typedef struct psvi_rows_steps {
+    uint64_t tested;              // candidates of the frame, counted by the sweep where there are several levels
+    uint32_t at;                  // the frame's step
+    float cost[ROWS_WIDER_STEPS]; // of a box with each of them, as last seen; 0: not known
+} psvi_rows_steps;
+
 typedef struct psvi_rows_plan {
     uint64_t slots;  // boxes of both sets: the count that the sorter reads
     int32_t axis[3]; // which of a box's axes is x, y, z
@@ -46,6 +53,7 @@ typedef struct psvi_rows_plan {
     // Of the light sweep, kept from frame to frame; 0 at creation:
     uint32_t doubted;        // pairs that it had to test exactly, most of them
     uint32_t pause, penalty; // frames without it from here on, since it had too many of them; the last such count
+    psvi_rows_steps steps;
 } psvi_rows_plan;
 
 // What the fused kernel has seen in a frame.

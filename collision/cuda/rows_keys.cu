@@ -8,10 +8,16 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, uint32_t key_bits) {
     rows_let_next_begin();
     __shared__ rows_plan_shared<ROWS_SAMPLES> shared;
+    __shared__ float4 samples[ROWS_SAMPLES];
     psvi_rows_plan &plan = shared.plan;
-    rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, &shared);
+    bool trial;
+    psvi_rows_steps steps = rows_next_steps(*target, &trial);
+    if (trial && !rows_may_try(input, psvd_read_counts(input), rows_level_step(steps), &shared, samples))
+        steps.cost[steps.at--] = FLT_MAX;
+    rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_step(steps),
+                   &shared);
     if (threadIdx.x == 0) {
-        rows_follow(*target, &plan);
+        rows_follow(*target, steps, &plan);
         input.result->key_bits = key_bits;
     }
     __syncthreads();

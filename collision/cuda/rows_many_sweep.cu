@@ -4,6 +4,7 @@
 #include "rows_lane_walk.cuh"
 #include "rows_light.cuh"
 #include "rows_many.cuh"
+#include "rows_plan.cuh"
 
 #define WARPS (ROWS_MANY_THREADS / 32)
 #define NEAR_RANGES (ROWS_NEAR + 1)
@@ -368,7 +369,7 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
 // of a box about once per row that looks at it, all of it for itself and once per pair; writes the pairs.
 template <bool NEAR>
 __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS_REST_BLOCKS)
-    psvk_rows_many_sweep(const __grid_constant__ psvi_find_input input, const psvi_rows_plan *plan,
+    psvk_rows_many_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                          psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
     if (!NEAR && !tables.all && progress->rest == 0) return;
@@ -394,6 +395,7 @@ __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS
         }
         if (__any_sync(PSVD_FULL, tally.tested >> 31)) { // far from overflow
             psvd_warp_add(&input.result->candidates, tally.tested);
+            if (rows_counts_tested(shared.many.plan)) psvd_warp_add(&plan->steps.tested, tally.tested);
             tally.tested = 0;
         }
         __syncwarp();
@@ -401,6 +403,7 @@ __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS
     shared.stage.hold(tally.held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tally.tested);
+    if (rows_counts_tested(shared.many.plan)) psvd_warp_add(&plan->steps.tested, tally.tested);
     const uint32_t longest = psvd_reduce_max(tally.longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);

@@ -122,7 +122,8 @@ __device__ __forceinline__ void rows_divide_level(psvi_rows_level *level, const 
 // Level limits from the sampled extents: the largest, then the largest that is a level's step below it, and so on, so
 // that every level fits boxes that are there. Returns the number of sampled levels; limits go coarse to fine.
 template <int THREADS>
-__device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least, rows_plan_shared<THREADS> *shared) {
+__device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least, float step,
+                                                       rows_plan_shared<THREADS> *shared) {
     float *const limits = shared->limits;
     uint32_t count = 0;
     float bound = INFINITY;
@@ -132,7 +133,7 @@ __device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least
         const float limit = fmaxf(largest * ROWS_LIMIT_PAD, least);
         if (threadIdx.x == 0) limits[count] = limit;
         ++count;
-        bound = limit / ROWS_LEVEL_STEP;
+        bound = limit / step;
         if (bound <= least) break;
     }
     if (count > 0) return count;
@@ -167,12 +168,12 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
     }
 }
 
-// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, cells: about `per_box`
-// a box, at most `room`. Into shared->plan, all but epoch, boxes_per_warp and candidates. All threads of the block;
-// ends with a barrier. Never decides what is found, only how fast.
+// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, `step` apart, cells:
+// about `per_box` a box, at most `room`. Into shared->plan, all but what is kept from frame to frame. All threads of
+// the block; ends with a barrier. Never decides what is found, only how fast.
 template <int THREADS>
 __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
-                                               float per_box, rows_plan_shared<THREADS> *shared) {
+                                               float per_box, float step, rows_plan_shared<THREADS> *shared) {
     psvi_rows_plan &plan = shared->plan;
     const uint64_t slots = counts.all();
     psvd_box box = {};
@@ -193,7 +194,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     for (int axis = 0; axis < 3; ++axis)
         reach = fmaxf(reach, fmaxf(fabsf(shared->low[axis][0]), fabsf(shared->high[axis][0])));
     const float least = fmaxf(reach * 1e-6f, 1e-30f);
-    const uint32_t sampled = rows_choose_limits(good ? extent : -1.0f, least, shared);
+    const uint32_t sampled = rows_choose_limits(good ? extent : -1.0f, least, step, shared);
     __syncthreads();
     if (good) {
         uint32_t level = sampled - 1; // coarse to fine
@@ -229,7 +230,9 @@ __device__ __forceinline__ bool rows_light_rests(const psvi_rows_plan &last, uin
 }
 
 // What a plan takes over from the last frame's. One thread.
-__device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, psvi_rows_plan *plan) {
+__device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const psvi_rows_steps &steps,
+                                            psvi_rows_plan *plan) {
+    plan->steps = steps;
     plan->epoch = last.epoch + 1;
     // Boxes with many candidates each, by the last frame's count: more warps, so that they can hide latency.
     const uint64_t each = last.candidates / (plan->slots == 0 ? 1 : plan->slots);
@@ -239,6 +242,75 @@ __device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, psvi_row
     plan->penalty = doubted ? min(max(2 * last.penalty, 8u), 256u) : last.pause > 0 ? last.penalty : 0;
     plan->pause = doubted ? plan->penalty : last.pause - (last.pause > 0);
     plan->doubted = 0;
+}
+
+// The step between levels for the frame after `last`. Where boxes have few candidates each, fewer levels mean fewer
+// looks, though each finds more: wider steps are tried, and the one is kept that has cost least. When the scene has
+// changed that begins anew. *trial: the step was not seen yet.
+__device__ __forceinline__ psvi_rows_steps rows_next_steps(const psvi_rows_plan &last, bool *trial) {
+    psvi_rows_steps steps = last.steps;
+    steps.tested = 0;
+    *trial = false;
+    const uint32_t at = steps.at, levels = __popc((last.populated | last.populated >> 16) & 0xffffu);
+    if (last.slots == 0 || levels == 0) return steps;
+    const float cost = (float)last.steps.tested / (float)last.slots + (float)(ROWS_LEVEL_COST * levels);
+    const float known = steps.cost[at];
+    if ((levels == 1 && at == 0) || (known != 0 && fabsf(cost - known) > 0.25f * known)) return psvi_rows_steps{};
+    float least = cost;
+    uint32_t most = at;
+#pragma unroll
+    for (uint32_t i = 0; i < ROWS_WIDER_STEPS; ++i) {
+        if (i == at) steps.cost[i] = cost;
+        if (i > at && last.epoch % ROWS_TRY_AGAIN == 0) steps.cost[i] = 0;
+        if (steps.cost[i] == 0) continue;
+        most = i;
+        if (steps.cost[i] < least) least = steps.cost[i], steps.at = i;
+    }
+    *trial = at == most && levels > 1 && cost <= 1.1f * least && at + 1 < ROWS_WIDER_STEPS;
+    if (*trial) steps.at = at + 1;
+    return steps;
+}
+
+__device__ __forceinline__ float rows_level_step(const psvi_rows_steps &steps) {
+    return ROWS_LEVEL_STEP * (float)(1u << steps.at);
+}
+
+__device__ __forceinline__ bool rows_counts_tested(const psvi_rows_plan &plan) {
+    const uint32_t levels = (plan.populated | plan.populated >> 16) & 0xffffu;
+    return (levels & (levels - 1)) != 0 || plan.steps.at != 0;
+}
+
+// Would levels with that step bring few candidates? So if few of the sampled boxes are as near to one another as the
+// larger one's level looks. All threads of the block. `samples`: one a thread.
+template <int THREADS>
+__device__ __forceinline__ bool rows_may_try(const psvi_find_input &input, const psvd_counts &counts, float step,
+                                             rows_plan_shared<THREADS> *shared, float4 *samples) {
+    const uint64_t slots = counts.all();
+    psvd_box box = {};
+    uint32_t tag;
+    const bool good = psvd_load_slot(input, counts, slots * threadIdx.x / THREADS, &box, &tag) == PSVD_BOX_GOOD;
+    const float extent = rows_extent(box.min[0], box.max[0], box.min[1], box.max[1], box.min[2], box.max[2]);
+    uint32_t level = rows_choose_limits(good && extent <= 1e30f ? extent : -1.0f, 1e-30f, step, shared) - 1;
+    __syncthreads();
+    while (level > 0 && extent > shared->limits[level]) // coarse to fine
+        --level;
+    const float limit = good ? shared->limits[level] : 0.0f;
+    samples[threadIdx.x] = make_float4(box.min[0], box.min[1], box.min[2], limit);
+    __syncthreads();
+    uint32_t near = 0;
+    for (uint32_t i = 1; i <= ROWS_TRY_PARTNERS; ++i) {
+        const float4 other = samples[(threadIdx.x + i * (THREADS / ROWS_TRY_PARTNERS - 1)) % THREADS];
+        const float reach = fmaxf(limit, other.w);
+        near += limit > 0 && other.w > 0 && fabsf(other.x - box.min[0]) <= reach &&
+                fabsf(other.y - box.min[1]) <= reach && fabsf(other.z - box.min[2]) <= reach;
+    }
+    near = psvd_reduce_add(near);
+    if ((threadIdx.x & 31) == 0) shared->reduced[threadIdx.x >> 5] = (float)near;
+    __syncthreads();
+    float all = 0;
+    for (int i = 0; i < THREADS / 32; ++i)
+        all += shared->reduced[i];
+    return all * (float)slots <= 2.0f * ROWS_TRY_CANDIDATES * THREADS * ROWS_TRY_PARTNERS;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include "launch_cuda.h"
 #include "rows_counting.cuh"
 #include "rows_lane_walk.cuh"
+#include "rows_plan.cuh"
 
 #define WARPS (ROWS_SWEEP_THREADS / 32)
 
@@ -278,6 +279,7 @@ __device__ __forceinline__ void sweep_boxes(const psvi_find_input &input, psvi_r
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tested);
     if (few) psvd_warp_add(&plan->candidates, tested);
+    if (rows_counts_tested(shared.plan)) psvd_warp_add(&plan->steps.tested, tested);
     longest = psvd_reduce_max(longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);

@@ -9,6 +9,11 @@
 #define ROWS_LEVELS 12         // size levels, the one for huge boxes not counted
 #define ROWS_UPPER_LEVELS 2    // of these, above the largest sampled box
 #define ROWS_LEVEL_STEP 2.5f   // ratio of the extents of two levels
+#define ROWS_WIDER_STEPS 6     // each twice the one before; which is best is tried out
+#define ROWS_LEVEL_COST 12     // what a level costs every box, in candidates
+#define ROWS_TRY_CANDIDATES 48 // of a box, at most, that a wider step may bring, as far as the sampled boxes tell
+#define ROWS_TRY_PARTNERS 128  // other sampled boxes that each of them is compared with to tell that
+#define ROWS_TRY_AGAIN 256     // frames after which it is tried again
 #define ROWS_LONG_AXIS 1.0f    // extents on x count this much less: x is swept, not divided into rows
 #define ROWS_LIMIT_PAD 1.0625f // sampled extent to level limit, so that boxes a little larger stay in the level
 #define ROWS_SAMPLES 1024      // boxes that the plan is made from; one block
