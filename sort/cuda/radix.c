@@ -9,8 +9,8 @@
 //                                                  on by splitters of the call before (radix_remembered.cuh). Keys
 //                                                  that fit in no chunks go to the next but one
 //   up to 5M (32-bit keys,     radix_wide.cu       1: cooperative, several chunks for each multiprocessor, by splitters
-//   values no larger)                              of an earlier call; behind it radix_large.cuh, mostly idle.
-//                                                  Without splitters the next, and 1 launch that takes some.
+//   values no larger)                              of an earlier call; behind it one of the next two, mostly idle.
+//                                                  Without splitters these, and 1 launch that takes some.
 //                                                  Input in order goes to radix_chunks.cu where that holds it
 //   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
@@ -20,6 +20,8 @@
 //                                                  once where nothing is known), then chained passes: those
 //                                                  of radix_async.cuh for 32-bit keys alone or with 4 bytes of value,
 //                                                  from compute capability 9.0 on with 227 KB of shared memory
+//   1.2M and more, 32-bit      radix_check.cuh     1 where the call before had input in order: is this one, too? Behind
+//   keys                                           it one of the two before, idle if so
 //
 // Where a block has less than 160 KB of shared memory, tiny counts go to the next that fits, and large.cuh runs with
 // small tiles (radix_compact.cu).
@@ -50,9 +52,9 @@ typedef struct radix_state {
     psvi_radix_wide_state *wide;        // NULL where no count is large enough
     uint32_t wide_failures, wide_pause; // calls to be without it: more with each failure
     bool wide_used;                     // by the call before
-    // The same for sorting by windows before all else; and whether a call has looked at the order at all.
-    uint32_t windows_failures, windows_pause;
-    bool windows_used, order_looked_at;
+    // The same for what runs before all else, PSVI_RADIX_ORDER_...; and whether a call has looked at the order at all.
+    uint32_t first_failures, first_pause, first_used;
+    bool order_looked_at;
 } radix_state;
 
 #define HOST_WORDS 3 // from `uneven` on
@@ -274,7 +276,7 @@ static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, uint32_t items, cu
     call.after_large = !middle;
     *error = middle ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
     // Nearly sorted keys leave nothing to remember.
-    if (*error == cudaSuccess && !state->windows_used)
+    if (*error == cudaSuccess && state->first_used != PSVI_RADIX_ORDER_NEARLY)
         *error = psvi_radix_wide_remember(job, state->wide, &call, stream);
     return true;
 }
@@ -288,29 +290,27 @@ static void ask_for_order(const radix_state *state, psvi_radix_job *job) {
     job->order_known = state->uneven[2];
 }
 
-// Whether to sort by windows before all else: where the input was nearly sorted of late, or (`look`) where nothing is
-// known and no kernel behind would find out. A graph keeps what is known when it is captured.
-static bool try_windows(radix_state *state, const psvi_radix_job *job, bool look) {
-    if (job->order_seen == NULL) return false;
-    if (state->windows_used) {
-        const uint32_t failures = state->windows_failures;
-        state->windows_failures = job->order_known != PSVI_RADIX_ORDER_OTHER ? 0
-                                  : failures < 31                            ? 2 * failures + 1
-                                                                             : 63;
-        state->windows_pause = state->windows_failures;
+// What to run before all else: the windows (PSVI_RADIX_ORDER_NEARLY) or the look at the order (_SORTED) where the input
+// was such of late; the windows also (`look`) where nothing is known and no kernel behind would find out; nothing
+// (_OTHER) for a while where such kernels have failed. A graph keeps what is known when it is captured.
+static uint32_t choose_first(radix_state *state, const psvi_radix_job *job, bool look) {
+    if (job->order_seen == NULL) return PSVI_RADIX_ORDER_OTHER;
+    if (state->first_used != PSVI_RADIX_ORDER_OTHER) {
+        const uint32_t failures = state->first_failures;
+        state->first_failures = job->order_known != PSVI_RADIX_ORDER_OTHER ? 0 : failures < 31 ? 2 * failures + 1 : 63;
+        state->first_pause = state->first_failures;
     }
-    state->windows_used = false;
+    state->first_used = PSVI_RADIX_ORDER_OTHER;
     if (look && !state->order_looked_at) {
         state->order_looked_at = true;
-        return true;
+        return PSVI_RADIX_ORDER_NEARLY;
     }
-    if (job->order_known != PSVI_RADIX_ORDER_NEARLY) return false;
-    if (state->windows_pause > 0) {
-        --state->windows_pause;
-        return false;
+    if (job->order_known == PSVI_RADIX_ORDER_OTHER) return PSVI_RADIX_ORDER_OTHER;
+    if (state->first_pause > 0) {
+        --state->first_pause;
+        return PSVI_RADIX_ORDER_OTHER;
     }
-    state->windows_used = true;
-    return true;
+    return state->first_used = job->order_known;
 }
 
 // For input that the call before had in order: a look at it, and behind that what sorts where it is not.
@@ -357,12 +357,15 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     const bool wide = !in_chunks && state->wide != NULL &&
                       psvi_radix_wide_chunks(job.count, job.multiprocessors) != 0 && job.histograms == NULL;
     error = cudaSuccess;
-    if (!in_chunks && try_windows(state, &job, wide && !sorter->context->ops->capturing(sorter->context))) {
+    const uint32_t first = in_chunks
+                               ? PSVI_RADIX_ORDER_OTHER
+                               : choose_first(state, &job, wide && !sorter->context->ops->capturing(sorter->context));
+    if (first == PSVI_RADIX_ORDER_SORTED)
+        return psvi_cuda_status(sorter->context, run_checked(&job, items, stream), "radix sort of input in order");
+    if (first == PSVI_RADIX_ORDER_NEARLY) {
         error = psvi_radix_windows(&job, stream);
         job.after_windows = 1;
         items = 0; // the middle kernel would not see what they have done
-    } else if (!in_chunks && job.order_known == PSVI_RADIX_ORDER_SORTED) {
-        return psvi_cuda_status(sorter->context, run_checked(&job, items, stream), "radix sort of input in order");
     }
     if (error == cudaSuccess && wide && run_wide(sorter, &job, items, &error))
         return psvi_cuda_status(sorter->context, error, "radix sort of a large count");

@@ -50,6 +50,8 @@ template <int VALUE_BYTES_, int RANKERS_, int ITEMS_, int WRITERS_, int LOOKERS_
     static constexpr uint32_t TILE = RANKERS * ITEMS;
     static constexpr uint32_t KEY_BYTES = TILE * 4, ITEM_BYTES = TILE * (4 + VALUE_BYTES);
     static constexpr int WRITE_ITEMS = TILE / WRITERS, WRITE_BATCH = async_batch(WRITE_ITEMS);
+    // The next tile but one is brought to L2 while a tile is written; with the other shapes that takes spills.
+    static constexpr bool PREFETCHES = VALUE_BYTES != 0 && LOOKERS == 256;
     // Shared memory: two tiles, their orders, a counter for each of the rankers' warps and digit, one for each tile and
     // digit.
     static constexpr uint32_t ORDER = 2 * ITEM_BYTES, COUNTERS = ORDER + 2 * TILE * 2,
@@ -124,6 +126,10 @@ __device__ __forceinline__ void bulk_load(void *to, const void *from, uint32_t b
                  : "memory");
 }
 
+__device__ __forceinline__ void bulk_prefetch(const void *from, uint32_t bytes) {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
 __device__ __forceinline__ void wait_bytes(uint64_t *barrier, uint32_t parity) {
     asm volatile("{\n\t.reg .pred done;\n\t"
                  "again:\n\tmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n\t"
@@ -185,6 +191,14 @@ template <typename SHAPE> struct async_work {
         expect_bytes(barrier, bytes * (two_arrays ? 2 : 1));
         bulk_load(items, first_part(first), bytes, barrier);
         if (two_arrays) bulk_load(static_cast<char *>(items) + SHAPE::KEY_BYTES, value_part(first), bytes, barrier);
+    }
+    // One thread: brings a tile to L2, from where its copy takes less long when there is room for it.
+    __device__ __forceinline__ void prefetch(uint32_t number, uint64_t begin_of_portion) const {
+        const uint64_t first = begin_of_portion + number * (uint64_t)SHAPE::TILE;
+        const uint32_t bytes = number < tiles ? 4 * bulk_words(first) : 0;
+        if (bytes == 0) return;
+        bulk_prefetch(first_part(first), bytes);
+        if (two_arrays) bulk_prefetch(value_part(first), bytes);
     }
     // The rankers: the rest. Ends without a barrier.
     __device__ __forceinline__ void load_rest(uint32_t *items, uint64_t first, uint32_t ranker) const {
@@ -310,12 +324,13 @@ __device__ __forceinline__ void order_exactly(const uint32_t *keys, uint32_t str
     order_by_votes<KIND>(keys, stride, counters, order, lane, SHAPE::TILE, valid, key_order, field);
 }
 
-// Writes the tile in its order, a warp its share of the places. Says whether (digit, place in the input) rises
-// strictly.
-template <int KIND, typename SHAPE>
+// Writes the tile in its order, a warp its share of the places, and calls `ahead` once it has begun. Says whether
+// (digit, place in the input) rises strictly.
+template <int KIND, typename SHAPE, typename AHEAD>
 __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, uint32_t writer, const uint32_t *tile,
                                                const uint16_t *order, const uint32_t *goal, uint32_t first,
-                                               uint32_t valid, const psvi_key_order &key_order, digit_field field) {
+                                               uint32_t valid, const psvi_key_order &key_order, digit_field field,
+                                               AHEAD ahead) {
     constexpr int BATCH = SHAPE::WRITE_BATCH;
     const uint32_t lane = writer % 32, begin = writer / 32 * (32 * SHAPE::WRITE_ITEMS);
     const bool packed = work.packed, implicit = work.implicit, packing = SHAPE::VALUE_BYTES != 0 && !work.pass.last;
@@ -330,6 +345,7 @@ __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, ui
     bool rises = true;
 #pragma unroll 1
     for (uint32_t place = begin + lane; place < end + lane; place += BATCH * 32) {
+        if (SHAPE::PREFETCHES && place == begin + lane + BATCH * 32) ahead();
         uint32_t from[BATCH], keys[BATCH], values[BATCH], targets[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; ++i)
@@ -580,9 +596,11 @@ __device__ __forceinline__ void write_tiles(const psvi_radix_job &job, const asy
         if (writer == 0) upcoming = atomicAdd(tile_counter, 1u);
         const uint64_t first = block.first(tile);
         for (bool again = false;; again = true) {
-            const bool rises = write_in_order<KIND, SHAPE>(*block.work, writer, block.items(place), block.order(place),
-                                                           block.goal(place), (uint32_t)first, block.work->valid(first),
-                                                           job.order, block.field);
+            const bool rises = write_in_order<KIND, SHAPE>(
+                *block.work, writer, block.items(place), block.order(place), block.goal(place), (uint32_t)first,
+                block.work->valid(first), job.order, block.field, [&] {
+                    if (writer == 0) block.work->prefetch(upcoming, block.begin_of_portion);
+                });
             if (barrier_and<SHAPE::WRITERS>(BARRIER_WRITERS, rises || again)) break;
             __shared__ uint32_t counters[PSVI_RADIX_DIGITS];
             if (writer < 32)

@@ -130,6 +130,38 @@ template <typename K> struct bin_addresses {
     }
 };
 
+// Counts `packs` packs of a thread, `step` packs apart, all of whose keys are there. Others are read while these are
+// counted.
+template <int KIND, int UNROLL, typename K>
+__device__ __forceinline__ void count_packs(const bin_addresses<K> &bins, const K *keys, uint64_t packs, uint64_t step,
+                                            const psvi_key_order &order) {
+    const uint4 *next = reinterpret_cast<const uint4 *>(keys);
+    uint4 read[UNROLL];
+    uint32_t left = (uint32_t)packs;
+#pragma unroll
+    for (uint32_t u = 0; u < UNROLL; ++u)
+        if (u < left) {
+            read[u] = *next;
+            next += step;
+        }
+    while (left != 0) {
+#pragma unroll
+        for (uint32_t u = 0; u < UNROLL; ++u) {
+            key_pack<K> pack;
+            *reinterpret_cast<uint4 *>(pack.keys) = read[u];
+            if (u + UNROLL < left) {
+                read[u] = *next;
+                next += step;
+            }
+            if (u >= left) continue;
+#pragma unroll
+            for (int i = 0; i < pack.SIZE; ++i)
+                bins.count(transform<KIND>(pack.keys[i], order));
+        }
+        left = left > UNROLL ? left - UNROLL : 0;
+    }
+}
+
 // In: keys. Out: the plan of all passes with the first place of each digit; zeroed tile counters and first array of
 // states. One block counts digits of a grid-strided share of the keys in shared memory, adds them to the global
 // histogram, and the block that finishes last makes the plan. Also says whether the keys are in order already.
@@ -173,6 +205,15 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
         // Whole warps stay in the loop together: neighbours exchange keys below.
         for (uint64_t warp_first = (blockIdx.x * (uint64_t)blockDim.x + (threadIdx.x & ~31u)) * pack_type::SIZE;
              warp_first < count; warp_first += step * UNROLL) {
+            // Once there is nothing to be looked for.
+            if (sizeof(K) == 4 && counting && aligned && !checking && !checking_far &&
+                warp_first + 32 * pack_type::SIZE <= count) {
+                const uint64_t whole = (count - 32 * pack_type::SIZE - warp_first) / step + 1;
+                count_packs<KIND, UNROLL>(bins, keys + warp_first + (threadIdx.x & 31) * pack_type::SIZE, whole,
+                                          step / pack_type::SIZE, job.order);
+                warp_first += whole * step;
+                if (warp_first >= count) break;
+            }
             pack_type packs[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; ++u)
@@ -226,6 +267,7 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     if (counting)
         for (uint32_t bin = threadIdx.x; bin < digits * PSVI_RADIX_DIGITS; bin += blockDim.x) {
             uint32_t sum = 0;
+#pragma unroll 8
             for (uint32_t i = 0; i < copies; ++i) // each lane begins elsewhere, so that all banks are read
                 sum += histogram[(bin << copies_log2) + ((threadIdx.x + i) & (copies - 1))];
             if (sum != 0) atomicAdd(&job.control->histogram[0][0] + bin, sum);
@@ -531,13 +573,13 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
     if (error == cudaSuccess)
         error = cudaFuncSetAttribute(pass.code, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)pass.shared_bytes);
     if (error != cudaSuccess) return error;
-    error = psvi_launch_early(pass.overlapped && (job->after_windows || job->after_check), stream,
-                              psvk_radix_histogram<KIND>, blocks, PSVI_RADIX_HISTOGRAM_THREADS, bytes, *job, rows,
-                              copies_log2, check_order);
+    const bool behind_another = job->after_windows || job->after_check || job->after_wide;
+    error = psvi_launch_early(pass.overlapped && behind_another, stream, psvk_radix_histogram<KIND>, blocks,
+                              PSVI_RADIX_HISTOGRAM_THREADS, bytes, *job, rows, copies_log2, check_order);
     if (error != cudaSuccess) return error;
     if constexpr (KEY_BYTES == 4) {
         // The edges lie where the states of the second pass will, which the first pass clears.
-        if (check_order && portions == 1 && !job->after_windows)
+        if (check_order && portions == 1 && !job->after_windows && !job->after_wide)
             error = launch_windows<KIND, VALUE_BYTES>(job, rows, false, pass.overlapped, stream);
     }
     for (uint32_t slot = 0; slot < job->slots; ++slot)

@@ -90,6 +90,8 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
         control->nearly = nearly ? PSVI_RADIX_NEARLY_MAYBE : PSVI_RADIX_NEARLY_NO;
         control->scattered = 0;
         if (sorted) tell_order(job, PSVI_RADIX_ORDER_SORTED);
+        // The windows are not behind this kernel then; the next call has them before all else.
+        if (nearly && job.after_wide) tell_order(job, PSVI_RADIX_ORDER_NEARLY);
         plan_passes(job, wanted);
         control->ticket = 0;
         control->unordered = 0;

@@ -110,6 +110,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     using sort_t = wide_sort<KIND, VALUE_BYTES>;
     auto &shared = *reinterpret_cast<typename sort_t::shared_t *>(memory);
     const uint32_t count = (uint32_t)job_count(job);
+    let_next_kernel_come(); // all blocks of this one are here
     if (threadIdx.x == 0) {
         expected = state->arrivals_before;
         calls = state->calls;
