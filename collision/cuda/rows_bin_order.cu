@@ -94,7 +94,7 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
             entry.w = 0;
             tables.light.listed[atomicAdd(&plan->listed, 1u)] = start + n;
         }
-        tables.light.entries[start + n] = entry;
+        tables.light.write_apart(start + n, entry);
     }
 #if __CUDA_ARCH__ >= 900
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the next bin is copied to where this one was

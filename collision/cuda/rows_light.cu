@@ -16,10 +16,16 @@ struct warp_work {
     uint2 doubt[ROWS_LIGHT_HITS + 32]; // slots
 };
 
+// More than what is taken of a batch: a chunk each, and each warp may have asked in vain once.
+#define BATCH_STEP (4 * WARPS)
+#define NO_BATCH 0xffffffffu
+
 struct sweep_shared {
     warp_work work[WARPS];
     psvd_pair_stage<WARPS> stage;
     unsigned long long tested[WARPS];
+    uint32_t batch;      // with TICKETS, of a chunk for each warp: its number times BATCH_STEP, and how many are taken
+    uint32_t next_batch; // number of the next one; NO_BATCH: not known yet
     uint32_t longest[WARPS], doubted[WARPS];
 };
 
@@ -33,10 +39,24 @@ __device__ __forceinline__ sweep_shared &sweep_memory() {
 __device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
 
 struct light_tables {
-    const uint4 *entries; // see rows_light_arrays
-    const uint32_t *listed;
+    rows_light_arrays arrays;
     const uint32_t *starts;
 };
+
+// Of a place: its entry, slot and rounded box. APART: entries lie so.
+template <bool APART> __device__ __forceinline__ uint4 entry_of(const light_tables &tables, uint32_t place) {
+    if (!APART) return tables.arrays.entries[place];
+    const uint2 box = tables.arrays.rounded[place], rest = tables.arrays.rest[place];
+    return make_uint4(box.x, box.y, rest.x, rest.y);
+}
+
+template <bool APART> __device__ __forceinline__ uint32_t slot_of(const light_tables &tables, uint32_t place) {
+    return APART ? tables.arrays.rest[place].x : tables.arrays.entries[place].z;
+}
+
+template <bool APART> __device__ __forceinline__ const uint2 *box_at(const light_tables &tables, uint32_t place) {
+    return APART ? tables.arrays.rounded + place : reinterpret_cast<const uint2 *>(tables.arrays.entries + place);
+}
 
 // What a warp holds back, and how many places it has looked at.
 struct sweep_tally {
@@ -94,6 +114,7 @@ __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t 
 
 // The unusual boxes: a whole warp goes through the runs of one. Returns how many pairs the warp holds then, and how
 // many places a lane has looked at.
+template <bool APART>
 __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const psvi_rows_plan *plan,
                                             const light_tables &tables, uint32_t held) {
     const psvd_sink sink = make_sink(input);
@@ -101,8 +122,8 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
     const psvi_rows_level &level = plan->level[at];
     uint32_t tested = 0;
     for (uint32_t i = blockIdx.x * WARPS + (threadIdx.x >> 5); i < listed; i += gridDim.x * WARPS) {
-        const uint32_t own_place = tables.listed[i];
-        const psvd_record own = load_exactly(input, *plan, tables.entries[own_place].z);
+        const uint32_t own_place = tables.arrays.listed[i];
+        const psvd_record own = load_exactly(input, *plan, slot_of<APART>(tables, own_place));
         const rows_view view = rows_view_of(*plan, own, at, 0, true);
         rows_steps steps = rows_step_from(level, view, 0);
         bool own_run = view.own_row;
@@ -118,7 +139,7 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
                 uint32_t slot = 0;
                 if (place < end) {
                     ++tested;
-                    slot = tables.entries[place].z;
+                    slot = slot_of<APART>(tables, place);
                     const psvd_record other = load_exactly(input, *plan, slot);
                     hit = overlaps(own, other) && (!view.check_owner || rows_owns(level, own, own_place, other, place));
                 }
@@ -130,12 +151,13 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
 }
 
 // A bit for each of four places, from `bit` on, that may overlap the lane's box.
-__device__ __forceinline__ uint32_t test_four(const uint4 *at, uint32_t lower, uint32_t upper, uint32_t bit) {
+template <bool APART>
+__device__ __forceinline__ uint32_t test_four(const uint2 *at, uint32_t lower, uint32_t upper, uint32_t bit) {
     uint2 other[4];
     uint32_t hits = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        other[i] = *reinterpret_cast<const uint2 *>(at + i);
+        other[i] = at[i * (APART ? 1 : 2)];
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         if (rows_may_overlap(lower, upper, other[i].x, other[i].y)) hits |= bit << i;
@@ -151,20 +173,23 @@ __device__ __forceinline__ uint32_t first_bits(uint32_t count) {
 
 // Which of up to 32 places from `start` on may overlap the lane's box, a bit each. Lanes read only what they need, up
 // to four places at a time.
-__device__ __forceinline__ uint32_t test_places(const uint4 *entries, uint32_t start, uint32_t count, uint32_t lower,
-                                                uint32_t upper) {
-    const uint4 *const at = entries + start;
+template <bool APART>
+__device__ __forceinline__ uint32_t test_places(const light_tables &tables, uint32_t start, uint32_t count,
+                                                uint32_t lower, uint32_t upper) {
+    constexpr int STEP = APART ? 1 : 2; // from one place's box to the next one's
+    const uint2 *const at = box_at<APART>(tables, start);
     uint32_t hits = 0;
-    if (count > 0) hits = test_four(at, lower, upper, 1u);
-    if (count > 4) hits |= test_four(at + 4, lower, upper, 1u << 4);
+    if (count > 0) hits = test_four<APART>(at, lower, upper, 1u);
+    if (count > 4) hits |= test_four<APART>(at + 4 * STEP, lower, upper, 1u << 4);
 #pragma unroll 1
     for (uint32_t k = 8; k < min(count, 32u); k += 4)
-        hits |= test_four(at + k, lower, upper, 1u) << k;
+        hits |= test_four<APART>(at + k * STEP, lower, upper, 1u) << k;
     return hits & first_bits(count);
 }
 
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
+template <bool APART>
 __device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t count, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
     warp_work &work = own_work();
@@ -175,7 +200,15 @@ __device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t c
     for (uint32_t left = count; left != 0;) {
         uint32_t hit;
         asm volatile("ld.shared.u32 %0, [%1];" : "=r"(hit) : "r"(from) : "memory");
-        const uint4 other = tables.entries[hit >> 5];
+        const uint32_t place = hit >> 5;
+        uint3 other; // rounded box and slot
+        if (APART) {
+            const uint2 box = tables.arrays.rounded[place];
+            other = make_uint3(box.x, box.y, tables.arrays.rest[place].x);
+        } else {
+            const uint4 entry = tables.arrays.entries[place];
+            other = make_uint3(entry.x, entry.y, entry.z);
+        }
         uint4 own;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(own.x), "=r"(own.y), "=r"(own.z), "=r"(own.w)
@@ -199,16 +232,40 @@ __device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t c
     __syncwarp();
 }
 
+// Takes the next chunk of the block's batch, a new batch when there is none: chunks that lie side by side go to warps
+// of one block, which share a cache. One lane.
+__device__ __forceinline__ uint32_t take_chunk(psvi_rows_plan *plan) {
+    sweep_shared &shared = sweep_memory();
+    for (;;) {
+        const uint32_t batch = atomicAdd(&shared.batch, 1u), taken = batch % BATCH_STEP;
+        if (taken < WARPS) return batch / BATCH_STEP * WARPS + taken;
+        if (taken == WARPS) {
+            uint32_t number;
+            while ((number = *(volatile uint32_t *)&shared.next_batch) == NO_BATCH)
+                rows_pause();
+            *(volatile uint32_t *)&shared.next_batch = NO_BATCH;
+            __threadfence_block();
+            atomicExch(&shared.batch, number * BATCH_STEP + 1);
+            *(volatile uint32_t *)&shared.next_batch = gridDim.x + atomicAdd(&plan->ticket, 1u);
+            return number * WARPS;
+        }
+        while (*(volatile uint32_t *)&shared.batch % BATCH_STEP > WARPS)
+            rows_pause();
+    }
+}
+
 // What a warp does next: mostly the next chunk of 32 boxes. Of a chunk with a run longer than 32 places or with more
 // hits than are listed at once, which is rare, the next 32 places of each run or the next hits, from the beginning.
 struct sweep_step {
     uint32_t chunk, window, batch;
 };
 
-__device__ __forceinline__ void sweep_chunk(const light_tables &tables, uint32_t row, uint32_t next_y, uint32_t boxes,
-                                            sweep_step *step, sweep_tally *tally) {
+// TICKETS: warps take the next chunk that is left, which pays where there are many; else their shares are equal.
+template <bool APART, bool TICKETS>
+__device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const light_tables &tables, uint32_t row,
+                                            uint32_t next_y, uint32_t boxes, sweep_step *step, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = step->chunk * 32 + lane, from = min(place, boxes - 1);
-    const uint4 own = tables.entries[from];
+    const uint4 own = entry_of<APART>(tables, from);
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
     const uint32_t look = place < boxes ? own.w : 0, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
     warp_work &work = own_work();
@@ -244,7 +301,7 @@ __device__ __forceinline__ void sweep_chunk(const light_tables &tables, uint32_t
 #pragma unroll
     for (int i = 0; i < RANGES; ++i) {
         longest = max(longest, count[i]);
-        hits[i] = test_places(tables.entries, start[i], count[i], lower, upper);
+        hits[i] = test_places<APART>(tables, start[i], count[i], lower, upper);
         found += __popc(hits[i]);
     }
     const uint32_t up_to = psvd_sum_up_to(found), skipped = step->batch * ROWS_LIGHT_HITS;
@@ -263,7 +320,7 @@ __device__ __forceinline__ void sweep_chunk(const light_tables &tables, uint32_t
                 if (n < ROWS_LIGHT_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
     }
     __syncwarp();
-    if (all != 0) take_hits(tables, min(all, (uint32_t)ROWS_LIGHT_HITS), tally);
+    if (all != 0) take_hits<APART>(tables, min(all, (uint32_t)ROWS_LIGHT_HITS), tally);
     tally->longest = max(tally->longest, longest + step->window);
     if (all > ROWS_LIGHT_HITS) {
         ++step->batch;
@@ -271,7 +328,9 @@ __device__ __forceinline__ void sweep_chunk(const light_tables &tables, uint32_t
         step->window += 32;
         step->batch = 0;
     } else {
-        step->chunk += gridDim.x * WARPS;
+        uint32_t chunk = step->chunk + gridDim.x * WARPS;
+        if (TICKETS && lane == 0) chunk = take_chunk(plan);
+        step->chunk = TICKETS ? __shfl_sync(PSVD_FULL, chunk, 0) : chunk;
         step->window = step->batch = 0;
     }
 }
@@ -313,6 +372,7 @@ __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_
 // run of places, side by side with its neighbours, whose runs are about the same. Then what passed is looked at again,
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
+template <bool APART, bool TICKETS>
 __global__ void __launch_bounds__(ROWS_LIGHT_THREADS, LIGHT_RESIDENT)
     psvk_rows_light(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                     const __grid_constant__ light_tables tables) {
@@ -323,8 +383,15 @@ __global__ void __launch_bounds__(ROWS_LIGHT_THREADS, LIGHT_RESIDENT)
     const uint32_t row = (uint32_t)level.cells[0], next_y = row * (uint32_t)level.cells[2];
     sweep_tally tally = {0, 0, 0, 0, 0};
     sweep_step step = {blockIdx.x * WARPS + (threadIdx.x >> 5), 0, 0};
+    if (TICKETS) {
+        if (threadIdx.x == 0) {
+            sweep_memory().batch = blockIdx.x * BATCH_STEP + WARPS;
+            sweep_memory().next_batch = gridDim.x + atomicAdd(&plan->ticket, 1u);
+        }
+        __syncthreads();
+    }
     while (step.chunk * 32 < boxes) {
-        sweep_chunk(tables, row, next_y, boxes, &step, &tally);
+        sweep_chunk<APART, TICKETS>(plan, tables, row, next_y, boxes, &step, &tally);
         if (tally.doubts >= 32) {
             tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
             tally.doubted += tally.doubts;
@@ -337,7 +404,7 @@ __global__ void __launch_bounds__(ROWS_LIGHT_THREADS, LIGHT_RESIDENT)
     }
     tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
     if (plan->listed != 0) {
-        const uint2 more = sweep_unusual(input, plan, tables, tally.pairs);
+        const uint2 more = sweep_unusual<APART>(input, plan, tables, tally.pairs);
         tally.pairs = more.x;
         tally.tested += more.y;
     }
@@ -347,13 +414,16 @@ __global__ void __launch_bounds__(ROWS_LIGHT_THREADS, LIGHT_RESIDENT)
 
 extern "C" cudaError_t psvi_launch_rows_light(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
-    const rows_light_arrays arrays = rows_light_arrays_of(memory);
-    const light_tables tables = {arrays.entries, arrays.listed, memory->starts};
+    const light_tables tables = {rows_light_arrays_of(memory), memory->starts};
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     const uint32_t most = memory->multiprocessors * ROWS_LIGHT_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
     // Behind an order kernel its blocks would keep the little first-level cache that that one leaves.
     const bool ordered = memory->many || memory->bins.now;
-    return psvi_launch_early(memory->early && !ordered, stream, psvk_rows_light, blocks, ROWS_LIGHT_THREADS,
+    const bool tickets = memory->many && psvi_most_boxes(input) > ROWS_LIGHT_TICKETS;
+    const auto kernel = tickets   ? psvk_rows_light<true, true>
+                        : ordered ? psvk_rows_light<true, false>
+                                  : psvk_rows_light<false, false>;
+    return psvi_launch_early(memory->early && !ordered, stream, kernel, blocks, ROWS_LIGHT_THREADS,
                              sizeof(sweep_shared), *input, memory->plan, tables);
 }

@@ -9,14 +9,24 @@
 #define ROWS_LIGHT_PAST 64 // entries behind the last that may be read
 
 // In the memory of the records, which are not made then.
+// The counting sort, which writes in no order, has entries in one piece; kernels that write in sequence have them
+// apart, so that candidates, of which only the rounded box is wanted, lie closer together.
 struct rows_light_arrays {
-    uint4 *entries;   // per place: rounded box in two words, slot, rows_look
-    uint32_t *listed; // places of unusual boxes
+    uint4 *entries;        // per place: rounded box in two words, slot, rows_look
+    uint2 *rounded, *rest; // or these: the first two of them, the last two
+    uint32_t *listed;      // places of unusual boxes
+
+    __device__ __forceinline__ void write_apart(uint32_t place, const uint4 &entry) const {
+        rounded[place] = make_uint2(entry.x, entry.y);
+        rest[place] = make_uint2(entry.z, entry.w);
+    }
 };
 
 static inline rows_light_arrays rows_light_arrays_of(const psvi_rows_memory *memory) {
     rows_light_arrays arrays;
     arrays.entries = reinterpret_cast<uint4 *>(memory->records);
+    arrays.rounded = reinterpret_cast<uint2 *>(memory->records);
+    arrays.rest = arrays.rounded + memory->room + ROWS_LIGHT_PAST;
     arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + memory->room + ROWS_LIGHT_PAST);
     return arrays;
 }

@@ -138,7 +138,7 @@ __device__ __forceinline__ void write_light(const order_shared &shared, const or
     const uint32_t level = __ffs(own.populated) - 1;
     uint32_t cell;
     const uint4 entry = rows_light_entry(own.level[level], __uint_as_float(own.longest[level]), record, &cell);
-    arrays.light.entries[place] = entry;
+    arrays.light.write_apart(place, entry);
     if (entry.w == 0) arrays.light.listed[atomicAdd(&plan->listed, 1u)] = place;
 }
 

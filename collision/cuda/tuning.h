@@ -51,11 +51,12 @@
 #define ROWS_LIGHT_BITS 24         // of the key, at most
 #define ROWS_LIGHT_ROOM (1u << 27) // boxes, at most
 #define ROWS_LIGHT_THREADS 256
-#define ROWS_LIGHT_BLOCKS 5    // resident on a multiprocessor
-#define ROWS_LIGHT_HITS 96     // candidates of a warp that are looked at side by side
-#define ROWS_LIGHT_CROWD 5     // boxes in a crowded cell, at least
-#define ROWS_LIGHT_CROWDED 32  // crowded boxes: at most one of so many
-#define ROWS_LIGHT_UNUSUAL 512 // unusual ones: at most one of so many
+#define ROWS_LIGHT_BLOCKS 5           // resident on a multiprocessor
+#define ROWS_LIGHT_HITS 96            // candidates of a warp that are looked at side by side
+#define ROWS_LIGHT_TICKETS (1u << 22) // boxes, above which warps take chunks as they come to them
+#define ROWS_LIGHT_CROWD 5            // boxes in a crowded cell, at least
+#define ROWS_LIGHT_CROWDED 32         // crowded boxes: at most one of so many
+#define ROWS_LIGHT_UNUSUAL 512        // unusual ones: at most one of so many
 
 // `rows` for even scenes of a middling number of boxes: entries go to bins, which are ordered on chip.
 #ifndef ROWS_BIN_LEAST
