@@ -6,6 +6,7 @@
 #ifndef PAIRSIEVE_RADIX_REMEMBERED_CUH
 #define PAIRSIEVE_RADIX_REMEMBERED_CUH
 
+#include "../core/cuda/async_copies.cuh"
 #include "radix_chunks_device.cuh"
 
 namespace {
@@ -152,18 +153,15 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
     // Copies values to shared memory, everything at once, on the way until wait_for_staged. Own places: no barrier.
     __device__ __forceinline__ void stage(const V *from, uint32_t begin_at, uint32_t end_at) {
         if constexpr (STAGES) {
-            const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared.out.staged);
 #pragma unroll
             for (int row = 0; row < ROWS; ++row) {
                 const uint32_t at = row * THREADS + threadIdx.x;
-                if (at >= begin_at && at < end_at)
-                    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to + 4 * at), "l"(from + at)
-                                 : "memory");
+                if (at >= begin_at && at < end_at) copy_async(&shared.out.staged[at], from + at);
             }
         }
     }
     __device__ __forceinline__ void wait_for_staged() const {
-        if (STAGES && sends_values()) asm volatile("cp.async.wait_all;" ::: "memory");
+        if (STAGES && sends_values()) wait_for_copies();
     }
     // Of the item of a row that has been loaded.
     __device__ __forceinline__ V value_of(int row) const {
