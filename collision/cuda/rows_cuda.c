@@ -172,7 +172,7 @@ static psv_status rows_create(psv_pair_finder *finder) {
     void *scratch = layout(&carver, &finder->def, &state->memory);
     const psvi_device_info *info = &finder->context->info;
     state->memory.multiprocessors = (uint32_t)info->multiprocessors;
-    state->memory.early = info->compute_capability >= 90;
+    state->memory.early = info->code_capability >= 90;
     psv_status status =
         psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute or cudaHostAlloc");
     if (status == PSV_OK && state->memory.counted && info->cooperative_launch)

@@ -14,7 +14,7 @@ extern "C" {
 // What kernels are chosen by. All zero on the CPU except worker counts and names.
 typedef struct psvi_device_info {
     char name[128];
-    int compute_capability;              // 10 * major + minor
+    int code_capability; // 10 * major + minor that the kernels were compiled for: at most the device's own
     int driver_version, runtime_version; // of CUDA: 1000 * major + 10 * minor
     int multiprocessors;
     int shared_bytes_per_block; // with opt-in

@@ -202,7 +202,7 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
         .order_check = sorter->def.order_check,
         .likely_sorted = request->likely_sorted,
         .multiprocessors = state->multiprocessors,
-        .async = sorter->context->info.compute_capability >= 90 &&
+        .async = sorter->context->info.code_capability >= 90 &&
                  sorter->context->info.shared_bytes_per_block >= PSVI_RADIX_ASYNC_SHARED_BYTES,
     };
     for (int i = 0; i < 2; ++i) {

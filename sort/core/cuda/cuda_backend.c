@@ -32,7 +32,9 @@ static psv_status read_info(psv_context *context) {
     if (status != PSV_OK) return status;
     psvi_device_info *info = &context->info;
     (void)snprintf(info->name, sizeof info->name, "%.127s", properties.name);
-    info->compute_capability = 10 * properties.major + properties.minor;
+    status = psvi_cuda_status(context, psvi_cuda_code_capability(&info->code_capability),
+                              "cudaFuncGetAttributes (is there code for this device in the build?)");
+    if (status != PSV_OK) return status;
     (void)cudaDriverGetVersion(&info->driver_version);
     (void)cudaRuntimeGetVersion(&info->runtime_version);
     info->multiprocessors = properties.multiProcessorCount;
@@ -40,7 +42,7 @@ static psv_status read_info(psv_context *context) {
     info->shared_bytes_per_multiprocessor = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);
     info->l2_bytes = properties.l2CacheSize;
     info->cooperative_launch = attribute(device, cudaDevAttrCooperativeLaunch) != 0;
-    info->cluster_launch = attribute(device, cudaDevAttrClusterLaunch) != 0;
+    info->cluster_launch = attribute(device, cudaDevAttrClusterLaunch) != 0 && info->code_capability >= 90;
     info->memory_bytes = properties.totalGlobalMem;
     return PSV_OK;
 }

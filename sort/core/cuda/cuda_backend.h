@@ -13,6 +13,9 @@ extern "C" {
 // Turns a CUDA error into a status with a sentence: «what»: CUDA's own text. PSV_OK for cudaSuccess.
 psv_status psvi_cuda_status(psv_context *context, cudaError_t error, const char *what);
 
+// 10 * major + minor of the architecture that the current device's code was compiled for: at most the device's own.
+cudaError_t psvi_cuda_code_capability(int *capability);
+
 #ifdef __cplusplus
 }
 #endif
