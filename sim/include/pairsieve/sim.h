@@ -160,7 +160,9 @@ uint64_t psv_world_body_count(const psv_world *world); // living bodies, static 
 uint64_t psv_world_slot_count(const psv_world *world); // slots in use: the length of the arrays below
 
 // Body arrays by slot, in memory of the context's backend, for reading and for programs that drive thousands of worlds
-// themselves; valid until bodies are created or the world is destroyed. Each slot is 4 floats.
+// themselves; valid until bodies are created or the world is destroyed. Each slot is 4 floats. A step that found too
+// little room happens within the next call of psv_world_step or one that Blocks, such as psv_read_world_counters: only
+// behind that do the arrays show all steps asked for.
 psv_buffer psv_world_positions(const psv_world *world);          // x, y, z, bounding radius (0: empty slot)
 psv_buffer psv_world_rotations(const psv_world *world);          // quaternion x, y, z, w
 psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inverse mass (0: static)
