@@ -142,6 +142,7 @@ static void rows_are_the_same(void **unused) {
 static void round_contacts_are_the_same(void **unused) {
     (void)unused;
     worst = 0;
+    int took = 0;
     for (int number = 0; number < CASES; ++number) {
         psvi_step step = random_step();
         psvi_two t = random_bodies();
@@ -168,6 +169,11 @@ static void round_contacts_are_the_same(void **unused) {
         psvi_round_friction(&balls, n, &impulse, friction, turning, split);
         (void)psvi_round_normal(&balls, n, &impulse.x, p.separation, &step, relax, false, split, &taken);
 
+        // One counts the square of the speed, the other twice the energy.
+        float mass = t.ma + t.mb > 0 ? split / (t.ma + t.mb) : 0;
+        if (fabsf(expected - mass * taken) > 2e-5f * (1 + fabsf(expected)) || (!relax && (taken != 0 || expected != 0)))
+            fail_msg("case %d: %g taken, not %g", number, (double)(mass * taken), (double)expected);
+        if (relax && expected > 0.01f) ++took;
         expect_near(impulse, v3_of4(p.impulse), 1 + v3_length(v3_of4(p.impulse)), "impulse", number);
         expect_near(balls.va, t.va, 1 + v3_length(t.va), "velocity of a", number);
         expect_near(balls.vb, t.vb, 1 + v3_length(t.vb), "velocity of b", number);
@@ -175,6 +181,44 @@ static void round_contacts_are_the_same(void **unused) {
         expect_near(v3_scale(balls.wb, root_b), t.wb, 1 + v3_length(t.wb), "spin of b", number);
     }
     print_message("%d round contacts: within %.1e\n", CASES, worst);
+    assert_true(took > CASES / 20);
+}
+
+// Twice the energy of balls, spin left out.
+static double speed_energy_of(const psvi_balls *t) {
+    double energy = 0;
+    if (t->ma > 0) energy += (double)v3_dot(t->va, t->va) / (double)t->ma;
+    if (t->mb > 0) energy += (double)v3_dot(t->vb, t->vb) / (double)t->mb;
+    return energy;
+}
+
+static void round_bounces_return_what_was_taken(void **unused) {
+    (void)unused;
+    double least = 1, most = 0;
+    for (int number = 0; number < CASES; ++number) {
+        psvi_step step = random_step();
+        psvi_two two = random_bodies();
+        psvi_balls t = {.va = two.va, .vb = two.vb, .ma = two.ma, .mb = two.mb};
+        if (t.ma == 0) t.va = v3_make(0, 0, 0);
+        if (t.mb == 0) t.vb = v3_make(0, 0, 0);
+        v3 n = v3_unit_or(random_vector(1), v3_make(0, 1, 0));
+        float approach = v3_dot(v3_sub(t.vb, t.va), n), impulse = 0, taken = 0, e = uniform(0, 1);
+        float k = t.ma + t.mb;
+        double start = speed_energy_of(&t);
+        (void)psvi_round_normal(&t, n, &impulse, uniform(-0.05f, 0), &step, true, false, 1, &taken);
+        double stopped = speed_energy_of(&t), lost = k > 0 ? (double)taken / (double)k : 0;
+        if (fabs(start - stopped - lost) > 2e-5 * (start + 1))
+            fail_msg("case %d: %g taken, of %g to %g", number, lost, start, stopped);
+        psvi_round_bounce(&t, n, impulse, taken, approach, e, false, 1);
+        double returned = speed_energy_of(&t) - stopped;
+        if (returned > (double)(e * e) * lost + 2e-5 * (start + 1))
+            fail_msg("case %d: %g of %g come back with restitution %g", number, returned, lost, (double)e);
+        if (lost < 0.1 || e < 0.1f) continue;
+        least = fmin(least, returned / lost / (double)(e * e));
+        most = fmax(most, returned / lost / (double)(e * e));
+    }
+    print_message("%d bounces of balls: %.3f to %.3f of e^2 of the energy comes back\n", CASES, least, most);
+    assert_true(least > 0.99 && most < 1.01); // one contact alone gives back all that it may
 }
 
 // The energy of two bodies, about which nothing else is known.
@@ -245,8 +289,8 @@ static void bounces_return_what_was_taken(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_the_same),
-                                       cmocka_unit_test(round_contacts_are_the_same),
-                                       cmocka_unit_test(bounces_return_what_was_taken)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_the_same), cmocka_unit_test(round_contacts_are_the_same),
+        cmocka_unit_test(round_bounces_return_what_was_taken), cmocka_unit_test(bounces_return_what_was_taken)};
     return cmocka_run_group_tests_name("contact_forms", tests, NULL, NULL);
 }
