@@ -50,8 +50,9 @@ template <int VALUE_BYTES_, int RANKERS_, int ITEMS_, int WRITERS_, int LOOKERS_
     static constexpr uint32_t TILE = RANKERS * ITEMS;
     static constexpr uint32_t KEY_BYTES = TILE * 4, ITEM_BYTES = TILE * (4 + VALUE_BYTES);
     static constexpr int WRITE_ITEMS = TILE / WRITERS, WRITE_BATCH = async_batch(WRITE_ITEMS);
-    // The next tile but one is brought to L2 while a tile is written; with the other shapes that takes spills.
-    static constexpr bool PREFETCHES = VALUE_BYTES != 0 && LOOKERS == 256;
+    // The shape with registers to spare: brings the next tile but one to L2 while a tile is written, and ranks digits
+    // of few values in a way of their own. With the others that takes spills.
+    static constexpr bool MANY_PAIRS = VALUE_BYTES != 0 && LOOKERS == 256;
     // Shared memory: two tiles, their orders, a counter for each of the rankers' warps and digit, one for each tile and
     // digit.
     static constexpr uint32_t ORDER = 2 * ITEM_BYTES, COUNTERS = ORDER + 2 * TILE * 2,
@@ -243,6 +244,33 @@ __device__ __forceinline__ void rank_by_additions(const uint32_t *keys, uint32_t
     }
 }
 
+// The same where a digit or two are so frequent that lanes would wait for each other: of the lanes with the digit of
+// the first lane, and of those with that of the first of the others, only one adds.
+template <int KIND, typename SHAPE>
+__device__ __forceinline__ void rank_crowded(const uint32_t *keys, uint32_t stride, uint32_t *counters,
+                                             uint32_t own_first, const psvi_key_order &order, digit_field field,
+                                             uint32_t *places) {
+    const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < SHAPE::ITEMS; ++i) {
+        const uint32_t digit = digit_of<KIND>(keys[(own_first + i * 32) * stride], order, field);
+        const uint32_t first =
+            __ballot_sync(PSVI_RADIX_FULL_WARP, digit == __shfl_sync(PSVI_RADIX_FULL_WARP, digit, 0));
+        const uint32_t other = __ffs(~first) - 1; // 31 where there is none: then its lanes are those of the first
+        const uint32_t second =
+            __ballot_sync(PSVI_RADIX_FULL_WARP, digit == __shfl_sync(PSVI_RADIX_FULL_WARP, digit, min(other, 31u)));
+        uint32_t same = 1u << lane;
+        if (first >> lane & 1)
+            same = first;
+        else if (second >> lane & 1)
+            same = second;
+        const uint32_t before = __popc(same & lanemask_lt()), adder = __ffs(same) - 1;
+        uint32_t old = 0;
+        if (before == 0) old = add_shared(counters + digit, __popc(same));
+        places[i] = __shfl_sync(PSVI_RADIX_FULL_WARP, old, adder) + before | digit << 16;
+    }
+}
+
 // Moves the places in the input to the places in the order. `counters` are where the warp's items of each digit begin.
 // Full tiles.
 template <typename SHAPE>
@@ -345,7 +373,7 @@ __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, ui
     bool rises = true;
 #pragma unroll 1
     for (uint32_t place = begin + lane; place < end + lane; place += BATCH * 32) {
-        if (SHAPE::PREFETCHES && place == begin + lane + BATCH * 32) ahead();
+        if (SHAPE::MANY_PAIRS && place == begin + lane + BATCH * 32) ahead();
         uint32_t from[BATCH], keys[BATCH], values[BATCH], targets[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; ++i)
@@ -457,6 +485,9 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
         if (!full)
             count_digits<KIND, SHAPE>(items, packed ? 2 : 1, own_counters, own_first, block.work->valid(first),
                                       job.order, block.field);
+        else if (SHAPE::MANY_PAIRS && block.work->pass.crowded)
+            rank_crowded<KIND, SHAPE>(items, packed ? 2 : 1, own_counters, turned_first, job.order, block.field,
+                                      places);
         else if (packed)
             rank_by_additions<KIND, SHAPE, 2>(items, own_counters, turned_first, job.order, block.field, 1 + job.zero,
                                               places);

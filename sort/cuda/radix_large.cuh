@@ -184,7 +184,15 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     if (job.after_windows && job.control->nearly == PSVI_RADIX_NEARLY_DONE) return; // sorted already
     if (job.after_wide && job.control->in_chunks) return;
     if (job.after_check && job.control->in_order) return;
-    if (job.histograms == nullptr)
+    const uint64_t count = job_count(job);
+    const K *keys = static_cast<const K *>(job.keys_in);
+    const bool counting = job.histograms == nullptr, aligned = ((uintptr_t)keys & 15) == 0;
+    const uint64_t first_of_warp = (blockIdx.x * (uint64_t)blockDim.x + (threadIdx.x & ~31u)) * pack_type::SIZE;
+    // Most often one look is enough.
+    const bool looks = sizeof(K) == 4 && check_order && aligned && first_of_warp + 32 * pack_type::SIZE <= count;
+    pack_type seen = {}; // read while memory is cleared
+    if (looks) load_pack(seen, keys, first_of_warp + (threadIdx.x & 31) * pack_type::SIZE, count, aligned);
+    if (counting)
         for (uint32_t i = threadIdx.x; i < (MAX_DIGITS * PSVI_RADIX_DIGITS / 4 << copies_log2); i += blockDim.x)
             reinterpret_cast<uint4 *>(shared)[i] = make_uint4(0, 0, 0, 0);
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < (uint64_t)state_rows * PSVI_RADIX_DIGITS;
@@ -192,19 +200,27 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
         job.states[i] = 0;
     __syncthreads();
 
-    const uint64_t count = job_count(job);
-    const K *keys = static_cast<const K *>(job.keys_in);
-    const bool counting = job.histograms == nullptr;
-    const bool aligned = ((uintptr_t)keys & 15) == 0;
     const uint32_t digits = (job.order.end_bit - job.order.begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
     const bin_addresses<K> bins(job, histogram, copies_log2);
     bool unordered = false, scattered = false, checking = check_order, checking_far = check_order;
-    if (counting || checking) {
+    if (looks) {
+        constexpr int LANES = 64 / pack_type::SIZE;
+#pragma unroll
+        for (int i = 0; i < pack_type::SIZE; ++i) {
+            const K part = sorted_part(transform<KIND>(seen.keys[i], job.order), job.order);
+            const K left = sorted_part(transform<KIND>(seen.keys[i > 0 ? i - 1 : 0], job.order), job.order);
+            const K far = __shfl_down_sync(PSVI_RADIX_FULL_WARP, part, LANES % 32);
+            unordered |= left > part;
+            scattered |= (threadIdx.x & 31) + LANES < 32 && part > far;
+        }
+        checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
+        checking_far = !__any_sync(PSVI_RADIX_FULL_WARP, scattered);
+    }
+    if (counting || checking || checking_far) {
         constexpr int UNROLL = PSVI_RADIX_HISTOGRAM_UNROLL;
         const uint64_t step = (uint64_t)gridDim.x * blockDim.x * pack_type::SIZE;
         // Whole warps stay in the loop together: neighbours exchange keys below.
-        for (uint64_t warp_first = (blockIdx.x * (uint64_t)blockDim.x + (threadIdx.x & ~31u)) * pack_type::SIZE;
-             warp_first < count; warp_first += step * UNROLL) {
+        for (uint64_t warp_first = first_of_warp; warp_first < count; warp_first += step * UNROLL) {
             // Once there is nothing to be looked for.
             if (sizeof(K) == 4 && counting && aligned && !checking && !checking_far &&
                 warp_first + 32 * pack_type::SIZE <= count) {

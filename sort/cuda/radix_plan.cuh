@@ -14,8 +14,9 @@ template <typename K> __device__ __forceinline__ K sorted_part(K transformed, co
 // Chooses the passes: those digits that are not the same for all keys; a plain copy where items have to move although
 // nothing is to be sorted; another pass where they would have to be sorted from an array to itself: then they go to
 // spare memory and back. (There is an unused slot for that: see radix.c.) Pass by pass the items go from the request's
-// arrays to spare memory 0, then 1, then 0, ..., and in the end to the request's. One thread.
-__device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting) {
+// arrays to spare memory 0, then 1, then 0, ..., and in the end to the request's. One thread. `crowded`: bits, see
+// psvi_radix_pass.
+__device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting, uint32_t crowded = 0) {
     psvi_radix_control *control = job.control;
     const bool keys_move = job.keys_out != nullptr && job.keys_out != job.keys_in;
     const bool values_move = job.value_bytes != 0 && (job.implicit || job.values_out != job.values_in);
@@ -35,6 +36,7 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting) 
             pass.last = step == steps - 1;
             pass.copy = !(sorting >> slot & 1);
             pass.step = step;
+            pass.crowded = crowded >> slot & 1;
             pass.keys_in = pass.first ? job.keys_in : job.keys_spare[~step & 1];
             pass.values_in = pass.first ? job.values_in : job.values_spare[~step & 1];
             pass.keys_out = pass.last ? job.keys_out : job.keys_spare[step & 1];
@@ -51,13 +53,16 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting) 
 // 256 threads or a multiple of that: each 256 scan a digit.
 __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint32_t digits, bool order_known) {
     __shared__ uint32_t warp_sums[1024 / 32];
-    __shared__ uint32_t wanted;
+    __shared__ uint32_t wanted, crowded;
     psvi_radix_control *control = job.control;
     const uint32_t *histograms = job.histograms != nullptr ? job.histograms : &control->histogram[0][0];
-    const bool sorted = order_known && __ldcg(&control->unordered) == 0;
+    const uint32_t unordered = __ldcg(&control->unordered), scattered = __ldcg(&control->scattered); // on their way
     const uint32_t bin = threadIdx.x % PSVI_RADIX_DIGITS, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const uint32_t first_warp = warp - bin / 32; // of the 256
-    if (threadIdx.x == 0) wanted = sorted || count < 2 ? 0 : (1u << digits) - 1;
+    if (threadIdx.x == 0) {
+        wanted = (1u << digits) - 1;
+        crowded = 0;
+    }
     for (uint32_t done = 0; done < job.slots; done += blockDim.x / PSVI_RADIX_DIGITS) {
         const uint32_t slot = done + threadIdx.x / PSVI_RADIX_DIGITS;
         uint32_t own = 0;
@@ -80,19 +85,20 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
                 start += warp_sums[before];
             control->bases[slot][0][bin] = start;
             if (slot < digits && own == (uint32_t)count) atomicAnd(&wanted, ~(1u << slot));
+            if (slot < digits && own >= count / 8) atomicOr(&crowded, 1u << slot);
             if (job.histograms == nullptr && slot < digits) control->histogram[slot][bin] = 0;
             if (bin < PSVI_RADIX_MAX_PORTIONS) control->tile_counter[slot][bin] = 0;
         }
         __syncthreads();
     }
     if (threadIdx.x == 0) {
-        const bool nearly = order_known && !sorted && __ldcg(&control->scattered) == 0;
+        const bool sorted = order_known && unordered == 0, nearly = order_known && !sorted && scattered == 0;
         control->nearly = nearly ? PSVI_RADIX_NEARLY_MAYBE : PSVI_RADIX_NEARLY_NO;
         control->scattered = 0;
         if (sorted) tell_order(job, PSVI_RADIX_ORDER_SORTED);
         // The windows are not behind this kernel then; the next call has them before all else.
         if (nearly && job.after_wide) tell_order(job, PSVI_RADIX_ORDER_NEARLY);
-        plan_passes(job, wanted);
+        plan_passes(job, sorted || count < 2 ? 0 : wanted, crowded);
         control->ticket = 0;
         control->unordered = 0;
     }

@@ -38,7 +38,9 @@
 // threads that rank, and how many items each; threads that write, that look back. `many`: larger tiles, for pairs from
 // so many items on.
 #define PSVI_RADIX_ASYNC_SHARED_BYTES (227 * 1024)
+#ifndef PSVI_RADIX_ASYNC_MANY // a test has fewer
 #define PSVI_RADIX_ASYNC_MANY 12000000
+#endif
 #define PSVI_RADIX_ASYNC_RANKERS(value_bytes, many) ((value_bytes) == 0 ? 512 : 384)
 #define PSVI_RADIX_ASYNC_ITEMS(value_bytes, many) ((many) ? 27 : 24)
 #define PSVI_RADIX_ASYNC_WRITERS(value_bytes, many) ((value_bytes) == 0 || (many) ? 384 : 512)
