@@ -466,7 +466,7 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     if (threadIdx.x == 0) {
         psvi_rows_plan &plan = shared.plan;
         plan.slots = psvd_read_counts(input).all();
-        plan.populated = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
+        plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
         psvi_rows_steps steps = {};
         if (!done) steps = target->steps;
         steps.at = 0; // which the plan has

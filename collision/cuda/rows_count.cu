@@ -19,10 +19,10 @@ __global__ void __launch_bounds__(ROWS_SCAN_THREADS)
 // A tile of slots a block.
 __global__ void __launch_bounds__(ROWS_SCATTER_THREADS, SCATTER_RESIDENT)
     psvk_rows_scatter(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan, const uint32_t *ranks,
-                      const uint32_t *starts, float4 *records, const __grid_constant__ rows_light_arrays arrays,
-                      bool may_be_light) {
+                      const uint32_t *starts, float4 *records, const __grid_constant__ rows_uneven_arrays arrays,
+                      bool may_be_uneven) {
     __shared__ rows_scatter_shared shared;
-    rows_scatter_tile(input, plan, ranks, starts, records, arrays, may_be_light, blockIdx.x, shared);
+    rows_scatter_tile(input, plan, ranks, starts, records, arrays, may_be_uneven, blockIdx.x, shared);
 }
 
 extern "C" cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_memory *memory,
@@ -38,5 +38,5 @@ extern "C" cudaError_t psvi_launch_rows_scatter(const psvi_find_input *input, co
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_SCATTER_THREADS);
     return rows_launch_early(memory, stream, psvk_rows_scatter, blocks, ROWS_SCATTER_THREADS, 0, *input, memory->plan,
                              memory->order, memory->starts, reinterpret_cast<float4 *>(memory->records),
-                             rows_light_arrays_of(memory), rows_may_be_light(input, memory));
+                             rows_uneven_arrays_of(memory), rows_may_be_uneven(input, memory));
 }

@@ -6,14 +6,14 @@
 #include <stddef.h>
 
 #include "rows_launch.cuh"
-#include "rows_light.cuh"
+#include "rows_uneven.cuh"
 
 #define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
 #define ROWS_SCAN_WARPS (ROWS_SCAN_THREADS / 32)
 
 struct rows_key_shared {
     psvi_rows_plan plan; // its longest and populated are the block's own
-    uint32_t boxes, huge, unusual;
+    uint32_t boxes, huge, unusual, filtered;
     float2 pieces[ROWS_KEY_THREADS / 32][ROWS_KEY_ITEMS][96];
 };
 
@@ -37,6 +37,7 @@ __device__ __forceinline__ void rows_report_tile(const psvi_find_input &input, p
             atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
                       (unsigned long long)shared.huge);
         if (shared.unusual != 0) atomicAdd(&plan->unusual, shared.unusual);
+        if (shared.filtered != 0) *(volatile uint32_t *)&plan->filtered = 1;
         if ((*(volatile uint32_t *)&plan->populated & shared.plan.populated) != shared.plan.populated)
             atomicOr(&plan->populated, shared.plan.populated);
     }
@@ -70,7 +71,7 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
     for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += ROWS_KEY_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) shared.plan.longest[threadIdx.x] = 0;
-    if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = shared.unusual = 0;
+    if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = shared.unusual = shared.filtered = 0;
     __syncthreads();
     const uint32_t cells = shared.plan.cells;
     uint32_t present = 0, good = 0, huge = 0, unusual = 0;
@@ -83,11 +84,17 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
             const uint32_t level = rows_record_level(shared.plan, record);
             const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
             const psvi_rows_level &own = shared.plan.level[level];
+            if (COUNT && input.a.filters != NULL && !input.between) {
+                const psv_box_filter filter = input.a.filters[slot], first_filter = input.a.filters[0];
+                if (filter.group != first_filter.group || filter.mask != first_filter.mask ||
+                    !psvi_filters_pair(filter, filter))
+                    shared.filtered = 1;
+            }
             ++good;
             huge += level == shared.plan.levels;
             rows_near near;
             const bool plain = COUNT && !input.between && input.world_count <= 1;
-            if (plain && rows_near_of(own, own.limit, record, 0, &near)) {
+            if (plain && rows_near_of<true>(own, own.limit, record, 0, &near)) {
                 key = near.own;
             } else {
                 key = rows_key(own, record);
@@ -244,17 +251,16 @@ __device__ __forceinline__ void rows_write_record(const psvd_record &record, uin
     }
 }
 
-// What the light sweep wants of a box, to its place.
-__device__ __forceinline__ void rows_write_light(psvi_rows_plan *plan, const psvd_record &record, uint32_t rank,
-                                                 const uint32_t *starts, const rows_light_arrays &arrays) {
-    const uint32_t at = __ffs(plan->populated) - 1;
+// What the sweep over rounded boxes wants of a box, to its place.
+__device__ __forceinline__ void rows_write_uneven(const psvi_rows_plan *plan, const psvd_record &record, uint32_t rank,
+                                                  const uint32_t *starts, const rows_uneven_arrays &arrays) {
+    const uint32_t populated = plan->populated;
+    const uint32_t at = rows_has_levels(populated) ? rows_record_level(*plan, record) : __ffs(populated) - 1;
     const psvi_rows_level &level = plan->level[at];
     uint32_t cell;
-    const uint4 entry = rows_light_entry(level, __uint_as_float(plan->longest[at]), record, &cell);
+    const uint4 entry = rows_uneven_entry(level, __uint_as_float(plan->longest[at]), record, arrays.slot_bits, &cell);
     if (entry.w == 0) cell = rows_key(level, record);
-    const uint32_t place = starts[cell] + rank;
-    rows_write_entry(arrays.entries + place, entry);
-    if (entry.w == 0) arrays.listed[atomicAdd(&plan->listed, 1u)] = place;
+    rows_write_entry(arrays.entries + (starts[cell] + rank), entry);
 }
 
 struct rows_scatter_shared {
@@ -263,10 +269,11 @@ struct rows_scatter_shared {
 };
 
 // Records of a tile of ROWS_SCATTER_THREADS slots to their places: the start of the box's cell and its rank there. One
-// thread a slot; reads 28 bytes and a start, writes 32 (scattered, a sector each), or 16 for the light sweep.
+// thread a slot; reads 28 bytes and a start, writes 32 (scattered, a sector each), or 16 for the sweep over rounded
+// boxes.
 __device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, psvi_rows_plan *plan,
                                                   const uint32_t *ranks, const uint32_t *starts, float4 *records,
-                                                  const rows_light_arrays &arrays, bool may_be_light, uint32_t tile,
+                                                  const rows_uneven_arrays &arrays, bool may_be_uneven, uint32_t tile,
                                                   rows_scatter_shared &shared) {
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t slot = (uint64_t)tile * ROWS_SCATTER_THREADS + threadIdx.x;
@@ -277,8 +284,8 @@ __device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, 
     rows_wait_for_front(); // the boxes are not of its making
     const psvd_record record = rows_record(*plan, box, (uint32_t)slot, tag);
     const uint32_t rank = good ? ranks[slot] : 0;
-    if (may_be_light && rows_is_light(plan, input.result->boxes)) {
-        if (good) rows_write_light(plan, record, rank, starts, arrays);
+    if (may_be_uneven && rows_is_uneven(plan, starts, input.result->boxes)) {
+        if (good) rows_write_uneven(plan, record, rank, starts, arrays);
         return;
     }
     uint32_t place = PSVD_FULL; // takes no part

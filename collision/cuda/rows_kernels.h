@@ -47,10 +47,11 @@ typedef struct psvi_rows_plan {
     uint32_t populated;                      // bit per level, from bit 0 and from bit 16
     uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
     uint32_t unusual;                        // boxes that rows_near_of does not hold for, at least
+    uint32_t filtered;                       // are there filters of several kinds, or that pair with none?
     uint32_t crowded;                        // boxes in crowded cells; filled by the scan
     uint32_t ticket;                         // batches of the sweep that were taken
-    uint32_t listed;                         // unusual boxes that the scatter has listed for the light sweep
-    // Of the light sweep, kept from frame to frame; 0 at creation:
+    uint32_t listed;                         // unusual boxes that the sort has listed for the light sweep
+    // Of the sweeps over rounded boxes, kept from frame to frame; 0 at creation:
     uint32_t doubted;        // pairs that it had to test exactly, most of them
     uint32_t pause, penalty; // frames without it from here on, since it had too many of them; the last such count
     psvi_rows_steps steps;
@@ -150,7 +151,7 @@ typedef struct psvi_rows_memory {
     uint32_t *starts;         // per cell and behind the last: the first place whose key is not less
     uint32_t *cell_counts;    // per cell, when counted; zero between frames
     uint64_t *scan_states;    // per tile of cells, when counted
-    float *records;           // 8 floats per place; for the light sweep rows_light_arrays
+    float *records;           // 8 floats per place; for sweeps over rounded boxes rows_light_arrays
     bool many;                // the kernels for many boxes run; the following are theirs
     uint32_t multiprocessors; // of the device
     psvi_rows_segments segments;
@@ -176,6 +177,7 @@ cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_
 cudaError_t psvi_launch_rows_scatter(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_light(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_uneven(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
 // Bins are all of the sort of an even scene, which the light sweep then takes. Behind it comes one launch that leaves
 // at once, or does all of a frame that the bins did not suit. Prepared once per finder: tile and round.

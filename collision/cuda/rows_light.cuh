@@ -1,4 +1,4 @@
-// `rows` for even scenes: what the scatter and the light sweep have to agree on. A place has 16 bytes: the rounded box,
+// `rows` for even scenes: what the sorts and the light sweep have to agree on. A place has 16 bytes: the rounded box,
 // its slot and a word that tells where the box looks. The boxes themselves stay where the user has them and are read
 // for the few pairs that rounding leaves in doubt.
 #ifndef PAIRSIEVE_COLLISION_ROWS_LIGHT_CUH
@@ -59,29 +59,35 @@ __device__ __forceinline__ bool rows_is_light(const psvi_rows_plan *plan, uint64
 // so far from those of its cell that a difference could be a multiple of 512 too long.
 #define ROWS_VAGUE (1u << 31)
 
-// The word and the box's cell, if it looks as usual; else 0.
+// The word, if the box looks as usual; else 0.
+template <bool AROUND = false>
 __device__ __forceinline__ uint32_t rows_look(const psvi_rows_level &level, float longest, const psvd_record &box,
-                                              uint32_t *cell) {
-    rows_near near;
-    const bool usual = rows_near_of(level, longest, box, 0, &near) && near.span <= ROWS_LOOK_SPAN;
-    *cell = near.own;
-    return usual ? (near.own_end - near.span) | near.span << ROWS_LOOK_SPAN_SHIFT |
-                       (near.there[0] ? ROWS_LOOK_NEXT_Z : 0u) | (near.there[1] ? ROWS_LOOK_BACK_Y : 0u) |
-                       (near.there[2] ? ROWS_LOOK_NEXT_Y : 0u)
+                                              rows_near *near) {
+    const bool usual = rows_near_of<AROUND>(level, longest, box, 0, near) && near->span <= ROWS_LOOK_SPAN;
+    return usual ? (near->own_end - near->span) | near->span << ROWS_LOOK_SPAN_SHIFT |
+                       (near->there[0] ? ROWS_LOOK_NEXT_Z : 0u) | (near->there[1] ? ROWS_LOOK_BACK_Y : 0u) |
+                       (near->there[2] ? ROWS_LOOK_NEXT_Y : 0u)
                  : 0u;
 }
 
+__device__ __forceinline__ rows_rounding rows_light_rounding(const psvi_rows_level &level) {
+    rows_rounding rounding;
+    rounding.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // about that, the same for all; 0 for huge boxes
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis)
+        rounding.shift[axis] = -__fmul_rn(level.origin[axis], rounding.scale);
+    return rounding;
+}
+
 // A box as rows_rounded makes it, with ROWS_VAGUE where that has to be set. One that looks as usual is in the range of
-// the cells, so what its row and its neighbours hold is at most 308 rounded units away on an axis that has more than
-// one cell. On any other both boxes have to lie in 308 units.
+// the cells, so what its row and its neighbours hold after as many turns is at most 308 rounded units away on an axis
+// that has more than one cell. On any other both boxes have to lie in 308 units.
 __device__ __forceinline__ uint2 rows_rounded_light(const psvi_rows_level &level, bool usual, const psvd_record &box) {
     const float low[3] = {box.first.x, box.first.z, box.second.x}, high[3] = {box.first.y, box.first.w, box.second.y};
-    rows_rounding rounding;
-    rounding.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // about that, the same for all
+    const rows_rounding rounding = rows_light_rounding(level);
     int32_t lower[3], upper[3];
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
-        rounding.shift[axis] = -__fmul_rn(level.origin[axis], rounding.scale);
         const float from = __fmaf_rd(low[axis], rounding.scale, rounding.shift[axis]);
         const float to = __fmaf_ru(high[axis], rounding.scale, rounding.shift[axis]);
         usual = usual & (from >= 0.0f) & (to <= (level.cells[axis] == 1 ? 307.0f : ROWS_ROUNDED_MOST - 1000.0f));
@@ -98,7 +104,9 @@ __device__ __forceinline__ uint2 rows_rounded_light(const psvi_rows_level &level
 // The entry of a box of the level, and its cell.
 __device__ __forceinline__ uint4 rows_light_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
                                                   uint32_t *cell) {
-    const uint32_t look = rows_look(level, longest, box, cell);
+    rows_near near;
+    const uint32_t look = rows_look(level, longest, box, &near);
+    *cell = near.own;
     const uint2 rounded = rows_rounded_light(level, look != 0, box);
     return make_uint4(rounded.x, rounded.y, __float_as_uint(box.second.z), look);
 }

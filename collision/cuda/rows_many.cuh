@@ -132,7 +132,8 @@ __device__ __forceinline__ bool rows_may_overlap(uint32_t lower, uint32_t upper,
 
 // The usual look of a box into its own level: nothing wraps, and it meets the next row of y and of z at most. Then it
 // looks at the rest of its own row, at the same run of cells in the next row of z, and in the next row of y at those of
-// the row of z before, the same and the next one.
+// the row of z before, the same and the next one. With AROUND rows may follow each other across the ends of y and z,
+// and the box may be in a cell of any number, if its runs cross no end of x after going around.
 #define ROWS_NEAR 4
 struct rows_near {
     uint32_t own;              // the box's cell
@@ -140,10 +141,13 @@ struct rows_near {
     uint32_t first[ROWS_NEAR]; // first cell in each of the other rows
     uint32_t span;             // cells in each of them
     bool there[ROWS_NEAR];
+    bool around; // the cell's number went around some axis' end
+    bool across; // it looks across an end of y or z
 };
 
 // Whether it is like that for this box, of the level's world cell `world`. What it says is what rows_view_of says, for
 // less work.
+template <bool AROUND = false>
 __device__ __forceinline__ bool rows_near_of(const psvi_rows_level &level, float longest, const psvd_record &box,
                                              uint32_t world, rows_near *near) {
     const float4 &first = box.first, &second = box.second;
@@ -151,18 +155,34 @@ __device__ __forceinline__ bool rows_near_of(const psvi_rows_level &level, float
     const float origin_x = level.origin[0], origin_y = level.origin[1], origin_z = level.origin[2];
     const float inverse_x = level.inverse[0], inverse_y = level.inverse[1], inverse_z = level.inverse[2];
     // As rows_cell without the clamp: what that would change is out of range below. An axis of one cell has inverse 0.
-    const int32_t from_x = __float2int_rd((__fsub_rd(first.x, longest) - origin_x) * inverse_x);
-    const int32_t x = __float2int_rd((first.x - origin_x) * inverse_x);
-    const int32_t to_x = __float2int_rd((first.y - origin_x) * inverse_x);
-    const int32_t behind_y = __float2int_rd((__fsub_rd(first.z, level.limit) - origin_y) * inverse_y);
-    const int32_t y = __float2int_rd((first.z - origin_y) * inverse_y);
-    const int32_t to_y = __float2int_rd((first.w - origin_y) * inverse_y);
-    const int32_t from_z = __float2int_rd((__fsub_rd(second.x, level.limit) - origin_z) * inverse_z);
-    const int32_t z = __float2int_rd((second.x - origin_z) * inverse_z);
-    const int32_t to_z = __float2int_rd((second.y - origin_z) * inverse_z);
+    int32_t from_x = __float2int_rd((__fsub_rd(first.x, longest) - origin_x) * inverse_x);
+    int32_t x = __float2int_rd((first.x - origin_x) * inverse_x);
+    int32_t to_x = __float2int_rd((first.y - origin_x) * inverse_x);
+    int32_t behind_y = __float2int_rd((__fsub_rd(first.z, level.limit) - origin_y) * inverse_y);
+    int32_t y = __float2int_rd((first.z - origin_y) * inverse_y);
+    int32_t to_y = __float2int_rd((first.w - origin_y) * inverse_y);
+    int32_t from_z = __float2int_rd((__fsub_rd(second.x, level.limit) - origin_z) * inverse_z);
+    int32_t z = __float2int_rd((second.x - origin_z) * inverse_z);
+    int32_t to_z = __float2int_rd((second.y - origin_z) * inverse_z);
+    near->around = AROUND && (((uint32_t)x >= (uint32_t)cells_x) | ((uint32_t)y >= (uint32_t)cells_y) |
+                              ((uint32_t)z >= (uint32_t)cells_z));
+    bool in_range = true;
+    if (near->around) {
+        const int32_t most = 1 << 29;
+        in_range =
+            (from_x > -most) & (to_x < most) & (behind_y > -most) & (to_y < most) & (from_z > -most) & (to_z < most);
+        if (in_range) {
+            const int32_t back_x = x - rows_wrap(x, cells_x), back_y = y - rows_wrap(y, cells_y);
+            const int32_t back_z = z - rows_wrap(z, cells_z);
+            from_x -= back_x, x -= back_x, to_x -= back_x;
+            behind_y -= back_y, y -= back_y, to_y -= back_y;
+            from_z -= back_z, z -= back_z, to_z -= back_z;
+        }
+    }
     // In range, and forward on every axis; see rows_view_of. All of it always, so that nothing branches.
-    const bool in_range =
-        (from_x >= 0) & (to_x < cells_x) & (y >= 0) & (to_y < cells_y) & (from_z >= 0) & (to_z < cells_z);
+    in_range &= (from_x >= 0) & (to_x < cells_x) & (y >= 0) & (z >= 0) & (y < cells_y) & (z < cells_z);
+    near->across = (to_y >= cells_y) | (from_z < 0) | (to_z >= cells_z);
+    in_range &= AROUND | !near->across;
     const bool forward = (to_x - from_x < cells_x - 1) & ((to_y - behind_y < cells_y - 1) | (cells_y == 1)) &
                          ((to_z - from_z < cells_z - 1) | (cells_z == 1));
     const bool usual = in_range & forward & (to_y - y <= 1) & (z - from_z <= 1) & (to_z - z <= 1);

@@ -1,5 +1,5 @@
-// The exact sweep of `rows`: every box looks at the boxes of its cells. What the light sweep does not take. Also with
-// the counting sort in front of it in one launch, for the frames that bins did not suit.
+// The exact sweep of `rows`: every box looks at the boxes of its cells. What the sweeps over rounded boxes do not take.
+// Also with the counting sort in front of it in one launch, for the frames that bins did not suit.
 #include "launch_cuda.h"
 #include "rows_counting.cuh"
 #include "rows_lane_walk.cuh"
@@ -288,12 +288,12 @@ __device__ __forceinline__ void sweep_boxes(const psvi_find_input &input, psvi_r
 
 __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables, bool few, bool may_be_light) {
+                    const __grid_constant__ rows_tables tables, bool few, bool may_be_uneven) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
     rows_wait_for_front();
     const uint64_t boxes = input.result->boxes;
-    if (may_be_light && rows_is_light(plan, boxes)) return; // swept already
+    if (may_be_uneven && rows_is_uneven(plan, tables.starts, boxes)) return; // swept already
     sweep_boxes(input, plan, tables, boxes, few, shared);
 }
 
@@ -320,7 +320,7 @@ struct counted_tables {
     uint32_t *cell_counts, *ranks, *starts;
     uint64_t *scan_states;
     float4 *records;
-    rows_light_arrays light;
+    rows_uneven_arrays uneven;
 };
 
 // Waits until so many tasks of a step are done. All threads of the block.
@@ -365,7 +365,7 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
             wait_for_tasks(&state.scanned, scans);
 #pragma unroll 1
             for (uint32_t i = 0; i < SCATTERS; ++i) {
-                rows_scatter_tile(input, plan, tables.ranks, tables.starts, tables.records, tables.light, false,
+                rows_scatter_tile(input, plan, tables.ranks, tables.starts, tables.records, tables.uneven, false,
                                   (task - tiles - scans) * SCATTERS + i, shared.scatter);
                 __syncwarp();
             }
@@ -403,7 +403,7 @@ extern "C" cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, co
                                    memory->starts,
                                    memory->scan_states,
                                    reinterpret_cast<float4 *>(memory->records),
-                                   rows_light_arrays_of(memory)};
+                                   rows_uneven_arrays_of(memory)};
     return rows_launch_early(memory, stream, psvk_rows_counted, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
                              ROWS_SWEEP_THREADS, sizeof(counted_shared), *input, memory->plan, tables,
                              psvi_most_boxes(input) <= ROWS_FEW_BOXES);
@@ -412,9 +412,9 @@ extern "C" cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, co
 extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records), memory->starts};
-    const bool light = rows_may_be_light(input, memory);
-    if (light) {
-        const cudaError_t error = psvi_launch_rows_light(input, memory, stream);
+    const bool uneven = rows_may_be_uneven(input, memory);
+    if (uneven) {
+        const cudaError_t error = psvi_launch_rows_uneven(input, memory, stream);
         if (error != cudaSuccess) return error;
     }
     // With few boxes the plan may want fewer of them a warp: as many blocks as that takes, the others leave at once.
@@ -424,5 +424,5 @@ extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, cons
     const uint32_t most = memory->multiprocessors * ROWS_SWEEP_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
     return rows_launch_early(memory, stream, psvk_rows_sweep, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), *input,
-                             memory->plan, tables, few, light);
+                             memory->plan, tables, few, uneven);
 }

@@ -58,6 +58,28 @@
 #define ROWS_LIGHT_CROWDED 32         // crowded boxes: at most one of so many
 #define ROWS_LIGHT_UNUSUAL 512        // unusual ones: at most one of so many
 
+// `rows` with rounded boxes for uneven scenes.
+#define ROWS_UNEVEN_THREADS 256
+#ifndef ROWS_UNEVEN_BLOCKS
+#define ROWS_UNEVEN_BLOCKS 4 // resident on a multiprocessor
+#endif
+#define ROWS_UNEVEN_HITS 96     // candidates of a warp that are looked at side by side
+#define ROWS_UNEVEN_PUT_OFF 512 // looks that a block puts off
+// What a place costs, about, in instructions of a warp, when its lanes go through a run together; what a run costs
+// then; and what a place costs when every lane goes through its own.
+#define ROWS_UNEVEN_TOGETHER 11
+#define ROWS_UNEVEN_TOGETHER_RUN 30
+#define ROWS_UNEVEN_APART 9
+#define ROWS_UNEVEN_DOUBTED 8  // places looked at for which a pair in doubt is forgiven
+#define ROWS_UNEVEN_FEW 64     // boxes of a level that all finer ones are compared with
+#define ROWS_UNEVEN_CROWDED 16 // boxes in crowded cells, where that is worth while: at least one of so many
+#ifndef ROWS_UNEVEN_LOOKING
+#define ROWS_UNEVEN_LOOKING 8 // boxes that look into a level of more: at most one of so many
+#endif
+#ifndef ROWS_UNEVEN_UNUSUAL
+#define ROWS_UNEVEN_UNUSUAL 8 // boxes that look other than usual: at most one of so many
+#endif
+
 // `rows` for even scenes of a middling number of boxes: entries go to bins, which are ordered on chip.
 #ifndef ROWS_BIN_LEAST
 #define ROWS_BIN_LEAST (1u << 17) // boxes, above which a finder has bins

@@ -1,0 +1,236 @@
+// What a warp of the uneven sweep holds, and what becomes of the places that passed the first test: pairs, or pairs in
+// doubt, which are tested exactly.
+#ifndef PAIRSIEVE_COLLISION_ROWS_UNEVEN_HITS_CUH
+#define PAIRSIEVE_COLLISION_ROWS_UNEVEN_HITS_CUH
+
+#include <stddef.h>
+
+#include "rows_lane_ops.cuh"
+#include "rows_uneven.cuh"
+
+#define WARPS (ROWS_UNEVEN_THREADS / 32)
+#define RANGES (ROWS_NEAR + 1)
+#define FIELD 8u                        // places of a run whose bits stand side by side with those of others
+#define WORD_FIELDS 4u                  // of them in a word
+#define SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
+
+#define LATER_PLACE (ROWS_LIGHT_ROOM - 1)
+#define LATER_LEVEL_SHIFT 27
+#define OWN_LEVEL 15u
+#define LATER_PARTS 8u // lanes that share a look put off
+#define MORE_ROWS 4 // boxes of a chunk that look at more than two rows of y or z in a coarser level; these are put off
+
+// A warp's own memory. A chunk begins with less than ROWS_UNEVEN_HITS pairs in its buffer and less than 32 in doubt.
+struct warp_work {
+    uint4 own[32];                      // lower, upper: negated words, less SURE; slot with turns; VAGUE, STATIC bits
+    uint32_t run[RANGES][32];           // of a run's field: the place that bit 0 of the word would stand for
+    uint32_t count[RANGES][32];         // places of long runs
+    uint32_t hit[ROWS_UNEVEN_HITS];     // bits, counted on over fields, times 32, with the lane whose box may pair
+    uint2 doubt[ROWS_UNEVEN_HITS + 32]; // slots
+};
+
+struct sweep_shared {
+    warp_work work[WARPS];
+    psvd_pair_stage<WARPS> stage;
+    unsigned long long tested[WARPS];
+    uint32_t longest[WARPS], doubted[WARPS];
+    uint32_t begun;                      // chunks of the block that its warps have begun
+    uint32_t put_off;                    // looks put off, those that found no room too
+    uint32_t later[ROWS_UNEVEN_PUT_OFF]; // places, with levels
+};
+
+static_assert(2 * ROWS_UNEVEN_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
+
+__device__ __forceinline__ sweep_shared &sweep_memory() {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    return *reinterpret_cast<sweep_shared *>(dynamic);
+}
+
+__device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
+
+struct uneven_tables {
+    const uint4 *entries; // see rows_uneven_arrays
+    const uint32_t *starts;
+    uint32_t slot_mask;
+};
+
+// What a warp holds back, and how many places it has looked at.
+struct sweep_tally {
+    uint32_t pairs, doubts, tested, longest, doubted;
+};
+
+__device__ __forceinline__ psvd_sink make_sink(const psvi_find_input &input) {
+    return psvd_sink{input.pairs, reinterpret_cast<unsigned long long *>(&input.result->pair_count), input.capacity, 0,
+                     false};
+}
+
+__device__ __forceinline__ psvd_record load_exactly(const psvi_find_input &input, const psvi_rows_plan &plan,
+                                                    uint32_t slot) {
+    return rows_record(plan, psvd_load_box(input.a, slot), slot, 0);
+}
+
+// Tests the pairs in doubt. All lanes together; returns how many pairs the warp holds then.
+static __device__ __noinline__ uint32_t settle_doubts(const psvi_find_input &input, uint32_t doubts, uint32_t held) {
+    const psvd_sink sink = make_sink(input);
+    const uint32_t lane = threadIdx.x & 31;
+#pragma unroll 1
+    for (uint32_t n = lane; n - lane < doubts; n += 32) {
+        uint2 pair = make_uint2(0, 0);
+        bool hit = false;
+        if (n < doubts) {
+            pair = own_work().doubt[n];
+            const psvd_box one = psvd_load_box(input.a, pair.x), two = psvd_load_box(input.a, pair.y);
+            hit = one.min[0] <= two.max[0] && two.min[0] <= one.max[0] && one.min[1] <= two.max[1] &&
+                  two.min[1] <= one.max[1] && one.min[2] <= two.max[2] && two.min[2] <= one.max[2];
+        }
+        sweep_memory().stage.emit_together(sink, hit, pair.x, pair.y, &held);
+    }
+    __syncwarp();
+    return held;
+}
+
+// Writes the pairs that the warp holds. All lanes together.
+static __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t held) {
+    const psvd_sink sink = make_sink(input);
+    const uint32_t lane = threadIdx.x & 31;
+    const psv_pair *const from = sweep_memory().stage.room(0);
+    unsigned long long at = 0;
+    if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)held);
+    at = __shfl_sync(PSVD_FULL, at, 0);
+    if (at + held <= sink.capacity && (reinterpret_cast<uintptr_t>(sink.pairs) & 7) == 0) {
+        uint2 *const to = reinterpret_cast<uint2 *>(sink.pairs + at);
+#pragma unroll 2
+        for (uint32_t i = lane; i < held; i += 32)
+            to[i] = make_uint2(from[i].a, from[i].b);
+    } else {
+        sweep_memory().stage.write(sink, threadIdx.x >> 5, held, at);
+    }
+    __syncwarp();
+}
+
+// Makes room for what the next hits bring.
+__device__ __forceinline__ void make_room(const psvi_find_input &input, sweep_tally *tally) {
+    if (tally->doubts >= 32) {
+        tally->pairs = settle_doubts(input, tally->doubts, tally->pairs);
+        tally->doubted += tally->doubts;
+        tally->doubts = 0;
+    }
+    if (tally->pairs >= ROWS_UNEVEN_HITS) {
+        write_pairs(input, tally->pairs);
+        tally->pairs = 0;
+    }
+}
+
+// A bit for each of four places, from `bit` on, that may overlap the lane's box.
+__device__ __forceinline__ uint32_t test_four(const uint4 *at, uint32_t lower, uint32_t upper, uint32_t bit) {
+    uint2 other[4];
+    uint32_t hits = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        other[i] = *reinterpret_cast<const uint2 *>(at + i);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        if (rows_may_overlap(lower, upper, other[i].x, other[i].y)) hits |= bit << i;
+    return hits;
+}
+
+// The same for a field's places, `count` at most, from bit `shift` on. Lanes read only what they need.
+__device__ __forceinline__ uint32_t test_field(const uint4 *at, uint32_t count, uint32_t lower, uint32_t upper,
+                                               uint32_t shift) {
+    uint32_t hits = 0;
+    if (count > 0) hits = test_four(at, lower, upper, 1u << shift);
+    if (count > 4) hits |= test_four(at + 4, lower, upper, 16u << shift);
+    return hits & bits_from(shift, count);
+}
+
+// Where a warp's memory lies.
+struct warp_place {
+    uint32_t work, pairs;
+};
+
+__device__ __forceinline__ warp_place own_place() {
+    return warp_place{warp_address(&own_work()), warp_address(sweep_memory().stage.room(0))};
+}
+
+#define AT(member) ((uint32_t)offsetof(warp_work, member))
+
+__device__ __forceinline__ uint32_t place_of_bit(uint32_t work_at, uint32_t hit) {
+    return load_shared(work_at + AT(run) + (hit >> 1 & ~127u) + (hit & 31u) * 4) + (hit >> 5);
+}
+
+// The lane's own box for those who look at its hits.
+__device__ __forceinline__ void store_own(const warp_place &at, const uint4 &own, uint32_t lower, uint32_t upper) {
+    store_shared_four(at.work + AT(own) + 16 * (threadIdx.x & 31),
+                      make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, own.z,
+                                 (own.x & ROWS_VAGUE) | (own.y & ROWS_STATIC)));
+}
+
+// What a listed hit holds above the lane: bits counted on over fields, or the place itself.
+enum hit_form { HIT_BIT, HIT_PLACE };
+
+template <hit_form FORM> __device__ __forceinline__ uint32_t place_of_hit(uint32_t work_at, uint32_t hit) {
+    return FORM == HIT_PLACE ? hit >> 5 : place_of_bit(work_at, hit);
+}
+
+// Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
+// The lists are walked by their addresses, which saves a third of the instructions.
+template <hit_form FORM>
+__device__ __forceinline__ void take_hits(const uneven_tables &tables, const warp_place &at, uint32_t count,
+                                          sweep_tally *tally) {
+    const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1, slots = tables.slot_mask;
+    uint32_t pairs_at = at.pairs + 8 * tally->pairs, doubts_at = at.work + AT(doubt) + 8 * tally->doubts;
+#pragma unroll 1
+    for (uint32_t n = lane; n - lane < count; n += 32) {
+        const bool listed = n < count;
+        const uint32_t hit =
+            load_shared(at.work + AT(hit) + 4 * n); // behind the list there is other memory of the warp
+        const uint4 own = load_shared_four(at.work + AT(own) + (hit & 31u) * 16);
+        uint4 other = make_uint4(0, 0, 0, 0);
+        if (listed) other = tables.entries[place_of_hit<FORM>(at.work, hit)];
+        const uint32_t differs = (other.x - own.x) | (other.y - own.y) | own.w;
+        const bool vague = (int32_t)differs < 0, same = ((other.z ^ own.z) & ~slots) == 0;
+        const bool there = listed && (vague || same) && (other.y & own.w & ROWS_STATIC) == 0;
+        const bool sure = there && (differs & (ROWS_FIELD_SIGNS | ROWS_VAGUE)) == 0;
+        const unsigned all = __ballot_sync(PSVD_FULL, there), sures = __ballot_sync(PSVD_FULL, sure);
+        const unsigned doubts = all & ~sures;
+        const uint32_t to = (sure ? pairs_at : doubts_at) + 8 * __popc((sure ? sures : doubts) & below);
+        if (there) store_shared_two(to, min(own.z, other.z) & slots, max(own.z, other.z) & slots);
+        pairs_at += 8 * __popc(sures);
+        doubts_at += 8 * __popc(doubts);
+    }
+    tally->pairs = (pairs_at - at.pairs) / 8;
+    tally->doubts = (doubts_at - at.work - AT(doubt)) / 8;
+    __syncwarp();
+}
+
+// The same for hits in a coarser level: all are in doubt.
+__device__ __forceinline__ void take_coarser(const uneven_tables &tables, uint32_t count, sweep_tally *tally) {
+    const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
+    warp_work &work = own_work();
+#pragma unroll 1
+    for (uint32_t n = lane; n - lane < count; n += 32) {
+        const uint32_t hit = n < count ? work.hit[n] : lane;
+        const uint4 own = work.own[hit & 31u];
+        uint4 other = make_uint4(0, 0, 0, 0);
+        if (n < count) other = tables.entries[hit >> 5];
+        const bool there = n < count && (other.y & own.w & ROWS_STATIC) == 0;
+        const unsigned all = __ballot_sync(PSVD_FULL, there);
+        if (there)
+            work.doubt[tally->doubts + __popc(all & below)] =
+                make_uint2(own.z & tables.slot_mask, other.z & tables.slot_mask);
+        tally->doubts += __popc(all);
+    }
+    __syncwarp();
+}
+
+template <bool COARSER>
+__device__ __forceinline__ void take_listed(const psvi_find_input &input, const uneven_tables &tables, uint32_t count,
+                                            sweep_tally *tally) {
+    if (COARSER)
+        take_coarser(tables, count, tally);
+    else
+        take_hits<HIT_PLACE>(tables, own_place(), count, tally);
+    make_room(input, tally);
+}
+
+#endif
