@@ -24,7 +24,7 @@ typedef struct psvi_radix_pass {
     uint32_t first, last; // reads the request's arrays, writes them; else the sorter's memory
     uint32_t copy;        // moves the items as they are, whatever their digits
     uint32_t step;        // which active pass this is
-    uint32_t crowded;     // one digit is that of an eighth of the items or more
+    uint32_t crowded;     // one digit is that of a third of the items or more
 } psvi_radix_pass;
 
 // What a large sort knows of nearly sorted input (radix_windows.cuh).

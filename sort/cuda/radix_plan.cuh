@@ -85,7 +85,7 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
                 start += warp_sums[before];
             control->bases[slot][0][bin] = start;
             if (slot < digits && own == (uint32_t)count) atomicAnd(&wanted, ~(1u << slot));
-            if (slot < digits && own >= count / 8) atomicOr(&crowded, 1u << slot);
+            if (slot < digits && own >= count / 3) atomicOr(&crowded, 1u << slot);
             if (job.histograms == nullptr && slot < digits) control->histogram[slot][bin] = 0;
             if (bin < PSVI_RADIX_MAX_PORTIONS) control->tile_counter[slot][bin] = 0;
         }
