@@ -102,7 +102,7 @@ cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaS
 
 // Nearly sorted input by windows (radix_windows.cuh) before anything is known of its order: 32-bit keys, at most
 // PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_large with job->after_windows, which completes the sort, or
-// sorts where the input was not such.
+// sorts where the input was not such; psvi_radix_wide may come between.
 cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream);
 
 // Whether the input is in order: 32-bit keys, at most PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_large,

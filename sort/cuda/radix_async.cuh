@@ -26,11 +26,6 @@
 #define PSVI_RADIX_WHOLE_BARRIERS 0
 #endif
 
-// 0 in a test: no bulk copies.
-#ifndef PSVI_RADIX_BULK_COPIES
-#define PSVI_RADIX_BULK_COPIES 1
-#endif
-
 namespace {
 
 // How many items a thread has on their way at once.
@@ -174,9 +169,7 @@ template <typename SHAPE> struct async_work {
     }
     // Words of each part of a tile; of them copied in bulk, by multiples of 16 bytes.
     __device__ __forceinline__ uint32_t words(uint64_t first) const { return valid(first) * (packed ? 2 : 1); }
-    __device__ __forceinline__ uint32_t bulk_words(uint64_t first) const {
-        return PSVI_RADIX_BULK_COPIES && aligned ? words(first) & ~3u : 0;
-    }
+    __device__ __forceinline__ uint32_t bulk_words(uint64_t first) const { return aligned ? words(first) & ~3u : 0; }
 
     // One thread: the number of the next tile, and its items as far as they can be copied in bulk. Arrives on the
     // barrier.

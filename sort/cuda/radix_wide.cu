@@ -2,7 +2,7 @@
 // multiprocessor. Every block sends its share of the input, tile by tile, to the regions of up to
 // PSVI_RADIX_WIDE_CHUNKS chunks; after one grid barrier it sorts its chunks one after the other. Two reads and two
 // writes of every item in all, where digit passes need four of each. Without splitters, or where a chunk does not fit
-// in its region, nothing is sorted, and the launches behind this one (radix_large.cuh) do it.
+// in its region, nothing is sorted, and the launches behind this one (radix_middle.cuh or radix_large.cuh) do it.
 #include "radix_remembered.cuh"
 #include "radix_wide.h"
 

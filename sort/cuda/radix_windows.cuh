@@ -36,8 +36,9 @@ constexpr int NEARLY_RESIDENT = 6;
 constexpr int NEARLY_RESIDENT = 8;
 #endif
 
-// Windows of a strip: all blocks are on the device at once, so that few blocks leave edges, and few have to be begun
-// where there is nothing to do. A strip sorts one window that is another's as well.
+// Windows of a strip: all blocks are on the device at once (where it holds 8 of them a multiprocessor), so that few
+// blocks leave edges, and few have to be begun where there is nothing to do. A strip sorts one window that is another's
+// as well.
 inline uint32_t nearly_windows(uint64_t count, uint32_t multiprocessors) {
     const uint64_t warps = (uint64_t)multiprocessors * PSVI_RADIX_NEARLY_BLOCKS * NEARLY_STRIPS;
     const uint64_t windows = (count + 64 * warps - 1) / (64 * warps);

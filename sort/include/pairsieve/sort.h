@@ -55,8 +55,9 @@ typedef struct psv_hybrid_options {
 } psv_hybrid_options;
 
 // A sorter: a method with its scratch memory for a maximal count. Created once, used every frame. `radix` on CUDA
-// remembers how the keys of the last call were spread (32K to 5M keys): a call whose keys are spread alike is faster
-// than the first one or one with quite other keys. The result never depends on it. Above 1.1M keys, sort once before
+// remembers how the keys of the last call were spread (32K to 5M keys), and whether 32-bit keys were in order or nearly
+// so (from about 1M on): a call with keys of the same kind is faster than the first one or one with quite other keys.
+// The result never depends on it. Above 1.1M keys, sort once before
 // a graph is captured: what the sorter knows by then decides which kernels the graph has.
 typedef struct psv_sorter psv_sorter;
 
