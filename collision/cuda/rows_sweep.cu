@@ -205,9 +205,10 @@ __device__ __forceinline__ uint32_t take_part(sweep_shared *shared, psvi_rows_pl
         const uint32_t taken = (uint32_t)batch;
         if (taken < WARPS) return (uint32_t)(batch >> 32) * WARPS + taken;
         if (taken == WARPS) {
-            while (*(volatile bool *)&shared->together && *(volatile uint32_t *)&shared->done < shared->begun * WARPS)
+            while (*(volatile bool *)&shared->together &&
+                   *(volatile uint32_t *)&shared->done < *(volatile uint32_t *)&shared->begun * WARPS)
                 rows_pause();
-            ++shared->begun;
+            atomicAdd(&shared->begun, 1u);
             const uint32_t number = gridDim.x + atomicAdd(&plan->ticket, 1u);
             atomicExch(&shared->batch, (unsigned long long)number << 32 | 1);
             return number * WARPS;
