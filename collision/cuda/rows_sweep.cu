@@ -218,88 +218,6 @@ __device__ __forceinline__ uint32_t take_part(sweep_shared *shared, psvi_rows_pl
     }
 }
 
-// The pairs. All threads of the block. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side
-// by side and their loads meet in the first-level cache. Level by level it looks up where the boxes' runs of cells
-// begin and end; then each lane tests its own candidates, and long ranges are swept by the whole warp. Warps work
-// alone; the block meets at the end, to write its pairs. Reads each record about once per row that looks at it, writes
-// the pairs.
-__device__ __forceinline__ void sweep_boxes(const psvi_find_input &input, psvi_rows_plan *plan,
-                                            const rows_tables &tables, uint64_t boxes, bool few, sweep_shared &shared) {
-    const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
-    if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
-    const uint32_t lane = threadIdx.x & 31;
-    if (threadIdx.x == 0) {
-        shared.batch = (unsigned long long)blockIdx.x << 32 | WARPS;
-        shared.begun = 1;
-        shared.done = 0;
-        shared.together = false;
-    }
-    const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
-    for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += ROWS_SWEEP_THREADS)
-        reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
-    __syncthreads();
-    warp_work *const work = &shared.work[threadIdx.x >> 5];
-    uint32_t tested = 0, longest = 0, held = 0;
-    sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0, is_plain(input)};
-    job.first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp;
-#pragma unroll 1
-    while (job.first_place < boxes) {
-        const uint32_t place = job.first_place + lane;
-        const bool here = lane < boxes_per_warp && place < boxes;
-        lane_walk walk = {0, 0, 0, 0, here};
-        if (here) {
-            const psvd_record own = {tables.records[2ull * place], tables.records[2ull * place + 1]};
-            walk.own_level = rows_level_of(shared.plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w,
-                                                                    own.second.x, own.second.y));
-            const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
-            walk.set = input.between && !second;
-            enter_level(shared.plan, &walk, walk.own_level + (second ? 1 : 0));
-            work->first[lane] = own.first;
-            work->second[lane] = own.second;
-        }
-        __syncwarp();
-        while (__any_sync(PSVD_FULL, walk.more)) {
-            lane_ranges ranges;
-            look_up(job, shared.plan, *work, &walk, &ranges);
-#pragma unroll
-            for (int i = 0; i < ROWS_INTERVALS; ++i)
-                tested += ranges.count[i], longest = max(longest, ranges.count[i]);
-            sweep_long(job, &shared, *work, &ranges, &held);
-            sweep_short(job, &shared, work, ranges, &held);
-        }
-        if (boxes_per_warp == 32 && __any_sync(PSVD_FULL, longest >= ROWS_TOGETHER_RANGE)) shared.together = true;
-        uint32_t part = 0;
-        if (lane == 0) {
-            atomicAdd(&shared.done, 1u);
-            part = take_part(&shared, plan);
-        }
-        job.first_place = __shfl_sync(PSVD_FULL, part, 0) * boxes_per_warp;
-    }
-    if (lane == 0) atomicAdd(&shared.done, 1u); // the part behind the last box
-    shared.stage.hold(held);
-    shared.stage.finish(job.sink);
-    psvd_warp_add(&input.result->candidates, tested);
-    if (few) psvd_warp_add(&plan->candidates, tested);
-    if (rows_counts_tested(shared.plan)) psvd_warp_add(&plan->steps.tested, tested);
-    longest = psvd_reduce_max(longest);
-    if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
-        atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.plan);
-}
-
-__global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
-    psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables, bool few, bool may_be_uneven) {
-    extern __shared__ __align__(16) unsigned char dynamic[];
-    sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
-    rows_wait_for_front();
-    const uint64_t boxes = input.result->boxes;
-    if (may_be_uneven && rows_is_uneven(plan, tables.starts, boxes)) return; // swept already
-    sweep_boxes(input, plan, tables, boxes, few, shared);
-}
-
-// --- behind the counting sort, in one launch -------------------------------------------------------------------------
-
 #define SCATTERS (ROWS_KEY_THREADS * ROWS_KEY_ITEMS / ROWS_SCATTER_THREADS) // tiles of the scatter in one of the keys
 
 static_assert(ROWS_SWEEP_THREADS == ROWS_KEY_THREADS && ROWS_SWEEP_THREADS == ROWS_SCAN_THREADS &&
@@ -377,23 +295,93 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
     wait_for_tasks(&state.scattered, tiles);
 }
 
-// All of a frame but its plan. Behind bins it mostly has nothing to do; one kernel that leaves at once costs less than
-// four.
+// The pairs. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side
+// by side and their loads meet in the first-level cache. Level by level it looks up where the boxes' runs of cells
+// begin and end; then each lane tests its own candidates, and long ranges are swept by the whole warp. Warps work
+// alone; the block meets at the end, to write its pairs. Reads each record about once per row that looks at it, writes
+// the pairs.
+// COUNTED: with the counting sort in front of it, in one launch: all of a frame but its plan. Behind bins that mostly
+// has nothing to do; one kernel that leaves at once costs less than four.
+template <bool COUNTED>
 __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
-    psvk_rows_counted(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                      const __grid_constant__ counted_tables tables, bool few) {
+    psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                    const __grid_constant__ rows_tables tables, bool few, bool may_be_uneven,
+                    const __grid_constant__ counted_tables counted) {
     extern __shared__ __align__(16) unsigned char dynamic[];
-    counted_shared &shared = *reinterpret_cast<counted_shared *>(dynamic);
+    sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
     rows_wait_for_front();
-    if (tables.bins->done) return;
-    sort_by_counting(input, plan, tables, shared);
-    const rows_tables swept = {tables.records, tables.starts};
-    sweep_boxes(input, plan, swept, *(volatile uint64_t *)&input.result->boxes, few, shared.sweep);
+    if (COUNTED) {
+        if (counted.bins->done) return;
+        sort_by_counting(input, plan, counted, *reinterpret_cast<counted_shared *>(dynamic));
+        __syncthreads();
+    }
+    const uint64_t boxes = COUNTED ? *(volatile uint64_t *)&input.result->boxes : input.result->boxes;
+    if (!COUNTED && may_be_uneven && rows_is_uneven(plan, tables.starts, boxes)) return; // swept already
+    const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
+    if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
+    const uint32_t lane = threadIdx.x & 31;
+    if (threadIdx.x == 0) {
+        shared.batch = (unsigned long long)blockIdx.x << 32 | WARPS;
+        shared.begun = 1;
+        shared.done = 0;
+        shared.together = false;
+    }
+    const uint32_t *const words = reinterpret_cast<const uint32_t *>(plan);
+    for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += ROWS_SWEEP_THREADS)
+        reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
+    __syncthreads();
+    warp_work *const work = &shared.work[threadIdx.x >> 5];
+    uint32_t tested = 0, longest = 0, held = 0;
+    sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0, is_plain(input)};
+    job.first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp;
+#pragma unroll 1
+    while (job.first_place < boxes) {
+        const uint32_t place = job.first_place + lane;
+        const bool here = lane < boxes_per_warp && place < boxes;
+        lane_walk walk = {0, 0, 0, 0, here};
+        if (here) {
+            const psvd_record own = {tables.records[2ull * place], tables.records[2ull * place + 1]};
+            walk.own_level = rows_level_of(shared.plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w,
+                                                                    own.second.x, own.second.y));
+            const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
+            walk.set = input.between && !second;
+            enter_level(shared.plan, &walk, walk.own_level + (second ? 1 : 0));
+            work->first[lane] = own.first;
+            work->second[lane] = own.second;
+        }
+        __syncwarp();
+        while (__any_sync(PSVD_FULL, walk.more)) {
+            lane_ranges ranges;
+            look_up(job, shared.plan, *work, &walk, &ranges);
+#pragma unroll
+            for (int i = 0; i < ROWS_INTERVALS; ++i)
+                tested += ranges.count[i], longest = max(longest, ranges.count[i]);
+            sweep_long(job, &shared, *work, &ranges, &held);
+            sweep_short(job, &shared, work, ranges, &held);
+        }
+        if (boxes_per_warp == 32 && __any_sync(PSVD_FULL, longest >= ROWS_TOGETHER_RANGE)) shared.together = true;
+        uint32_t part = 0;
+        if (lane == 0) {
+            atomicAdd(&shared.done, 1u);
+            part = take_part(&shared, plan);
+        }
+        job.first_place = __shfl_sync(PSVD_FULL, part, 0) * boxes_per_warp;
+    }
+    if (lane == 0) atomicAdd(&shared.done, 1u); // the part behind the last box
+    shared.stage.hold(held);
+    shared.stage.finish(job.sink);
+    psvd_warp_add(&input.result->candidates, tested);
+    if (few) psvd_warp_add(&plan->candidates, tested);
+    if (rows_counts_tested(shared.plan)) psvd_warp_add(&plan->steps.tested, tested);
+    longest = psvd_reduce_max(longest);
+    if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
+        atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
+    if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.plan);
 }
 
 extern "C" cudaError_t psvi_prepare_rows_sweep(void) {
-    const cudaError_t error = rows_allow_shared(psvk_rows_sweep, sizeof(sweep_shared));
-    return error == cudaSuccess ? rows_allow_shared(psvk_rows_counted, sizeof(counted_shared)) : error;
+    const cudaError_t error = rows_allow_shared(psvk_rows_sweep<false>, sizeof(sweep_shared));
+    return error == cudaSuccess ? rows_allow_shared(psvk_rows_sweep<true>, sizeof(counted_shared)) : error;
 }
 
 extern "C" cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, const psvi_rows_memory *memory,
@@ -405,9 +393,10 @@ extern "C" cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, co
                                    memory->scan_states,
                                    reinterpret_cast<float4 *>(memory->records),
                                    rows_uneven_arrays_of(memory)};
-    return rows_launch_early(memory, stream, psvk_rows_counted, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
-                             ROWS_SWEEP_THREADS, sizeof(counted_shared), *input, memory->plan, tables,
-                             psvi_most_boxes(input) <= ROWS_FEW_BOXES);
+    const rows_tables swept = {tables.records, tables.starts};
+    return rows_launch_early(memory, stream, psvk_rows_sweep<true>, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
+                             ROWS_SWEEP_THREADS, sizeof(counted_shared), *input, memory->plan, swept,
+                             psvi_most_boxes(input) <= ROWS_FEW_BOXES, false, tables);
 }
 
 extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
@@ -424,6 +413,6 @@ extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, cons
     const uint32_t wanted = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));
     const uint32_t most = memory->multiprocessors * ROWS_SWEEP_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
-    return rows_launch_early(memory, stream, psvk_rows_sweep, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared), *input,
-                             memory->plan, tables, few, uneven);
+    return rows_launch_early(memory, stream, psvk_rows_sweep<false>, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared),
+                             *input, memory->plan, tables, few, uneven, counted_tables{});
 }
