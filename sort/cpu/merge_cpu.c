@@ -11,8 +11,8 @@
 
 #include "key_bits.h"
 #include "records_cpu.h"
+#include "sort_cpu_tuning.h"
 #include "team.h"
-#include "tuning.h"
 
 typedef struct merge_element {
     uint64_t key, position;

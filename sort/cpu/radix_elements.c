@@ -5,7 +5,7 @@
 
 #include "clones.h"
 #include "key_bits.h"
-#include "tuning.h"
+#include "sort_cpu_tuning.h"
 
 psvi_radix_format psvi_radix_make_format(psvi_key_order order, uint32_t value_bytes, bool positions) {
     psvi_radix_format format = {.order = order, .value_bytes = positions ? 4 : value_bytes, .positions = positions};

@@ -4,8 +4,8 @@
 
 #include "radix_elements.h"
 #include "radix_kernels.h"
+#include "sort_cpu_tuning.h"
 #include "team.h"
-#include "tuning.h"
 
 typedef enum radix_plan { PLAN_SORTED, PLAN_CACHED, PLAN_SPLIT, PLAN_PASSES } radix_plan;
 

@@ -8,7 +8,7 @@
 
 #include "clones.h"
 #include "radix_elements.h"
-#include "tuning.h"
+#include "sort_cpu_tuning.h"
 
 psvi_digits psvi_plan_digits(size_t count, uint32_t width) {
     psvi_digits best = {0};

@@ -1,4 +1,4 @@
-// The CUDA sorting methods of the papers and the reference, for the list in src/methods.c.
+// The CUDA sorting methods of the papers and the reference, for the list in src/sort_methods.c.
 #ifndef PAIRSIEVE_SORT_CUDA_METHODS_H
 #define PAIRSIEVE_SORT_CUDA_METHODS_H
 

@@ -1,5 +1,5 @@
 // The table that every sorting method fills in, and the request that it is given. One method per file; the tables are
-// listed in methods.c. NULL entries mean «not supported».
+// listed in sort_methods.c. NULL entries mean «not supported».
 #ifndef PAIRSIEVE_SORT_METHOD_H
 #define PAIRSIEVE_SORT_METHOD_H
 

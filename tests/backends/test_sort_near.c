@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "../../sort/cpu/radix_near_kernels.h"
-#include "../../sort/cpu/tuning.h"
+#include "../../sort/cpu/sort_cpu_tuning.h"
 #include "../test_scale.h"
 #include "sort_harness.h"
 

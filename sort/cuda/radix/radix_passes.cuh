@@ -1,15 +1,15 @@
 // The `radix` method for large counts: one read makes the histograms of all digits and the plan of the passes; then
 // each pass reads and writes every item once, with the tiles' counts chained by decoupled look-back.
 // After Adinets & Merrill, «Onesweep» (2022), and Merrill & Garland, «Single-pass parallel prefix scan» (2016).
-// Compiled twice: radix_large.cu for devices with much shared memory, radix_compact.cu for the others; they define
-// PSVI_RADIX_LARGE_THREADS.
+// Compiled twice: radix_passes.cu for devices with much shared memory, radix_passes_compact.cu for the others; they
+// define PSVI_RADIX_LARGE_THREADS.
 #ifndef PAIRSIEVE_RADIX_LARGE_CUH
 #define PAIRSIEVE_RADIX_LARGE_CUH
 
-#include "../core/cuda/early_launch.cuh"
-#include "radix_check.cuh"
+#include "../../core/cuda/early_launch.cuh"
 #include "radix_copy.cuh"
 #include "radix_device.cuh"
+#include "radix_order.cuh"
 #include "radix_plan.cuh"
 #include "radix_windows.cuh"
 
@@ -71,7 +71,7 @@ template <int TILE> struct portion_range {
 } // namespace
 
 #ifdef PSVI_RADIX_LARGE_ASYNC
-#include "radix_async.cuh"
+#include "radix_passes_async.cuh"
 #endif
 
 namespace {

@@ -1,4 +1,4 @@
-// The kernels of the CUDA `radix` method, as launch functions for radix.c.
+// The kernels of the CUDA `radix` method, as launch functions for method_radix.c.
 #ifndef PAIRSIEVE_RADIX_H
 #define PAIRSIEVE_RADIX_H
 
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../src/key_order.h"
+#include "../../src/key_order.h"
 #include "radix_tuning.h"
 
 #ifdef __cplusplus
@@ -48,9 +48,9 @@ typedef struct psvi_radix_control {
     uint32_t tile_counter[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS];
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
     uint32_t passes_run, passes_skipped; // of the last call
-    uint32_t in_chunks;                  // radix_wide.cu has sorted already
-    uint32_t in_order;                   // radix_check.cuh: all is sorted
-    // radix_middle.cuh: counts of blocks, for even and odd exchanges; the one to be used next is (0).
+    uint32_t in_chunks;                  // radix_rounds.cu has sorted already
+    uint32_t in_order;                   // radix_order.cuh: all is sorted
+    // radix_resident.cuh: counts of blocks, for even and odd exchanges; the one to be used next is (0).
     uint64_t matrix[2][PSVI_RADIX_MIDDLE_BLOCKS][PSVI_RADIX_ROW_WORDS];
     uint32_t flags[PSVI_RADIX_MIDDLE_BLOCKS]; // the exchange after which the block has written all its items
     uint32_t sequence;                        // exchanges so far, in all calls
@@ -78,11 +78,11 @@ typedef struct psvi_radix_job {
     uint32_t likely_sorted;
     uint32_t multiprocessors;
     uint32_t after_windows; // psvi_radix_windows runs before, and tells in control->nearly whether it has sorted
-    uint32_t after_wide;    // radix_wide.cu runs before, and tells in control->in_chunks whether it has sorted
+    uint32_t after_wide;    // radix_rounds.cu runs before, and tells in control->in_chunks whether it has sorted
     uint32_t after_check;   // psvi_radix_check runs before, and tells in control->in_order whether all is in order
     uint32_t *order_seen;   // in memory that the host sees: PSVI_RADIX_ORDER_...; NULL: not wanted
     uint32_t order_known;   // what was there when the job was made
-    uint32_t async;         // radix_async.cuh runs on this device
+    uint32_t async;         // radix_passes_async.cuh runs on this device
     uint32_t zero;          // see forget() in radix_device.cuh
 } psvi_radix_job;
 

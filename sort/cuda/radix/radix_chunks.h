@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_RADIX_CHUNKS_H
 #define PAIRSIEVE_RADIX_CHUNKS_H
 
-#include "radix.h"
+#include "radix_launch.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,8 +5,8 @@
 // Three cluster barriers.
 #include <cooperative_groups.h>
 
+#include "radix_cluster_digits.cuh"
 #include "radix_samples.cuh"
-#include "radix_small_digits.cuh"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The way of radix_small.cu for keys that its samples tell nothing about: least significant digit first, in the one
+// The way of radix_cluster.cu for keys that its samples tell nothing about: least significant digit first, in the one
 // cluster. All items stay in the blocks' shared memory from the first pass to the last; counts and items go from block
 // to block through distributed shared memory. Two cluster barriers a pass.
 #ifndef PAIRSIEVE_RADIX_SMALL_DIGITS_CUH

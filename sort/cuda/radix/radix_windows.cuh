@@ -11,7 +11,7 @@
 // before all others, without that look: whoever finds the first item out of place stops all blocks, so that other keys
 // cost a few microseconds.
 //
-// Included by radix_large.cuh. Keys of 32 bits, one portion.
+// Included by radix_passes.cuh. Keys of 32 bits, one portion.
 #ifndef PAIRSIEVE_RADIX_WINDOWS_CUH
 #define PAIRSIEVE_RADIX_WINDOWS_CUH
 

@@ -1,10 +1,10 @@
-// The `radix` method for some millions of 32-bit keys: as radix_remembered.cuh, with several chunks for each
+// The `radix` method for some millions of 32-bit keys: as radix_splitters.cuh, with several chunks for each
 // multiprocessor. Every block sends its share of the input, tile by tile, to the regions of up to
 // PSVI_RADIX_WIDE_CHUNKS chunks; after one grid barrier it sorts its chunks one after the other. Two reads and two
 // writes of every item in all, where digit passes need four of each. Without splitters, or where a chunk does not fit
-// in its region, nothing is sorted, and the launches behind this one (radix_middle.cuh or radix_large.cuh) do it.
-#include "radix_remembered.cuh"
-#include "radix_wide.h"
+// in its region, nothing is sorted, and the launches behind this one (radix_resident.cuh or radix_passes.cuh) do it.
+#include "radix_rounds.h"
+#include "radix_splitters.cuh"
 
 namespace {
 

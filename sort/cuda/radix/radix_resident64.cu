@@ -1,5 +1,5 @@
-// radix_middle.cuh for 64-bit keys.
-#include "radix_middle.cuh"
+// radix_resident.cuh for 64-bit keys.
+#include "radix_resident.cuh"
 
 cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
     return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, items, stream)

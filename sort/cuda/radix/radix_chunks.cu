@@ -6,7 +6,7 @@
 //
 // Grid-wide steps wait on a counter in device memory, so the launch is cooperative. Items move through L2 once.
 #include "radix_chunks_device.cuh"
-#include "radix_remembered.cuh"
+#include "radix_splitters.cuh"
 
 namespace {
 

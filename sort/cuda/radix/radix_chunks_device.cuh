@@ -1,5 +1,5 @@
 // Device code shared by the ways in which the chunk kernel of the `radix` method sorts (radix_chunks.cu,
-// radix_remembered.cuh).
+// radix_splitters.cuh).
 #ifndef PAIRSIEVE_RADIX_CHUNKS_DEVICE_CUH
 #define PAIRSIEVE_RADIX_CHUNKS_DEVICE_CUH
 

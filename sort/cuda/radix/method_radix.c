@@ -1,39 +1,40 @@
 // The flagship `radix` on CUDA: a family of kernels behind one method. Which kernel runs for which count:
 //
 //   count                      kernel              launches
-//   up to 4,096                radix_tiny.cu       1: one block
-//   up to 32,768               radix_small.cu      1: one cluster of 16 blocks, or 8 where 16 do not fit; without
+//   up to 4,096                radix_block.cu       1: one block
+//   up to 32,768               radix_cluster.cu      1: one cluster of 16 blocks, or 8 where 16 do not fit; without
 //                                                  clusters the next
 //   up to 1.1M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
 //   0.5M 16-byte), 132 blocks,                     it sorts on chip; with 227 KB of shared memory. From the second call
-//                                                  on by splitters of the call before (radix_remembered.cuh). Keys
+//                                                  on by splitters of the call before (radix_splitters.cuh). Keys
 //                                                  that fit in no chunks go to the next but one
-//   up to 5M (32-bit keys,     radix_wide.cu       1: cooperative, several chunks for each multiprocessor, by splitters
-//   values no larger)                              of an earlier call; behind it one of the next two, mostly idle.
+//   up to 5M (32-bit keys,     radix_rounds.cu       1: cooperative, several chunks for each multiprocessor, by
+//   splitters values no larger)                              of an earlier call; behind it one of the next two, mostly
+//   idle.
 //                                                  Without splitters these, and 1 launch that takes some.
 //                                                  Input in order goes to radix_chunks.cu where that holds it
-//   up to 2M (8-byte pairs;    radix_middle.cuh    1: cooperative, every block keeps its share; shares grow with the
+//   up to 2M (8-byte pairs;    radix_resident.cuh    1: cooperative, every block keeps its share; shares grow with the
 //   1M above), 132 blocks                          count so that all blocks fit on the device
-//   above                      radix_large.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
+//   above                      radix_passes.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
 //                                                  windows (radix_windows.cuh; 32-bit keys; before the histogram, and
-//                                                  before radix_wide.cu, where the calls before had such input, and
+//                                                  before radix_rounds.cu, where the calls before had such input, and
 //                                                  once where nothing is known), then chained passes: those
-//                                                  of radix_async.cuh for 32-bit keys alone or with 4 bytes of value,
-//                                                  from compute capability 9.0 on with 227 KB of shared memory
-//   1.2M and more, 32-bit      radix_check.cuh     1 where the call before had input in order: is this one, too? Behind
+//                                                  of radix_passes_async.cuh for 32-bit keys alone or with 4 bytes of
+//                                                  value, from compute capability 9.0 on with 227 KB of shared memory
+//   1.2M and more, 32-bit      radix_order.cuh     1 where the call before had input in order: is this one, too? Behind
 //   keys                                           it one of the two before, idle if so
 //
 // Where a block has less than 160 KB of shared memory, tiny counts go to the next that fits, and large.cuh runs with
-// small tiles (radix_compact.cu).
+// small tiles (radix_passes_compact.cu).
 // Counts are the host's: with a count in device memory the largest possible one chooses. All decisions that depend on
 // the data (constant digits, sorted input) are made on the device.
 #include <stdlib.h>
 
-#include "../core/cuda/cuda_backend.h"
-#include "../src/sort_method.h"
-#include "radix.h"
+#include "../../core/cuda/cuda_backend.h"
+#include "../../src/sort_method.h"
 #include "radix_chunks.h"
-#include "radix_wide.h"
+#include "radix_launch.h"
+#include "radix_rounds.h"
 
 // Where keys are too uneven for chunks, two calls in so many see whether they still are.
 #define LOOK_AGAIN 64

@@ -1,9 +1,9 @@
-// radix_large.cuh with the largest tiles, and radix_async.cuh.
-#include "radix.h"
+// radix_passes.cuh with the largest tiles, and radix_passes_async.cuh.
+#include "radix_launch.h"
 #define PSVI_RADIX_LARGE_THREADS PSVI_RADIX_LARGE_FULL_THREADS
 #define PSVI_RADIX_HISTOGRAM_BYTES (128 * 1024)
 #define PSVI_RADIX_LARGE_ASYNC
-#include "radix_large.cuh"
+#include "radix_passes.cuh"
 
 cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream) { return run(job, stream); }
 

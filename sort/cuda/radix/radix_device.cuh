@@ -2,8 +2,8 @@
 #ifndef PAIRSIEVE_RADIX_DEVICE_CUH
 #define PAIRSIEVE_RADIX_DEVICE_CUH
 
-#include "../core/cuda/warp_reduce.cuh"
-#include "radix.h"
+#include "../../core/cuda/warp_reduce.cuh"
+#include "radix_launch.h"
 
 #define PSVI_RADIX_FULL_WARP 0xffffffffu
 

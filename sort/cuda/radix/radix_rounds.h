@@ -37,7 +37,7 @@ typedef struct psvi_radix_wide_call {
     psvi_radix_chunks_call regions;
     uint32_t chunks; // of the splitters for the next call
     uint32_t *ready;
-    uint32_t after_large; // psvi_radix_wide_remember: after radix_large.cuh, which knows of nearly sorted input
+    uint32_t after_large; // psvi_radix_wide_remember: after radix_passes.cuh, which knows of nearly sorted input
 } psvi_radix_wide_call;
 
 // Chunks for a count; 0: too many items.

@@ -1,6 +1,6 @@
-// The chained digit pass of radix_large.cuh for 32-bit keys on devices of compute capability 9.0 or more.
+// The chained digit pass of radix_passes.cuh for 32-bit keys on devices of compute capability 9.0 or more.
 //
-// What bounds the pass of radix_large.cuh are accesses to shared memory, half of them for ranks by matching lanes, and
+// What bounds the pass of radix_passes.cuh are accesses to shared memory, half of them for ranks by matching lanes, and
 // that its phases follow one another. Here the threads of a block have three tasks, which overlap: some rank a tile,
 // some look back for it, some write the tile before it, while a bulk copy brings the one after. Ranks come from one
 // atomic addition an item, and only 16-bit places in the tile move to their digits, by which the items are then read.
@@ -11,7 +11,7 @@
 #ifndef PAIRSIEVE_RADIX_ASYNC_CUH
 #define PAIRSIEVE_RADIX_ASYNC_CUH
 
-#include "../core/cuda/async_copies.cuh"
+#include "../../core/cuda/async_copies.cuh"
 #include "radix_copy.cuh"
 #include "radix_device.cuh"
 #include "radix_windows.cuh"

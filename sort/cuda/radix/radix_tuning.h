@@ -34,9 +34,9 @@
 #define PSVI_RADIX_LARGE_LEAST_TILE (PSVI_RADIX_LARGE_COMPACT_THREADS * PSVI_RADIX_LARGE_ITEMS(16))
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
-// The same for 32-bit keys alone or with 4 bytes of value (radix_async.cuh) where a block has so much shared memory:
-// threads that rank, and how many items each; threads that write, that look back. `many`: larger tiles, for pairs from
-// so many items on.
+// The same for 32-bit keys alone or with 4 bytes of value (radix_passes_async.cuh) where a block has so much shared
+// memory: threads that rank, and how many items each; threads that write, that look back. `many`: larger tiles, for
+// pairs from so many items on.
 #define PSVI_RADIX_ASYNC_SHARED_BYTES (227 * 1024)
 #ifndef PSVI_RADIX_ASYNC_MANY // a test has fewer
 #define PSVI_RADIX_ASYNC_MANY 12000000

@@ -6,7 +6,7 @@
 #ifndef PAIRSIEVE_RADIX_REMEMBERED_CUH
 #define PAIRSIEVE_RADIX_REMEMBERED_CUH
 
-#include "../core/cuda/async_copies.cuh"
+#include "../../core/cuda/async_copies.cuh"
 #include "radix_chunks_device.cuh"
 
 namespace {

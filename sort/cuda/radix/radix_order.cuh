@@ -1,5 +1,5 @@
 // Whether the input of a large `radix` sort is in order, before all else: where the call before was of sorted keys.
-// Included by radix_large.cuh.
+// Included by radix_passes.cuh.
 #ifndef PAIRSIEVE_RADIX_CHECK_CUH
 #define PAIRSIEVE_RADIX_CHECK_CUH
 
