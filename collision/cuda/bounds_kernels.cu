@@ -1,7 +1,7 @@
 // Boxes of posed shapes: solids a thread each, point sets a thread, a warp or a block each by their length.
 #include "../src/bounds_math.h"
 #include "bounds_kernels.h"
-#include "tuning.h"
+#include "broad_phase_tuning.h"
 
 __device__ __forceinline__ bool find_shape(const psvi_bounds_view &view, uint64_t instance, psv_bounds_shape *shape) {
     const uint64_t index = view.shape_index == NULL ? instance : view.shape_index[instance];

@@ -1,6 +1,6 @@
 // Operations on pair lists: packing for the sorter, begin and end events, keeping a frame's list for the next.
+#include "broad_phase_tuning.h"
 #include "pair_ops_kernels.h"
-#include "tuning.h"
 
 __device__ __forceinline__ uint64_t ordered_pair(psv_pair pair) { return (uint64_t)pair.a << 32 | pair.b; }
 

@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../src/broad_phase.h"
-#include "tuning.h"
+#include "broad_phase_tuning.h"
 
 #ifdef __cplusplus
 extern "C" {

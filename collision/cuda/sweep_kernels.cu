@@ -1,9 +1,9 @@
 // One-axis sweep and prune: boxes in the order of their lower ends on one axis; each looks ahead until a box begins
 // behind its own upper end. Simple and good for scenes that are long on one axis.
+#include "broad_phase_tuning.h"
 #include "common.cuh"
 #include "launch_cuda.h"
 #include "sweep_kernels.h"
-#include "tuning.h"
 
 __device__ __forceinline__ float block_sum(float value, float *shared) {
     for (int step = 16; step > 0; step >>= 1)

@@ -1,15 +1,15 @@
-// The sweep of `rows` over uneven scenes: every box looks at the boxes of its rows as rounded to 8 bytes, which tells
+// The sweep of `rows` over mixed scenes: every box looks at the boxes of its rows as rounded to 8 bytes, which tells
 // nearly all pairs of a level; the others are tested exactly.
-#include "launch_cuda.h"
+#include "../launch_cuda.h"
 #include "rows_launch.cuh"
+#include "rows_mixed_hits.cuh"
 #include "rows_plan.cuh"
-#include "rows_uneven_hits.cuh"
 
 #define MOST_FIELDS 7u // of a run that a lane goes through with its neighbours; their places have 6 bits
 
 // Looks put off, LATER_PARTS lanes each, which share its runs. All lanes together.
 static __device__ __noinline__ void sweep_later(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                                const uneven_tables &tables, const uint32_t *items, uint32_t count,
+                                                const mixed_tables &tables, const uint32_t *items, uint32_t count,
                                                 sweep_tally *tally) {
     const psvd_sink sink = make_sink(input);
     const uint32_t lane = threadIdx.x & 31;
@@ -25,15 +25,15 @@ static __device__ __noinline__ void sweep_later(const psvi_find_input &input, co
         const uint32_t at = item >> LATER_LEVEL_SHIFT == OWN_LEVEL ? own_level : item >> LATER_LEVEL_SHIFT;
         const psvi_rows_level &level = plan->level[at];
         const rows_view view = rows_view_of(*plan, own, at, 0, at == own_level);
-        const uint2 rounded = rows_rounded(rows_light_rounding(level), own);
+        const uint2 rounded = rows_rounded(rows_uniform_rounding(level), own);
         const uint32_t lower = rows_negated(rounded.y), upper = rows_negated(rounded.x);
         uint32_t run = lane % LATER_PARTS, place = 0, end = 0;
         bool more = mine < count;
         for (;;) {
             while (more && place >= end) {
-                rows_steps steps = rows_step_from(level, view, (int32_t)run);
-                more = steps.row < view.rows;
-                const rows_interval interval = rows_step(level, 0, view, &steps);
+                rows_walk cursor = rows_walk_from(level, view, (int32_t)run);
+                more = cursor.row < view.rows;
+                const rows_interval interval = rows_next_interval(level, 0, view, &cursor);
                 if (more && interval.cells > 0) {
                     place = run == 0 && view.own_row ? item_place + 1 : tables.starts[interval.first];
                     end = tables.starts[interval.first + interval.cells];
@@ -67,30 +67,30 @@ static __device__ __noinline__ void sweep_later(const psvi_find_input &input, co
 // Puts off the looks of the lanes that say so, for the block to share when its chunks are done; does those for which
 // there is no room. All lanes together.
 static __device__ __noinline__ void put_off(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                            const uneven_tables &tables, unsigned lanes, uint32_t item,
+                                            const mixed_tables &tables, unsigned lanes, uint32_t item,
                                             sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, count = __popc(lanes), rank = __popc(lanes & ((1u << lane) - 1));
     sweep_shared &shared = sweep_memory();
     uint32_t before = 0;
     if (lane == 0) before = atomicAdd(&shared.put_off, count);
     before = __shfl_sync(PSVD_FULL, before, 0);
-    const uint32_t room = ROWS_UNEVEN_PUT_OFF - min(before, (uint32_t)ROWS_UNEVEN_PUT_OFF);
-    uint32_t *const rest = own_work().run[0];
+    const uint32_t room = ROWS_MIXED_PUT_OFF - min(before, (uint32_t)ROWS_MIXED_PUT_OFF);
+    uint32_t *const excess = own_work().run[0];
     if (lanes >> lane & 1) {
         if (rank < room)
             shared.later[before + rank] = item;
         else
-            rest[rank - room] = item;
+            excess[rank - room] = item;
     }
     __syncwarp();
     if (count <= room) return;
-    sweep_later(input, plan, tables, rest, count - room, tally);
+    sweep_later(input, plan, tables, excess, count - room, tally);
     make_room(input, tally);
 }
 
 // The whole warp goes through the lanes' runs, one after the other. The own words lie in shared memory.
 template <bool COARSER>
-static __device__ __noinline__ void sweep_together(const psvi_find_input &input, const uneven_tables &tables,
+static __device__ __noinline__ void sweep_together(const psvi_find_input &input, const mixed_tables &tables,
                                                    uint32_t start, uint32_t count, uint32_t lower, uint32_t upper,
                                                    sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
@@ -115,7 +115,7 @@ static __device__ __noinline__ void sweep_together(const psvi_find_input &input,
             listed += __popc(hits);
             if (second) own_work().hit[listed + __popc(seconds & below)] = (from + n + 32) << 5 | owner;
             listed += __popc(seconds);
-            if (listed <= ROWS_UNEVEN_HITS - 64) continue;
+            if (listed <= ROWS_MIXED_HITS - 64) continue;
             __syncwarp();
             take_listed<COARSER>(input, tables, listed, &sum);
             listed = 0;
@@ -131,7 +131,7 @@ static __device__ __noinline__ void sweep_together(const psvi_find_input &input,
 __device__ __forceinline__ bool is_better_together(uint32_t count, uint32_t most) {
     const uint32_t runs = __popc(__ballot_sync(PSVD_FULL, count != 0));
     const uint32_t each = most < 1u << 26 ? psvd_reduce_add(count) / 32 : most; // of a lane
-    return each * ROWS_UNEVEN_TOGETHER + runs * ROWS_UNEVEN_TOGETHER_RUN < most * ROWS_UNEVEN_APART;
+    return each * ROWS_MIXED_TOGETHER + runs * ROWS_MIXED_TOGETHER_RUN < most * ROWS_MIXED_APART;
 }
 
 // Candidates are counted in 32 bits; here that is far from overflow. All lanes together.
@@ -142,19 +142,19 @@ __device__ __forceinline__ void save_tested(const psvi_find_input &input, sweep_
 }
 
 // From one row to the next one of z, to the one before, and to the next one of y.
-struct row_steps {
+struct row_offsets {
     uint32_t up, down, next;
 };
 
 // Of the finest level.
-__device__ __forceinline__ row_steps first_steps(const psvi_rows_plan *plan) {
+__device__ __forceinline__ row_offsets first_offsets(const psvi_rows_plan *plan) {
     const psvi_rows_level &level = plan->level[__ffs(plan->populated) - 1];
     const uint32_t row = (uint32_t)level.cells[0];
-    return row_steps{row, 0u - row, row * (uint32_t)level.cells[2]};
+    return row_offsets{row, 0u - row, row * (uint32_t)level.cells[2]};
 }
 
 // The same where the cell is, in whichever level, and at the ends of y and z, which rows follow across.
-__device__ __forceinline__ row_steps steps_at(const psvi_rows_plan *plan, uint32_t cell) {
+__device__ __forceinline__ row_offsets offsets_at(const psvi_rows_plan *plan, uint32_t cell) {
     uint32_t levels = plan->populated, at = __ffs(levels) - 1;
 #pragma unroll 1
     for (levels &= levels - 1; levels != 0; levels &= levels - 1)
@@ -163,11 +163,11 @@ __device__ __forceinline__ row_steps steps_at(const psvi_rows_plan *plan, uint32
     const uint32_t row = (uint32_t)level.cells[0], cells_y = (uint32_t)level.cells[1],
                    cells_z = (uint32_t)level.cells[2];
     const uint32_t number = (cell - level.base) / row, y = number / cells_z, z = number - y * cells_z;
-    row_steps steps = {row, 0u - row, row * cells_z};
-    if (z + 1 == cells_z) steps.up -= row * cells_z;
-    if (z == 0) steps.down += row * cells_z;
-    if (y + 1 == cells_y) steps.next -= row * cells_z * cells_y;
-    return steps;
+    row_offsets offsets = {row, 0u - row, row * cells_z};
+    if (z + 1 == cells_z) offsets.up -= row * cells_z;
+    if (z == 0) offsets.down += row * cells_z;
+    if (y + 1 == cells_y) offsets.next -= row * cells_z * cells_y;
+    return offsets;
 }
 
 // What a chunk's look-up found: runs of places, the own row's first.
@@ -175,11 +175,11 @@ struct chunk_runs {
     uint32_t start[RANGES], count[RANGES];
 };
 
-__device__ __forceinline__ chunk_runs look_up(const uneven_tables &tables, uint32_t place, uint32_t look,
-                                              const row_steps &steps) {
+__device__ __forceinline__ chunk_runs look_up(const mixed_tables &tables, uint32_t place, uint32_t look,
+                                              const row_offsets &offsets) {
     const uint32_t cell = look & ROWS_LOOK_CELL, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
     const uint32_t *const starts = tables.starts;
-    const uint32_t rows[RANGES] = {0, steps.up, steps.next + steps.down, steps.next, steps.next + steps.up};
+    const uint32_t rows[RANGES] = {0, offsets.up, offsets.next + offsets.down, offsets.next, offsets.next + offsets.up};
     const uint32_t both = ROWS_LOOK_NEXT_Z | ROWS_LOOK_NEXT_Y;
     const uint32_t bits[RANGES] = {0, ROWS_LOOK_NEXT_Z, ROWS_LOOK_BACK_Y, ROWS_LOOK_NEXT_Y, both};
     chunk_runs runs = {};
@@ -195,18 +195,18 @@ __device__ __forceinline__ chunk_runs look_up(const uneven_tables &tables, uint3
 }
 
 // More hits than are listed at once, in the bits of two words. All lanes together.
-static __device__ __noinline__ void take_many(const psvi_find_input &input, const uneven_tables &tables, uint32_t word,
+static __device__ __noinline__ void take_more(const psvi_find_input &input, const mixed_tables &tables, uint32_t word,
                                               uint32_t last, uint32_t before, uint32_t all, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31;
     uint32_t *const listed = own_work().hit;
 #pragma unroll 1
-    for (uint32_t taken = 0; taken < all; taken += ROWS_UNEVEN_HITS) {
-        for (; word != 0 && before < taken + ROWS_UNEVEN_HITS; word &= word - 1, ++before)
+    for (uint32_t taken = 0; taken < all; taken += ROWS_MIXED_HITS) {
+        for (; word != 0 && before < taken + ROWS_MIXED_HITS; word &= word - 1, ++before)
             listed[before - taken] = (__ffs(word) - 1) << 5 | lane;
-        for (; word == 0 && last != 0 && before < taken + ROWS_UNEVEN_HITS; last &= last - 1, ++before)
+        for (; word == 0 && last != 0 && before < taken + ROWS_MIXED_HITS; last &= last - 1, ++before)
             listed[before - taken] = (__ffs(last) + 31) << 5 | lane;
         __syncwarp();
-        take_hits<HIT_BIT>(tables, own_place(), min(all - taken, (uint32_t)ROWS_UNEVEN_HITS), tally);
+        take_hits<HIT_BIT>(tables, own_place(), min(all - taken, (uint32_t)ROWS_MIXED_HITS), tally);
         make_room(input, tally);
     }
 }
@@ -216,14 +216,14 @@ static __device__ __noinline__ void take_many(const psvi_find_input &input, cons
 // looked at again, all lanes side by side whoever found it. Returns whether it did: not if a run is long.
 template <bool LEVELS>
 __device__ __forceinline__ bool sweep_chunk(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                            const uneven_tables &tables, const row_steps &first, uint32_t boxes,
+                                            const mixed_tables &tables, const row_offsets &first, uint32_t boxes,
                                             uint32_t chunk, const warp_place &at, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = chunk * 32 + lane;
     const uint4 own = tables.entries[min(place, boxes - 1)];
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x), look = place < boxes ? own.w : 0;
     store_own(at, own, lower, upper);
-    row_steps steps = first;
-    if (__any_sync(PSVD_FULL, LEVELS || (own.x & ROWS_ACROSS) != 0)) steps = steps_at(plan, look & ROWS_LOOK_CELL);
+    row_offsets offsets = first;
+    if (__any_sync(PSVD_FULL, LEVELS || (own.x & ROWS_ACROSS) != 0)) offsets = offsets_at(plan, look & ROWS_LOOK_CELL);
     const unsigned others = __ballot_sync(PSVD_FULL, place < boxes && look == 0);
     if (others != 0) {
         sweep_tally sum = *tally;
@@ -233,7 +233,7 @@ __device__ __forceinline__ bool sweep_chunk(const psvi_find_input &input, const 
     const uint32_t run_at = at.work + AT(run) + 4 * lane;
     uint32_t longest = 0, left = 0; // left: places of each run, 6 bits each
     {
-        const chunk_runs runs = look_up(tables, place, look, steps);
+        const chunk_runs runs = look_up(tables, place, look, offsets);
         uint32_t tested = 0;
 #pragma unroll
         for (int i = 0; i < RANGES; ++i) {
@@ -260,7 +260,7 @@ __device__ __forceinline__ bool sweep_chunk(const psvi_find_input &input, const 
         }
         const uint32_t found = __popc(word) + __popc(last), up_to = sum_up_to(found);
         const uint32_t all = __shfl_sync(PSVD_FULL, up_to, 31);
-        if (all <= ROWS_UNEVEN_HITS) {
+        if (all <= ROWS_MIXED_HITS) {
             uint32_t to = at.work + AT(hit) + 4 * (up_to - found);
             for (; word != 0; word &= word - 1, to += 4)
                 store_shared(to, (__ffs(word) - 1) << 5 | lane);
@@ -271,7 +271,7 @@ __device__ __forceinline__ bool sweep_chunk(const psvi_find_input &input, const 
             make_room(input, tally);
         } else {
             sweep_tally sum = *tally;
-            take_many(input, tables, word, last, up_to - found, all, &sum);
+            take_more(input, tables, word, last, up_to - found, all, &sum);
             *tally = sum;
         }
         if (!__any_sync(PSVD_FULL, longest > FIELD)) return true;
@@ -301,18 +301,18 @@ __device__ __forceinline__ uint32_t test_places(const uint4 *at, uint32_t count,
 // A chunk's boxes with those of their own level, where some runs are long. Those that are other than usual are put off
 // already.
 static __device__ __noinline__ void sweep_wide(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                               const uneven_tables &tables, uint32_t chunk, uint32_t boxes,
+                                               const mixed_tables &tables, uint32_t chunk, uint32_t boxes,
                                                sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = chunk * 32 + lane;
     const uint4 own = tables.entries[min(place, boxes - 1)];
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x), look = place < boxes ? own.w : 0;
-    const row_steps steps = steps_at(plan, look & ROWS_LOOK_CELL);
+    const row_offsets offsets = offsets_at(plan, look & ROWS_LOOK_CELL);
     store_own(own_place(), own, lower, upper);
     __syncwarp();
     sweep_tally sum = *tally;
     warp_work &work = own_work();
     {
-        const chunk_runs runs = look_up(tables, place, look, steps);
+        const chunk_runs runs = look_up(tables, place, look, offsets);
 #pragma unroll
         for (int i = 0; i < RANGES; ++i) {
             work.run[i][lane] = runs.start[i];
@@ -345,20 +345,20 @@ static __device__ __noinline__ void sweep_wide(const psvi_find_input &input, con
         const uint32_t up_to = sum_up_to(found), all = __shfl_sync(PSVD_FULL, up_to, 31);
         uint32_t n = up_to - found;
 #pragma unroll 1
-        for (uint32_t taken = 0; taken < all; taken += ROWS_UNEVEN_HITS) {
+        for (uint32_t taken = 0; taken < all; taken += ROWS_MIXED_HITS) {
 #pragma unroll
             for (int i = 0; i < RANGES; ++i)
-                for (; hits[i] != 0 && n < taken + ROWS_UNEVEN_HITS; hits[i] &= hits[i] - 1, ++n)
+                for (; hits[i] != 0 && n < taken + ROWS_MIXED_HITS; hits[i] &= hits[i] - 1, ++n)
                     work.hit[n - taken] = (work.run[i][lane] + done + (__ffs(hits[i]) - 1)) << 5 | lane;
             __syncwarp();
-            take_listed<false>(input, tables, min(all - taken, (uint32_t)ROWS_UNEVEN_HITS), &sum);
+            take_listed<false>(input, tables, min(all - taken, (uint32_t)ROWS_MIXED_HITS), &sum);
         }
     }
     *tally = sum;
 }
 
 // A run of places in a coarser level where some are long. All lanes together.
-static __device__ __noinline__ void sweep_coarse_long(const psvi_find_input &input, const uneven_tables &tables,
+static __device__ __noinline__ void sweep_coarse_long(const psvi_find_input &input, const mixed_tables &tables,
                                                       uint32_t start, uint32_t count, uint32_t lower, uint32_t upper,
                                                       sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, most = psvd_reduce_max(count);
@@ -372,11 +372,11 @@ static __device__ __noinline__ void sweep_coarse_long(const psvi_find_input &inp
         uint32_t hits = test_places(tables.entries + (start + done), count - min(count, done), lower, upper);
         const uint32_t found = __popc(hits), up_to = sum_up_to(found), all = __shfl_sync(PSVD_FULL, up_to, 31);
         uint32_t n = up_to - found;
-        for (uint32_t taken = 0; taken < all; taken += ROWS_UNEVEN_HITS) {
-            for (; hits != 0 && n < taken + ROWS_UNEVEN_HITS; hits &= hits - 1, ++n)
+        for (uint32_t taken = 0; taken < all; taken += ROWS_MIXED_HITS) {
+            for (; hits != 0 && n < taken + ROWS_MIXED_HITS; hits &= hits - 1, ++n)
                 hit_list[n - taken] = (start + done + (__ffs(hits) - 1)) << 5 | lane;
             __syncwarp();
-            take_listed<true>(input, tables, min(all - taken, (uint32_t)ROWS_UNEVEN_HITS), tally);
+            take_listed<true>(input, tables, min(all - taken, (uint32_t)ROWS_MIXED_HITS), tally);
         }
     }
 }
@@ -384,7 +384,7 @@ static __device__ __noinline__ void sweep_coarse_long(const psvi_find_input &inp
 // Runs of places in a coarser level, one after the other in the warp's memory. Adds what may pair to its list of hits.
 template <int RUNS>
 __device__ __forceinline__ void
-sweep_coarse_runs(const psvi_find_input &input, const uneven_tables &tables, const uint32_t (&start)[RUNS],
+sweep_coarse_runs(const psvi_find_input &input, const mixed_tables &tables, const uint32_t (&start)[RUNS],
                   const uint32_t (&count)[RUNS], uint32_t lower, uint32_t upper, uint32_t *listed, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31;
     warp_work &work = own_work();
@@ -417,14 +417,14 @@ sweep_coarse_runs(const psvi_find_input &input, const uneven_tables &tables, con
             const uint32_t found = __popc(word), up_to = sum_up_to(found), all = __shfl_sync(PSVD_FULL, up_to, 31);
             uint32_t n = up_to - found, taken = 0;
             for (;;) {
-                const uint32_t end = taken + (ROWS_UNEVEN_HITS - *listed);
+                const uint32_t end = taken + (ROWS_MIXED_HITS - *listed);
                 for (; word != 0 && n < end; word &= word - 1, ++n) {
                     const uint32_t bit = __ffs(word) - 1;
                     work.hit[*listed + (n - taken)] = (work.run[bit / FIELD][lane] + done + bit % FIELD) << 5 | lane;
                 }
                 if (all <= end) break;
                 __syncwarp();
-                take_listed<true>(input, tables, ROWS_UNEVEN_HITS, tally);
+                take_listed<true>(input, tables, ROWS_MIXED_HITS, tally);
                 *listed = 0;
                 taken = end;
             }
@@ -437,7 +437,7 @@ sweep_coarse_runs(const psvi_find_input &input, const uneven_tables &tables, con
 // A chunk's boxes with those of coarser levels. The own words lie in shared memory. Mostly a box meets two rows of y
 // and of z, whose runs are taken together.
 static __device__ __noinline__ void sweep_coarser(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                                  const uneven_tables &tables, uint32_t chunk, uint32_t boxes,
+                                                  const mixed_tables &tables, uint32_t chunk, uint32_t boxes,
                                                   sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = min(chunk * 32 + lane, boxes - 1);
     const psvd_record own = load_exactly(input, *plan, own_work().own[lane].z & tables.slot_mask);
@@ -454,9 +454,9 @@ static __device__ __noinline__ void sweep_coarser(const psvi_find_input &input, 
         const int32_t cells_y = level.cells[1], cells_z = level.cells[2];
         const bool looks = own_level < at;
         const uint32_t begin = tables.starts[level.base], held = tables.starts[level.base + level.set_cells] - begin;
-        const uint2 rounded = rows_rounded(rows_light_rounding(level), own);
+        const uint2 rounded = rows_rounded(rows_uniform_rounding(level), own);
         const uint32_t lower = rows_negated(rounded.y), upper = rows_negated(rounded.x);
-        if (held <= ROWS_UNEVEN_FEW) {
+        if (held <= ROWS_MIXED_FEW) {
             for (uint32_t done = 0; done < held; done += 32) {
                 const uint32_t start[1] = {begin + done}, count[1] = {looks ? min(held - done, 32u) : 0u};
                 sweep_coarse_runs<1>(input, tables, start, count, lower, upper, &listed, &sum);
@@ -520,8 +520,8 @@ static __device__ __noinline__ void sweep_coarser(const psvi_find_input &input, 
 // The chunks of the block, which its warps take in turn.
 template <bool LEVELS>
 __device__ __forceinline__ void sweep_chunks(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                             const uneven_tables &tables, uint32_t boxes, sweep_tally *tally) {
-    const row_steps first = first_steps(plan);
+                                             const mixed_tables &tables, uint32_t boxes, sweep_tally *tally) {
+    const row_offsets first = first_offsets(plan);
     const warp_place at = own_place();
     // Boxes before the coarsest level's look into coarser ones.
     const uint32_t looking = LEVELS ? tables.starts[plan->level[31 - __clz(plan->populated)].base] : 0;
@@ -542,10 +542,10 @@ __device__ __forceinline__ void sweep_chunks(const psvi_find_input &input, const
 
 // What the block has put off. All threads of the block together.
 static __device__ __noinline__ void sweep_put_off(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                                  const uneven_tables &tables, sweep_tally *tally) {
+                                                  const mixed_tables &tables, sweep_tally *tally) {
     const uint32_t together = 32 / LATER_PARTS;
     const sweep_shared &shared = sweep_memory();
-    const uint32_t count = min(shared.put_off, (uint32_t)ROWS_UNEVEN_PUT_OFF);
+    const uint32_t count = min(shared.put_off, (uint32_t)ROWS_MIXED_PUT_OFF);
     for (uint32_t i = threadIdx.x / 32 * together; i < count; i += WARPS * together) {
         sweep_later(input, plan, tables, shared.later + i, min(together, count - i), tally);
         make_room(input, tally);
@@ -574,28 +574,28 @@ __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_
         doubted += shared.doubted[w];
     }
     atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->candidates), tested);
-    if (rows_counts_tested(*plan)) atomicAdd(reinterpret_cast<unsigned long long *>(&plan->steps.tested), tested);
+    if (rows_counts_tested(*plan)) atomicAdd(reinterpret_cast<unsigned long long *>(&plan->ratio.tested), tested);
     if (most > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)most);
     // A doubt in a few places costs less than the exact sweep of all of them would.
-    if (doubted > tested / ROWS_UNEVEN_DOUBTED)
-        atomicAdd(&plan->doubted, (uint32_t)(doubted - tested / ROWS_UNEVEN_DOUBTED));
+    if (doubted > tested / ROWS_MIXED_DOUBTED)
+        atomicAdd(&plan->doubted, (uint32_t)(doubted - tested / ROWS_MIXED_DOUBTED));
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
-#define UNEVEN_RESIDENT 4
+#define MIXED_RESIDENT 4
 #else
-#define UNEVEN_RESIDENT ROWS_UNEVEN_BLOCKS
+#define MIXED_RESIDENT ROWS_MIXED_BLOCKS
 #endif
 
 // The pairs. A warp takes chunks of 32 boxes in sorted order. Reads 16 bytes of a box for itself and 8 about once per
 // row that looks at it, and the box itself where there are coarser levels; writes the pairs.
-__global__ void __launch_bounds__(ROWS_UNEVEN_THREADS, UNEVEN_RESIDENT)
-    psvk_rows_uneven(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                     const __grid_constant__ uneven_tables tables) {
+__global__ void __launch_bounds__(ROWS_MIXED_THREADS, MIXED_RESIDENT)
+    psvk_rows_mixed(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                    const __grid_constant__ mixed_tables tables) {
     rows_wait_for_front();
     const uint32_t boxes = (uint32_t)input.result->boxes;
-    if (!rows_is_uneven(plan, tables.starts, boxes)) return;
+    if (!rows_is_mixed(plan, tables.starts, boxes)) return;
     sweep_shared &shared = sweep_memory();
     if (threadIdx.x == 0) shared.begun = WARPS, shared.put_off = 0;
     __syncthreads();
@@ -616,13 +616,13 @@ __global__ void __launch_bounds__(ROWS_UNEVEN_THREADS, UNEVEN_RESIDENT)
     if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, *plan);
 }
 
-extern "C" cudaError_t psvi_launch_rows_uneven(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                               cudaStream_t stream) {
-    const rows_uneven_arrays arrays = rows_uneven_arrays_of(memory);
-    const uneven_tables tables = {arrays.entries, memory->starts, (uint32_t)(((uint64_t)1 << arrays.slot_bits) - 1)};
+extern "C" cudaError_t psvi_launch_rows_mixed(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                              cudaStream_t stream) {
+    const rows_mixed_arrays arrays = rows_mixed_arrays_of(memory);
+    const mixed_tables tables = {arrays.entries, memory->starts, (uint32_t)(((uint64_t)1 << arrays.slot_bits) - 1)};
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
-    const uint32_t most = memory->multiprocessors * ROWS_UNEVEN_BLOCKS;
+    const uint32_t most = memory->multiprocessors * ROWS_MIXED_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
-    return rows_launch_early(memory, stream, psvk_rows_uneven, blocks, ROWS_UNEVEN_THREADS, sizeof(sweep_shared),
-                             *input, memory->plan, tables);
+    return rows_launch_early(memory, stream, psvk_rows_mixed, blocks, ROWS_MIXED_THREADS, sizeof(sweep_shared), *input,
+                             memory->plan, tables);
 }

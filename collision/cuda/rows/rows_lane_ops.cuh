@@ -1,11 +1,11 @@
-// Operations of the light sweep that the compiler does not find by itself: shared memory by its own addresses, sums
+// Operations of the uniform sweep that the compiler does not find by itself: shared memory by its own addresses, sums
 // over lanes by the shuffle's own predicate.
 #ifndef PAIRSIEVE_COLLISION_ROWS_LANE_OPS_CUH
 #define PAIRSIEVE_COLLISION_ROWS_LANE_OPS_CUH
 
 #include <stdint.h>
 
-#include "../../sort/core/cuda/async_copies.cuh"
+#include "../../../sort/core/cuda/async_copies.cuh"
 
 #define LANES_ALL 0xffffffffu
 

@@ -1,35 +1,35 @@
-// The sweep of `rows` over even scenes: every box looks at the boxes of its own and the neighbouring rows as rounded to
-// 8 bytes, which tells nearly all pairs; the others are tested exactly.
-#include "../../sort/core/cuda/async_copies.cuh"
-#include "launch_cuda.h"
+// The sweep of `rows` over uniform scenes: every box looks at the boxes of its own and the neighbouring rows as rounded
+// to 8 bytes, which tells nearly all pairs; the others are tested exactly.
+#include "../../../sort/core/cuda/async_copies.cuh"
+#include "../launch_cuda.h"
 #include "rows_launch.cuh"
-#include "rows_light.cuh"
+#include "rows_uniform.cuh"
 
-#define WARPS (ROWS_LIGHT_THREADS / 32)
+#define WARPS (ROWS_UNIFORM_THREADS / 32)
 #define RANGES (ROWS_NEAR + 1)
 #define SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
 
-// A warp's own memory. A chunk begins with less than ROWS_LIGHT_HITS pairs in its buffer and less than 32 in doubt.
+// A warp's own memory. A chunk begins with less than ROWS_UNIFORM_HITS pairs in its buffer and less than 32 in doubt.
 struct warp_work {
-    uint4 own[32];                     // lower, upper: negated words, less SURE; slot; ROWS_VAGUE or 0
-    uint32_t hit[ROWS_LIGHT_HITS];     // places times 32, with the lanes whose boxes they may pair with
-    uint2 doubt[ROWS_LIGHT_HITS + 32]; // slots
+    uint4 own[32];                       // lower, upper: negated words, less SURE; slot; ROWS_VAGUE or 0
+    uint32_t hit[ROWS_UNIFORM_HITS];     // places times 32, with the lanes whose boxes they may pair with
+    uint2 doubt[ROWS_UNIFORM_HITS + 32]; // slots
 };
 
 // More than what is taken of a batch: a chunk each, and each warp may have asked in vain once.
-#define BATCH_STEP (4 * WARPS)
+#define BATCH_STRIDE (4 * WARPS)
 #define NO_BATCH 0xffffffffu
 
 struct sweep_shared {
     warp_work work[WARPS];
     psvd_pair_stage<WARPS> stage;
     unsigned long long tested[WARPS];
-    uint32_t batch;      // with TICKETS, of a chunk for each warp: its number times BATCH_STEP, and how many are taken
+    uint32_t batch; // with TICKETS, of a chunk for each warp: its number times BATCH_STRIDE, and how many are taken
     uint32_t next_batch; // number of the next one; NO_BATCH: not known yet
     uint32_t longest[WARPS], doubted[WARPS];
 };
 
-static_assert(2 * ROWS_LIGHT_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
+static_assert(2 * ROWS_UNIFORM_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
 
 __device__ __forceinline__ sweep_shared &sweep_memory() {
     extern __shared__ __align__(16) unsigned char dynamic[];
@@ -38,23 +38,23 @@ __device__ __forceinline__ sweep_shared &sweep_memory() {
 
 __device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
 
-struct light_tables {
-    rows_light_arrays arrays;
+struct uniform_tables {
+    rows_uniform_arrays arrays;
     const uint32_t *starts;
 };
 
 // Of a place: its entry, slot and rounded box. APART: entries lie so.
-template <bool APART> __device__ __forceinline__ uint4 entry_of(const light_tables &tables, uint32_t place) {
+template <bool APART> __device__ __forceinline__ uint4 entry_of(const uniform_tables &tables, uint32_t place) {
     if (!APART) return tables.arrays.entries[place];
-    const uint2 box = tables.arrays.rounded[place], rest = tables.arrays.rest[place];
-    return make_uint4(box.x, box.y, rest.x, rest.y);
+    const uint2 box = tables.arrays.rounded[place], look = tables.arrays.look[place];
+    return make_uint4(box.x, box.y, look.x, look.y);
 }
 
-template <bool APART> __device__ __forceinline__ uint32_t slot_of(const light_tables &tables, uint32_t place) {
-    return APART ? tables.arrays.rest[place].x : tables.arrays.entries[place].z;
+template <bool APART> __device__ __forceinline__ uint32_t slot_of(const uniform_tables &tables, uint32_t place) {
+    return APART ? tables.arrays.look[place].x : tables.arrays.entries[place].z;
 }
 
-template <bool APART> __device__ __forceinline__ const uint2 *box_at(const light_tables &tables, uint32_t place) {
+template <bool APART> __device__ __forceinline__ const uint2 *box_at(const uniform_tables &tables, uint32_t place) {
     return APART ? tables.arrays.rounded + place : reinterpret_cast<const uint2 *>(tables.arrays.entries + place);
 }
 
@@ -116,7 +116,7 @@ __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t 
 // many places a lane has looked at.
 template <bool APART>
 __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                            const light_tables &tables, uint32_t held) {
+                                            const uniform_tables &tables, uint32_t held) {
     const psvd_sink sink = make_sink(input);
     const uint32_t lane = threadIdx.x & 31, at = __ffs(plan->populated) - 1, listed = plan->listed;
     const psvi_rows_level &level = plan->level[at];
@@ -125,10 +125,10 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
         const uint32_t own_place = tables.arrays.listed[i];
         const psvd_record own = load_exactly(input, *plan, slot_of<APART>(tables, own_place));
         const rows_view view = rows_view_of(*plan, own, at, 0, true);
-        rows_steps steps = rows_step_from(level, view, 0);
+        rows_walk walk = rows_walk_from(level, view, 0);
         bool own_run = view.own_row;
-        while (steps.row < view.rows) {
-            const rows_interval interval = rows_step(level, 0, view, &steps);
+        while (walk.row < view.rows) {
+            const rows_interval interval = rows_next_interval(level, 0, view, &walk);
             const bool first = own_run;
             own_run = false;
             if (interval.cells <= 0) continue;
@@ -174,7 +174,7 @@ __device__ __forceinline__ uint32_t first_bits(uint32_t count) {
 // Which of up to 32 places from `start` on may overlap the lane's box, a bit each. Lanes read only what they need, up
 // to four places at a time.
 template <bool APART>
-__device__ __forceinline__ uint32_t test_places(const light_tables &tables, uint32_t start, uint32_t count,
+__device__ __forceinline__ uint32_t test_places(const uniform_tables &tables, uint32_t start, uint32_t count,
                                                 uint32_t lower, uint32_t upper) {
     constexpr int STEP = APART ? 1 : 2; // from one place's box to the next one's
     const uint2 *const at = box_at<APART>(tables, start);
@@ -190,7 +190,7 @@ __device__ __forceinline__ uint32_t test_places(const light_tables &tables, uint
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
 template <bool APART>
-__device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t count, sweep_tally *tally) {
+__device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t count, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
     warp_work &work = own_work();
     const uint32_t own_at = shared_address(work.own);
@@ -204,7 +204,7 @@ __device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t c
         uint3 other; // rounded box and slot
         if (APART) {
             const uint2 box = tables.arrays.rounded[place];
-            other = make_uint3(box.x, box.y, tables.arrays.rest[place].x);
+            other = make_uint3(box.x, box.y, tables.arrays.look[place].x);
         } else {
             const uint4 entry = tables.arrays.entries[place];
             other = make_uint3(entry.x, entry.y, entry.z);
@@ -237,34 +237,35 @@ __device__ __forceinline__ void take_hits(const light_tables &tables, uint32_t c
 __device__ __forceinline__ uint32_t take_chunk(psvi_rows_plan *plan) {
     sweep_shared &shared = sweep_memory();
     for (;;) {
-        const uint32_t batch = atomicAdd(&shared.batch, 1u), taken = batch % BATCH_STEP;
-        if (taken < WARPS) return batch / BATCH_STEP * WARPS + taken;
+        const uint32_t batch = atomicAdd(&shared.batch, 1u), taken = batch % BATCH_STRIDE;
+        if (taken < WARPS) return batch / BATCH_STRIDE * WARPS + taken;
         if (taken == WARPS) {
             uint32_t number;
             while ((number = *(volatile uint32_t *)&shared.next_batch) == NO_BATCH)
                 rows_pause();
             *(volatile uint32_t *)&shared.next_batch = NO_BATCH;
             __threadfence_block();
-            atomicExch(&shared.batch, number * BATCH_STEP + 1);
+            atomicExch(&shared.batch, number * BATCH_STRIDE + 1);
             *(volatile uint32_t *)&shared.next_batch = gridDim.x + atomicAdd(&plan->ticket, 1u);
             return number * WARPS;
         }
-        while (*(volatile uint32_t *)&shared.batch % BATCH_STEP > WARPS)
+        while (*(volatile uint32_t *)&shared.batch % BATCH_STRIDE > WARPS)
             rows_pause();
     }
 }
 
 // What a warp does next: mostly the next chunk of 32 boxes. Of a chunk with a run longer than 32 places or with more
 // hits than are listed at once, which is rare, the next 32 places of each run or the next hits, from the beginning.
-struct sweep_step {
+struct sweep_position {
     uint32_t chunk, window, batch;
 };
 
 // TICKETS: warps take the next chunk that is left, which pays where there are many; else their shares are equal.
 template <bool APART, bool TICKETS>
-__device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const light_tables &tables, uint32_t row,
-                                            uint32_t next_y, uint32_t boxes, sweep_step *step, sweep_tally *tally) {
-    const uint32_t lane = threadIdx.x & 31, place = step->chunk * 32 + lane, from = min(place, boxes - 1);
+__device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_tables &tables, uint32_t row,
+                                            uint32_t next_y, uint32_t boxes, sweep_position *position,
+                                            sweep_tally *tally) {
+    const uint32_t lane = threadIdx.x & 31, place = position->chunk * 32 + lane, from = min(place, boxes - 1);
     const uint4 own = entry_of<APART>(tables, from);
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
     const uint32_t look = place < boxes ? own.w : 0, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
@@ -288,15 +289,15 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const light_ta
 #pragma unroll
     for (int i = 0; i < RANGES; ++i)
         count[i] -= start[i];
-    if (step->window == 0 && step->batch == 0)
+    if (position->window == 0 && position->batch == 0)
 #pragma unroll
         for (int i = 0; i < RANGES; ++i)
             tally->tested += count[i];
     else
 #pragma unroll
         for (int i = 0; i < RANGES; ++i) {
-            start[i] += step->window;
-            count[i] -= min(count[i], step->window);
+            start[i] += position->window;
+            count[i] -= min(count[i], position->window);
         }
 #pragma unroll
     for (int i = 0; i < RANGES; ++i) {
@@ -304,10 +305,10 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const light_ta
         hits[i] = test_places<APART>(tables, start[i], count[i], lower, upper);
         found += __popc(hits[i]);
     }
-    const uint32_t up_to = psvd_sum_up_to(found), skipped = step->batch * ROWS_LIGHT_HITS;
+    const uint32_t up_to = psvd_sum_up_to(found), skipped = position->batch * ROWS_UNIFORM_HITS;
     const uint32_t all = __shfl_sync(PSVD_FULL, up_to, 31) - skipped;
     uint32_t n = up_to - found - skipped;
-    if (skipped == 0 && all <= ROWS_LIGHT_HITS) {
+    if (skipped == 0 && all <= ROWS_UNIFORM_HITS) {
         uint32_t *to = work.hit + n;
 #pragma unroll
         for (int i = 0; i < RANGES; ++i)
@@ -317,21 +318,21 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const light_ta
 #pragma unroll
         for (int i = 0; i < RANGES; ++i)
             for (; hits[i] != 0; hits[i] &= hits[i] - 1, ++n)
-                if (n < ROWS_LIGHT_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
+                if (n < ROWS_UNIFORM_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
     }
     __syncwarp();
-    if (all != 0) take_hits<APART>(tables, min(all, (uint32_t)ROWS_LIGHT_HITS), tally);
-    tally->longest = max(tally->longest, longest + step->window);
-    if (all > ROWS_LIGHT_HITS) {
-        ++step->batch;
+    if (all != 0) take_hits<APART>(tables, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
+    tally->longest = max(tally->longest, longest + position->window);
+    if (all > ROWS_UNIFORM_HITS) {
+        ++position->batch;
     } else if (__any_sync(PSVD_FULL, longest > 32)) {
-        step->window += 32;
-        step->batch = 0;
+        position->window += 32;
+        position->batch = 0;
     } else {
-        uint32_t chunk = step->chunk + gridDim.x * WARPS;
+        uint32_t chunk = position->chunk + gridDim.x * WARPS;
         if (TICKETS && lane == 0) chunk = take_chunk(plan);
-        step->chunk = TICKETS ? __shfl_sync(PSVD_FULL, chunk, 0) : chunk;
-        step->window = step->batch = 0;
+        position->chunk = TICKETS ? __shfl_sync(PSVD_FULL, chunk, 0) : chunk;
+        position->window = position->batch = 0;
     }
 }
 
@@ -363,9 +364,9 @@ __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_
 }
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
-#define LIGHT_RESIDENT 4
+#define UNIFORM_RESIDENT 4
 #else
-#define LIGHT_RESIDENT ROWS_LIGHT_BLOCKS
+#define UNIFORM_RESIDENT ROWS_UNIFORM_BLOCKS
 #endif
 
 // The pairs. A warp takes chunks of 32 boxes in sorted order; for each of the rows that they look at a lane tests its
@@ -373,31 +374,31 @@ __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
 template <bool APART, bool TICKETS>
-__global__ void __launch_bounds__(ROWS_LIGHT_THREADS, LIGHT_RESIDENT)
-    psvk_rows_light(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ light_tables tables) {
+__global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
+    psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                      const __grid_constant__ uniform_tables tables) {
     rows_wait_for_front();
     const uint32_t boxes = (uint32_t)input.result->boxes;
-    if (!rows_is_light(plan, boxes)) return;
+    if (!rows_is_uniform(plan, boxes)) return;
     const psvi_rows_level &level = plan->level[__ffs(plan->populated) - 1];
     const uint32_t row = (uint32_t)level.cells[0], next_y = row * (uint32_t)level.cells[2];
     sweep_tally tally = {0, 0, 0, 0, 0};
-    sweep_step step = {blockIdx.x * WARPS + (threadIdx.x >> 5), 0, 0};
+    sweep_position position = {blockIdx.x * WARPS + (threadIdx.x >> 5), 0, 0};
     if (TICKETS) {
         if (threadIdx.x == 0) {
-            sweep_memory().batch = blockIdx.x * BATCH_STEP + WARPS;
+            sweep_memory().batch = blockIdx.x * BATCH_STRIDE + WARPS;
             sweep_memory().next_batch = gridDim.x + atomicAdd(&plan->ticket, 1u);
         }
         __syncthreads();
     }
-    while (step.chunk * 32 < boxes) {
-        sweep_chunk<APART, TICKETS>(plan, tables, row, next_y, boxes, &step, &tally);
+    while (position.chunk * 32 < boxes) {
+        sweep_chunk<APART, TICKETS>(plan, tables, row, next_y, boxes, &position, &tally);
         if (tally.doubts >= 32) {
             tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
             tally.doubted += tally.doubts;
             tally.doubts = 0;
         }
-        if (tally.pairs >= ROWS_LIGHT_HITS) {
+        if (tally.pairs >= ROWS_UNIFORM_HITS) {
             write_pairs(input, tally.pairs);
             tally.pairs = 0;
         }
@@ -412,18 +413,18 @@ __global__ void __launch_bounds__(ROWS_LIGHT_THREADS, LIGHT_RESIDENT)
     if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, *plan);
 }
 
-extern "C" cudaError_t psvi_launch_rows_light(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                              cudaStream_t stream) {
-    const light_tables tables = {rows_light_arrays_of(memory), memory->starts};
+extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                cudaStream_t stream) {
+    const uniform_tables tables = {rows_uniform_arrays_of(memory), memory->starts};
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
-    const uint32_t most = memory->multiprocessors * ROWS_LIGHT_BLOCKS;
+    const uint32_t most = memory->multiprocessors * ROWS_UNIFORM_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
     // Behind an order kernel its blocks would keep the little first-level cache that that one leaves.
-    const bool ordered = memory->many || memory->bins.now;
-    const bool tickets = memory->many && psvi_most_boxes(input) > ROWS_LIGHT_TICKETS;
-    const auto kernel = tickets   ? psvk_rows_light<true, true>
-                        : ordered ? psvk_rows_light<true, false>
-                                  : psvk_rows_light<false, false>;
-    return psvi_launch_early(memory->early && !ordered, stream, kernel, blocks, ROWS_LIGHT_THREADS,
+    const bool ordered = memory->segmented || memory->bins.now;
+    const bool tickets = memory->segmented && psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS;
+    const auto kernel = tickets   ? psvk_rows_uniform<true, true>
+                        : ordered ? psvk_rows_uniform<true, false>
+                                  : psvk_rows_uniform<false, false>;
+    return psvi_launch_early(memory->early && !ordered, stream, kernel, blocks, ROWS_UNIFORM_THREADS,
                              sizeof(sweep_shared), *input, memory->plan, tables);
 }

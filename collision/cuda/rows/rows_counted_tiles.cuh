@@ -1,12 +1,12 @@
 // The sort of `rows` by counting: one radix pass over a digit as wide as the key. Boxes are counted in cells, the
 // counts become starts, and the records go to their places: each a tile at a time, by kernels of their own or by one.
-#ifndef PAIRSIEVE_COLLISION_ROWS_COUNTING_CUH
-#define PAIRSIEVE_COLLISION_ROWS_COUNTING_CUH
+#ifndef PAIRSIEVE_COLLISION_ROWS_COUNTED_TILES_CUH
+#define PAIRSIEVE_COLLISION_ROWS_COUNTED_TILES_CUH
 
 #include <stddef.h>
 
 #include "rows_launch.cuh"
-#include "rows_uneven.cuh"
+#include "rows_mixed.cuh"
 
 #define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
 #define ROWS_SCAN_WARPS (ROWS_SCAN_THREADS / 32)
@@ -155,7 +155,7 @@ __device__ __forceinline__ uint32_t rows_look_back(const uint64_t *states, uint3
     return sum;
 }
 
-__device__ __forceinline__ uint32_t rows_crowd_of(uint32_t count) { return count >= ROWS_LIGHT_CROWD ? count : 0u; }
+__device__ __forceinline__ uint32_t rows_crowd_of(uint32_t count) { return count >= ROWS_UNIFORM_CROWD ? count : 0u; }
 
 struct rows_scan_shared {
     uint32_t sums[ROWS_SCAN_WARPS];
@@ -186,7 +186,7 @@ __device__ __forceinline__ void rows_scan_tile(psvi_rows_plan *plan, uint32_t *c
 #pragma unroll
     for (int i = 0; i < ROWS_SCAN_ITEMS / 4; ++i) {
         const uint32_t own = count[i].x + count[i].y + count[i].z + count[i].w;
-        if (own >= ROWS_LIGHT_CROWD)
+        if (own >= ROWS_UNIFORM_CROWD)
             crowded += rows_crowd_of(count[i].x) + rows_crowd_of(count[i].y) + rows_crowd_of(count[i].z) +
                        rows_crowd_of(count[i].w);
         uint32_t inclusive = own;
@@ -252,13 +252,13 @@ __device__ __forceinline__ void rows_write_record(const psvd_record &record, uin
 }
 
 // What the sweep over rounded boxes wants of a box, to its place.
-__device__ __forceinline__ void rows_write_uneven(const psvi_rows_plan *plan, const psvd_record &record, uint32_t rank,
-                                                  const uint32_t *starts, const rows_uneven_arrays &arrays) {
+__device__ __forceinline__ void rows_write_mixed(const psvi_rows_plan *plan, const psvd_record &record, uint32_t rank,
+                                                 const uint32_t *starts, const rows_mixed_arrays &arrays) {
     const uint32_t populated = plan->populated;
     const uint32_t at = rows_has_levels(populated) ? rows_record_level(*plan, record) : __ffs(populated) - 1;
     const psvi_rows_level &level = plan->level[at];
     uint32_t cell;
-    const uint4 entry = rows_uneven_entry(level, __uint_as_float(plan->longest[at]), record, arrays.slot_bits, &cell);
+    const uint4 entry = rows_mixed_entry(level, __uint_as_float(plan->longest[at]), record, arrays.slot_bits, &cell);
     if (entry.w == 0) cell = rows_key(level, record);
     rows_write_entry(arrays.entries + (starts[cell] + rank), entry);
 }
@@ -273,7 +273,7 @@ struct rows_scatter_shared {
 // boxes.
 __device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, psvi_rows_plan *plan,
                                                   const uint32_t *ranks, const uint32_t *starts, float4 *records,
-                                                  const rows_uneven_arrays &arrays, bool may_be_uneven, uint32_t tile,
+                                                  const rows_mixed_arrays &arrays, bool may_be_mixed, uint32_t tile,
                                                   rows_scatter_shared &shared) {
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t slot = (uint64_t)tile * ROWS_SCATTER_THREADS + threadIdx.x;
@@ -284,8 +284,8 @@ __device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, 
     rows_wait_for_front(); // the boxes are not of its making
     const psvd_record record = rows_record(*plan, box, (uint32_t)slot, tag);
     const uint32_t rank = good ? ranks[slot] : 0;
-    if (may_be_uneven && rows_is_uneven(plan, starts, input.result->boxes)) {
-        if (good) rows_write_uneven(plan, record, rank, starts, arrays);
+    if (may_be_mixed && rows_is_mixed(plan, starts, input.result->boxes)) {
+        if (good) rows_write_mixed(plan, record, rank, starts, arrays);
         return;
     }
     uint32_t place = PSVD_FULL; // takes no part

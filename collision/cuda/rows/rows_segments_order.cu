@@ -1,19 +1,19 @@
 // The second pass of the sort of `rows` for many boxes: blocks order one segment after the other by cells.
 #include <stddef.h>
 
-#include "launch_cuda.h"
+#include "../launch_cuda.h"
 #include "rows_launch.cuh"
-#include "rows_light.cuh"
-#include "rows_many_sort.cuh"
+#include "rows_segments.cuh"
+#include "rows_uniform.cuh"
 
 #define ORDER_WARPS (ROWS_ORDER_THREADS / 32)
 
 struct order_shared {
-    rows_many_plan many;
+    rows_local_plan local;
     uint32_t sums[ORDER_WARPS];
     uint32_t taken;                   // segment to follow
     uint64_t gate;                    // of the copies
-    bool light;                       // entries for the light sweep are made, no records
+    bool uniform;                     // entries for the uniform sweep are made, no records
     float4 rounding[ROWS_LEVELS + 1]; // shift and scale of the levels
     __align__(16) uint32_t cells[4];  // as many as a segment has: counts, then the next free place of each; then the
                                       // records of a segment and their order
@@ -27,15 +27,15 @@ struct order_arrays {
     uint2 *rounded;
     uint32_t *starts;
     uint32_t capacity; // records that fit shared memory
-    rows_light_arrays light;
-    bool may_be_light;
+    rows_uniform_arrays uniform;
+    bool may_be_uniform;
 };
 
 // Starts of a segment's cells from their counts: within the segment in place of them, and to global memory.
 __device__ __forceinline__ void start_cells(order_shared &shared, const order_arrays &arrays, uint32_t first_cell,
                                             uint32_t start) {
     const uint32_t cells = 1u << arrays.segments.shift,
-                   last = shared.many.plan.cells; // what lies behind the last has a start too
+                   last = shared.local.plan.cells; // what lies behind the last has a start too
     uint32_t carry = 0;
     for (uint32_t i = 4 * threadIdx.x; i - 4 * threadIdx.x < cells; i += 4 * ROWS_ORDER_THREADS) {
         uint4 count = make_uint4(0, 0, 0, 0);
@@ -61,7 +61,7 @@ __device__ __forceinline__ uint32_t number_of(const order_shared &shared, const 
                                               const float4 *record) {
     if (NUMBERED) return __float_as_uint(record[1].w) >> NUMBER_SHIFT;
     const psvd_record whole = {record[0], record[1]};
-    const psvi_rows_plan &plan = shared.many.plan;
+    const psvi_rows_plan &plan = shared.local.plan;
     return rows_key(plan.level[rows_record_level(plan, whole)], whole) & ((1u << arrays.segments.shift) - 1);
 }
 
@@ -117,8 +117,8 @@ __device__ __forceinline__ void fetch_records(order_shared &shared, const order_
 
 // As rows_rounded, for a box of the level.
 __device__ __forceinline__ uint2 round_own(const order_shared &shared, const psvd_record &box) {
-    const uint32_t level = rows_record_level(shared.many.plan, box);
-    if (level == shared.many.plan.levels) return rows_rounded(shared.many.rounding[level], box);
+    const uint32_t level = rows_record_level(shared.local.plan, box);
+    if (level == shared.local.plan.levels) return rows_rounded(shared.local.rounding[level], box);
     const float4 by = shared.rounding[level]; // all is finite
     const auto down = [&](float value, float shift) {
         return -__float2int_rd(fminf(fmaxf(__fmaf_rd(value, by.w, shift), -ROWS_ROUNDED_MOST), ROWS_ROUNDED_MOST));
@@ -131,15 +131,15 @@ __device__ __forceinline__ uint2 round_own(const order_shared &shared, const psv
     return make_uint2(upper | ROWS_FIELD_TOPS, lower | ROWS_FIELD_TOPS);
 }
 
-// A box's entry for the light sweep.
-__device__ __forceinline__ void write_light(const order_shared &shared, const order_arrays &arrays,
-                                            psvi_rows_plan *plan, const psvd_record &record, uint32_t place) {
-    const psvi_rows_plan &own = shared.many.plan;
+// A box's entry for the uniform sweep.
+__device__ __forceinline__ void write_uniform(const order_shared &shared, const order_arrays &arrays,
+                                              psvi_rows_plan *plan, const psvd_record &record, uint32_t place) {
+    const psvi_rows_plan &own = shared.local.plan;
     const uint32_t level = __ffs(own.populated) - 1;
     uint32_t cell;
-    const uint4 entry = rows_light_entry(own.level[level], __uint_as_float(own.longest[level]), record, &cell);
-    arrays.light.write_apart(place, entry);
-    if (entry.w == 0) arrays.light.listed[atomicAdd(&plan->listed, 1u)] = place;
+    const uint4 entry = rows_uniform_entry(own.level[level], __uint_as_float(own.longest[level]), record, &cell);
+    arrays.uniform.write_apart(place, entry);
+    if (entry.w == 0) arrays.uniform.listed[atomicAdd(&plan->listed, 1u)] = place;
 }
 
 // The block orders a segment that fits shared memory. Every record is read and written once, in sequence. Returns the
@@ -185,11 +185,11 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
         if (i < count) order[shared.cells[numbers[item]] + ranks[item]] = (uint16_t)i;
     }
     __syncthreads();
-    if (shared.light) {
+    if (shared.uniform) {
 #pragma unroll 2
         for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS) {
             const float4 *const at = held + 2 * order[i];
-            write_light(shared, arrays, plan, psvd_record{at[0], at[1]}, start + i);
+            write_uniform(shared, arrays, plan, psvd_record{at[0], at[1]}, start + i);
         }
         return following;
     }
@@ -231,15 +231,15 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
             record = psvd_record{from[2 * i], from[2 * i + 1]};
             const float4 halves[2] = {record.first, record.second};
             place = start + atomicAdd(&shared.cells[number_of<NUMBERED>(shared, arrays, halves)], 1u);
-            if (shared.light) {
-                write_light(shared, arrays, plan, record, place);
+            if (shared.uniform) {
+                write_uniform(shared, arrays, plan, record, place);
                 place = NO_PLACE;
             } else {
                 arrays.rounded[place] = round_own(shared, record);
                 record.second.w = tag_alone<NUMBERED>(record.second.w);
             }
         }
-        if (!shared.light) write_together(arrays.records, record, place);
+        if (!shared.uniform) write_together(arrays.records, record, place);
     }
     if (threadIdx.x == 0) take_segment(shared, arrays);
     __syncthreads();
@@ -247,31 +247,32 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
 }
 
 // The second pass: blocks take segments one after the other and order them by cells, in any order within one; and write
-// the start of each cell and the rounded boxes; for the light sweep entries alone. Reads 32 bytes a box, writes 40 or
+// the start of each cell and the rounded boxes; for the uniform sweep entries alone. Reads 32 bytes a box, writes 40 or
 // 16, and 4 a cell.
 template <bool NUMBERED>
 __global__ void __launch_bounds__(ROWS_ORDER_THREADS)
-    psvk_rows_order(const psvi_find_input input, psvi_rows_plan *plan, const order_arrays arrays) {
+    psvk_rows_segments_order(const psvi_find_input input, psvi_rows_plan *plan, const order_arrays arrays) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
     rows_wait_for_front();
-    rows_load_plan(&shared.many, plan, ROWS_ORDER_THREADS);
-    if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->rest = 0;
+    rows_load_plan(&shared.local, plan, ROWS_ORDER_THREADS);
+    if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->left = 0;
     if (threadIdx.x == 0) {
         open_gate(&shared.gate);
-        shared.light = arrays.may_be_light && rows_is_light(plan, input.result->boxes);
+        shared.uniform = arrays.may_be_uniform && rows_is_uniform(plan, input.result->boxes);
     }
     __syncthreads();
-    if (threadIdx.x < shared.many.plan.levels) {
-        const rows_rounding &own = shared.many.rounding[threadIdx.x];
+    if (threadIdx.x < shared.local.plan.levels) {
+        const rows_rounding &own = shared.local.rounding[threadIdx.x];
         shared.rounding[threadIdx.x] = make_float4(own.shift[0], own.shift[1], own.shift[2], own.scale);
     }
     __syncthreads();
-    const uint32_t segments = (shared.many.plan.cells >> arrays.segments.shift) + 1;
+    const uint32_t segments = (shared.local.plan.cells >> arrays.segments.shift) + 1;
     order_range range = range_of(arrays, blockIdx.x, segments);
     uint32_t begun = 0; // copies to shared memory
     while (range.segment < segments) {
-        if (threadIdx.x == 0) arrays.segments.place[range.segment * arrays.segments.step] = 0; // for the next frame
+        if (threadIdx.x == 0)
+            arrays.segments.place[range.segment * arrays.segments.place_stride] = 0; // for the next frame
         if (range.count <= arrays.capacity)
             range = order_on_chip<NUMBERED>(shared, arrays, plan, range, segments, &begun);
         else
@@ -284,7 +285,7 @@ static size_t order_bytes(uint32_t shift, uint32_t capacity) {
     return offsetof(order_shared, cells) + ((size_t)4 << shift) + (size_t)(32 + 2) * capacity;
 }
 
-extern "C" cudaError_t psvi_prepare_rows_many_order(psvi_rows_memory *memory) {
+extern "C" cudaError_t psvi_prepare_rows_segments_order(psvi_rows_memory *memory) {
     int device = 0, most = 0;
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
@@ -293,13 +294,13 @@ extern "C" cudaError_t psvi_prepare_rows_many_order(psvi_rows_memory *memory) {
     uint32_t capacity = (uint32_t)(((size_t)most - order_bytes(shift, 0)) / (32 + 2)) / 8 * 8;
     if (capacity > ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS) capacity = ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS;
     memory->order_capacity = capacity;
-    error = rows_allow_shared(psvk_rows_order<true>, order_bytes(shift, capacity));
+    error = rows_allow_shared(psvk_rows_segments_order<true>, order_bytes(shift, capacity));
     if (error != cudaSuccess) return error;
-    return rows_allow_shared(psvk_rows_order<false>, order_bytes(shift, capacity));
+    return rows_allow_shared(psvk_rows_segments_order<false>, order_bytes(shift, capacity));
 }
 
-extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                                   cudaStream_t stream) {
+extern "C" cudaError_t psvi_launch_rows_segments_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                       cudaStream_t stream) {
     const psvi_rows_segments &segments = memory->segments;
     const order_arrays arrays = {segments,
                                  memory->progress,
@@ -308,10 +309,10 @@ extern "C" cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input,
                                  reinterpret_cast<uint2 *>(memory->rounded),
                                  memory->starts,
                                  memory->order_capacity,
-                                 rows_light_arrays_of(memory),
-                                 rows_may_be_light(input, memory)};
+                                 rows_uniform_arrays_of(memory),
+                                 rows_may_be_uniform(input, memory)};
     const uint32_t blocks = segments.count < memory->multiprocessors ? segments.count : memory->multiprocessors;
-    const auto kernel = rows_are_numbered(*input) ? psvk_rows_order<true> : psvk_rows_order<false>;
+    const auto kernel = rows_are_numbered(*input) ? psvk_rows_segments_order<true> : psvk_rows_segments_order<false>;
     return rows_launch_early(memory, stream, kernel, blocks, ROWS_ORDER_THREADS,
                              order_bytes(segments.shift, memory->order_capacity), *input, memory->plan, arrays);
 }

@@ -5,8 +5,8 @@
 // (row y, row z, x, before wrapping), in the same cell to the one of the lower place. The owner is told by the two
 // boxes alone and no cell is visited twice, so every pair is found once, whatever wraps around. Between two sets each
 // has its own cells: a box looks in those of the other set, of coarser levels, and of its own when it is of set a.
-#ifndef PAIRSIEVE_COLLISION_ROWS_WALK_CUH
-#define PAIRSIEVE_COLLISION_ROWS_WALK_CUH
+#ifndef PAIRSIEVE_COLLISION_ROWS_VIEW_CUH
+#define PAIRSIEVE_COLLISION_ROWS_VIEW_CUH
 
 #include "rows_cells.cuh"
 
@@ -80,42 +80,42 @@ __device__ __forceinline__ rows_view rows_view_of(const psvi_rows_plan &plan, co
 }
 
 // Walks over a view, run by run.
-struct rows_steps {
+struct rows_walk {
     int32_t row, y, z, left_z; // row of the view; wrapped y and z; rows left of this y
     bool second;               // the part of the row behind its end is to come
 };
 
 // From run `at` on, counted in half rows.
-__device__ __forceinline__ rows_steps rows_step_from(const psvi_rows_level &level, const rows_view &view, int32_t at) {
-    rows_steps steps;
-    steps.row = view.skipped + (at >> 1);
-    steps.second = at & 1;
-    int32_t y = 0, z = steps.row;
+__device__ __forceinline__ rows_walk rows_walk_from(const psvi_rows_level &level, const rows_view &view, int32_t at) {
+    rows_walk walk;
+    walk.row = view.skipped + (at >> 1);
+    walk.second = at & 1;
+    int32_t y = 0, z = walk.row;
     if (z >= view.span_z) y = z / view.span_z, z -= y * view.span_z;
-    steps.left_z = view.span_z - z;
-    steps.y = view.first_y + y;
-    if (steps.y >= level.cells[1]) steps.y -= level.cells[1];
-    steps.z = view.first_z + z;
-    if (steps.z >= level.cells[2]) steps.z -= level.cells[2];
-    return steps;
+    walk.left_z = view.span_z - z;
+    walk.y = view.first_y + y;
+    if (walk.y >= level.cells[1]) walk.y -= level.cells[1];
+    walk.z = view.first_z + z;
+    if (walk.z >= level.cells[2]) walk.z -= level.cells[2];
+    return walk;
 }
 
-__device__ __forceinline__ rows_interval rows_step(const psvi_rows_level &level, uint32_t world, const rows_view &view,
-                                                   rows_steps *steps) {
-    if (steps->row >= view.rows) return rows_interval{0, 0};
-    const bool own = steps->row == view.skipped;
+__device__ __forceinline__ rows_interval rows_next_interval(const psvi_rows_level &level, uint32_t world,
+                                                            const rows_view &view, rows_walk *walk) {
+    if (walk->row >= view.rows) return rows_interval{0, 0};
+    const bool own = walk->row == view.skipped;
     const int32_t x = own ? view.own_x : view.first_x, span = own ? view.own_span : view.span_x;
-    const uint32_t base = view.base + rows_base(level, world, steps->y, steps->z);
+    const uint32_t base = view.base + rows_base(level, world, walk->y, walk->z);
     const int32_t here = min(span, level.cells[0] - x);
-    const rows_interval interval = {steps->second ? base : base + (uint32_t)x, steps->second ? span - here : here};
-    steps->second = !steps->second && here < span;
-    if (!steps->second) {
-        ++steps->row;
-        if (++steps->z == level.cells[2]) steps->z = 0;
-        if (--steps->left_z == 0) {
-            steps->left_z = view.span_z;
-            steps->z = view.first_z;
-            if (++steps->y == level.cells[1]) steps->y = 0;
+    const rows_interval interval = {walk->second ? base : base + (uint32_t)x, walk->second ? span - here : here};
+    walk->second = !walk->second && here < span;
+    if (!walk->second) {
+        ++walk->row;
+        if (++walk->z == level.cells[2]) walk->z = 0;
+        if (--walk->left_z == 0) {
+            walk->left_z = view.span_z;
+            walk->z = view.first_z;
+            if (++walk->y == level.cells[1]) walk->y = 0;
         }
     }
     return interval;

@@ -1,18 +1,19 @@
-// `rows` for uneven scenes: what the scatter and their sweep have to agree on. The entries are those of the light
-// sweep, but cells may be crowded and wrap around, boxes may be of several levels, and they may be static.
-#ifndef PAIRSIEVE_COLLISION_ROWS_UNEVEN_CUH
-#define PAIRSIEVE_COLLISION_ROWS_UNEVEN_CUH
+// `rows` for mixed scenes (several sizes, crowded cells): what the scatter and their sweep have to agree on. The
+// entries are those of the uniform sweep, but cells may be crowded and wrap around, boxes may be of several levels, and
+// they may be static.
+#ifndef PAIRSIEVE_COLLISION_ROWS_MIXED_CUH
+#define PAIRSIEVE_COLLISION_ROWS_MIXED_CUH
 
-#include "rows_light.cuh"
+#include "rows_uniform.cuh"
 
 // In the memory of the records, which are not made then.
-struct rows_uneven_arrays {
+struct rows_mixed_arrays {
     uint4 *entries;     // per place: rounded box in two words, slot with turns, rows_look
     uint32_t slot_bits; // of the slot; what they leave tells how many times the box's cell lies around the axes
 };
 
-static inline rows_uneven_arrays rows_uneven_arrays_of(const psvi_rows_memory *memory) {
-    rows_uneven_arrays arrays;
+static inline rows_mixed_arrays rows_mixed_arrays_of(const psvi_rows_memory *memory) {
+    rows_mixed_arrays arrays;
     arrays.entries = reinterpret_cast<uint4 *>(memory->records);
     arrays.slot_bits = 1;
     while ((uint64_t)1 << arrays.slot_bits < memory->room)
@@ -21,8 +22,8 @@ static inline rows_uneven_arrays rows_uneven_arrays_of(const psvi_rows_memory *m
 }
 
 // As far as the host knows: one set in one world, and a cell's number fits the word.
-static inline bool rows_may_be_uneven(const psvi_find_input *input, const psvi_rows_memory *memory) {
-    return memory->counted && memory->room <= ROWS_LIGHT_ROOM && memory->key_bits <= ROWS_LIGHT_BITS &&
+static inline bool rows_may_be_mixed(const psvi_find_input *input, const psvi_rows_memory *memory) {
+    return memory->counted && memory->room <= ROWS_UNIFORM_ROOM && memory->key_bits <= ROWS_UNIFORM_BITS &&
            !input->between && input->world_count <= 1;
 }
 
@@ -30,18 +31,18 @@ __device__ __forceinline__ bool rows_has_levels(uint32_t populated) { return (po
 
 // The rest: no pause, filters that let all pairs through, few boxes that look other than usual, and few that look into
 // a coarser level of more than a few boxes. Known once the scan has run.
-__device__ __forceinline__ bool rows_is_uneven(const psvi_rows_plan *plan, const uint32_t *starts, uint64_t boxes) {
+__device__ __forceinline__ bool rows_is_mixed(const psvi_rows_plan *plan, const uint32_t *starts, uint64_t boxes) {
     const uint32_t populated = plan->populated;
     if (plan->pause != 0 || plan->filtered != 0 || populated == 0 || populated >= 2u << plan->levels ||
-        (uint64_t)plan->unusual * ROWS_UNEVEN_UNUSUAL > boxes)
+        (uint64_t)plan->unusual * ROWS_MIXED_UNUSUAL > boxes)
         return false;
     if (!rows_has_levels(populated)) return true;
-    const bool crowded = (uint64_t)plan->crowded * ROWS_UNEVEN_CROWDED >= boxes;
+    const bool crowded = (uint64_t)plan->crowded * ROWS_MIXED_CROWDED >= boxes;
     bool few = true;
     for (uint32_t levels = populated; levels != 0; levels &= levels - 1) {
         const psvi_rows_level &level = plan->level[__ffs(levels) - 1];
         const uint32_t start = starts[level.base], end = starts[level.base + level.set_cells];
-        few = few && ((crowded && end - start <= ROWS_UNEVEN_FEW) || (uint64_t)start * ROWS_UNEVEN_LOOKING <= boxes);
+        few = few && ((crowded && end - start <= ROWS_MIXED_FEW) || (uint64_t)start * ROWS_MIXED_LOOKING <= boxes);
     }
     return few;
 }
@@ -71,15 +72,15 @@ __device__ __forceinline__ bool rows_pack_turns(const psvi_rows_level &level, co
 
 // The entry of a box of the level, and its cell. Of two boxes that are not vague and have made other turns, neither
 // looks at the other.
-__device__ __forceinline__ uint4 rows_uneven_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
-                                                   uint32_t slot_bits, uint32_t *cell) {
+__device__ __forceinline__ uint4 rows_mixed_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
+                                                  uint32_t slot_bits, uint32_t *cell) {
     rows_near near;
     const uint32_t look = rows_look<true>(level, longest, box, &near);
     uint32_t turns = 0;
     bool clear = look != 0 && !near.across;
     if (near.around && clear) clear = rows_pack_turns(level, box, 32 - slot_bits, &turns);
     *cell = near.own;
-    uint2 rounded = rows_rounded_light(level, clear, box);
+    uint2 rounded = rows_rounded_clear(level, clear, box);
     if (rounded.x & ROWS_VAGUE) turns = 0;
     if (__float_as_uint(box.second.w) & PSVD_TAG_STATIC) rounded.y |= ROWS_STATIC;
     if (look != 0 && near.across) rounded.x |= ROWS_ACROSS;

@@ -1,23 +1,23 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
-#include "../../sort/core/cuda/async_copies.cuh"
-#include "launch_cuda.h"
+#include "../../../sort/core/cuda/async_copies.cuh"
+#include "../launch_cuda.h"
 #include "rows_lane_walk.cuh"
-#include "rows_light.cuh"
-#include "rows_many.cuh"
 #include "rows_plan.cuh"
+#include "rows_rounded.cuh"
+#include "rows_uniform.cuh"
 
-#define WARPS (ROWS_MANY_THREADS / 32)
+#define WARPS (ROWS_SEGMENTS_SWEEP_THREADS / 32)
 #define NEAR_RANGES (ROWS_NEAR + 1)
-#define REST_RANGES (ROWS_COARSE * ROWS_COARSE) // at least ROWS_INTERVALS
+#define LEFT_RANGES (ROWS_COARSE * ROWS_COARSE) // at least ROWS_INTERVALS
 
 // A warp's boxes, and what they may pair with.
 struct warp_work {
     float4 first[32], second[32];
-    uint32_t partner[ROWS_MANY_NOTES][32]; // places of boxes that may pair with the lane's own
+    uint32_t partner[ROWS_NEAR_NOTES][32]; // places of boxes that may pair with the lane's own
 };
 
 struct sweep_shared {
-    rows_many_plan many;
+    rows_local_plan local;
     warp_work work[WARPS];
     psvd_pair_stage<WARPS> stage;
 };
@@ -30,7 +30,7 @@ __device__ __forceinline__ sweep_shared &sweep_memory() {
 
 // The ranges of places that the lanes' boxes have still to be tested against lie behind: a column a lane, as long as
 // the kernel needs it.
-#define RANGE_STEP (WARPS * 32) // from one to the next of a lane
+#define RANGE_STRIDE (WARPS * 32) // from one to the next of a lane
 
 __device__ __forceinline__ uint2 *own_ranges() {
     extern __shared__ __align__(16) unsigned char dynamic[];
@@ -43,14 +43,14 @@ struct rows_tables {
     const float4 *records; // two each
     const uint2 *rounded;
     const uint32_t *starts;
-    uint8_t *rest; // per chunk, see chunk_rest
+    uint8_t *left; // per chunk, see chunk_left
     bool plain;    // overlap decides alone: no flags, filters, worlds, second set
     bool all;      // there was no first sweep
-    bool may_be_light;
+    bool may_be_uniform;
 };
 
 // What the first sweep leaves of a chunk.
-enum chunk_rest { REST_NONE, REST_COARSER, REST_ALL };
+enum chunk_left { LEFT_NONE, LEFT_COARSER, LEFT_ALL };
 
 struct sweep_job {
     const psvi_find_input &input;
@@ -71,7 +71,7 @@ struct lane_ranges {
 __device__ __forceinline__ void add_range(lane_ranges *ranges, uint32_t start, uint32_t end) {
     const uint32_t count = end - start;
     if (count == 0) return;
-    own_ranges()[RANGE_STEP * ranges->ranges++] = make_uint2(start, end);
+    own_ranges()[RANGE_STRIDE * ranges->ranges++] = make_uint2(start, end);
     ranges->turns += (end - (start & ~1u) + 1) / 2;
     ranges->most = max(ranges->most, count);
     ranges->sum += count;
@@ -80,7 +80,7 @@ __device__ __forceinline__ void add_range(lane_ranges *ranges, uint32_t start, u
 // Looks up the next runs of cells of the lane's box.
 __device__ __forceinline__ lane_ranges look_up(const sweep_job &job, lane_walk *walk) {
     const uint32_t lane = threadIdx.x & 31;
-    const psvi_rows_plan &plan = sweep_memory().many.plan;
+    const psvi_rows_plan &plan = sweep_memory().local.plan;
     warp_work *const work = own_work();
     lane_ranges ranges = {0, 0, 0, 0, false};
     if (!walk->more) return ranges;
@@ -89,12 +89,12 @@ __device__ __forceinline__ lane_ranges look_up(const sweep_job &job, lane_walk *
     const uint32_t world = rows_world(level, __float_as_uint(own.second.w) >> PSVD_TAG_WORLD_SHIFT);
     const rows_view view =
         rows_view_of(plan, own, walk->level, walk->set, !job.input.between && walk->level == walk->own_level);
-    rows_steps steps = rows_step_from(level, view, walk->run);
+    rows_walk cursor = rows_walk_from(level, view, walk->run);
     const bool own_row = view.own_row && walk->run == 0;
     uint32_t start[ROWS_INTERVALS], end[ROWS_INTERVALS];
 #pragma unroll
     for (int i = 0; i < ROWS_INTERVALS; ++i) {
-        const rows_interval interval = rows_step(level, world, view, &steps);
+        const rows_interval interval = rows_next_interval(level, world, view, &cursor);
         start[i] = end[i] = 0;
         if (interval.cells > 0) {
             start[i] = i == 0 && own_row ? job.first_place + lane + 1 : __ldg(job.tables.starts + interval.first);
@@ -105,8 +105,8 @@ __device__ __forceinline__ lane_ranges look_up(const sweep_job &job, lane_walk *
     for (int i = 0; i < ROWS_INTERVALS; ++i)
         add_range(&ranges, start[i], end[i]);
     ranges.check_owner = view.check_owner;
-    walk->run = 2 * (steps.row - view.skipped) + (steps.second ? 1 : 0);
-    if (steps.row >= view.rows) enter_level(plan, walk, walk->level + 1);
+    walk->run = 2 * (cursor.row - view.skipped) + (cursor.second ? 1 : 0);
+    if (cursor.row >= view.rows) enter_level(plan, walk, walk->level + 1);
     return ranges;
 }
 
@@ -115,7 +115,7 @@ __device__ __forceinline__ lane_ranges look_up(const sweep_job &job, lane_walk *
 __device__ __forceinline__ bool look_up_near(const sweep_job &job, const psvd_record &own, bool here,
                                              uint32_t own_level, lane_ranges *ranges) {
     const uint32_t lane = threadIdx.x & 31;
-    const psvi_rows_plan &plan = sweep_memory().many.plan;
+    const psvi_rows_plan &plan = sweep_memory().local.plan;
     warp_work *const work = own_work();
     rows_near near;
     const psvi_rows_level &level = plan.level[own_level];
@@ -145,7 +145,7 @@ __device__ __forceinline__ bool look_up_near(const sweep_job &job, const psvd_re
 // nothing is done. Lanes may be at different levels.
 __device__ __forceinline__ bool look_up_coarse(const sweep_job &job, lane_walk *walk, lane_ranges *ranges) {
     const uint32_t lane = threadIdx.x & 31;
-    const psvi_rows_plan &plan = sweep_memory().many.plan;
+    const psvi_rows_plan &plan = sweep_memory().local.plan;
     warp_work *const work = own_work();
     rows_coarse coarse = {0, 0, 0, 0};
     uint32_t row = 0, next_y = 0;
@@ -191,7 +191,7 @@ __device__ __forceinline__ void sweep_long(const sweep_job &job, lane_ranges *ra
     warp_work *const work = own_work();
     for (uint32_t i = 0; __any_sync(PSVD_FULL, i < ranges->ranges); ++i) {
         uint2 range = make_uint2(0, 0);
-        if (i < ranges->ranges) range = own_ranges()[RANGE_STEP * i];
+        if (i < ranges->ranges) range = own_ranges()[RANGE_STRIDE * i];
         const bool is_long = range.y - range.x >= ROWS_LONG_RANGE;
         for (unsigned left = __ballot_sync(PSVD_FULL, is_long); left != 0; left &= left - 1) {
             const uint32_t owner = __ffs(left) - 1;
@@ -205,15 +205,15 @@ __device__ __forceinline__ void sweep_long(const sweep_job &job, lane_ranges *ra
                 const psvd_record following = load_record(job, min(place + 32, end - 1));
                 bool hit = place < end && overlaps(own, other);
                 if (ask && hit)
-                    hit = rows_may_pair(job.input, sweep_memory().many.plan, own, job.first_place + owner, other, place,
-                                        check_owner);
+                    hit = rows_may_pair(job.input, sweep_memory().local.plan, own, job.first_place + owner, other,
+                                        place, check_owner);
                 sweep_memory().stage.emit_together(job.sink, hit, __float_as_uint(own.second.z),
                                                    __float_as_uint(other.second.z), held);
                 other = following;
             }
         }
         if (is_long) {
-            own_ranges()[RANGE_STEP * i] = make_uint2(0, 0);
+            own_ranges()[RANGE_STRIDE * i] = make_uint2(0, 0);
             ranges->turns -= (range.y - (range.x & ~1u) + 1) / 2 - 1;
         }
     }
@@ -249,7 +249,7 @@ __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, b
             slot = __float_as_uint(other.second.z);
             hit = overlaps(own, other);
             if (hit && (check || !job.tables.plain))
-                hit = rows_may_pair(job.input, sweep_memory().many.plan, own, job.first_place + owner, other, place,
+                hit = rows_may_pair(job.input, sweep_memory().local.plan, own, job.first_place + owner, other, place,
                                     check);
         }
         sweep_memory().stage.emit_together(job.sink, hit, __float_as_uint(own.second.z), slot, held);
@@ -266,17 +266,17 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ran
     const uint32_t lane = threadIdx.x & 31;
     warp_work *const work = own_work();
     uint32_t taken = shared_address(own_ranges());
-    const uint32_t filled = taken + ranges.ranges * RANGE_STEP * (uint32_t)sizeof(uint2);
+    const uint32_t filled = taken + ranges.ranges * RANGE_STRIDE * (uint32_t)sizeof(uint2);
     const uint32_t partners = shared_address(&work->partner[0][lane]), row = sizeof work->partner[0];
     uint32_t noted = partners, next = 0, start = 0, end = 0, turns = psvd_reduce_max(ranges.turns);
     while (turns > 0) {
-        const uint32_t now = min(turns, (uint32_t)ROWS_MANY_TURNS);
+        const uint32_t now = min(turns, (uint32_t)ROWS_NEAR_TURNS);
         turns -= now;
 #pragma unroll 1
         for (uint32_t turn = 0; turn < now; ++turn) {
             if (next >= end && taken < filled) {
                 asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(start), "=r"(end) : "r"(taken));
-                taken += RANGE_STEP * (uint32_t)sizeof(uint2);
+                taken += RANGE_STRIDE * (uint32_t)sizeof(uint2);
                 next = start & ~1u;
             }
             uint4 two = make_uint4(0, 0, 0, 0);
@@ -293,7 +293,7 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ran
             }
             next += 2;
         }
-        if (!__any_sync(PSVD_FULL, turns == 0 || noted > partners + (ROWS_MANY_NOTES - 2 * ROWS_MANY_TURNS) * row))
+        if (!__any_sync(PSVD_FULL, turns == 0 || noted > partners + (ROWS_NEAR_NOTES - 2 * ROWS_NEAR_TURNS) * row))
             continue;
         asm volatile("" ::: "memory"); // the notes are read now
         hand_over(job, (noted - partners) / row, ranges.check_owner, held);
@@ -317,24 +317,24 @@ __device__ __forceinline__ void store_own(const psvd_record &own) {
 // long. What is left of any other chunk, all of it or the coarser levels, is left to the second sweep.
 __device__ __forceinline__ uint8_t sweep_near(const sweep_job &job, uint32_t boxes, bool here, sweep_tally *tally) {
     const uint32_t place = min(job.first_place + (threadIdx.x & 31), boxes - 1);
-    const psvi_rows_plan &plan = sweep_memory().many.plan;
+    const psvi_rows_plan &plan = sweep_memory().local.plan;
     const psvd_record own = load_record(job, place);
     const uint2 rounded = __ldg(job.tables.rounded + place);
     store_own(own);
     const uint32_t own_level = rows_record_level(plan, own);
     lane_ranges ranges;
-    if (!look_up_near(job, own, here, own_level, &ranges)) return REST_ALL;
+    if (!look_up_near(job, own, here, own_level, &ranges)) return LEFT_ALL;
     tally->tested += ranges.sum;
     tally->longest = max(tally->longest, ranges.most);
     sweep_short(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
-    return __any_sync(PSVD_FULL, (plan.populated & 0xffffu) >> (own_level + 1) != 0) ? REST_COARSER : REST_NONE;
+    return __any_sync(PSVD_FULL, (plan.populated & 0xffffu) >> (own_level + 1) != 0) ? LEFT_COARSER : LEFT_NONE;
 }
 
 // A warp's chunk of boxes in any case, level by level.
 __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxes, bool here, bool coarser,
                                              sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = min(job.first_place + lane, boxes - 1);
-    const psvi_rows_plan &plan = sweep_memory().many.plan;
+    const psvi_rows_plan &plan = sweep_memory().local.plan;
     lane_walk walk = {0, 0, 0, 0, here};
     const psvd_record own = load_record(job, place);
     store_own(own);
@@ -351,7 +351,7 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
         tally->longest = max(tally->longest, ranges.most);
         if (__any_sync(PSVD_FULL, ranges.most >= ROWS_LONG_RANGE)) sweep_long(job, &ranges, &tally->held);
         const psvd_record box = {own_work()->first[lane], own_work()->second[lane]};
-        const uint2 rounded = rows_rounded(sweep_memory().many.rounding[at], box);
+        const uint2 rounded = rows_rounded(sweep_memory().local.rounding[at], box);
         sweep_short(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
     }
 }
@@ -368,15 +368,15 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
 // ranges are swept by the whole warp. Warps work alone; the block meets at the end, to write its pairs. Reads 8 bytes
 // of a box about once per row that looks at it, all of it for itself and once per pair; writes the pairs.
 template <bool NEAR>
-__global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS_REST_BLOCKS)
-    psvk_rows_many_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                         psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
+__global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESIDENT : ROWS_LEFT_BLOCKS)
+    psvk_rows_segments_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                             psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
-    if (!NEAR && !tables.all && progress->rest == 0) return;
-    if (NEAR && tables.may_be_light && rows_is_light(plan, input.result->boxes)) return; // swept already
+    if (!NEAR && !tables.all && progress->left == 0) return;
+    if (NEAR && tables.may_be_uniform && rows_is_uniform(plan, input.result->boxes)) return; // swept already
     const uint32_t boxes = (uint32_t)input.result->boxes, lane = threadIdx.x & 31, chunks = (boxes + 31) / 32;
     if (blockIdx.x * WARPS >= chunks) return;
-    rows_load_plan(&shared.many, plan, ROWS_MANY_THREADS);
+    rows_load_plan(&shared.local, plan, ROWS_SEGMENTS_SWEEP_THREADS);
     __syncthreads();
     sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0};
     sweep_tally tally = {0, 0, 0};
@@ -384,18 +384,18 @@ __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS
         job.first_place = chunk * 32;
         const bool here = job.first_place + lane < boxes;
         if (NEAR) {
-            const uint8_t rest = sweep_near(job, boxes, here, &tally);
+            const uint8_t left = sweep_near(job, boxes, here, &tally);
             if (lane == 0) {
-                tables.rest[chunk] = rest;
-                if (rest != REST_NONE) progress->rest = 1;
+                tables.left[chunk] = left;
+                if (left != LEFT_NONE) progress->left = 1;
             }
         } else {
-            const uint8_t rest = tables.all ? REST_ALL : tables.rest[chunk];
-            if (rest != REST_NONE) sweep_levels(job, boxes, here, rest == REST_COARSER, &tally);
+            const uint8_t left = tables.all ? LEFT_ALL : tables.left[chunk];
+            if (left != LEFT_NONE) sweep_levels(job, boxes, here, left == LEFT_COARSER, &tally);
         }
         if (__any_sync(PSVD_FULL, tally.tested >> 31)) { // far from overflow
             psvd_warp_add(&input.result->candidates, tally.tested);
-            if (rows_counts_tested(shared.many.plan)) psvd_warp_add(&plan->steps.tested, tally.tested);
+            if (rows_counts_tested(shared.local.plan)) psvd_warp_add(&plan->ratio.tested, tally.tested);
             tally.tested = 0;
         }
         __syncwarp();
@@ -403,46 +403,46 @@ __global__ void __launch_bounds__(ROWS_MANY_THREADS, NEAR ? NEAR_RESIDENT : ROWS
     shared.stage.hold(tally.held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tally.tested);
-    if (rows_counts_tested(shared.many.plan)) psvd_warp_add(&plan->steps.tested, tally.tested);
+    if (rows_counts_tested(shared.local.plan)) psvd_warp_add(&plan->ratio.tested, tally.tested);
     const uint32_t longest = psvd_reduce_max(tally.longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.many.plan);
+    if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.local.plan);
 }
 
 static int sweep_bytes(bool near) {
-    return (int)(sizeof(sweep_shared) + sizeof(uint2) * RANGE_STEP * (near ? NEAR_RANGES : REST_RANGES));
+    return (int)(sizeof(sweep_shared) + sizeof(uint2) * RANGE_STRIDE * (near ? NEAR_RANGES : LEFT_RANGES));
 }
 
-extern "C" cudaError_t psvi_prepare_rows_many_sweep(void) {
-    const cudaError_t error = cudaFuncSetAttribute(psvk_rows_many_sweep<true>,
+extern "C" cudaError_t psvi_prepare_rows_segments_sweep(void) {
+    const cudaError_t error = cudaFuncSetAttribute(psvk_rows_segments_sweep<true>,
                                                    cudaFuncAttributeMaxDynamicSharedMemorySize, sweep_bytes(true));
     if (error != cudaSuccess) return error;
-    return cudaFuncSetAttribute(psvk_rows_many_sweep<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    return cudaFuncSetAttribute(psvk_rows_segments_sweep<false>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                 sweep_bytes(false));
 }
 
-extern "C" cudaError_t psvi_launch_rows_many_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                                   cudaStream_t stream) {
+extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                       cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records),
                                 reinterpret_cast<const uint2 *>(memory->rounded),
                                 memory->starts,
-                                memory->rest,
+                                memory->left,
                                 !input->between && input->world_count <= 1 && input->a.flags == NULL &&
                                     input->a.filters == NULL,
                                 input->between,
-                                rows_may_be_light(input, memory)};
-    if (tables.may_be_light) {
-        const cudaError_t error = psvi_launch_rows_light(input, memory, stream);
+                                rows_may_be_uniform(input, memory)};
+    if (tables.may_be_uniform) {
+        const cudaError_t error = psvi_launch_rows_uniform(input, memory, stream);
         if (error != cudaSuccess) return error;
     }
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     for (int near = input->between ? 0 : 1; near >= 0; --near) {
-        const auto kernel = near ? psvk_rows_many_sweep<true> : psvk_rows_many_sweep<false>;
-        const uint32_t most = memory->multiprocessors * (near ? ROWS_NEAR_BLOCKS : ROWS_REST_BLOCKS);
+        const auto kernel = near ? psvk_rows_segments_sweep<true> : psvk_rows_segments_sweep<false>;
+        const uint32_t most = memory->multiprocessors * (near ? ROWS_NEAR_BLOCKS : ROWS_LEFT_BLOCKS);
         const uint32_t blocks = wanted < most ? wanted : most;
-        kernel<<<blocks, ROWS_MANY_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan, memory->progress,
-                                                                         tables);
+        kernel<<<blocks, ROWS_SEGMENTS_SWEEP_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan,
+                                                                                   memory->progress, tables);
     }
     return cudaGetLastError();
 }

@@ -1,32 +1,32 @@
-// What a warp of the uneven sweep holds, and what becomes of the places that passed the first test: pairs, or pairs in
+// What a warp of the mixed sweep holds, and what becomes of the places that passed the first test: pairs, or pairs in
 // doubt, which are tested exactly.
-#ifndef PAIRSIEVE_COLLISION_ROWS_UNEVEN_HITS_CUH
-#define PAIRSIEVE_COLLISION_ROWS_UNEVEN_HITS_CUH
+#ifndef PAIRSIEVE_COLLISION_ROWS_MIXED_HITS_CUH
+#define PAIRSIEVE_COLLISION_ROWS_MIXED_HITS_CUH
 
 #include <stddef.h>
 
 #include "rows_lane_ops.cuh"
-#include "rows_uneven.cuh"
+#include "rows_mixed.cuh"
 
-#define WARPS (ROWS_UNEVEN_THREADS / 32)
+#define WARPS (ROWS_MIXED_THREADS / 32)
 #define RANGES (ROWS_NEAR + 1)
 #define FIELD 8u                        // places of a run whose bits stand side by side with those of others
 #define WORD_FIELDS 4u                  // of them in a word
 #define SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
 
-#define LATER_PLACE (ROWS_LIGHT_ROOM - 1)
+#define LATER_PLACE (ROWS_UNIFORM_ROOM - 1)
 #define LATER_LEVEL_SHIFT 27
 #define OWN_LEVEL 15u
 #define LATER_PARTS 8u // lanes that share a look put off
 #define MORE_ROWS 4 // boxes of a chunk that look at more than two rows of y or z in a coarser level; these are put off
 
-// A warp's own memory. A chunk begins with less than ROWS_UNEVEN_HITS pairs in its buffer and less than 32 in doubt.
+// A warp's own memory. A chunk begins with less than ROWS_MIXED_HITS pairs in its buffer and less than 32 in doubt.
 struct warp_work {
-    uint4 own[32];                      // lower, upper: negated words, less SURE; slot with turns; VAGUE, STATIC bits
-    uint32_t run[RANGES][32];           // of a run's field: the place that bit 0 of the word would stand for
-    uint32_t count[RANGES][32];         // places of long runs
-    uint32_t hit[ROWS_UNEVEN_HITS];     // bits, counted on over fields, times 32, with the lane whose box may pair
-    uint2 doubt[ROWS_UNEVEN_HITS + 32]; // slots
+    uint4 own[32];                     // lower, upper: negated words, less SURE; slot with turns; VAGUE, STATIC bits
+    uint32_t run[RANGES][32];          // of a run's field: the place that bit 0 of the word would stand for
+    uint32_t count[RANGES][32];        // places of long runs
+    uint32_t hit[ROWS_MIXED_HITS];     // bits, counted on over fields, times 32, with the lane whose box may pair
+    uint2 doubt[ROWS_MIXED_HITS + 32]; // slots
 };
 
 struct sweep_shared {
@@ -34,12 +34,12 @@ struct sweep_shared {
     psvd_pair_stage<WARPS> stage;
     unsigned long long tested[WARPS];
     uint32_t longest[WARPS], doubted[WARPS];
-    uint32_t begun;                      // chunks of the block that its warps have begun
-    uint32_t put_off;                    // looks put off, those that found no room too
-    uint32_t later[ROWS_UNEVEN_PUT_OFF]; // places, with levels
+    uint32_t begun;                     // chunks of the block that its warps have begun
+    uint32_t put_off;                   // looks put off, those that found no room too
+    uint32_t later[ROWS_MIXED_PUT_OFF]; // places, with levels
 };
 
-static_assert(2 * ROWS_UNEVEN_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
+static_assert(2 * ROWS_MIXED_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
 
 __device__ __forceinline__ sweep_shared &sweep_memory() {
     extern __shared__ __align__(16) unsigned char dynamic[];
@@ -48,8 +48,8 @@ __device__ __forceinline__ sweep_shared &sweep_memory() {
 
 __device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
 
-struct uneven_tables {
-    const uint4 *entries; // see rows_uneven_arrays
+struct mixed_tables {
+    const uint4 *entries; // see rows_mixed_arrays
     const uint32_t *starts;
     uint32_t slot_mask;
 };
@@ -115,7 +115,7 @@ __device__ __forceinline__ void make_room(const psvi_find_input &input, sweep_ta
         tally->doubted += tally->doubts;
         tally->doubts = 0;
     }
-    if (tally->pairs >= ROWS_UNEVEN_HITS) {
+    if (tally->pairs >= ROWS_MIXED_HITS) {
         write_pairs(input, tally->pairs);
         tally->pairs = 0;
     }
@@ -175,7 +175,7 @@ template <hit_form FORM> __device__ __forceinline__ uint32_t place_of_hit(uint32
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
 template <hit_form FORM>
-__device__ __forceinline__ void take_hits(const uneven_tables &tables, const warp_place &at, uint32_t count,
+__device__ __forceinline__ void take_hits(const mixed_tables &tables, const warp_place &at, uint32_t count,
                                           sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1, slots = tables.slot_mask;
     uint32_t pairs_at = at.pairs + 8 * tally->pairs, doubts_at = at.work + AT(doubt) + 8 * tally->doubts;
@@ -204,7 +204,7 @@ __device__ __forceinline__ void take_hits(const uneven_tables &tables, const war
 }
 
 // The same for hits in a coarser level: all are in doubt.
-__device__ __forceinline__ void take_coarser(const uneven_tables &tables, uint32_t count, sweep_tally *tally) {
+__device__ __forceinline__ void take_coarser(const mixed_tables &tables, uint32_t count, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
     warp_work &work = own_work();
 #pragma unroll 1
@@ -224,7 +224,7 @@ __device__ __forceinline__ void take_coarser(const uneven_tables &tables, uint32
 }
 
 template <bool COARSER>
-__device__ __forceinline__ void take_listed(const psvi_find_input &input, const uneven_tables &tables, uint32_t count,
+__device__ __forceinline__ void take_listed(const psvi_find_input &input, const mixed_tables &tables, uint32_t count,
                                             sweep_tally *tally) {
     if (COARSER)
         take_coarser(tables, count, tally);

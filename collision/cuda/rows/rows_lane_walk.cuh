@@ -1,8 +1,8 @@
-// Which level a lane of a sweep looks at next. For rows_sweep.cu and rows_many_sweep.cu.
-#ifndef PAIRSIEVE_ROWS_LANE_WALK_CUH
-#define PAIRSIEVE_ROWS_LANE_WALK_CUH
+// Which level a lane of a sweep looks at next. For rows_exact_sweep.cu and rows_segments_sweep.cu.
+#ifndef PAIRSIEVE_COLLISION_ROWS_LANE_WALK_CUH
+#define PAIRSIEVE_COLLISION_ROWS_LANE_WALK_CUH
 
-#include "rows_walk.cuh"
+#include "rows_view.cuh"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "common.cuh"
+#include "../common.cuh"
 #include "rows_kernels.h"
 
 // Extent that decides the level, rounded up: two boxes whose rounded difference is within a limit truly are. Not a
@@ -33,8 +33,8 @@ __device__ __forceinline__ int32_t rows_cell(float value, float origin, float in
 
 __device__ __forceinline__ int32_t rows_wrap(int32_t cell, int32_t cells) {
     if ((uint32_t)cell < (uint32_t)cells) return cell;
-    const int32_t rest = cell % cells;
-    return rest < 0 ? rest + cells : rest;
+    const int32_t wrapped = cell % cells;
+    return wrapped < 0 ? wrapped + cells : wrapped;
 }
 
 __device__ __forceinline__ uint32_t rows_world(const psvi_rows_level &level, uint32_t world) {

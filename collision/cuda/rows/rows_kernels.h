@@ -9,8 +9,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../src/broad_phase.h"
-#include "tuning.h"
+#include "../../src/broad_phase.h"
+#include "rows_tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,12 +27,12 @@ typedef struct psvi_rows_level {
     uint32_t set_cells; // cells of one set; between two sets, those of set b follow
 } psvi_rows_level;
 
-// Which step between levels serves a scene of many sizes; kept from frame to frame, 0 at creation.
-typedef struct psvi_rows_steps {
-    uint64_t tested;              // candidates of the frame, counted by the sweep where there are several levels
-    uint32_t at;                  // the frame's step
-    float cost[ROWS_WIDER_STEPS]; // of a box with each of them, as last seen; 0: not known
-} psvi_rows_steps;
+// Which ratio of the levels serves a scene of many sizes; kept from frame to frame, 0 at creation.
+typedef struct psvi_rows_ratio {
+    uint64_t tested;         // candidates of the frame, counted by the sweep where there are several levels
+    uint32_t at;             // the frame's ratio
+    float cost[ROWS_RATIOS]; // of a box with each of them, as last seen; 0: not known
+} psvi_rows_ratio;
 
 typedef struct psvi_rows_plan {
     uint64_t slots;  // boxes of both sets: the count that the sorter reads
@@ -50,11 +50,11 @@ typedef struct psvi_rows_plan {
     uint32_t filtered;                       // are there filters of several kinds, or that pair with none?
     uint32_t crowded;                        // boxes in crowded cells; filled by the scan
     uint32_t ticket;                         // batches of the sweep that were taken
-    uint32_t listed;                         // unusual boxes that the sort has listed for the light sweep
+    uint32_t listed;                         // unusual boxes that the sort has listed for the uniform sweep
     // Of the sweeps over rounded boxes, kept from frame to frame; 0 at creation:
     uint32_t doubted;        // pairs that it had to test exactly, most of them
     uint32_t pause, penalty; // frames without it from here on, since it had too many of them; the last such count
-    psvi_rows_steps steps;
+    psvi_rows_ratio ratio;
 } psvi_rows_plan;
 
 // What the fused kernel has seen in a frame.
@@ -83,22 +83,22 @@ typedef struct psvi_rows_fused {
 
 // What the kernels for many boxes tell each other.
 typedef struct psvi_rows_progress {
-    uint32_t counted; // blocks of the split that have; zero between frames
-    uint32_t uneven;  // a segment of the last frame had no room for its boxes
-    uint32_t again;   // the split is run a second time
-    uint32_t ordered; // segments that blocks have taken up to order them
-    uint32_t rest;    // the first sweep has left something to the second one
+    uint32_t counted;  // blocks of the split that have; zero between frames
+    uint32_t overfull; // a segment of the last frame had no room for its boxes
+    uint32_t again;    // the split is run a second time
+    uint32_t ordered;  // segments that blocks have taken up to order them
+    uint32_t left;     // the first sweep has left something to the second one
 } psvi_rows_progress;
 
 // Runs of cells of equal length: what the sort of many boxes goes by.
 typedef struct psvi_rows_segments {
-    uint32_t count;   // of segments
-    uint32_t shift;   // key to segment
-    uint32_t held;    // segments that the split has room for at first,
-    uint32_t room;    // so many boxes in each
-    uint32_t *starts; // boxes in those before, and in all of them
-    uint32_t step;    // from one segment's place to the next one's
-    uint32_t *place;  // next free place of each; zero between frames
+    uint32_t count;        // of segments
+    uint32_t shift;        // key to segment
+    uint32_t held;         // segments that the split has room for at first,
+    uint32_t room;         // so many boxes in each
+    uint32_t *starts;      // boxes in those before, and in all of them
+    uint32_t place_stride; // from one segment's place to the next one's
+    uint32_t *place;       // next free place of each; zero between frames
 } psvi_rows_segments;
 
 // How a frame's cells are divided into bins.
@@ -115,7 +115,7 @@ typedef struct psvi_rows_bin_state {
     uint32_t arrived;        // blocks that are done with their boxes; zero between frames
     uint32_t pause, penalty; // frames without bins from here on, since they did not suit one; the last such count
     uint32_t more;           // rounds of bins more than usual, since some had no room for their boxes
-    uint32_t rests;          // of the host, up to the last frame
+    uint32_t pauses;         // of the host, up to the last frame
     uint32_t boxes, unusual, strange, longest;   // seen by the blocks; zero between frames
     uint32_t before[32];                         // the following two share no line with what blocks read
     uint32_t done;                               // the frame's boxes are in bins: the counting sort has nothing to do
@@ -134,12 +134,12 @@ typedef struct psvi_rows_bins {
     uint32_t *starts;           // boxes in those before, and in all of them
     void *entries;              // by bins, with the room of each
     uint64_t entry_room;
-    uint32_t most;  // bins
-    uint32_t tile;  // boxes that a block holds at a time; 0: the device has no room for that
-    uint32_t round; // bins that are ordered at a time
-    uint32_t *told; // failures, in memory of the host
-    uint32_t rests; // of the host, without them, after such failures
-    bool now;       // they sort this frame, if they suit it
+    uint32_t most;   // bins
+    uint32_t tile;   // boxes that a block holds at a time; 0: the device has no room for that
+    uint32_t round;  // bins that are ordered at a time
+    uint32_t *told;  // failures, in memory of the host
+    uint32_t pauses; // of the host, without them, after such failures
+    bool now;        // they sort this frame, if they suit it
 } psvi_rows_bins;
 
 typedef struct psvi_rows_memory {
@@ -151,8 +151,8 @@ typedef struct psvi_rows_memory {
     uint32_t *starts;         // per cell and behind the last: the first place whose key is not less
     uint32_t *cell_counts;    // per cell, when counted; zero between frames
     uint64_t *scan_states;    // per tile of cells, when counted
-    float *records;           // 8 floats per place; for sweeps over rounded boxes rows_light_arrays
-    bool many;                // the kernels for many boxes run; the following are theirs
+    float *records;           // 8 floats per place; for sweeps over rounded boxes rows_uniform_arrays
+    bool segmented;           // the kernels for many boxes run; the following are theirs
     uint32_t multiprocessors; // of the device
     psvi_rows_segments segments;
     psvi_rows_progress *progress;
@@ -160,7 +160,7 @@ typedef struct psvi_rows_memory {
     uint32_t order_capacity; // records of a segment that is ordered on chip
     float *split;            // 8 floats per place, by segments, with the room of each
     uint64_t *rounded;       // per place: rows_rounded
-    uint8_t *rest;           // per chunk of the first sweep: what is left of it
+    uint8_t *left;           // per chunk of the first sweep: what is left of it
     psvi_rows_bins bins;
     uint64_t room; // slots that the arrays hold
     uint32_t key_bits;
@@ -169,24 +169,29 @@ typedef struct psvi_rows_memory {
     bool counted;          // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
 } psvi_rows_memory;
 
-cudaError_t psvi_prepare_rows_sweep(void); // once per device
+cudaError_t psvi_prepare_rows_exact(void); // once per device
 cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_scan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_scatter(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_light(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_uneven(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_sorted_gather(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                           cudaStream_t stream);
+cudaError_t psvi_launch_rows_counted_scan(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                          cudaStream_t stream);
+cudaError_t psvi_launch_rows_counted_scatter(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                             cudaStream_t stream);
+cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_rows_mixed(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
-// Bins are all of the sort of an even scene, which the light sweep then takes. Behind it comes one launch that leaves
-// at once, or does all of a frame that the bins did not suit. Prepared once per finder: tile and round.
-cudaError_t psvi_prepare_rows_bins(psvi_rows_memory *memory);
-cudaError_t psvi_prepare_rows_bin_order(psvi_rows_memory *memory);
-cudaError_t psvi_launch_rows_bin(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_bin_order(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                       cudaStream_t stream);
-cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+// Bins are all of the sort of a uniform scene, which the uniform sweep then takes. Behind it comes one launch that
+// leaves at once, or does all of a frame that the bins did not suit. Prepared once per finder: tile and round.
+cudaError_t psvi_prepare_rows_bins_split(psvi_rows_memory *memory);
+cudaError_t psvi_prepare_rows_bins_order(psvi_rows_memory *memory);
+cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                        cudaStream_t stream);
+cudaError_t psvi_launch_rows_bins_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                        cudaStream_t stream);
+cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                           cudaStream_t stream);
 bool psvi_rows_may_be_binned(const psvi_find_input *input, const psvi_rows_memory *memory);
 
 // For few boxes all of it in one cooperative launch. Prepared once per device: the number of blocks, 0
@@ -196,15 +201,15 @@ cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, const psvi_rows
 
 // The same for many boxes; split and order take the place of keys and sort. Prepared once per finder: split_together
 // and order_capacity.
-cudaError_t psvi_prepare_rows_many_split(psvi_rows_memory *memory);
-cudaError_t psvi_prepare_rows_many_order(psvi_rows_memory *memory);
-cudaError_t psvi_prepare_rows_many_sweep(void);
-cudaError_t psvi_launch_rows_many_split(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                        cudaStream_t stream);
-cudaError_t psvi_launch_rows_many_order(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                        cudaStream_t stream);
-cudaError_t psvi_launch_rows_many_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                        cudaStream_t stream);
+cudaError_t psvi_prepare_rows_segments_split(psvi_rows_memory *memory);
+cudaError_t psvi_prepare_rows_segments_order(psvi_rows_memory *memory);
+cudaError_t psvi_prepare_rows_segments_sweep(void);
+cudaError_t psvi_launch_rows_segments_split(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                            cudaStream_t stream);
+cudaError_t psvi_launch_rows_segments_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                            cudaStream_t stream);
+cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                            cudaStream_t stream);
 
 #ifdef __cplusplus
 }

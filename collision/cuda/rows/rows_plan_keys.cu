@@ -1,6 +1,6 @@
 // The first two kernels of `rows`: the plan of this frame's levels and cells, and the keys.
-#include "launch_cuda.h"
-#include "rows_counting.cuh"
+#include "../launch_cuda.h"
+#include "rows_counted_tiles.cuh"
 #include "rows_plan.cuh"
 
 // The plan of a frame. One block, one box a thread.
@@ -11,13 +11,13 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     __shared__ float4 samples[ROWS_SAMPLES];
     psvi_rows_plan &plan = shared.plan;
     bool trial;
-    psvi_rows_steps steps = rows_next_steps(*target, &trial);
-    if (trial && !rows_may_try(input, psvd_read_counts(input), rows_level_step(steps), &shared, samples))
-        steps.cost[steps.at--] = FLT_MAX;
-    rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_step(steps),
+    psvi_rows_ratio ratio = rows_next_ratio(*target, &trial);
+    if (trial && !rows_may_try(input, psvd_read_counts(input), rows_level_ratio(ratio), &shared, samples))
+        ratio.cost[ratio.at--] = FLT_MAX;
+    rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_ratio(ratio),
                    &shared);
     if (threadIdx.x == 0) {
-        rows_follow(*target, steps, &plan);
+        rows_follow(*target, ratio, &plan);
         input.result->key_bits = key_bits;
     }
     __syncthreads();

@@ -1,6 +1,6 @@
-// The sort of `rows` for even scenes by bins, runs of cells of about equal length: what its two kernels have to agree
-// on. A bin is so small that a block orders it on chip; their number is a multiple of the blocks that are on the device
-// at once, so that all of them have equal shares.
+// The sort of `rows` for uniform scenes by bins, runs of cells of about equal length: what its two kernels have to
+// agree on. A bin is so small that a block orders it on chip; their number is a multiple of the blocks that are on the
+// device at once, so that all of them have equal shares.
 //
 // The bins lie as the plan of the last frame would have it, made while that one ran. A frame that this does not suit,
 // with a bin that has more boxes than room, a second level, or many boxes where cells wrap around or end, is left to
@@ -8,13 +8,13 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 #define PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 
-#include "rows_light.cuh"
+#include "rows_uniform.cuh"
 
 // Until it is in order an entry holds, in its slot's free bits, how far behind the look's first cell the box's own one
 // is; one without cells to look at has its own in place of the first one.
 #define ROWS_BIN_OWN_SHIFT 27
 #define ROWS_BIN_OWN_MOST 31u
-static_assert(ROWS_LIGHT_ROOM <= 1u << ROWS_BIN_OWN_SHIFT, "slots leave the bits free");
+static_assert(ROWS_UNIFORM_ROOM <= 1u << ROWS_BIN_OWN_SHIFT, "slots leave the bits free");
 
 __device__ __forceinline__ uint32_t rows_bin_cell(uint32_t slot, uint32_t look) {
     return (look & ROWS_LOOK_CELL) + (slot >> ROWS_BIN_OWN_SHIFT);

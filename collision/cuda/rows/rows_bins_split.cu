@@ -1,9 +1,9 @@
-// The first pass of the sort of `rows` by bins: from boxes to entries for the light sweep, each in its cell's bin.
-#include "launch_cuda.h"
+// The first pass of the sort of `rows` by bins: from boxes to entries for the uniform sweep, each in its cell's bin.
+#include "../launch_cuda.h"
 #include "rows_bins.cuh"
 #include "rows_launch.cuh"
-#include "rows_many_sort.cuh"
 #include "rows_plan.cuh"
+#include "rows_segments.cuh"
 
 #define THREADS ROWS_BIN_THREADS
 #define WARPS (THREADS / 32)
@@ -86,13 +86,13 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
         if (word / SHAPE == more) reinterpret_cast<uint32_t *>(&shared.shape)[word % SHAPE] = frame & 1 ? odd : even;
     } else if (at == SPEAKER) {
         const uint32_t frame = load_at_once(&state.frame), ready = load_at_once(&state.planned);
-        const uint32_t pause = load_at_once(&state.pause), rests = load_at_once(&state.rests);
+        const uint32_t pause = load_at_once(&state.pause), pauses = load_at_once(&state.pauses);
         const uint32_t even = load_at_once(&state.slots[0]), odd = load_at_once(&state.slots[1]);
         const psvi_rows_plan last = last_of(target);
         const uint64_t planned = frame & 1 ? odd : even;
         shared.last = last;
-        shared.again = rests != job.bins.rests;
-        shared.attempt = !shared.again & (ready != 0) & (pause == 0) & !rows_light_rests(last, slots) &
+        shared.again = pauses != job.bins.pauses;
+        shared.attempt = !shared.again & (ready != 0) & (pause == 0) & !rows_uniform_pauses(last, slots) &
                          (planned <= 4 * slots) & (slots <= planned + planned / 16);
         shared.boxes = shared.unusual = shared.strange = shared.longest = 0;
     }
@@ -144,7 +144,7 @@ __device__ __forceinline__ bin_level level_of(const psvi_rows_plan &plan) {
     own.limit = level.limit;
     own.base = level.base;
     own.cells_z = level.cells[2];
-    own.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // as rows_rounded_light has it
+    own.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // as rows_rounded_clear has it
     asm volatile("" : "+f"(own.scale));                      // not to be made again for every box
     // Rows enough to look forward on y and z, and all within the rounded coordinates.
     bool plain = level.cells[1] >= 6 && level.cells[2] >= 6 && level.cells[0] >= 8;
@@ -228,7 +228,7 @@ __device__ __noinline__ uint32_t make_any_entry(bin_shared &shared, const psvi_f
         return NO_PLACE;
     }
     uint32_t cell;
-    uint4 entry = rows_light_entry(level, level.limit, record, &cell);
+    uint4 entry = rows_uniform_entry(level, level.limit, record, &cell);
     const uint32_t behind = cell - (entry.w & ROWS_LOOK_CELL);
     if (entry.w != 0 && behind <= ROWS_BIN_OWN_MOST) {
         entry.z |= behind << ROWS_BIN_OWN_SHIFT;
@@ -389,7 +389,7 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
 __device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &job, const psvi_find_input &input) {
     auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
     psvi_rows_bin_state &state = *job.bins.state;
-    rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_STEP,
+    rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO,
                    planning);
     const uint32_t next = (state.frame + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
@@ -438,7 +438,7 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
     } else {
         state.pause = again ? 0 : state.pause - (state.pause > 0);
     }
-    state.rests = job.bins.rests;
+    state.pauses = job.bins.pauses;
     state.done = done;
     state.tasks = state.counted = state.scanned = state.scattered = 0;
     state.boxes = state.unusual = state.strange = state.longest = 0;
@@ -455,7 +455,7 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
     const uint32_t strange = __ldcg(&state.strange), longest = __ldcg(&state.longest);
     const bool full = attempt && !start_bins(shared, job);
-    const bool suits = attempt && boxes != 0 && strange == 0 && (uint64_t)unusual * ROWS_LIGHT_UNUSUAL <= boxes;
+    const bool suits = attempt && boxes != 0 && strange == 0 && (uint64_t)unusual * ROWS_UNIFORM_UNUSUAL <= boxes;
     const bool done = suits && !full;
     if (!done) {
         const uint32_t *const from = reinterpret_cast<const uint32_t *>(&state.plan[(state.frame + 1) & 1]);
@@ -467,11 +467,11 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         psvi_rows_plan &plan = shared.plan;
         plan.slots = psvd_read_counts(input).all();
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
-        psvi_rows_steps steps = {};
-        if (!done) steps = target->steps;
-        steps.at = 0; // which the plan has
-        steps.tested = 0;
-        rows_follow(shared.last, steps, &plan);
+        psvi_rows_ratio ratio = {};
+        if (!done) ratio = target->ratio;
+        ratio.at = 0; // which the plan has
+        ratio.tested = 0;
+        rows_follow(shared.last, ratio, &plan);
         if (done) {
             plan.populated = 1;
             plan.longest[0] = longest;
@@ -492,8 +492,8 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
 // Entries of the boxes, in bins: blocks hold a tile of boxes each in shared memory, all boxes of a million at once. One
 // block makes the plan of the next frame. Reads 24 bytes a box, writes 16 in runs of about tile over bins.
 __global__ void __launch_bounds__(THREADS, 1)
-    psvk_rows_bin(const __grid_constant__ psvi_find_input input, psvi_rows_plan *target,
-                  const __grid_constant__ bin_job job) {
+    psvk_rows_bins_split(const __grid_constant__ psvi_find_input input, psvi_rows_plan *target,
+                         const __grid_constant__ bin_job job) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     bin_shared &shared = *reinterpret_cast<bin_shared *>(dynamic);
     psvi_rows_bin_state &state = *job.bins.state;
@@ -532,7 +532,7 @@ static size_t bin_bytes(const psvi_rows_bins &bins) {
     return bytes_before_boxes(bins) + (size_t)bins.tile * (PIECES * sizeof(float2) + sizeof(uint16_t));
 }
 
-extern "C" cudaError_t psvi_prepare_rows_bins(psvi_rows_memory *memory) {
+extern "C" cudaError_t psvi_prepare_rows_bins_split(psvi_rows_memory *memory) {
     psvi_rows_bins *const bins = &memory->bins;
     int device = 0, most = 0;
     bins->tile = 0;
@@ -544,17 +544,18 @@ extern "C" cudaError_t psvi_prepare_rows_bins(psvi_rows_memory *memory) {
     const uint32_t tile = (uint32_t)(room < THREADS * ITEMS ? room : THREADS * ITEMS) / 32 * 32;
     if (memory->multiprocessors < 2 || tile < 2 * THREADS) return cudaSuccess;
     bins->tile = tile;
-    return rows_allow_shared(psvk_rows_bin, bin_bytes(*bins));
+    return rows_allow_shared(psvk_rows_bins_split, bin_bytes(*bins));
 }
 
 extern "C" bool psvi_rows_may_be_binned(const psvi_find_input *input, const psvi_rows_memory *memory) {
     return memory->bins.state != NULL && memory->bins.tile != 0 && memory->bins.round != 0 &&
-           psvi_most_boxes(input) > ROWS_BIN_LEAST && rows_may_be_light(input, memory) && are_usual(*input);
+           psvi_most_boxes(input) > ROWS_BIN_LEAST && rows_may_be_uniform(input, memory) && are_usual(*input);
 }
 
-extern "C" cudaError_t psvi_launch_rows_bin(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                            cudaStream_t stream) {
+extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                   cudaStream_t stream) {
     const bin_job job = {memory->bins, memory->key_bits};
-    psvk_rows_bin<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan, job);
+    psvk_rows_bins_split<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan,
+                                                                                                job);
     return cudaGetLastError();
 }

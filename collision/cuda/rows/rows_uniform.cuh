@@ -1,55 +1,55 @@
-// `rows` for even scenes: what the sorts and the light sweep have to agree on. A place has 16 bytes: the rounded box,
-// its slot and a word that tells where the box looks. The boxes themselves stay where the user has them and are read
-// for the few pairs that rounding leaves in doubt.
-#ifndef PAIRSIEVE_COLLISION_ROWS_LIGHT_CUH
-#define PAIRSIEVE_COLLISION_ROWS_LIGHT_CUH
+// `rows` for uniform scenes: what the sorts and the uniform sweep have to agree on. A place has 16 bytes: the rounded
+// box, its slot and a word that tells where the box looks. The boxes themselves stay where the user has them and are
+// read for the few pairs that rounding leaves in doubt.
+#ifndef PAIRSIEVE_COLLISION_ROWS_UNIFORM_CUH
+#define PAIRSIEVE_COLLISION_ROWS_UNIFORM_CUH
 
-#include "rows_many.cuh"
+#include "rows_rounded.cuh"
 
-#define ROWS_LIGHT_PAST 64 // entries behind the last that may be read
+#define ROWS_UNIFORM_PAST 64 // entries behind the last that may be read
 
 // In the memory of the records, which are not made then.
 // The counting sort, which writes in no order, has entries in one piece; kernels that write in sequence have them
 // apart, so that candidates, of which only the rounded box is wanted, lie closer together.
-struct rows_light_arrays {
+struct rows_uniform_arrays {
     uint4 *entries;        // per place: rounded box in two words, slot, rows_look
-    uint2 *rounded, *rest; // or these: the first two of them, the last two
+    uint2 *rounded, *look; // or these: the first two of them, the last two
     uint32_t *listed;      // places of unusual boxes
 
     __device__ __forceinline__ void write_apart(uint32_t place, const uint4 &entry) const {
         rounded[place] = make_uint2(entry.x, entry.y);
-        rest[place] = make_uint2(entry.z, entry.w);
+        look[place] = make_uint2(entry.z, entry.w);
     }
 };
 
-static inline rows_light_arrays rows_light_arrays_of(const psvi_rows_memory *memory) {
-    rows_light_arrays arrays;
+static inline rows_uniform_arrays rows_uniform_arrays_of(const psvi_rows_memory *memory) {
+    rows_uniform_arrays arrays;
     arrays.entries = reinterpret_cast<uint4 *>(memory->records);
     arrays.rounded = reinterpret_cast<uint2 *>(memory->records);
-    arrays.rest = arrays.rounded + memory->room + ROWS_LIGHT_PAST;
-    arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + memory->room + ROWS_LIGHT_PAST);
+    arrays.look = arrays.rounded + memory->room + ROWS_UNIFORM_PAST;
+    arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + memory->room + ROWS_UNIFORM_PAST);
     return arrays;
 }
 
 // As far as the host knows: overlap decides alone, and a cell's number fits the word.
-static inline bool rows_may_be_light(const psvi_find_input *input, const psvi_rows_memory *memory) {
-    return (memory->counted || memory->many) && memory->room <= ROWS_LIGHT_ROOM &&
-           memory->key_bits <= ROWS_LIGHT_BITS && !input->between && input->world_count <= 1 &&
-           input->a.flags == NULL && input->a.filters == NULL && (!memory->many || are_usual(*input));
+static inline bool rows_may_be_uniform(const psvi_find_input *input, const psvi_rows_memory *memory) {
+    return (memory->counted || memory->segmented) && memory->room <= ROWS_UNIFORM_ROOM &&
+           memory->key_bits <= ROWS_UNIFORM_BITS && !input->between && input->world_count <= 1 &&
+           input->a.flags == NULL && input->a.filters == NULL && (!memory->segmented || are_usual(*input));
 }
 
-// The rest: no pause, one level, few boxes in crowded cells or where cells wrap around. Known once the scan has run.
-__device__ __forceinline__ bool rows_is_light(const psvi_rows_plan *plan, uint64_t boxes) {
+// The look: no pause, one level, few boxes in crowded cells or where cells wrap around. Known once the scan has run.
+__device__ __forceinline__ bool rows_is_uniform(const psvi_rows_plan *plan, uint64_t boxes) {
     const uint32_t populated = plan->populated;
     return plan->pause == 0 && populated != 0 && (populated & (populated - 1)) == 0 && populated < 1u << plan->levels &&
-           (uint64_t)plan->crowded * ROWS_LIGHT_CROWDED <= boxes &&
-           (uint64_t)plan->unusual * ROWS_LIGHT_UNUSUAL <= boxes;
+           (uint64_t)plan->crowded * ROWS_UNIFORM_CROWDED <= boxes &&
+           (uint64_t)plan->unusual * ROWS_UNIFORM_UNUSUAL <= boxes;
 }
 
 // Where a box looks, in a word: the first cell of its own row's run, the cells of a run, and which other rows it looks
 // at. No cells: it is listed as unusual.
-#define ROWS_LOOK_CELL ((1u << ROWS_LIGHT_BITS) - 1)
-#define ROWS_LOOK_SPAN_SHIFT ROWS_LIGHT_BITS
+#define ROWS_LOOK_CELL ((1u << ROWS_UNIFORM_BITS) - 1)
+#define ROWS_LOOK_SPAN_SHIFT ROWS_UNIFORM_BITS
 #define ROWS_LOOK_SPAN 31u
 #define ROWS_LOOK_NEXT_Z (1u << 29) // with the next one: also the next row of z in the next row of y
 #define ROWS_LOOK_NEXT_Y (1u << 30)
@@ -70,7 +70,7 @@ __device__ __forceinline__ uint32_t rows_look(const psvi_rows_level &level, floa
                  : 0u;
 }
 
-__device__ __forceinline__ rows_rounding rows_light_rounding(const psvi_rows_level &level) {
+__device__ __forceinline__ rows_rounding rows_uniform_rounding(const psvi_rows_level &level) {
     rows_rounding rounding;
     rounding.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // about that, the same for all; 0 for huge boxes
 #pragma unroll
@@ -82,9 +82,9 @@ __device__ __forceinline__ rows_rounding rows_light_rounding(const psvi_rows_lev
 // A box as rows_rounded makes it, with ROWS_VAGUE where that has to be set. One that looks as usual is in the range of
 // the cells, so what its row and its neighbours hold after as many turns is at most 308 rounded units away on an axis
 // that has more than one cell. On any other both boxes have to lie in 308 units.
-__device__ __forceinline__ uint2 rows_rounded_light(const psvi_rows_level &level, bool usual, const psvd_record &box) {
+__device__ __forceinline__ uint2 rows_rounded_clear(const psvi_rows_level &level, bool usual, const psvd_record &box) {
     const float low[3] = {box.first.x, box.first.z, box.second.x}, high[3] = {box.first.y, box.first.w, box.second.y};
-    const rows_rounding rounding = rows_light_rounding(level);
+    const rows_rounding rounding = rows_uniform_rounding(level);
     int32_t lower[3], upper[3];
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
@@ -102,12 +102,12 @@ __device__ __forceinline__ uint2 rows_rounded_light(const psvi_rows_level &level
 }
 
 // The entry of a box of the level, and its cell.
-__device__ __forceinline__ uint4 rows_light_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
-                                                  uint32_t *cell) {
+__device__ __forceinline__ uint4 rows_uniform_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
+                                                    uint32_t *cell) {
     rows_near near;
     const uint32_t look = rows_look(level, longest, box, &near);
     *cell = near.own;
-    const uint2 rounded = rows_rounded_light(level, look != 0, box);
+    const uint2 rounded = rows_rounded_clear(level, look != 0, box);
     return make_uint4(rounded.x, rounded.y, __float_as_uint(box.second.z), look);
 }
 

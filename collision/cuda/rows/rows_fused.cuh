@@ -3,7 +3,7 @@
 #define PAIRSIEVE_COLLISION_ROWS_FUSED_CUH
 
 #include "rows_plan.cuh"
-#include "rows_walk.cuh"
+#include "rows_view.cuh"
 
 #define FUSED_WARPS (ROWS_FUSED_THREADS / 32)
 #define FUSED_CROWDED 0x10000u // in a barrier's count, above the arrivals: blocks that met a crowded cell

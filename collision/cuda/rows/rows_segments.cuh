@@ -1,9 +1,9 @@
 // What the two passes of the sort of `rows` for many boxes share.
-#ifndef PAIRSIEVE_COLLISION_ROWS_MANY_SORT_CUH
-#define PAIRSIEVE_COLLISION_ROWS_MANY_SORT_CUH
+#ifndef PAIRSIEVE_COLLISION_ROWS_SEGMENTS_CUH
+#define PAIRSIEVE_COLLISION_ROWS_SEGMENTS_CUH
 
-#include "../../sort/core/cuda/async_copies.cuh"
-#include "rows_many.cuh"
+#include "../../../sort/core/cuda/async_copies.cuh"
+#include "rows_rounded.cuh"
 
 #define NO_PLACE 0xffffffffu
 

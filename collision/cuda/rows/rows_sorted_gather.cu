@@ -1,5 +1,5 @@
 // The third kernel of `rows`: records in the order of the keys, and the start table.
-#include "launch_cuda.h"
+#include "../launch_cuda.h"
 #include "rows_cells.cuh"
 
 #define WARPS (ROWS_GATHER_THREADS / 32)
@@ -76,8 +76,8 @@ __device__ __forceinline__ void fill_cells(uint32_t *starts, uint64_t first, uin
 // before, up to the block's own last one; the last block goes on to the end of the table. Reads 32 bytes (24 of them
 // scattered), writes 32 and the block's cells.
 __global__ void __launch_bounds__(ROWS_GATHER_THREADS)
-    psvk_rows_gather(const psvi_find_input input, const psvi_rows_plan *plan, const uint32_t *keys,
-                     const uint32_t *order, uint32_t *starts, float4 *records) {
+    psvk_rows_sorted_gather(const psvi_find_input input, const psvi_rows_plan *plan, const uint32_t *keys,
+                            const uint32_t *order, uint32_t *starts, float4 *records) {
     __shared__ gather_shared shared;
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t boxes = input.result->boxes, block_first = (uint64_t)blockIdx.x * ROWS_GATHER_THREADS;
@@ -108,10 +108,10 @@ __global__ void __launch_bounds__(ROWS_GATHER_THREADS)
                begins, key, (uint32_t)place, &shared);
 }
 
-extern "C" cudaError_t psvi_launch_rows_gather(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                               cudaStream_t stream) {
-    psvk_rows_gather<<<psvi_block_count(psvi_most_boxes(input), ROWS_GATHER_THREADS), ROWS_GATHER_THREADS, 0, stream>>>(
-        *input, memory->plan, memory->sorted_keys, memory->order, memory->starts,
-        reinterpret_cast<float4 *>(memory->records));
+extern "C" cudaError_t psvi_launch_rows_sorted_gather(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                      cudaStream_t stream) {
+    psvk_rows_sorted_gather<<<psvi_block_count(psvi_most_boxes(input), ROWS_GATHER_THREADS), ROWS_GATHER_THREADS, 0,
+                              stream>>>(*input, memory->plan, memory->sorted_keys, memory->order, memory->starts,
+                                        reinterpret_cast<float4 *>(memory->records));
     return cudaGetLastError();
 }

@@ -1,7 +1,7 @@
 // The exact sweep of `rows`: every box looks at the boxes of its cells. What the sweeps over rounded boxes do not take.
 // Also with the counting sort in front of it in one launch, for the frames that bins did not suit.
-#include "launch_cuda.h"
-#include "rows_counting.cuh"
+#include "../launch_cuda.h"
+#include "rows_counted_tiles.cuh"
 #include "rows_lane_walk.cuh"
 #include "rows_plan.cuh"
 
@@ -66,11 +66,11 @@ __device__ __forceinline__ void look_up(const sweep_job &job, const psvi_rows_pl
     const uint32_t world = rows_world(level, __float_as_uint(own.second.w) >> PSVD_TAG_WORLD_SHIFT);
     const rows_view view =
         rows_view_of(plan, own, walk->level, walk->set, !job.input.between && walk->level == walk->own_level);
-    rows_steps steps = rows_step_from(level, view, walk->run);
+    rows_walk cursor = rows_walk_from(level, view, walk->run);
     const bool own_row = view.own_row && walk->run == 0;
 #pragma unroll
     for (int i = 0; i < ROWS_INTERVALS; ++i) {
-        const rows_interval interval = rows_step(level, world, view, &steps);
+        const rows_interval interval = rows_next_interval(level, world, view, &cursor);
         if (interval.cells > 0) {
             ranges->start[i] = i == 0 && own_row ? job.first_place + lane + 1 : job.tables.starts[interval.first];
             ranges->count[i] = job.tables.starts[interval.first + interval.cells];
@@ -80,8 +80,8 @@ __device__ __forceinline__ void look_up(const sweep_job &job, const psvi_rows_pl
     for (int i = 0; i < ROWS_INTERVALS; ++i)
         ranges->count[i] -= ranges->start[i];
     ranges->check_owner = view.check_owner;
-    walk->run = 2 * (steps.row - view.skipped) + (steps.second ? 1 : 0);
-    if (steps.row >= view.rows) {
+    walk->run = 2 * (cursor.row - view.skipped) + (cursor.second ? 1 : 0);
+    if (cursor.row >= view.rows) {
         enter_level(plan, walk, walk->level + 1);
     }
 }
@@ -239,7 +239,7 @@ struct counted_tables {
     uint32_t *cell_counts, *ranks, *starts;
     uint64_t *scan_states;
     float4 *records;
-    rows_uneven_arrays uneven;
+    rows_mixed_arrays mixed;
 };
 
 // Waits until so many tasks of a step are done. All threads of the block.
@@ -284,7 +284,7 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
             wait_for_tasks(&state.scanned, scans);
 #pragma unroll 1
             for (uint32_t i = 0; i < SCATTERS; ++i) {
-                rows_scatter_tile(input, plan, tables.ranks, tables.starts, tables.records, tables.uneven, false,
+                rows_scatter_tile(input, plan, tables.ranks, tables.starts, tables.records, tables.mixed, false,
                                   (task - tiles - scans) * SCATTERS + i, shared.scatter);
                 __syncwarp();
             }
@@ -304,8 +304,8 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
 // has nothing to do; one kernel that leaves at once costs less than four.
 template <bool COUNTED>
 __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
-    psvk_rows_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables, bool few, bool may_be_uneven,
+    psvk_rows_exact(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
+                    const __grid_constant__ rows_tables tables, bool few, bool may_be_mixed,
                     const __grid_constant__ counted_tables counted) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
         __syncthreads();
     }
     const uint64_t boxes = COUNTED ? *(volatile uint64_t *)&input.result->boxes : input.result->boxes;
-    if (!COUNTED && may_be_uneven && rows_is_uneven(plan, tables.starts, boxes)) return; // swept already
+    if (!COUNTED && may_be_mixed && rows_is_mixed(plan, tables.starts, boxes)) return; // swept already
     const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
     if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
     const uint32_t lane = threadIdx.x & 31;
@@ -372,39 +372,39 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tested);
     if (few) psvd_warp_add(&plan->candidates, tested);
-    if (rows_counts_tested(shared.plan)) psvd_warp_add(&plan->steps.tested, tested);
+    if (rows_counts_tested(shared.plan)) psvd_warp_add(&plan->ratio.tested, tested);
     longest = psvd_reduce_max(longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
     if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.plan);
 }
 
-extern "C" cudaError_t psvi_prepare_rows_sweep(void) {
-    const cudaError_t error = rows_allow_shared(psvk_rows_sweep<false>, sizeof(sweep_shared));
-    return error == cudaSuccess ? rows_allow_shared(psvk_rows_sweep<true>, sizeof(counted_shared)) : error;
+extern "C" cudaError_t psvi_prepare_rows_exact(void) {
+    const cudaError_t error = rows_allow_shared(psvk_rows_exact<false>, sizeof(sweep_shared));
+    return error == cudaSuccess ? rows_allow_shared(psvk_rows_exact<true>, sizeof(counted_shared)) : error;
 }
 
-extern "C" cudaError_t psvi_launch_rows_counted(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                                cudaStream_t stream) {
+extern "C" cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                      cudaStream_t stream) {
     const counted_tables tables = {memory->bins.state,
                                    memory->cell_counts,
                                    memory->order,
                                    memory->starts,
                                    memory->scan_states,
                                    reinterpret_cast<float4 *>(memory->records),
-                                   rows_uneven_arrays_of(memory)};
+                                   rows_mixed_arrays_of(memory)};
     const rows_tables swept = {tables.records, tables.starts};
-    return rows_launch_early(memory, stream, psvk_rows_sweep<true>, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
+    return rows_launch_early(memory, stream, psvk_rows_exact<true>, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
                              ROWS_SWEEP_THREADS, sizeof(counted_shared), *input, memory->plan, swept,
                              psvi_most_boxes(input) <= ROWS_FEW_BOXES, false, tables);
 }
 
-extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
+extern "C" cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records), memory->starts};
-    const bool uneven = rows_may_be_uneven(input, memory);
-    if (uneven) {
-        const cudaError_t error = psvi_launch_rows_uneven(input, memory, stream);
+    const bool mixed = rows_may_be_mixed(input, memory);
+    if (mixed) {
+        const cudaError_t error = psvi_launch_rows_mixed(input, memory, stream);
         if (error != cudaSuccess) return error;
     }
     // With few boxes the plan may want fewer of them a warp: as many blocks as that takes, the others leave at once.
@@ -413,6 +413,6 @@ extern "C" cudaError_t psvi_launch_rows_sweep(const psvi_find_input *input, cons
     const uint32_t wanted = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));
     const uint32_t most = memory->multiprocessors * ROWS_SWEEP_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
-    return rows_launch_early(memory, stream, psvk_rows_sweep<false>, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared),
-                             *input, memory->plan, tables, few, uneven, counted_tables{});
+    return rows_launch_early(memory, stream, psvk_rows_exact<false>, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared),
+                             *input, memory->plan, tables, few, mixed, counted_tables{});
 }

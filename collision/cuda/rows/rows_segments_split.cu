@@ -5,9 +5,9 @@
 // every segment with its true room; the next frame then only counts at first.
 #include <stddef.h>
 
-#include "launch_cuda.h"
+#include "../launch_cuda.h"
 #include "rows_launch.cuh"
-#include "rows_many_sort.cuh"
+#include "rows_segments.cuh"
 
 #define THREADS ROWS_SPLIT_THREADS
 #define WARPS (THREADS / 32)
@@ -21,7 +21,7 @@ struct level_fields {
 };
 
 template <int ITEMS> struct split_shared {
-    rows_many_plan many; // its longest and populated are the block's own
+    rows_local_plan local; // its longest and populated are the block's own
     level_fields level[ROWS_LEVELS + 1];
     uint32_t boxes, huge, usual;
     uint32_t sums[WARPS];
@@ -89,14 +89,14 @@ __device__ __forceinline__ psvd_box box_of(const float2 *pieces, uint32_t i) {
 }
 
 // The places from the next free one of a segment on, for the boxes of a warp that have one. All lanes together; one
-// atomic where all boxes share a segment, as those of a scene in spatial order do. `step`: words from one segment's
+// atomic where all boxes share a segment, as those of a scene in spatial order do. `stride`: words from one segment's
 // next place to the following one's.
-__device__ __forceinline__ uint32_t take_place(uint32_t *next, uint32_t step, uint32_t segment, bool there) {
+__device__ __forceinline__ uint32_t take_place(uint32_t *next, uint32_t stride, uint32_t segment, bool there) {
     const uint32_t lane = threadIdx.x & 31, first = __shfl_sync(PSVD_FULL, segment, 0);
     if (!__all_sync(PSVD_FULL, there && segment == first))
-        return there ? atomicAdd(next + segment * step, 1u) : NO_PLACE;
+        return there ? atomicAdd(next + segment * stride, 1u) : NO_PLACE;
     uint32_t place = 0;
-    if (lane == 0) place = atomicAdd(next + segment * step, 32u);
+    if (lane == 0) place = atomicAdd(next + segment * stride, 32u);
     return __shfl_sync(PSVD_FULL, place, 0) + lane;
 }
 
@@ -139,7 +139,7 @@ __device__ __forceinline__ void count_box(psvi_rows_plan &own, const psvd_record
 template <int ITEMS>
 __device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared, const psvd_record &box,
                                               uint32_t *level, bool *usual) {
-    const psvi_rows_plan &plan = shared.many.plan;
+    const psvi_rows_plan &plan = shared.local.plan;
     *level = rows_record_level(plan, box);
     const level_fields &fields = shared.level[*level];
     const float4 origin = fields.origin, inverse = fields.inverse;
@@ -159,7 +159,7 @@ __device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared,
 template <int ITEMS>
 __device__ __forceinline__ void report_seen(const psvi_find_input &input, psvi_rows_plan *plan, split_tally tally,
                                             split_shared<ITEMS> *shared) {
-    psvi_rows_plan &own = shared->many.plan;
+    psvi_rows_plan &own = shared->local.plan;
     const uint32_t present = psvd_reduce_or(tally.present | (tally.first != 0 ? 1u : 0u));
     const uint32_t boxes = psvd_reduce_add(tally.first + tally.others), longest = psvd_reduce_max(tally.longest);
     tally.huge = psvd_reduce_add(tally.huge);
@@ -198,17 +198,17 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
     __syncthreads();
     if (!shared->last) return;
     __threadfence();
-    const uint32_t used = (shared->many.plan.cells >> segments.shift) + 1; // others have no boxes
+    const uint32_t used = (shared->local.plan.cells >> segments.shift) + 1; // others have no boxes
     uint32_t start = 0;
-    bool uneven = false;
+    bool overfull = false;
     for (uint32_t first = 0; first < used; first += 4 * THREADS) {
         const uint32_t at = first + 4 * threadIdx.x;
         uint32_t boxes[4], own = 0, total;
 #pragma unroll
         for (uint32_t i = 0; i < 4; ++i) {
-            boxes[i] = at + i < used ? __ldcg(&segments.place[(at + i) * segments.step]) : 0;
+            boxes[i] = at + i < used ? __ldcg(&segments.place[(at + i) * segments.place_stride]) : 0;
             own += boxes[i];
-            uneven |= boxes[i] > (at + i < segments.held ? segments.room : 0);
+            overfull |= boxes[i] > (at + i < segments.held ? segments.room : 0);
         }
         uint32_t place = start + rows_sum_before<WARPS>(own, shared->sums, &total);
         start += total;
@@ -218,15 +218,15 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
             place += boxes[i];
         }
     }
-    uneven = __syncthreads_or(uneven);
-    if (uneven || !written) // the second time, boxes go to their segment's true places
+    overfull = __syncthreads_or(overfull);
+    if (overfull || !written) // the second time, boxes go to their segment's true places
         for (uint32_t i = threadIdx.x; i < used; i += THREADS)
-            segments.place[i * segments.step] = segments.starts[i];
+            segments.place[i * segments.place_stride] = segments.starts[i];
     if (threadIdx.x == 0) {
         segments.starts[used] = start;
-        progress->again = uneven || !written;
-        progress->uneven = uneven;
-        if (uneven) plan->crowded = PSVD_FULL; // not for the light sweep
+        progress->again = overfull || !written;
+        progress->overfull = overfull;
+        if (overfull) plan->crowded = PSVD_FULL; // not for the uniform sweep
         progress->counted = progress->ordered = 0;
     }
 }
@@ -259,13 +259,13 @@ __device__ __forceinline__ void write_usual(float4 *records, const psvi_rows_pla
 // of the boxes and lists bad ones.
 template <int ITEMS, bool TOGETHER, bool USUAL, bool AGAIN>
 __global__ void __launch_bounds__(THREADS, RESIDENT)
-    psvk_rows_split(const psvi_find_input input, psvi_rows_plan *plan, const __grid_constant__ split_job job) {
+    psvk_rows_segments_split(const psvi_find_input input, psvi_rows_plan *plan, const __grid_constant__ split_job job) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     split_shared<ITEMS> &shared = *reinterpret_cast<split_shared<ITEMS> *>(dynamic);
     const psvi_rows_segments &segments = job.segments;
     if (AGAIN) rows_wait_for_front();
     if (AGAIN && !job.progress->again) return;
-    const bool written = AGAIN || !job.progress->uneven;
+    const bool written = AGAIN || !job.progress->overfull;
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t first = (uint64_t)blockIdx.x * (THREADS * ITEMS), all = counts.all();
     const uint32_t here = first < all ? (uint32_t)min((uint64_t)(THREADS * ITEMS), all - first) : 0;
@@ -274,9 +274,9 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         for (uint32_t i = threadIdx.x; i < segments.count; i += THREADS)
             shared.places[i] = 0;
     if (!AGAIN) rows_wait_for_front(); // the boxes are not of its making
-    rows_load_plan(&shared.many, plan, THREADS);
+    rows_load_plan(&shared.local, plan, THREADS);
     __syncthreads();
-    psvi_rows_plan &own = shared.many.plan;
+    psvi_rows_plan &own = shared.local.plan;
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) own.longest[threadIdx.x] = 0;
     if (threadIdx.x == 0) own.populated = shared.boxes = shared.huge = shared.usual = 0;
     if (threadIdx.x <= own.levels) {
@@ -320,7 +320,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
         }
         __syncwarp();
         ranks[item] = TOGETHER ? take_place(shared.places, 1, keys[item] >> segments.shift, good)
-                               : take_place(segments.place, segments.step, keys[item] >> segments.shift, good);
+                               : take_place(segments.place, segments.place_stride, keys[item] >> segments.shift, good);
     }
     if (TOGETHER) take_places(segments, shared.places);
     if (written) {
@@ -361,12 +361,12 @@ template <int ITEMS, bool TOGETHER> static size_t split_bytes(uint32_t segments)
 }
 
 template <int ITEMS, bool TOGETHER, bool USUAL> static cudaError_t prepare_split(size_t bytes) {
-    const cudaError_t error = rows_allow_shared(psvk_rows_split<ITEMS, TOGETHER, USUAL, false>, bytes);
+    const cudaError_t error = rows_allow_shared(psvk_rows_segments_split<ITEMS, TOGETHER, USUAL, false>, bytes);
     if (error != cudaSuccess) return error;
-    return rows_allow_shared(psvk_rows_split<ITEMS, TOGETHER, USUAL, true>, bytes);
+    return rows_allow_shared(psvk_rows_segments_split<ITEMS, TOGETHER, USUAL, true>, bytes);
 }
 
-extern "C" cudaError_t psvi_prepare_rows_many_split(psvi_rows_memory *memory) {
+extern "C" cudaError_t psvi_prepare_rows_segments_split(psvi_rows_memory *memory) {
     int device = 0, most = 0;
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
@@ -385,15 +385,15 @@ static cudaError_t launch_split(const psvi_find_input *input, const psvi_rows_me
                            rows_are_numbered(*input)};
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), THREADS * ITEMS);
     const size_t bytes = split_bytes<ITEMS, TOGETHER>(memory->segments.count);
-    const cudaError_t error = rows_launch_early(memory, stream, psvk_rows_split<ITEMS, TOGETHER, USUAL, false>, blocks,
-                                                THREADS, bytes, *input, memory->plan, job);
+    const cudaError_t error = rows_launch_early(memory, stream, psvk_rows_segments_split<ITEMS, TOGETHER, USUAL, false>,
+                                                blocks, THREADS, bytes, *input, memory->plan, job);
     if (error != cudaSuccess) return error;
-    return rows_launch_early(memory, stream, psvk_rows_split<ITEMS, TOGETHER, USUAL, true>, blocks, THREADS, bytes,
-                             *input, memory->plan, job);
+    return rows_launch_early(memory, stream, psvk_rows_segments_split<ITEMS, TOGETHER, USUAL, true>, blocks, THREADS,
+                             bytes, *input, memory->plan, job);
 }
 
-extern "C" cudaError_t psvi_launch_rows_many_split(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                                   cudaStream_t stream) {
+extern "C" cudaError_t psvi_launch_rows_segments_split(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                       cudaStream_t stream) {
     const bool usual = are_usual(*input);
     const auto launch = memory->split_together ? usual ? launch_split<ROWS_TOGETHER_ITEMS, true, true>
                                                        : launch_split<ROWS_TOGETHER_ITEMS, true, false>

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../sort/core/cuda/cuda_backend.h"
-#include "../../sort/src/sort_method.h"
-#include "launch_cuda.h"
+#include "../../../sort/core/cuda/cuda_backend.h"
+#include "../../../sort/src/sort_method.h"
+#include "../launch_cuda.h"
 #include "rows_kernels.h"
 
 #define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
@@ -14,16 +14,16 @@ typedef struct rows_state {
     psv_sorter *sorter;
     volatile uint32_t *failures; // of bins, as far as the device has told; NULL: no bins
     uint32_t failures_seen;
-    uint32_t rest, rest_last; // frames without bins from here on; the last such count
-    uint32_t since_rest;      // frames with them since
+    uint32_t pause, pause_last; // frames without bins from here on; the last such count
+    uint32_t since_pause;       // frames with them since
 } rows_state;
 
 static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
 
 // Many boxes have kernels of their own, which sort whole records in two passes, with no more than the cells' numbers
 // for keys, and sweep them as rounded to 8 bytes first.
-static bool is_many(const psv_pair_finder_def *def) {
-    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes > ROWS_MANY_LEAST;
+static bool is_segmented(const psv_pair_finder_def *def) {
+    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes > ROWS_SEGMENTS_LEAST;
 }
 
 // About two cells a box; above 8 million boxes half of that where it is at least 1.25. For a sorter, 24 bits serve up
@@ -33,7 +33,7 @@ static uint32_t key_bits_of(const psv_pair_finder_def *def) {
     while (bits < 29 && ((uint64_t)1 << bits) < ROWS_CELLS_A_BOX * def->max_boxes)
         ++bits;
     if (bits <= 24) return bits;
-    if (!is_many(def)) return def->max_boxes <= (uint64_t)1 << 25 ? 24 : bits;
+    if (!is_segmented(def)) return def->max_boxes <= (uint64_t)1 << 25 ? 24 : bits;
     return ((uint64_t)1 << bits) > def->max_boxes / 2 * 5 ? bits - 1 : bits;
 }
 
@@ -43,7 +43,7 @@ static bool is_counted(const psv_pair_finder_def *def) {
     return strcmp(def->sort_method, "radix") == 0 && def->max_boxes <= ROWS_COUNTED_MOST;
 }
 
-// Even scenes of enough boxes, but not of many, are sorted by bins where the device can.
+// Uniform scenes of enough boxes, but not of many, are sorted by bins where the device can.
 static bool is_binned(const psv_pair_finder_def *def) { return is_counted(def) && def->max_boxes > ROWS_BIN_LEAST; }
 
 static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
@@ -58,7 +58,7 @@ static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
 
 static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
     psv_sorter_def sort = sorter_def(def);
-    return is_counted(def) || is_many(def) ? 0 : psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
+    return is_counted(def) || is_segmented(def) ? 0 : psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
 }
 
 // Segments so small that most of them can be ordered on chip, if their boxes lie evenly; in those that cells of
@@ -71,7 +71,7 @@ static void divide(psvi_rows_memory *memory) {
         --shift;
     segments->shift = shift;
     segments->count = (uint32_t)(cells >> shift);
-    segments->step = segments->count <= ROWS_TOGETHER_SEGMENTS ? 1 : ROWS_PLACE_STEP;
+    segments->place_stride = segments->count <= ROWS_TOGETHER_SEGMENTS ? 1 : ROWS_PLACE_STRIDE;
     const uint64_t filled = (wanted < cells ? wanted : cells) >> shift;
     const uint64_t even = memory->room / (filled < 1 ? 1 : filled) + 1;
     const uint64_t held = (wanted + wanted / 64 + 8192) / ((uint64_t)1 << shift) + 2; // the plan rounds its cells up
@@ -97,29 +97,29 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     memory->key_bits = key_bits_of(def);
     const uint64_t cells = (uint64_t)1 << memory->key_bits;
     memory->counted = is_counted(def);
-    memory->many = is_many(def);
+    memory->segmented = is_segmented(def);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->fused = memory->counted ? psvi_carve(carver, sizeof *memory->fused) : NULL;
-    const bool keyed = !memory->counted && !memory->many;
+    const bool keyed = !memory->counted && !memory->segmented;
     memory->keys = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
     memory->order = keyed || memory->counted ? psvi_carve(carver, 4 * memory->room) : NULL;
     memory->sorted_keys = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
-    if (memory->many) {
+    if (memory->segmented) {
         psvi_rows_segments *const segments = &memory->segments;
         divide(memory);
         segments->starts = psvi_carve(carver, 4 * ((uint64_t)segments->count + 1));
-        segments->place = psvi_carve(carver, 4 * (uint64_t)segments->step * segments->count);
+        segments->place = psvi_carve(carver, 4 * (uint64_t)segments->place_stride * segments->count);
         memory->progress = psvi_carve(carver, sizeof *memory->progress);
         memory->split = psvi_carve(carver, 32 * (uint64_t)segments->room * segments->held);
         memory->rounded = psvi_carve(carver, 8 * (memory->room + 1)); // they are read in pairs
-        memory->rest = psvi_carve(carver, memory->room / 32 + 1);
+        memory->left = psvi_carve(carver, memory->room / 32 + 1);
     }
     memory->bins = (psvi_rows_bins){0};
     if (is_binned(def)) carve_bins(carver, cells, memory->room, &memory->bins);
     memory->cell_counts = memory->counted ? psvi_carve(carver, 4 * (cells + 4)) : NULL;
     memory->scan_states = memory->counted ? psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2)) : NULL;
     memory->starts = psvi_carve(carver, 4 * (cells + 4));
-    memory->records = psvi_carve(carver, 32 * memory->room + 1024); // see rows_light_arrays
+    memory->records = psvi_carve(carver, 32 * memory->room + 1024); // see rows_uniform_arrays
     return psvi_carve(carver, sorter_bytes(def));
 }
 
@@ -142,8 +142,8 @@ static void rows_destroy(psv_pair_finder *finder) {
 static cudaError_t prepare_bins(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
     void *host = NULL, *device = NULL;
-    cudaError_t error = psvi_prepare_rows_bins(memory);
-    if (error == cudaSuccess && memory->bins.tile != 0) error = psvi_prepare_rows_bin_order(memory);
+    cudaError_t error = psvi_prepare_rows_bins_split(memory);
+    if (error == cudaSuccess && memory->bins.tile != 0) error = psvi_prepare_rows_bins_order(memory);
     if (error != cudaSuccess || memory->bins.tile == 0 || memory->bins.round == 0) return error;
     error = cudaHostAlloc(&host, sizeof *state->failures, cudaHostAllocMapped);
     if (error != cudaSuccess) return error;
@@ -156,10 +156,10 @@ static cudaError_t prepare_bins(rows_state *state) {
 
 static cudaError_t prepare(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
-    cudaError_t error = psvi_prepare_rows_sweep();
-    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_split(memory);
-    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_order(memory);
-    if (error == cudaSuccess && memory->many) error = psvi_prepare_rows_many_sweep();
+    cudaError_t error = psvi_prepare_rows_exact();
+    if (error == cudaSuccess && memory->segmented) error = psvi_prepare_rows_segments_split(memory);
+    if (error == cudaSuccess && memory->segmented) error = psvi_prepare_rows_segments_order(memory);
+    if (error == cudaSuccess && memory->segmented) error = psvi_prepare_rows_segments_sweep();
     if (error == cudaSuccess && memory->bins.state != NULL && memory->early) error = prepare_bins(state);
     return error;
 }
@@ -181,7 +181,7 @@ static psv_status rows_create(psv_pair_finder *finder) {
                                   "rows: cudaFuncSetAttribute");
     if (status == PSV_OK)
         status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
-    if (status == PSV_OK && !state->memory.counted && !state->memory.many) {
+    if (status == PSV_OK && !state->memory.counted && !state->memory.segmented) {
         psv_sorter_def def = sorter_def(&finder->def);
         def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
         status = psv_create_sorter(finder->context, &def, &state->sorter);
@@ -222,11 +222,11 @@ static bool is_fused(const psvi_rows_memory *memory, uint64_t boxes) {
            boxes <= (uint64_t)(memory->fused_blocks - 1) * ROWS_FUSED_THREADS * ROWS_FUSED_ITEMS;
 }
 
-static psv_status find_many(psv_pair_finder *finder, const psvi_find_input *input) {
+static psv_status find_segmented(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_plan, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_many_split, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_many_order, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_many_sweep, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_segments_split, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_segments_order, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_segments_sweep, input);
     return status;
 }
 
@@ -238,28 +238,28 @@ static bool is_for_bins(rows_state *state, const psvi_find_input *input) {
     if (state->failures == NULL || !psvi_rows_may_be_binned(input, &state->memory)) return false;
     const uint32_t failures = *state->failures;
     if (failures != state->failures_seen) {
-        const bool soon = state->rest_last != 0 && state->since_rest < ROWS_BIN_REST;
-        const uint32_t rest = soon ? 4 * state->rest_last : ROWS_BIN_REST;
-        state->rest = state->rest_last = rest < ROWS_BIN_REST_MOST ? rest : ROWS_BIN_REST_MOST;
+        const bool soon = state->pause_last != 0 && state->since_pause < ROWS_BINS_PAUSE;
+        const uint32_t pause = soon ? 4 * state->pause_last : ROWS_BINS_PAUSE;
+        state->pause = state->pause_last = pause < ROWS_BINS_PAUSE_MOST ? pause : ROWS_BINS_PAUSE_MOST;
         state->failures_seen = failures;
-        state->since_rest = 0;
-        ++bins->rests;
+        state->since_pause = 0;
+        ++bins->pauses;
     }
-    if (state->rest > 0) {
-        --state->rest;
+    if (state->pause > 0) {
+        --state->pause;
         return false;
     }
-    state->since_rest += state->since_rest < ROWS_BIN_REST;
+    state->since_pause += state->since_pause < ROWS_BINS_PAUSE;
     bins->now = true;
     return true;
 }
 
-// By bins and the light sweep; otherwise where these did not suit the frame.
+// By bins and the uniform sweep; otherwise where these did not suit the frame.
 static psv_status find_binned(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bin, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_bin_order, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_light, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_counted, input);
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_bins_order, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_uniform, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_counted_exact, input);
     return status;
 }
 
@@ -270,25 +270,25 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
         return run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_fused, input); // the profile cannot divide it
     psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
     if (psvi_most_boxes(input) == 0 || status != PSV_OK) return status;
-    if (state->memory.many) return find_many(finder, input);
+    if (state->memory.segmented) return find_segmented(finder, input);
     if (is_for_bins(state, input)) return find_binned(finder, input);
     status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
     if (status == PSV_OK && counted)
-        status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_scan, input);
+        status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scan, input);
     else if (status == PSV_OK && psvi_most_boxes(input) >= 2)
         status = sort_keys(state, input);
     if (psvi_most_boxes(input) < 2 && !counted) return status;
     if (status == PSV_OK)
-        status =
-            run_phase(finder, PSV_PHASE_GATHER, counted ? psvi_launch_rows_scatter : psvi_launch_rows_gather, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_sweep, input);
+        status = run_phase(finder, PSV_PHASE_GATHER,
+                           counted ? psvi_launch_rows_counted_scatter : psvi_launch_rows_sorted_gather, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_exact, input);
     return status;
 }
 
 static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
     rows_state *state = finder->state;
     psv_sort_statistics sort = {1, 0};
-    if (state->memory.many) sort.passes_run = 2;
+    if (state->memory.segmented) sort.passes_run = 2;
     psv_status status = state->sorter == NULL ? PSV_OK : psv_read_sort_statistics(state->sorter, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;

@@ -4,7 +4,7 @@
 // the cells of the old plan starts again with its own.
 #include <stddef.h>
 
-#include "launch_cuda.h"
+#include "../launch_cuda.h"
 #include "rows_fused_sweep.cuh"
 
 #define THREADS ROWS_FUSED_THREADS
@@ -22,12 +22,12 @@ __device__ __noinline__ void plan_ahead(const psvi_find_input &input, const fuse
     const uint64_t candidates = __ldcg(&state->seen[next].candidates); // of the last frame
     const uint32_t crowd = __ldcg(&state->seen[next].crowd);
     arrive(state, 0, false);
-    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_STEP, &shared->planning);
+    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, &shared->planning);
     psvi_rows_plan &plan = shared->planning.plan;
     if (threadIdx.x == 0) {
         plan.epoch = frame + 1;
         plan.candidates = 0;
-        plan.boxes_per_warp = candidates < ROWS_MANY_CANDIDATES * plan.slots ? 32 : 4;
+        plan.boxes_per_warp = candidates < ROWS_BUSY_CANDIDATES * plan.slots ? 32 : 4;
         state->made_for[next] = input.between ? 2 : 1;
         state->crowd[next] = max(2 * min(crowd, 1u << 30), ROWS_FUSED_CROWD);
     }
@@ -117,10 +117,10 @@ __device__ __forceinline__ void note_length(psvi_rows_plan *plan, bool good, uin
     }
 }
 
-template <bool LOCAL> __device__ __forceinline__ uint32_t count_in(uint32_t *counts, uint32_t key, uint32_t many) {
-    if (!LOCAL) return atomicAdd(&counts[key], many);
+template <bool LOCAL> __device__ __forceinline__ uint32_t count_in(uint32_t *counts, uint32_t key, uint32_t boxes) {
+    if (!LOCAL) return atomicAdd(&counts[key], boxes);
     const uint32_t shift = key & 1 ? 16 : 0;
-    return atomicAdd(&counts[key >> 1], many << shift) >> shift & 0xffffu;
+    return atomicAdd(&counts[key >> 1], boxes << shift) >> shift & 0xffffu;
 }
 
 // Counts a box in its cell; the count before it is its rank. A warp whose boxes all share one cell counts them with one
@@ -373,8 +373,8 @@ __device__ __forceinline__ void count_boxes(const fused_tables &tables, uint32_t
 // block for itself, else a tile of cells a block and another barrier; the records go to their places; barrier; the
 // sweep. With LOCAL a warp sweeps boxes of its own block, LANES lanes on each, and knows what they look at before the
 // last barrier opens; else, and where boxes have many candidates, it takes boxes in the order of their places. Reads 24
-// bytes a box and writes 32, all of it from and to the second-level cache; the sweep as in rows_sweep.cu. Leaves the
-// counts, the first barrier and the next frame's `seen` at zero; nothing needs a memset.
+// bytes a box and writes 32, all of it from and to the second-level cache; the sweep as in rows_exact_sweep.cu. Leaves
+// the counts, the first barrier and the next frame's `seen` at zero; nothing needs a memset.
 template <bool LOCAL, int LANES, int ITEMS>
 __global__ void __launch_bounds__(THREADS, 1)
     psvk_rows_fused(const __grid_constant__ psvi_find_input input, const __grid_constant__ fused_tables tables) {
@@ -420,7 +420,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const uint32_t populated = __ballot_sync(PSVD_FULL, members != 0);
         if (threadIdx.x == 0) plan.populated = populated;
     }
-    const bool many = plan.boxes_per_warp < 32, by_slot = LOCAL && !many;
+    const bool busy = plan.boxes_per_warp < 32, by_slot = LOCAL && !busy;
     fused_work *const work = &shared.work[threadIdx.x >> 5];
     constexpr uint32_t each = 32 / LANES;
     if (by_slot && threadIdx.x < WARPS * each) { // boxes of the block to its warps; none has more than one batch
@@ -454,7 +454,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (blockIdx.x == 0 && threadIdx.x >= THREADS - 32) end_frame(state, frame);
     if (by_slot)
         sweep_boxes<LOCAL, LANES>(job, &walk, &ranges, &tally);
-    else if (many)
+    else if (busy)
         sweep_in_turn<LOCAL, 8>(job, &seen->tickets, boxes, workers, &tally);
     else if (!LOCAL)
         sweep_share<LOCAL, LANES>(job, boxes, workers, &tally);

@@ -110,19 +110,19 @@ __device__ __forceinline__ void rows_divide_level(psvi_rows_level *level, const 
         level->inverse[axis] = rows == 1.0f ? 0.0f : ROWS_ROW_FIT / level->limit;
         left = fmaxf(left / rows, 1.0f);
     }
-    const float most = fminf(range[0] / level->limit * ROWS_X_STEPS + 2.0f, 1e9f);
-    const float steps = floorf(fmaxf(fminf(most, left), 1.0f));
+    const float most = fminf(range[0] / level->limit * ROWS_X_CELLS + 2.0f, 1e9f);
+    const float cells_x = floorf(fmaxf(fminf(most, left), 1.0f));
     // Cells that just cover the range, unless they would be much longer than a box: then they wrap.
-    const float pitch = steps > 2.0f ? range[0] / (steps - 2.0f) : INFINITY;
-    level->cells[0] = (int32_t)steps;
+    const float pitch = cells_x > 2.0f ? range[0] / (cells_x - 2.0f) : INFINITY;
+    level->cells[0] = (int32_t)cells_x;
     level->inverse[0] =
-        steps == 1.0f ? 0.0f : 1.0f / fmaxf(fminf(pitch, 2.0f * level->limit), level->limit / ROWS_X_STEPS);
+        cells_x == 1.0f ? 0.0f : 1.0f / fmaxf(fminf(pitch, 2.0f * level->limit), level->limit / ROWS_X_CELLS);
 }
 
-// Level limits from the sampled extents: the largest, then the largest that is a level's step below it, and so on, so
+// Level limits from the sampled extents: the largest, then the largest that is a ratio below it, and so on, so
 // that every level fits boxes that are there. Returns the number of sampled levels; limits go coarse to fine.
 template <int THREADS>
-__device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least, float step,
+__device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least, float ratio,
                                                        rows_plan_shared<THREADS> *shared) {
     float *const limits = shared->limits;
     uint32_t count = 0;
@@ -133,7 +133,7 @@ __device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least
         const float limit = fmaxf(largest * ROWS_LIMIT_PAD, least);
         if (threadIdx.x == 0) limits[count] = limit;
         ++count;
-        bound = limit / step;
+        bound = limit / ratio;
         if (bound <= least) break;
     }
     if (count > 0) return count;
@@ -156,7 +156,7 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
     if (own < plan.levels) {
         psvi_rows_level *const level = &plan.level[own];
         level->limit =
-            own < sampled ? limits[sampled - 1 - own] : limits[0] * powf(ROWS_LEVEL_STEP, (float)(own - sampled + 1));
+            own < sampled ? limits[sampled - 1 - own] : limits[0] * powf(ROWS_LEVEL_RATIO, (float)(own - sampled + 1));
         const float members = own < sampled ? (float)shared->members[own] / (float)samples : 0.0f;
         rows_divide_level(level, low, spread, fmaxf(budget * members, 32.0f), world_count);
     } else if (own == plan.levels) { // huge boxes: one cell
@@ -168,12 +168,12 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
     }
 }
 
-// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, `step` apart, cells:
+// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, `ratio` apart, cells:
 // about `per_box` a box, at most `room`. Into shared->plan, all but what is kept from frame to frame. All threads of
 // the block; ends with a barrier. Never decides what is found, only how fast.
 template <int THREADS>
 __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
-                                               float per_box, float step, rows_plan_shared<THREADS> *shared) {
+                                               float per_box, float ratio, rows_plan_shared<THREADS> *shared) {
     psvi_rows_plan &plan = shared->plan;
     const uint64_t slots = counts.all();
     psvd_box box = {};
@@ -194,7 +194,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     for (int axis = 0; axis < 3; ++axis)
         reach = fmaxf(reach, fmaxf(fabsf(shared->low[axis][0]), fabsf(shared->high[axis][0])));
     const float least = fmaxf(reach * 1e-6f, 1e-30f);
-    const uint32_t sampled = rows_choose_limits(good ? extent : -1.0f, least, step, shared);
+    const uint32_t sampled = rows_choose_limits(good ? extent : -1.0f, least, ratio, shared);
     __syncthreads();
     if (good) {
         uint32_t level = sampled - 1; // coarse to fine
@@ -223,20 +223,20 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     __syncthreads();
 }
 
-// Should the light sweep rest in the frame after `last`? It does after a frame with more than a pair in doubt a box,
+// Should the uniform sweep pause in the frame after `last`? It does after a frame with more than a pair in doubt a box,
 // such as boxes that touch make, the longer the more often that has happened.
-__device__ __forceinline__ bool rows_light_rests(const psvi_rows_plan &last, uint64_t slots) {
+__device__ __forceinline__ bool rows_uniform_pauses(const psvi_rows_plan &last, uint64_t slots) {
     return last.doubted > slots || last.pause > 1;
 }
 
 // What a plan takes over from the last frame's. One thread.
-__device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const psvi_rows_steps &steps,
+__device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const psvi_rows_ratio &ratio,
                                             psvi_rows_plan *plan) {
-    plan->steps = steps;
+    plan->ratio = ratio;
     plan->epoch = last.epoch + 1;
     // Boxes with many candidates each, by the last frame's count: more warps, so that they can hide latency.
     const uint64_t each = last.candidates / (plan->slots == 0 ? 1 : plan->slots);
-    plan->boxes_per_warp = each < ROWS_MANY_CANDIDATES ? 32 : each < 16 * ROWS_MANY_CANDIDATES ? 8 : ROWS_LEAST_A_WARP;
+    plan->boxes_per_warp = each < ROWS_BUSY_CANDIDATES ? 32 : each < 16 * ROWS_BUSY_CANDIDATES ? 8 : ROWS_LEAST_A_WARP;
     plan->candidates = 0;
     const bool doubted = last.doubted > plan->slots;
     plan->penalty = doubted ? min(max(2 * last.penalty, 8u), 256u) : last.pause > 0 ? last.penalty : 0;
@@ -244,53 +244,53 @@ __device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const ps
     plan->doubted = 0;
 }
 
-// The step between levels for the frame after `last`. Where boxes have few candidates each, fewer levels mean fewer
-// looks, though each finds more: wider steps are tried, and the one is kept that has cost least. When the scene has
-// changed that begins anew. *trial: the step was not seen yet.
-__device__ __forceinline__ psvi_rows_steps rows_next_steps(const psvi_rows_plan &last, bool *trial) {
-    psvi_rows_steps steps = last.steps;
-    steps.tested = 0;
+// The ratio of the levels for the frame after `last`. Where boxes have few candidates each, fewer levels mean fewer
+// looks, though each finds more: wider ratios are tried, and the one is kept that has cost least. When the scene has
+// changed that begins anew. *trial: the ratio was not seen yet.
+__device__ __forceinline__ psvi_rows_ratio rows_next_ratio(const psvi_rows_plan &last, bool *trial) {
+    psvi_rows_ratio ratio = last.ratio;
+    ratio.tested = 0;
     *trial = false;
-    const uint32_t at = steps.at, levels = __popc((last.populated | last.populated >> 16) & 0xffffu);
-    if (last.slots == 0 || levels == 0) return steps;
-    const float cost = (float)last.steps.tested / (float)last.slots + (float)(ROWS_LEVEL_COST * levels);
-    const float known = steps.cost[at];
-    if ((levels == 1 && at == 0) || (known != 0 && fabsf(cost - known) > 0.25f * known)) return psvi_rows_steps{};
+    const uint32_t at = ratio.at, levels = __popc((last.populated | last.populated >> 16) & 0xffffu);
+    if (last.slots == 0 || levels == 0) return ratio;
+    const float cost = (float)last.ratio.tested / (float)last.slots + (float)(ROWS_LEVEL_COST * levels);
+    const float known = ratio.cost[at];
+    if ((levels == 1 && at == 0) || (known != 0 && fabsf(cost - known) > 0.25f * known)) return psvi_rows_ratio{};
     float least = cost;
     uint32_t most = at;
 #pragma unroll
-    for (uint32_t i = 0; i < ROWS_WIDER_STEPS; ++i) {
-        if (i == at) steps.cost[i] = cost;
-        if (i > at && last.epoch % ROWS_TRY_AGAIN == 0) steps.cost[i] = 0;
-        if (steps.cost[i] == 0) continue;
+    for (uint32_t i = 0; i < ROWS_RATIOS; ++i) {
+        if (i == at) ratio.cost[i] = cost;
+        if (i > at && last.epoch % ROWS_TRY_AGAIN == 0) ratio.cost[i] = 0;
+        if (ratio.cost[i] == 0) continue;
         most = i;
-        if (steps.cost[i] < least) least = steps.cost[i], steps.at = i;
+        if (ratio.cost[i] < least) least = ratio.cost[i], ratio.at = i;
     }
-    *trial = at == most && levels > 1 && cost <= 1.1f * least && at + 1 < ROWS_WIDER_STEPS;
-    if (*trial) steps.at = at + 1;
-    return steps;
+    *trial = at == most && levels > 1 && cost <= 1.1f * least && at + 1 < ROWS_RATIOS;
+    if (*trial) ratio.at = at + 1;
+    return ratio;
 }
 
-__device__ __forceinline__ float rows_level_step(const psvi_rows_steps &steps) {
-    return ROWS_LEVEL_STEP * (float)(1u << steps.at);
+__device__ __forceinline__ float rows_level_ratio(const psvi_rows_ratio &ratio) {
+    return ROWS_LEVEL_RATIO * (float)(1u << ratio.at);
 }
 
 __device__ __forceinline__ bool rows_counts_tested(const psvi_rows_plan &plan) {
     const uint32_t levels = (plan.populated | plan.populated >> 16) & 0xffffu;
-    return (levels & (levels - 1)) != 0 || plan.steps.at != 0;
+    return (levels & (levels - 1)) != 0 || plan.ratio.at != 0;
 }
 
-// Would levels with that step bring few candidates? So if few of the sampled boxes are as near to one another as the
+// Would levels with that ratio bring few candidates? So if few of the sampled boxes are as near to one another as the
 // larger one's level looks. All threads of the block. `samples`: one a thread.
 template <int THREADS>
-__device__ __forceinline__ bool rows_may_try(const psvi_find_input &input, const psvd_counts &counts, float step,
+__device__ __forceinline__ bool rows_may_try(const psvi_find_input &input, const psvd_counts &counts, float ratio,
                                              rows_plan_shared<THREADS> *shared, float4 *samples) {
     const uint64_t slots = counts.all();
     psvd_box box = {};
     uint32_t tag;
     const bool good = psvd_load_slot(input, counts, slots * threadIdx.x / THREADS, &box, &tag) == PSVD_BOX_GOOD;
     const float extent = rows_extent(box.min[0], box.max[0], box.min[1], box.max[1], box.min[2], box.max[2]);
-    uint32_t level = rows_choose_limits(good && extent <= 1e30f ? extent : -1.0f, 1e-30f, step, shared) - 1;
+    uint32_t level = rows_choose_limits(good && extent <= 1e30f ? extent : -1.0f, 1e-30f, ratio, shared) - 1;
     __syncthreads();
     while (level > 0 && extent > shared->limits[level]) // coarse to fine
         --level;

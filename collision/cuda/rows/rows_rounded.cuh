@@ -1,8 +1,8 @@
-// `rows` for many boxes: what its kernels have to agree on.
-#ifndef PAIRSIEVE_COLLISION_ROWS_MANY_CUH
-#define PAIRSIEVE_COLLISION_ROWS_MANY_CUH
+// `rows`: rounded boxes and usual looks, what its kernels have to agree on.
+#ifndef PAIRSIEVE_COLLISION_ROWS_ROUNDED_CUH
+#define PAIRSIEVE_COLLISION_ROWS_ROUNDED_CUH
 
-#include "rows_walk.cuh"
+#include "rows_view.cuh"
 
 // How a level's boxes are rounded.
 struct rows_rounding {
@@ -19,18 +19,19 @@ __device__ __forceinline__ rows_rounding rows_rounding_of(const psvi_rows_level 
 }
 
 // The plan in a block's shared memory, with what follows from it.
-struct rows_many_plan {
+struct rows_local_plan {
     psvi_rows_plan plan;
     rows_rounding rounding[ROWS_LEVELS + 1];
 };
 
 // All threads of the block; the caller synchronizes.
-__device__ __forceinline__ void rows_load_plan(rows_many_plan *many, const psvi_rows_plan *plan, uint32_t threads) {
-    for (uint32_t i = threadIdx.x; i < sizeof many->plan / 4; i += threads)
-        reinterpret_cast<uint32_t *>(&many->plan)[i] = reinterpret_cast<const uint32_t *>(plan)[i];
+__device__ __forceinline__ void rows_load_plan(rows_local_plan *local, const psvi_rows_plan *plan, uint32_t threads) {
+    for (uint32_t i = threadIdx.x; i < sizeof local->plan / 4; i += threads)
+        reinterpret_cast<uint32_t *>(&local->plan)[i] = reinterpret_cast<const uint32_t *>(plan)[i];
     __syncthreads();
-    if (threadIdx.x <= many->plan.levels)
-        many->rounding[threadIdx.x] = rows_rounding_of(many->plan.level[threadIdx.x], threadIdx.x == many->plan.levels);
+    if (threadIdx.x <= local->plan.levels)
+        local->rounding[threadIdx.x] =
+            rows_rounding_of(local->plan.level[threadIdx.x], threadIdx.x == local->plan.levels);
 }
 
 // The record of a box with the plan's choice of axes.

@@ -1,8 +1,8 @@
 // The second pass of the sort of `rows` by bins: blocks order one bin each by cells.
-#include "launch_cuda.h"
+#include "../launch_cuda.h"
 #include "rows_bins.cuh"
 #include "rows_launch.cuh"
-#include "rows_many_sort.cuh"
+#include "rows_segments.cuh"
 
 #define THREADS ROWS_ORDER_BIN_THREADS
 #define WARPS (THREADS / 32)
@@ -22,7 +22,7 @@ struct order_shared {
 struct order_tables {
     psvi_rows_bins bins;
     uint32_t *starts;
-    rows_light_arrays light;
+    rows_uniform_arrays uniform;
 };
 
 // Of two counts in a word.
@@ -92,9 +92,9 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
         entry.z &= (1u << ROWS_BIN_OWN_SHIFT) - 1;
         if ((entry.w >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN) == 0) {
             entry.w = 0;
-            tables.light.listed[atomicAdd(&plan->listed, 1u)] = start + n;
+            tables.uniform.listed[atomicAdd(&plan->listed, 1u)] = start + n;
         }
-        tables.light.write_apart(start + n, entry);
+        tables.uniform.write_apart(start + n, entry);
     }
 #if __CUDA_ARCH__ >= 900
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the next bin is copied to where this one was
@@ -111,7 +111,7 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
 // The entries in order of their cells, in any order within one, and the start of each cell. Reads 16 bytes a box,
 // writes 16, and 4 a cell.
 __global__ void __launch_bounds__(THREADS, ORDER_RESIDENT)
-    psvk_rows_bin_order(psvi_rows_plan *plan, const __grid_constant__ order_tables tables) {
+    psvk_rows_bins_order(psvi_rows_plan *plan, const __grid_constant__ order_tables tables) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
     if (threadIdx.x == 0) open_gate(&shared.gate);
@@ -131,23 +131,23 @@ __global__ void __launch_bounds__(THREADS, ORDER_RESIDENT)
     }
 }
 
-extern "C" cudaError_t psvi_prepare_rows_bin_order(psvi_rows_memory *memory) {
+extern "C" cudaError_t psvi_prepare_rows_bins_order(psvi_rows_memory *memory) {
     int blocks = 0;
     memory->bins.round = 0;
-    cudaError_t error = rows_allow_shared(psvk_rows_bin_order, sizeof(order_shared));
+    cudaError_t error = rows_allow_shared(psvk_rows_bins_order, sizeof(order_shared));
     if (error == cudaSuccess)
         error =
-            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, psvk_rows_bin_order, THREADS, sizeof(order_shared));
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, psvk_rows_bins_order, THREADS, sizeof(order_shared));
     if (error != cudaSuccess) return error;
     const uint32_t round = (uint32_t)blocks * memory->multiprocessors;
     memory->bins.round = round < ROWS_BIN_ROUND ? round : ROWS_BIN_ROUND;
     return cudaSuccess;
 }
 
-extern "C" cudaError_t psvi_launch_rows_bin_order(const psvi_find_input *input, const psvi_rows_memory *memory,
-                                                  cudaStream_t stream) {
+extern "C" cudaError_t psvi_launch_rows_bins_order(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                   cudaStream_t stream) {
     (void)input;
-    const order_tables tables = {memory->bins, memory->starts, rows_light_arrays_of(memory)};
-    return rows_launch_early(memory, stream, psvk_rows_bin_order, memory->bins.round, THREADS, sizeof(order_shared),
+    const order_tables tables = {memory->bins, memory->starts, rows_uniform_arrays_of(memory)};
+    return rows_launch_early(memory, stream, psvk_rows_bins_order, memory->bins.round, THREADS, sizeof(order_shared),
                              memory->plan, tables);
 }

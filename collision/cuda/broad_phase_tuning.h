@@ -1,0 +1,32 @@
+// Tuning constants of the CUDA broad-phase kernels; those of `rows` are in rows/rows_tuning.h.
+#ifndef PAIRSIEVE_COLLISION_BROAD_PHASE_TUNING_H
+#define PAIRSIEVE_COLLISION_BROAD_PHASE_TUNING_H
+
+#define SWEEP_SAMPLES 1024 // boxes that the axis is chosen from; one block
+#define SWEEP_THREADS 256
+#define SWEEP_OWN_STEPS 256 // candidates that a thread sweeps alone before its warp helps
+
+#define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
+#define LBVH_THREADS 128
+#define LBVH_STEPS 8       // of a walk between two looks at the pair buffer
+#define LBVH_OWN_STEPS 256 // of a walk before its rest is cut into parts
+#define LBVH_PART 1024     // leaves of a part
+#define LBVH_PART_BLOCKS 8 // blocks per multiprocessor that walk parts
+
+#define SAP3_THREADS 256
+#define SAP3_OWN_STEPS 256 // partners on the last axis that a thread tests alone before its warp helps
+
+#define GRID_SAMPLES 256 // boxes that the cell size is chosen from; one block
+#define GRID_THREADS 256
+#define GRID_CELL_SCALE 1.25f // cell over the largest sampled box
+#define GRID_OWN_STEPS 64     // successors in a cell that a thread tests alone before its warp helps
+#define GRID_LARGE_TILE 128   // large boxes in shared memory at a time
+
+#define BOUNDS_THREADS 256
+#define BOUNDS_THREAD_POINTS 16 // longer point sets get a warp
+#define BOUNDS_WARP_POINTS 1024 // longer ones a block
+
+#define PAIR_OPS_THREADS 256
+#define PAIR_OPS_TILE 1024 // pairs that a block compares and compacts
+
+#endif
