@@ -3,6 +3,7 @@
 #define PAIRSIEVE_BODY_MOTION_H
 
 #include "atomics.h"
+#include "free_rotation.h"
 #include "narrow.h"
 #include "sim_data.h"
 
@@ -146,13 +147,21 @@ PSVI_HD bool psvi_inside(v3 p, const float low[3], const float high[3]) { // fal
     return p.x >= low[0] && p.y >= low[1] && p.z >= low[2] && p.x <= high[0] && p.y <= high[1] && p.z <= high[2];
 }
 
-// Spin after a step's rotation: the angular momentum stays, so what is longer in one direction than in another changes
-// its spin as it turns. Steps are too long to follow that exactly; where the energy would grow the spin gives way.
-PSVI_HD v3 psvi_keep_spin(const psvi_shape *shape, quat before, quat after, v3 w) {
-    v3 spin = quat_unrotate(before, w), momentum = sym3_mul(shape->inertia, spin);
-    v3 now = quat_unrotate(after, quat_rotate(before, momentum)), turned = sym3_mul(shape->inv_inertia, now);
-    float energy = v3_dot(spin, momentum), grown = v3_dot(turned, now);
-    return quat_rotate(after, grown > energy ? v3_scale(turned, sqrtf(energy / grown)) : turned);
+// A body that is no ball turns through a step: as it does freely with the angular momentum that it has at the end, and
+// further by what impulses within the step have turned it. The momentum stays as the solver left it. Where the two
+// turns do not agree the energy would change with the pose; then the spin gives way, but only so much.
+PSVI_HD quat psvi_turn_body(const psvi_shape *shape, quat before, v3 turned, float seconds, v3 *w) {
+    v3 spin = quat_unrotate(before, *w), momentum = sym3_mul(shape->inertia, spin);
+    quat after = psvi_turn_freely(shape->inertia, shape->inv_inertia, before, momentum, seconds);
+    v3 more = v3_madd(turned, *w, -seconds);
+    if (v3_dot(more, more) > 1e-12f) after = quat_unit(quat_mul(quat_of_vector(more), after));
+    v3 now = quat_unrotate(after, quat_rotate(before, momentum));
+    // By the difference: the product of the two rounded tensors is not 1, which would tell in thousands of frames.
+    v3 changed = v3_add(spin, sym3_mul(shape->inv_inertia, v3_sub(now, momentum)));
+    float energy = v3_dot(spin, momentum), grown = v3_dot(changed, now);
+    if (grown > 1.00001f * energy) changed = v3_scale(changed, sqrtf(energy / grown));
+    *w = quat_rotate(after, changed);
+    return after;
 }
 
 // End of a step: the new pose and velocity, or the body is taken out.
@@ -165,13 +174,13 @@ PSVI_HD void psvi_end_body(const psvi_sim *s, const psvi_step *step, uint32_t i)
         const psvi_shape *shape = &s->shapes[s->shape[i]];
         psvi_angular a = s->angular[i];
         quat before = quat_of4(s->rotation[i]);
-        quat after = quat_unit(quat_mul(quat_of_vector(v3_of4(a.turned)), before));
+        w = v3_of4(a.velocity);
+        quat after = psvi_is_round(shape->type) ? quat_unit(quat_mul(quat_of_vector(v3_of4(a.turned)), before))
+                                                : psvi_turn_body(shape, before, v3_of4(a.turned), step->seconds, &w);
         if (shape->type == PSV_SHAPE_COMPOUND) { // turns about its centre of mass, which is not its position
             v3 com = v3_of(shape->com);
             p = v3_add(p, v3_sub(quat_rotate(before, com), quat_rotate(after, com)));
         }
-        w = v3_of4(a.velocity);
-        if (!psvi_is_round(shape->type)) w = psvi_keep_spin(shape, before, after, w);
         s->rotation[i].x = after.x;
         s->rotation[i].y = after.y;
         s->rotation[i].z = after.z;
