@@ -21,6 +21,8 @@ typedef struct psvi_backend_ops {
     // True when the address can be read by the backend's kernels.
     bool (*owns_address)(psv_context *context, const void *address);
     bool (*capturing)(psv_context *context); // the stream is being captured into a graph
+    // Borrows another stream, ordered behind the one before; NULL where there are no streams.
+    psv_status (*use_stream)(psv_context *context, void *stream);
     // Time marks for the profile; NULL on the CPU, where the wall clock serves.
     psv_status (*create_event)(psv_context *context, void **event);
     void (*destroy_event)(psv_context *context, void *event);

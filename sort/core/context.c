@@ -94,6 +94,14 @@ int psv_context_worker_count(const psv_context *context) { return context == NUL
 
 void *psv_context_stream(const psv_context *context) { return context == NULL ? NULL : context->stream; }
 
+psv_status psv_set_stream(psv_context *context, void *stream) {
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (context->ops->use_stream == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend has no streams", context->ops->name);
+    return context->ops->use_stream(context, stream);
+}
+
 const char *psv_context_device_name(const psv_context *context) { return context == NULL ? "" : context->info.name; }
 
 psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes) {

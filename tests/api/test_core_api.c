@@ -161,6 +161,7 @@ static void test_null_contexts(void **state) {
     assert_int_equal(psv_context_worker_count(NULL), 0);
     assert_string_equal(psv_context_device_name(NULL), "");
     assert_null(psv_context_stream(NULL));
+    EXPECT_FAILURE(psv_set_stream(NULL, NULL), PSV_ERROR_ARGUMENT, NULL, "context", "NULL");
 }
 
 static void test_context_facts(void **state) {
@@ -174,6 +175,7 @@ static void test_context_facts(void **state) {
     assert_true(free_bytes > 0 && free_bytes <= total_bytes);
     EXPECT_FAILURE(psv_memory_info(context, NULL, &total_bytes), PSV_ERROR_ARGUMENT, context, "free_bytes", "NULL");
     EXPECT_FAILURE(psv_read_profile(context, NULL), PSV_ERROR_ARGUMENT, context, "profile", "NULL");
+    EXPECT_FAILURE(psv_set_stream(context, NULL), PSV_ERROR_UNSUPPORTED, context, "cpu", "no streams");
     EXPECT_OK(psv_synchronize(context), context);
     psv_profile profile;
     EXPECT_OK(psv_read_profile(context, &profile), context); // off: empty

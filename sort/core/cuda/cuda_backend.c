@@ -130,13 +130,35 @@ static bool cuda_owns_address(psv_context *context, const void *address) {
            (attributes.type == cudaMemoryTypeHost || attributes.device == context->device);
 }
 
-static bool cuda_capturing(psv_context *context) {
+static bool is_capturing(cudaStream_t stream) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (cudaStreamIsCapturing(context->stream, &status) != cudaSuccess) {
-        (void)cudaGetLastError();
-        return true; // e.g. the legacy stream while another one is captured: leave it alone
-    }
-    return status != cudaStreamCaptureStatusNone;
+    if (cudaStreamIsCapturing(stream, &status) == cudaSuccess) return status != cudaStreamCaptureStatusNone;
+    (void)cudaGetLastError();
+    return true; // e.g. the legacy stream while another one is captured: leave it alone
+}
+
+static bool cuda_capturing(psv_context *context) { return is_capturing(context->stream); }
+
+// A captured stream can neither be waited for from outside its graph nor wait for what is outside.
+static psv_status wait_for_stream(psv_context *context, cudaStream_t before, cudaStream_t after) {
+    if (is_capturing(before) || is_capturing(after)) return PSV_OK;
+    cudaEvent_t event = NULL;
+    cudaError_t error = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (error == cudaSuccess) error = cudaEventRecord(event, before);
+    if (error == cudaSuccess) error = cudaStreamWaitEvent(after, event, 0);
+    if (event != NULL) (void)cudaEventDestroy(event); // once it has happened
+    return psvi_cuda_status(context, error, "cudaStreamWaitEvent");
+}
+
+static psv_status cuda_use_stream(psv_context *context, void *stream) {
+    if (stream == context->stream) return PSV_OK;
+    psv_status status = context->owns_stream ? cuda_synchronize(context) : PSV_OK;
+    if (status == PSV_OK && !context->owns_stream) status = wait_for_stream(context, context->stream, stream);
+    if (status != PSV_OK) return status;
+    cuda_close(context);
+    context->stream = stream;
+    context->owns_stream = false;
+    return PSV_OK;
 }
 
 static psv_status cuda_create_event(psv_context *context, void **event) {
@@ -183,6 +205,7 @@ const psvi_backend_ops psvi_cuda_ops = {
     .memory_info = cuda_memory_info,
     .owns_address = cuda_owns_address,
     .capturing = cuda_capturing,
+    .use_stream = cuda_use_stream,
     .create_event = cuda_create_event,
     .destroy_event = cuda_destroy_event,
     .record_event = cuda_record_event,

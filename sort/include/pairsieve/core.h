@@ -93,6 +93,13 @@ int psv_context_worker_count(const psv_context *context);
 void *psv_context_stream(const psv_context *context);            // the cudaStream_t; NULL for the CPU
 const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA H200"; the processor's name for the CPU
 
+// CUDA: from here on everything is enqueued on `stream`, a cudaStream_t of the context's device (NULL: the default
+// stream), which is borrowed; an own stream is waited for and destroyed. The device runs what comes after what was
+// enqueued before, without a stall of the host; only where one of the two streams is being captured into a graph is
+// that order the caller's. For programs that change streams, as PyTorch does under torch.cuda.stream.
+// Errors: PSV_ERROR_UNSUPPORTED (a backend without streams), PSV_ERROR_DEVICE. Blocks where the stream was an own one.
+psv_status psv_set_stream(psv_context *context, void *stream);
+
 // Free and total bytes of the backend's memory. Neither may be NULL. Errors: PSV_ERROR_DEVICE. Blocks.
 psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
 

@@ -1,0 +1,26 @@
+"""pairsieve: every overlapping pair of boxes among thousands to a hundred million, on a GPU or a CPU.
+
+>>> import numpy as np, pairsieve
+>>> low = np.random.default_rng(1).random((100_000, 3), np.float32) * 46
+>>> pairs = pairsieve.find_pairs((low, low + 1))
+
+Arrays of NumPy, PyTorch, CuPy, JAX, Warp and Numba are taken where they are, on the CPU or the GPU, and results come as arrays of the
+same library on the same device. ``PairFinder`` and ``Sorter`` keep their memory from frame to frame; ``World`` simulates rigid bodies.
+"""
+
+from ._native import (ArgumentError, CapacityError, DeviceError, Error, FileError, FormatError, OutOfMemoryError, UnsupportedError, lib)
+from .pairs import PairFinder, clear_cache, find_pairs
+from .sorting import Sorter, argsort, sort, sort_pairs
+from .world import World, load_mesh, scenes
+
+__version__ = "0.1.0"
+
+
+def cuda_available():
+    """True where this build has CUDA code and the machine a device for it."""
+    return bool(lib.psv_backend_available(lib.PSV_BACKEND_CUDA))
+
+
+__all__ = ["ArgumentError", "CapacityError", "DeviceError", "Error", "FileError", "FormatError", "OutOfMemoryError", "PairFinder",
+           "Sorter", "UnsupportedError", "World", "argsort", "clear_cache", "cuda_available", "find_pairs", "load_mesh", "scenes",
+           "sort", "sort_pairs"]

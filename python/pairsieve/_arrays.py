@@ -1,0 +1,303 @@
+"""Arrays of other libraries, where they are: address, shape, strides and device, and results in the same library.
+
+Nothing is copied. NumPy, PyTorch, CuPy, Warp, Numba and JAX arrays are known; whatever else speaks
+``__cuda_array_interface__``, ``__array_interface__`` or DLPack works too, and what speaks none is made a NumPy array.
+"""
+
+import ctypes
+import sys
+
+import numpy as np
+
+from ._api import ffi
+from ._native import ArgumentError
+
+_TYPES = {"f4": "float32", "f8": "float64", "i4": "int32", "u4": "uint32", "i8": "int64", "u8": "uint64", "u1": "uint8", "i1": "int8",
+          "b1": "bool", "i2": "int16", "u2": "uint16", "f2": "float16"}
+_SIZES = {name: np.dtype(name).itemsize for name in _TYPES.values()}
+
+
+class View:
+    """What is known of an array. ``strides`` are in bytes; ``device`` is -1 for host memory, else the CUDA device."""
+
+    __slots__ = ("pointer", "shape", "strides", "dtype", "device", "stream", "library", "owner", "writable")
+
+    def __init__(self, pointer, shape, strides, dtype, device, stream, library, owner, writable=True):
+        self.pointer = pointer
+        self.shape = shape
+        self.strides = strides
+        self.dtype = dtype
+        self.device = device
+        self.stream = stream
+        self.library = library
+        self.owner = owner
+        self.writable = writable
+
+    @property
+    def itemsize(self):
+        return _SIZES[self.dtype]
+
+    @property
+    def nbytes(self):
+        """Bytes from the first element to behind the last."""
+        if 0 in self.shape:
+            return 0
+        return sum((n - 1) * s for n, s in zip(self.shape, self.strides)) + self.itemsize
+
+    @property
+    def contiguous(self):
+        return self.strides == _dense(self.shape, self.itemsize) or self.nbytes == 0
+
+
+def _dense(shape, itemsize):
+    strides = []
+    for n in reversed(shape):
+        strides.append(itemsize)
+        itemsize *= n
+    return tuple(reversed(strides))
+
+
+def stream_number(stream):
+    """A cudaStream_t as a number, from a number or a stream object of PyTorch, CuPy, Warp, Numba or CUDA Python."""
+    if stream is None or isinstance(stream, int):
+        return stream
+    for name in ("cuda_stream", "ptr", "handle"):
+        value = getattr(stream, name, None)
+        if value is not None:
+            return int(getattr(value, "value", value) or 0)
+    if hasattr(stream, "__cuda_stream__"):
+        return int(stream.__cuda_stream__()[1])
+    raise ArgumentError(f"stream is a {type(stream).__name__}; a cudaStream_t as a number or a stream object is wanted")
+
+
+def _torch_view(tensor, torch):
+    if tensor.layout is not torch.strided:
+        raise ArgumentError("the tensor is sparse; a dense one is wanted")
+    dtype = str(tensor.dtype)[6:]
+    if dtype not in _SIZES:
+        raise ArgumentError(f"the tensor holds {dtype}, which has no counterpart here")
+    size = _SIZES[dtype]
+    device, stream = -1, None
+    if tensor.is_cuda:
+        device = tensor.device.index
+        stream = torch.cuda.current_stream(device).cuda_stream
+    elif tensor.device.type != "cpu":
+        raise ArgumentError(f"the tensor lies on '{tensor.device}'; cpu or cuda is wanted")
+    return View(tensor.data_ptr(), tuple(tensor.shape), tuple(s * size for s in tensor.stride()), dtype, device, stream,
+                "torch", tensor)
+
+
+def _typestr(typestr):
+    if typestr[0] == ">" or typestr[1:] not in _TYPES:
+        raise ArgumentError(f"the array's type is '{typestr}', which has no counterpart here")
+    return _TYPES[typestr[1:]]
+
+
+def _interface_view(interface, device, stream, library, owner):
+    dtype = _typestr(interface["typestr"])
+    shape = tuple(interface["shape"])
+    strides = interface.get("strides") or _dense(shape, _SIZES[dtype])
+    pointer, read_only = interface["data"]
+    return View(pointer or 0, shape, tuple(strides), dtype, device, stream, library, owner, not read_only)
+
+
+def _library_of(array):
+    return type(array).__module__.partition(".")[0]
+
+
+def _cuda_interface_view(array, library):
+    interface = array.__cuda_array_interface__
+    stream, device = interface.get("stream"), 0
+    if library == "cupy":
+        device, stream = array.device.id, sys.modules["cupy"].cuda.get_current_stream().ptr
+    elif library == "warp":
+        device, stream = array.device.ordinal, array.device.stream.cuda_stream
+    elif library == "numba":
+        stream = 0 if stream is None else stream
+    # 1 and 2 name the default streams by the interface's own convention; cudaStream_t has the same numbers.
+    return _interface_view(interface, device, stream, library, array)
+
+
+# DLPack, as far as it is read here (version 0 and 1 share this part, behind different heads).
+_dlpack = """
+typedef struct { int32_t device_type; int32_t device_id; } dl_device;
+typedef struct { uint8_t code; uint8_t bits; uint16_t lanes; } dl_type;
+typedef struct { void *data; dl_device device; int32_t ndim; dl_type type; int64_t *shape; int64_t *strides; uint64_t byte_offset; } dl_tensor;
+"""
+_dl = None
+
+
+def _dlpack_view(array, library):
+    global _dl
+    if _dl is None:
+        from cffi import FFI
+
+        _dl = FFI()
+        _dl.cdef(_dlpack)
+    kind, index = (int(part) for part in array.__dlpack_device__())
+    if kind not in (1, 2, 3, 13):
+        raise ArgumentError(f"the array lies on a device of DLPack's kind {kind}; cpu (1) or cuda (2) is wanted")
+    on_gpu = kind in (2, 13)
+    capsule = array.__dlpack__(stream=1) if on_gpu else array.__dlpack__()
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    tensor = _dl.cast("dl_tensor *", get(capsule, b"dltensor"))
+    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    code = {0: "i", 1: "u", 2: "f", 6: "b"}.get(tensor.type.code)
+    name = _TYPES.get(f"{code}{tensor.type.bits // 8}") if tensor.type.lanes == 1 else None
+    if name is None:
+        raise ArgumentError(f"the array's type (DLPack code {tensor.type.code}, {tensor.type.bits} bits) has no counterpart here")
+    size = _SIZES[name]
+    strides = _dense(shape, size) if tensor.strides == _dl.NULL else tuple(tensor.strides[i] * size for i in range(tensor.ndim))
+    pointer = int(_dl.cast("uintptr_t", tensor.data)) + tensor.byte_offset
+    # The capsule holds the memory; it was not taken over, so its own destructor lets it go.
+    return View(pointer, shape, strides, name, index if on_gpu else -1, 0 if on_gpu else None, library, (array, capsule))
+
+
+def view(array, name="array"):
+    """A View of `array`; `name` is the argument's name for errors."""
+    library = _library_of(array)
+    try:
+        if library == "numpy" and isinstance(array, np.ndarray):
+            return _interface_view(array.__array_interface__, -1, None, "numpy", array)
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(array, torch.Tensor):
+            return _torch_view(array, torch)
+        if hasattr(array, "__cuda_array_interface__"):
+            return _cuda_interface_view(array, library)
+        if library == "warp" and hasattr(array, "__array_interface__"):
+            return _interface_view(array.__array_interface__, -1, None, "warp", array)
+        if hasattr(array, "__dlpack__"):
+            return _dlpack_view(array, "jax" if library in ("jax", "jaxlib") else library)
+        made = np.asarray(array)
+        return _interface_view(made.__array_interface__, -1, None, "numpy", made)
+    except ArgumentError as error:
+        raise ArgumentError(f"{name}: {error}") from None
+
+
+class Memory:
+    """Memory of the library that other libraries can look at without a copy. Holds its owner alive."""
+
+    def __init__(self, pointer, shape, dtype, device, stream, owner):
+        typestr = np.dtype(dtype).str
+        interface = {"shape": tuple(shape), "typestr": typestr, "data": (pointer, False), "strides": None, "version": 3}
+        if device >= 0:
+            # Streams are ordered by whoever made the array: by the context, whose stream is the caller's.
+            self.__cuda_array_interface__ = interface
+        else:
+            self.__array_interface__ = interface
+        self.pointer = pointer
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype).name
+        self.device = device
+        self.owner = owner
+
+
+def wrap(pointer, shape, dtype, device, stream, library, owner):
+    """An array of `library` over memory of ours; on the device the library has to be one that can hold such memory."""
+    memory = Memory(pointer, shape, dtype, device, stream, owner)
+    empty = 0 in memory.shape
+    if library == "warp":
+        import warp
+
+        kind = getattr(warp, memory.dtype)
+        if device < 0:
+            return warp.array(np.asarray(memory), dtype=kind, device="cpu", copy=False)
+        made = warp.array(ptr=None if empty else pointer, shape=memory.shape, dtype=kind, device=f"cuda:{device}")
+        made._pairsieve_owner = owner
+        return made
+    if device < 0:
+        made = np.empty(memory.shape, dtype) if empty else np.asarray(memory)
+        return from_numpy(made, library)
+    if library == "torch":
+        import torch
+
+        if empty:
+            return torch.empty(memory.shape, dtype=getattr(torch, memory.dtype), device=f"cuda:{device}")
+        return torch.as_tensor(memory, device=f"cuda:{device}")
+    if library in ("cupy", "jax"):
+        import cupy
+
+        with cupy.cuda.Device(device):
+            made = cupy.empty(memory.shape, dtype) if empty else cupy.asarray(memory)
+        if library == "jax":
+            import jax
+
+            return jax.dlpack.from_dlpack(made)
+        return made
+    return memory
+
+
+def from_numpy(array, library):
+    """A NumPy array as an array of another library, in host memory."""
+    if library == "torch":
+        import torch
+
+        return torch.from_numpy(array)
+    if library == "jax":
+        import jax
+
+        return jax.numpy.asarray(array)
+    return array
+
+
+def empty(shape, dtype, like):
+    """An uninitialized array of the library and device of a View, and its View."""
+    if like.library == "torch":
+        import torch
+
+        device = "cpu" if like.device < 0 else f"cuda:{like.device}"
+        made = torch.empty(shape, dtype=getattr(torch, dtype), device=device)
+    elif like.library == "cupy" or (like.library == "jax" and like.device >= 0):
+        import cupy
+
+        with cupy.cuda.Device(like.device):
+            made = cupy.empty(shape, dtype)
+    elif like.library == "warp":
+        import warp
+
+        made = warp.empty(shape, dtype=getattr(warp, dtype), device="cpu" if like.device < 0 else f"cuda:{like.device}")
+    elif like.device >= 0:
+        raise ArgumentError(f"results for arrays of '{like.library}' on a GPU need cupy or torch; give `out`")
+    else:
+        made = np.empty(shape, dtype)
+    return made, view(made)
+
+
+def finish(made, like):
+    """What `empty` made and a call filled, as an array of the library of `like`."""
+    if like.library == "jax":
+        import jax
+
+        return jax.dlpack.from_dlpack(made) if like.device >= 0 else jax.numpy.asarray(made)
+    return from_numpy(made, like.library) if isinstance(made, np.ndarray) else made
+
+
+def copy_into(target, source):
+    """target[...] = source, for two arrays of one library."""
+    library = _library_of(target)
+    if library == "torch":
+        target.copy_(source)
+    elif library == "warp":
+        import warp
+
+        warp.copy(target, source)
+    else:
+        target[...] = source
+
+
+def same_place(views):
+    """The device that all views share, and the stream to work on."""
+    first = views[0]
+    for other in views[1:]:
+        if other.device != first.device:
+            raise ArgumentError(f"arrays lie on different devices: {place(first.device)} and {place(other.device)}")
+    return first.device, first.stream
+
+
+def place(device):
+    return "the CPU" if device < 0 else f"CUDA device {device}"
+
+
+def pointer_of(view_):
+    return ffi.cast("void *", view_.pointer)

@@ -1,0 +1,134 @@
+"""The shared library, its errors, and contexts: one for each object that works."""
+
+import functools
+import threading
+import weakref
+from pathlib import Path
+
+from ._api import ffi
+
+lib = ffi.dlopen(str(Path(__file__).with_name("libpairsieve_native.so")))
+
+NULL = ffi.NULL
+
+
+class Error(RuntimeError):
+    """A call of the library failed. ``status`` is its name, e.g. ``"PSV_ERROR_DEVICE"``."""
+
+    status = "PSV_ERROR_INTERNAL"
+
+
+class ArgumentError(Error, ValueError):
+    """An argument is out of its range, of the wrong shape, type or device."""
+
+    status = "PSV_ERROR_ARGUMENT"
+
+
+class CapacityError(Error):
+    """A buffer is too small. ``needed`` is the size that would do, in elements; None where the sentence alone says it.
+
+    Of pairs nothing was written past the buffer, and the count is exact.
+    """
+
+    status = "PSV_ERROR_CAPACITY"
+
+    def __init__(self, message, needed=None):
+        super().__init__(message)
+        self.needed = needed
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """Host or device memory could not be had; the message gives the bytes."""
+
+    status = "PSV_ERROR_MEMORY"
+
+
+class DeviceError(Error):
+    """The device or its driver refused or failed."""
+
+    status = "PSV_ERROR_DEVICE"
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """A method, backend or combination that this build or device does not offer."""
+
+    status = "PSV_ERROR_UNSUPPORTED"
+
+
+class FileError(Error, OSError):
+    """A file could not be opened, read or written."""
+
+    status = "PSV_ERROR_FILE"
+
+
+class FormatError(Error, ValueError):
+    """A file is damaged or not of the format; the message gives line and column, or the offset."""
+
+    status = "PSV_ERROR_FORMAT"
+
+
+_errors = {
+    getattr(lib, kind.status): kind
+    for kind in (ArgumentError, CapacityError, OutOfMemoryError, DeviceError, UnsupportedError, FileError, FormatError)
+}
+
+
+def text(pointer):
+    return None if pointer == NULL else ffi.string(pointer).decode()
+
+
+def check(status, context=NULL):
+    """Raises the error of a status, with the library's sentence."""
+    if status != lib.PSV_OK:
+        raise _errors.get(status, Error)(text(lib.psv_last_error(context)))
+
+
+def locked(method):
+    """Calls of one object by several threads take turns: a context is used by one thread at a time."""
+
+    @functools.wraps(method)
+    def call(self, *args, **kwargs):
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return call
+
+
+class Context:
+    """A backend, a device and a stream. Used by one thread at a time: by whoever holds its lock."""
+
+    def __init__(self, device, stream=None, workers=0):
+        definition = lib.psv_default_context_def()
+        definition.worker_count = workers
+        if device < 0:
+            definition.backend = lib.PSV_BACKEND_CPU
+        else:
+            definition.backend = lib.PSV_BACKEND_CUDA
+            definition.device = device
+            definition.borrow_stream = True
+            definition.stream = ffi.cast("void *", stream or 0)
+        made = ffi.new("psv_context **")
+        keep = ffi.new("psv_context_def *", definition)
+        check(lib.psv_create_context(keep, made))
+        self.handle = made[0]
+        self.lock = threading.RLock()
+        self.device = device
+        self.stream = stream or 0
+        self._finalizer = weakref.finalize(self, lib.psv_destroy_context, self.handle)
+
+    def check(self, status):
+        if status != lib.PSV_OK:
+            check(status, self.handle)
+
+    def use_stream(self, stream):
+        stream = stream or 0
+        if self.device >= 0 and stream != self.stream:
+            self.check(lib.psv_set_stream(self.handle, ffi.cast("void *", stream)))
+            self.stream = stream
+
+    def synchronize(self):
+        self.check(lib.psv_synchronize(self.handle))
+
+
+def buffer_of(pointer, nbytes):
+    return lib.psv_buffer_of(ffi.cast("void *", pointer), nbytes)

@@ -1,0 +1,405 @@
+"""Overlapping pairs of boxes."""
+
+import threading
+import weakref
+
+from . import _arrays
+from ._arrays import view
+from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, text
+
+_MOST_KEPT = 4  # finders that find_pairs keeps for each thread
+
+
+def methods(device="cpu"):
+    """Names of the broad-phase methods of a device, ``"auto"`` first."""
+    backend = lib.PSV_BACKEND_CPU if device_number(device) < 0 else lib.PSV_BACKEND_CUDA
+    names, index = ["auto"], 0
+    while (name := text(lib.psv_broad_phase_name(backend, index))) is not None:
+        names.append(name)
+        index += 1
+    return names
+
+
+def device_number(device):
+    """-1 for ``"cpu"``, else the CUDA device of ``"cuda"``, ``"cuda:1"``, 1 or a device object."""
+    if isinstance(device, int):
+        return device
+    name = str(device)
+    kind, _, number = name.partition(":")
+    if kind == "cpu":
+        return -1
+    if kind == "cuda" and (number.isdigit() or not number):
+        return int(number or 0)
+    raise ArgumentError(f"device is {device!r}; accepted: 'cpu', 'cuda', 'cuda:N'")
+
+
+def _corner_arrays(boxes, name):
+    """Views of the first min[3] and max[3], as (min View, max View or None, count, strides)."""
+    if isinstance(boxes, (tuple, list)) and len(boxes) == 2 and hasattr(boxes[0], "shape"):
+        low, high = view(boxes[0], f"{name}[0]"), view(boxes[1], f"{name}[1]")
+        for part, each in (("0", low), ("1", high)):
+            if each.dtype != "float32" or len(each.shape) != 2 or each.shape[1] != 3 or (each.strides[1] != 4 and each.shape[0]):
+                raise ArgumentError(f"{name}[{part}] is {each.dtype} {each.shape}; float32 (n, 3) with adjacent columns is wanted")
+        if low.shape != high.shape:
+            raise ArgumentError(f"{name}[0] has {low.shape[0]} corners and {name}[1] {high.shape[0]}")
+        return low, high
+    both = view(boxes, name)
+    if both.dtype != "float32":
+        raise ArgumentError(f"{name} holds {both.dtype}; float32 is wanted")
+    n = both.shape[0] if both.shape else 0
+    if both.shape == (n, 6) and (both.strides[1] == 4 or n == 0):
+        return both, None
+    if both.shape == (n, 2, 3) and (both.strides[1:] == (12, 4) or n == 0):
+        return both, None
+    raise ArgumentError(
+        f"{name} has shape {both.shape} and strides {both.strides}; (n, 6) or (n, 2, 3) with min and max adjacent, or two (n, 3), are wanted")
+
+
+def _optional(array, name, dtypes, shape):
+    if array is None:
+        return None
+    one = view(array, name)
+    if one.dtype not in dtypes or one.shape != shape or not one.contiguous:
+        raise ArgumentError(f"{name} is {one.dtype} {one.shape}; {' or '.join(dtypes)} {shape}, contiguous, is wanted")
+    return one
+
+
+def _interleave(groups, masks, count, like):
+    """(n, 2) groups and masks as the library wants them; arrays (n,) of 32-bit integers."""
+    made, made_view = _arrays.empty((count, 2), "int32", like)
+    for column, (array, name) in enumerate(((groups, "groups"), (masks, "masks"))):
+        if array is None:
+            made[:, column] = -1
+        else:
+            one = _optional(array, name, ("uint32", "int32"), (count,))
+            if one.library == "torch":
+                made[:, column] = array.view(made.dtype)
+            elif one.library in ("jax", "warp"):
+                raise ArgumentError(f"{name}: give `filters` (n, 2) for arrays of {one.library}")
+            else:
+                made[:, column] = array.view(made.dtype)
+    return made_view
+
+
+class _Set:
+    """A psv_box_set and the arrays that it points to."""
+
+    def __init__(self, boxes, name, worlds=None, groups=None, masks=None, filters=None, flags=None, count=None):
+        low, high = _corner_arrays(boxes, name)
+        self.count = low.shape[0]
+        if self.count > 1 and min(low.strides[0], (high or low).strides[0]) <= 0:
+            raise ArgumentError(f"{name}: boxes must lie in ascending order of their addresses")
+        self.views = [low]
+        box_set = self.set = ffi.new("psv_box_set *")
+        box_set.min = buffer_of(low.pointer, low.nbytes)
+        box_set.min_stride = low.strides[0] if self.count > 1 else (24 if high is None else 12)
+        if high is not None:
+            self.views.append(high)
+            box_set.max = buffer_of(high.pointer, high.nbytes)
+            box_set.max_stride = high.strides[0] if self.count > 1 else 12
+        box_set.count = self.count
+        if groups is not None or masks is not None:
+            if filters is not None:
+                raise ArgumentError("give filters or groups and masks, not both")
+            both = _interleave(groups, masks, self.count, low)
+        else:
+            both = _optional(filters, "filters", ("uint32", "int32"), (self.count, 2))
+        parts = (
+            ("filters", both),
+            ("worlds", _optional(worlds, "worlds", ("uint32", "int32"), (self.count,))),
+            ("flags", _optional(flags, "flags", ("uint8", "int8", "bool"), (self.count,))),
+            ("count_buffer", _optional(count, "count", ("uint64", "int64"), (1,))),
+        )
+        for field, part in parts:
+            if part is not None:
+                setattr(box_set, field, buffer_of(part.pointer, part.nbytes))
+                self.views.append(part)
+
+
+class PairFinder:
+    """Finds all overlapping pairs of boxes, frame after frame, without taking memory in a frame.
+
+    Boxes are closed: touching counts. Each pair is reported once, ``a < b``, none is missing. Boxes with NaN or
+    ``min > max`` are left out and listed by :meth:`bad_boxes`. On a GPU nothing waits for the device until a count, pairs or
+    statistics are asked for, and a frame can be captured in a CUDA graph.
+
+    Parameters
+    ----------
+    max_boxes : int
+        Most boxes of a frame, of both sets together where two are given.
+    device : str or int
+        ``"cpu"``, ``"cuda"``, ``"cuda:N"`` or the number of a CUDA device.
+    max_pairs : int
+        Room for pairs; 0: 8 a box.
+    grow : bool
+        Enlarge the room and repeat a frame whose pairs do not fit (``find`` then waits for the device). Otherwise such a frame raises
+        CapacityError with ``needed``, when the pairs are asked for.
+    sort : bool
+        Pairs in ascending order: the same bytes on every run and device.
+    events : bool
+        Keep the previous frame's pairs for :meth:`events`.
+    worlds : int
+        Number of worlds that boxes may belong to; boxes of different worlds never pair.
+    method, sort_method : str
+        See :func:`methods`; ``"auto"`` is the fastest that is known.
+    stream : int or stream object, optional
+        CUDA stream to work on. Default: the current stream of the library whose arrays are given.
+    """
+
+    def __init__(self, max_boxes, *, device="cpu", max_pairs=0, grow=False, sort=False, events=False, worlds=1, method="auto",
+                 sort_method="radix", stream=None):
+        self._stream = _arrays.stream_number(stream)
+        self.device = device_number(device)
+        self.context = Context(self.device, self._stream)
+        self._lock = self.context.lock
+        definition = ffi.new("psv_pair_finder_def *", lib.psv_default_pair_finder_def())
+        names = [ffi.new("char[]", name.encode()) for name in (method, sort_method)]
+        definition.method, definition.sort_method = names
+        try:
+            definition.max_boxes, definition.max_pairs, definition.world_count = max_boxes, max_pairs, worlds
+        except (OverflowError, TypeError) as error:
+            raise ArgumentError(f"max_boxes {max_boxes!r}, max_pairs {max_pairs!r}, worlds {worlds!r}: {error}") from None
+        definition.grow_pairs, definition.sort_output, definition.events = grow, sort, events
+        made = ffi.new("psv_pair_finder **")
+        self.context.check(lib.psv_create_pair_finder(self.context.handle, definition, made))
+        self.handle = made[0]
+        self.max_boxes = max_boxes
+        self.grow = grow
+        self._like = None
+        self._held = ()
+        # The context outlives the finder: the finalizer holds it.
+        self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
+
+    @locked
+    def find(self, boxes, other=None, *, worlds=None, groups=None, masks=None, filters=None, flags=None, count=None, stream=None):
+        """Finds the pairs of one set, or between two; returns the finder.
+
+        Parameters
+        ----------
+        boxes : array or pair of arrays
+            float32, (n, 6) or (n, 2, 3) with the lower corner first, or two (n, 3) with the lower and upper corners. Any stride
+            from box to box; nothing is copied. On the finder's device.
+        other : like boxes, optional
+            Second set: pairs are then (index in boxes, index in other). The optional arrays belong to `boxes` then; use tuples
+            (for boxes, for other) to give both.
+        worlds : (n,) uint32 or int32, optional
+        groups, masks : (n,) uint32 or int32, optional
+            a and b pair only where ``groups[a] & masks[b]`` and ``groups[b] & masks[a]`` are not 0. What is not given is all ones.
+        filters : (n, 2) uint32 or int32, optional
+            Group and mask side by side, which saves a copy.
+        flags : (n,) uint8, optional
+            1: static (two static boxes never pair), 2: disabled.
+        count : (1,) uint64 or int64, optional
+            Count of this frame, read on the device; `boxes` then holds the most there can be.
+        stream : int or stream object, optional
+            For this frame and those after it.
+        """
+        parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count)
+        if other is None:
+            sets = [_Set(boxes, "boxes", **parts)]
+        else:
+            split = [{k: v[i] if isinstance(v, tuple) else (v if i == 0 else None) for k, v in parts.items()} for i in (0, 1)]
+            sets = [_Set(boxes, "boxes", **split[0]), _Set(other, "other", **split[1])]
+        views = [each for one in sets for each in one.views]
+        device, current = _arrays.same_place(views)
+        if device != self.device:
+            raise ArgumentError(f"boxes lie on {_arrays.place(device)}, the finder works on {_arrays.place(self.device)}")
+        wanted = _arrays.stream_number(stream)
+        self.context.use_stream(wanted if wanted is not None else self._stream if self._stream is not None else current)
+        self._like = views[0]
+        self._held = sets  # the device may still read them
+        if other is None:
+            status = lib.psv_find_pairs(self.handle, sets[0].set)
+        else:
+            status = lib.psv_find_pairs_between(self.handle, sets[0].set, sets[1].set)
+        if status == lib.PSV_ERROR_CAPACITY and sum(one.count for one in sets) <= self.max_boxes:
+            return self  # of pairs, on the CPU: reported when they are asked for, as on a GPU
+        self.context.check(status)
+        return self
+
+    def _check(self, status, needed=None):
+        if status == lib.PSV_ERROR_CAPACITY:
+            raise CapacityError(text(lib.psv_last_error(self.context.handle)), needed)
+        self.context.check(status)
+
+    @locked
+    def count(self):
+        """Exact number of pairs of the last frame. Waits for the device. Raises CapacityError where they did not fit."""
+        count = ffi.new("uint64_t *")
+        self._check(lib.psv_finish_pairs(self.handle, count), None)
+        return count[0]
+
+
+    @locked
+    def pairs(self, copy=True):
+        """The last frame's pairs, an int32 array (count, 2) of the library and on the device of the boxes.
+
+        Waits for the device to know the count. With ``copy=False`` the array is the finder's own memory: valid until the next
+        ``find``. Raises CapacityError with ``needed`` where they did not fit.
+        """
+        count = ffi.new("uint64_t *")
+        status = lib.psv_finish_pairs(self.handle, count)
+        self._check(status, int(count[0]))
+        whole = self._buffer(int(count[0]))
+        if not copy:
+            return whole
+        like = self._like
+        made, _ = _arrays.empty((int(count[0]), 2), "int32", like)
+        if count[0]:
+            source = whole if like.library != "jax" else self._buffer(int(count[0]), "cupy" if like.device >= 0 else "numpy")
+            _arrays.copy_into(made, source)
+        return _arrays.finish(made, like)
+
+    def _buffer(self, rows, library=None):
+        buffer = lib.psv_pair_buffer(self.handle)
+        like = self._like
+        return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (rows, 2), "int32", self.device, None,
+                            library or (like.library if like is not None else "numpy"), self)
+
+    @property
+    def pair_buffer(self):
+        """All room for pairs, an int32 array (room, 2) without a copy and without waiting; see :attr:`count_buffer`."""
+        return self._buffer(int(lib.psv_pair_buffer(self.handle).bytes // 8))
+
+    @property
+    def count_buffer(self):
+        """The exact count, a uint64 (int64 in PyTorch) array (1,) on the device, without waiting; may exceed the room."""
+        buffer = lib.psv_pair_count_buffer(self.handle)
+        like = self._like
+        library = like.library if like is not None else "numpy"
+        return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (1,), "int64" if library == "torch" else "uint64",
+                            self.device, None, library, self)
+
+    @locked
+    def events(self):
+        """(begun, ended): pairs of the last frame that the one before had not, and the reverse, each an int32 array (n, 2) in
+        ascending order, on the finder's device. Needs ``events=True``; call once a frame. Waits for the device."""
+        lists = ffi.new("psv_pair_event_lists *")
+        self._check(lib.psv_pair_events(self.handle, lists))
+        counts = [ffi.new("uint64_t *") for _ in range(2)]
+        for count, source in zip(counts, (lists.begin_count, lists.end_count)):
+            self._check(lib.psv_download(self.context.handle, count, source, 8))
+        self.count()
+        out = []
+        for count, source in zip(counts, (lists.begin, lists.end)):
+            pointer = int(ffi.cast("uintptr_t", source.address)) + source.offset
+            library = self._like.library
+            if library == "jax":
+                library = "cupy" if self.device >= 0 else "numpy"
+            whole = _arrays.wrap(pointer, (int(count[0]), 2), "int32", self.device, None, library, self)
+            made, _ = _arrays.empty((int(count[0]), 2), "int32", self._like)
+            if count[0]:
+                _arrays.copy_into(made, whole)
+            out.append(_arrays.finish(made, self._like))
+        return tuple(out)
+
+    @locked
+    def bad_boxes(self):
+        """Indices of the boxes that were left out (NaN, min > max, unknown world), a NumPy uint32 array in ascending order;
+        those of a second set follow after the first set's count. Waits for the device."""
+        import numpy as np
+
+        room = 64
+        while True:
+            out, count = np.empty(room, np.uint32), ffi.new("uint64_t *")
+            status = lib.psv_read_bad_boxes(self.handle, ffi.cast("uint32_t *", out.ctypes.data), room, count)
+            if status != lib.PSV_ERROR_CAPACITY:
+                self.context.check(status)
+                return out[: count[0]].copy()
+            room = int(count[0])
+
+    @locked
+    def statistics(self):
+        """What the last frame did, as a dict: boxes, pairs, candidates tested, rows, levels, method, ... Waits for the device."""
+        out = ffi.new("psv_pair_statistics *")
+        self.context.check(lib.psv_read_pair_statistics(self.handle, out))
+        return struct_dict(out)
+
+    @locked
+    def enable_profile(self, on=True):
+        """Time the phases of frames from here on."""
+        self.context.check(lib.psv_enable_profile(self.context.handle, on))
+
+    @locked
+    def profile(self):
+        """Milliseconds of the last frame by phase, as a dict; ``frame`` is the whole. Waits for the device."""
+        out = ffi.new("psv_profile *")
+        self.context.check(lib.psv_wait_profile(self.context.handle, out))
+        return profile_dict(out)
+
+
+def _destroy(handle, _context):
+    lib.psv_destroy_pair_finder(handle)
+
+
+def struct_dict(pointer):
+    """The fields of a struct of numbers and names."""
+    out = {}
+    for name, field in ffi.typeof(pointer).item.fields:
+        value = getattr(pointer, name)
+        out[name] = text(value) if field.type.kind == "pointer" else value
+    return out
+
+
+def profile_dict(profile):
+    out = {"frame": profile.frame_ms}
+    for phase in range(lib.PSV_PHASE_COUNT):
+        if profile.phase_ms[phase] > 0:
+            out[text(lib.psv_phase_name(phase))] = profile.phase_ms[phase]
+    return out
+
+
+_local = threading.local()
+
+
+def clear_cache():
+    """Frees the finders and sorters that find_pairs, sort and argsort keep for the calling thread."""
+    from . import sorting
+
+    _local.__dict__.clear()
+    sorting._local.__dict__.clear()
+
+
+def find_pairs(boxes, other=None, *, worlds=None, groups=None, masks=None, filters=None, flags=None, sort=False, method="auto",
+               max_pairs=0, stream=None):
+    """All overlapping pairs of boxes, an int32 array (count, 2) of the library and on the device of `boxes`.
+
+    Touching counts; each pair once, ``a < b``; with `other` a is of `boxes` and b of `other`. Waits for the device to know the
+    count. The memory that it needs is kept for the next call (:func:`clear_cache`); :class:`PairFinder` gives more control.
+
+    Parameters are those of :meth:`PairFinder.find`; `sort` gives ascending order, `max_pairs` the room to begin with, which
+    grows as needed.
+
+    >>> import numpy as np, pairsieve
+    >>> pairsieve.find_pairs(np.array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 2, 1, 1], [5, 5, 5, 6, 6, 6]], np.float32))
+    array([[0, 1]], dtype=int32)
+    """
+    first = _corner_arrays(boxes, "boxes")[0]
+    count = first.shape[0] + (_corner_arrays(other, "other")[0].shape[0] if other is not None else 0)
+    world_count = _world_count(worlds)
+    kept = _local.__dict__.setdefault("finders", {})
+    key = (first.device, sort, method, world_count)
+    finder = kept.pop(key, None)
+    if finder is None or finder.max_boxes < count or finder.max_boxes > 4 * count + 65536:
+        finder = None  # frees its memory first
+        while len(kept) >= _MOST_KEPT:
+            kept.pop(next(iter(kept)))
+        finder = PairFinder(max(count + count // 4, 1024), device=first.device, max_pairs=max_pairs, grow=True, sort=sort,
+                            worlds=world_count, method=method, stream=None if stream is None else stream)
+        finder._stream = None
+    kept[key] = finder
+    finder.find(boxes, other, worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, stream=stream)
+    return finder.pairs()
+
+
+def _world_count(worlds):
+    """The number of worlds for a finder: a power of two that holds the largest number that is there."""
+    if worlds is None:
+        return 1
+    most = 0
+    for array in worlds if isinstance(worlds, tuple) else (worlds,):
+        if array is not None and len(array):
+            most = max(most, int((array.numpy() if type(array).__module__.startswith("warp") else array).max()))
+    if most >= 1 << 31:
+        raise ArgumentError(f"worlds holds {most}; numbers from 0 to 2^31 - 1 are wanted")
+    return 1 << most.bit_length()

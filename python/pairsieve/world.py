@@ -1,0 +1,381 @@
+"""Rigid bodies and particles that fall, collide and come to rest."""
+
+import weakref
+
+import numpy as np
+
+from . import _arrays
+from ._native import NULL, ArgumentError, Context, ffi, lib, locked, text
+from .pairs import device_number, profile_dict, struct_dict
+
+
+def _record(name):
+    """The NumPy record type of a struct, with its offsets."""
+    kinds = {"uint32_t": "u4", "uint64_t": "u8", "float": "f4", "_Bool": "?", "int": "i4"}
+    offsets, names, formats = [], [], []
+    kind = ffi.typeof(name)
+    for field, info in kind.fields:
+        shape, inner = (), info.type
+        while inner.kind == "array":
+            shape, inner = shape + (inner.length,), inner.item
+        names.append(field)
+        offsets.append(info.offset)
+        formats.append((_record(inner.cname), shape) if inner.kind == "struct" else (kinds[inner.cname], shape))
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(kind)})
+
+
+_BODY = _record("psv_body_def")
+_ID = _record("psv_body_id")
+_STATE = _record("psv_body_state")
+_IMPULSE = _record("psv_body_impulse")
+
+
+def scenes():
+    """Names of the shipped scenes, each with one line about it, as a dict."""
+    out, index = {}, 0
+    while (name := text(lib.psv_shipped_scene_name(index))) is not None:
+        out[name] = text(lib.psv_shipped_scene_description(index))
+        index += 1
+    return out
+
+
+def _floats(value, count, name):
+    made = np.ascontiguousarray(value, np.float32)
+    if made.shape != (count,):
+        raise ArgumentError(f"{name} has shape {made.shape}; {count} numbers are wanted")
+    return made
+
+
+class World:
+    """Bodies that move. Metres, seconds, kilograms, radians; y is up.
+
+    Parameters
+    ----------
+    device : str or int
+        As for PairFinder.
+    gravity : 3 numbers
+        m/s^2.
+    substeps : int
+        Solver substeps of a step, 1 to 64.
+    max_bodies : int
+        Room for bodies, static ones included.
+    worlds : int
+        Sub-worlds whose bodies never meet.
+    broad_phase, sort_method : str
+        See ``pairsieve.pairs.methods`` and ``pairsieve.sorting.methods``.
+    **more
+        Other fields of ``psv_world_def`` by name: max_pairs, max_contacts, max_shapes, self_gravity, softening, bounds_min, bounds_max.
+
+    The arrays :attr:`positions`, :attr:`rotations`, :attr:`velocities` and :attr:`angular_velocities` are the world's own memory,
+    by slot (the slot of a body is ``id["index1"] - 1``), and show the newest step; on a GPU they live there. Ask for them
+    again after bodies were added.
+    """
+
+    def __init__(self, *, device="cpu", gravity=(0, -9.81, 0), substeps=4, max_bodies=4096, worlds=1, broad_phase="auto",
+                 sort_method="radix", workers=0, stream=None, **more):
+        self._begin(device, stream, workers)
+        definition = ffi.new("psv_world_def *", lib.psv_default_world_def())
+        names = [ffi.new("char[]", name.encode()) for name in (broad_phase, sort_method)]
+        definition.broad_phase, definition.sort_method = names
+        known = {name for name, _ in ffi.typeof("psv_world_def").fields} - {"cookie"}
+        values = dict(gravity=[float(g) for g in gravity], substeps=substeps, max_bodies=max_bodies, sub_world_count=worlds, **more)
+        for name, value in values.items():
+            if name not in known:
+                raise ArgumentError(f"'{name}' is no field of a world; known: {', '.join(sorted(known))}")
+            try:
+                setattr(definition, name, value)
+            except (OverflowError, TypeError, IndexError) as error:
+                raise ArgumentError(f"{name} is {value!r}: {error}") from None
+        made = ffi.new("psv_world **")
+        self.context.check(lib.psv_create_world(self.context.handle, definition, made))
+        self._own(made[0])
+
+    def _begin(self, device, stream, workers):
+        self.device = device_number(device)
+        self.context = Context(self.device, _arrays.stream_number(stream), workers)
+        self._lock = self.context.lock
+        self._scene = NULL
+
+    def _own(self, handle, scene=NULL):
+        self.handle = handle
+        self._scene = scene
+        release, owned = (lib.psv_destroy_scene, scene) if scene != NULL else (lib.psv_destroy_world, handle)
+        self._finalizer = weakref.finalize(self, _destroy, release, owned, self.context)
+
+    @classmethod
+    def scene(cls, name, *, bodies=0, seed=None, device="cpu", workers=0, stream=None, broad_phase=None, sort_method=None):
+        """The world of a shipped scene (see :func:`scenes`) or of a scene file."""
+        world = cls.__new__(cls)
+        world._begin(device, stream, workers)
+        options = ffi.new("psv_scene_options *", lib.psv_default_scene_options())
+        options.bodies = bodies
+        options.has_seed, options.seed = seed is not None, seed or 0
+        keep = [ffi.new("char[]", n.encode()) for n in (broad_phase, sort_method) if n is not None]
+        names = iter(keep)
+        if broad_phase is not None:
+            options.broad_phase = next(names)
+        if sort_method is not None:
+            options.sort_method = next(names)
+        made = ffi.new("psv_scene **")
+        world.context.check(lib.psv_load_scene(world.context.handle, str(name).encode(), options, made))
+        world._own(lib.psv_scene_world(made[0]), made[0])
+        return world
+
+    @classmethod
+    def load(cls, path, *, device="cpu", workers=0, stream=None):
+        """The world of a snapshot file, bit for bit."""
+        world = cls.__new__(cls)
+        world._begin(device, stream, workers)
+        made = ffi.new("psv_world **")
+        world.context.check(lib.psv_restore_snapshot(world.context.handle, str(path).encode(), made))
+        world._own(made[0])
+        return world
+
+    @locked
+    def save(self, path):
+        """Writes the exact state to a file. Waits for the device."""
+        self.context.check(lib.psv_save_snapshot(self.handle, str(path).encode()))
+
+    # --- shapes ------------------------------------------------------------------------------------------------------
+
+    @locked
+    def _shape(self, kind, size=(), *, density=None, friction=None, restitution=None, keep=(), **fields):
+        definition = ffi.new("psv_shape_def *", lib.psv_default_shape_def())
+        definition.type = getattr(lib, "PSV_SHAPE_" + kind)
+        for i, value in enumerate(size):
+            definition.size[i] = value
+        for name, value in dict(density=density, friction=friction, restitution=restitution, **fields).items():
+            if value is not None:
+                setattr(definition, name, value)
+        out = ffi.new("uint32_t *")
+        self.context.check(lib.psv_create_shape(self.handle, definition, out))
+        del keep
+        return out[0]
+
+    def sphere(self, radius, **material):
+        """A sphere. Returns its number, for :meth:`add`. Material: density (kg/m^3), friction, restitution."""
+        return self._shape("SPHERE", (radius,), **material)
+
+    def particle(self, radius, **material):
+        """A sphere that does not turn, which is cheaper."""
+        return self._shape("PARTICLE", (radius,), **material)
+
+    def box(self, half_extents, **material):
+        """A box of three half extents."""
+        return self._shape("BOX", _floats(half_extents, 3, "half_extents"), **material)
+
+    def capsule(self, radius, half_length, **material):
+        """A capsule along its local y."""
+        return self._shape("CAPSULE", (radius, half_length), **material)
+
+    def plane(self, **material):
+        """An endless static plane through a body's position; its normal is the body's local y."""
+        return self._shape("PLANE", **material)
+
+    def mesh(self, vertices, triangles, **material):
+        """A static triangle mesh: vertices (n, 3) float32, triangles (m, 3) uint32, NumPy arrays, which are copied."""
+        points = np.ascontiguousarray(vertices, np.float32)
+        faces = np.ascontiguousarray(triangles, np.uint32)
+        if points.ndim != 2 or points.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3:
+            raise ArgumentError(f"vertices {points.shape}, triangles {faces.shape}; (n, 3) and (m, 3) are wanted")
+        return self._shape("MESH", keep=(points, faces), vertices=ffi.cast("float *", points.ctypes.data), vertex_count=len(points),
+                           indices=ffi.cast("uint32_t *", faces.ctypes.data), triangle_count=len(faces), **material)
+
+    def height_field(self, heights, width, depth, **material):
+        """A static landscape: heights (rows, columns) float32 in metres over width x depth metres, centred."""
+        samples = np.ascontiguousarray(heights, np.float32)
+        if samples.ndim != 2:
+            raise ArgumentError(f"heights has shape {samples.shape}; (rows, columns) is wanted")
+        return self._shape("HEIGHT_FIELD", (width, 1, depth), keep=(samples,), heights=ffi.cast("float *", samples.ctypes.data),
+                           rows=samples.shape[0], columns=samples.shape[1], **material)
+
+    def compound(self, children, **material):
+        """A body of parts: dicts with ``type`` ("box", "sphere", "capsule"), ``size``, ``position`` and ``rotation`` (x, y, z, w)."""
+        parts = ffi.new("psv_shape_child[]", max(len(children), 1))
+        for part, child in zip(parts, children):
+            part.type = getattr(lib, "PSV_SHAPE_" + child["type"].upper())
+            for i, value in enumerate(child["size"]):
+                part.size[i] = value
+            part.pose.position = [float(x) for x in child.get("position", (0, 0, 0))]
+            part.pose.rotation = [float(x) for x in child.get("rotation", (0, 0, 0, 1))]
+        return self._shape("COMPOUND", keep=(parts,), children=parts, child_count=len(children), **material)
+
+    # --- bodies ------------------------------------------------------------------------------------------------------
+
+    @locked
+    def add(self, shape, positions=((0, 0, 0),), *, rotations=None, velocities=None, angular_velocities=None, static=False, world=0,
+            group=1, mask=0xFFFFFFFF):
+        """Adds bodies of a shape, all or none, and returns their ids (n,) as records of index1 and generation.
+
+        positions (n, 3), rotations (n, 4) as x, y, z, w, velocities (n, 3) m/s, angular_velocities (n, 3) rad/s; what is not given is zero
+        (not turned). `shape`, `static`, `world`, `group` and `mask` are one value or (n,).
+        """
+        places = np.atleast_2d(np.asarray(positions, np.float32))
+        defs = np.zeros(len(places), _BODY)
+        default = lib.psv_default_body_def()
+        defs["cookie"] = default.cookie
+        try:
+            defs["shape"], defs["is_static"], defs["sub_world"] = shape, static, world
+            defs["pose"]["position"] = places
+            defs["pose"]["rotation"] = (0, 0, 0, 1) if rotations is None else rotations
+            defs["velocity"] = 0 if velocities is None else velocities
+            defs["angular_velocity"] = 0 if angular_velocities is None else angular_velocities
+            defs["filter"]["group"], defs["filter"]["mask"] = group, mask
+        except ValueError as error:
+            raise ArgumentError(f"an array does not fit {len(places)} bodies: {error}") from None
+        ids = np.zeros(len(places), _ID)
+        self.context.check(lib.psv_create_bodies(self.handle, ffi.cast("psv_body_def *", defs.ctypes.data), len(places),
+                                                 ffi.cast("psv_body_id *", ids.ctypes.data)))
+        return ids
+
+    def _ids(self, ids):
+        made = np.ascontiguousarray(np.atleast_1d(ids))
+        if made.dtype != _ID:
+            raise ArgumentError(f"ids are {made.dtype}; what add() returned is wanted")
+        return made
+
+    @locked
+    def remove(self, ids):
+        """Takes bodies out. An id that is not alive stops it, with an error."""
+        for one in self._ids(ids):
+            body = ffi.new("psv_body_id *", (int(one["index1"]), int(one["generation"])))[0]
+            self.context.check(lib.psv_destroy_body(self.handle, body))
+
+    @locked
+    def states(self, ids):
+        """The bodies' states, a NumPy record array: pose (position, rotation), velocity, angular_velocity. Waits for the device."""
+        wanted = self._ids(ids)
+        out = np.zeros(len(wanted), _STATE)
+        self.context.check(lib.psv_get_body_states(self.handle, ffi.cast("psv_body_id *", wanted.ctypes.data), len(wanted),
+                                                   ffi.cast("psv_body_state *", out.ctypes.data)))
+        return out
+
+    @locked
+    def set_states(self, ids, states):
+        """Writes what :meth:`states` gave, changed. Waits for the device."""
+        wanted, given = self._ids(ids), np.ascontiguousarray(states)
+        if given.dtype != _STATE or given.shape != wanted.shape:
+            raise ArgumentError(f"states are {given.shape} of {given.dtype}; {wanted.shape} of what states() gives is wanted")
+        self.context.check(lib.psv_set_body_states(self.handle, ffi.cast("psv_body_id *", wanted.ctypes.data), len(wanted),
+                                                   ffi.cast("psv_body_state *", given.ctypes.data)))
+
+    @locked
+    def apply_impulses(self, ids, impulses, points):
+        """Impulses (n, 3) in N s at points (n, 3) of the world. Waits for the device."""
+        wanted = self._ids(ids)
+        given = np.zeros(len(wanted), _IMPULSE)
+        given["impulse"], given["point"] = impulses, points
+        self.context.check(lib.psv_apply_impulses(self.handle, ffi.cast("psv_body_id *", wanted.ctypes.data), len(wanted),
+                                                  ffi.cast("psv_body_impulse *", given.ctypes.data)))
+
+    @locked
+    def step(self, seconds=None, count=1):
+        """Steps the world. On a GPU it is only enqueued. A scene's world goes by the scene's frames; `seconds` is 1/60 otherwise."""
+        for _ in range(count):
+            if self._scene != NULL:
+                if seconds is not None:
+                    raise ArgumentError("a scene steps by its own frames; seconds cannot be given")
+                self.context.check(lib.psv_scene_step(self._scene))
+            else:
+                self.context.check(lib.psv_world_step(self.handle, 1 / 60 if seconds is None else seconds))
+
+    def _array(self, buffer, columns, dtype="float32"):
+        library = "numpy" if self.device < 0 else self._gpu_library()
+        slots = int(lib.psv_world_slot_count(self.handle))
+        shape = (slots, columns) if columns else (slots,)
+        return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)) + buffer.offset, shape, dtype, self.device, None, library, self)
+
+    @staticmethod
+    def _gpu_library():
+        import sys
+
+        return next((name for name in ("torch", "cupy", "warp") if name in sys.modules), "memory")
+
+    @property
+    def positions(self):
+        """(slots, 4) float32: x, y, z, bounding radius (0: an empty slot)."""
+        return self._array(lib.psv_world_positions(self.handle), 4)
+
+    @property
+    def rotations(self):
+        """(slots, 4) float32: quaternions x, y, z, w."""
+        return self._array(lib.psv_world_rotations(self.handle), 4)
+
+    @property
+    def velocities(self):
+        """(slots, 4) float32: m/s, and the inverse mass (0: static)."""
+        return self._array(lib.psv_world_velocities(self.handle), 4)
+
+    @property
+    def angular_velocities(self):
+        """(slots, 4) float32: rad/s, and 0."""
+        return self._array(lib.psv_world_angular_velocities(self.handle), 4)
+
+    @property
+    def boxes(self):
+        """(slots, 6) float32: the boxes of the last step, for PairFinder.find."""
+        return self._array(lib.psv_world_boxes(self.handle), 6)
+
+    def __len__(self):
+        """Living bodies, static ones included."""
+        return int(lib.psv_world_body_count(self.handle))
+
+    @locked
+    def counters(self):
+        """Bodies, pairs, contacts, ... of the last step, as a dict. Waits for the device."""
+        out = ffi.new("psv_world_counters *")
+        self.context.check(lib.psv_read_world_counters(self.handle, out))
+        return struct_dict(out)
+
+    @locked
+    def energy(self):
+        """(energy in J, momentum (3,) in kg m/s) of what is not static. Waits for the device."""
+        energy, momentum = ffi.new("double *"), ffi.new("double[3]")
+        self.context.check(lib.psv_world_energy(self.handle, energy, momentum))
+        return energy[0], np.array(list(momentum))
+
+    @locked
+    def cast_ray(self, origin, direction, max_distance=float("inf")):
+        """(id, distance) of the first body that a ray hits, or None. Waits for the device."""
+        body, distance = ffi.new("psv_body_id *"), ffi.new("float *")
+        self.context.check(lib.psv_cast_ray(self.handle, [float(x) for x in origin], [float(x) for x in direction], max_distance,
+                                            body, distance))
+        if body.index1 == 0:
+            return None
+        return np.array([(body.index1, body.generation)], _ID)[0], distance[0]
+
+    @locked
+    def enable_profile(self, on=True):
+        """Time the phases of steps from here on."""
+        self.context.check(lib.psv_enable_profile(self.context.handle, on))
+
+    @locked
+    def profile(self):
+        """Milliseconds of the last step by phase, as a dict; ``frame`` is the whole. Waits for the device."""
+        out = ffi.new("psv_profile *")
+        self.context.check(lib.psv_wait_profile(self.context.handle, out))
+        return profile_dict(out)
+
+    def synchronize(self):
+        """Waits until all steps have happened."""
+        self.counters()
+
+
+def _destroy(release, owned, _context):
+    release(owned)
+
+
+def load_mesh(path):
+    """(positions (n, 3) float32, triangles (m, 3) uint32) of a PLY, OBJ or STL file, as NumPy arrays."""
+    mesh = ffi.new("psv_mesh *")
+    context = Context(-1, workers=1)
+    context.check(lib.psv_load_mesh(context.handle, str(path).encode(), mesh))
+    try:
+        points = np.empty((mesh.vertex_count, 3), np.float32)
+        faces = np.empty((mesh.triangle_count, 3), np.uint32)
+        for array, source in ((points, mesh.positions), (faces, mesh.triangles)):
+            if array.size:
+                ffi.memmove(ffi.from_buffer(array), source, array.nbytes)
+    finally:
+        lib.psv_free_mesh(mesh)
+    return points, faces

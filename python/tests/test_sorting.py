@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pairsieve
+
+DTYPES = ["uint32", "int32", "float32", "uint64", "int64", "float64"]
+
+
+def keys_of(dtype, count, seed=1):
+    random = np.random.default_rng(seed)
+    if dtype.startswith("f"):
+        made = random.standard_normal(count).astype(dtype)
+        made[::7] = np.nan
+        made[::11] = -0.0
+        made[::13] = 0.0
+        return made
+    return random.integers(0, 1000, count).astype(dtype) - np.dtype(dtype).type(0 if dtype[0] == "u" else 500)
+
+
+def skip_where_missing(library, dtype):
+    if library.name == "torch" and dtype in ("uint32", "uint64"):
+        pytest.skip("PyTorch's unsigned types")
+    if library.name == "jax" and dtype.endswith("64"):
+        pytest.skip("JAX has 32 bits unless told")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("count", [0, 1, 2, 1000, 70_000])
+def test_argsort_and_sort(library, dtype, count):
+    skip_where_missing(library, dtype)
+    keys = keys_of(dtype, count)
+    made = library.make(keys)
+    order = np.argsort(keys, kind="stable")
+    np.testing.assert_array_equal(library.back(pairsieve.argsort(made)), order)
+    np.testing.assert_array_equal(library.back(pairsieve.sort(made)), keys[order])
+    np.testing.assert_array_equal(library.back(made), keys)  # what was given is as it was
+
+
+@pytest.mark.parametrize("bits", ["int32", "int64"])
+def test_sort_pairs(library, bits):
+    skip_where_missing(library, bits)
+    keys, values = keys_of("float32", 5000), np.arange(5000).astype(bits)
+    sorted_keys, sorted_values = pairsieve.sort_pairs(library.make(keys), library.make(values))
+    order = np.argsort(keys, kind="stable")
+    np.testing.assert_array_equal(library.back(sorted_keys), keys[order])
+    np.testing.assert_array_equal(library.back(sorted_values), values[order])
+
+
+def test_descending_is_stable(library):
+    keys = keys_of("int32", 3000)
+    order = np.argsort(-keys.astype(np.int64), kind="stable")
+    np.testing.assert_array_equal(library.back(pairsieve.argsort(library.make(keys), descending=True)), order)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(width=32, allow_nan=True), max_size=300), st.sampled_from(["radix", "merge", "qsort", "auto"]))
+def test_floats(values, method):
+    keys = np.array(values, np.float32)
+    np.testing.assert_array_equal(pairsieve.argsort(keys, method=method), np.argsort(keys, kind="stable"))
+
+
+def test_sorter_bits():
+    sorter = pairsieve.Sorter(1000, "uint32", begin_bit=4, end_bit=8)
+    keys = np.random.default_rng(1).integers(0, 1 << 32, 1000, dtype=np.uint32)
+    index = np.empty(1000, np.int32)
+    order = np.argsort((keys >> 4) & 15, kind="stable")
+    sorter.argsort(keys.copy(), index)
+    np.testing.assert_array_equal(index, order)
+    assert sorter.statistics()["passes_run"] >= 0
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: pairsieve.sort(np.zeros((2, 2), np.float32)), ["keys", "(2, 2)"]),
+    (lambda: pairsieve.sort(np.zeros(2, np.float16)), ["float16"]),
+    (lambda: pairsieve.sort(np.zeros(4, np.float32)[::2]), ["keys", "contiguous"]),
+    (lambda: pairsieve.Sorter(10, "uint8"), ["uint8", "float32"]),
+    (lambda: pairsieve.Sorter(10).sort(np.zeros(11, np.uint32)), ["11", "10"]),
+    (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.int32)), ["int32", "uint32"]),
+    (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.uint32), np.zeros(5, np.int64)), ["8 bytes", "4"]),
+    (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.uint32), np.zeros(4, np.int32)), ["5", "4"]),
+    (lambda: pairsieve.Sorter(10, method="magic"), ["magic", "radix"]),
+])
+def test_errors(call, words):
+    with pytest.raises(pairsieve.Error) as error:
+        call()
+    for word in words:
+        assert word in str(error.value)
