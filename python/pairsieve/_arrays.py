@@ -20,16 +20,16 @@ _SIZES = {name: np.dtype(name).itemsize for name in _TYPES.values()}
 class View:
     """What is known of an array. ``strides`` are in bytes; ``device`` is -1 for host memory, else the CUDA device."""
 
-    __slots__ = ("pointer", "shape", "strides", "dtype", "device", "stream", "library", "owner", "writable")
+    __slots__ = ("pointer", "shape", "strides", "dtype", "device", "stream", "maker", "owner", "writable")
 
-    def __init__(self, pointer, shape, strides, dtype, device, stream, library, owner, writable=True):
+    def __init__(self, pointer, shape, strides, dtype, device, stream, maker, owner, writable=True):
         self.pointer = pointer
         self.shape = shape
         self.strides = strides
         self.dtype = dtype
         self.device = device
         self.stream = stream
-        self.library = library
+        self.maker = maker
         self.owner = owner
         self.writable = writable
 
@@ -243,22 +243,22 @@ def from_numpy(array, library):
 
 def empty(shape, dtype, like):
     """An uninitialized array of the library and device of a View, and its View."""
-    if like.library == "torch":
+    if like.maker == "torch":
         import torch
 
         device = "cpu" if like.device < 0 else f"cuda:{like.device}"
         made = torch.empty(shape, dtype=getattr(torch, dtype), device=device)
-    elif like.library == "cupy" or (like.library == "jax" and like.device >= 0):
+    elif like.maker == "cupy" or (like.maker == "jax" and like.device >= 0):
         import cupy
 
         with cupy.cuda.Device(like.device):
             made = cupy.empty(shape, dtype)
-    elif like.library == "warp":
+    elif like.maker == "warp":
         import warp
 
         made = warp.empty(shape, dtype=getattr(warp, dtype), device="cpu" if like.device < 0 else f"cuda:{like.device}")
     elif like.device >= 0:
-        raise ArgumentError(f"results for arrays of '{like.library}' on a GPU need cupy or torch; give `out`")
+        raise ArgumentError(f"results for arrays of '{like.maker}' on a GPU need cupy or torch; give `out`")
     else:
         made = np.empty(shape, dtype)
     return made, view(made)
@@ -266,11 +266,11 @@ def empty(shape, dtype, like):
 
 def finish(made, like):
     """What `empty` made and a call filled, as an array of the library of `like`."""
-    if like.library == "jax":
+    if like.maker == "jax":
         import jax
 
         return jax.dlpack.from_dlpack(made) if like.device >= 0 else jax.numpy.asarray(made)
-    return from_numpy(made, like.library) if isinstance(made, np.ndarray) else made
+    return from_numpy(made, like.maker) if isinstance(made, np.ndarray) else made
 
 
 def copy_into(target, source):

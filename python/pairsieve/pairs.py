@@ -72,10 +72,10 @@ def _interleave(groups, masks, count, like):
             made[:, column] = -1
         else:
             one = _optional(array, name, ("uint32", "int32"), (count,))
-            if one.library == "torch":
+            if one.maker == "torch":
                 made[:, column] = array.view(made.dtype)
-            elif one.library in ("jax", "warp"):
-                raise ArgumentError(f"{name}: give `filters` (n, 2) for arrays of {one.library}")
+            elif one.maker in ("jax", "warp"):
+                raise ArgumentError(f"{name}: give `filters` (n, 2) for arrays of {one.maker}")
             else:
                 made[:, column] = array.view(made.dtype)
     return made_view
@@ -246,7 +246,7 @@ class PairFinder:
         like = self._like
         made, _ = _arrays.empty((int(count[0]), 2), "int32", like)
         if count[0]:
-            source = whole if like.library != "jax" else self._buffer(int(count[0]), "cupy" if like.device >= 0 else "numpy")
+            source = whole if like.maker != "jax" else self._buffer(int(count[0]), "cupy" if like.device >= 0 else "numpy")
             _arrays.copy_into(made, source)
         return _arrays.finish(made, like)
 
@@ -254,7 +254,7 @@ class PairFinder:
         buffer = lib.psv_pair_buffer(self.handle)
         like = self._like
         return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (rows, 2), "int32", self.device, None,
-                            library or (like.library if like is not None else "numpy"), self)
+                            library or (like.maker if like is not None else "numpy"), self)
 
     @property
     def pair_buffer(self):
@@ -266,7 +266,7 @@ class PairFinder:
         """The exact count, a uint64 (int64 in PyTorch) array (1,) on the device, without waiting; may exceed the room."""
         buffer = lib.psv_pair_count_buffer(self.handle)
         like = self._like
-        library = like.library if like is not None else "numpy"
+        library = like.maker if like is not None else "numpy"
         return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (1,), "int64" if library == "torch" else "uint64",
                             self.device, None, library, self)
 
@@ -283,7 +283,7 @@ class PairFinder:
         out = []
         for count, source in zip(counts, (lists.begin, lists.end)):
             pointer = int(ffi.cast("uintptr_t", source.address)) + source.offset
-            library = self._like.library
+            library = self._like.maker
             if library == "jax":
                 library = "cupy" if self.device >= 0 else "numpy"
             whole = _arrays.wrap(pointer, (int(count[0]), 2), "int32", self.device, None, library, self)

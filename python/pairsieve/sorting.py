@@ -165,7 +165,7 @@ def _kept_sorter(like, value_bytes, descending, method):
 
 def _copy(array, like):
     made, made_view = _arrays.empty(like.shape, like.dtype, like)
-    if like.library == "jax":
+    if like.maker == "jax":
         source = _arrays.wrap(like.pointer, like.shape, like.dtype, like.device, None, "cupy" if like.device >= 0 else "numpy", like.owner)
     else:
         source = array
@@ -195,7 +195,7 @@ def argsort(keys, *, descending=False, method="radix", stream=None):
         raise CapacityError(f"{like.shape[0]} keys; argsort numbers at most 2147483647")
     index, _ = _arrays.empty(like.shape, "int32", like)
     source = keys
-    if like.library == "jax":
+    if like.maker == "jax":
         source = _arrays.wrap(like.pointer, like.shape, like.dtype, like.device, None, "cupy" if like.device >= 0 else "numpy", like.owner)
     if like.shape[0]:
         _kept_sorter(like, 4, descending, method).argsort(source, index, keys_after="kept", stream=stream)
