@@ -16,7 +16,7 @@ install(FILES ${PROJECT_BINARY_DIR}/pairsieve-config.cmake ${PROJECT_BINARY_DIR}
 # Found from where the .pc file lies, so that `cmake --install --prefix` and moved packages work.
 file(RELATIVE_PATH psv_pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 set(psv_pc_prefix "\${pcfiledir}/${psv_pc_prefix}")
-set(psv_pc_private "-lm")
+set(psv_pc_private "-lm -pthread")
 if(PSV_OPENMP)
     string(APPEND psv_pc_private " ${OpenMP_C_FLAGS}")
 endif()

@@ -27,6 +27,8 @@ if(NOT PAIRSIEVE_CUDA STREQUAL OFF)
     endif()
 endif()
 
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
 set(PSV_OPENMP OFF)
 if(NOT PAIRSIEVE_OPENMP STREQUAL OFF)
     find_package(OpenMP COMPONENTS C)
@@ -54,13 +56,15 @@ if(NOT PAIRSIEVE_VIZ STREQUAL OFF)
     endif()
 endif()
 
-# Flags of our own code; an interface target, so that each language gets its own.
+# Flags of our own code; an interface target, so that each language gets its own. Floating point as the standard says,
+# whatever flags a parent project gives: NaN, infinity and subnormal numbers are values.
 add_library(pairsieve_flags INTERFACE)
 target_compile_options(pairsieve_flags INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wundef
-                            -Wno-unknown-pragmas -ffp-contract=off>
+                            -Wno-unknown-pragmas -fno-fast-math -ffp-contract=off>
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>
-    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall>)
+    $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr -Xcompiler=-Wall --ftz=false --prec-div=true
+                               --prec-sqrt=true>)
 if(PAIRSIEVE_WERROR)
     target_compile_options(pairsieve_flags INTERFACE
         $<$<COMPILE_LANGUAGE:C>:-Werror> $<$<COMPILE_LANGUAGE:CXX>:-Werror>
@@ -95,8 +99,11 @@ function(psv_add_module name)
         $<BUILD_INTERFACE:${module_INCLUDE}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(pairsieve_${name} PUBLIC ${module_DEPENDS}
                           PRIVATE $<BUILD_INTERFACE:pairsieve_flags> ${module_PRIVATE_DEPENDS} m)
-    if(PSV_OPENMP)
-        target_link_libraries(pairsieve_${name} PRIVATE OpenMP::OpenMP_C)
+    if(name STREQUAL core) # all loops run there
+        target_link_libraries(pairsieve_core PRIVATE Threads::Threads)
+        if(PSV_OPENMP)
+            target_link_libraries(pairsieve_core PRIVATE OpenMP::OpenMP_C)
+        endif()
     endif()
     if(PSV_CUDA)
         target_link_libraries(pairsieve_${name} PRIVATE CUDA::cudart_static stdc++) # nvcc's host code is C++

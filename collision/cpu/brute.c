@@ -23,30 +23,42 @@ static void test_tiles(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t c
     }
 }
 
+typedef struct brute_job {
+    const psvi_find_input *input;
+    psvi_lanes lanes;
+    uint64_t count, tiles;
+    psvi_scan_lanes scan;
+    psvi_loop loop; // over pairs of tiles, row by row
+} brute_job;
+
+static void test_some(void *data, uint32_t worker) {
+    brute_job *job = data;
+    psvi_pair_sink sink;
+    (void)worker;
+    psvi_open_sink(&sink, job->input, true);
+    for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);) {
+        const uint64_t row = first / job->tiles, column = first % job->tiles;
+        if (row <= column) test_tiles(&sink, &job->lanes, job->count, row, column, job->scan);
+    }
+    psvi_close_sink(&sink);
+}
+
 static psv_status brute_find(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
     char *scratch = finder->scratch;
     uint32_t *ids = psvi_carve(&scratch, finder->def.max_boxes * sizeof *ids);
-    psvi_lanes lanes = psvi_carve_lanes(&scratch, finder->def.max_boxes);
+    brute_job job = {.input = input, .lanes = psvi_carve_lanes(&scratch, finder->def.max_boxes)};
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    uint64_t count = psvi_collect_boxes(context, input, ids);
-    psvi_gather_lanes(context, input, ids, count, &lanes);
+    job.count = psvi_collect_boxes(context, input, ids);
+    psvi_gather_lanes(context, input, ids, job.count, &job.lanes);
     psvi_phase_end(context, PSV_PHASE_GATHER);
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    const psvi_scan_lanes scan = psvi_best_scan();
-    const int64_t tiles = (int64_t)((count + TILE - 1) / TILE);
-#pragma omp parallel num_threads(context->worker_count) if (tiles > 1)
-    {
-        psvi_pair_sink sink;
-        psvi_open_sink(&sink, input, true);
-#pragma omp for schedule(dynamic) collapse(2)
-        for (int64_t row = 0; row < tiles; ++row)
-            for (int64_t column = 0; column < tiles; ++column)
-                if (row <= column) test_tiles(&sink, &lanes, count, (uint64_t)row, (uint64_t)column, scan);
-        psvi_close_sink(&sink);
-    }
+    job.scan = psvi_best_scan();
+    job.tiles = psvi_loop_pieces(job.count, TILE);
+    job.loop = (psvi_loop){0, job.tiles * job.tiles, 1};
+    psvi_run_tasks(context, psvi_workers_for(context, job.tiles), test_some, &job);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
-    input->result->longest_range = count;
+    input->result->longest_range = job.count;
     return PSV_OK;
 }
 

@@ -6,23 +6,26 @@
 
 // --- order -----------------------------------------------------------------------------------------------------------
 
+typedef struct pack_job {
+    psv_pair *pairs;
+    uint32_t bits;
+} pack_job;
+
 // A pair as one key: a << bits | b, and back. In place: a pair is as large as a key.
-static void pack_pairs(psv_pair *pairs, uint64_t count, uint32_t bits, int workers) {
-    (void)workers;
-#pragma omp parallel for schedule(static) num_threads(workers) if (count > 16384)
-    for (int64_t i = 0; i < (int64_t)count; ++i) {
-        uint64_t key = (uint64_t)pairs[i].a << bits | pairs[i].b;
-        memcpy(&pairs[i], &key, sizeof key);
+static void pack_pairs(void *data, uint64_t first, uint64_t end) {
+    const pack_job *job = data;
+    for (uint64_t i = first; i < end; ++i) {
+        uint64_t key = (uint64_t)job->pairs[i].a << job->bits | job->pairs[i].b;
+        memcpy(&job->pairs[i], &key, sizeof key);
     }
 }
 
-static void unpack_pairs(psv_pair *pairs, uint64_t count, uint32_t bits, int workers) {
-    (void)workers;
-#pragma omp parallel for schedule(static) num_threads(workers) if (count > 16384)
-    for (int64_t i = 0; i < (int64_t)count; ++i) {
+static void unpack_pairs(void *data, uint64_t first, uint64_t end) {
+    const pack_job *job = data;
+    for (uint64_t i = first; i < end; ++i) {
         uint64_t key;
-        memcpy(&key, &pairs[i], sizeof key);
-        pairs[i] = (psv_pair){(uint32_t)(key >> bits), (uint32_t)(key & (((uint64_t)1 << bits) - 1))};
+        memcpy(&key, &job->pairs[i], sizeof key);
+        job->pairs[i] = (psv_pair){(uint32_t)(key >> job->bits), (uint32_t)(key & (((uint64_t)1 << job->bits) - 1))};
     }
 }
 
@@ -30,11 +33,11 @@ static psv_status order_pairs(psv_context *context, void *sorter, psv_pair *pair
                               uint64_t capacity, void *scratch) {
     (void)scratch;
     uint64_t n = *count < capacity ? *count : capacity;
-    uint32_t bits = ((psv_sorter *)sorter)->def.end_bit / 2;
+    pack_job job = {pairs, ((psv_sorter *)sorter)->def.end_bit / 2};
     if (n < 2) return PSV_OK;
-    pack_pairs(pairs, n, bits, context->worker_count);
+    psvi_run_ranges(context, n, 16384, pack_pairs, &job);
     psv_status status = psv_sort_keys(sorter, psv_buffer_of(pairs, n * sizeof *pairs), n);
-    unpack_pairs(pairs, n, bits, context->worker_count);
+    psvi_run_ranges(context, n, 16384, unpack_pairs, &job);
     return status;
 }
 
@@ -76,6 +79,21 @@ static void diff_range(const psv_pair *now, uint64_t now_count, const psv_pair *
 
 #define DIFF_PARTS 64
 
+typedef struct diff_job {
+    const psv_pair *now, *before;
+    uint64_t now_cut[DIFF_PARTS + 1], before_cut[DIFF_PARTS + 1];
+    uint64_t begins[DIFF_PARTS], ends[DIFF_PARTS]; // of a part: how many; then where they go
+    psv_pair *begin, *end;                         // NULL: only counted
+} diff_job;
+
+static void diff_parts(void *data, uint64_t first, uint64_t last) {
+    diff_job *job = data;
+    for (uint64_t p = first; p < last; ++p)
+        diff_range(job->now + job->now_cut[p], job->now_cut[p + 1] - job->now_cut[p], job->before + job->before_cut[p],
+                   job->before_cut[p + 1] - job->before_cut[p], job->begin == NULL ? NULL : job->begin + job->begins[p],
+                   &job->begins[p], job->end == NULL ? NULL : job->end + job->ends[p], &job->ends[p]);
+}
+
 // Both lists are cut at the same pairs; parts are counted, summed, and written side by side.
 static psv_status diff_pairs(psv_context *context, const psv_pair *now, const uint64_t *now_count,
                              const psv_pair *before, const uint64_t *before_count, uint64_t capacity, psv_pair *begin,
@@ -84,30 +102,23 @@ static psv_status diff_pairs(psv_context *context, const psv_pair *now, const ui
     *begin_count = *end_count = 0;
     uint64_t n = *now_count, m = *before_count;
     if (n > capacity || capacity == 0) return PSV_OK;
-    uint64_t parts = n < 16384 ? 1 : DIFF_PARTS, now_cut[DIFF_PARTS + 1], before_cut[DIFF_PARTS + 1];
-    uint64_t begins[DIFF_PARTS] = {0}, ends[DIFF_PARTS] = {0};
+    diff_job job = {.now = now, .before = before};
+    uint64_t parts = n < 16384 ? 1 : DIFF_PARTS;
     for (uint64_t p = 0; p <= parts; ++p) {
-        now_cut[p] = n / parts * p + (p == parts ? n % parts : 0);
-        before_cut[p] = p == parts ? m : p == 0 ? 0 : lower_bound(before, m, pair_key(now[now_cut[p]]));
+        job.now_cut[p] = n / parts * p + (p == parts ? n % parts : 0);
+        job.before_cut[p] = p == parts ? m : p == 0 ? 0 : lower_bound(before, m, pair_key(now[job.now_cut[p]]));
     }
-    for (int pass = 0; pass < 2; ++pass) {
-#pragma omp parallel for schedule(dynamic) num_threads(context->worker_count) if (parts > 1)
-        for (int64_t p = 0; p < (int64_t)parts; ++p) {
-            uint64_t b = begins[p], e = ends[p];
-            diff_range(now + now_cut[p], now_cut[p + 1] - now_cut[p], before + before_cut[p],
-                       before_cut[p + 1] - before_cut[p], pass == 0 ? NULL : begin + b, &begins[p],
-                       pass == 0 ? NULL : end + e, &ends[p]);
-        }
-        if (pass == 1) break;
-        for (uint64_t p = 0; p < parts; ++p) {
-            uint64_t b = begins[p], e = ends[p];
-            begins[p] = *begin_count;
-            ends[p] = *end_count;
-            *begin_count += b;
-            *end_count += e;
-        }
+    psvi_run_ranges(context, parts, 1, diff_parts, &job);
+    for (uint64_t p = 0; p < parts; ++p) {
+        uint64_t b = job.begins[p], e = job.ends[p];
+        job.begins[p] = *begin_count;
+        job.ends[p] = *end_count;
+        *begin_count += b;
+        *end_count += e;
     }
-    (void)context;
+    job.begin = begin;
+    job.end = end;
+    psvi_run_ranges(context, parts, 1, diff_parts, &job);
     return PSV_OK;
 }
 

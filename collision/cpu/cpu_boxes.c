@@ -1,10 +1,6 @@
 // Reading, judging and gathering boxes, and appending pairs.
 #include "cpu_boxes.h"
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 psvi_lanes psvi_carve_lanes(char **scratch, uint64_t count) {
     psvi_lanes lanes;
     uint64_t bytes = (count + PSVI_LANES) * sizeof(float);
@@ -40,52 +36,97 @@ static uint32_t collect_chunk(const psvi_find_input *input, uint64_t first, uint
     return live;
 }
 
+#define COLLECT_GROUP 64 // chunks that are judged before they are closed up
+
+typedef struct collect_job {
+    const psvi_find_input *input;
+    uint32_t *ids;
+    uint64_t base; // first chunk of the group
+    uint32_t lives[COLLECT_GROUP];
+} collect_job;
+
+static void collect_some(void *data, uint64_t first_chunk, uint64_t end_chunk) {
+    collect_job *job = data;
+    const uint64_t count = psvi_input_count(job->input);
+    for (uint64_t c = first_chunk; c < end_chunk; ++c) {
+        uint64_t first = (job->base + c) * COLLECT_CHUNK;
+        uint64_t end = first + COLLECT_CHUNK < count ? first + COLLECT_CHUNK : count;
+        uint32_t chunk_ids[COLLECT_CHUNK];
+        job->lives[c] = collect_chunk(job->input, first, end, chunk_ids);
+        memcpy(job->ids + first, chunk_ids, job->lives[c] * sizeof *job->ids);
+    }
+}
+
 uint64_t psvi_collect_boxes(psv_context *context, const psvi_find_input *input, uint32_t *ids) {
-    uint64_t count = psvi_input_count(input), live = 0;
     // Chunks are judged side by side and closed up in order; a chunk's ids are never written past its own end, so the
     // closing up moves ids down only.
-    const int64_t chunks = (int64_t)((count + COLLECT_CHUNK - 1) / COLLECT_CHUNK);
-    const int64_t group = 64; // chunks that are judged before they are closed up
-    for (int64_t base = 0; base < chunks; base += group) {
-        uint32_t lives[64] = {0};
-        int64_t top = base + group < chunks ? base + group : chunks;
-#pragma omp parallel for schedule(dynamic) num_threads(context->worker_count) if (top - base > 1)
-        for (int64_t c = base; c < top; ++c) {
-            uint64_t first = (uint64_t)c * COLLECT_CHUNK;
-            uint64_t end = first + COLLECT_CHUNK < count ? first + COLLECT_CHUNK : count;
-            uint32_t chunk_ids[COLLECT_CHUNK];
-            lives[c - base] = collect_chunk(input, first, end, chunk_ids);
-            memcpy(ids + first, chunk_ids, lives[c - base] * sizeof *ids);
-        }
-        for (int64_t c = base; c < top; ++c) {
-            memmove(ids + live, ids + (uint64_t)c * COLLECT_CHUNK, lives[c - base] * sizeof *ids);
-            live += lives[c - base];
+    const uint64_t chunks = psvi_loop_pieces(psvi_input_count(input), COLLECT_CHUNK);
+    uint64_t live = 0;
+    for (uint64_t base = 0; base < chunks; base += COLLECT_GROUP) {
+        collect_job job = {.input = input, .ids = ids, .base = base};
+        const uint64_t group = chunks - base < COLLECT_GROUP ? chunks - base : COLLECT_GROUP;
+        psvi_run_ranges(context, group, 1, collect_some, &job);
+        for (uint64_t c = 0; c < group; ++c) {
+            memmove(ids + live, ids + (base + c) * COLLECT_CHUNK, job.lives[c] * sizeof *ids);
+            live += job.lives[c];
         }
     }
-    (void)context;
     input->result->boxes = live;
     return live;
 }
 
-void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const uint32_t *ids, uint64_t count,
-                       const psvi_lanes *lanes) {
-    (void)context;
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 4096)
-    for (int64_t i = 0; i < (int64_t)count; ++i) {
+typedef struct follow_job {
+    uint32_t *ids;
+    const uint32_t *order, *from;
+} follow_job;
+
+static void follow_some(void *data, uint64_t first, uint64_t end) {
+    const follow_job *job = data;
+    for (uint64_t i = first; i < end; ++i)
+        job->ids[i] = job->from[job->order[i]];
+}
+
+void psvi_follow_order(psv_context *context, uint32_t *ids, const uint32_t *order, const uint32_t *from,
+                       uint64_t count) {
+    follow_job job = {ids, order, from};
+    psvi_run_ranges(context, count, 16384, follow_some, &job);
+}
+
+typedef struct gather_job {
+    const psvi_find_input *input;
+    const uint32_t *ids;
+    uint64_t count;
+    const psvi_lanes *lanes;
+} gather_job;
+
+static void gather_some(void *data, uint64_t first, uint64_t end) {
+    const gather_job *job = data;
+    const psvi_lanes *lanes = job->lanes;
+    for (uint64_t i = first; i < end; ++i) {
         float box[6];
-        if (i + PSVI_PREFETCH_AHEAD < (int64_t)count) psvi_prefetch_box(input, ids[i + PSVI_PREFETCH_AHEAD]);
-        psvi_read_box(input, ids[i], box);
+        if (i + PSVI_PREFETCH_AHEAD < job->count) psvi_prefetch_box(job->input, job->ids[i + PSVI_PREFETCH_AHEAD]);
+        psvi_read_box(job->input, job->ids[i], box);
         for (int axis = 0; axis < 3; ++axis) {
             lanes->min[axis][i] = box[axis];
             lanes->max[axis][i] = box[3 + axis];
         }
-        lanes->id[i] = ids[i];
+        lanes->id[i] = job->ids[i];
     }
+}
+
+void psvi_pad_lanes(const psvi_lanes *lanes, uint64_t count) {
     for (int axis = 0; axis < 3; ++axis) {
         memset(lanes->min[axis] + count, 0, PSVI_LANES * sizeof(float));
         memset(lanes->max[axis] + count, 0, PSVI_LANES * sizeof(float));
     }
     memset(lanes->id + count, 0, PSVI_LANES * sizeof(uint32_t));
+}
+
+void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const uint32_t *ids, uint64_t count,
+                       const psvi_lanes *lanes) {
+    gather_job job = {input, ids, count, lanes};
+    psvi_run_ranges(context, count, 4096, gather_some, &job);
+    psvi_pad_lanes(lanes, count);
 }
 
 // --- output ----------------------------------------------------------------------------------------------------------

@@ -7,12 +7,13 @@
 
 #include <string.h>
 
+#include "../../sort/core/cpu/workers.h"
 #include "../src/box_test.h"
 #include "../src/broad_phase.h"
 
 #define PSVI_LANES 16        // widest vector, in floats: arrays of lanes are padded by this much
 #define PSVI_SCAN_LIMIT 4096 // most boxes of one psvi_scan_lanes call
-#define PSVI_SINK_PAIRS 1024 // pairs that a thread collects before it appends them
+#define PSVI_SINK_PAIRS 1024 // pairs that a worker collects before it appends them
 
 // Boxes as six arrays and their ids. Padding may be read, never reported.
 typedef struct psvi_lanes {
@@ -23,6 +24,7 @@ typedef struct psvi_lanes {
 
 static inline uint64_t psvi_lanes_bytes(uint64_t count) { return 7 * psvi_align((count + PSVI_LANES) * sizeof(float)); }
 psvi_lanes psvi_carve_lanes(char **scratch, uint64_t count);
+void psvi_pad_lanes(const psvi_lanes *lanes, uint64_t count); // zeros behind the last
 
 static inline void *psvi_carve(char **scratch, uint64_t bytes) {
     void *part = *scratch;
@@ -91,6 +93,10 @@ void psvi_add_bad_boxes(const psvi_find_input *input, const uint32_t *ids, uint6
 // Writes the ids of the living boxes, ascending, and returns how many; fills `boxes` and the bad boxes of the result.
 uint64_t psvi_collect_boxes(psv_context *context, const psvi_find_input *input, uint32_t *ids);
 
+// ids[i] = from[order[i]] for i below count, where ids may be order.
+void psvi_follow_order(psv_context *context, uint32_t *ids, const uint32_t *order, const uint32_t *from,
+                       uint64_t count);
+
 // lanes[i] = box ids[i].
 void psvi_gather_lanes(psv_context *context, const psvi_find_input *input, const uint32_t *ids, uint64_t count,
                        const psvi_lanes *lanes);
@@ -107,7 +113,14 @@ psvi_test_lanes psvi_best_test(void);
 
 // --- output ----------------------------------------------------------------------------------------------------------
 
-// A thread's pairs on their way to the pair buffer. The true count is kept by the shared result, also past the room.
+// The greater of *value and `other` to *value; safe from several threads.
+static inline void psvi_raise(uint64_t *value, uint64_t other) {
+    uint64_t now = __atomic_load_n(value, __ATOMIC_RELAXED);
+    while (now < other && !__atomic_compare_exchange_n(value, &now, other, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+// A worker's pairs on their way to the pair buffer. The true count is kept by the shared result, also past the room.
 typedef struct psvi_pair_sink {
     const psvi_find_input *input;
     bool plain; // every hit is a pair: no flags, filters, worlds or second set

@@ -99,17 +99,21 @@ static uint32_t morton_code(const rows_grid *grid, const float box[6]) {
     return size_class(rows_size_binade(grid, box, ext)) << (3 * CODE_BITS) | code;
 }
 
-static void make_codes(psv_context *context, const lbvh_tree *tree, const rows_grid *grid, uint64_t count) {
-    (void)context;
-    const psvi_find_input *input = tree->input;
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 4096)
-    for (int64_t i = 0; i < (int64_t)count; ++i) {
+typedef struct codes_job {
+    const lbvh_tree *tree;
+    const rows_grid *grid;
+} codes_job;
+
+static void make_codes(void *data, uint64_t first, uint64_t end) {
+    const codes_job *job = data;
+    const lbvh_tree *tree = job->tree;
+    for (uint64_t i = first; i < end; ++i) {
         float box[6];
         uint32_t id = tree->memory.ids[i];
-        psvi_read_box(input, id, box);
-        uint32_t code = morton_code(grid, box);
+        psvi_read_box(tree->input, id, box);
+        uint32_t code = morton_code(job->grid, box);
         if (tree->wide)
-            ((uint64_t *)tree->memory.keys)[i] = (uint64_t)psvi_read_world(input, id) << 32 | code;
+            ((uint64_t *)tree->memory.keys)[i] = (uint64_t)psvi_read_world(tree->input, id) << 32 | code;
         else
             ((uint32_t *)tree->memory.keys)[i] = code;
     }
@@ -117,14 +121,17 @@ static void make_codes(psv_context *context, const lbvh_tree *tree, const rows_g
 
 // --- tree ------------------------------------------------------------------------------------------------------------
 
+typedef struct level_job {
+    const psvi_lanes *from, *to;
+    uint64_t from_count;
+} level_job;
+
 // Bounds of 16 lanes of one level each, as the level above it.
-static void build_level(psv_context *context, lbvh_tree *tree, int h) {
-    (void)context;
-    const psvi_lanes *from = &tree->memory.lanes[h - 1], *to = &tree->memory.lanes[h];
-    const uint64_t from_count = tree->count[h - 1], count = tree->count[h];
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 1024)
-    for (int64_t node = 0; node < (int64_t)count; ++node) {
-        uint64_t first = (uint64_t)node * WIDE, end = first + WIDE < from_count ? first + WIDE : from_count;
+static void bound_nodes(void *data, uint64_t first_node, uint64_t end_node) {
+    const level_job *job = data;
+    const psvi_lanes *from = job->from, *to = job->to;
+    for (uint64_t node = first_node; node < end_node; ++node) {
+        uint64_t first = node * WIDE, end = first + WIDE < job->from_count ? first + WIDE : job->from_count;
         for (int k = 0; k < 3; ++k) {
             float low = from->min[k][first], high = from->max[k][first];
             for (uint64_t i = first + 1; i < end; ++i) {
@@ -135,9 +142,15 @@ static void build_level(psv_context *context, lbvh_tree *tree, int h) {
             to->max[k][node] = high;
         }
     }
+}
+
+static void build_level(psv_context *context, lbvh_tree *tree, int h) {
+    level_job job = {&tree->memory.lanes[h - 1], &tree->memory.lanes[h], tree->count[h - 1]};
+    const uint64_t count = tree->count[h];
+    psvi_run_ranges(context, count, 1024, bound_nodes, &job);
     for (int k = 0; k < 3; ++k) { // padding, which tests may read
-        memset(to->min[k] + count, 0, PSVI_LANES * sizeof(float));
-        memset(to->max[k] + count, 0, PSVI_LANES * sizeof(float));
+        memset(job.to->min[k] + count, 0, PSVI_LANES * sizeof(float));
+        memset(job.to->max[k] + count, 0, PSVI_LANES * sizeof(float));
     }
 }
 
@@ -247,18 +260,25 @@ static void query_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g) 
     }
 }
 
+typedef struct query_job {
+    const lbvh_tree *tree;
+    psvi_loop loop; // over leaves
+} query_job;
+
+static void query_some(void *data, uint32_t worker) {
+    query_job *job = data;
+    psvi_pair_sink sink;
+    (void)worker;
+    psvi_open_sink(&sink, job->tree->input, true); // a leaf may hold the end of one world and the beginning of the next
+    for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
+        for (uint64_t g = first; g < end; ++g)
+            query_leaf(job->tree, &sink, g);
+    psvi_close_sink(&sink);
+}
+
 static void query_tree(psv_context *context, const lbvh_tree *tree) {
-    (void)context;
-    const int64_t leaves = (int64_t)tree->count[1];
-#pragma omp parallel num_threads(context->worker_count) if (leaves > 32)
-    {
-        psvi_pair_sink sink;
-        psvi_open_sink(&sink, tree->input, true); // a leaf may hold the end of one world and the beginning of the next
-#pragma omp for schedule(dynamic, 16)
-        for (int64_t g = 0; g < leaves; ++g)
-            query_leaf(tree, &sink, (uint64_t)g);
-        psvi_close_sink(&sink);
-    }
+    query_job job = {tree, {0, tree->count[1], 16}};
+    psvi_run_tasks(context, psvi_workers_for(context, tree->count[1] / 32), query_some, &job);
 }
 
 static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
@@ -271,7 +291,8 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
     rows_begin_grid(&grid, &state->sample, input);
     psvi_common(finder)->size_groups = rows_size_groups(&grid, &state->sample);
     uint64_t count = psvi_collect_boxes(context, input, tree.memory.ids);
-    make_codes(context, &tree, &grid, count);
+    codes_job codes = {&tree, &grid};
+    psvi_run_ranges(context, count, 4096, make_codes, &codes);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     input->result->key_bits = lbvh_sorter_def(&finder->def).end_bit;
     if (count < 2) return PSV_OK;
@@ -279,9 +300,7 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
                                        psv_buffer_of(tree.memory.order, count * 4), count, PSV_INDEX_KEYS_SORTED);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 16384)
-    for (int64_t i = 0; i < (int64_t)count; ++i)
-        tree.memory.order[i] = tree.memory.ids[tree.memory.order[i]];
+    psvi_follow_order(context, tree.memory.order, tree.memory.order, tree.memory.ids, count);
     psvi_gather_lanes(context, input, tree.memory.order, count, &tree.memory.lanes[0]);
     build_tree(context, &tree, count);
     psvi_phase_end(context, PSV_PHASE_GATHER);

@@ -3,11 +3,13 @@
 // and the coarser levels' rows around it, a vector of boxes at a time. No pair is found twice, so none has to be
 // removed: within a row the box that begins first owns the pair, among rows of a level the box of the earlier row,
 // among levels the finer.
+#include <pthread.h>
+
 #include "../src/finder_common.h"
 #include "grid_state.h"
 #include "rows_sweep.h"
 
-#define CHUNK 4096 // boxes that a thread takes at a time
+#define CHUNK 4096 // boxes that a worker takes at a time
 
 typedef struct rows_memory {
     uint32_t *keys;   // by place; sorted in place
@@ -112,27 +114,45 @@ static uint32_t measure_chunk(const psvi_find_input *input, const rows_grid *gri
     return live;
 }
 
+// What the loops over all boxes know.
+typedef struct rows_job {
+    const psvi_find_input *input;
+    const rows_grid *grid;
+    const rows_memory *memory;
+    uint64_t count; // living boxes
+    bool all_live;
+    psvi_loop loop; // over all boxes
+    rows_sizes *sizes;
+    pthread_mutex_t lock; // of the sizes
+} rows_job;
+
+static void measure_some(void *data, uint32_t worker) {
+    rows_job *job = data;
+    rows_sizes part;
+    (void)worker;
+    memset(&part, 0, sizeof part);
+    for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
+        job->memory->before[first / CHUNK] = measure_chunk(job->input, job->grid, first, end, &part);
+    (void)pthread_mutex_lock(&job->lock);
+    add_sizes(job->sizes, &part);
+    (void)pthread_mutex_unlock(&job->lock);
+}
+
 // Sizes of all living boxes, and how many come before each chunk. Returns how many there are.
 static uint64_t measure_boxes(psv_context *context, const psvi_find_input *input, const rows_grid *grid,
                               const rows_memory *memory, rows_sizes *sizes) {
-    (void)context;
-    const uint64_t count = psvi_input_count(input);
-    const int64_t chunks = (int64_t)((count + CHUNK - 1) / CHUNK);
+    const uint64_t count = psvi_input_count(input), chunks = psvi_loop_pieces(count, CHUNK);
+    rows_job job = {.input = input,
+                    .grid = grid,
+                    .memory = memory,
+                    .loop = {0, count, CHUNK},
+                    .sizes = sizes,
+                    .lock = PTHREAD_MUTEX_INITIALIZER};
     memset(sizes, 0, sizeof *sizes);
-#pragma omp parallel num_threads(context->worker_count) if (chunks > 1)
-    {
-        rows_sizes part;
-        memset(&part, 0, sizeof part);
-#pragma omp for schedule(dynamic) nowait
-        for (int64_t c = 0; c < chunks; ++c) {
-            uint64_t first = (uint64_t)c * CHUNK, end = first + CHUNK < count ? first + CHUNK : count;
-            memory->before[c] = measure_chunk(input, grid, first, end, &part);
-        }
-#pragma omp critical(psvi_rows_sizes)
-        add_sizes(sizes, &part);
-    }
+    psvi_run_tasks(context, psvi_workers_for(context, chunks), measure_some, &job);
+    (void)pthread_mutex_destroy(&job.lock);
     uint64_t live = 0;
-    for (int64_t c = 0; c < chunks; ++c) {
+    for (uint64_t c = 0; c < chunks; ++c) {
         uint32_t here = memory->before[c];
         memory->before[c] = (uint32_t)live;
         live += here;
@@ -154,37 +174,31 @@ static uint32_t make_part_keys(view_part part, uint32_t world_count, const rows_
     return place;
 }
 
-static void make_keys(psv_context *context, const psvi_find_input *input, const rows_grid *grid,
-                      const rows_memory *memory, bool all_live) {
-    (void)context;
-    const uint64_t count = psvi_input_count(input);
-    const int64_t chunks = (int64_t)((count + CHUNK - 1) / CHUNK);
-#pragma omp parallel for schedule(dynamic) num_threads(context->worker_count) if (chunks > 1)
-    for (int64_t c = 0; c < chunks; ++c) {
-        uint64_t first = (uint64_t)c * CHUNK, end = first + CHUNK < count ? first + CHUNK : count;
-        uint32_t place = memory->before[c];
-        for (int second = 0; second < 2; ++second)
-            place = make_part_keys(part_of(input, second, first, end), input->world_count, grid, memory->keys,
-                                   all_live ? NULL : memory->ids, place);
-    }
+static void make_some_keys(void *data, uint64_t first, uint64_t end) {
+    const rows_job *job = data;
+    const rows_memory *memory = job->memory;
+    uint32_t place = memory->before[first / CHUNK];
+    for (int second = 0; second < 2; ++second)
+        place = make_part_keys(part_of(job->input, second, first, end), job->input->world_count, job->grid,
+                               memory->keys, job->all_live ? NULL : memory->ids, place);
 }
 
 // --- sorted boxes ----------------------------------------------------------------------------------------------------
 
-// Boxes in sorted order, axes as the sweep wants them, and the first box of each row.
-static void gather_rows(psv_context *context, const psvi_find_input *input, const rows_grid *grid,
-                        const rows_memory *memory, uint64_t count, bool all_live) {
-    (void)context;
+static void gather_some(void *data, uint64_t first, uint64_t end) {
+    const rows_job *job = data;
+    const rows_memory *memory = job->memory;
+    const rows_grid *grid = job->grid;
     const psvi_lanes *lanes = &memory->lanes;
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > CHUNK)
-    for (int64_t i = 0; i < (int64_t)count; ++i) {
+    const uint64_t count = job->count;
+    for (uint64_t i = first; i < end; ++i) {
         float box[6];
-        uint32_t id = all_live ? memory->order[i] : memory->ids[memory->order[i]];
-        if (i + PSVI_PREFETCH_AHEAD < (int64_t)count) {
+        uint32_t id = job->all_live ? memory->order[i] : memory->ids[memory->order[i]];
+        if (i + PSVI_PREFETCH_AHEAD < count) {
             uint32_t next = memory->order[i + PSVI_PREFETCH_AHEAD];
-            psvi_prefetch_box(input, all_live ? next : memory->ids[next]);
+            psvi_prefetch_box(job->input, job->all_live ? next : memory->ids[next]);
         }
-        psvi_read_box(input, id, box);
+        psvi_read_box(job->input, id, box);
         for (int k = 0; k < 3; ++k) {
             lanes->min[k][i] = box[grid->axis[k]];
             lanes->max[k][i] = box[3 + grid->axis[k]];
@@ -195,41 +209,55 @@ static void gather_rows(psv_context *context, const psvi_find_input *input, cons
         for (uint32_t r = i == 0 ? 0 : (memory->keys[i - 1] >> grid->x_bits) + 1; r <= row; ++r)
             memory->start[r] = (uint32_t)i;
     }
+}
+
+// Boxes in sorted order, axes as the sweep wants them, and the first box of each row.
+static void gather_rows(psv_context *context, rows_job *job) {
+    const rows_memory *memory = job->memory;
+    const rows_grid *grid = job->grid;
+    const uint64_t count = job->count;
+    psvi_run_ranges(context, count, CHUNK, gather_some, job);
     for (uint32_t r = count == 0 ? 0 : (memory->keys[count - 1] >> grid->x_bits) + 1; r <= grid->row_count + 1; ++r)
         memory->start[r] = (uint32_t)count;
-    for (int k = 0; k < 3; ++k) {
-        memset(lanes->min[k] + count, 0, PSVI_LANES * sizeof(float));
-        memset(lanes->max[k] + count, 0, PSVI_LANES * sizeof(float));
+    psvi_pad_lanes(&memory->lanes, count);
+}
+
+typedef struct sweep_job {
+    const rows_sorted *sorted;
+    rows_sweep_function sweep;
+    uint64_t size, pieces; // boxes of a piece
+    psvi_loop loop;        // over pieces, then huge boxes, which are a piece each
+    uint64_t longest;      // atomic
+} sweep_job;
+
+static void sweep_some(void *data, uint32_t worker) {
+    sweep_job *job = data;
+    const rows_sorted *sorted = job->sorted;
+    const psvi_find_input *input = sorted->input;
+    rows_sweeper sweeper;
+    (void)worker;
+    psvi_open_sink(&sweeper.sink, input, true);
+    sweeper.longest = 0;
+    for (uint64_t piece, next; psvi_take_range(&job->loop, &piece, &next);) {
+        // Huge boxes are of any world; rows of different worlds are apart, unless worlds share their slots.
+        const bool huge = piece >= job->pieces;
+        psvi_set_sink_worlds(&sweeper.sink, huge || input->world_count > sorted->grid->world_slots);
+        uint64_t first = piece * job->size, end = first + job->size;
+        if (huge) first = sorted->regular + (piece - job->pieces), end = first + 1;
+        if (!huge && end > sorted->regular) end = sorted->regular;
+        job->sweep(&sweeper, sorted, first, end);
     }
-    memset(lanes->id + count, 0, PSVI_LANES * sizeof(uint32_t));
+    psvi_close_sink(&sweeper.sink);
+    psvi_raise(&job->longest, sweeper.longest);
 }
 
 static void sweep_rows(psv_context *context, const rows_sorted *sorted, rows_sweep_function sweep) {
-    (void)context;
-    const psvi_find_input *input = sorted->input;
-    // Small pieces where there are few boxes, so that all cores get some; huge boxes are a piece each.
-    const int64_t size = sorted->regular < 65536 ? 512 : 2048;
-    const int64_t pieces = ((int64_t)sorted->regular + size - 1) / size;
-    const int64_t huge = (int64_t)(sorted->count - sorted->regular);
-    uint64_t longest = 0;
-#pragma omp parallel num_threads(context->worker_count) reduction(max : longest) if (pieces + huge > 1)
-    {
-        rows_sweeper sweeper;
-        psvi_open_sink(&sweeper.sink, input, true);
-        sweeper.longest = 0;
-#pragma omp for schedule(dynamic)
-        for (int64_t piece = 0; piece < pieces + huge; ++piece) {
-            // Huge boxes are of any world; rows of different worlds are apart, unless worlds share their slots.
-            psvi_set_sink_worlds(&sweeper.sink, piece >= pieces || input->world_count > sorted->grid->world_slots);
-            uint64_t first = (uint64_t)(piece * size), end = first + (uint64_t)size;
-            if (piece >= pieces) first = sorted->regular + (uint64_t)(piece - pieces), end = first + 1;
-            if (piece < pieces && end > sorted->regular) end = sorted->regular;
-            sweep(&sweeper, sorted, first, end);
-        }
-        psvi_close_sink(&sweeper.sink);
-        longest = sweeper.longest;
-    }
-    input->result->longest_range = longest;
+    // Small pieces where there are few boxes, so that all cores get some.
+    sweep_job job = {.sorted = sorted, .sweep = sweep, .size = sorted->regular < 65536 ? 512 : 2048};
+    job.pieces = psvi_loop_pieces(sorted->regular, job.size);
+    job.loop = (psvi_loop){0, job.pieces + (sorted->count - sorted->regular), 1};
+    psvi_run_tasks(context, psvi_workers_for(context, job.loop.count), sweep_some, &job);
+    sorted->input->result->longest_range = job.longest;
 }
 
 static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
@@ -246,9 +274,10 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
     rows_begin_grid(&grid, &state->sample, input);
     psvi_common(finder)->size_groups = rows_size_groups(&grid, &state->sample);
     uint64_t live = measure_boxes(context, input, &grid, &memory, &sizes);
-    bool all_live = live == psvi_input_count(input);
+    rows_job job = {.input = input, .grid = &grid, .memory = &memory, .count = live};
+    job.all_live = live == psvi_input_count(input);
     rows_finish_grid(&grid, &state->sample, &sizes, live, input->world_count, lanes);
-    make_keys(context, input, &grid, &memory, all_live);
+    psvi_run_ranges(context, psvi_input_count(input), CHUNK, make_some_keys, &job);
     psvi_phase_end(context, PSV_PHASE_KEYS);
 
     psv_status status = PSV_OK;
@@ -257,7 +286,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
                                 psv_buffer_of(memory.order, live * 4), live, PSV_INDEX_KEYS_SORTED);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    gather_rows(context, input, &grid, &memory, live, all_live);
+    gather_rows(context, &job);
     psvi_phase_end(context, PSV_PHASE_GATHER);
 
     psvi_phase_begin(context, PSV_PHASE_SWEEP);

@@ -69,67 +69,78 @@ static uint32_t coordinate_key(float x) {
     return psvi_transform_f32(bits, 0, 1);
 }
 
+// What the loops over candidates and records know.
+typedef struct sap3_job {
+    const psvi_find_input *input;
+    const sap3_memory *memory;
+    uint64_t m; // candidates
+    int axis;
+    bool wide;
+    psvi_scan_lanes scan;
+    psvi_loop loop;
+    uint64_t longest; // atomic
+} sap3_job;
+
 // Records of the candidates on one axis: minima first, then maxima.
-static void make_records(psv_context *context, const psvi_find_input *input, const sap3_memory *memory, uint64_t m,
-                         int axis, bool wide) {
-    (void)context;
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (m > CHUNK)
-    for (int64_t k = 0; k < (int64_t)m; ++k) {
+static void make_records(void *data, uint64_t first, uint64_t end) {
+    const sap3_job *job = data;
+    const sap3_memory *memory = job->memory;
+    const uint64_t m = job->m;
+    for (uint64_t k = first; k < end; ++k) {
         float box[6];
-        psvi_read_box(input, memory->list[k], box);
-        uint32_t low = coordinate_key(box[axis]), high = coordinate_key(box[3 + axis]);
-        if (wide) {
-            uint64_t world = (uint64_t)psvi_read_world(input, memory->list[k]) << 32, *keys = memory->keys;
+        psvi_read_box(job->input, memory->list[k], box);
+        uint32_t low = coordinate_key(box[job->axis]), high = coordinate_key(box[3 + job->axis]);
+        if (job->wide) {
+            uint64_t world = (uint64_t)psvi_read_world(job->input, memory->list[k]) << 32, *keys = memory->keys;
             keys[k] = world | low;
-            keys[m + (uint64_t)k] = world | high;
+            keys[m + k] = world | high;
         } else {
             uint32_t *keys = memory->keys;
             keys[k] = low;
-            keys[m + (uint64_t)k] = high;
+            keys[m + k] = high;
         }
     }
 }
 
-// Minima before each chunk of the sorted records: the first half of a parallel prefix sum.
-static void count_minima(psv_context *context, const sap3_memory *memory, uint64_t m, int64_t chunks) {
-    (void)context;
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (chunks > 1)
-    for (int64_t c = 0; c < chunks; ++c) {
-        uint64_t end = (uint64_t)(c + 1) * CHUNK < 2 * m ? (uint64_t)(c + 1) * CHUNK : 2 * m;
-        uint32_t minima = 0;
-        for (uint64_t p = (uint64_t)c * CHUNK; p < end; ++p)
-            minima += memory->order[p] < m;
-        memory->minima[c] = minima;
+// Minima of one chunk of the sorted records.
+static void count_minima(void *data, uint64_t first, uint64_t end) {
+    const sap3_job *job = data;
+    uint32_t minima = 0;
+    for (uint64_t p = first; p < end; ++p)
+        minima += job->memory->order[p] < job->m;
+    job->memory->minima[first / CHUNK] = minima;
+}
+
+// Scans a chunk of the sorted records: ranks, and which candidates overlap another one on this axis. Before record p
+// there are `minima` minima and p - minima maxima, so 2 minima - p boxes are open.
+static void scan_chunk(void *data, uint64_t first, uint64_t end) {
+    const sap3_job *job = data;
+    const sap3_memory *memory = job->memory;
+    const uint64_t m = job->m;
+    uint64_t minima = memory->minima[first / CHUNK];
+    for (uint64_t p = first; p < end; ++p) {
+        uint64_t record = memory->order[p];
+        if (record >= m) {
+            memory->stop[record - m] = (uint32_t)minima;
+            continue;
+        }
+        // A minimum is never the last record: its maximum comes after it.
+        bool out_of_order = memory->order[p + 1] != record + m;
+        memory->keep[record] = out_of_order || 2 * minima > p;
+        memory->rank[record] = (uint32_t)minima++;
     }
+}
+
+// A parallel prefix sum over chunks.
+static void scan_records(psv_context *context, sap3_job *job) {
+    psvi_run_ranges(context, 2 * job->m, CHUNK, count_minima, job);
     uint32_t sum = 0;
-    for (int64_t c = 0; c < chunks; ++c) {
-        uint32_t here = memory->minima[c];
-        memory->minima[c] = sum;
+    for (uint64_t c = 0; c < psvi_loop_pieces(2 * job->m, CHUNK); ++c) {
+        uint32_t here = job->memory->minima[c];
+        job->memory->minima[c] = sum;
         sum += here;
     }
-}
-
-// Scans the sorted records: ranks, and which candidates overlap another one on this axis. Before record p there are
-// `minima` minima and p - minima maxima, so 2 minima - p boxes are open.
-static void scan_records(psv_context *context, const sap3_memory *memory, uint64_t m) {
-    const int64_t chunks = (int64_t)((2 * m + CHUNK - 1) / CHUNK);
-    count_minima(context, memory, m, chunks);
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (chunks > 1)
-    for (int64_t c = 0; c < chunks; ++c) {
-        uint64_t end = (uint64_t)(c + 1) * CHUNK < 2 * m ? (uint64_t)(c + 1) * CHUNK : 2 * m;
-        uint64_t minima = memory->minima[c];
-        for (uint64_t p = (uint64_t)c * CHUNK; p < end; ++p) {
-            uint64_t record = memory->order[p];
-            if (record >= m) {
-                memory->stop[record - m] = (uint32_t)minima;
-                continue;
-            }
-            // A minimum is never the last record: its maximum comes after it.
-            bool out_of_order = memory->order[p + 1] != record + m;
-            memory->keep[record] = out_of_order || 2 * minima > p;
-            memory->rank[record] = (uint32_t)minima++;
-        }
-    }
+    psvi_run_ranges(context, 2 * job->m, CHUNK, scan_chunk, job);
 }
 
 // Candidates that overlap another one, in their old order.
@@ -170,22 +181,25 @@ static uint64_t find_in_range(psvi_pair_sink *sink, const sap3_memory *memory, u
     return stop - i - 1;
 }
 
-static void find_overlaps(psv_context *context, const psvi_find_input *input, const sap3_memory *memory, uint64_t m) {
-    (void)context;
-    const psvi_scan_lanes scan = psvi_best_scan();
+static void find_some(void *data, uint32_t worker) {
+    sap3_job *job = data;
     uint64_t longest = 0;
-#pragma omp parallel num_threads(context->worker_count) reduction(max : longest) if (m > 512)
-    {
-        psvi_pair_sink sink;
-        psvi_open_sink(&sink, input, false);
-#pragma omp for schedule(dynamic, 256)
-        for (int64_t i = 0; i < (int64_t)m; ++i) {
-            uint64_t range = find_in_range(&sink, memory, (uint64_t)i, scan);
+    psvi_pair_sink sink;
+    (void)worker;
+    psvi_open_sink(&sink, job->input, false);
+    for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
+        for (uint64_t i = first; i < end; ++i) {
+            uint64_t range = find_in_range(&sink, job->memory, i, job->scan);
             if (range > longest) longest = range;
         }
-        psvi_close_sink(&sink);
-    }
-    input->result->longest_range = longest;
+    psvi_close_sink(&sink);
+    psvi_raise(&job->longest, longest);
+}
+
+static void find_overlaps(psv_context *context, sap3_job *job) {
+    job->loop = (psvi_loop){0, job->m, 256};
+    psvi_run_tasks(context, psvi_workers_for(context, job->m / 256), find_some, job);
+    job->input->result->longest_range = job->longest;
 }
 
 static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *input) {
@@ -193,6 +207,7 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
     sap3_memory memory;
     (void)carve_sap3(&finder->def, finder->scratch, &memory);
     bool wide = psvi_has_worlds(&finder->def);
+    sap3_job job = {.input = input, .memory = &memory, .wide = wide, .scan = psvi_best_scan()};
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     uint64_t m = psvi_collect_boxes(context, input, memory.list);
     psvi_phase_end(context, PSV_PHASE_KEYS);
@@ -200,13 +215,15 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
     for (int axis = 0; axis < 3; ++axis) {
         if (m < 2) return PSV_OK;
         psvi_phase_begin(context, PSV_PHASE_KEYS);
-        make_records(context, input, &memory, m, axis, wide);
+        job.m = m;
+        job.axis = axis;
+        psvi_run_ranges(context, m, CHUNK, make_records, &job);
         psvi_phase_end(context, PSV_PHASE_KEYS);
         psv_status status = psv_sort_index(finder->state, psv_buffer_of(memory.keys, 2 * m * (wide ? 8 : 4)),
                                            psv_buffer_of(memory.order, 2 * m * 4), 2 * m, PSV_INDEX_KEYS_UNDEFINED);
         if (status != PSV_OK) return status;
         psvi_phase_begin(context, PSV_PHASE_GATHER);
-        scan_records(context, &memory, m);
+        scan_records(context, &job);
         if (axis < 2) m = keep_candidates(&memory, m);
         psvi_phase_end(context, PSV_PHASE_GATHER);
     }
@@ -214,7 +231,8 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
     gather_last_axis(context, input, &memory, m);
     psvi_phase_end(context, PSV_PHASE_GATHER);
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    find_overlaps(context, input, &memory, m);
+    job.m = m;
+    find_overlaps(context, &job);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
     return PSV_OK;
 }

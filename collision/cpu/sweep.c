@@ -68,18 +68,29 @@ static int choose_axis(const psvi_find_input *input, const uint32_t *ids, uint64
     return best_axis;
 }
 
-static void make_keys(psv_context *context, const psvi_find_input *input, const sweep_memory *memory, uint64_t count,
-                      int axis, bool wide) {
-    (void)context;
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 4096)
-    for (int64_t i = 0; i < (int64_t)count; ++i) {
+// What the loops over the living boxes know.
+typedef struct sweep_job {
+    const psvi_find_input *input;
+    sweep_memory memory;
+    uint64_t count;
+    int axis;
+    bool wide;
+    psvi_scan_lanes scan;
+    psvi_loop loop;
+    uint64_t longest; // atomic
+} sweep_job;
+
+static void make_keys(void *data, uint64_t first, uint64_t end) {
+    const sweep_job *job = data;
+    const sweep_memory *memory = &job->memory;
+    for (uint64_t i = first; i < end; ++i) {
         float box[6];
-        psvi_read_box(input, memory->ids[i], box);
+        psvi_read_box(job->input, memory->ids[i], box);
         uint32_t bits;
-        memcpy(&bits, &box[axis], 4);
+        memcpy(&bits, &box[job->axis], 4);
         uint32_t key = psvi_transform_f32(bits, 0, 1);
-        if (wide)
-            ((uint64_t *)memory->keys)[i] = (uint64_t)psvi_read_world(input, memory->ids[i]) << 32 | key;
+        if (job->wide)
+            ((uint64_t *)memory->keys)[i] = (uint64_t)psvi_read_world(job->input, memory->ids[i]) << 32 | key;
         else
             ((uint32_t *)memory->keys)[i] = key;
     }
@@ -106,22 +117,22 @@ static uint64_t find_end(const void *keys, bool wide, uint64_t i, uint64_t count
 }
 
 // Sweeps the boxes [first, end) and returns the longest range.
-static uint64_t sweep_boxes(psvi_pair_sink *sink, const sweep_memory *memory, uint64_t first, uint64_t end,
-                            uint64_t count, int axis, bool wide, psvi_scan_lanes scan) {
-    const psvi_lanes *lanes = &memory->lanes;
+static uint64_t sweep_boxes(psvi_pair_sink *sink, const sweep_job *job, uint64_t first, uint64_t end) {
+    const psvi_lanes *lanes = &job->memory.lanes;
+    const void *keys = job->memory.keys;
     uint32_t hits[PSVI_SCAN_LIMIT + PSVI_LANES];
     uint64_t longest = 0;
     for (uint64_t i = first; i < end; ++i) {
         const float box[6] = {lanes->min[0][i], lanes->min[1][i], lanes->min[2][i],
                               lanes->max[0][i], lanes->max[1][i], lanes->max[2][i]};
         uint32_t bits;
-        memcpy(&bits, &box[3 + axis], 4);
+        memcpy(&bits, &box[3 + job->axis], 4);
         uint64_t key = psvi_transform_f32(bits, 0, 1);
-        if (wide) key |= ((const uint64_t *)memory->keys)[i] >> 32 << 32;
-        uint64_t stop = find_end(memory->keys, wide, i, count, key);
+        if (job->wide) key |= ((const uint64_t *)keys)[i] >> 32 << 32;
+        uint64_t stop = find_end(keys, job->wide, i, job->count, key);
         for (uint64_t at = i + 1; at < stop; at += PSVI_SCAN_LIMIT) {
             uint64_t part = stop - at < PSVI_SCAN_LIMIT ? stop : at + PSVI_SCAN_LIMIT;
-            psvi_emit_hits(sink, lanes->id[i], hits, scan(lanes, at, part, box, hits));
+            psvi_emit_hits(sink, lanes->id[i], hits, job->scan(lanes, at, part, box, hits));
         }
         sink->candidates += stop - i - 1;
         if (stop - i - 1 > longest) longest = stop - i - 1;
@@ -129,53 +140,43 @@ static uint64_t sweep_boxes(psvi_pair_sink *sink, const sweep_memory *memory, ui
     return longest;
 }
 
-static void sweep_all(psv_context *context, const psvi_find_input *input, const sweep_memory *memory, uint64_t count,
-                      int axis, bool wide) {
-    const psvi_scan_lanes scan = psvi_best_scan();
-    uint64_t longest = 0;
-    const int64_t chunk = 256, chunks = (int64_t)((count + 255) / 256);
-    (void)context;
-#pragma omp parallel num_threads(context->worker_count) reduction(max : longest) if (chunks > 2)
-    {
-        psvi_pair_sink sink;
-        psvi_open_sink(&sink, input, false);
-#pragma omp for schedule(dynamic)
-        for (int64_t c = 0; c < chunks; ++c) {
-            uint64_t first = (uint64_t)(c * chunk);
-            uint64_t end = first + (uint64_t)chunk < count ? first + (uint64_t)chunk : count;
-            uint64_t range = sweep_boxes(&sink, memory, first, end, count, axis, wide, scan);
-            if (range > longest) longest = range;
-        }
-        psvi_close_sink(&sink);
-    }
-    input->result->longest_range = longest;
+static void sweep_some(void *data, uint32_t worker) {
+    sweep_job *job = data;
+    psvi_pair_sink sink;
+    (void)worker;
+    psvi_open_sink(&sink, job->input, false);
+    for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
+        psvi_raise(&job->longest, sweep_boxes(&sink, job, first, end));
+    psvi_close_sink(&sink);
 }
 
 static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
-    sweep_memory memory = carve_sweep(finder);
-    bool wide = finder->def.world_count > 1;
+    sweep_job job = {
+        .input = input, .memory = carve_sweep(finder), .wide = finder->def.world_count > 1, .scan = psvi_best_scan()};
+    const sweep_memory *memory = &job.memory;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
-    uint64_t count = psvi_collect_boxes(context, input, memory.ids);
-    int axis = choose_axis(input, memory.ids, count);
-    make_keys(context, input, &memory, count, axis, wide);
+    const uint64_t count = psvi_collect_boxes(context, input, memory->ids);
+    job.count = count;
+    job.axis = choose_axis(input, memory->ids, count);
+    psvi_run_ranges(context, count, 4096, make_keys, &job);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     uint64_t order_bytes = finder->def.max_boxes * 4, keys_bytes = finder->def.max_boxes * key_bytes(&finder->def);
     psv_status status = PSV_OK;
     if (count > 0)
-        status = psv_sort_index(finder->state, psv_buffer_of(memory.keys, keys_bytes),
-                                psv_buffer_of(memory.order, order_bytes), count, PSV_INDEX_KEYS_SORTED);
+        status = psv_sort_index(finder->state, psv_buffer_of(memory->keys, keys_bytes),
+                                psv_buffer_of(memory->order, order_bytes), count, PSV_INDEX_KEYS_SORTED);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 16384)
-    for (int64_t i = 0; i < (int64_t)count; ++i)
-        memory.order[i] = memory.ids[memory.order[i]];
-    psvi_gather_lanes(context, input, memory.order, count, &memory.lanes);
+    psvi_follow_order(context, memory->order, memory->order, memory->ids, count);
+    psvi_gather_lanes(context, input, memory->order, count, &memory->lanes);
     psvi_phase_end(context, PSV_PHASE_GATHER);
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    sweep_all(context, input, &memory, count, axis, wide);
+    job.loop = (psvi_loop){0, count, 256};
+    psvi_run_tasks(context, psvi_workers_for(context, count / 512), sweep_some, &job);
+    input->result->longest_range = job.longest;
     psvi_phase_end(context, PSV_PHASE_SWEEP);
-    input->result->key_bits = wide ? sweep_sorter_def(&finder->def).end_bit : 32;
+    input->result->key_bits = job.wide ? sweep_sorter_def(&finder->def).end_bit : 32;
     return PSV_OK;
 }
 

@@ -2,6 +2,7 @@
 // writes either to its own element or through operations whose outcome does not depend on their order, so the result is
 // the same for any number of threads.
 #include "sim_cpu.h"
+#include "../../sort/core/cpu/workers.h"
 #include "../src/body_batch.h"
 #include "../src/body_motion.h"
 #include "../src/contact_kept.h"
@@ -14,12 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Below this many items a loop is faster on one thread.
-#define PARALLEL_BODIES 2048
-#define PARALLEL_PAIRS 256
-#define PARALLEL_CONTACTS 512
+// Items that a worker takes at a time; so many alone are faster on one thread.
+#define BODIES 1024
+#define PAIRS 64
+#define PIECE 128 // contacts
 
-#define PIECE 128 // contacts that a thread takes at a time
+// Fewer are solved faster on one thread.
+#define PARALLEL_BODIES 2048
+#define PARALLEL_CONTACTS 1024
+
 #define PIECE_BLOCKS (PIECE / PSVI_BLOCK_LANES)
 
 typedef struct cpu_state {
@@ -87,23 +91,38 @@ static psv_status cpu_make_sorter(psv_world *world) {
     return psv_create_sorter(world->context, &def, &world->sorter);
 }
 
+// What the loops know.
+typedef struct sim_loop {
+    const psvi_sim *sim;
+    const psvi_step *step;
+    cpu_state *state;
+    const psvi_batch *batch;
+} sim_loop;
+
+static sim_loop loop_of(psv_world *world, const psvi_step *step) {
+    return (sim_loop){.sim = &world->sim, .step = step, .state = world->state};
+}
+
+static void begin_bodies(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_begin_body(loop->sim, loop->step, (uint32_t)i);
+}
+
 static psv_status cpu_begin(psv_world *world, const psvi_step *step) {
-    const psvi_sim *s = &world->sim;
-    int64_t count = s->slots;
-#pragma omp parallel for num_threads(world->context->worker_count) if (count >= PARALLEL_BODIES)
-    for (int64_t i = 0; i < count; ++i)
-        psvi_begin_body(s, step, (uint32_t)i);
+    sim_loop loop = loop_of(world, step);
+    psvi_run_ranges(world->context, world->sim.slots, BODIES, begin_bodies, &loop);
     return PSV_OK;
 }
 
-static psv_status cpu_attract(psv_world *world, const psvi_step *step) {
-    const psvi_sim *s = &world->sim;
-    int64_t count = s->slots;
-#pragma omp parallel for num_threads(world->context->worker_count) schedule(dynamic, 64)
-    for (int64_t i = 0; i < count; ++i) {
+static void attract_bodies(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    const psvi_sim *s = loop->sim;
+    const psvi_step *step = loop->step;
+    for (uint64_t i = first; i < end; ++i) {
         psvi_f4 p = s->position[i];
         float x = 0, y = 0, z = 0;
-        for (int64_t j = 0; j < count; ++j) {
+        for (uint64_t j = 0; j < s->slots; ++j) {
             float dx = s->position[j].x - p.x, dy = s->position[j].y - p.y, dz = s->position[j].z - p.z;
             float squared = dx * dx + dy * dy + dz * dz + step->softening_squared;
             float scale = s->acceleration[j].w / (squared * sqrtf(squared)); // w: mass
@@ -115,28 +134,42 @@ static psv_status cpu_attract(psv_world *world, const psvi_step *step) {
         s->acceleration[i].y = y * step->self_gravity;
         s->acceleration[i].z = z * step->self_gravity;
     }
+}
+
+static psv_status cpu_attract(psv_world *world, const psvi_step *step) {
+    sim_loop loop = loop_of(world, step);
+    psvi_run_ranges(world->context, world->sim.slots, 64, attract_bodies, &loop);
     return PSV_OK;
+}
+
+static void narrow_pairs(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    const psvi_sim *s = loop->sim;
+    for (uint64_t i = first; i < end; ++i) {
+        uint32_t a = s->pairs[i].a, b = s->pairs[i].b;
+        if (psvi_pair_is_round(s, a, b))
+            psvi_narrow_round_pair(s, loop->step, a, b);
+        else
+            psvi_narrow_other_pair(s, loop->step, a, b);
+    }
+}
+
+static void narrow_ground(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i) {
+        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, true);
+        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, false);
+    }
 }
 
 static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
+    sim_loop loop = loop_of(world, step);
     s->counts->contacts = s->counts->points = 0;
     s->counts->pairs = *s->pair_count;
-    int64_t pairs = (int64_t)*s->pair_count, bodies = s->slots;
-#pragma omp parallel for num_threads(world->context->worker_count) schedule(dynamic, 64) if (pairs >= PARALLEL_PAIRS)
-    for (int64_t i = 0; i < pairs; ++i) {
-        uint32_t a = s->pairs[i].a, b = s->pairs[i].b;
-        if (psvi_pair_is_round(s, a, b))
-            psvi_narrow_round_pair(s, step, a, b);
-        else
-            psvi_narrow_other_pair(s, step, a, b);
-    }
+    psvi_run_ranges(world->context, *s->pair_count, PAIRS, narrow_pairs, &loop);
     if (s->terrain_first[world->def.sub_world_count] == 0) return PSV_OK; // no ground anywhere
-#pragma omp parallel for num_threads(world->context->worker_count) schedule(dynamic, 256) if (bodies >= PARALLEL_PAIRS)
-    for (int64_t i = 0; i < bodies; ++i) {
-        psvi_narrow_ground(s, step, (uint32_t)i, true);
-        psvi_narrow_ground(s, step, (uint32_t)i, false);
-    }
+    psvi_run_ranges(world->context, s->slots, 256, narrow_ground, &loop);
     return PSV_OK;
 }
 
@@ -188,25 +221,31 @@ static void colour_contacts(const psvi_sim *s, cpu_state *state) {
 }
 
 // Contacts in the order in which the passes go through them: blocks, and for the others contacts and first points.
-static void gather_contacts(psv_world *world, const psvi_step *step) {
-    const psvi_sim *s = &world->sim;
-    const cpu_state *state = world->state;
+static void gather_blocks(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    const psvi_sim *s = loop->sim;
+    for (uint64_t k = first; k < end; ++k)
+        psvi_fill_block(s, loop->step, s->order + s->contact_capacity, &loop->state->blocks[k]);
+}
+
+// Which of the contacts in colour order are solved one by one: those from single_first of their colour on.
+static void gather_singles(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    const psvi_sim *s = loop->sim;
     const uint32_t *by_colour = s->order + s->contact_capacity;
-    int64_t count = (int64_t)s->counts->contacts, blocks = state->block_first[PSVI_COLOURS + 1];
-#pragma omp parallel num_threads(world->context->worker_count) if (count >= PARALLEL_CONTACTS)
-    {
-#pragma omp for nowait
-        for (int64_t k = 0; k < blocks; ++k)
-            psvi_fill_block(s, step, by_colour, &state->blocks[k]);
-        for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
-            int64_t first = state->single_first[colour], last = s->colour_first[colour + 1];
-#pragma omp for nowait
-            for (int64_t k = first; k < last; ++k) {
-                s->sorted[k] = s->contacts[by_colour[k]];
-                s->leads[k] = s->points[s->sorted[k].first];
-            }
+    for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
+        uint64_t from = loop->state->single_first[colour], to = s->colour_first[colour + 1];
+        for (uint64_t k = from > first ? from : first; k < (to < end ? to : end); ++k) {
+            s->sorted[k] = s->contacts[by_colour[k]];
+            s->leads[k] = s->points[s->sorted[k].first];
         }
     }
+}
+
+static void gather_contacts(psv_world *world, const psvi_step *step) {
+    sim_loop loop = loop_of(world, step);
+    psvi_run_ranges(world->context, loop.state->block_first[PSVI_COLOURS + 1], PIECE_BLOCKS, gather_blocks, &loop);
+    psvi_run_ranges(world->context, world->sim.counts->contacts, 4 * PIECE, gather_singles, &loop);
 }
 
 // Asks for the bodies of a later contact before they are needed: they lie anywhere.
@@ -250,47 +289,84 @@ static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t firs
     }
 }
 
-static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-// Called by all threads together; they wait for each other after every colour.
-static void run_pass(const psvi_sim *s, const cpu_state *state, const psvi_step *step, psvi_pass pass) {
-    for (uint32_t colour = 0; colour < PSVI_COLOURS; ++colour) {
-        int64_t first = state->single_first[colour], last = s->colour_first[colour + 1];
-        int64_t begin = state->block_first[colour], end = state->block_first[colour + 1];
-        if (begin == end && first == last) continue; // the same for all
-#pragma omp for schedule(static) nowait
-        for (int64_t k = begin; k < end; k += PIECE_BLOCKS)
-            psvi_solve_blocks(s, step, state->blocks, (uint64_t)k, (uint64_t)lesser(k + PIECE_BLOCKS, end), pass);
-#pragma omp for schedule(static) nowait
-        for (int64_t k = first; k < last; k += PIECE)
-            solve_singles(s, step, k, lesser(k + PIECE, last), pass);
-#pragma omp barrier
+// What the stages of a solve know.
+typedef struct solve_job {
+    const psvi_sim *sim;
+    const cpu_state *state;
+    const psvi_step *step;
+    psvi_crew *crew;
+    psvi_pass pass;
+    uint32_t colour, block_pieces; // of the colour
+    bool again;                    // not the first substep
+} solve_job;
+
+// A piece of a colour: some of its blocks or, behind those, of its other contacts.
+static void solve_piece(void *data, uint32_t piece) {
+    const solve_job *job = data;
+    const cpu_state *state = job->state;
+    if (piece < job->block_pieces) {
+        const uint64_t first = state->block_first[job->colour] + (uint64_t)piece * PIECE_BLOCKS;
+        psvi_solve_blocks(job->sim, job->step, state->blocks, first,
+                          lesser(first + PIECE_BLOCKS, state->block_first[job->colour + 1]), job->pass);
+        return;
     }
-    // The rest, which shares bodies, stays on one thread.
-#pragma omp single
-    solve_singles(s, step, s->colour_first[PSVI_COLOUR_REST], s->colour_first[PSVI_COLOUR_REST + 1], pass);
+    const uint64_t first = state->single_first[job->colour] + (uint64_t)(piece - job->block_pieces) * PIECE;
+    const uint64_t last = lesser(first + PIECE, job->sim->colour_first[job->colour + 1]);
+    solve_singles(job->sim, job->step, (int64_t)first, (int64_t)last, job->pass);
 }
 
-static void solve_substeps(const psvi_sim *s, const cpu_state *state, const psvi_step *step) {
-    int64_t bodies = s->slots;
-    for (uint32_t i = 0; i < step->substeps; ++i) {
-#pragma omp for schedule(static)
-        for (int64_t b = 0; b < bodies; ++b)
-            psvi_push_body(s, step, state->pushed, i > 0, (uint32_t)b);
-        if (i == 0) run_pass(s, state, step, PSVI_PASS_WARM);
-        run_pass(s, state, step, PSVI_PASS_SOLVE);
-#pragma omp for schedule(static)
-        for (int64_t b = 0; b < bodies; ++b)
-            psvi_move_body(s, step, (uint32_t)b);
-        if (!step->loads) {
-#pragma omp for schedule(static)
-            for (int64_t b = 0; b < bodies; ++b)
-                psvi_unpush_body(s, state->pushed, (uint32_t)b);
-        }
-        run_pass(s, state, step, PSVI_PASS_RELAX);
-        if (!step->loads) run_pass(s, state, step, PSVI_PASS_AGAIN);
+// Colour by colour; the rest, which shares bodies, stays on one thread.
+static void run_pass(solve_job *job, psvi_pass pass) {
+    const psvi_sim *s = job->sim;
+    const cpu_state *state = job->state;
+    job->pass = pass;
+    for (uint32_t colour = 0; colour < PSVI_COLOURS; ++colour) {
+        const uint64_t blocks = state->block_first[colour + 1] - state->block_first[colour];
+        const uint64_t singles = s->colour_first[colour + 1] - state->single_first[colour];
+        job->colour = colour;
+        job->block_pieces = (uint32_t)psvi_loop_pieces(blocks, PIECE_BLOCKS);
+        psvi_run_stage(job->crew, job->block_pieces + (uint32_t)psvi_loop_pieces(singles, PIECE), solve_piece, job);
     }
-    if (step->bounces) run_pass(s, state, step, PSVI_PASS_BOUNCE);
+    solve_singles(s, job->step, s->colour_first[PSVI_COLOUR_REST], s->colour_first[PSVI_COLOUR_REST + 1], pass);
+}
+
+// Bodies of a piece of a stage.
+static uint64_t bodies_end(const solve_job *job, uint32_t piece) {
+    return lesser(((uint64_t)piece + 1) * BODIES, job->sim->slots);
+}
+
+static void push_bodies(void *data, uint32_t piece) {
+    const solve_job *job = data;
+    for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
+        psvi_push_body(job->sim, job->step, job->state->pushed, job->again, (uint32_t)b);
+}
+
+static void move_bodies(void *data, uint32_t piece) {
+    const solve_job *job = data;
+    for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
+        psvi_move_body(job->sim, job->step, (uint32_t)b);
+    if (job->step->loads) return;
+    for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
+        psvi_unpush_body(job->sim, job->state->pushed, (uint32_t)b);
+}
+
+static void solve_substeps(psvi_crew *crew, void *data) {
+    solve_job *job = data;
+    const psvi_step *step = job->step;
+    const uint32_t body_pieces = (uint32_t)psvi_loop_pieces(job->sim->slots, BODIES);
+    job->crew = crew;
+    for (uint32_t i = 0; i < step->substeps; ++i) {
+        job->again = i > 0;
+        psvi_run_stage(crew, body_pieces, push_bodies, job);
+        if (i == 0) run_pass(job, PSVI_PASS_WARM);
+        run_pass(job, PSVI_PASS_SOLVE);
+        psvi_run_stage(crew, body_pieces, move_bodies, job);
+        run_pass(job, PSVI_PASS_RELAX);
+        if (!step->loads) run_pass(job, PSVI_PASS_AGAIN);
+    }
+    if (step->bounces) run_pass(job, PSVI_PASS_BOUNCE);
 }
 
 static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
@@ -302,45 +378,56 @@ static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
     if (status != PSV_OK) return status;
     colour_contacts(s, state);
     gather_contacts(world, step);
-    bool worth = s->slots >= PARALLEL_BODIES || contacts >= 2 * PARALLEL_CONTACTS;
-#pragma omp parallel num_threads(world->context->worker_count) if (worth)
-    solve_substeps(s, state, step);
+    const bool worth = s->slots >= PARALLEL_BODIES || contacts >= PARALLEL_CONTACTS;
+    solve_job job = {.sim = s, .state = state, .step = step};
+    psvi_run_crew(world->context, worth ? psvi_workers_for(world->context, UINT32_MAX) : 1, solve_substeps, &job);
     return PSV_OK;
+}
+
+static void end_bodies(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_end_body(loop->sim, loop->step, (uint32_t)i);
+}
+
+static void keep_blocks(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_keep_block(loop->sim, &loop->state->blocks[i]);
+}
+
+static void keep_singles(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    const psvi_sim *s = loop->sim;
+    for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
+        uint64_t from = loop->state->single_first[colour], to = s->colour_first[colour + 1];
+        for (uint64_t i = from > first ? from : first; i < (to < end ? to : end); ++i)
+            psvi_keep_contact(s, &s->sorted[i], &s->leads[i]);
+    }
 }
 
 static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
-    const cpu_state *state = world->state;
-    int64_t bodies = s->slots, contacts = (int64_t)s->counts->contacts;
-    int64_t blocks = state->block_first[PSVI_COLOURS + 1];
-#pragma omp parallel for num_threads(world->context->worker_count) if (bodies >= PARALLEL_BODIES)
-    for (int64_t i = 0; i < bodies; ++i)
-        psvi_end_body(s, step, (uint32_t)i);
+    sim_loop loop = loop_of(world, step);
+    psvi_run_ranges(world->context, s->slots, BODIES, end_bodies, &loop);
     s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
     s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
-#pragma omp parallel num_threads(world->context->worker_count) if (contacts >= PARALLEL_BODIES)
-    {
-#pragma omp for nowait
-        for (int64_t i = 0; i < blocks; ++i)
-            psvi_keep_block(s, &state->blocks[i]);
-        for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
-            int64_t first = state->single_first[colour], last = s->colour_first[colour + 1];
-#pragma omp for nowait
-            for (int64_t i = first; i < last; ++i)
-                psvi_keep_contact(s, &s->sorted[i], &s->leads[i]);
-        }
-    }
+    psvi_run_ranges(world->context, loop.state->block_first[PSVI_COLOURS + 1], 4 * PIECE_BLOCKS, keep_blocks, &loop);
+    psvi_run_ranges(world->context, s->counts->contacts, 4 * PIECE, keep_singles, &loop);
     ++s->counts->steps;
     return PSV_OK;
 }
 
+static void run_batch(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_batch_item(loop->sim, loop->batch, i);
+}
+
 static psv_status cpu_batch(psv_world *world, const psvi_batch *batch) {
-    const psvi_sim *s = &world->sim;
-    int64_t count = (int64_t)batch->count;
-#pragma omp parallel for num_threads(world->context->worker_count) if (count >= PARALLEL_BODIES)
-    for (int64_t i = 0; i < count; ++i)
-        psvi_batch_item(s, batch, (uint64_t)i);
+    sim_loop loop = {.sim = &world->sim, .batch = batch};
+    psvi_run_ranges(world->context, batch->count, BODIES, run_batch, &loop);
     return PSV_OK;
 }
 

@@ -150,6 +150,7 @@ static psv_status read_file(psv_context *context, const char *path, uint8_t **da
 }
 
 psv_status psv_load_mesh(psv_context *context, const char *path, psv_mesh *mesh) {
+    PSVI_STANDARD_FLOATS(context);
     if (mesh == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "mesh is NULL");
     *mesh = (psv_mesh){0};
     if (path == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "path is NULL");

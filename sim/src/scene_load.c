@@ -363,6 +363,7 @@ psv_status psv_load_scene(psv_context *context, const char *name_or_path, const 
                           psv_scene **scene) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(context);
     if (name_or_path == NULL || scene == NULL)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", scene == NULL ? "scene" : "name_or_path");
     *scene = NULL;
@@ -429,6 +430,7 @@ static psv_status emit(psv_scene *scene, psvi_emitter *e) {
 psv_status psv_scene_step(psv_scene *scene) {
     if (scene == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "scene is NULL");
     psv_world *world = scene->world;
+    PSVI_STANDARD_FLOATS(world->context);
     psv_status status = PSV_OK;
     for (uint32_t i = 0; status == PSV_OK && i < scene->emitter_count; ++i)
         status = emit(scene, &scene->emitters[i]);

@@ -324,6 +324,7 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
     psv_status status = psvi_check_world(world);
     if (status == PSV_OK) status = psvi_settle(world);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (def == NULL || shape == NULL)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s is NULL", def == NULL ? "def" : "shape");
     status = check_shape(world, def);

@@ -450,6 +450,7 @@ static psv_status fill_world(stream *s, const world_part *part, psv_world *world
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(context);
     if (path == NULL || world == NULL)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "world");
     *world = NULL;

@@ -314,6 +314,7 @@ static psv_status build_world(psv_world *world) {
 psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_world **world) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(context);
     if (world == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "world is NULL");
     *world = NULL;
     status = check_def(context, def);

@@ -26,6 +26,7 @@ static psv_status run_on_buffers(psv_world *world, psvi_batch_kind kind, psv_buf
     if (status == PSV_OK) status = psvi_check_buffer(world->context, items, count * item_bytes(kind), 4, items_name);
     if (status == PSV_OK) status = settle(world);
     if (status != PSV_OK || count == 0) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     psvi_batch batch = {kind, psv_buffer_address(slots), psv_buffer_address(items), count};
     return world->ops->batch(world, &batch);
 }
@@ -90,6 +91,7 @@ static psv_status run_on_arrays(psv_world *world, psvi_batch_kind kind, const ps
     psv_status status = psvi_check_world(world);
     if (status == PSV_OK) status = psvi_settle(world);
     if (status != PSV_OK || count == 0) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (ids == NULL || items == NULL)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s is NULL", ids == NULL ? "ids" : items_name);
     if (count > UINT32_MAX)

@@ -146,6 +146,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
     psv_status status = psvi_check_world(world);
     if (status == PSV_OK) status = psvi_settle(world);
     if (status != PSV_OK || count == 0) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (defs == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "defs is NULL");
     uint64_t room = world->def.max_bodies - world->living;
     if (count > room)
@@ -232,6 +233,7 @@ psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *
     if (status == PSV_OK) status = psvi_settle(world);
     if (status == PSV_OK) status = psvi_find_body(world, id, &slot);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (state == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state is NULL");
     psvi_f4 p = {0}, q = {0}, v = {0}, w = {0};
     status = psvi_read_array(world, &p, world->sim.position, slot, 1, sizeof p);
@@ -250,6 +252,7 @@ psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_s
     if (status == PSV_OK) status = psvi_settle(world);
     if (status == PSV_OK) status = psvi_find_body(world, id, &slot);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (state == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state is NULL");
     if (!all_finite(state->pose.position, 3) || !all_finite(state->pose.rotation, 4) ||
         !all_finite(state->velocity, 3) || !all_finite(state->angular_velocity, 3))
@@ -278,6 +281,7 @@ psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impul
     psv_body_state state;
     psv_status status = psv_get_body_state(world, id, &state);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (impulse == NULL || point == NULL)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s is NULL", impulse == NULL ? "impulse" : "point");
     if (!all_finite(impulse, 3) || !all_finite(point, 3))

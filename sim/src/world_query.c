@@ -68,6 +68,7 @@ psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]
     psv_status status = psvi_check_world(world);
     if (status == PSV_OK) status = psvi_settle(world);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (energy == NULL || momentum == NULL)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s is NULL", energy == NULL ? "energy" : "momentum");
     body_copy c;
@@ -219,6 +220,7 @@ psv_status psv_cast_ray(psv_world *world, const float origin[3], const float dir
     psv_status status = psvi_check_world(world);
     if (status == PSV_OK) status = psvi_settle(world);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     psv_context *context = world->context;
     if (origin == NULL || direction == NULL || id == NULL || distance == NULL)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "origin, direction, id or distance is NULL");

@@ -157,6 +157,7 @@ psv_status psvi_settle(psv_world *world) { return look(world, true); }
 psv_status psv_world_step(psv_world *world, float seconds) {
     psv_status status = psvi_check_world(world);
     if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
     if (!(seconds > 0) || !(seconds <= 1))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "seconds is %g; more than 0 and at most 1 are possible",
                          (double)seconds);

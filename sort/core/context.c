@@ -58,6 +58,8 @@ psv_status psv_create_context(const psv_context_def *def, psv_context **context)
     made->backend = backend;
     made->ops = ops;
     made->device = def->device;
+    made->run_parallel = def->run_parallel;
+    made->parallel_user = def->parallel_user;
     made->check_buffers = def->check_buffers;
     made->allocator = def->allocator;
     status = ops->open(made, def);
@@ -84,6 +86,15 @@ psv_status psvi_check_context(const psv_context *context) {
     if (context->cookie != PSVI_CONTEXT_COOKIE)
         return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "context is not a living context");
     return PSV_OK;
+}
+
+void psvi_begin_floats(psv_context *context) {
+    const psvi_float_mode before = psvi_enter_float_mode();
+    if (context->float_depth++ == 0) context->callers_mode = before;
+}
+
+void psvi_end_floats(psv_context *context) {
+    if (--context->float_depth == 0) psvi_leave_float_mode(context->callers_mode);
 }
 
 psv_backend psv_context_backend(const psv_context *context) {

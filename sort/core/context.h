@@ -3,6 +3,7 @@
 #define PAIRSIEVE_CORE_CONTEXT_H
 
 #include "backend.h"
+#include "float_mode.h"
 #include "pairsieve/core.h"
 
 #ifdef __cplusplus
@@ -58,10 +59,14 @@ struct psv_context {
     void *stream; // cudaStream_t
     bool owns_stream;
     int worker_count;
+    void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user); // NULL: OpenMP
+    void *parallel_user;
     bool check_buffers;
     psv_allocator allocator;
     psvi_device_info info;
     psvi_profiler profiler;
+    uint32_t float_depth;         // calls of psvi_begin_floats that are not ended
+    psvi_float_mode callers_mode; // of the outermost
     char error[512];
 };
 
@@ -81,7 +86,38 @@ psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t b
 void *psvi_alloc(psv_context *context, uint64_t bytes);
 void psvi_free(psv_context *context, void *address, uint64_t bytes);
 
-// Frames and phases. Calls nest: inner frames of a frame do not count as frames of their own.
+// Between these the calling thread is in the standard floating-point mode (float_mode.h). They nest.
+void psvi_begin_floats(psv_context *context);
+void psvi_end_floats(psv_context *context);
+
+// The same from here to the end of the block. context may be NULL.
+#define PSVI_STANDARD_FLOATS(context)                                                                                  \
+    __attribute__((cleanup(psvi_end_float_scope), unused)) const psvi_float_scope float_scope =                        \
+        psvi_begin_float_scope(context)
+
+typedef struct psvi_float_scope {
+    psv_context *context;
+    psvi_float_mode before;
+} psvi_float_scope;
+
+static inline psvi_float_scope psvi_begin_float_scope(psv_context *context) {
+    psvi_float_scope scope = {context, psvi_enter_float_mode()};
+    if (context != NULL) {
+        psvi_leave_float_mode(scope.before);
+        psvi_begin_floats(context);
+    }
+    return scope;
+}
+
+static inline void psvi_end_float_scope(const psvi_float_scope *scope) {
+    if (scope->context == NULL)
+        psvi_leave_float_mode(scope->before);
+    else
+        psvi_end_floats(scope->context);
+}
+
+// Frames and phases. Calls nest: inner frames of a frame do not count as frames of their own. A frame is in the
+// standard floating-point mode.
 void psvi_frame_begin(psv_context *context);
 void psvi_frame_end(psv_context *context);
 void psvi_phase_begin(psv_context *context, psv_phase phase);

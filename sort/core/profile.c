@@ -118,6 +118,7 @@ static void end_mark(psv_context *context, int phase) {
 
 void psvi_frame_begin(psv_context *context) {
     psvi_profiler *profiler = &context->profiler;
+    psvi_begin_floats(context);
     if (!profiler->enabled || profiler->depth++ > 0) return;
     profiler->recording = !is_captured(context);
     if (!profiler->recording) return;
@@ -130,12 +131,17 @@ void psvi_frame_begin(psv_context *context) {
     begin_mark(context, -1);
 }
 
-void psvi_frame_end(psv_context *context) {
+static void end_frame_marks(psv_context *context) {
     psvi_profiler *profiler = &context->profiler;
     if (!profiler->enabled || profiler->depth == 0 || --profiler->depth > 0 || !profiler->recording) return;
     end_mark(context, -1);
     current_frame(context)->complete = true;
     profiler->recording = false;
+}
+
+void psvi_frame_end(psv_context *context) {
+    end_frame_marks(context);
+    psvi_end_floats(context);
 }
 
 void psvi_phase_begin(psv_context *context, psv_phase phase) {

@@ -1,18 +1,15 @@
-// `merge` on the CPU: parallel merge sort. Each thread sorts its part; then all threads together merge pairs of runs,
-// each thread the same number of places of the output, whose beginnings in both runs a binary search finds (merge path:
+// `merge` on the CPU: parallel merge sort. Each worker sorts its part; then all of them together merge pairs of runs,
+// each the same number of places of the output, whose beginnings in both runs a binary search finds (merge path:
 // Odeh, Green, Mwassi, Shmueli, Birk 2012). Sorts elements of the compared key bits and the position, so that none are
 // equal and the result is stable; keys and values then follow by position.
 #include "merge_cpu.h"
 
 #include <string.h>
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
+#include "../core/cpu/workers.h"
 #include "key_bits.h"
 #include "records_cpu.h"
 #include "sort_cpu_tuning.h"
-#include "team.h"
 
 typedef struct merge_element {
     uint64_t key, position;
@@ -33,10 +30,13 @@ typedef struct merge_job {
     const psv_sorter *sorter;
     const psvi_sort_request *request;
     uint64_t count;
-    uint32_t team;
-    psvi_team *meeting; // shared
+    uint32_t team;  // workers, each with its part of the input
+    uint32_t width; // parts in a run of this round
     bool wide;
     void *from, *to;
+    const void *in; // keys or values that follow the positions
+    void *out;
+    uint32_t bytes; // of one of them
 } merge_job;
 
 static bool is_wide(const psv_sorter_def *def) { return def->end_bit - def->begin_bit > 32; }
@@ -62,11 +62,13 @@ static void load_part(const merge_job *job, uint64_t begin, uint64_t end) {
     }
 }
 
-// The thread's places of all merges of a round: runs of `width` parts each.
-static void merge_round(const merge_job *job, uint32_t w, uint32_t width) {
+// The worker's places of all merges of a round: runs of `width` parts each.
+static void merge_round(void *data, uint32_t w) {
+    const merge_job *job = data;
     const uint64_t begin = part(job, w), end = part(job, w + 1);
-    for (uint32_t run = 0; run < job->team; run += 2 * width) {
-        const uint64_t first = part(job, run), middle = part(job, run + width), last = part(job, run + 2 * width);
+    for (uint32_t run = 0; run < job->team; run += 2 * job->width) {
+        const uint64_t first = part(job, run), middle = part(job, run + job->width),
+                       last = part(job, run + 2 * job->width);
         const uint64_t from = begin > first ? begin : first, to = end < last ? end : last;
         if (from >= to) continue;
         if (job->wide)
@@ -81,71 +83,78 @@ static uint32_t position_at(const merge_job *job, uint64_t i) {
                      : (uint32_t)((const uint64_t *)job->from)[i];
 }
 
-// out[i] = in[position i], which may be the same memory: through the array that holds no elements.
-static void move_by_position(const merge_job *job, uint32_t w, const void *in, void *out, uint32_t bytes) {
+// in[position i] to the array that holds no elements.
+static void gather_part(void *data, uint32_t w) {
+    const merge_job *job = data;
     const uint64_t begin = part(job, w), end = part(job, w + 1);
     uint32_t index[256];
     for (uint64_t i = begin; i < end;) {
         const uint64_t block = end - i < 256 ? end - i : 256;
         for (uint64_t k = 0; k < block; ++k)
             index[k] = position_at(job, i + k);
-        psvi_cpu_gather_part(in, (char *)job->to + i * bytes, bytes, index, 0, block);
+        psvi_cpu_gather_part(job->in, (char *)job->to + i * job->bytes, job->bytes, index, 0, block);
         i += block;
     }
-    psvi_team_meet(job->meeting, job->team);
-    memcpy((char *)out + begin * bytes, (const char *)job->to + begin * bytes, (end - begin) * bytes);
-    psvi_team_meet(job->meeting, job->team);
 }
 
-// What thread w of the team does; each has its own job, with the same contents.
-static void run_worker(merge_job *job, uint32_t w) {
-    const psvi_sort_request *request = job->request;
+static void copy_part(void *data, uint32_t w) {
+    const merge_job *job = data;
+    const uint64_t begin = part(job, w), end = part(job, w + 1);
+    memcpy((char *)job->out + begin * job->bytes, (const char *)job->to + begin * job->bytes,
+           (end - begin) * job->bytes);
+}
+
+// out[i] = in[position i], which may be the same memory.
+static void move_by_position(psvi_crew *crew, merge_job *job, const void *in, void *out, uint32_t bytes) {
+    job->in = in;
+    job->out = out;
+    job->bytes = bytes;
+    psvi_run_stage(crew, job->team, gather_part, job);
+    psvi_run_stage(crew, job->team, copy_part, job);
+}
+
+static void write_positions(void *data, uint32_t w) {
+    const merge_job *job = data;
+    for (uint64_t i = part(job, w), end = part(job, w + 1); i < end; ++i)
+        ((uint32_t *)job->request->values_out)[i] = position_at(job, i);
+}
+
+static void sort_part(void *data, uint32_t w) {
+    const merge_job *job = data;
     const uint64_t begin = part(job, w), end = part(job, w + 1);
     load_part(job, begin, end);
     if (job->wide)
         sort_run_wide((merge_element *)job->from + begin, (merge_element *)job->to + begin, end - begin, false);
     else
         sort_run_narrow((uint64_t *)job->from + begin, (uint64_t *)job->to + begin, end - begin, false);
-    for (uint32_t width = 1; width < job->team; width *= 2) {
-        psvi_team_meet(job->meeting, job->team);
-        merge_round(job, w, width);
+}
+
+static void run_stages(psvi_crew *crew, void *data) {
+    merge_job *job = data;
+    const psvi_sort_request *request = job->request;
+    psvi_run_stage(crew, job->team, sort_part, job);
+    for (job->width = 1; job->width < job->team; job->width *= 2) {
+        psvi_run_stage(crew, job->team, merge_round, job);
         void *swap = job->from;
         job->from = job->to;
         job->to = swap;
     }
-    psvi_team_meet(job->meeting, job->team);
     if (request->keys_out != NULL)
-        move_by_position(job, w, request->keys_in, request->keys_out, job->sorter->order.is_wide ? 8 : 4);
+        move_by_position(crew, job, request->keys_in, request->keys_out, job->sorter->order.is_wide ? 8 : 4);
     if (request->value_bytes == 0) return;
-    if (!request->implicit_index) {
-        move_by_position(job, w, request->values_in, request->values_out, request->value_bytes);
-        return;
-    }
-    for (uint64_t i = begin; i < end; ++i)
-        ((uint32_t *)request->values_out)[i] = position_at(job, i);
+    if (request->implicit_index)
+        psvi_run_stage(crew, job->team, write_positions, job);
+    else
+        move_by_position(crew, job, request->values_in, request->values_out, request->value_bytes);
 }
 
 static psv_status merge_run(psv_sorter *sorter, const psvi_sort_request *request) {
-    merge_job job = {.sorter = sorter, .request = request, .count = psvi_request_count(request), .team = 1};
-    psvi_team meeting = {0};
-    job.meeting = &meeting;
+    merge_job job = {.sorter = sorter, .request = request, .count = psvi_request_count(request)};
     job.wide = is_wide(&sorter->def);
     job.from = sorter->scratch;
     job.to = (char *)sorter->scratch + array_bytes(&sorter->def);
-#if defined(_OPENMP)
-    uint64_t workers = job.count / MERGE_COUNT_PER_WORKER;
-    if (workers > (uint64_t)sorter->context->worker_count) workers = (uint64_t)sorter->context->worker_count;
-    if (workers > 1) {
-#pragma omp parallel num_threads((int)workers)
-        {
-            merge_job own = job;
-            own.team = (uint32_t)omp_get_num_threads();
-            run_worker(&own, (uint32_t)omp_get_thread_num());
-        }
-        return PSV_OK;
-    }
-#endif
-    run_worker(&job, 0);
+    job.team = psvi_workers_for(sorter->context, job.count / MERGE_COUNT_PER_WORKER);
+    psvi_run_crew(sorter->context, job.team, run_stages, &job);
     return PSV_OK;
 }
 

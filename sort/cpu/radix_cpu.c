@@ -16,9 +16,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
 
 #include "radix_elements.h"
 #include "radix_kernels.h"
@@ -46,7 +43,8 @@ static uint64_t radix_scratch_bytes(const psv_sorter_def *def) {
 }
 
 // Writes a sorted input to where it is wanted.
-static void move_sorted(const radix_job *job, uint32_t worker) {
+static void move_sorted(void *data, uint32_t worker) {
+    const radix_job *job = data;
     const psvi_sort_request *request = job->request;
     const uint64_t begin = psvi_radix_part(job, worker), count = psvi_radix_part(job, worker + 1) - begin;
     const size_t key_bytes = job->sorter->order.is_wide ? 8 : 4, value_bytes = request->value_bytes;
@@ -76,7 +74,7 @@ static uint32_t split_bits(uint64_t count) {
 }
 
 // Chooses the way by what the scans found.
-static void choose_plan(radix_job *job, uint32_t w) {
+static void choose_plan(radix_job *job) {
     psvi_radix_scan all = {0};
     for (uint32_t other = 0; other < job->team; ++other) {
         const psvi_radix_scan *scan = &job->workers[other].scan;
@@ -94,15 +92,14 @@ static void choose_plan(radix_job *job, uint32_t w) {
     const uint32_t passes = psvi_plan_digits(job->count, width).passes;
     if (!all.descends || varying == 0) {
         job->plan = PLAN_SORTED;
-        if (w == 0) job->sorter->statistics.passes_skipped = passes;
+        job->sorter->statistics.passes_skipped = passes;
         return;
     }
     job->near = !all.lossy && job->sorter->def.order_check;
     job->low = (uint32_t)__builtin_ctzll(varying);
     job->high = 64 - (uint32_t)__builtin_clzll(varying);
     const uint32_t needed = psvi_plan_digits(job->count, job->high - job->low).passes;
-    if (w == 0)
-        job->sorter->statistics = (psv_sort_statistics){.passes_run = needed, .passes_skipped = passes - needed};
+    job->sorter->statistics = (psv_sort_statistics){.passes_run = needed, .passes_skipped = passes - needed};
     job->plan = PLAN_CACHED;
     if (job->team == 1 && job->count <= RADIX_CACHED_MAX) return;
     job->plan = PLAN_SPLIT;
@@ -115,8 +112,15 @@ static void choose_plan(radix_job *job, uint32_t w) {
 // 32-bit integers: one operation makes an element of key and value, so they go straight to their places.
 static bool is_plain(const radix_job *job) { return !job->sorter->order.is_wide && !job->sorter->order.is_float; }
 
-// Counts this thread's part of the input by the split's digit.
-static void count_input(radix_job *job, uint32_t w) {
+static void scan_part(void *data, uint32_t w) {
+    const radix_job *job = data;
+    job->workers[w].scan = psvi_radix_scan_keys(job->sorter->order, job->request->keys_in, psvi_radix_part(job, w),
+                                                psvi_radix_part(job, w + 1), job->count, job->sorter->def.order_check);
+}
+
+// Counts this worker's part of the input by the split's digit.
+static void count_input(void *data, uint32_t w) {
+    const radix_job *job = data;
     radix_worker *worker = &job->workers[w];
     const psvi_sort_request *request = job->request;
     // Values do not matter here: elements of keys alone.
@@ -145,8 +149,8 @@ static uint32_t digit_total(const radix_job *job, uint32_t digit) {
     return total;
 }
 
-// After all threads counted: this thread's first place for each digit, into begins.
-static void place_digits(radix_job *job, uint32_t w) {
+// After all workers counted: this worker's first place for each digit, into begins.
+static void place_digits(const radix_job *job, uint32_t w) {
     radix_worker *worker = &job->workers[w];
     uint32_t sum = 0;
     for (uint32_t d = 0; d < 1u << job->bits; ++d) {
@@ -169,8 +173,12 @@ static void reconsider_split(radix_job *job) {
     if (job->team > 1 && (uint64_t)largest * job->team > job->count) job->plan = PLAN_PASSES;
 }
 
-// Scatters this thread's part of `from` (NULL: of the input) to `out`.
-static void scatter_part(radix_job *job, uint32_t w, const char *from, void *out) {
+// Scatters this worker's part of job->from (NULL: of the input) to job->to.
+static void scatter_part(void *data, uint32_t w) {
+    const radix_job *job = data;
+    const char *from = job->from;
+    void *out = job->to;
+    place_digits(job, w);
     radix_worker *worker = &job->workers[w];
     const psvi_sort_request *request = job->request;
     // begins stay as they are, for who takes the buckets.
@@ -232,14 +240,15 @@ void psvi_radix_store_bucket(const radix_job *job, radix_worker *worker, const c
 }
 
 // Takes buckets until there are none.
-static void sort_buckets(radix_job *job, uint32_t w) {
+static void sort_buckets(void *data, uint32_t w) {
+    radix_job *job = data;
     const psvi_radix_format *format = &job->format;
     const uint64_t rest = format->mask & (((uint64_t)1 << job->shift) - ((uint64_t)1 << job->low));
     const uint32_t spare = psvi_radix_spare_bits(job->sorter->order, true);
     char *own = (char *)job->b + psvi_radix_part(job, w) * format->element_bytes;
     const radix_worker *first = &job->workers[0];
     for (;;) {
-        const uint32_t bucket = __atomic_fetch_add(job->next_bucket, 1, __ATOMIC_RELAXED);
+        const uint32_t bucket = __atomic_fetch_add(&job->next_bucket, 1, __ATOMIC_RELAXED);
         if (bucket >= 1u << job->bits) break;
         // The first thread's places are where the buckets begin.
         const uint64_t begin = first->begins[bucket];
@@ -255,65 +264,92 @@ static void sort_buckets(radix_job *job, uint32_t w) {
     psvi_stream_end();
 }
 
-// Digit passes of all threads together: the elements are in a, and in job->sorted afterwards.
-static void run_passes(radix_job *job, uint32_t w) {
-    radix_worker *worker = &job->workers[w];
-    const size_t bytes = job->format.element_bytes;
+static void load_part(void *data, uint32_t w) {
+    const radix_job *job = data;
     const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
     psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, begin, (uint32_t)(end - begin),
-                    (char *)job->a + begin * bytes);
-    char *in = job->a, *out = job->b;
+                    (char *)job->a + begin * job->format.element_bytes);
+}
+
+static void count_part(void *data, uint32_t w) {
+    const radix_job *job = data;
+    radix_worker *worker = &job->workers[w];
+    const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
+    memset(worker->counts, 0, sizeof *worker->counts << job->bits);
+    job->kernels->count((const char *)job->from + begin * job->format.element_bytes, end - begin, job->shift, job->bits,
+                        worker->counts);
+}
+
+// Digit passes of all workers together: the elements are in job->sorted afterwards.
+static void run_passes(radix_job *job) {
+    psvi_run_stage(job->crew, job->team, load_part, job);
+    job->from = job->a;
+    job->to = job->b;
     for (uint32_t low = job->low; low < job->high; low += 8) {
         job->shift = low;
         job->bits = job->high - low < 8 ? job->high - low : 8;
-        // The others may still be reading the counts and writing the elements of the pass before.
-        psvi_team_meet(job->meeting, job->team);
-        memset(worker->counts, 0, sizeof *worker->counts << job->bits);
-        job->kernels->count(in + begin * bytes, end - begin, job->shift, job->bits, worker->counts);
-        psvi_team_meet(job->meeting, job->team);
-        place_digits(job, w);
-        scatter_part(job, w, in, out);
-        char *swap = in;
-        in = out;
-        out = swap;
+        psvi_run_stage(job->crew, job->team, count_part, job);
+        psvi_run_stage(job->crew, job->team, scatter_part, job);
+        void *swap = job->from;
+        job->from = job->to;
+        job->to = swap;
     }
-    psvi_team_meet(job->meeting, job->team);
-    job->sorted = in;
+    job->sorted = job->from;
 }
 
-// Raw elements of `bytes` from `from` by the sorted positions, to `to`, which may be the same memory: through the array
-// that does not hold the elements.
-static void gather_raw(radix_job *job, uint32_t w, const void *from, void *to, uint32_t bytes) {
+// The array that does not hold the elements.
+static char *free_array(const radix_job *job) { return job->sorted == job->a ? job->b : job->a; }
+
+static void gather_part(void *data, uint32_t w) {
+    const radix_job *job = data;
     const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
-    char *through = job->sorted == job->a ? job->b : job->a;
+    char *through = free_array(job);
     uint32_t *index = (uint32_t *)job->workers[w].block;
     for (uint64_t i = begin; i < end;) {
         const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
         psvi_radix_store(&job->format, (const char *)job->sorted + i * job->format.element_bytes, block, NULL, index,
                          0);
-        psvi_cpu_gather_part(from, through + i * bytes, bytes, index, 0, block);
+        psvi_cpu_gather_part(job->raw_from, through + i * job->raw_bytes, job->raw_bytes, index, 0, block);
         i += block;
     }
-    psvi_team_meet(job->meeting, job->team);
-    memcpy((char *)to + begin * bytes, through + begin * bytes, (end - begin) * bytes);
-    psvi_team_meet(job->meeting, job->team);
+}
+
+static void copy_part(void *data, uint32_t w) {
+    const radix_job *job = data;
+    const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
+    memcpy((char *)job->raw_to + begin * job->raw_bytes, free_array(job) + begin * job->raw_bytes,
+           (end - begin) * job->raw_bytes);
+}
+
+// Raw elements of `bytes` from `from` by the sorted positions, to `to`, which may be the same memory: through the free
+// array.
+static void gather_raw(radix_job *job, const void *from, void *to, uint32_t bytes) {
+    job->raw_from = from;
+    job->raw_to = to;
+    job->raw_bytes = bytes;
+    psvi_run_stage(job->crew, job->team, gather_part, job);
+    psvi_run_stage(job->crew, job->team, copy_part, job);
+}
+
+// Keys and values of the sorted elements; of a gather the positions, which are the values.
+static void store_part(void *data, uint32_t w) {
+    const radix_job *job = data;
+    const psvi_sort_request *request = job->request;
+    const uint64_t begin = psvi_radix_part(job, w), count = psvi_radix_part(job, w + 1) - begin;
+    psvi_radix_store(&job->format, (const char *)job->sorted + begin * job->format.element_bytes, count,
+                     job->gather ? NULL : request->keys_out, request->value_bytes != 0 ? request->values_out : NULL,
+                     begin);
 }
 
 // The sorted elements to the output, where the buckets did not bring them there.
-static void finish(radix_job *job, uint32_t w) {
+static void finish(radix_job *job) {
     const psvi_sort_request *request = job->request;
-    const uint64_t begin = psvi_radix_part(job, w), count = psvi_radix_part(job, w + 1) - begin;
-    const char *sorted = (const char *)job->sorted + begin * job->format.element_bytes;
     const bool values = request->value_bytes != 0;
-    if (!job->gather) {
-        psvi_radix_store(&job->format, sorted, count, request->keys_out, values ? request->values_out : NULL, begin);
-        return;
-    }
-    gather_raw(job, w, request->keys_in, request->keys_out, job->sorter->order.is_wide ? 8 : 4);
-    if (values && request->implicit_index)
-        psvi_radix_store(&job->format, sorted, count, NULL, request->values_out, begin);
+    if (job->gather) gather_raw(job, request->keys_in, request->keys_out, job->sorter->order.is_wide ? 8 : 4);
+    if (!job->gather || (values && request->implicit_index))
+        psvi_run_stage(job->crew, job->team, store_part, job);
     else if (values)
-        gather_raw(job, w, request->values_in, request->values_out, request->value_bytes);
+        gather_raw(job, request->values_in, request->values_out, request->value_bytes);
 }
 
 static void sort_cached(radix_job *job) {
@@ -323,44 +359,39 @@ static void sort_cached(radix_job *job) {
     job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask & above, spare);
 }
 
-// What thread w of the team does; all threads meet at the barriers.
-static void run_worker(radix_job *job, uint32_t w) {
-    const psvi_sort_request *request = job->request;
-    job->workers[w].scan = psvi_radix_scan_keys(job->sorter->order, request->keys_in, psvi_radix_part(job, w),
-                                                psvi_radix_part(job, w + 1), job->count, job->sorter->def.order_check);
-    psvi_team_meet(job->meeting, job->team);
-    choose_plan(job, w);
+// The sort, stage by stage.
+static void run_stages(psvi_crew *crew, void *data) {
+    radix_job *job = data;
+    job->crew = crew;
+    psvi_run_stage(crew, job->team, scan_part, job);
+    choose_plan(job);
     if (job->plan == PLAN_SORTED) {
-        move_sorted(job, w);
+        psvi_run_stage(crew, job->team, move_sorted, job);
         return;
     }
-    if (job->near && psvi_near_sort(job, w)) {
+    if (job->near && psvi_near_sort(job)) {
         psv_sort_statistics *statistics = &job->sorter->statistics;
-        if (w == 0)
-            *statistics = (psv_sort_statistics){.passes_skipped = statistics->passes_run + statistics->passes_skipped};
+        *statistics = (psv_sort_statistics){.passes_skipped = statistics->passes_run + statistics->passes_skipped};
         return;
     }
     if (job->plan == PLAN_CACHED) {
         sort_cached(job);
-        finish(job, w);
+        finish(job);
         return;
     }
-    count_input(job, w);
-    psvi_team_meet(job->meeting, job->team);
+    psvi_run_stage(crew, job->team, count_input, job);
     reconsider_split(job);
     if (job->plan == PLAN_PASSES) {
-        run_passes(job, w);
-        finish(job, w);
+        run_passes(job);
+        finish(job);
         return;
     }
-    place_digits(job, w);
-    scatter_part(job, w, NULL, job->a);
-    psvi_team_meet(job->meeting, job->team);
-    sort_buckets(job, w);
+    job->to = job->a;
+    psvi_run_stage(crew, job->team, scatter_part, job);
+    psvi_run_stage(crew, job->team, sort_buckets, job);
     if (!job->gather) return;
-    psvi_team_meet(job->meeting, job->team);
     job->sorted = job->a;
-    finish(job, w);
+    finish(job);
 }
 
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
@@ -370,25 +401,8 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     job.a = sorter->scratch;
     job.b = (char *)sorter->scratch + bytes;
     job.workers = (radix_worker *)((char *)sorter->scratch + 2 * bytes);
-    uint32_t workers = max_workers(job.count);
-    if (workers > (uint32_t)sorter->context->worker_count) workers = (uint32_t)sorter->context->worker_count;
-    uint32_t next_bucket = 0;
-    psvi_team meeting = {0};
-    job.next_bucket = &next_bucket;
-    job.meeting = &meeting;
-#if defined(_OPENMP)
-    if (workers > 1) {
-#pragma omp parallel num_threads((int)workers)
-        {
-            radix_job own = job;
-            own.team = (uint32_t)omp_get_num_threads();
-            run_worker(&own, (uint32_t)omp_get_thread_num());
-        }
-        return PSV_OK;
-    }
-#endif
-    job.team = 1;
-    run_worker(&job, 0);
+    job.team = psvi_workers_for(sorter->context, max_workers(job.count));
+    psvi_run_crew(sorter->context, job.team, run_stages, &job);
     return PSV_OK;
 }
 

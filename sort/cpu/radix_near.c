@@ -339,66 +339,112 @@ static void sort_buckets(near_sorter *s, uint64_t place, const uint64_t *far) {
     }
 }
 
-// Keys in descending order: elements in the order of the input, then from the last on, equal ones as they were.
-static bool sort_turned(radix_job *job, uint32_t w) {
+static bool all_went_well(const radix_job *job) {
+    for (uint32_t w = 0; w < job->team; ++w)
+        if (job->workers[w].near_failed) return false;
+    return true;
+}
+
+// --- descending order ------------------------------------------------------------------------------------------------
+
+static void scan_turned(void *data, uint32_t w) {
+    const radix_job *job = data;
     psvi_key_order turned = job->sorter->order;
     turned.flip = ~turned.flip;
     const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
-    const size_t bytes = job->format.element_bytes;
     job->workers[w].near_failed =
         psvi_radix_scan_keys(turned, job->request->keys_in, begin, end, job->count, true).descends;
-    psvi_team_meet(job->meeting, job->team);
-    for (uint32_t other = 0; other < job->team; ++other)
-        if (job->workers[other].near_failed) return false;
+}
+
+static void load_turned(void *data, uint32_t w) {
+    const radix_job *job = data;
+    const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
     psvi_radix_load(&job->format, job->request->keys_in, job->request->values_in, begin, (uint32_t)(end - begin),
-                    (char *)job->a + begin * bytes);
-    psvi_team_meet(job->meeting, job->team);
+                    (char *)job->a + begin * job->format.element_bytes);
+}
+
+static void store_turned(void *data, uint32_t w) {
+    const radix_job *job = data;
+    const uint64_t begin = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1);
+    const size_t bytes = job->format.element_bytes;
     size_t first;
     const size_t count = psvi_near_kernels_for(job->format.element_bytes)
                              ->turn(job->a, job->count, begin, end, job->format.mask, job->b, &first);
     psvi_radix_store_bucket(job, &job->workers[w], (char *)job->b + first * bytes, first, count);
     psvi_stream_end();
+}
+
+// Elements in the order of the input, then from the last on, equal ones as they were.
+static bool sort_turned(radix_job *job) {
+    psvi_run_stage(job->crew, job->team, scan_turned, job);
+    if (!all_went_well(job)) return false;
+    psvi_run_stage(job->crew, job->team, load_turned, job);
+    psvi_run_stage(job->crew, job->team, store_turned, job);
     return true;
 }
 
-static bool sort_near(radix_job *job, uint32_t w) {
-    near_sorter s = {.job = job,
-                     .w = w,
-                     .team = job->team,
-                     .chunks = chunk_count(job),
-                     .memory = make_memory(job, w),
-                     .kernels = psvi_near_kernels_for(job->format.element_bytes)};
-    job->workers[w].near_failed = !tally_chunks(&s);
-    psvi_team_meet(job->meeting, job->team);
-    uint64_t far = 0;
-    for (uint32_t other = 0; other < job->team; ++other) {
-        if (job->workers[other].near_failed) return false;
-        far += job->workers[other].near_far;
-    }
-    if (far > 0) {
-        find_buckets(&s);
-        psvi_team_meet(job->meeting, job->team);
-    }
-    const uint32_t first = first_chunk(&s, w), end = first_chunk(&s, w + 1);
-    uint64_t place = 0, skipped = 0, mine = 0;
-    for (uint32_t c = 0; c < s.chunks; ++c) {
-        const uint64_t count = bucket_count(&s, c);
-        if (count > BUCKET_MOST) return false;
-        if (c < first) {
+// --- nearly in order -------------------------------------------------------------------------------------------------
+
+static near_sorter sorter_of(radix_job *job, uint32_t w) {
+    return (near_sorter){.job = job,
+                         .w = w,
+                         .team = job->team,
+                         .chunks = chunk_count(job),
+                         .memory = make_memory(job, w),
+                         .kernels = psvi_near_kernels_for(job->format.element_bytes)};
+}
+
+static void tally_part(void *data, uint32_t w) {
+    near_sorter s = sorter_of(data, w);
+    s.job->workers[w].near_failed = !tally_chunks(&s);
+}
+
+static void find_part(void *data, uint32_t w) {
+    near_sorter s = sorter_of(data, w);
+    find_buckets(&s);
+}
+
+// Where each worker's buckets begin; false when one has too many elements.
+static bool place_buckets(radix_job *job) {
+    const near_sorter s = sorter_of(job, 0);
+    uint64_t place = 0, skipped = 0;
+    for (uint32_t w = 0; w < job->team; ++w) {
+        radix_worker *worker = &job->workers[w];
+        worker->near_place = place;
+        worker->near_skipped = skipped;
+        for (uint32_t c = first_chunk(&s, w); c < first_chunk(&s, w + 1); ++c) {
+            const uint64_t count = bucket_count(&s, c);
+            if (count > BUCKET_MOST) return false;
             place += count;
             skipped += s.memory.chunks[c].far_in;
-        } else if (c < end) {
-            mine += s.memory.chunks[c].far_in;
         }
+        worker->near_mine = skipped - worker->near_skipped;
     }
-    sort_buckets(&s, place, collect_far(&s, skipped, mine));
     return true;
 }
 
-bool psvi_near_sort(radix_job *job, uint32_t w) {
+static void sort_part(void *data, uint32_t w) {
+    near_sorter s = sorter_of(data, w);
+    const radix_worker *worker = &s.job->workers[w];
+    sort_buckets(&s, worker->near_place, collect_far(&s, worker->near_skipped, worker->near_mine));
+}
+
+static bool sort_near(radix_job *job) {
+    psvi_run_stage(job->crew, job->team, tally_part, job);
+    if (!all_went_well(job)) return false;
+    uint64_t far = 0;
+    for (uint32_t w = 0; w < job->team; ++w)
+        far += job->workers[w].near_far;
+    if (far > 0) psvi_run_stage(job->crew, job->team, find_part, job);
+    if (!place_buckets(job)) return false;
+    psvi_run_stage(job->crew, job->team, sort_part, job);
+    return true;
+}
+
+bool psvi_near_sort(radix_job *job) {
     switch (find_shape(job)) {
-    case NEAR_SORTED: return sort_near(job, w);
-    case NEAR_TURNED: return sort_turned(job, w);
+    case NEAR_SORTED: return sort_near(job);
+    case NEAR_TURNED: return sort_turned(job);
     default: return false;
     }
 }

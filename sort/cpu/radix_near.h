@@ -4,8 +4,8 @@
 
 #include "radix_job.h"
 
-// What thread w does, with all others, where the input is not in order and its keys survive their transform: sorts
-// input that is nearly sorted, or in descending order. False, and the input as it was, when it is neither.
-bool psvi_near_sort(radix_job *job, uint32_t w);
+// Where the input is not in order and its keys survive their transform: sorts input that is nearly sorted, or in
+// descending order. False, and the input as it was, when it is neither.
+bool psvi_near_sort(radix_job *job);
 
 #endif

@@ -3,20 +3,15 @@
 
 #include <string.h>
 
+#include "../core/cpu/workers.h"
 #include "key_bits.h"
 
-// Below this many records or keys for each thread, waking it costs more than it does.
-#define GATHER_RECORDS_PER_WORKER 8192
-#define CHECK_KEYS_PER_WORKER 65536
+// Records or keys that a worker takes at a time: fewer are not worth waking a thread.
+#define GATHER_RECORDS 8192
+#define CHECK_KEYS 65536
 
 // Records are fetched at random, so the loop runs ahead of itself by this many.
 #define GATHER_AHEAD 16
-
-static int workers_for(const psv_context *context, uint64_t count, uint64_t per_worker) {
-    uint64_t workers = count / per_worker;
-    if (workers > (uint64_t)context->worker_count) workers = (uint64_t)context->worker_count;
-    return workers < 1 ? 1 : (int)workers;
-}
 
 static inline __attribute__((always_inline)) void gather_range(const char *source, char *target, size_t stride,
                                                                const uint32_t *index, uint64_t begin, uint64_t end) {
@@ -40,13 +35,22 @@ void psvi_cpu_gather_part(const void *source, void *target, uint32_t stride, con
     }
 }
 
+typedef struct gather_job {
+    const void *source;
+    void *target;
+    uint32_t stride;
+    const uint32_t *index;
+} gather_job;
+
+static void gather_some(void *data, uint64_t begin, uint64_t end) {
+    const gather_job *job = data;
+    psvi_cpu_gather_part(job->source, job->target, job->stride, job->index, begin, end);
+}
+
 void psvi_cpu_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,
                              const uint32_t *index, uint64_t count) {
-    const int workers = workers_for(context, count, GATHER_RECORDS_PER_WORKER);
-#pragma omp parallel for num_threads(workers) schedule(static, 1) if (workers > 1)
-    for (int w = 0; w < workers; ++w)
-        psvi_cpu_gather_part(source, target, stride, index, count * (uint64_t)w / (uint64_t)workers,
-                             count * ((uint64_t)w + 1) / (uint64_t)workers);
+    gather_job job = {source, target, stride, index};
+    psvi_run_ranges(context, count, GATHER_RECORDS, gather_some, &job);
 }
 
 // Descents i in [begin, end), each comparing key i with key i + 1.
@@ -62,18 +66,26 @@ static psv_order_result check_part(psvi_key_bits bits, const void *keys, uint64_
     return result;
 }
 
+typedef struct check_job {
+    psvi_key_bits bits;
+    const void *keys;
+    uint64_t descents, first; // atomic
+} check_job;
+
+static void check_some(void *data, uint64_t begin, uint64_t end) {
+    check_job *job = data;
+    const psv_order_result part = check_part(job->bits, job->keys, begin, end);
+    if (part.descents == 0) return;
+    (void)__atomic_fetch_add(&job->descents, part.descents, __ATOMIC_RELAXED);
+    uint64_t first = __atomic_load_n(&job->first, __ATOMIC_RELAXED);
+    while (part.first < first &&
+           !__atomic_compare_exchange_n(&job->first, &first, part.first, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
 void psvi_cpu_check_order(psv_context *context, psvi_key_order order, const void *keys, uint64_t count,
                           psv_order_result *result) {
-    uint64_t steps = count < 2 ? 0 : count - 1, descents = 0, first = UINT64_MAX;
-    const psvi_key_bits bits = psvi_make_key_bits(order);
-    const int workers = workers_for(context, steps, CHECK_KEYS_PER_WORKER);
-#pragma omp parallel for num_threads(workers) schedule(static, 1) if (workers > 1) reduction(+ : descents)            \
-    reduction(min : first)
-    for (int w = 0; w < workers; ++w) {
-        psv_order_result part = check_part(bits, keys, steps * (uint64_t)w / (uint64_t)workers,
-                                           steps * ((uint64_t)w + 1) / (uint64_t)workers);
-        descents += part.descents;
-        if (part.first < first) first = part.first;
-    }
-    *result = (psv_order_result){.descents = descents, .first = first};
+    check_job job = {psvi_make_key_bits(order), keys, 0, UINT64_MAX};
+    psvi_run_ranges(context, count < 2 ? 0 : count - 1, CHECK_KEYS, check_some, &job);
+    *result = (psv_order_result){.descents = job.descents, .first = job.first};
 }

@@ -1,15 +1,12 @@
-// The CPU backend: host memory, the wall clock and OpenMP threads.
+// The CPU backend: host memory, the wall clock, and the program's threads or OpenMP's.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(_OPENMP)
-#include <omp.h>
-#endif
-
 #include "../context.h"
+#include "workers.h"
 
 static bool cpu_available(void) { return true; }
 
@@ -35,11 +32,11 @@ static psv_status cpu_open(psv_context *context, const psv_context_def *def) {
     if (def->borrow_stream)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.borrow_stream is set; the CPU backend has no streams");
 #if defined(_OPENMP)
-    int cores = omp_get_num_procs();
+    const bool has_threads = true;
 #else
-    int cores = 1;
+    const bool has_threads = def->run_parallel != NULL;
 #endif
-    context->worker_count = def->worker_count > 0 ? def->worker_count : cores;
+    context->worker_count = def->worker_count > 0 ? def->worker_count : has_threads ? psvi_count_cores() : 1;
     read_processor_name(context->info.name, sizeof context->info.name);
     return PSV_OK;
 }

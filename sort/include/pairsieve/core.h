@@ -4,6 +4,14 @@
 // a time; several contexts, also on one device, work side by side. The library never aborts, never prints and never
 // exits: every call that can fail returns a psv_status, and psv_last_error gives a sentence that names the argument,
 // the value and the limit. Calls are asynchronous on CUDA unless their comment says «Blocks».
+//
+// Floating point: results do not depend on the caller's rounding mode, on flush-to-zero or denormals-are-zero, nor on
+// traps. Calls that compute set the standard mode on each of their threads and put back what was there, flags included.
+// Coordinates below 1e-38 are numbers like others, on CUDA too.
+//
+// fork: on the CPU a child process may go on with its parent's contexts. Where a thread used OpenMP's threads through
+// pairsieve and then forks, that thread works alone in the child (run_parallel brings it threads). Contexts of CUDA do
+// not work in a child: calls give PSV_ERROR_DEVICE.
 #ifndef PAIRSIEVE_CORE_H
 #define PAIRSIEVE_CORE_H
 
@@ -61,6 +69,9 @@ typedef struct psv_allocator {
     void *user;
 } psv_allocator;
 
+// One piece of work for a thread of the program's; see psv_context_def.run_parallel.
+typedef void psv_task(void *data, uint32_t index);
+
 typedef struct psv_context_def {
     uint32_t cookie;     // set by psv_default_context_def
     psv_backend backend; // default PSV_BACKEND_AUTO
@@ -70,6 +81,13 @@ typedef struct psv_context_def {
     int worker_count;    // CPU threads; 0 takes all cores that the process may use
     bool check_buffers;  // CUDA: check in every call that addresses are device-accessible; default true in debug builds
     psv_allocator allocator; // both functions NULL: the backend's own allocation
+    // CPU: the program's own threads instead of OpenMP's (NULL, the default). Calls task(data, i) once for every i in
+    // [0, count), on any threads, in any order, side by side or one after another, and returns when all have returned.
+    // It is called by the calls of this context that compute, on their thread, never from within a task; count is at
+    // most worker_count. Tasks allocate nothing and wait for nothing that is not running. What is computed does not
+    // depend on it.
+    void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user);
+    void *parallel_user; // handed to run_parallel
 } psv_context_def;
 
 typedef struct psv_context psv_context;
