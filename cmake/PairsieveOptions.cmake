@@ -29,6 +29,20 @@ endif()
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
+# Headers only: the library opens EGL at run time, and only where a program asks for a context of its own.
+set(PSV_GL OFF)
+if(NOT PAIRSIEVE_GL STREQUAL OFF AND CMAKE_SIZEOF_VOID_P EQUAL 8 AND UNIX)
+    find_path(PSV_GL_INCLUDE GL/glcorearb.h)
+    find_path(PSV_EGL_INCLUDE EGL/eglext.h)
+    if(PSV_GL_INCLUDE AND PSV_EGL_INCLUDE)
+        set(PSV_GL ON)
+    endif()
+endif()
+if(PAIRSIEVE_GL STREQUAL ON AND NOT PSV_GL)
+    message(FATAL_ERROR "PAIRSIEVE_GL is ON, but GL/glcorearb.h or EGL/eglext.h was not found, or this is no 64-bit "
+                        "Linux or BSD (Debian: libgl-dev libegl-dev)")
+endif()
+
 set(PSV_OPENMP OFF)
 if(NOT PAIRSIEVE_OPENMP STREQUAL OFF)
     find_package(OpenMP COMPONENTS C)
@@ -83,14 +97,33 @@ if(PAIRSIEVE_SANITIZE)
     endif()
     target_link_options(pairsieve_flags INTERFACE -fsanitize=${psv_sanitizers})
 endif()
-target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_CUDA}> _GNU_SOURCE)
+target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_CUDA}> PSV_HAVE_GL=$<BOOL:${PSV_GL}> _GNU_SOURCE)
+
+# psv_add_glsl(NAME file...): the text of compute shaders as a source file of the library pairsieve_NAME.
+function(psv_add_glsl name)
+    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+    string(REPLACE ";" "|" list "${files}")
+    file(GLOB included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gl/*.glsl)
+    set(code ${CMAKE_CURRENT_BINARY_DIR}/generated/glsl_${name}.c)
+    add_custom_command(OUTPUT ${code}
+        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} "-DFILES=${list}" -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
+        DEPENDS ${files} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake VERBATIM)
+    target_sources(pairsieve_${name} PRIVATE ${code})
+    set_source_files_properties(${code} PROPERTIES INCLUDE_DIRECTORIES
+        "${PROJECT_SOURCE_DIR}/sort/core/gl;${PROJECT_SOURCE_DIR}/sort/include;${PSV_GL_INCLUDE}")
+endfunction()
 
 # psv_add_module(NAME DEPENDS ... SOURCES ...): library pairsieve_NAME with alias pairsieve::NAME.
 function(psv_add_module name)
-    cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;DEPENDS;PRIVATE_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;GL_SOURCES;GLSL;DEPENDS;PRIVATE_DEPENDS")
     add_library(pairsieve_${name} ${module_SOURCES})
     if(PSV_CUDA AND module_CUDA_SOURCES)
         target_sources(pairsieve_${name} PRIVATE ${module_CUDA_SOURCES})
+    endif()
+    if(PSV_GL AND module_GL_SOURCES)
+        target_sources(pairsieve_${name} PRIVATE ${module_GL_SOURCES})
+        target_include_directories(pairsieve_${name} PRIVATE ${PSV_GL_INCLUDE} ${PSV_EGL_INCLUDE})
+        psv_add_glsl(${name} ${module_GLSL})
     endif()
     add_library(pairsieve::${name} ALIAS pairsieve_${name})
     set_target_properties(pairsieve_${name} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}

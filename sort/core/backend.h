@@ -18,7 +18,7 @@ typedef struct psvi_backend_ops {
     psv_status (*fill)(psv_context *context, void *target, int byte, uint64_t bytes);
     psv_status (*synchronize)(psv_context *context);
     psv_status (*memory_info)(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
-    // True when the address can be read by the backend's kernels.
+    // True when the address can be read by the backend's kernels; on OpenGL it is the last byte's.
     bool (*owns_address)(psv_context *context, const void *address);
     bool (*capturing)(psv_context *context); // the stream is being captured into a graph
     // Borrows another stream, ordered behind the one before; NULL where there are no streams.
@@ -34,6 +34,9 @@ typedef struct psvi_backend_ops {
 extern const psvi_backend_ops psvi_cpu_ops;
 #if PSV_HAVE_CUDA
 extern const psvi_backend_ops psvi_cuda_ops;
+#endif
+#if PSV_HAVE_GL
+extern const psvi_backend_ops psvi_gl_ops;
 #endif
 
 #endif

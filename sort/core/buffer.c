@@ -5,11 +5,27 @@ psv_buffer psv_buffer_of(void *address, uint64_t bytes) {
     return (psv_buffer){.address = address, .bytes = address == NULL ? 0 : bytes};
 }
 
+psv_buffer psv_buffer_of_gl(uint32_t gl_name, uint64_t offset, uint64_t bytes) {
+    return (psv_buffer){.gl_name = gl_name, .offset = offset, .bytes = gl_name == 0 ? 0 : bytes};
+}
+
 psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes) {
     if (offset > buffer.bytes || bytes > buffer.bytes - offset) return (psv_buffer){0};
     buffer.offset += offset;
     buffer.bytes = bytes;
     return buffer;
+}
+
+// On OpenGL name * 2^40 + byte stands for an address, see gl/gl_backend.h.
+void *psvi_buffer_address(psv_buffer buffer) {
+    if (buffer.gl_name == 0) return psv_buffer_address(buffer);
+    return (void *)(uintptr_t)(((uint64_t)buffer.gl_name << 40) + buffer.offset);
+}
+
+psv_buffer psvi_buffer_at(const psv_context *context, const void *address, uint64_t bytes) {
+    const uint64_t number = (uint64_t)(uintptr_t)address;
+    if (context->backend != PSV_BACKEND_GL) return psv_buffer_of((void *)(uintptr_t)number, bytes);
+    return psv_buffer_of_gl((uint32_t)(number >> 40), number & (((uint64_t)1 << 40) - 1), bytes);
 }
 
 void *psvi_alloc(psv_context *context, uint64_t bytes) {
@@ -37,13 +53,16 @@ psv_status psv_alloc_buffer(psv_context *context, uint64_t bytes, psv_buffer *bu
     if (address == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for a buffer of %llu bytes", context->ops->name,
                          (unsigned long long)bytes);
-    *buffer = psv_buffer_of(address, bytes);
+    *buffer = psvi_buffer_at(context, address, bytes);
     return PSV_OK;
 }
 
 void psv_free_buffer(psv_context *context, psv_buffer *buffer) {
-    if (context == NULL || buffer == NULL || buffer->address == NULL) return;
-    psvi_free(context, buffer->address, buffer->bytes);
+    if (context == NULL || buffer == NULL) return;
+    if (context->backend != PSV_BACKEND_GL)
+        psvi_free(context, buffer->address, buffer->bytes);
+    else if (buffer->gl_name != 0)
+        psvi_free(context, psvi_buffer_address(*buffer), buffer->bytes);
     *buffer = (psv_buffer){0};
 }
 
@@ -61,33 +80,47 @@ static psv_status transfer(psv_context *context, psv_buffer buffer, const void *
 psv_status psv_upload(psv_context *context, psv_buffer buffer, const void *source, uint64_t bytes) {
     psv_status status = transfer(context, buffer, source, "source", bytes);
     if (status != PSV_OK || bytes == 0) return status;
-    status = context->ops->copy(context, psv_buffer_address(buffer), source, bytes, PSVI_COPY_UPLOAD);
+    status = context->ops->copy(context, psvi_buffer_address(buffer), source, bytes, PSVI_COPY_UPLOAD);
     return status != PSV_OK ? status : context->ops->synchronize(context);
 }
 
 psv_status psv_download(psv_context *context, void *target, psv_buffer buffer, uint64_t bytes) {
     psv_status status = transfer(context, buffer, target, "target", bytes);
     if (status != PSV_OK || bytes == 0) return status;
-    status = context->ops->copy(context, target, psv_buffer_address(buffer), bytes, PSVI_COPY_DOWNLOAD);
+    status = context->ops->copy(context, target, psvi_buffer_address(buffer), bytes, PSVI_COPY_DOWNLOAD);
     return status != PSV_OK ? status : context->ops->synchronize(context);
+}
+
+// The kind of buffer that the backend takes, and that there is one.
+static psv_status check_kind(psv_context *context, psv_buffer buffer, uint64_t bytes, const char *name) {
+    const bool gl = context->backend == PSV_BACKEND_GL;
+    if (buffer.address != NULL && gl)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is an address; the gl backend takes GL buffers", name);
+    if (buffer.address == NULL && buffer.gl_name != 0 && !gl)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is a GL buffer; the %s backend takes addresses", name,
+                         context->ops->name);
+    if (buffer.gl_name >= 1u << 24)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is GL buffer %u; names must be below 16777216", name,
+                         buffer.gl_name);
+    if (buffer.address == NULL && buffer.gl_name == 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is empty; %llu bytes are needed", name,
+                         (unsigned long long)bytes);
+    return PSV_OK;
 }
 
 psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
                              const char *name) {
     if (bytes == 0) return PSV_OK;
-    if (buffer.address == NULL) {
-        if (buffer.gl_name != 0)
-            return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is a GL buffer; the %s backend takes addresses", name,
-                             context->ops->name);
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is empty; %llu bytes are needed", name,
-                         (unsigned long long)bytes);
-    }
+    psv_status status = check_kind(context, buffer, bytes, name);
+    if (status != PSV_OK) return status;
     if (buffer.bytes < bytes)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s holds %llu bytes; %llu are needed", name,
                          (unsigned long long)buffer.bytes, (unsigned long long)bytes);
-    const void *address = psv_buffer_address(buffer);
+    const char *address = psvi_buffer_address(buffer);
     if ((uintptr_t)address % alignment != 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not aligned to %u bytes", name, alignment);
+    // A GL buffer's size is known: its last byte is asked for.
+    if (context->backend == PSV_BACKEND_GL) address += bytes - 1;
     if (context->check_buffers && !context->ops->owns_address(context, address))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not memory that the %s backend can read", name,
                          context->ops->name);

@@ -17,6 +17,9 @@ static const psvi_backend_ops *ops_of(psv_backend backend) {
 #if PSV_HAVE_CUDA
     if (backend == PSV_BACKEND_CUDA) return &psvi_cuda_ops;
 #endif
+#if PSV_HAVE_GL
+    if (backend == PSV_BACKEND_GL) return &psvi_gl_ops;
+#endif
     return NULL;
 }
 
@@ -50,8 +53,9 @@ psv_status psv_create_context(const psv_context_def *def, psv_context **context)
         backend = psv_backend_available(PSV_BACKEND_CUDA) ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
     const psvi_backend_ops *ops = ops_of(backend);
     if (ops == NULL)
-        return psvi_fail(NULL, PSV_ERROR_UNSUPPORTED, "backend '%s' is not in this build; accepted: auto, cpu%s",
-                         psv_backend_name(backend), ops_of(PSV_BACKEND_CUDA) != NULL ? ", cuda" : "");
+        return psvi_fail(NULL, PSV_ERROR_UNSUPPORTED, "backend '%s' is not in this build; accepted: auto, cpu%s%s",
+                         psv_backend_name(backend), ops_of(PSV_BACKEND_CUDA) != NULL ? ", cuda" : "",
+                         ops_of(PSV_BACKEND_GL) != NULL ? ", gl" : "");
     psv_context *made = calloc(1, sizeof *made);
     if (made == NULL) return psvi_fail(NULL, PSV_ERROR_MEMORY, "no memory for a context (%zu bytes)", sizeof *made);
     made->cookie = PSVI_CONTEXT_COOKIE;

@@ -67,6 +67,7 @@ struct psv_context {
     psvi_profiler profiler;
     uint32_t float_depth;         // calls of psvi_begin_floats that are not ended
     psvi_float_mode callers_mode; // of the outermost
+    void *gl; // psvi_gl, on the OpenGL backend
     char error[512];
 };
 
@@ -81,6 +82,11 @@ psv_status psvi_check_context(const psv_context *context);
 // device. `name` is the argument's name in the sentence. A buffer for 0 bytes may be empty.
 psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
                              const char *name);
+
+// Where a buffer begins, as the modules of the library name memory: an address, or on OpenGL what stands for one
+// (gl/gl_backend.h). And back: a buffer for memory of the context's backend; NULL gives an empty one.
+void *psvi_buffer_address(psv_buffer buffer);
+psv_buffer psvi_buffer_at(const psv_context *context, const void *address, uint64_t bytes);
 
 // Memory of the context's backend, through its allocator; NULL when there is none. 256-byte aligned.
 void *psvi_alloc(psv_context *context, uint64_t bytes);

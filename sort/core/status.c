@@ -27,6 +27,7 @@ const char *psv_backend_name(psv_backend backend) {
     case PSV_BACKEND_AUTO: return "auto";
     case PSV_BACKEND_CPU: return "cpu";
     case PSV_BACKEND_CUDA: return "cuda";
+    case PSV_BACKEND_GL: return "gl";
     }
     return "unknown backend";
 }
@@ -34,13 +35,13 @@ const char *psv_backend_name(psv_backend backend) {
 psv_status psv_parse_backend(const char *name, psv_backend *backend) {
     if (name == NULL || backend == NULL)
         return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "%s is NULL", name == NULL ? "name" : "backend");
-    for (int b = PSV_BACKEND_AUTO; b <= PSV_BACKEND_CUDA; ++b) {
+    for (int b = PSV_BACKEND_AUTO; b <= PSV_BACKEND_GL; ++b) {
         if (strcmp(name, psv_backend_name((psv_backend)b)) == 0) {
             *backend = (psv_backend)b;
             return PSV_OK;
         }
     }
-    return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "unknown backend '%.40s'; accepted: auto, cpu, cuda", name);
+    return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "unknown backend '%.40s'; accepted: auto, cpu, cuda, gl", name);
 }
 
 const char *psv_phase_name(psv_phase phase) {

@@ -16,7 +16,8 @@ typedef struct auto_state {
 
 const char *const *psvi_auto_candidates(psv_backend backend) {
     static const char *const cpu[] = {"radix", "merge", NULL}, *const cuda[] = {"radix", "cub", "merge", NULL};
-    return backend == PSV_BACKEND_CUDA ? cuda : cpu;
+    static const char *const gl[] = {"radix", "bitonic", NULL};
+    return backend == PSV_BACKEND_CUDA ? cuda : backend == PSV_BACKEND_GL ? gl : cpu;
 }
 
 uint32_t psvi_auto_size_of(const psvi_auto_table *table, uint64_t count) {
@@ -100,7 +101,7 @@ static psv_status make_sorter(psv_sorter *sorter, auto_state *state, uint32_t i)
     }
     psv_sorter_def def = sorter->def;
     def.method = state->table.sizes[i].method;
-    def.scratch = psv_buffer_of(sorter->scratch, sorter->scratch_bytes);
+    def.scratch = psvi_buffer_at(sorter->context, sorter->scratch, sorter->scratch_bytes);
     return psv_create_sorter(sorter->context, &def, &state->sorters[i]);
 }
 
@@ -162,6 +163,9 @@ static const char *auto_choice(const psv_sorter *sorter, uint64_t count) {
 AUTO_METHOD(cpu, PSV_BACKEND_CPU)
 #if PSV_HAVE_CUDA
 AUTO_METHOD(cuda, PSV_BACKEND_CUDA)
+#endif
+#if PSV_HAVE_GL
+AUTO_METHOD(gl, PSV_BACKEND_GL)
 #endif
 
 psv_status psv_read_sort_choices(psv_context *context, const psv_sorter_def *def, psv_sort_choice *choices,

@@ -40,5 +40,8 @@ extern const psvi_sort_method psvi_sort_auto_cpu;
 #if PSV_HAVE_CUDA
 extern const psvi_sort_method psvi_sort_auto_cuda;
 #endif
+#if PSV_HAVE_GL
+extern const psvi_sort_method psvi_sort_auto_gl;
+#endif
 
 #endif

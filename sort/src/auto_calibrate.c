@@ -106,7 +106,8 @@ static double seconds_between(calibration *c, const moment *begin, const moment 
 static void enqueue_sort(calibration *c, candidate *one, uint64_t count, int run) {
     psv_context *context = c->context;
     const uint64_t bytes = count * psv_key_type_bytes(c->def.key_type);
-    psv_status status = context->ops->copy(context, c->keys.address, c->fresh.address, bytes, PSVI_COPY_INSIDE);
+    psv_status status = context->ops->copy(context, psvi_buffer_address(c->keys), psvi_buffer_address(c->fresh), bytes,
+                                           PSVI_COPY_INSIDE);
     mark(c, &one->begin[run]);
     if (status == PSV_OK)
         status = c->def.value_bytes == 0 ? psv_sort_keys(one->sorter, c->keys, count)
@@ -137,7 +138,7 @@ static bool alloc_buffers(calibration *c, uint64_t count) {
            psv_alloc_buffer(c->context, key_bytes, &c->fresh) == PSV_OK &&
            psv_alloc_buffer(c->context, key_bytes, &c->keys) == PSV_OK &&
            psv_alloc_buffer(c->context, value_bytes, &c->values) == PSV_OK && fill_keys(c, count) == PSV_OK &&
-           c->context->ops->fill(c->context, c->values.address, 0, value_bytes) == PSV_OK;
+           c->context->ops->fill(c->context, psvi_buffer_address(c->values), 0, value_bytes) == PSV_OK;
 }
 
 static void free_buffers(calibration *c) {

@@ -5,6 +5,9 @@
 #include "../cuda/check_order.h"
 #include "../cuda/gather_records.h"
 #endif
+#if PSV_HAVE_GL
+#include "../gl/gl_methods.h"
+#endif
 
 static psv_status check_gather(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
                                psv_buffer index, uint64_t count) {
@@ -18,8 +21,8 @@ static psv_status check_gather(psv_context *context, psv_buffer source, psv_buff
     if (status == PSV_OK)
         status = psvi_check_buffer(context, index, count * sizeof(uint32_t), sizeof(uint32_t), "index");
     if (status != PSV_OK) return status;
-    uintptr_t source_begin = (uintptr_t)psv_buffer_address(source),
-              target_begin = (uintptr_t)psv_buffer_address(target);
+    uintptr_t source_begin = (uintptr_t)psvi_buffer_address(source),
+              target_begin = (uintptr_t)psvi_buffer_address(target);
     if (source_begin < target_begin + count * stride && target_begin < source_begin + source.bytes)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "source and target overlap");
     return PSV_OK;
@@ -31,6 +34,10 @@ static psv_status gather(psv_context *context, const void *source, void *target,
         psvi_cpu_gather_records(context, source, target, stride, index, count);
         return PSV_OK;
     }
+#if PSV_HAVE_GL
+    if (context->backend == PSV_BACKEND_GL)
+        return psvi_gl_gather_records(context, source, target, stride, index, count);
+#endif
 #if PSV_HAVE_CUDA
     return psvi_cuda_gather_records(context, source, target, stride, index, count);
 #else
@@ -47,8 +54,8 @@ psv_status psv_gather_records(psv_context *context, psv_buffer source, psv_buffe
     if (status != PSV_OK) return status;
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    status = gather(context, psv_buffer_address(source), psv_buffer_address(target), stride, psv_buffer_address(index),
-                    count);
+    status = gather(context, psvi_buffer_address(source), psvi_buffer_address(target), stride,
+                    psvi_buffer_address(index), count);
     psvi_phase_end(context, PSV_PHASE_GATHER);
     psvi_frame_end(context);
     return status;
@@ -60,6 +67,9 @@ static psv_status check_order(psv_context *context, psvi_key_order order, const 
         psvi_cpu_check_order(context, order, keys, count, result);
         return PSV_OK;
     }
+#if PSV_HAVE_GL
+    if (context->backend == PSV_BACKEND_GL) return psvi_gl_check_order(context, order, keys, count, result);
+#endif
 #if PSV_HAVE_CUDA
     return psvi_cuda_check_order(context, order, keys, count, result);
 #else
@@ -82,7 +92,7 @@ psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, 
     if (status != PSV_OK) return status;
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_SORT);
-    status = check_order(context, sorter->order, psv_buffer_address(keys), count, psv_buffer_address(result));
+    status = check_order(context, sorter->order, psvi_buffer_address(keys), count, psvi_buffer_address(result));
     psvi_phase_end(context, PSV_PHASE_SORT);
     psvi_frame_end(context);
     return status;

@@ -5,6 +5,9 @@
 #if PSV_HAVE_CUDA
 #include "../cuda/identity.h"
 #endif
+#if PSV_HAVE_GL
+#include "../gl/gl_methods.h"
+#endif
 
 static psv_status check_count(psv_sorter *sorter, uint64_t count) {
     if (count > sorter->def.max_count)
@@ -15,7 +18,7 @@ static psv_status check_count(psv_sorter *sorter, uint64_t count) {
 
 static psv_status check_apart(psv_context *context, psv_buffer a, uint64_t a_bytes, const char *a_name, psv_buffer b,
                               uint64_t b_bytes, const char *b_name) {
-    uintptr_t a_begin = (uintptr_t)psv_buffer_address(a), b_begin = (uintptr_t)psv_buffer_address(b);
+    uintptr_t a_begin = (uintptr_t)psvi_buffer_address(a), b_begin = (uintptr_t)psvi_buffer_address(b);
     if (a_bytes == 0 || b_bytes == 0 || a_begin + a_bytes <= b_begin || b_begin + b_bytes <= a_begin) return PSV_OK;
     return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s and %s overlap", a_name, b_name);
 }
@@ -49,6 +52,9 @@ static psv_status write_identity(psv_context *context, const psvi_sort_request *
 #if PSV_HAVE_CUDA
     if (context->backend == PSV_BACKEND_CUDA)
         return psvi_cuda_write_identity(context, request->values_out, request->count, request->count_device);
+#endif
+#if PSV_HAVE_GL
+    if (context->backend == PSV_BACKEND_GL) return psvi_gl_write_identity(context, request);
 #endif
     (void)context;
     uint32_t *index = request->values_out;
@@ -89,7 +95,7 @@ psv_status psvi_sort_run(psv_sorter *sorter, const psvi_sort_request *request) {
 
 // Fills in the count or its address and the hint, then runs.
 static psv_status run_with_hint(psv_sorter *sorter, psvi_sort_request *request) {
-    request->histograms = psv_buffer_address(sorter->hint.histograms);
+    request->histograms = psvi_buffer_address(sorter->hint.histograms);
     request->likely_sorted = sorter->hint.likely_sorted;
     return psvi_sort_run(sorter, request);
 }
@@ -102,10 +108,10 @@ static psv_status sort_pairs(psv_sorter *sorter, psv_buffer keys, psv_buffer val
                              uint64_t count, const uint64_t *count_device) {
     psv_status status = check_arrays(sorter, keys, values, value_bytes, "values", count);
     if (status != PSV_OK) return status;
-    void *value_address = value_bytes == 0 ? NULL : psv_buffer_address(values);
+    void *value_address = value_bytes == 0 ? NULL : psvi_buffer_address(values);
     psvi_sort_request request = {
-        .keys_in = psv_buffer_address(keys),
-        .keys_out = psv_buffer_address(keys),
+        .keys_in = psvi_buffer_address(keys),
+        .keys_out = psvi_buffer_address(keys),
         .values_in = value_address,
         .values_out = value_address,
         .value_bytes = value_bytes,
@@ -121,9 +127,9 @@ static psv_status sort_index(psv_sorter *sorter, psv_buffer keys, psv_buffer ind
     if (status == PSV_OK) status = check_arrays(sorter, keys, index, 4, "index", count);
     if (status != PSV_OK) return status;
     psvi_sort_request request = {
-        .keys_in = psv_buffer_address(keys),
-        .keys_out = keep == PSV_INDEX_KEYS_SORTED ? psv_buffer_address(keys) : NULL,
-        .values_out = psv_buffer_address(index),
+        .keys_in = psvi_buffer_address(keys),
+        .keys_out = keep == PSV_INDEX_KEYS_SORTED ? psvi_buffer_address(keys) : NULL,
+        .values_out = psvi_buffer_address(index),
         .value_bytes = 4,
         .implicit_index = true,
         .keep_keys_in = keep == PSV_INDEX_KEYS_KEPT,
@@ -155,14 +161,14 @@ psv_status psv_sort_pairs_indirect(psv_sorter *sorter, psv_buffer keys, psv_buff
     psv_status status = psvi_check_sorter(sorter);
     if (status == PSV_OK) status = check_count_buffer(sorter, count);
     if (status != PSV_OK) return status;
-    return sort_pairs(sorter, keys, values, sorter->def.value_bytes, sorter->def.max_count, psv_buffer_address(count));
+    return sort_pairs(sorter, keys, values, sorter->def.value_bytes, sorter->def.max_count, psvi_buffer_address(count));
 }
 
 psv_status psv_sort_keys_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer count) {
     psv_status status = psvi_check_sorter(sorter);
     if (status == PSV_OK) status = check_count_buffer(sorter, count);
     if (status != PSV_OK) return status;
-    return sort_pairs(sorter, keys, (psv_buffer){0}, 0, sorter->def.max_count, psv_buffer_address(count));
+    return sort_pairs(sorter, keys, (psv_buffer){0}, 0, sorter->def.max_count, psvi_buffer_address(count));
 }
 
 psv_status psv_sort_index_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer index, psv_buffer count,
@@ -170,7 +176,7 @@ psv_status psv_sort_index_indirect(psv_sorter *sorter, psv_buffer keys, psv_buff
     psv_status status = psvi_check_sorter(sorter);
     if (status == PSV_OK) status = check_count_buffer(sorter, count);
     if (status != PSV_OK) return status;
-    return sort_index(sorter, keys, index, sorter->def.max_count, psv_buffer_address(count), keep);
+    return sort_index(sorter, keys, index, sorter->def.max_count, psvi_buffer_address(count), keep);
 }
 
 psv_status psv_set_sort_hint(psv_sorter *sorter, const psv_sort_hint *hint) {

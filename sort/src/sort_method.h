@@ -83,6 +83,9 @@ extern const psvi_sort_method *const psvi_sort_methods_cpu[];
 #if PSV_HAVE_CUDA
 extern const psvi_sort_method *const psvi_sort_methods_cuda[];
 #endif
+#if PSV_HAVE_GL
+extern const psvi_sort_method *const psvi_sort_methods_gl[];
+#endif
 const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name);
 
 #ifdef __cplusplus

@@ -9,6 +9,9 @@
 #if PSV_HAVE_CUDA
 #include "../cuda/cuda_methods.h"
 #endif
+#if PSV_HAVE_GL
+#include "../gl/gl_methods.h"
+#endif
 
 const psvi_sort_method *const psvi_sort_methods_cpu[] = {
     &psvi_sort_radix_cpu,
@@ -25,10 +28,18 @@ const psvi_sort_method *const psvi_sort_methods_cuda[] = {
 };
 #endif
 
+#if PSV_HAVE_GL
+const psvi_sort_method *const psvi_sort_methods_gl[] = {&psvi_sort_radix_gl, &psvi_sort_split_gl, &psvi_sort_bitonic_gl,
+                                                        NULL};
+#endif
+
 static const psvi_sort_method *const *methods_of(psv_backend backend) {
     if (backend == PSV_BACKEND_CPU) return psvi_sort_methods_cpu;
 #if PSV_HAVE_CUDA
     if (backend == PSV_BACKEND_CUDA) return psvi_sort_methods_cuda;
+#endif
+#if PSV_HAVE_GL
+    if (backend == PSV_BACKEND_GL) return psvi_sort_methods_gl;
 #endif
     return NULL;
 }
@@ -36,6 +47,9 @@ static const psvi_sort_method *const *methods_of(psv_backend backend) {
 static const psvi_sort_method *auto_of(psv_backend backend) {
 #if PSV_HAVE_CUDA
     if (backend == PSV_BACKEND_CUDA) return &psvi_sort_auto_cuda;
+#endif
+#if PSV_HAVE_GL
+    if (backend == PSV_BACKEND_GL) return &psvi_sort_auto_gl;
 #endif
     (void)backend;
     return &psvi_sort_auto_cpu;

@@ -176,7 +176,7 @@ static psv_status take_scratch(psv_sorter *sorter, uint64_t bytes) {
     psv_status status = psvi_check_buffer(context, given, bytes + PSVI_SCRATCH_SLACK, 1, "def.scratch");
     context->check_buffers = check;
     if (status != PSV_OK) return status;
-    sorter->scratch = (void *)(uintptr_t)psvi_align((uintptr_t)psv_buffer_address(given));
+    sorter->scratch = (void *)(uintptr_t)psvi_align((uintptr_t)psvi_buffer_address(given));
     return PSV_OK;
 }
 

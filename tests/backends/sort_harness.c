@@ -83,7 +83,7 @@ static psv_allocator harness_allocator(psv_backend backend) {
 }
 
 psv_context *harness_context(sort_harness *harness, int worker_count) {
-    if (harness->backend == PSV_BACKEND_CUDA) worker_count = 0;
+    if (harness->backend != PSV_BACKEND_CPU) worker_count = 0;
     psv_context **context = &harness->contexts[worker_count];
     if (*context == NULL) {
         psv_context_def def = psv_default_context_def();

@@ -1,9 +1,9 @@
 // pairsieve core: contexts, buffers, statuses and the phase profile that every other module builds on.
 //
-// One context is one backend (CPU or CUDA), one device, one stream and its workers. A context is used by one thread at
-// a time; several contexts, also on one device, work side by side. The library never aborts, never prints and never
-// exits: every call that can fail returns a psv_status, and psv_last_error gives a sentence that names the argument,
-// the value and the limit. Calls are asynchronous on CUDA unless their comment says «Blocks».
+// One context is one backend (CPU, CUDA or OpenGL), one device, one stream and its workers. A context is used by one
+// thread at a time; several contexts, also on one device, work side by side. The library never aborts, never prints and
+// never exits: every call that can fail returns a psv_status, and psv_last_error gives a sentence that names the
+// argument, the value and the limit. Calls are asynchronous on CUDA and OpenGL unless their comment says «Blocks».
 //
 // Floating point: results do not depend on the caller's rounding mode, on flush-to-zero or denormals-are-zero, nor on
 // traps. Calls that compute set the standard mode on each of their threads and put back what was there, flags included.
@@ -47,16 +47,18 @@ const char *psv_status_name(psv_status status);
 typedef enum psv_backend {
     PSV_BACKEND_AUTO = 0, // a usable CUDA device, else the CPU
     PSV_BACKEND_CPU = 1,
-    PSV_BACKEND_CUDA = 2
+    PSV_BACKEND_CUDA = 2,
+    PSV_BACKEND_GL = 3 // OpenGL 4.5 compute shaders; docs/gl.md says what a call changes in the caller's context
 } psv_backend;
 
-// "auto", "cpu" or "cuda". Never NULL.
+// "auto", "cpu", "cuda" or "gl". Never NULL.
 const char *psv_backend_name(psv_backend backend);
 
 // Reads a backend name; PSV_ERROR_ARGUMENT leaves *backend as it was.
 psv_status psv_parse_backend(const char *name, psv_backend *backend);
 
-// True when this build has the backend and the machine has a device for it. Blocks on the first call for CUDA.
+// True when this build has the backend and the machine has a device for it. Blocks on the first call for CUDA, and for
+// OpenGL, where it makes a context without a window and destroys it: the thread then has no current context.
 bool psv_backend_available(psv_backend backend);
 
 // Memory of the backend's kind (host memory for CPU, device memory for CUDA). `allocate` returns NULL when there is
@@ -75,12 +77,12 @@ typedef void psv_task(void *data, uint32_t index);
 typedef struct psv_context_def {
     uint32_t cookie;     // set by psv_default_context_def
     psv_backend backend; // default PSV_BACKEND_AUTO
-    int device;          // CUDA device number; default 0
+    int device;          // CUDA device number, or that of EGL's devices for a GL context of its own; default 0
     void *stream;        // a cudaStream_t to borrow; used only where borrow_stream is set. NULL is the default stream
     bool borrow_stream;  // enqueue on `stream` and never synchronize it unless a call says «Blocks»
     int worker_count;    // CPU threads; 0 takes all cores that the process may use
     bool check_buffers;  // CUDA: check in every call that addresses are device-accessible; default true in debug builds
-    psv_allocator allocator; // both functions NULL: the backend's own allocation
+    psv_allocator allocator; // both functions NULL: the backend's own allocation. Not for OpenGL
     // CPU: the program's own threads instead of OpenMP's (NULL, the default). Calls task(data, i) once for every i in
     // [0, count), on any threads, in any order, side by side or one after another, and returns when all have returned.
     // It is called by the calls of this context that compute, on their thread, never from within a task; count is at
@@ -88,6 +90,10 @@ typedef struct psv_context_def {
     // depend on it.
     void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user);
     void *parallel_user; // handed to run_parallel
+    // OpenGL: finds a function by name, as SDL_GL_GetProcAddress does, in the context that is current on this thread;
+    // it has to be current in every call. NULL (default): the context makes one of its own through EGL, without a
+    // window, which its calls make the thread's current one.
+    void *(*gl_load)(const char *name);
 } psv_context_def;
 
 typedef struct psv_context psv_context;
@@ -106,7 +112,7 @@ void psv_destroy_context(psv_context *context);
 // NULL. Never NULL; empty when nothing failed yet. Valid until the next failing call.
 const char *psv_last_error(const psv_context *context);
 
-psv_backend psv_context_backend(const psv_context *context); // CPU or CUDA, never AUTO
+psv_backend psv_context_backend(const psv_context *context); // CPU, CUDA or GL, never AUTO
 int psv_context_worker_count(const psv_context *context);
 void *psv_context_stream(const psv_context *context);            // the cudaStream_t; NULL for the CPU
 const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA H200"; the processor's name for the CPU
@@ -130,12 +136,16 @@ typedef struct psv_buffer {
     void *address;
     uint64_t offset;  // bytes from address (or from the start of the GL buffer)
     uint64_t bytes;   // usable bytes from offset on
-    uint32_t gl_name; // 0; no backend of this version takes another
+    uint32_t gl_name; // 0, or on the OpenGL backend a buffer object's name, below 2^24; its size is a multiple of 4
 } psv_buffer;
 
 // Names memory of the caller's own: `bytes` usable bytes at `address`. Nothing is copied or checked here; of NULL the
 // buffer is empty.
 psv_buffer psv_buffer_of(void *address, uint64_t bytes);
+
+// Names `bytes` bytes from byte `offset` on of a buffer object of the OpenGL context. Nothing is copied or checked
+// here.
+psv_buffer psv_buffer_of_gl(uint32_t gl_name, uint64_t offset, uint64_t bytes);
 
 // The part [offset, offset + bytes) of a buffer; empty (bytes 0) when it does not lie inside.
 psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes);

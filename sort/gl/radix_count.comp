@@ -1,0 +1,40 @@
+// Digit counts of one tile a group, by atomics in shared memory. Defines: THREADS, TILE; FIRST: the first pass also looks
+// whether the keys are in order already. Two barriers; reads the keys once, writes 256 counts a tile.
+layout(local_size_x = THREADS) in;
+#include "key_order.glsl"
+#include "radix_pass.glsl"
+layout(std430, binding = 4) readonly buffer next_block { uint next_part[]; }; // begins with the key after the part
+shared uint counters[256];
+
+void main() {
+    uint thread = gl_LocalInvocationID.x, count = state[base(0) + COUNT], tile = TILE_FIRST + group_number();
+#if !FIRST
+    if (state[base(0) + UNSORTED] == 0u) return;
+#endif
+    if (thread < 256u) counters[thread] = 0u;
+    barrier();
+    if (tile > (count - 1u) / TILE || count == 0u) return; // the whole group
+    uint first = tile * TILE - PART_FIRST, items = min(TILE, count - tile * TILE);
+    bool descent = false;
+    for (uint k = 0u; k < TILE / THREADS; ++k) {
+        uint i = k * THREADS + thread;
+        if (i >= items) break;
+        KEY key = LOAD_KEY(keys, base(3), first + i);
+        atomicAdd(counters[digit_of(key, SHIFT, MASK)], 1u);
+#if FIRST
+        if (tile * TILE + i + 1u < count) {
+            KEY after;
+            if (first + i + 1u < param(11)) // elements of this part
+                after = LOAD_KEY(keys, base(3), first + i + 1u);
+            else
+                after = LOAD_KEY(next_part, base(4), 0u);
+            descent = descent || comes_after(field_of(key), field_of(after));
+        }
+#endif
+    }
+#if FIRST
+    if (descent) state[base(0) + UNSORTED] = 1u;
+#endif
+    barrier();
+    if (thread < 256u) table[base(1) + thread * ROW + tile] = counters[thread];
+}

@@ -1,0 +1,355 @@
+// `radix` on OpenGL: stable digit passes of 8 bits, each of three kernels: count, scan, scatter. No group waits for
+// another one, so nothing is assumed about forward progress. Which form of the kernels runs is chosen by a measurement
+// when the context's first sorter is created; a form that sorts wrongly on a driver is not chosen.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "gl_methods.h"
+
+#define DIGIT_BITS 8u
+#define DIGITS 256u
+#define LEAST_TILE 4096u // of the tiled forms
+#define LEAST_RUN 64u
+#define SOFTWARE_RUNS 1024u // runs that the serial form makes on a processor, and on a device
+#define DEVICE_RUNS 16384u
+
+// The forms of the count and scatter kernels. The first needs nothing and is always there.
+typedef struct radix_form {
+    const char *name;
+    uint32_t threads, items; // of a group; items a thread. 0: serial
+    bool partition;
+} radix_form;
+
+static const radix_form forms[] = {
+    {"serial", 32, 0, false},         {"votes 256x16", 256, 16, false},    {"votes 512x16", 512, 16, false},
+    {"votes 256x24", 256, 24, false}, {"partition 256x16", 256, 16, true}, {"partition 512x16", 512, 16, true},
+};
+#define FORM_COUNT (sizeof forms / sizeof *forms)
+
+static uint32_t subgroups_of(const psvi_gl *gl, const radix_form *form) {
+    return form->threads / gl->subgroup_size > 0 ? form->threads / gl->subgroup_size : 1;
+}
+
+static bool offers(const psvi_gl *gl, const radix_form *form) {
+    if (form->items == 0) return true;
+    if (gl->subgroup_size == 0 || (form->partition && !gl->partitions)) return false;
+    uint32_t words = form->threads * form->items, counters = subgroups_of(gl, form) * DIGITS;
+    if (counters > words) words = counters;
+    return 4 * words + 4 * 2 * DIGITS + 8 * subgroups_of(gl, form) <= gl->shared_bytes;
+}
+
+// How a request is cut: columns of the table, tiles (what a group takes) and parts.
+typedef struct radix_plan {
+    const radix_form *form;
+    uint32_t column_items, tile, row;
+    uint32_t parts, tiles_a_part;
+} radix_plan;
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+static uint32_t run_for(uint64_t count, uint64_t runs) {
+    const uint64_t run = ceil_div(count, runs);
+    return (uint32_t)(run < LEAST_RUN ? LEAST_RUN : run);
+}
+
+static radix_plan plan_for(const psvi_gl *gl, const radix_form *form, uint64_t count, uint32_t element_bytes) {
+    radix_plan plan = {.form = form};
+    if (form->items == 0) {
+        plan.column_items = run_for(count, gl->software ? SOFTWARE_RUNS : DEVICE_RUNS);
+        plan.tile = 32 * plan.column_items;
+        plan.row = (uint32_t)ceil_div(count, plan.tile) * 32;
+    } else {
+        plan.column_items = plan.tile = form->threads * form->items;
+        plan.row = (uint32_t)ceil_div(count, plan.tile);
+    }
+    const uint64_t tiles = ceil_div(count, plan.tile), most = (gl->block_bytes - 512) / element_bytes / plan.tile;
+    plan.tiles_a_part = (uint32_t)(tiles < most ? tiles : most);
+    plan.parts = plan.tiles_a_part == 0 ? PSVI_GL_MOST_PARTS + 1 : (uint32_t)ceil_div(tiles, plan.tiles_a_part);
+    return plan;
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------
+
+typedef struct radix_memory {
+    char *state, *totals, *table;
+    char *keys[2], *values[2];
+} radix_memory;
+
+static char *carve(char **at, uint64_t bytes) {
+    char *part = *at;
+    *at += psvi_align(bytes);
+    return part;
+}
+
+// The form is not known before there is a device: the table has room for any.
+static uint64_t layout(const psv_sorter_def *def, char *scratch, radix_memory *memory) {
+    const uint64_t n = def->max_count, key_bytes = psv_key_type_bytes(def->key_type);
+    const uint64_t most_runs = ceil_div(n, LEAST_RUN), tiles = ceil_div(n, LEAST_TILE);
+    const uint64_t runs = (most_runs < DEVICE_RUNS ? most_runs : DEVICE_RUNS) + 32;
+    char *at = scratch;
+    memory->state = carve(&at, PSVI_GL_STATE_BYTES);
+    memory->totals = carve(&at, 4 * DIGITS);
+    memory->table = carve(&at, 4 * DIGITS * (runs > tiles ? runs : tiles));
+    for (int i = 0; i < 2; ++i) {
+        memory->keys[i] = carve(&at, key_bytes * n);
+        memory->values[i] = carve(&at, (uint64_t)def->value_bytes * n);
+    }
+    return (uint64_t)(at - scratch);
+}
+
+static uint64_t radix_scratch_bytes(const psv_sorter_def *def) {
+    radix_memory memory;
+    return layout(def, (char *)256, &memory);
+}
+
+// --- passes ----------------------------------------------------------------------------------------------------------
+
+static psvi_gl_block part_block(const char *array, uint32_t element_bytes, uint64_t first, uint64_t items) {
+    return (psvi_gl_block){array == NULL ? NULL : array + first * element_bytes, items * element_bytes};
+}
+
+// What the count and scatter kernels of a part have in common.
+static psvi_gl_call part_call(const psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
+                              const radix_memory *memory, const psvi_gl_pass *pass, uint32_t part) {
+    const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
+    const uint64_t first_tile = (uint64_t)part * plan->tiles_a_part, first = first_tile * plan->tile;
+    const uint64_t most = (uint64_t)plan->tiles_a_part * plan->tile;
+    const uint64_t items = request->count - first < most ? request->count - first : most;
+    psvi_gl_call call = {
+        .blocks = {{memory->state, PSVI_GL_STATE_BYTES},
+                   {memory->table, (uint64_t)4 * DIGITS * plan->row},
+                   {memory->totals, 4 * DIGITS},
+                   part_block(pass->keys, key_bytes, first, items)},
+        .groups = ceil_div(items, plan->tile),
+    };
+    if (request->count_device != NULL) call.indirect = memory->state + 8 + 12 * (uint64_t)part;
+    psvi_gl_order_params(&sorter->order, call.params);
+    call.params[5] = pass->shift;
+    call.params[6] = pass->mask;
+    call.params[7] = plan->row;
+    call.params[8] = (uint32_t)first_tile;
+    call.params[9] = (uint32_t)first;
+    call.params[10] = plan->column_items;
+    call.params[11] = (uint32_t)items;
+    return call;
+}
+
+static void form_defines(const psvi_gl *gl, const radix_form *form, char *text, size_t bytes) {
+    text[0] = '\0';
+    if (form->items != 0)
+        (void)snprintf(text, bytes,
+                       "#define THREADS %u\n#define ITEMS %u\n#define SUBGROUPS %u\n#define PARTITION %d\n",
+                       form->threads, form->items, subgroups_of(gl, form), form->partition);
+}
+
+static psv_status count_part(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
+                             const radix_memory *memory, const psvi_gl_pass *pass, uint32_t part) {
+    char defines[PSVI_GL_DEFINES], more[64] = "";
+    const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
+    psvi_gl_call call = part_call(sorter, request, plan, memory, pass, part);
+    const psvi_gl_pass counted = {.first = pass->first};
+    const psvi_sort_request keys_only = {0};
+    if (plan->form->items != 0)
+        (void)snprintf(more, sizeof more, "#define THREADS %uu\n#define TILE %uu\n", plan->form->threads, plan->tile);
+    psvi_gl_pass_defines(defines, sorter, &keys_only, &counted, more);
+    call.source = plan->form->items != 0 ? &psvi_glsl_radix_count : &psvi_glsl_radix_count_serial;
+    call.defines = defines;
+    // The key after the part, to be compared with the part's last one.
+    const uint64_t next = call.params[9] + (uint64_t)call.params[11];
+    if (pass->first)
+        call.blocks[4] = next < request->count ? part_block(pass->keys, key_bytes, next, 1) : call.blocks[3];
+    return psvi_gl_run(sorter->context, &call);
+}
+
+// Every part is read once for each part that is written: the others' elements are left out. One part is the rule.
+static psv_status scatter_part(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
+                               const radix_memory *memory, const psvi_gl_pass *pass, uint32_t part, uint32_t target) {
+    char defines[PSVI_GL_DEFINES], more[96];
+    const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
+    psvi_gl_call call = part_call(sorter, request, plan, memory, pass, part);
+    const uint64_t most = (uint64_t)plan->tiles_a_part * plan->tile, first = target * most;
+    const uint64_t items = request->count - first < most ? request->count - first : most;
+    form_defines(psvi_gl_of(sorter->context), plan->form, more, sizeof more);
+    psvi_gl_pass any = *pass;
+    any.first = false; // the scatter kernels are the same in every pass
+    psvi_gl_pass_defines(defines, sorter, request, &any, more);
+    call.source = plan->form->items != 0 ? &psvi_glsl_radix_scatter : &psvi_glsl_radix_scatter_serial;
+    call.defines = defines;
+    call.blocks[5] = part_block(pass->keys_out, key_bytes, first, items);
+    call.blocks[6] = part_block(pass->values, request->value_bytes, call.params[9], call.params[11]);
+    call.blocks[7] = part_block(pass->values_out, request->value_bytes, first, items);
+    call.params[12] = (uint32_t)first;
+    call.params[13] = (uint32_t)items;
+    return psvi_gl_run(sorter->context, &call);
+}
+
+static psv_status run_pass(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
+                           const radix_memory *memory, const psvi_gl_pass *pass) {
+    psv_status status = PSV_OK;
+    for (uint32_t part = 0; part < plan->parts && status == PSV_OK; ++part)
+        status = count_part(sorter, request, plan, memory, pass, part);
+    if (status == PSV_OK)
+        status = psvi_gl_scan(sorter->context, memory->state, memory->table, memory->totals, DIGITS, plan->row,
+                              plan->column_items);
+    for (uint32_t part = 0; part < plan->parts && status == PSV_OK; ++part)
+        for (uint32_t target = 0; target < plan->parts && status == PSV_OK; ++target)
+            status = scatter_part(sorter, request, plan, memory, pass, part, target);
+    return status;
+}
+
+static psv_status run_form(psv_sorter *sorter, const psvi_sort_request *request, const radix_form *form) {
+    psv_context *context = sorter->context;
+    const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
+    const uint32_t element = key_bytes > request->value_bytes ? key_bytes : request->value_bytes;
+    const radix_plan plan = plan_for(psvi_gl_of(context), form, request->count, element);
+    const uint32_t passes = (sorter->order.end_bit - sorter->order.begin_bit + DIGIT_BITS - 1) / DIGIT_BITS;
+    if (plan.parts > PSVI_GL_MOST_PARTS)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "%llu elements need over %u storage blocks of %llu bytes, this OpenGL driver's limit",
+                         (unsigned long long)request->count, PSVI_GL_MOST_PARTS,
+                         (unsigned long long)psvi_gl_of(context)->block_bytes);
+    radix_memory memory;
+    (void)layout(&sorter->def, sorter->scratch, &memory);
+    psvi_sort_request run = *request;
+    psv_status status = psvi_gl_begin_sort(context, request, memory.state, plan.tile, plan.tiles_a_part, plan.parts,
+                                           sorter->def.order_check);
+    // One pass cannot work in place: its input is moved away.
+    if (passes == 1 && run.keys_in == run.keys_out && status == PSV_OK) {
+        run.keys_in = memory.keys[1];
+        status = context->ops->copy(context, run.keys_in, request->keys_in, run.count * key_bytes, PSVI_COPY_INSIDE);
+    }
+    if (passes == 1 && run.values_in != NULL && run.values_in == run.values_out && status == PSV_OK) {
+        run.values_in = memory.values[1];
+        status = context->ops->copy(context, run.values_in, request->values_in, run.count * run.value_bytes,
+                                    PSVI_COPY_INSIDE);
+    }
+    for (uint32_t p = 0; p < passes && status == PSV_OK; ++p) {
+        const psvi_gl_pass pass = psvi_gl_pass_of(sorter, &run, p, passes, DIGIT_BITS, memory.keys, memory.values);
+        status = run_pass(sorter, &run, &plan, &memory, &pass);
+    }
+    sorter->statistics = (psv_sort_statistics){.passes_run = passes};
+    return status == PSV_OK ? psvi_gl_finish_sorted(sorter, request, memory.state) : status;
+}
+
+static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
+    const uint32_t choice = psvi_gl_of(sorter->context)->radix_choice;
+    return run_form(sorter, request, &forms[choice == 0 ? 0 : choice - 1]);
+}
+
+// --- calibration -----------------------------------------------------------------------------------------------------
+
+#define TRIAL_COUNT (1u << 20)
+#define TRIALS 3
+
+static double seconds_now(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// Mixes a counter: the same keys each time, without a state.
+static uint32_t trial_key(uint32_t i) {
+    i = (i ^ i >> 16) * 0x7feb352du;
+    i = (i ^ i >> 15) * 0x846ca68bu;
+    return i ^ i >> 16;
+}
+
+// Keys in ascending order, equal ones by their values, which were their numbers.
+static bool in_order(const uint32_t *keys, const uint32_t *values) {
+    for (uint32_t i = 0; i < TRIAL_COUNT; ++i) {
+        if (values[i] >= TRIAL_COUNT || keys[i] != trial_key(values[i])) return false;
+        if (i > 0 && (keys[i - 1] > keys[i] || (keys[i - 1] == keys[i] && values[i - 1] >= values[i]))) return false;
+    }
+    return true;
+}
+
+// Seconds of the fastest of a few sorts; a large number when the form does not work.
+static double time_form(psv_sorter *trial, char *keys, const uint32_t *host, uint32_t *result, const radix_form *form) {
+    psv_context *context = trial->context;
+    const uint64_t bytes = (uint64_t)4 * TRIAL_COUNT;
+    const psvi_sort_request request = {.keys_in = keys,
+                                       .keys_out = keys,
+                                       .values_out = keys + bytes,
+                                       .value_bytes = 4,
+                                       .implicit_index = true,
+                                       .count = TRIAL_COUNT};
+    double best = 1e9;
+    for (int t = 0; t < TRIALS; ++t) {
+        if (context->ops->copy(context, keys, host, bytes, PSVI_COPY_UPLOAD) != PSV_OK ||
+            context->ops->synchronize(context) != PSV_OK)
+            return 1e9;
+        const double begin = seconds_now();
+        if (run_form(trial, &request, form) != PSV_OK || context->ops->synchronize(context) != PSV_OK) return 1e9;
+        const double seconds = seconds_now() - begin;
+        if (seconds < best) best = seconds;
+    }
+    if (context->ops->copy(context, result, keys, 2 * bytes, PSVI_COPY_DOWNLOAD) != PSV_OK) return 1e9;
+    return in_order(result, result + TRIAL_COUNT) ? best : 1e9;
+}
+
+static psv_status calibrate(psv_context *context) {
+    psvi_gl *gl = psvi_gl_of(context);
+    uint32_t offered = 0;
+    for (uint32_t f = 0; f < FORM_COUNT; ++f)
+        offered += offers(gl, &forms[f]);
+    gl->radix_choice = 1;
+    if (offered == 1) return PSV_OK;
+    psv_sorter trial = {.context = context, .def = psv_default_sorter_def(), .method = &psvi_sort_radix_gl};
+    trial.def.max_count = TRIAL_COUNT;
+    trial.order = psvi_make_key_order(PSV_KEY_U32, false, PSV_NAN_LAST, 0, 32);
+    const uint64_t bytes = (uint64_t)4 * TRIAL_COUNT, scratch_bytes = radix_scratch_bytes(&trial.def);
+    uint32_t *host = malloc(3 * bytes);
+    char *keys = psvi_alloc(context, 2 * bytes);
+    trial.scratch = psvi_alloc(context, scratch_bytes);
+    if (host == NULL || keys == NULL || trial.scratch == NULL) {
+        free(host);
+        psvi_free(context, keys, 2 * bytes);
+        psvi_free(context, trial.scratch, scratch_bytes);
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory to measure sorters (%llu bytes)",
+                         (unsigned long long)(2 * bytes + scratch_bytes));
+    }
+    for (uint32_t i = 0; i < TRIAL_COUNT; ++i)
+        host[i] = trial_key(i);
+    double best = 1e9;
+    for (uint32_t f = 0; f < FORM_COUNT; ++f) {
+        if (!offers(gl, &forms[f])) continue;
+        const double seconds = time_form(&trial, keys, host, host + TRIAL_COUNT, &forms[f]);
+        if (seconds >= best) continue;
+        best = seconds;
+        gl->radix_choice = f + 1;
+    }
+    context->error[0] = '\0'; // of forms that did not work: nobody asked for them
+    free(host);
+    psvi_free(context, keys, 2 * bytes);
+    psvi_free(context, trial.scratch, scratch_bytes);
+    return PSV_OK;
+}
+
+static psv_status radix_create(psv_sorter *sorter) {
+    psv_status status = psvi_gl_of(sorter->context)->radix_choice == 0 ? calibrate(sorter->context) : PSV_OK;
+    return status == PSV_OK ? psvi_gl_prepare(sorter) : status;
+}
+
+// Only the device knows whether the input was in order.
+static psv_status radix_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {
+    psv_context *context = sorter->context;
+    radix_memory memory;
+    uint32_t unsorted = 1;
+    (void)layout(&sorter->def, sorter->scratch, &memory);
+    if (statistics->passes_run == 0) return PSV_OK;
+    psv_status status = context->ops->copy(context, &unsorted, memory.state, sizeof unsorted, PSVI_COPY_DOWNLOAD);
+    if (status == PSV_OK && unsorted == 0)
+        *statistics = (psv_sort_statistics){.passes_skipped = statistics->passes_run};
+    return status;
+}
+
+const psvi_sort_method psvi_sort_radix_gl = {
+    .name = "radix",
+    .description = "stable 8-bit digit passes by count, scan and scatter",
+    .scratch_bytes = radix_scratch_bytes,
+    .create = radix_create,
+    .run = radix_run,
+    .statistics = radix_statistics,
+};

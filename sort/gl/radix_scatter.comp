@@ -1,0 +1,142 @@
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#if PARTITION
+#extension GL_NV_shader_subgroup_partitioned : require
+#endif
+// Moves elements to their places, one tile a group. Threads of a subgroup find those with the same digit by votes; the
+// tile is put in order in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose
+// counters fit: SUBGROUPS subgroups of 256 counters lie where the elements come later. No group waits for another one.
+// Defines: THREADS, ITEMS (a thread), SUBGROUPS, PARTITION (votes by one instruction). Reads and writes every element
+// once; a barrier for each word of an element, twice, and six more.
+layout(local_size_x = THREADS) in;
+#include "key_order.glsl"
+#include "radix_pass.glsl"
+#include "radix_target.glsl"
+#define TILE (THREADS * ITEMS)
+shared uint exchange[TILE > SUBGROUPS * 256 ? TILE : SUBGROUPS * 256];
+shared uint digit_first[256]; // of each digit, in the tile
+shared uint digit_shift[256]; // place in all minus place in the tile
+shared uvec2 sums[SUBGROUPS];
+
+uvec4 same_digit(uint digit) {
+#if PARTITION
+    return subgroupPartitionNV(digit);
+#else
+    uvec4 same = subgroupBallot(true);
+    for (uint b = 0u; b < 8u; ++b) {
+        bool bit = ((digit >> b) & 1u) != 0u;
+        uvec4 votes = subgroupBallot(bit);
+        same &= bit ? votes : ~votes;
+    }
+    return same;
+#endif
+}
+
+// Sums of both numbers over the threads before this one. One barrier.
+uvec2 sums_before(uvec2 own) {
+    uvec2 before = subgroupExclusiveAdd(own);
+    if (gl_SubgroupInvocationID == gl_SubgroupSize - 1u) sums[gl_SubgroupID] = before + own;
+    barrier();
+    for (uint s = 0u; s < gl_SubgroupID; ++s)
+        before += sums[s];
+    return before;
+}
+
+void main() {
+    uint thread = gl_LocalInvocationID.x, count = state[base(0) + COUNT], tile = TILE_FIRST + group_number();
+    if (state[base(0) + UNSORTED] == 0u) return;
+    if (tile > (count - 1u) / TILE) return;
+    uint first = tile * TILE - PART_FIRST, items = min(TILE, count - tile * TILE);
+    uint row = gl_SubgroupID * 256u, own = gl_SubgroupID * gl_SubgroupSize * ITEMS + gl_SubgroupInvocationID;
+    for (uint i = thread; i < gl_NumSubgroups * 256u; i += THREADS)
+        exchange[i] = 0u;
+    barrier();
+    KEY key[ITEMS];
+    uint rank[ITEMS]; // digit above, rank below
+    for (uint k = 0u; k < ITEMS; ++k) {
+        uint i = own + k * gl_SubgroupSize;
+        key[k] = i < items ? LOAD_KEY(keys, base(3), first + i) : LAST_KEY;
+    }
+    for (uint k = 0u; k < ITEMS; ++k) {
+        // What lies behind the elements counts as the last digit and stays behind them.
+        uint digit = own + k * gl_SubgroupSize < items ? digit_of(key[k], SHIFT, MASK) : 255u;
+        uvec4 same = same_digit(digit);
+        uint before = exchange[row + digit], below = subgroupBallotExclusiveBitCount(same);
+        subgroupBarrier();
+        if (below == 0u) exchange[row + digit] = before + subgroupBallotBitCount(same);
+        subgroupBarrier();
+        rank[k] = digit << 16 | (before + below);
+    }
+    barrier();
+    uint here = 0u, all = 0u;
+    if (thread < 256u) {
+        for (uint s = 0u; s < gl_NumSubgroups; ++s) {
+            uint add = exchange[s * 256u + thread];
+            exchange[s * 256u + thread] = here;
+            here += add;
+        }
+        all = totals[base(2) + thread];
+    }
+    uvec2 before = sums_before(uvec2(here, all));
+    if (thread < 256u) {
+        digit_first[thread] = before.x;
+        digit_shift[thread] = table[base(1) + thread * ROW + tile] + before.y - before.x;
+    }
+    barrier();
+    for (uint k = 0u; k < ITEMS; ++k) {
+        uint digit = rank[k] >> 16;
+        rank[k] = (rank[k] & 0xffffu) + digit_first[digit] + exchange[row + digit];
+    }
+    barrier();
+    uint to[ITEMS];
+#if KEY_WORDS == 1
+    for (uint k = 0u; k < ITEMS; ++k)
+        exchange[rank[k]] = key[k];
+    barrier();
+    for (uint k = 0u; k < ITEMS; ++k) {
+        uint i = k * THREADS + thread, moved = exchange[i];
+        to[k] = digit_shift[digit_of(moved, SHIFT, MASK)] + i - OUT_FIRST;
+        if (i >= items || to[k] >= OUT_COUNT) to[k] = 0xffffffffu;
+#if KEYS_OUT
+        if (to[k] != 0xffffffffu) keys_out[base(5) + to[k]] = moved;
+#endif
+    }
+#else
+    uint low[ITEMS];
+    for (uint k = 0u; k < ITEMS; ++k)
+        exchange[rank[k]] = key[k].x;
+    barrier();
+    for (uint k = 0u; k < ITEMS; ++k)
+        low[k] = exchange[k * THREADS + thread];
+    barrier();
+    for (uint k = 0u; k < ITEMS; ++k)
+        exchange[rank[k]] = key[k].y;
+    barrier();
+    for (uint k = 0u; k < ITEMS; ++k) {
+        uint i = k * THREADS + thread;
+        uvec2 moved = uvec2(low[k], exchange[i]);
+        to[k] = digit_shift[digit_of(moved, SHIFT, MASK)] + i - OUT_FIRST;
+        if (i >= items || to[k] >= OUT_COUNT) to[k] = 0xffffffffu;
+#if KEYS_OUT
+        if (to[k] != 0xffffffffu) STORE_KEY(keys_out, base(5), to[k], moved);
+#endif
+    }
+#endif
+#if VALUE_WORDS > 0
+    for (uint w = 0u; w < VALUE_WORDS; ++w) {
+        barrier();
+        for (uint k = 0u; k < ITEMS; ++k) {
+            uint i = own + k * gl_SubgroupSize;
+#if IMPLICIT
+            exchange[rank[k]] = tile * TILE + i;
+#else
+            exchange[rank[k]] = i < items ? values[base(6) + VALUE_WORDS * (first + i) + w] : 0u;
+#endif
+        }
+        barrier();
+        for (uint k = 0u; k < ITEMS; ++k)
+            if (to[k] != 0xffffffffu) values_out[base(7) + VALUE_WORDS * to[k] + w] = exchange[k * THREADS + thread];
+    }
+#endif
+}
