@@ -67,7 +67,7 @@ struct psv_context {
     psvi_profiler profiler;
     uint32_t float_depth;         // calls of psvi_begin_floats that are not ended
     psvi_float_mode callers_mode; // of the outermost
-    void *gl; // psvi_gl, on the OpenGL backend
+    void *gl;                     // psvi_gl, on the OpenGL backend
     char error[512];
 };
 
