@@ -30,7 +30,7 @@ static psv_context *open_context(void *(*load)(const char *name)) {
 static int open_own(void **state) {
     (void)state;
     own = open_context(NULL);
-    *(void **)&find = dlsym(psvi_gl_of(own)->own.library, "eglGetProcAddress");
+    *(void **)&find = dlsym(psvi_gl_of(own)->own.egl, "eglGetProcAddress");
     return find == NULL;
 }
 

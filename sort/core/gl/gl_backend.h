@@ -28,7 +28,7 @@ extern const psvi_gl_source psvi_glsl_gl_common; // what every kernel begins wit
 
 // A windowless context of our own.
 typedef struct psvi_gl_own {
-    void *library; // libEGL, opened at run time
+    void *egl; // libEGL, opened at run time
     void *display, *context;
     void *functions[4];
 } psvi_gl_own;

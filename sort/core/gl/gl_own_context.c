@@ -59,7 +59,7 @@ psv_status psvi_gl_open_own(psv_context *context, int device, psvi_gl_own *own, 
                          "no OpenGL context: libEGL.so.1 was not found (or give def.gl_load and make one current)");
     static const char *const names[] = {"eglGetCurrentContext", "eglMakeCurrent", "eglDestroyContext", "eglTerminate"};
     bool all = true;
-    *own = (psvi_gl_own){.library = library};
+    *own = (psvi_gl_own){.egl = library};
     for (int i = 0; i < 4; ++i)
         all &= (own->functions[i] = symbol_of(library, names[i])) != NULL;
     *(void **)load = symbol_of(library, "eglGetProcAddress");
