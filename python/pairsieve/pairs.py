@@ -1,7 +1,10 @@
 """Overlapping pairs of boxes."""
 
+from __future__ import annotations
+
 import threading
 import weakref
+from typing import Any
 
 from . import _arrays
 from ._arrays import view
@@ -10,7 +13,7 @@ from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib,
 _MOST_KEPT = 4  # finders that find_pairs keeps for each thread
 
 
-def methods(device="cpu"):
+def methods(device: str | int = "cpu") -> list[str]:
     """Names of the broad-phase methods of a device, ``"auto"`` first."""
     backend = lib.PSV_BACKEND_CPU if device_number(device) < 0 else lib.PSV_BACKEND_CUDA
     names, index = ["auto"], 0
@@ -146,8 +149,8 @@ class PairFinder:
         CUDA stream to work on. Default: the current stream of the library whose arrays are given.
     """
 
-    def __init__(self, max_boxes, *, device="cpu", max_pairs=0, grow=False, sort=False, events=False, worlds=1, method="auto",
-                 sort_method="radix", stream=None):
+    def __init__(self, max_boxes: int, *, device: str | int = "cpu", max_pairs: int = 0, grow: bool = False, sort: bool = False,
+                 events: bool = False, worlds: int = 1, method: str = "auto", sort_method: str = "radix", stream: Any = None) -> None:
         self._stream = _arrays.stream_number(stream)
         self.device = device_number(device)
         self.context = Context(self.device, self._stream)
@@ -171,7 +174,8 @@ class PairFinder:
         self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
 
     @locked
-    def find(self, boxes, other=None, *, worlds=None, groups=None, masks=None, filters=None, flags=None, count=None, stream=None):
+    def find(self, boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
+             flags: Any = None, count: Any = None, stream: Any = None) -> PairFinder:
         """Finds the pairs of one set, or between two; returns the finder.
 
         Parameters
@@ -223,7 +227,7 @@ class PairFinder:
         self.context.check(status)
 
     @locked
-    def count(self):
+    def count(self) -> int:
         """Exact number of pairs of the last frame. Waits for the device. Raises CapacityError where they did not fit."""
         count = ffi.new("uint64_t *")
         self._check(lib.psv_finish_pairs(self.handle, count), None)
@@ -231,7 +235,7 @@ class PairFinder:
 
 
     @locked
-    def pairs(self, copy=True):
+    def pairs(self, copy: bool = True) -> Any:
         """The last frame's pairs, an int32 array (count, 2) of the library and on the device of the boxes.
 
         Waits for the device to know the count. With ``copy=False`` the array is the finder's own memory: valid until the next
@@ -257,12 +261,12 @@ class PairFinder:
                             library or (like.maker if like is not None else "numpy"), self)
 
     @property
-    def pair_buffer(self):
+    def pair_buffer(self) -> Any:
         """All room for pairs, an int32 array (room, 2) without a copy and without waiting; see :attr:`count_buffer`."""
         return self._buffer(int(lib.psv_pair_buffer(self.handle).bytes // 8))
 
     @property
-    def count_buffer(self):
+    def count_buffer(self) -> Any:
         """The exact count, a uint64 (int64 in PyTorch) array (1,) on the device, without waiting; may exceed the room."""
         buffer = lib.psv_pair_count_buffer(self.handle)
         like = self._like
@@ -271,7 +275,7 @@ class PairFinder:
                             self.device, None, library, self)
 
     @locked
-    def events(self):
+    def events(self) -> tuple[Any, Any]:
         """(begun, ended): pairs of the last frame that the one before had not, and the reverse, each an int32 array (n, 2) in
         ascending order, on the finder's device. Needs ``events=True``; call once a frame. Waits for the device."""
         lists = ffi.new("psv_pair_event_lists *")
@@ -294,7 +298,7 @@ class PairFinder:
         return tuple(out)
 
     @locked
-    def bad_boxes(self):
+    def bad_boxes(self) -> Any:
         """Indices of the boxes that were left out (NaN, min > max, unknown world), a NumPy uint32 array in ascending order;
         those of a second set follow after the first set's count. Waits for the device."""
         import numpy as np
@@ -309,19 +313,19 @@ class PairFinder:
             room = int(count[0])
 
     @locked
-    def statistics(self):
+    def statistics(self) -> dict[str, Any]:
         """What the last frame did, as a dict: boxes, pairs, candidates tested, rows, levels, method, ... Waits for the device."""
         out = ffi.new("psv_pair_statistics *")
         self.context.check(lib.psv_read_pair_statistics(self.handle, out))
         return struct_dict(out)
 
     @locked
-    def enable_profile(self, on=True):
+    def enable_profile(self, on: bool = True) -> None:
         """Time the phases of frames from here on."""
         self.context.check(lib.psv_enable_profile(self.context.handle, on))
 
     @locked
-    def profile(self):
+    def profile(self) -> dict[str, float]:
         """Milliseconds of the last frame by phase, as a dict; ``frame`` is the whole. Waits for the device."""
         out = ffi.new("psv_profile *")
         self.context.check(lib.psv_wait_profile(self.context.handle, out))
@@ -352,7 +356,7 @@ def profile_dict(profile):
 _local = threading.local()
 
 
-def clear_cache():
+def clear_cache() -> None:
     """Frees the finders and sorters that find_pairs, sort and argsort keep for the calling thread."""
     from . import sorting
 
@@ -360,8 +364,8 @@ def clear_cache():
     sorting._local.__dict__.clear()
 
 
-def find_pairs(boxes, other=None, *, worlds=None, groups=None, masks=None, filters=None, flags=None, sort=False, method="auto",
-               max_pairs=0, stream=None):
+def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
+               flags: Any = None, sort: bool = False, method: str = "auto", max_pairs: int = 0, stream: Any = None) -> Any:
     """All overlapping pairs of boxes, an int32 array (count, 2) of the library and on the device of `boxes`.
 
     Touching counts; each pair once, ``a < b``; with `other` a is of `boxes` and b of `other`. Waits for the device to know the

@@ -1,7 +1,10 @@
 """Stable sorts of keys, of keys with values, and the permutation that sorts."""
 
+from __future__ import annotations
+
 import threading
 import weakref
+from typing import Any
 
 from . import _arrays
 from ._arrays import view
@@ -12,7 +15,7 @@ _KEYS = {"uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "in
 _MOST_KEPT = 4  # sorters that sort and argsort keep for each thread
 
 
-def methods(device="cpu"):
+def methods(device: str | int = "cpu") -> list[str]:
     """Names of the sorting methods of a device, ``"auto"`` first."""
     backend = lib.PSV_BACKEND_CPU if device_number(device) < 0 else lib.PSV_BACKEND_CUDA
     names, index = ["auto"], 0
@@ -51,8 +54,8 @@ class Sorter:
         Default: the current stream of the library whose arrays are given.
     """
 
-    def __init__(self, max_count, dtype="uint32", *, value_bytes=4, device="cpu", descending=False, begin_bit=0, end_bit=0,
-                 method="radix", stream=None):
+    def __init__(self, max_count: int, dtype: Any = "uint32", *, value_bytes: int = 4, device: str | int = "cpu", descending: bool = False,
+                 begin_bit: int = 0, end_bit: int = 0, method: str = "radix", stream: Any = None) -> None:
         name = str(getattr(dtype, "name", dtype)).replace("torch.", "")
         if name not in _KEYS:
             raise ArgumentError(f"dtype is {dtype!r}; accepted: {', '.join(_KEYS)}")
@@ -90,7 +93,7 @@ class Sorter:
             raise CapacityError(f"{views[0].shape[0]} keys; the sorter has room for {self.max_count}", views[0].shape[0])
 
     @locked
-    def sort(self, keys, values=None, *, stream=None):
+    def sort(self, keys: Any, values: Any = None, *, stream: Any = None) -> None:
         """Sorts keys, and values of 4 or 8 bytes along with them, in place."""
         views = [_one_row(keys, "keys")] + ([] if values is None else [_one_row(values, "values")])
         for one in views:
@@ -114,7 +117,7 @@ class Sorter:
             raise ArgumentError(f"values of {itemsize} bytes; the sorter was made with value_bytes {self.value_bytes}")
 
     @locked
-    def argsort(self, keys, index, *, keys_after="undefined", stream=None):
+    def argsort(self, keys: Any, index: Any, *, keys_after: str = "undefined", stream: Any = None) -> None:
         """Writes the permutation that sorts: ``sorted = keys[index]``. Equal keys keep their order.
 
         index is int32 or uint32; `keys_after` says what `keys` holds afterwards: ``"sorted"``, ``"kept"`` or ``"undefined"`` (fastest).
@@ -130,13 +133,13 @@ class Sorter:
                                               getattr(lib, "PSV_INDEX_KEYS_" + keys_after.upper())))
 
     @locked
-    def statistics(self):
+    def statistics(self) -> dict[str, Any]:
         """Digit passes of the last call, as a dict. Waits for the device."""
         out = ffi.new("psv_sort_statistics *")
         self.context.check(lib.psv_read_sort_statistics(self.handle, out))
         return struct_dict(out)
 
-    def method(self, count):
+    def method(self, count: int) -> str:
         """The method that runs for that many keys: never ``"auto"``."""
         return text(lib.psv_sorter_method(self.handle, count))
 
@@ -174,7 +177,7 @@ def _copy(array, like):
     return made, made_view
 
 
-def sort(keys, *, descending=False, method="radix", stream=None):
+def sort(keys: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
     """A sorted copy of `keys`: stable, -0 equal to +0, NaN last. One dimension of uint32, int32, float32, uint64, int64 or float64.
 
     On a GPU nothing waits for the device.
@@ -185,7 +188,7 @@ def sort(keys, *, descending=False, method="radix", stream=None):
     return _arrays.finish(made, like)
 
 
-def argsort(keys, *, descending=False, method="radix", stream=None):
+def argsort(keys: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
     """The permutation that sorts `keys`, an int32 array of the same library: ``keys[argsort(keys)]`` is sorted. Stable.
 
     At most 2^31 - 1 keys. On a GPU nothing waits for the device.
@@ -202,7 +205,7 @@ def argsort(keys, *, descending=False, method="radix", stream=None):
     return _arrays.finish(index, like)
 
 
-def sort_pairs(keys, values, *, descending=False, method="radix", stream=None):
+def sort_pairs(keys: Any, values: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> tuple[Any, Any]:
     """Sorted copies of `keys` and of the `values` (4 or 8 bytes each) that belong to them, as a tuple. Stable."""
     like, value_like = _one_row(keys, "keys"), _one_row(values, "values")
     made, made_view = _copy(keys, like)

@@ -1,6 +1,10 @@
 """Rigid bodies and particles that fall, collide and come to rest."""
 
+from __future__ import annotations
+
+import os
 import weakref
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +34,7 @@ _STATE = _record("psv_body_state")
 _IMPULSE = _record("psv_body_impulse")
 
 
-def scenes():
+def scenes() -> dict[str, str]:
     """Names of the shipped scenes, each with one line about it, as a dict."""
     out, index = {}, 0
     while (name := text(lib.psv_shipped_scene_name(index))) is not None:
@@ -71,8 +75,9 @@ class World:
     again after bodies were added.
     """
 
-    def __init__(self, *, device="cpu", gravity=(0, -9.81, 0), substeps=4, max_bodies=4096, worlds=1, broad_phase="auto",
-                 sort_method="radix", workers=0, stream=None, **more):
+    def __init__(self, *, device: str | int = "cpu", gravity: Any = (0, -9.81, 0), substeps: int = 4, max_bodies: int = 4096,
+                 worlds: int = 1, broad_phase: str = "auto", sort_method: str = "radix", workers: int = 0, stream: Any = None,
+                 **more: Any) -> None:
         self._begin(device, stream, workers)
         definition = ffi.new("psv_world_def *", lib.psv_default_world_def())
         names = [ffi.new("char[]", name.encode()) for name in (broad_phase, sort_method)]
@@ -103,7 +108,8 @@ class World:
         self._finalizer = weakref.finalize(self, _destroy, release, owned, self.context)
 
     @classmethod
-    def scene(cls, name, *, bodies=0, seed=None, device="cpu", workers=0, stream=None, broad_phase=None, sort_method=None):
+    def scene(cls, name: str | os.PathLike, *, bodies: int = 0, seed: int | None = None, device: str | int = "cpu", workers: int = 0,
+              stream: Any = None, broad_phase: str | None = None, sort_method: str | None = None) -> World:
         """The world of a shipped scene (see :func:`scenes`) or of a scene file."""
         world = cls.__new__(cls)
         world._begin(device, stream, workers)
@@ -122,7 +128,7 @@ class World:
         return world
 
     @classmethod
-    def load(cls, path, *, device="cpu", workers=0, stream=None):
+    def load(cls, path: str | os.PathLike, *, device: str | int = "cpu", workers: int = 0, stream: Any = None) -> World:
         """The world of a snapshot file, bit for bit."""
         world = cls.__new__(cls)
         world._begin(device, stream, workers)
@@ -132,7 +138,7 @@ class World:
         return world
 
     @locked
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Writes the exact state to a file. Waits for the device."""
         self.context.check(lib.psv_save_snapshot(self.handle, str(path).encode()))
 
@@ -152,27 +158,27 @@ class World:
         del keep
         return out[0]
 
-    def sphere(self, radius, **material):
+    def sphere(self, radius: float, **material: float) -> int:
         """A sphere. Returns its number, for :meth:`add`. Material: density (kg/m^3), friction, restitution."""
         return self._shape("SPHERE", (radius,), **material)
 
-    def particle(self, radius, **material):
+    def particle(self, radius: float, **material: float) -> int:
         """A sphere that does not turn, which is cheaper."""
         return self._shape("PARTICLE", (radius,), **material)
 
-    def box(self, half_extents, **material):
+    def box(self, half_extents: Any, **material: float) -> int:
         """A box of three half extents."""
         return self._shape("BOX", _floats(half_extents, 3, "half_extents"), **material)
 
-    def capsule(self, radius, half_length, **material):
+    def capsule(self, radius: float, half_length: float, **material: float) -> int:
         """A capsule along its local y."""
         return self._shape("CAPSULE", (radius, half_length), **material)
 
-    def plane(self, **material):
+    def plane(self, **material: float) -> int:
         """An endless static plane through a body's position; its normal is the body's local y."""
         return self._shape("PLANE", **material)
 
-    def mesh(self, vertices, triangles, **material):
+    def mesh(self, vertices: Any, triangles: Any, **material: float) -> int:
         """A static triangle mesh: vertices (n, 3) float32, triangles (m, 3) uint32, NumPy arrays, which are copied."""
         points = np.ascontiguousarray(vertices, np.float32)
         faces = np.ascontiguousarray(triangles, np.uint32)
@@ -181,7 +187,7 @@ class World:
         return self._shape("MESH", keep=(points, faces), vertices=ffi.cast("float *", points.ctypes.data), vertex_count=len(points),
                            indices=ffi.cast("uint32_t *", faces.ctypes.data), triangle_count=len(faces), **material)
 
-    def height_field(self, heights, width, depth, **material):
+    def height_field(self, heights: Any, width: float, depth: float, **material: float) -> int:
         """A static landscape: heights (rows, columns) float32 in metres over width x depth metres, centred."""
         samples = np.ascontiguousarray(heights, np.float32)
         if samples.ndim != 2:
@@ -189,7 +195,7 @@ class World:
         return self._shape("HEIGHT_FIELD", (width, 1, depth), keep=(samples,), heights=ffi.cast("float *", samples.ctypes.data),
                            rows=samples.shape[0], columns=samples.shape[1], **material)
 
-    def compound(self, children, **material):
+    def compound(self, children: list[dict], **material: float) -> int:
         """A body of parts: dicts with ``type`` ("box", "sphere", "capsule"), ``size``, ``position`` and ``rotation`` (x, y, z, w)."""
         parts = ffi.new("psv_shape_child[]", max(len(children), 1))
         for part, child in zip(parts, children):
@@ -203,8 +209,8 @@ class World:
     # --- bodies ------------------------------------------------------------------------------------------------------
 
     @locked
-    def add(self, shape, positions=((0, 0, 0),), *, rotations=None, velocities=None, angular_velocities=None, static=False, world=0,
-            group=1, mask=0xFFFFFFFF):
+    def add(self, shape: Any, positions: Any = ((0, 0, 0),), *, rotations: Any = None, velocities: Any = None,
+            angular_velocities: Any = None, static: Any = False, world: Any = 0, group: Any = 1, mask: Any = 0xFFFFFFFF) -> np.ndarray:
         """Adds bodies of a shape, all or none, and returns their ids (n,) as records of index1 and generation.
 
         positions (n, 3), rotations (n, 4) as x, y, z, w, velocities (n, 3) m/s, angular_velocities (n, 3) rad/s; what is not given is zero
@@ -235,14 +241,14 @@ class World:
         return made
 
     @locked
-    def remove(self, ids):
+    def remove(self, ids: np.ndarray) -> None:
         """Takes bodies out. An id that is not alive stops it, with an error."""
         for one in self._ids(ids):
             body = ffi.new("psv_body_id *", (int(one["index1"]), int(one["generation"])))[0]
             self.context.check(lib.psv_destroy_body(self.handle, body))
 
     @locked
-    def states(self, ids):
+    def states(self, ids: np.ndarray) -> np.ndarray:
         """The bodies' states, a NumPy record array: pose (position, rotation), velocity, angular_velocity. Waits for the device."""
         wanted = self._ids(ids)
         out = np.zeros(len(wanted), _STATE)
@@ -251,7 +257,7 @@ class World:
         return out
 
     @locked
-    def set_states(self, ids, states):
+    def set_states(self, ids: np.ndarray, states: np.ndarray) -> None:
         """Writes what :meth:`states` gave, changed. Waits for the device."""
         wanted, given = self._ids(ids), np.ascontiguousarray(states)
         if given.dtype != _STATE or given.shape != wanted.shape:
@@ -260,7 +266,7 @@ class World:
                                                    ffi.cast("psv_body_state *", given.ctypes.data)))
 
     @locked
-    def apply_impulses(self, ids, impulses, points):
+    def apply_impulses(self, ids: np.ndarray, impulses: Any, points: Any) -> None:
         """Impulses (n, 3) in N s at points (n, 3) of the world. Waits for the device."""
         wanted = self._ids(ids)
         given = np.zeros(len(wanted), _IMPULSE)
@@ -269,7 +275,7 @@ class World:
                                                   ffi.cast("psv_body_impulse *", given.ctypes.data)))
 
     @locked
-    def step(self, seconds=None, count=1):
+    def step(self, seconds: float | None = None, count: int = 1) -> None:
         """Steps the world. On a GPU it is only enqueued. A scene's world goes by the scene's frames; `seconds` is 1/60 otherwise."""
         for _ in range(count):
             if self._scene != NULL:
@@ -292,50 +298,50 @@ class World:
         return next((name for name in ("torch", "cupy", "warp") if name in sys.modules), "memory")
 
     @property
-    def positions(self):
+    def positions(self) -> Any:
         """(slots, 4) float32: x, y, z, bounding radius (0: an empty slot)."""
         return self._array(lib.psv_world_positions(self.handle), 4)
 
     @property
-    def rotations(self):
+    def rotations(self) -> Any:
         """(slots, 4) float32: quaternions x, y, z, w."""
         return self._array(lib.psv_world_rotations(self.handle), 4)
 
     @property
-    def velocities(self):
+    def velocities(self) -> Any:
         """(slots, 4) float32: m/s, and the inverse mass (0: static)."""
         return self._array(lib.psv_world_velocities(self.handle), 4)
 
     @property
-    def angular_velocities(self):
+    def angular_velocities(self) -> Any:
         """(slots, 4) float32: rad/s, and 0."""
         return self._array(lib.psv_world_angular_velocities(self.handle), 4)
 
     @property
-    def boxes(self):
+    def boxes(self) -> Any:
         """(slots, 6) float32: the boxes of the last step, for PairFinder.find."""
         return self._array(lib.psv_world_boxes(self.handle), 6)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Living bodies, static ones included."""
         return int(lib.psv_world_body_count(self.handle))
 
     @locked
-    def counters(self):
+    def counters(self) -> dict[str, int]:
         """Bodies, pairs, contacts, ... of the last step, as a dict. Waits for the device."""
         out = ffi.new("psv_world_counters *")
         self.context.check(lib.psv_read_world_counters(self.handle, out))
         return struct_dict(out)
 
     @locked
-    def energy(self):
+    def energy(self) -> tuple[float, np.ndarray]:
         """(energy in J, momentum (3,) in kg m/s) of what is not static. Waits for the device."""
         energy, momentum = ffi.new("double *"), ffi.new("double[3]")
         self.context.check(lib.psv_world_energy(self.handle, energy, momentum))
         return energy[0], np.array(list(momentum))
 
     @locked
-    def cast_ray(self, origin, direction, max_distance=float("inf")):
+    def cast_ray(self, origin: Any, direction: Any, max_distance: float = float("inf")) -> tuple[np.void, float] | None:
         """(id, distance) of the first body that a ray hits, or None. Waits for the device."""
         body, distance = ffi.new("psv_body_id *"), ffi.new("float *")
         self.context.check(lib.psv_cast_ray(self.handle, [float(x) for x in origin], [float(x) for x in direction], max_distance,
@@ -345,18 +351,18 @@ class World:
         return np.array([(body.index1, body.generation)], _ID)[0], distance[0]
 
     @locked
-    def enable_profile(self, on=True):
+    def enable_profile(self, on: bool = True) -> None:
         """Time the phases of steps from here on."""
         self.context.check(lib.psv_enable_profile(self.context.handle, on))
 
     @locked
-    def profile(self):
+    def profile(self) -> dict[str, float]:
         """Milliseconds of the last step by phase, as a dict; ``frame`` is the whole. Waits for the device."""
         out = ffi.new("psv_profile *")
         self.context.check(lib.psv_wait_profile(self.context.handle, out))
         return profile_dict(out)
 
-    def synchronize(self):
+    def synchronize(self) -> None:
         """Waits until all steps have happened."""
         self.counters()
 
@@ -365,7 +371,7 @@ def _destroy(release, owned, _context):
     release(owned)
 
 
-def load_mesh(path):
+def load_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
     """(positions (n, 3) float32, triangles (m, 3) uint32) of a PLY, OBJ or STL file, as NumPy arrays."""
     mesh = ffi.new("psv_mesh *")
     context = Context(-1, workers=1)
