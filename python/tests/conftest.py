@@ -1,9 +1,14 @@
 """Arrays of every library that is here, on every device that is here."""
 
+import os
+
 import numpy as np
 import pytest
 
 import pairsieve
+
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # of JAX: leave memory to the others
 
 
 def _libraries():
