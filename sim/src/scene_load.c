@@ -226,13 +226,13 @@ static psv_status check_memory(psvi_builder *b, const psvi_node *root) {
     psv_status status = psv_memory_info(b->scene->context, &free_bytes, &total_bytes);
     if (status != PSV_OK) return status;
     bool cpu = b->scene->context->backend == PSV_BACKEND_CPU;
-    uint64_t limit = cpu ? total_bytes : free_bytes;
     if (cpu && needed < UINT64_MAX - host) needed += host;
-    if (b->wanted > 1u << 30 || needed > limit)
+    if (b->wanted > 1u << 30 || needed > free_bytes)
         return psvi_fail(b->scene->context, PSV_ERROR_MEMORY,
-                         "%s with %llu bodies needs %llu bytes of %s memory; there are %llu", root->document->name,
-                         (unsigned long long)b->wanted, (unsigned long long)needed,
-                         psv_backend_name(b->scene->context->backend), (unsigned long long)limit);
+                         "%s with %llu bodies needs %llu bytes of %s memory; %llu are free of %llu",
+                         root->document->name, (unsigned long long)b->wanted, (unsigned long long)needed,
+                         psv_backend_name(b->scene->context->backend), (unsigned long long)free_bytes,
+                         (unsigned long long)total_bytes);
     return PSV_OK;
 }
 

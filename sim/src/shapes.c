@@ -117,6 +117,9 @@ static psv_status check_compound(psv_world *world, const psv_shape_def *def) {
         for (int k = 0; k < 7; ++k)
             if (!isfinite(k < 3 ? child->pose.position[k] : child->pose.rotation[k - 3]))
                 return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.children[%u].pose is not finite", i);
+        if (!psvi_is_rotation(child->pose.rotation))
+            return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
+                             "def.children[%u].pose.rotation is zero or huge; a unit quaternion is needed", i);
     }
     return PSV_OK;
 }

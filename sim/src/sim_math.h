@@ -119,6 +119,12 @@ PSVI_HD quat quat_unit(quat q) {
     float s = 1.0f / sqrtf(squared);
     return quat_make(q.x * s, q.y * s, q.z * s, q.w * s);
 }
+// Long enough to have a direction, and short enough for its square to be a float: what a unit quaternion can be made
+// of.
+PSVI_HD bool psvi_is_rotation(const float q[4]) { // false for NaN
+    float squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    return squared > 1e-6f && squared <= 3.4028235e38f;
+}
 PSVI_HD v3 quat_rotate(quat q, v3 a) {
     v3 u = v3_make(q.x, q.y, q.z);
     v3 t = v3_scale(v3_cross(u, a), 2.0f);

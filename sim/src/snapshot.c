@@ -1,19 +1,16 @@
-// Snapshots: the exact state of a world in one file, and back, bit for bit.
-//
-// Layout: magic, version, byte-order mark, then the parts below one after another without padding, then a checksum of
-// all before it. Kept contacts are written in the order of their bodies, so equal worlds give equal files.
+// Snapshots: the exact state of a world in one file, and back, bit for bit. The parts of a file and the rules that they
+// have to keep are in snapshot_parts.h and snapshot_check.c. Kept contacts are written in the order of their bodies, so
+// equal worlds give equal files.
+#include "snapshot_parts.h"
+
 #include "contact_kept.h"
-#include "world.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAGIC "PSVWORLD"
-#define VERSION 1u
-#define BYTE_ORDER_MARK 0x01020304u
 
 // A growing piece of memory that is written, or a given one that is read.
 typedef struct stream {
@@ -72,48 +69,22 @@ static void *get_array(stream *s, uint64_t count, uint64_t each) {
     return memory;
 }
 
-static uint64_t checksum(const unsigned char *data, uint64_t count) {
-    uint64_t sum = psvi_mix64(count), word = 0;
-    for (uint64_t i = 0; i < count; ++i) {
-        word = word << 8 | data[i];
-        if (i % 8 == 7 || i + 1 == count) {
-            sum = psvi_mix64(sum ^ word);
-            word = 0;
-        }
-    }
-    return sum;
-}
-
 // --- the parts -------------------------------------------------------------------------------------------------------
-
-// Fixed-size numbers of a world.
-typedef struct world_part {
-    float gravity[3], self_gravity, softening, bounds_min[3], bounds_max[3];
-    uint32_t substeps, max_shapes, sub_world_count, shape_count, slots;
-    uint32_t reserved[2]; // 0; fills up to 8 bytes, so that no padding of unknown content is written
-    uint64_t max_bodies, max_pairs, max_contacts, free_count, living, steps, idle_steps, lost, contacts;
-    char broad_phase[32], sort_method[32];
-} world_part;
-
-typedef struct shape_part {
-    uint32_t type, child_count, columns, rows, vertex_count, triangle_count;
-    float size[3], density, friction, restitution;
-} shape_part;
 
 static void put_shapes(stream *s, const psv_world *world) {
     for (uint32_t i = 0; i < world->shape_count; ++i) {
         const psv_shape_def *d = &world->shapes[i].def;
         bool compound = d->type == PSV_SHAPE_COMPOUND, field = d->type == PSV_SHAPE_HEIGHT_FIELD;
         bool mesh = d->type == PSV_SHAPE_MESH;
-        shape_part part = {.type = (uint32_t)d->type,
-                           .child_count = compound ? d->child_count : 0,
-                           .columns = field ? d->columns : 0,
-                           .rows = field ? d->rows : 0,
-                           .vertex_count = mesh ? d->vertex_count : 0,
-                           .triangle_count = mesh ? d->triangle_count : 0,
-                           .density = d->density,
-                           .friction = d->friction,
-                           .restitution = d->restitution};
+        psvi_shape_part part = {.type = (uint32_t)d->type,
+                                .child_count = compound ? d->child_count : 0,
+                                .columns = field ? d->columns : 0,
+                                .rows = field ? d->rows : 0,
+                                .vertex_count = mesh ? d->vertex_count : 0,
+                                .triangle_count = mesh ? d->triangle_count : 0,
+                                .density = d->density,
+                                .friction = d->friction,
+                                .restitution = d->restitution};
         memcpy(part.size, d->size, sizeof part.size);
         put(s, &part, sizeof part);
         put(s, d->children, part.child_count * sizeof *d->children);
@@ -123,59 +94,62 @@ static void put_shapes(stream *s, const psv_world *world) {
     }
 }
 
-static void get_shapes(stream *s, psv_world *world, uint32_t count) {
-    for (uint32_t i = 0; i < count && s->status == PSV_OK; ++i) {
-        shape_part part;
-        get(s, &part, sizeof part);
-        psv_shape_def d = psv_default_shape_def();
-        d.type = (psv_shape_type)part.type;
-        memcpy(d.size, part.size, sizeof part.size);
-        d.density = part.density;
-        d.friction = part.friction;
-        d.restitution = part.restitution;
-        d.child_count = part.child_count;
-        d.columns = part.columns;
-        d.rows = part.rows;
-        d.vertex_count = part.vertex_count;
-        d.triangle_count = part.triangle_count;
-        void *children = get_array(s, part.child_count, sizeof(psv_shape_child));
-        void *heights = get_array(s, (uint64_t)part.columns * part.rows, sizeof(float));
-        void *vertices = get_array(s, part.vertex_count, 12), *indices = get_array(s, part.triangle_count, 12);
-        d.children = children;
-        d.heights = heights;
-        d.vertices = vertices;
-        d.indices = indices;
-        uint32_t number;
-        if (s->status == PSV_OK) s->status = psv_create_shape(world, &d, &number);
-        free(children);
-        free(heights);
-        free(vertices);
-        free(indices);
-    }
+static void get_shape(stream *s, psv_shape_def *d) {
+    psvi_shape_part part;
+    get(s, &part, sizeof part);
+    *d = psv_default_shape_def();
+    d->type = (psv_shape_type)part.type;
+    memcpy(d->size, part.size, sizeof d->size);
+    d->density = part.density;
+    d->friction = part.friction;
+    d->restitution = part.restitution;
+    d->child_count = part.child_count;
+    d->columns = part.columns;
+    d->rows = part.rows;
+    d->vertex_count = part.vertex_count;
+    d->triangle_count = part.triangle_count;
+    d->children = get_array(s, part.child_count, sizeof *d->children);
+    d->heights = get_array(s, (uint64_t)part.columns * part.rows, sizeof *d->heights);
+    d->vertices = get_array(s, part.vertex_count, 12);
+    d->indices = get_array(s, part.triangle_count, 12);
 }
 
-// The arrays of bodies, in the order of the file.
-static void body_arrays(psv_world *world, void *address[9], uint64_t each[9]) {
-    psvi_sim *m = &world->sim;
-    void *const addresses[9] = {m->position, m->rotation,  m->velocity, m->angular_velocity, m->shape, m->flags,
-                                m->filter,   m->sub_world, m->box};
-    const uint64_t sizes[9] = {16, 16, 16, 16, 4, 1, sizeof(psv_box_filter), 4, sizeof(psv_aabb)};
-    memcpy(address, addresses, sizeof addresses);
-    memcpy(each, sizes, sizeof sizes);
+// The arrays of bodies that a backend holds, in the order of the file: where their addresses stand, bytes of an
+// element.
+static const struct body_array {
+    size_t in_world, in_snapshot;
+    uint64_t each;
+} body_arrays[] = {
+    {offsetof(psvi_sim, position), offsetof(psvi_snapshot, position), sizeof(psvi_f4)},
+    {offsetof(psvi_sim, rotation), offsetof(psvi_snapshot, rotation), sizeof(psvi_f4)},
+    {offsetof(psvi_sim, velocity), offsetof(psvi_snapshot, velocity), sizeof(psvi_f4)},
+    {offsetof(psvi_sim, angular_velocity), offsetof(psvi_snapshot, angular_velocity), sizeof(psvi_f4)},
+    {offsetof(psvi_sim, shape), offsetof(psvi_snapshot, shape), sizeof(uint32_t)},
+    {offsetof(psvi_sim, flags), offsetof(psvi_snapshot, flags), 1},
+    {offsetof(psvi_sim, filter), offsetof(psvi_snapshot, filter), sizeof(psv_box_filter)},
+    {offsetof(psvi_sim, sub_world), offsetof(psvi_snapshot, sub_world), sizeof(uint32_t)},
+    {offsetof(psvi_sim, box), offsetof(psvi_snapshot, box), sizeof(psv_aabb)},
+};
+#define BODY_ARRAYS (sizeof body_arrays / sizeof *body_arrays)
+
+// The address that a member of a struct holds.
+static void *address_at(const void *record, size_t offset) {
+    void *address;
+    memcpy(&address, (const char *)record + offset, sizeof address);
+    return address;
 }
 
 static void put_bodies(stream *s, psv_world *world) {
-    void *address[9];
-    uint64_t each[9], n = world->sim.slots;
-    body_arrays(world, address, each);
-    for (int i = 0; i < 9 && s->status == PSV_OK; ++i) {
-        void *copy = malloc(n * each[i] + 1);
+    const uint64_t n = world->sim.slots;
+    for (size_t i = 0; i < BODY_ARRAYS && s->status == PSV_OK; ++i) {
+        const struct body_array *array = &body_arrays[i];
+        void *copy = malloc(n * array->each + 1);
         if (copy == NULL)
             s->status =
-                psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes", n * each[i]);
+                psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes", n * array->each);
         else
-            s->status = psvi_read_array(world, copy, address[i], 0, n, each[i]);
-        put(s, copy, n * each[i]);
+            s->status = psvi_read_array(world, copy, address_at(&world->sim, array->in_world), 0, n, array->each);
+        put(s, copy, n * array->each);
         free(copy);
     }
     put(s, world->generation, n * sizeof(uint32_t));
@@ -183,46 +157,15 @@ static void put_bodies(stream *s, psv_world *world) {
     put(s, world->free_slots, world->free_count * sizeof(uint32_t));
 }
 
-static void check_slots(stream *s, const psv_world *world, const uint32_t *shape, const uint32_t *sub_world) {
-    uint64_t living = 0;
-    for (uint32_t i = 0; i < world->sim.slots && s->status == PSV_OK; ++i) {
-        living += world->alive[i] != 0;
-        if (shape[i] >= world->shape_count || sub_world[i] >= world->def.sub_world_count)
-            s->status = psvi_fail(s->context, PSV_ERROR_FORMAT,
-                                  "%s: body %u has shape %u and sub-world %u; the world "
-                                  "has %u and %u",
-                                  s->path, i, shape[i], sub_world[i], world->shape_count, world->def.sub_world_count);
+static void get_bodies(stream *s, psvi_snapshot *snapshot) {
+    const uint64_t n = snapshot->world.slots;
+    for (size_t i = 0; i < BODY_ARRAYS; ++i) {
+        void *array = get_array(s, n, body_arrays[i].each);
+        memcpy((char *)snapshot + body_arrays[i].in_snapshot, &array, sizeof array);
     }
-    for (uint64_t i = 0; i < world->free_count && s->status == PSV_OK; ++i)
-        if (world->free_slots[i] >= world->sim.slots || world->alive[world->free_slots[i]])
-            s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: slot %u is listed as free and is not", s->path,
-                                  world->free_slots[i]);
-    if (s->status == PSV_OK && (living != world->living || living + world->free_count != world->sim.slots))
-        s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: the counts of bodies do not agree", s->path);
-}
-
-static void get_bodies(stream *s, psv_world *world) {
-    void *address[9], *shape = NULL, *sub_world = NULL;
-    uint64_t each[9], n = world->sim.slots;
-    body_arrays(world, address, each);
-    for (int i = 0; i < 9 && s->status == PSV_OK; ++i) {
-        void *copy = get_array(s, n, each[i]);
-        if (s->status == PSV_OK) s->status = psvi_write_array(world, address[i], copy, 0, n, each[i]);
-        if (i == 4)
-            shape = copy;
-        else if (i == 7)
-            sub_world = copy;
-        else
-            free(copy);
-    }
-    get(s, world->generation, n * sizeof(uint32_t));
-    get(s, world->alive, n);
-    get(s, world->free_slots, world->free_count * sizeof(uint32_t));
-    if (s->status == PSV_OK) check_slots(s, world, shape, sub_world);
-    if (s->status == PSV_OK) memcpy(world->shape_of, shape, n * sizeof(uint32_t));
-    free(shape);
-    free(sub_world);
-    if (s->status == PSV_OK) s->status = psvi_update_terrain(world);
+    snapshot->generation = get_array(s, n, sizeof *snapshot->generation);
+    snapshot->alive = get_array(s, n, 1);
+    snapshot->free_slots = get_array(s, snapshot->world.free_count, sizeof *snapshot->free_slots);
 }
 
 static int by_key(const void *x, const void *y) {
@@ -263,44 +206,31 @@ static void put_kept(stream *s, psv_world *world, const psvi_kept_contact *kept,
     free(points);
 }
 
-static void get_kept(stream *s, psv_world *world, uint64_t count) {
-    if (count > (s->size - s->place) / 12 || s->status != PSV_OK) {
-        if (s->status == PSV_OK)
-            s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " contacts are more than the file holds",
-                                  s->path, count);
-        return;
-    }
-    if (count > world->sim.contact_capacity || count * PSVI_MAX_POINTS > world->sim.point_capacity)
-        s->status = psvi_grow_contacts(world, count, count * PSVI_MAX_POINTS);
-    uint64_t mask = psvi_kept_mask(count), places = mask + 1, room = world->sim.point_capacity, used = 0;
-    uint64_t scale = psvi_kept_scale(mask, world->sim.slots);
-    psvi_kept_contact *kept = calloc(places, sizeof *kept);
-    psvi_kept_point *points = calloc(room + 1, sizeof *points);
-    if (s->status == PSV_OK && (kept == NULL || points == NULL))
+#define CONTACT_BYTES 12u // of its key and count_colour in the file
+
+static void get_kept(stream *s, psvi_snapshot *snapshot) {
+    const uint64_t count = snapshot->world.contacts, left = s->size - s->place;
+    if (s->status == PSV_OK && count > left / CONTACT_BYTES)
+        s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " contacts are more than the file holds",
+                              s->path, count);
+    if (s->status != PSV_OK) return;
+    snapshot->contacts = malloc(count * sizeof *snapshot->contacts + 1);
+    snapshot->points = malloc((left - count * CONTACT_BYTES) + sizeof *snapshot->points);
+    if (snapshot->contacts == NULL || snapshot->points == NULL)
         s->status = psvi_fail(s->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " contacts", count);
     for (uint64_t i = 0; i < count && s->status == PSV_OK; ++i) {
-        psvi_kept_contact c = {0};
-        get(s, &c.key, sizeof c.key);
-        get(s, &c.count_colour, sizeof c.count_colour);
-        uint32_t n = c.count_colour & 0xffu;
-        if (s->status == PSV_OK && (n > PSVI_MAX_POINTS || c.key == 0)) {
-            s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: contact %" PRIu64 " has %u points", s->path, i, n);
-            break;
-        }
-        c.first = (uint32_t)used;
-        get(s, points + used, n * sizeof *points);
-        used += n;
-        uint32_t first = (uint32_t)((c.key - 1) >> 32), turn = 0;
-        uint64_t mixed = psvi_mix64(c.key), place = psvi_kept_place(first, mixed, 0, mask, scale);
-        while (kept[place].key != 0)
-            place = psvi_kept_place(first, mixed, ++turn, mask, scale);
-        kept[place] = c;
+        psvi_kept_contact *c = &snapshot->contacts[i];
+        get(s, &c->key, sizeof c->key);
+        get(s, &c->count_colour, sizeof c->count_colour);
+        const uint64_t bytes = (c->count_colour & 0xffu) * sizeof *snapshot->points;
+        if (bytes > s->size - s->place - (count - i - 1) * CONTACT_BYTES) // the heads of those after it follow
+            s->status = psvi_fail(s->context, PSV_ERROR_FORMAT,
+                                  "%s: contact %" PRIu64 " has more points than the file holds", s->path, i);
+        if (s->status != PSV_OK) return;
+        c->first = (uint32_t)snapshot->point_count;
+        get(s, snapshot->points + snapshot->point_count, bytes);
+        snapshot->point_count += bytes / sizeof *snapshot->points;
     }
-    if (s->status == PSV_OK) s->status = psvi_write_array(world, world->sim.kept, kept, 0, places, sizeof *kept);
-    if (s->status == PSV_OK)
-        s->status = psvi_write_array(world, world->sim.kept_points, points, 0, used, sizeof *points);
-    free(kept);
-    free(points);
 }
 
 // --- files -----------------------------------------------------------------------------------------------------------
@@ -319,30 +249,30 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     if (status != PSV_OK) return status;
     if (path == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "path is NULL");
     stream s = {.context = world->context, .path = path};
-    const uint32_t head[2] = {VERSION, BYTE_ORDER_MARK};
-    put(&s, MAGIC, 8);
+    const uint32_t head[2] = {PSVI_SNAPSHOT_VERSION, PSVI_SNAPSHOT_BYTE_ORDER};
+    put(&s, PSVI_SNAPSHOT_MAGIC, 8);
     put(&s, head, sizeof head);
     uint64_t count = 0;
     psvi_step_counts counts = {0};
     if (s.status == PSV_OK) s.status = psvi_read_array(world, &counts, world->sim.counts, 0, 1, sizeof counts);
     psvi_kept_contact *kept = s.status == PSV_OK ? read_kept(&s, world, counts.kept_mask + 1, &count) : NULL;
     const psv_world_def *d = &world->def;
-    world_part part = {.self_gravity = d->self_gravity,
-                       .softening = d->softening,
-                       .substeps = d->substeps,
-                       .max_shapes = d->max_shapes,
-                       .sub_world_count = d->sub_world_count,
-                       .shape_count = world->shape_count,
-                       .slots = world->sim.slots,
-                       .max_bodies = d->max_bodies,
-                       .max_pairs = d->max_pairs,
-                       .max_contacts = d->max_contacts,
-                       .free_count = world->free_count,
-                       .living = world->living,
-                       .steps = counts.steps,
-                       .idle_steps = world->idle_steps,
-                       .lost = counts.lost,
-                       .contacts = count};
+    psvi_world_part part = {.self_gravity = d->self_gravity,
+                            .softening = d->softening,
+                            .substeps = d->substeps,
+                            .max_shapes = d->max_shapes,
+                            .sub_world_count = d->sub_world_count,
+                            .shape_count = world->shape_count,
+                            .slots = world->sim.slots,
+                            .max_bodies = d->max_bodies,
+                            .max_pairs = d->max_pairs,
+                            .max_contacts = d->max_contacts,
+                            .free_count = world->free_count,
+                            .living = world->living,
+                            .steps = counts.steps,
+                            .idle_steps = world->idle_steps,
+                            .lost = counts.lost,
+                            .contacts = count};
     memcpy(part.gravity, d->gravity, sizeof part.gravity);
     memcpy(part.bounds_min, d->bounds_min, sizeof part.bounds_min);
     memcpy(part.bounds_max, d->bounds_max, sizeof part.bounds_max);
@@ -353,7 +283,7 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     put_bodies(&s, world);
     if (kept != NULL) put_kept(&s, world, kept, count);
     if (s.status == PSV_OK) {
-        uint64_t sum = checksum(s.data, s.size);
+        uint64_t sum = psvi_snapshot_checksum(s.data, s.size);
         put(&s, &sum, sizeof sum);
     }
     if (s.status == PSV_OK) s.status = write_file(&s);
@@ -378,20 +308,20 @@ static psv_status read_file(stream *s) {
 static psv_status check_head(stream *s) {
     char magic[8];
     uint32_t head[2];
-    if (s->size < 24 || memcmp(s->data, MAGIC, 8) != 0)
+    if (s->size < 24 || memcmp(s->data, PSVI_SNAPSHOT_MAGIC, 8) != 0)
         return psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: no snapshot of a world", s->path);
     get(s, magic, sizeof magic);
     get(s, head, sizeof head);
-    if (head[1] != BYTE_ORDER_MARK)
+    if (head[1] != PSVI_SNAPSHOT_BYTE_ORDER)
         return psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: the snapshot is of a machine with another byte order",
                          s->path);
-    if (head[0] != VERSION)
+    if (head[0] != PSVI_SNAPSHOT_VERSION)
         return psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: the snapshot is of version %u; %u can be read", s->path,
-                         head[0], VERSION);
+                         head[0], PSVI_SNAPSHOT_VERSION);
     uint64_t sum;
     memcpy(&sum, s->data + s->size - 8, 8);
     s->size -= 8;
-    if (sum != checksum(s->data, s->size))
+    if (sum != psvi_snapshot_checksum(s->data, s->size))
         return psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: the snapshot is damaged: its checksum does not fit",
                          s->path);
     return PSV_OK;
@@ -402,7 +332,44 @@ static const char *known_or(const char *name, const char *description, const cha
     return description != NULL || strcmp(name, "auto") == 0 ? name : otherwise;
 }
 
-static psv_status make_world(stream *s, const world_part *part, psv_world **world) {
+// All of the file into memory; nothing of it is believed yet.
+static void get_snapshot(stream *s, psvi_snapshot *snapshot) {
+    get(s, &snapshot->world, sizeof snapshot->world);
+    const uint32_t count = snapshot->world.shape_count;
+    if (s->status == PSV_OK && count > (s->size - s->place) / sizeof(psvi_shape_part))
+        s->status =
+            psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %u shapes are more than the file holds", s->path, count);
+    if (s->status != PSV_OK) return;
+    snapshot->shapes = calloc((uint64_t)count + 1, sizeof *snapshot->shapes);
+    if (snapshot->shapes == NULL)
+        s->status = psvi_fail(s->context, PSV_ERROR_MEMORY, "no host memory for %u shapes", count);
+    for (uint32_t i = 0; i < count && s->status == PSV_OK; ++i)
+        get_shape(s, &snapshot->shapes[i]);
+    get_bodies(s, snapshot);
+    get_kept(s, snapshot);
+    if (s->status == PSV_OK && s->place != s->size)
+        s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " bytes too many at the end", s->path,
+                              s->size - s->place);
+}
+
+static void free_snapshot(psvi_snapshot *snapshot) {
+    for (uint32_t i = 0; snapshot->shapes != NULL && i < snapshot->world.shape_count; ++i) {
+        free((void *)(uintptr_t)snapshot->shapes[i].children);
+        free((void *)(uintptr_t)snapshot->shapes[i].heights);
+        free((void *)(uintptr_t)snapshot->shapes[i].vertices);
+        free((void *)(uintptr_t)snapshot->shapes[i].indices);
+    }
+    for (size_t i = 0; i < BODY_ARRAYS; ++i)
+        free(address_at(snapshot, body_arrays[i].in_snapshot));
+    free(snapshot->shapes);
+    free(snapshot->generation);
+    free(snapshot->alive);
+    free(snapshot->free_slots);
+    free(snapshot->contacts);
+    free(snapshot->points);
+}
+
+static psv_status make_world(psv_context *context, const psvi_world_part *part, psv_world **world) {
     psv_world_def d = psv_default_world_def();
     char broad_phase[33] = {0}, sort_method[33] = {0};
     memcpy(broad_phase, part->broad_phase, 32);
@@ -418,33 +385,74 @@ static psv_status make_world(stream *s, const world_part *part, psv_world **worl
     d.max_bodies = part->max_bodies;
     d.max_pairs = part->max_pairs;
     d.max_contacts = part->max_contacts;
-    const psv_backend backend = s->context->backend;
+    const psv_backend backend = context->backend;
     d.broad_phase = known_or(broad_phase, psv_broad_phase_description(backend, broad_phase), d.broad_phase);
     d.sort_method = known_or(sort_method, psv_sort_method_description(backend, sort_method), d.sort_method);
-    if (part->slots > part->max_bodies || part->free_count > part->slots || part->shape_count > part->max_shapes)
-        return psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %u slots, %" PRIu64 " bodies at most: this cannot be",
-                         s->path, part->slots, part->max_bodies);
-    return psv_create_world(s->context, &d, world);
+    return psv_create_world(context, &d, world);
 }
 
-static psv_status fill_world(stream *s, const world_part *part, psv_world *world) {
-    get_shapes(s, world, part->shape_count);
-    if (s->status != PSV_OK) return s->status;
+// The kept contacts, and with them the counts that their table belongs to.
+static psv_status fill_kept(const psvi_snapshot *snapshot, psv_world *world) {
+    const uint64_t count = snapshot->world.contacts, mask = psvi_kept_mask(count);
+    const uint64_t scale = psvi_kept_scale(mask, world->sim.slots);
+    psv_status status = PSV_OK;
+    if (count > world->sim.contact_capacity || snapshot->point_count > world->sim.point_capacity)
+        status = psvi_grow_contacts(world, count, snapshot->point_count);
+    if (status != PSV_OK) return status;
+    psvi_kept_contact *kept = calloc(mask + 1, sizeof *kept);
+    if (kept == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " contacts", count);
+    for (uint64_t i = 0; i < count; ++i) {
+        const psvi_kept_contact *c = &snapshot->contacts[i];
+        const uint32_t first = (uint32_t)((c->key - 1) >> 32);
+        uint64_t mixed = psvi_mix64(c->key), place = psvi_kept_place(first, mixed, 0, mask, scale);
+        for (uint32_t turn = 1; kept[place].key != 0; ++turn)
+            place = psvi_kept_place(first, mixed, turn, mask, scale);
+        kept[place] = *c;
+    }
+    const psvi_step_counts counts = {
+        .lost = snapshot->world.lost, .steps = snapshot->world.steps, .kept_mask = mask, .kept_scale = scale};
+    status = psvi_write_array(world, world->sim.kept, kept, 0, mask + 1, sizeof *kept);
+    if (status == PSV_OK)
+        status = psvi_write_array(world, world->sim.kept_points, snapshot->points, 0, snapshot->point_count,
+                                  sizeof *snapshot->points);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.counts, &counts, 0, 1, sizeof counts);
+    free(kept);
+    return status;
+}
+
+// A refusal that names a def's field, as one of the file.
+static psv_status of_file(const psvi_snapshot *snapshot, psv_status status) {
+    if (status != PSV_ERROR_ARGUMENT) return status;
+    char sentence[512];
+    (void)snprintf(sentence, sizeof sentence, "%s", psv_last_error(snapshot->context));
+    return psvi_fail(snapshot->context, PSV_ERROR_FORMAT, "%s: %s", snapshot->path, sentence);
+}
+
+static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
+    const psvi_world_part *part = &snapshot->world;
+    const uint64_t n = part->slots;
+    psv_status status = PSV_OK;
+    uint32_t number;
+    for (uint32_t i = 0; i < part->shape_count && status == PSV_OK; ++i)
+        status = of_file(snapshot, psv_create_shape(world, &snapshot->shapes[i], &number));
+    if (status == PSV_OK) status = psvi_check_snapshot_masses(snapshot, world);
+    for (size_t i = 0; i < BODY_ARRAYS && status == PSV_OK; ++i)
+        status = psvi_write_array(world, address_at(&world->sim, body_arrays[i].in_world),
+                                  address_at(snapshot, body_arrays[i].in_snapshot), 0, n, body_arrays[i].each);
+    if (status != PSV_OK) return status;
+    memcpy(world->generation, snapshot->generation, n * sizeof *world->generation);
+    memcpy(world->alive, snapshot->alive, n);
+    memcpy(world->shape_of, snapshot->shape, n * sizeof *world->shape_of);
+    memcpy(world->free_slots, snapshot->free_slots, part->free_count * sizeof *world->free_slots);
     world->sim.slots = part->slots;
     world->free_count = part->free_count;
     world->living = part->living;
     world->idle_steps = part->idle_steps;
     world->steps_asked = part->steps;
     world->lost_known = part->lost;
-    get_bodies(s, world);
-    get_kept(s, world, part->contacts);
-    if (s->status == PSV_OK && s->place != s->size)
-        s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " bytes too many at the end", s->path,
-                              s->size - s->place);
-    psvi_step_counts counts = {.lost = part->lost, .steps = part->steps, .kept_mask = psvi_kept_mask(part->contacts)};
-    counts.kept_scale = psvi_kept_scale(counts.kept_mask, world->sim.slots);
-    if (s->status == PSV_OK) s->status = psvi_write_array(world, world->sim.counts, &counts, 0, 1, sizeof counts);
-    return s->status;
+    status = psvi_update_terrain(world);
+    return status == PSV_OK ? fill_kept(snapshot, world) : status;
 }
 
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world) {
@@ -455,17 +463,19 @@ psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_worl
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", path == NULL ? "path" : "world");
     *world = NULL;
     stream s = {.context = context, .path = path};
-    world_part part;
+    psvi_snapshot snapshot = {.context = context, .path = path};
     psv_world *made = NULL;
     status = read_file(&s);
     if (status == PSV_OK) status = check_head(&s);
     if (status == PSV_OK) {
-        get(&s, &part, sizeof part);
+        get_snapshot(&s, &snapshot);
         status = s.status;
     }
-    if (status == PSV_OK) status = make_world(&s, &part, &made);
-    if (status == PSV_OK) status = fill_world(&s, &part, made);
     free(s.data);
+    if (status == PSV_OK) status = psvi_check_snapshot(&snapshot);
+    if (status == PSV_OK) status = of_file(&snapshot, make_world(context, &snapshot.world, &made));
+    if (status == PSV_OK) status = fill_world(&snapshot, made);
+    free_snapshot(&snapshot);
     if (status != PSV_OK) {
         psv_destroy_world(made);
         return status;

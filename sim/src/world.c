@@ -11,6 +11,8 @@
 #define WORLD_DEF_COOKIE 0x70737731u
 #define BODY_DEF_COOKIE 0x70737732u
 #define SHAPE_DEF_COOKIE 0x70737733u
+#define MOST_PAIRS ((uint64_t)1 << 40) // as of a pair finder
+#define MOST_CONTACTS (UINT32_MAX / 2) // their points and the places of their table are counted in 32 bits
 
 psv_shape_def psv_default_shape_def(void) {
     return (psv_shape_def){.cookie = SHAPE_DEF_COOKIE,
@@ -83,7 +85,9 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
     psv_pair_finder_def finder = finder_def(def, backend, pairs);
     uint64_t own =
         backend == PSV_BACKEND_CPU ? psvi_cpu_body_bytes(def->max_bodies) + psvi_cpu_contact_bytes(contacts) : 0;
-    return body_bytes(backend, def) + contact_bytes(backend, contacts, contacts, pairs) + own +
+    uint64_t ground =
+        2 * sizeof(uint32_t) * (uint64_t)def->sub_world_count; // the list is made anew beside the last one
+    return body_bytes(backend, def) + contact_bytes(backend, contacts, contacts, pairs) + own + ground +
            psv_pair_finder_bytes(backend, &finder);
 }
 
@@ -101,6 +105,11 @@ static psv_status check_def(psv_context *context, const psv_world_def *def) {
                          1u << 20);
     if (def->sub_world_count == 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.sub_world_count is 0; at least 1 is needed");
+    if (def->max_pairs > MOST_PAIRS || def->max_contacts > MOST_CONTACTS)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                         "def.max_pairs is %" PRIu64 " and def.max_contacts %" PRIu64
+                         "; 0 (8 per body) to %llu and %u are possible",
+                         def->max_pairs, def->max_contacts, (unsigned long long)MOST_PAIRS, MOST_CONTACTS);
     if (def->broad_phase == NULL || def->sort_method == NULL)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.broad_phase or def.sort_method is NULL");
     if (strlen(def->broad_phase) >= 32 || strlen(def->sort_method) >= 32)
@@ -113,9 +122,11 @@ static psv_status check_def(psv_context *context, const psv_world_def *def) {
             return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.bounds_min[%d] is %g, not below bounds_max %g", i,
                              (double)def->bounds_min[i], (double)def->bounds_max[i]);
     }
-    if (!(def->self_gravity >= 0) || !(def->softening >= 0) || (def->self_gravity > 0 && !(def->softening > 0)))
+    if (!(def->self_gravity >= 0 && def->self_gravity < INFINITY) ||
+        !(def->softening >= 0 && def->softening < INFINITY) || (def->self_gravity > 0 && !(def->softening > 0)))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
-                         "def.self_gravity is %g and softening %g; both must be >= 0, and softening > 0 with gravity",
+                         "def.self_gravity is %g and softening %g; both must be finite and >= 0, and softening > 0 "
+                         "with gravity",
                          (double)def->self_gravity, (double)def->softening);
     return PSV_OK;
 }
@@ -126,11 +137,11 @@ static psv_status check_memory(psv_context *context, const psv_world_def *def) {
     if (context->allocator.allocate != NULL) return PSV_OK;
     psv_status status = psv_memory_info(context, &free_bytes, &total_bytes);
     if (status != PSV_OK) return status;
-    uint64_t limit = context->backend == PSV_BACKEND_CPU ? total_bytes : free_bytes;
-    if (needed > limit)
+    if (needed > free_bytes)
         return psvi_fail(context, PSV_ERROR_MEMORY,
-                         "a world of %" PRIu64 " bodies needs %" PRIu64 " bytes of %s memory; there are %" PRIu64,
-                         def->max_bodies, needed, psv_backend_name(context->backend), limit);
+                         "a world of %" PRIu64 " bodies needs %" PRIu64 " bytes of %s memory; %" PRIu64
+                         " are free of %" PRIu64,
+                         def->max_bodies, needed, psv_backend_name(context->backend), free_bytes, total_bytes);
     return PSV_OK;
 }
 
@@ -188,7 +199,7 @@ void psvi_free_bodies(psv_world *world) {
 
 psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points) {
     psvi_sim *s = &world->sim;
-    if (contacts > UINT32_MAX / 2 || points > UINT32_MAX)
+    if (contacts > MOST_CONTACTS || points > UINT32_MAX)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "%" PRIu64 " contacts are more than a world can hold",
                          contacts);
     uint64_t places = psvi_power_of_two(2 * contacts); // as psvi_kept_mask asks for when all are taken
@@ -299,8 +310,8 @@ static psv_status alloc_host(psv_world *world) {
 }
 
 static psv_status build_world(psv_world *world) {
-    psv_status status = alloc_host(world);
-    if (status == PSV_OK) status = psvi_alloc_bodies(world);
+    psv_status status = psvi_alloc_bodies(world); // refuses what is too much before the host's copies are made
+    if (status == PSV_OK) status = alloc_host(world);
     uint64_t contacts = default_room(world->def.max_contacts, world->def.max_bodies);
     if (status == PSV_OK) status = psvi_alloc_contacts(world, contacts, contacts);
     if (status == PSV_OK) status = psvi_make_finder(world, default_room(world->def.max_pairs, world->def.max_bodies));

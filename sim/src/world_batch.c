@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 static uint64_t item_bytes(psvi_batch_kind kind) {
@@ -63,6 +64,11 @@ static psv_status check_items(psv_world *world, psvi_batch_kind kind, const floa
         if (!psvi_all_finite(items + i * each, (int)each))
             return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "%s[%" PRIu64 "] has a value that is not finite", name,
                              i);
+    const uint64_t rotation = offsetof(psv_body_state, pose.rotation) / sizeof(float);
+    for (uint64_t i = 0; kind == PSVI_BATCH_WRITE && i < count; ++i)
+        if (!psvi_is_rotation(items + i * each + rotation))
+            return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
+                             "%s[%" PRIu64 "].pose.rotation is zero or huge; a unit quaternion is needed", name, i);
     return PSV_OK;
 }
 

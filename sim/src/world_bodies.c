@@ -44,11 +44,9 @@ static psv_status check_body(psv_world *world, const psv_body_def *def, uint64_t
         !all_finite(def->angular_velocity, 3))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "defs[%" PRIu64 "] has a pose or velocity that is not finite",
                          index);
-    if (!(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] > 1e-6f))
+    if (!psvi_is_rotation(q))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
-                         "defs[%" PRIu64 "].pose.rotation is zero; a unit quaternion is "
-                         "needed",
-                         index);
+                         "defs[%" PRIu64 "].pose.rotation is zero or huge; a unit quaternion is needed", index);
     return PSV_OK;
 }
 
@@ -257,6 +255,9 @@ psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_s
     if (!all_finite(state->pose.position, 3) || !all_finite(state->pose.rotation, 4) ||
         !all_finite(state->velocity, 3) || !all_finite(state->angular_velocity, 3))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state has a value that is not finite");
+    if (!psvi_is_rotation(state->pose.rotation))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
+                         "state.pose.rotation is zero or huge; a unit quaternion is needed");
     const psvi_world_shape *shape = &world->shapes[world->shape_of[slot]];
     psvi_f4 v = {0};
     status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);

@@ -24,12 +24,13 @@ psv_status psvi_reserve_terrain(psv_world *world, uint64_t slots, int64_t more_g
     for (uint32_t i = 0; i < world->sim.slots; ++i)
         ground += is_ground(world, i);
     *room = (psvi_terrain_room){.bytes = (worlds + 1 + ground) * sizeof(uint32_t)};
-    room->sub_world = malloc((slots + 1) * sizeof *room->sub_world);
-    room->first = calloc(worlds + 1, sizeof *room->first);
-    room->list = malloc(room->bytes);
-    if (room->sub_world != NULL && room->first != NULL && room->list != NULL)
-        room->fresh = psvi_alloc(world->context, room->bytes);
-    if (room->fresh != NULL) return PSV_OK;
+    room->fresh = psvi_alloc(world->context, room->bytes); // first: the allocator may know a limit
+    if (room->fresh != NULL) {
+        room->sub_world = malloc((slots + 1) * sizeof *room->sub_world);
+        room->first = calloc(worlds + 1, sizeof *room->first);
+        room->list = malloc(room->bytes);
+    }
+    if (room->sub_world != NULL && room->first != NULL && room->list != NULL) return PSV_OK;
     const uint64_t bytes = room->bytes;
     psvi_release_terrain(world, room);
     return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of ground bodies", bytes);

@@ -312,6 +312,32 @@ static void worlds(void **unused) {
     (void)remove(SNAPSHOT);
 }
 
+// What is free counts, not what the machine has: a machine that overcommits would give the memory and stop somebody.
+// No allocation succeeds here, so nothing is taken however the question is answered.
+static void free_memory_is_asked(void **unused) {
+    (void)unused;
+    uint64_t free_bytes = 0, total_bytes = 0;
+    open_context();
+    EXPECT_OK(psv_memory_info(context, &free_bytes, &total_bytes), context);
+    assert_true(free_bytes > 0 && free_bytes <= total_bytes);
+    psv_world_def def = psv_default_world_def();
+    def.max_bodies = 1u << 30;
+    EXPECT_FAILURE(psv_create_world(context, &def, &world), PSV_ERROR_MEMORY, context, "1073741824", "bytes");
+    const char *needed = strstr(psv_last_error(context), "needs ");
+    assert_non_null(needed);
+    const double each = strtod(needed + 6, NULL) / (double)def.max_bodies;
+    // Between what is free and what there is.
+    def.max_bodies = (uint64_t)(((double)free_bytes + (double)total_bytes) / 2 / each);
+    failing_memory_start(0, true);
+    EXPECT_FAILURE(psv_create_world(context, &def, &world), PSV_ERROR_MEMORY, context, "bytes of cpu memory", "free");
+    def = psv_default_world_def();
+    def.sub_world_count = UINT32_MAX; // its lists are memory too
+    EXPECT_FAILURE(psv_create_world(context, &def, &world), PSV_ERROR_MEMORY, context, "bytes", "memory");
+    failing_memory_stop();
+    assert_null(world);
+    close_context();
+}
+
 // --- scenes and meshes ----------------------------------------------------------------------------------------------
 
 static const char *scene_name;
@@ -424,8 +450,13 @@ int main(void) {
     char folder[] = "test_no_memory_XXXXXX", file[64];
     if (mkdtemp(folder) == NULL || setenv("XDG_CACHE_HOME", folder, 1) != 0) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorters), cmocka_unit_test(finders),     cmocka_unit_test(worlds),
-        cmocka_unit_test(scenes),  cmocka_unit_test(json_values), cmocka_unit_test(meshes),
+        cmocka_unit_test(sorters),
+        cmocka_unit_test(finders),
+        cmocka_unit_test(worlds),
+        cmocka_unit_test(scenes),
+        cmocka_unit_test(json_values),
+        cmocka_unit_test(meshes),
+        cmocka_unit_test(free_memory_is_asked),
     };
     const int failures = cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
     (void)snprintf(file, sizeof file, "%s/pairsieve/sort-auto.txt", folder);

@@ -76,6 +76,18 @@ static void worlds(void **unused) {
     bad = def;
     bad.self_gravity = 1;
     EXPECT_FAILURE(psv_create_world(context, &bad, &made), PSV_ERROR_ARGUMENT, context, "softening", "0");
+    bad.softening = 1;
+    bad.self_gravity = INFINITY;
+    EXPECT_FAILURE(psv_create_world(context, &bad, &made), PSV_ERROR_ARGUMENT, context, "self_gravity", "inf");
+    bad.self_gravity = 1;
+    bad.softening = INFINITY;
+    EXPECT_FAILURE(psv_create_world(context, &bad, &made), PSV_ERROR_ARGUMENT, context, "softening", "inf");
+    bad = def;
+    bad.max_contacts = ((uint64_t)1 << 62) + 1; // twice that is little more than 2^63
+    EXPECT_FAILURE(psv_create_world(context, &bad, &made), PSV_ERROR_ARGUMENT, context, "max_contacts", "2147483647");
+    bad = def;
+    bad.max_pairs = UINT64_MAX;
+    EXPECT_FAILURE(psv_create_world(context, &bad, &made), PSV_ERROR_ARGUMENT, context, "max_pairs", "1099511627776");
     bad = def;
     bad.bounds_min[2] = 2e6f;
     EXPECT_FAILURE(psv_create_world(context, &bad, &made), PSV_ERROR_ARGUMENT, context, "bounds_min", "bounds_max");
@@ -118,6 +130,14 @@ static void shapes(void **unused) {
     bad = def;
     bad.type = PSV_SHAPE_HEIGHT_FIELD;
     EXPECT_FAILURE(psv_create_shape(world, &bad, &shape), PSV_ERROR_ARGUMENT, context, "heights", "2 by 2");
+    psv_shape_child child = {PSV_SHAPE_BOX, {0.5f, 0.5f, 0.5f}, {{0, 0, 0}, {0, 0, 0, 0}}};
+    bad = def;
+    bad.type = PSV_SHAPE_COMPOUND;
+    bad.children = &child;
+    bad.child_count = 1;
+    EXPECT_FAILURE(psv_create_shape(world, &bad, &shape), PSV_ERROR_ARGUMENT, context, "children[0]", "quaternion");
+    child.pose.rotation[3] = 1e30f; // its square is no float
+    EXPECT_FAILURE(psv_create_shape(world, &bad, &shape), PSV_ERROR_ARGUMENT, context, "children[0]", "quaternion");
     const float corners[9] = {0, 0, 0, 1, 0, 0, 0, 0, 1};
     const uint32_t indices[3] = {0, 1, 3};
     bad = def;
@@ -153,6 +173,8 @@ static void bodies(void **unused) {
     bad = def;
     bad.pose.rotation[3] = 0;
     EXPECT_FAILURE(psv_create_bodies(world, &bad, 1, &id), PSV_ERROR_ARGUMENT, context, "rotation", "quaternion");
+    bad.pose.rotation[3] = 1e30f; // its square is no float
+    EXPECT_FAILURE(psv_create_bodies(world, &bad, 1, &id), PSV_ERROR_ARGUMENT, context, "rotation", "quaternion");
     bad = def;
     bad.sub_world = 1;
     EXPECT_FAILURE(psv_create_bodies(world, &bad, 1, &id), PSV_ERROR_ARGUMENT, context, "sub_world", "1");
@@ -169,6 +191,12 @@ static void bodies(void **unused) {
     psv_body_id next = add(ball, 0, 0, 0);
     assert_true(next.index1 == id.index1 && next.generation != id.generation); // the slot, not the body
     EXPECT_FAILURE(psv_set_body_state(world, id, &state), PSV_ERROR_ARGUMENT, context, "id", "any more");
+    const psv_body_state good = state;
+    state.pose.rotation[0] = 3e19f;
+    EXPECT_FAILURE(psv_set_body_state(world, next, &state), PSV_ERROR_ARGUMENT, context, "state", "quaternion");
+    EXPECT_FAILURE(psv_set_body_states(world, &next, 1, &state), PSV_ERROR_ARGUMENT, context, "states[0]",
+                   "quaternion");
+    state = good;
     state.velocity[0] = NAN;
     EXPECT_FAILURE(psv_set_body_state(world, next, &state), PSV_ERROR_ARGUMENT, context, "state", "finite");
     for (int i = 1; i < 64; ++i)

@@ -41,7 +41,7 @@ typedef enum psv_shape_type {
 typedef struct psv_shape_child {
     psv_shape_type type;
     float size[3]; // as psv_shape_def.size
-    psv_pose pose;
+    psv_pose pose; // the rotation is made a unit one, and must not be zero
 } psv_shape_child;
 
 // A shape, shared by any number of bodies. Arrays are copied at creation.
@@ -79,8 +79,8 @@ typedef struct psv_world_def {
     uint32_t substeps;                  // solver substeps per step, 1 to 64; default 4
     uint64_t max_bodies;                // room for bodies, static ones included, 1 to 2^30; default 4096
     uint32_t max_shapes;                // 1 to 2^20; default 1024
-    uint64_t max_pairs;                 // 0 (default): 8 per body; grows between steps when it proved too small
-    uint64_t max_contacts;              // 0 (default): 8 per body; likewise
+    uint64_t max_pairs;                 // 0 (default): 8 per body; grows between steps when too small; at most 2^40
+    uint64_t max_contacts;              // 0 (default): 8 per body; likewise; at most 2^31 - 1
     uint32_t sub_world_count;           // 1 or more; default 1
     const char *broad_phase;            // see psv_broad_phase_name; default "auto"
     const char *sort_method;            // see psv_sort_method_name; default "radix"
@@ -94,7 +94,8 @@ psv_body_def psv_default_body_def(void);
 psv_world_def psv_default_world_def(void);
 
 // Errors: PSV_ERROR_ARGUMENT (a field out of range), PSV_ERROR_UNSUPPORTED (unknown method; the sentence lists the
-// known ones), PSV_ERROR_MEMORY (with the bytes needed). *world is NULL then. Blocks.
+// known ones), PSV_ERROR_MEMORY (with the bytes needed; also when that is more than is free now). *world is NULL then.
+// Blocks.
 psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_world **world);
 void psv_destroy_world(psv_world *world); // NULL is allowed. Blocks
 psv_context *psv_world_context(const psv_world *world);
@@ -116,8 +117,8 @@ typedef struct psv_body_state {
     float angular_velocity[3]; // rad/s
 } psv_body_state;
 
-// One body. PSV_ERROR_ARGUMENT for a stale id. impulse in N s at `point` of the world; what is static has no velocity
-// and takes no impulse.
+// One body. PSV_ERROR_ARGUMENT for a stale id and for a rotation that is zero. impulse in N s at `point` of the world;
+// what is static has no velocity and takes no impulse.
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state);                       // Blocks
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
@@ -201,9 +202,10 @@ psv_status psv_world_profile(psv_world *world, psv_profile *profile); // does no
 psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]);
 
 // Exact state to a versioned binary file and back, bit for bit; a broad phase or sorting method that is not offered
-// here gives way to the default. Not what belongs to a scene: emitters, turning gravity, kicks. Errors: PSV_ERROR_FILE,
-// PSV_ERROR_FORMAT (a damaged file, another version or byte order), PSV_ERROR_MEMORY, and restoring those of
-// psv_create_world; *world is NULL then. Block.
+// here gives way to the default. Not what belongs to a scene: emitters, turning gravity, kicks. A restored world is one
+// that calls of this header can make: every field of the file is checked against the others, whoever wrote it. Errors:
+// PSV_ERROR_FILE, PSV_ERROR_FORMAT (a damaged file, one that no world can be, another version or byte order),
+// PSV_ERROR_MEMORY; *world is NULL then. Block.
 psv_status psv_save_snapshot(psv_world *world, const char *path);
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world);
 

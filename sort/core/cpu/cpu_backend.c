@@ -82,12 +82,51 @@ static psv_status cpu_synchronize(psv_context *context) {
     return PSV_OK;
 }
 
+// The number behind `key` at a line's beginning, or alone in the file where `key` is empty; false where there is none.
+static bool read_number(const char *path, const char *key, uint64_t *number) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return false;
+    char line[256];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) != 0) continue;
+        char *rest;
+        *number = strtoull(line + strlen(key), &rest, 10);
+        found = rest != line + strlen(key); // not "max"
+    }
+    (void)fclose(file);
+    return found;
+}
+
+// What a container may still take: its limit without what it holds, file caches apart, which give way.
+static void bound_by_container(uint64_t *free_bytes, uint64_t *total_bytes) {
+    static const char *const files[2][4] = {
+        {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file "},
+        {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+         "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file "},
+    };
+    for (int version = 0; version < 2; ++version) {
+        const char *const *names = files[version];
+        uint64_t limit = 0, used = 0, cache = 0;
+        if (!read_number(names[0], "", &limit) || !read_number(names[1], "", &used)) continue;
+        if (limit >= *total_bytes) continue; // no limit is a number beyond every machine's
+        (void)read_number(names[2], names[3], &cache);
+        const uint64_t taken = used > cache ? used - cache : 0, left = limit > taken ? limit - taken : 0;
+        *total_bytes = limit;
+        if (left < *free_bytes) *free_bytes = left;
+    }
+}
+
 static psv_status cpu_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes) {
-    long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES);
-    if (page <= 0 || total <= 0 || available < 0)
+    const long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), unused = sysconf(_SC_AVPHYS_PAGES);
+    if (page <= 0 || total <= 0 || unused < 0)
         return psvi_fail(context, PSV_ERROR_DEVICE, "the system does not tell its memory size");
-    *free_bytes = (uint64_t)available * (uint64_t)page;
     *total_bytes = (uint64_t)total * (uint64_t)page;
+    // Pages that hold file caches are not unused, but can be had.
+    uint64_t kilobytes;
+    *free_bytes = read_number("/proc/meminfo", "MemAvailable:", &kilobytes) ? kilobytes * 1024
+                                                                            : (uint64_t)unused * (uint64_t)page;
+    bound_by_container(free_bytes, total_bytes);
     return PSV_OK;
 }
 

@@ -124,7 +124,8 @@ const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA
 // Errors: PSV_ERROR_UNSUPPORTED (a backend without streams), PSV_ERROR_DEVICE. Blocks where the stream was an own one.
 psv_status psv_set_stream(psv_context *context, void *stream);
 
-// Free and total bytes of the backend's memory. Neither may be NULL. Errors: PSV_ERROR_DEVICE. Blocks.
+// Free and total bytes of the backend's memory; on the CPU what programs can still have without others giving up
+// memory, within the limit of a container. Neither may be NULL. Errors: PSV_ERROR_DEVICE. Blocks.
 psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
 
 // Waits until everything enqueued on the context is done. Errors: PSV_ERROR_DEVICE when some of it failed. Blocks.

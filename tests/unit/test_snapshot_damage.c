@@ -1,0 +1,292 @@
+// Snapshots whose bytes were changed and whose checksums fit: a restored world is one that could have been saved, or
+// there is none. First the fields one by one, each with the rule that it breaks; then every byte of a file.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "pairsieve/sim.h"
+#include "snapshot_bytes.h"
+#include "tests/test_scale.h"
+
+#define SNAPSHOT "test_snapshot_damage.snapshot"
+#define GONE 2 // bodies that are destroyed before the world is saved
+
+static psv_context *context;
+static snapshot_bytes whole, file;
+static uint32_t slot_of[PSV_SHAPE_MESH + 1], gone[GONE]; // a body of each shape, and the free slots
+
+static void must(psv_status status) {
+    if (status != PSV_OK) fail_msg("%s: %s", psv_status_name(status), psv_last_error(context));
+}
+
+static uint32_t add_body(psv_world *world, uint32_t shape, float x, float y, bool is_static, psv_body_id *id) {
+    psv_body_def def = psv_default_body_def();
+    def.shape = shape;
+    def.pose.position[0] = x;
+    def.pose.position[1] = y;
+    def.is_static = is_static;
+    must(psv_create_bodies(world, &def, 1, id));
+    return id->index1 - 1;
+}
+
+// A world with a body of every shape, each on one ground or another, contacts, a static body and free slots.
+static psv_world *make_world(void) {
+    static const psv_shape_child parts[2] = {
+        {PSV_SHAPE_BOX, {0.5f, 0.2f, 0.5f}, {{0, 0, 0}, {0, 0, 0, 1}}},
+        {PSV_SHAPE_SPHERE, {0.3f, 0, 0}, {{0.4f, 0.3f, 0}, {0, 0, 0, 1}}},
+    };
+    static const float heights[4] = {0, 0.1f, 0, 0.1f}, corners[9] = {-3, 0, -3, 3, 0, -3, 0, 0, 3};
+    static const uint32_t indices[3] = {0, 1, 2};
+    psv_world_def def = psv_default_world_def();
+    psv_world *world = NULL;
+    def.max_bodies = 16;
+    def.max_shapes = 12;
+    def.max_pairs = 32;
+    def.max_contacts = 32;
+    def.sub_world_count = 2;
+    must(psv_create_world(context, &def, &world));
+    psv_body_id id;
+    for (uint32_t type = 0; type <= PSV_SHAPE_MESH; ++type) {
+        psv_shape_def shape = psv_default_shape_def();
+        shape.type = (psv_shape_type)type;
+        shape.children = parts;
+        shape.child_count = type == PSV_SHAPE_COMPOUND ? 2 : 0;
+        shape.heights = heights;
+        shape.columns = shape.rows = type == PSV_SHAPE_HEIGHT_FIELD ? 2 : 0;
+        shape.vertices = corners;
+        shape.vertex_count = type == PSV_SHAPE_MESH ? 3 : 0;
+        shape.indices = indices;
+        shape.triangle_count = type == PSV_SHAPE_MESH ? 1 : 0;
+        if (type == PSV_SHAPE_HEIGHT_FIELD) shape.size[0] = shape.size[2] = 4;
+        uint32_t number;
+        must(psv_create_shape(world, &shape, &number));
+        slot_of[type] = add_body(world, number, type < PSV_SHAPE_PLANE ? (float)type : 2,
+                                 type < PSV_SHAPE_PLANE ? 0.45f : 0, false, &id);
+    }
+    (void)add_body(world, PSV_SHAPE_BOX, 1, -0.3f, true, &id);
+    for (int i = 0; i < GONE; ++i) {
+        gone[i] = add_body(world, PSV_SHAPE_SPHERE, 20.0f * (float)i, 30, false, &id);
+        if (i == 0) continue;
+        must(psv_destroy_body(world, id));
+        must(psv_destroy_body(world, (psv_body_id){gone[0] + 1, 1}));
+    }
+    for (int i = 0; i < 4; ++i)
+        must(psv_world_step(world, 1.0f / 60));
+    return world;
+}
+
+// Numbers that ask for much memory do not get it: the machine has other work.
+#define MOST_BYTES ((uint64_t)8 << 20)
+
+static void *take_little(uint64_t bytes, void *user) {
+    (void)user;
+    return bytes <= MOST_BYTES ? aligned_alloc(256, (bytes + 255) / 256 * 256) : NULL;
+}
+
+static void give_back(void *address, uint64_t bytes, void *user) {
+    (void)bytes;
+    (void)user;
+    free(address);
+}
+
+static int open_all(void **unused) {
+    (void)unused;
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CPU;
+    def.worker_count = 1;
+    def.allocator.allocate = take_little;
+    def.allocator.release = give_back;
+    if (psv_create_context(&def, &context) != PSV_OK) return -1;
+    psv_world *world = make_world();
+    must(psv_save_snapshot(world, SNAPSHOT));
+    psv_destroy_world(world);
+    (void)alarm(300); // what loops for ever ends the test
+    return snapshot_read(&whole, SNAPSHOT) ? 0 : -1;
+}
+
+static int close_all(void **unused) {
+    (void)unused;
+    psv_destroy_context(context);
+    return remove(SNAPSHOT);
+}
+
+// What a program does with a world after it was restored.
+static void use(psv_world *world) {
+    psv_body_def def = psv_default_body_def();
+    psv_body_id ids[2];
+    psv_world_counters counters;
+    for (int i = 0; i < 3; ++i)
+        must(psv_world_step(world, 1.0f / 60));
+    must(psv_read_world_counters(world, &counters));
+    assert_true(counters.bodies <= psv_world_slot_count(world));
+    if (psv_create_bodies(world, &def, 2, ids) == PSV_OK) {
+        assert_int_not_equal(ids[0].index1, ids[1].index1);
+        must(psv_destroy_body(world, ids[0]));
+    }
+    must(psv_save_snapshot(world, SNAPSHOT));
+}
+
+static void the_whole_file_is_a_world(void **unused) {
+    (void)unused;
+    psv_world *world = NULL;
+    assert_true(snapshot_u64(&whole, SNAPSHOT_FREE_COUNT) == GONE && snapshot_u64(&whole, SNAPSHOT_CONTACTS) > 4);
+    assert_true(snapshot_contacts(&whole) + 20 * snapshot_u64(&whole, SNAPSHOT_CONTACTS) < whole.size);
+    file = whole;
+    assert_true(snapshot_write(&file, SNAPSHOT));
+    must(psv_restore_snapshot(context, SNAPSHOT, &world));
+    must(psv_save_snapshot(world, SNAPSHOT));
+    assert_true(snapshot_read(&file, SNAPSHOT) && file.size == whole.size);
+    assert_memory_equal(file.data, whole.data, whole.size);
+    use(world);
+    psv_destroy_world(world);
+}
+
+// Changes `bytes` bytes at `at`; the file must be refused as one that cannot be.
+static void refuse(const char *what, uint64_t at, const void *value, size_t bytes) {
+    psv_world *world = (psv_world *)&at;
+    file = whole;
+    assert_true(at + bytes <= file.size - 8 && memcmp(file.data + at, value, bytes) != 0);
+    memcpy(file.data + at, value, bytes);
+    assert_true(snapshot_write(&file, SNAPSHOT));
+    const psv_status status = psv_restore_snapshot(context, SNAPSHOT, &world);
+    if (status != PSV_ERROR_FORMAT || strstr(psv_last_error(context), SNAPSHOT) == NULL)
+        fail_msg("%s: %s: %s", what, psv_status_name(status), psv_last_error(context));
+    assert_null(world);
+}
+
+static void refuse_u32(const char *what, uint64_t at, uint32_t value) { refuse(what, at, &value, sizeof value); }
+static void refuse_u64(const char *what, uint64_t at, uint64_t value) { refuse(what, at, &value, sizeof value); }
+static void refuse_float(const char *what, uint64_t at, float value) { refuse(what, at, &value, sizeof value); }
+static void refuse_byte(const char *what, uint64_t at, uint8_t value) { refuse(what, at, &value, 1); }
+
+static void numbers_of_the_world(void **unused) {
+    (void)unused;
+    refuse_u32("a reserved number", SNAPSHOT_RESERVED, 1);
+    refuse_u32("substeps", SNAPSHOT_SUBSTEPS, 0);
+    refuse_u32("fewer sub-worlds than bodies name", SNAPSHOT_SUB_WORLDS, 0);
+    refuse_u32("more shapes than max_shapes", SNAPSHOT_MAX_SHAPES, 3);
+    refuse_u32("more shapes than there are", SNAPSHOT_SHAPE_COUNT, 9);
+    refuse_u32("more shapes than the file holds", SNAPSHOT_SHAPE_COUNT, UINT32_MAX);
+    refuse_u32("more slots than there are", SNAPSHOT_SLOTS, 12);
+    refuse_u32("more slots than the file holds", SNAPSHOT_SLOTS, UINT32_MAX);
+    refuse_u64("fewer bodies than slots", SNAPSHOT_MAX_BODIES, 5);
+    refuse_u64("pairs beyond counting", SNAPSHOT_MAX_PAIRS, UINT64_MAX);
+    refuse_u64("contacts beyond counting", SNAPSHOT_MAX_CONTACTS, ((uint64_t)1 << 62) + 1);
+    refuse_u64("fewer free slots", SNAPSHOT_FREE_COUNT, 1);
+    refuse_u64("free slots and living ones that wrap around", SNAPSHOT_FREE_COUNT, UINT64_MAX);
+    refuse_u64("more living bodies", SNAPSHOT_LIVING, 10);
+    refuse_u64("steps beyond counting", SNAPSHOT_STEPS, UINT64_MAX);
+    refuse_u64("contacts before the first step", SNAPSHOT_STEPS, 0);
+    refuse_u64("idle steps beyond counting", SNAPSHOT_IDLE_STEPS, UINT64_MAX);
+    refuse_u64("contacts beyond the file", SNAPSHOT_CONTACTS, ((uint64_t)1 << 62) + 1);
+    refuse_u64("fewer contacts than the file holds", SNAPSHOT_CONTACTS, 1);
+    refuse_float("bounds", SNAPSHOT_BOUNDS_MIN, 2e6f);
+    refuse_float("self-gravity without softening", SNAPSHOT_SELF_GRAVITY, 1);
+    refuse_float("infinite self-gravity", SNAPSHOT_SELF_GRAVITY, (float)1e300);
+}
+
+static void shapes(void **unused) {
+    (void)unused;
+    const uint64_t at = SNAPSHOT_SHAPES;
+    refuse_u32("an unknown type", at, 8);
+    refuse_u32("children of a particle", at + 4, 1);
+    refuse_u32("heights of a particle", at + 8, 1);
+    refuse_u32("vertices of a particle", at + 16, 1);
+    refuse_u32("triangles of a particle", at + 20, 1);
+    refuse_float("a negative radius", at + 24, -1);
+    refuse_float("another radius than the body's", at + 24, 0.25f);
+    refuse_float("no density", at + 36, 0);
+    refuse_float("another density than the body's", at + 36, 500);
+    refuse_float("friction", at + 40, -1);
+    refuse_float("restitution", at + 44, 2);
+    refuse_u32("a particle that becomes a box", at, PSV_SHAPE_BOX);
+}
+
+static void bodies(void **unused) {
+    (void)unused;
+    const uint32_t ball = slot_of[PSV_SHAPE_SPHERE], field = slot_of[PSV_SHAPE_HEIGHT_FIELD];
+#define AT(array, slot, offset) (snapshot_slot(&whole, SNAPSHOT_##array, slot) + (offset))
+    refuse_float("a height field with an inverse mass", AT(VELOCITY, field, 12), 1);
+    refuse_byte("one byte of it", AT(VELOCITY, field, 15), 0x3f);
+    refuse_float("a height field that moves", AT(VELOCITY, field, 0), 1);
+    refuse_float("a body without an inverse mass", AT(VELOCITY, ball, 12), 0);
+    refuse_float("a body of another mass", AT(VELOCITY, ball, 12), 1);
+    refuse_float("a body of negative mass", AT(VELOCITY, ball, 12), -1);
+    refuse_float("a body at infinity", AT(POSITION, ball, 0), (float)1e300);
+    refuse_float("a body without a size", AT(POSITION, ball, 12), 0);
+    refuse_float("a rotation that is none", AT(ROTATION, ball, 12), 7);
+    refuse_float("an infinite velocity", AT(VELOCITY, ball, 4), (float)1e300);
+    refuse_float("an infinite spin", AT(SPIN, ball, 4), (float)1e300);
+    refuse_u32("no such shape", AT(SHAPE, ball, 0), 8);
+    refuse_u32("another shape", AT(SHAPE, ball, 0), PSV_SHAPE_BOX);
+    refuse_u32("a body that becomes ground", AT(SHAPE, ball, 0), PSV_SHAPE_MESH);
+    refuse_byte("a static body with a mass", AT(FLAGS, ball, 0), PSV_BOX_STATIC);
+    refuse_byte("ground that the broad phase sees", AT(FLAGS, field, 0), PSV_BOX_STATIC);
+    refuse_byte("an unknown flag", AT(FLAGS, ball, 0), 4);
+    refuse_u32("no such sub-world", AT(SUB_WORLD, ball, 0), 2);
+    refuse_float("a box with min > max", AT(BOX, ball, 0), 1e9f);
+    refuse_byte("a mark that is none", AT(ALIVE, ball, 0), 2);
+    refuse_byte("a body that is dead", AT(ALIVE, ball, 0), 0);
+    refuse_byte("a free slot that lives", AT(ALIVE, gone[0], 0), 1);
+    refuse_float("a free slot with a size", AT(POSITION, gone[0], 12), 1);
+    refuse_byte("a free slot that the broad phase sees", AT(FLAGS, gone[0], 0), 0);
+#undef AT
+}
+
+static void lists(void **unused) {
+    (void)unused;
+    const uint64_t free_slots = snapshot_free_slots(&whole), contact = snapshot_contacts(&whole);
+    refuse_u32("a slot that is free twice", free_slots, snapshot_u32(&whole, free_slots + 4));
+    refuse_u32("a living slot that is free", free_slots, 0);
+    refuse_u32("no such slot", free_slots, 11);
+    refuse_u64("a contact of nothing", contact, 0);
+    refuse_u64("a contact of one body", contact, ((uint64_t)1 << 32 | 1) + 1);
+    refuse_u64("a contact of no such slot", contact, ((uint64_t)0 << 32 | 11) + 1);
+    refuse_u64("contacts that are out of order", contact, ((uint64_t)10 << 32 | 9) + 1);
+    refuse_u32("a contact without points", contact + 8, 0);
+    refuse_u32("a contact of 17 points", contact + 8, 17);
+    refuse_u32("a contact of 255 points", contact + 8, 255);
+    refuse_u32("an unknown colour", contact + 8, snapshot_u32(&whole, contact + 8) | 1u << 16);
+}
+
+// Every byte, changed in several ways: refused with a sentence, or a world that works.
+static void every_byte(void **unused) {
+    (void)unused;
+    static const uint8_t flips[] = {0x01, 0x40, 0x80, 0xff};
+    uint64_t worlds = 0, refused = 0;
+    for (uint64_t at = 0; at < whole.size - 8; at += test_scale())
+        for (size_t k = 0; k < sizeof flips; ++k) {
+            psv_world *world = NULL;
+            file = whole;
+            file.data[at] ^= flips[k];
+            assert_true(snapshot_write(&file, SNAPSHOT));
+            const psv_status status = psv_restore_snapshot(context, SNAPSHOT, &world);
+            if (status == PSV_OK)
+                use(world);
+            else if (world != NULL || psv_last_error(context)[0] == 0)
+                fail_msg("byte %llu: %s without a sentence", (unsigned long long)at, psv_status_name(status));
+            status == PSV_OK ? ++worlds : ++refused;
+            psv_destroy_world(world);
+        }
+    print_message("%llu bytes: %llu worlds, %llu refusals\n", (unsigned long long)whole.size,
+                  (unsigned long long)worlds, (unsigned long long)refused);
+    assert_true(worlds > 100 && refused > 100);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_whole_file_is_a_world),
+        cmocka_unit_test(numbers_of_the_world),
+        cmocka_unit_test(shapes),
+        cmocka_unit_test(bodies),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(every_byte),
+    };
+    return cmocka_run_group_tests_name("snapshot damage", tests, open_all, close_all);
+}
