@@ -12,73 +12,18 @@
 
 #include "pairsieve/sim.h"
 #include "snapshot_bytes.h"
+#include "tests/scenes/small_world.h"
 #include "tests/test_scale.h"
 
 #define SNAPSHOT "test_snapshot_damage.snapshot"
-#define GONE 2 // bodies that are destroyed before the world is saved
+#define SLOTS 11u // a body of each shape, a static box, two free ones
+#define FREE 9u   // the first free slot
 
 static psv_context *context;
 static snapshot_bytes whole, file;
-static uint32_t slot_of[PSV_SHAPE_MESH + 1], gone[GONE]; // a body of each shape, and the free slots
 
 static void must(psv_status status) {
     if (status != PSV_OK) fail_msg("%s: %s", psv_status_name(status), psv_last_error(context));
-}
-
-static uint32_t add_body(psv_world *world, uint32_t shape, float x, float y, bool is_static, psv_body_id *id) {
-    psv_body_def def = psv_default_body_def();
-    def.shape = shape;
-    def.pose.position[0] = x;
-    def.pose.position[1] = y;
-    def.is_static = is_static;
-    must(psv_create_bodies(world, &def, 1, id));
-    return id->index1 - 1;
-}
-
-// A world with a body of every shape, each on one ground or another, contacts, a static body and free slots.
-static psv_world *make_world(void) {
-    static const psv_shape_child parts[2] = {
-        {PSV_SHAPE_BOX, {0.5f, 0.2f, 0.5f}, {{0, 0, 0}, {0, 0, 0, 1}}},
-        {PSV_SHAPE_SPHERE, {0.3f, 0, 0}, {{0.4f, 0.3f, 0}, {0, 0, 0, 1}}},
-    };
-    static const float heights[4] = {0, 0.1f, 0, 0.1f}, corners[9] = {-3, 0, -3, 3, 0, -3, 0, 0, 3};
-    static const uint32_t indices[3] = {0, 1, 2};
-    psv_world_def def = psv_default_world_def();
-    psv_world *world = NULL;
-    def.max_bodies = 16;
-    def.max_shapes = 12;
-    def.max_pairs = 32;
-    def.max_contacts = 32;
-    def.sub_world_count = 2;
-    must(psv_create_world(context, &def, &world));
-    psv_body_id id;
-    for (uint32_t type = 0; type <= PSV_SHAPE_MESH; ++type) {
-        psv_shape_def shape = psv_default_shape_def();
-        shape.type = (psv_shape_type)type;
-        shape.children = parts;
-        shape.child_count = type == PSV_SHAPE_COMPOUND ? 2 : 0;
-        shape.heights = heights;
-        shape.columns = shape.rows = type == PSV_SHAPE_HEIGHT_FIELD ? 2 : 0;
-        shape.vertices = corners;
-        shape.vertex_count = type == PSV_SHAPE_MESH ? 3 : 0;
-        shape.indices = indices;
-        shape.triangle_count = type == PSV_SHAPE_MESH ? 1 : 0;
-        if (type == PSV_SHAPE_HEIGHT_FIELD) shape.size[0] = shape.size[2] = 4;
-        uint32_t number;
-        must(psv_create_shape(world, &shape, &number));
-        slot_of[type] = add_body(world, number, type < PSV_SHAPE_PLANE ? (float)type : 2,
-                                 type < PSV_SHAPE_PLANE ? 0.45f : 0, false, &id);
-    }
-    (void)add_body(world, PSV_SHAPE_BOX, 1, -0.3f, true, &id);
-    for (int i = 0; i < GONE; ++i) {
-        gone[i] = add_body(world, PSV_SHAPE_SPHERE, 20.0f * (float)i, 30, false, &id);
-        if (i == 0) continue;
-        must(psv_destroy_body(world, id));
-        must(psv_destroy_body(world, (psv_body_id){gone[0] + 1, 1}));
-    }
-    for (int i = 0; i < 4; ++i)
-        must(psv_world_step(world, 1.0f / 60));
-    return world;
 }
 
 // Numbers that ask for much memory do not get it: the machine has other work.
@@ -103,7 +48,8 @@ static int open_all(void **unused) {
     def.allocator.allocate = take_little;
     def.allocator.release = give_back;
     if (psv_create_context(&def, &context) != PSV_OK) return -1;
-    psv_world *world = make_world();
+    psv_world *world = make_small_world(context);
+    assert_non_null(world);
     must(psv_save_snapshot(world, SNAPSHOT));
     psv_destroy_world(world);
     (void)alarm(300); // what loops for ever ends the test
@@ -135,7 +81,9 @@ static void use(psv_world *world) {
 static void the_whole_file_is_a_world(void **unused) {
     (void)unused;
     psv_world *world = NULL;
-    assert_true(snapshot_u64(&whole, SNAPSHOT_FREE_COUNT) == GONE && snapshot_u64(&whole, SNAPSHOT_CONTACTS) > 4);
+    assert_true(snapshot_u32(&whole, SNAPSHOT_SLOTS) == SLOTS);
+    assert_true(snapshot_u64(&whole, SNAPSHOT_FREE_COUNT) == SMALL_WORLD_FREE_SLOTS &&
+                snapshot_u64(&whole, SNAPSHOT_CONTACTS) > 4);
     assert_true(snapshot_contacts(&whole) + 20 * snapshot_u64(&whole, SNAPSHOT_CONTACTS) < whole.size);
     file = whole;
     assert_true(snapshot_write(&file, SNAPSHOT));
@@ -173,7 +121,7 @@ static void numbers_of_the_world(void **unused) {
     refuse_u32("more shapes than max_shapes", SNAPSHOT_MAX_SHAPES, 3);
     refuse_u32("more shapes than there are", SNAPSHOT_SHAPE_COUNT, 9);
     refuse_u32("more shapes than the file holds", SNAPSHOT_SHAPE_COUNT, UINT32_MAX);
-    refuse_u32("more slots than there are", SNAPSHOT_SLOTS, 12);
+    refuse_u32("more slots than there are", SNAPSHOT_SLOTS, SLOTS + 1);
     refuse_u32("more slots than the file holds", SNAPSHOT_SLOTS, UINT32_MAX);
     refuse_u64("fewer bodies than slots", SNAPSHOT_MAX_BODIES, 5);
     refuse_u64("pairs beyond counting", SNAPSHOT_MAX_PAIRS, UINT64_MAX);
@@ -210,7 +158,7 @@ static void shapes(void **unused) {
 
 static void bodies(void **unused) {
     (void)unused;
-    const uint32_t ball = slot_of[PSV_SHAPE_SPHERE], field = slot_of[PSV_SHAPE_HEIGHT_FIELD];
+    const uint32_t ball = PSV_SHAPE_SPHERE, field = PSV_SHAPE_HEIGHT_FIELD; // slots
 #define AT(array, slot, offset) (snapshot_slot(&whole, SNAPSHOT_##array, slot) + (offset))
     refuse_float("a height field with an inverse mass", AT(VELOCITY, field, 12), 1);
     refuse_byte("one byte of it", AT(VELOCITY, field, 15), 0x3f);
@@ -233,9 +181,9 @@ static void bodies(void **unused) {
     refuse_float("a box with min > max", AT(BOX, ball, 0), 1e9f);
     refuse_byte("a mark that is none", AT(ALIVE, ball, 0), 2);
     refuse_byte("a body that is dead", AT(ALIVE, ball, 0), 0);
-    refuse_byte("a free slot that lives", AT(ALIVE, gone[0], 0), 1);
-    refuse_float("a free slot with a size", AT(POSITION, gone[0], 12), 1);
-    refuse_byte("a free slot that the broad phase sees", AT(FLAGS, gone[0], 0), 0);
+    refuse_byte("a free slot that lives", AT(ALIVE, FREE, 0), 1);
+    refuse_float("a free slot with a size", AT(POSITION, FREE, 12), 1);
+    refuse_byte("a free slot that the broad phase sees", AT(FLAGS, FREE, 0), 0);
 #undef AT
 }
 
@@ -244,10 +192,10 @@ static void lists(void **unused) {
     const uint64_t free_slots = snapshot_free_slots(&whole), contact = snapshot_contacts(&whole);
     refuse_u32("a slot that is free twice", free_slots, snapshot_u32(&whole, free_slots + 4));
     refuse_u32("a living slot that is free", free_slots, 0);
-    refuse_u32("no such slot", free_slots, 11);
+    refuse_u32("no such slot", free_slots, SLOTS);
     refuse_u64("a contact of nothing", contact, 0);
     refuse_u64("a contact of one body", contact, ((uint64_t)1 << 32 | 1) + 1);
-    refuse_u64("a contact of no such slot", contact, ((uint64_t)0 << 32 | 11) + 1);
+    refuse_u64("a contact of no such slot", contact, ((uint64_t)0 << 32 | SLOTS) + 1);
     refuse_u64("contacts that are out of order", contact, ((uint64_t)10 << 32 | 9) + 1);
     refuse_u32("a contact without points", contact + 8, 0);
     refuse_u32("a contact of 17 points", contact + 8, 17);

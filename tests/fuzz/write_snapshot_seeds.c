@@ -1,0 +1,38 @@
+// Writes the seeds of fuzz_snapshot, which are made anew by every build: a format that changes leaves none behind.
+// usage: write_snapshot_seeds FOLDER
+#include <stdio.h>
+
+#include "tests/scenes/small_world.h"
+
+static bool save(psv_world *world, const char *folder, const char *name) {
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s.snapshot", folder, name);
+    return world != NULL && psv_save_snapshot(world, path) == PSV_OK;
+}
+
+static bool save_scene(psv_context *context, const char *folder, const char *name) {
+    psv_scene_options options = psv_default_scene_options();
+    psv_scene *scene = NULL;
+    options.bodies = 20;
+    bool good = psv_load_scene(context, name, &options, &scene) == PSV_OK;
+    for (int i = 0; i < 60; ++i)
+        good = good && psv_scene_step(scene) == PSV_OK;
+    good = good && save(psv_scene_world(scene), folder, name);
+    psv_destroy_scene(scene);
+    return good;
+}
+
+int main(int argc, char **argv) {
+    psv_context_def def = psv_default_context_def();
+    psv_context *context;
+    def.backend = PSV_BACKEND_CPU;
+    def.worker_count = 1;
+    if (argc != 2 || psv_create_context(&def, &context) != PSV_OK) return 2;
+    psv_world *world = make_small_world(context);
+    bool good = save(world, argv[1], "small");
+    psv_destroy_world(world);
+    good = good && save_scene(context, argv[1], "galaxy") && save_scene(context, argv[1], "chairs");
+    if (!good) (void)fprintf(stderr, "write_snapshot_seeds: %s\n", psv_last_error(context));
+    psv_destroy_context(context);
+    return good ? 0 : 1;
+}
