@@ -13,17 +13,26 @@ psv_pair_finder_def psv_default_pair_finder_def(void) {
 
 // --- creation --------------------------------------------------------------------------------------------------------
 
-static psv_status refuse_method(psv_context *context, psv_backend backend, const char *method) {
+// `field` names a method that the backend does not have; `name_at` gives those that it has.
+static psv_status refuse_method(psv_context *context, psv_backend backend, const char *field, const char *method,
+                                const char *(*name_at)(psv_backend, uint32_t)) {
     char known[160] = "auto";
-    for (uint32_t i = 0; psv_broad_phase_name(backend, i) != NULL; ++i) {
-        const char *name = psv_broad_phase_name(backend, i);
+    for (uint32_t i = 0; name_at(backend, i) != NULL; ++i) {
+        const char *name = name_at(backend, i);
         if (strlen(known) + strlen(name) + 3 > sizeof known) break;
         strcat(known, ", ");
         strcat(known, name);
     }
-    return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                     "def.method is '%.40s', which the %s backend does not have; known: %s", method,
-                     psv_backend_name(backend), known);
+    return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.%s is '%.40s', which the %s backend does not have; known: %s",
+                     field, method, psv_backend_name(backend), known);
+}
+
+// The sorters' own copy of a name, so that the caller's string may go; NULL for an unknown one.
+static const char *find_sort_method(psv_backend backend, const char *name) {
+    if (strcmp(name, "auto") == 0) return "auto";
+    for (uint32_t i = 0; psv_sort_method_name(backend, i) != NULL; ++i)
+        if (strcmp(psv_sort_method_name(backend, i), name) == 0) return psv_sort_method_name(backend, i);
+    return NULL;
 }
 
 static psv_status check_def(psv_context *context, psv_backend backend, const psv_pair_finder_def *def) {
@@ -39,7 +48,10 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_pairs > (uint64_t)1 << 40)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_pairs is %llu; it must be 0 (8 a box) to 2^40",
                          (unsigned long long)def->max_pairs);
-    if (psvi_list_choices(backend, def->method, choices) == 0) return refuse_method(context, backend, def->method);
+    if (psvi_list_choices(backend, def->method, choices) == 0)
+        return refuse_method(context, backend, "method", def->method, psv_broad_phase_name);
+    if (find_sort_method(backend, def->sort_method) == NULL) // also for methods that sort nothing
+        return refuse_method(context, backend, "sort_method", def->sort_method, psv_sort_method_name);
     return PSV_OK;
 }
 
@@ -163,12 +175,8 @@ psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_de
     made->def = resolve(def);
     const psvi_broad_phase *method = psvi_find_broad_phase(context->backend, def->method);
     made->def.method = method == NULL ? "auto" : method->name;
+    made->def.sort_method = find_sort_method(context->backend, def->sort_method);
     status = create_parts(made);
-    // From here on the name is read through the sorters' own tables; the caller's string may go.
-    for (uint32_t i = 0; psv_sort_method_name(context->backend, i) != NULL; ++i)
-        if (strcmp(psv_sort_method_name(context->backend, i), def->sort_method) == 0)
-            made->def.sort_method = psv_sort_method_name(context->backend, i);
-    if (strcmp(def->sort_method, "auto") == 0) made->def.sort_method = "auto";
     if (status != PSV_OK) {
         psv_destroy_pair_finder(made);
         return status;

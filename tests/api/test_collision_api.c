@@ -74,7 +74,69 @@ static void test_defs(void **state) {
                    "NULL");
     def.sort_method = "bogosort";
     EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_UNSUPPORTED, context, "bogosort", "radix");
+    def.method = "brute"; // sorts nothing
+    EXPECT_FAILURE(psv_create_pair_finder(context, &def, &finder), PSV_ERROR_UNSUPPORTED, context, "bogosort", "radix");
+    assert_int_equal(psv_pair_finder_bytes(backend, &def), 0);
     assert_null(finder);
+}
+
+// Names are the caller's to change once the finder is there.
+static void test_names_of_the_caller(void **state) {
+    (void)state;
+    char method[8] = "brute", sort_method[8] = "radix";
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    psv_pair_statistics statistics;
+    def.method = method;
+    def.sort_method = sort_method;
+    def.max_boxes = 3;
+    EXPECT_OK(psv_create_pair_finder(context, &def, &finder), context);
+    memset(method, 'x', sizeof method - 1);
+    memset(sort_method, 'x', sizeof sort_method - 1);
+    psv_buffer boxes = upload(three, sizeof three);
+    psv_box_set set = psv_boxes_of(boxes, sizeof(psv_aabb), 3);
+    EXPECT_OK(psv_find_pairs(finder, &set), context);
+    EXPECT_OK(psv_read_pair_statistics(finder, &statistics), context);
+    assert_string_equal(statistics.method, "brute");
+    assert_string_equal(statistics.sort_method, "radix");
+    psv_free_buffer(context, &boxes);
+    psv_destroy_pair_finder(finder);
+}
+
+// Of two sets only pairs across are tested, whichever set is the small one.
+static void test_brute_between(void **state) {
+    (void)state;
+    enum { MANY = 50000 };
+    psv_aabb *many = malloc(MANY * sizeof *many);
+    assert_non_null(many);
+    for (int i = 0; i < MANY; ++i)
+        many[i] = (psv_aabb){{(float)i, 0, 0}, {(float)i + 0.5f, 1, 1}};
+    const psv_aabb one = {{10.25f, 0, 0}, {12.25f, 1, 1}}; // 10, 11 and 12
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = "brute";
+    def.max_boxes = MANY + 1;
+    def.sort_output = true;
+    EXPECT_OK(psv_create_pair_finder(context, &def, &finder), context);
+    psv_buffer many_boxes = upload(many, MANY * sizeof *many), one_box = upload(&one, sizeof one);
+    const psv_box_set large = psv_boxes_of(many_boxes, sizeof *many, MANY),
+                      small = psv_boxes_of(one_box, sizeof one, 1);
+    for (int turn = 0; turn < 2; ++turn) {
+        psv_pair pairs[4];
+        uint64_t count = 0;
+        psv_pair_statistics statistics;
+        EXPECT_OK(psv_find_pairs_between(finder, turn ? &large : &small, turn ? &small : &large), context);
+        EXPECT_OK(psv_read_pairs(finder, pairs, 4, &count), context);
+        EXPECT_OK(psv_read_pair_statistics(finder, &statistics), context);
+        assert_int_equal(count, 3);
+        for (uint32_t i = 0; i < 3; ++i)
+            assert_true((turn ? pairs[i].a : pairs[i].b) == 10 + i && (turn ? pairs[i].b : pairs[i].a) == 0);
+        assert_int_equal(statistics.candidates, MANY);
+    }
+    psv_free_buffer(context, &many_boxes);
+    psv_free_buffer(context, &one_box);
+    psv_destroy_pair_finder(finder);
+    free(many);
 }
 
 static void test_memory_need(void **state) {
@@ -375,6 +437,8 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defs),
+        cmocka_unit_test(test_names_of_the_caller),
+        cmocka_unit_test(test_brute_between),
         cmocka_unit_test(test_memory_need),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_methods),

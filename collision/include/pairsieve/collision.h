@@ -26,7 +26,8 @@ typedef struct psv_pair {
 #define PSV_BOX_STATIC 1u   // two static boxes never pair
 #define PSV_BOX_DISABLED 2u // pairs with nothing; its coordinates are not looked at
 
-// Group and mask of a box: a and b pair only when (a.group & b.mask) != 0 and (b.group & a.mask) != 0.
+// Group and mask of a box: a and b pair only when (a.group & b.mask) != 0 and (b.group & a.mask) != 0. A set without
+// filters has all bits in both of every box: it pairs with each box of another set whose group and mask are not 0.
 typedef struct psv_box_filter {
     uint32_t group;
     uint32_t mask;
@@ -47,6 +48,8 @@ typedef struct psv_box_set {
                              // number that is not below def.world_count makes a bad box
 } psv_box_set;
 
+// Alignment: count_buffer 8 bytes, flags 1, all other parts 4.
+
 // View of `count` boxes of `stride` bytes (sizeof(psv_aabb) for a plain array).
 psv_box_set psv_boxes_of(psv_buffer boxes, uint32_t stride, uint64_t count);
 
@@ -59,7 +62,8 @@ typedef struct psv_pair_finder psv_pair_finder;
 typedef struct psv_pair_finder_def {
     uint32_t cookie;         // set by psv_default_pair_finder_def
     const char *method;      // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default)
-    const char *sort_method; // sorter used by the method, see pairsieve/sort.h; default "radix"
+    const char *sort_method; // sorter used by the method, see pairsieve/sort.h; default "radix". Both names are only
+                             // read during creation, and must be known also where the method sorts nothing
     uint64_t max_boxes;      // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
     uint64_t max_pairs;      // room of the pair buffer at creation; 0 (default): 8 pairs a box
     bool grow_pairs;      // when it is too small: enlarge it and repeat the frame (the call then Blocks); default false
@@ -77,8 +81,8 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 // Bytes of backend memory that a finder of this def takes, the pair buffer included; needs no device. 0: def not valid.
 uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def);
 
-// Errors: PSV_ERROR_ARGUMENT, PSV_ERROR_UNSUPPORTED (unknown method; the sentence lists the known ones),
-// PSV_ERROR_MEMORY (with the bytes needed). Blocks.
+// Errors: PSV_ERROR_ARGUMENT, PSV_ERROR_UNSUPPORTED (unknown method or sort_method; the sentence lists the known ones),
+// PSV_ERROR_MEMORY (with the bytes needed), PSV_ERROR_DEVICE. Blocks.
 psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_def *def, psv_pair_finder **finder);
 void psv_destroy_pair_finder(psv_pair_finder *finder); // NULL is allowed. Blocks
 
@@ -92,7 +96,8 @@ void psv_destroy_pair_finder(psv_pair_finder *finder); // NULL is allowed. Block
 psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes);
 
 // All overlapping pairs (a of the first set, b of the second). Filters and worlds apply across the sets; two static
-// boxes do not pair here either. Errors and blocking as psv_find_pairs; the counts together are within def.max_boxes.
+// boxes do not pair here either. "brute" tests a.count times b.count pairs. Errors and blocking as psv_find_pairs; the
+// counts together are within def.max_boxes.
 psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b);
 
 // The calls below that read a frame give PSV_ERROR_ARGUMENT when there is none yet.
@@ -118,11 +123,12 @@ typedef struct psv_pair_event_lists {
     psv_buffer end_count;   // one uint64_t
 } psv_pair_event_lists;
 
-// Needs def.events. Call once per frame after the find call. After an overflow the lists are empty and this call, or
+// Needs def.events (else PSV_ERROR_ARGUMENT). Call once per frame after the find call. After an overflow the lists are empty and this call, or
 // the next one that Blocks, reports PSV_ERROR_CAPACITY; the frame then does not become the previous one.
 psv_status psv_pair_events(psv_pair_finder *finder, psv_pair_event_lists *lists);
 
-// The same, copied to host memory. Either array may be NULL with capacity 0. Blocks.
+// The same, copied to host memory. Either array may be NULL with capacity 0, either count NULL. PSV_ERROR_CAPACITY also
+// when an array is too small: the counts are exact, and the first `capacity` events are there. Blocks.
 psv_status psv_read_pair_events(psv_pair_finder *finder, psv_pair *begin, uint64_t begin_capacity,
                                 uint64_t *begin_count, psv_pair *end, uint64_t end_capacity, uint64_t *end_count);
 
@@ -185,7 +191,7 @@ typedef struct psv_bounds_input {
 
 // Writes one psv_aabb per instance to `boxes`. Asynchronous on CUDA, can be captured. Errors: PSV_ERROR_ARGUMENT (a
 // buffer too small, misaligned or NULL, margin negative or not finite), PSV_ERROR_CAPACITY (over 2^31 instances or
-// 2^32-1 points). An instance of a shape index or point range outside its array gets a bad
+// 2^32-1 points). Buffers are aligned to 4 bytes. An instance of a shape index or point range outside its array gets a bad
 // box (min > max). Points are reduced in parallel (min and max); long ranges take a block each on CUDA.
 psv_status psv_compute_bounds(psv_context *context, const psv_bounds_input *input, psv_buffer boxes);
 

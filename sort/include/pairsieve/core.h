@@ -12,6 +12,12 @@
 // fork: on the CPU a child process may go on with its parent's contexts. Where a thread used OpenMP's threads through
 // pairsieve and then forks, that thread works alone in the child (run_parallel brings it threads). Contexts of CUDA do
 // not work in a child: calls give PSV_ERROR_DEVICE.
+//
+// Errors that the comments of calls do not repeat: PSV_ERROR_ARGUMENT for a NULL handle or a destroyed one, and for a
+// NULL pointer where NULL is not said to be allowed; PSV_ERROR_UNSUPPORTED for a psv_buffer of the other kind (an
+// address, a GL name) than the context takes;
+// PSV_ERROR_DEVICE, from any call on a CUDA or OpenGL context, also for what failed in work enqueued before it;
+// PSV_ERROR_MEMORY from calls that block and have to take host memory while they run.
 #ifndef PAIRSIEVE_CORE_H
 #define PAIRSIEVE_CORE_H
 
@@ -54,7 +60,7 @@ typedef enum psv_backend {
 // "auto", "cpu", "cuda" or "gl". Never NULL.
 const char *psv_backend_name(psv_backend backend);
 
-// Reads a backend name; PSV_ERROR_ARGUMENT leaves *backend as it was.
+// Reads a backend name; PSV_ERROR_ARGUMENT (an unknown one) leaves *backend as it was.
 psv_status psv_parse_backend(const char *name, psv_backend *backend);
 
 // True when this build has the backend and the machine has a device for it. Blocks on the first call for CUDA, and for
@@ -132,7 +138,9 @@ psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t 
 psv_status psv_synchronize(psv_context *context);
 
 // A piece of memory: a value, not an object; copy it freely. On the CPU and CUDA backends `address` is a host or device
-// address; with the OpenGL backend `gl_name` is a buffer object's name and address is NULL.
+// address; with the OpenGL backend `gl_name` is a buffer object's name and address is NULL. Arrays must be aligned to
+// their elements' largest member: 4 bytes for floats, u32, boxes, pairs, filters and poses, 8 for u64 and 64-bit keys, 1
+// for flags and records that are only moved.
 typedef struct psv_buffer {
     void *address;
     uint64_t offset;  // bytes from address (or from the start of the GL buffer)

@@ -90,7 +90,8 @@ const char *psv_sort_method_description(psv_backend backend, const char *method)
 uint64_t psv_sorter_scratch_bytes(psv_backend backend, const psv_sorter_def *def);
 
 // Errors: PSV_ERROR_ARGUMENT (a field out of range), PSV_ERROR_UNSUPPORTED (method not in this build or not for these
-// keys; the sentence lists those that are), PSV_ERROR_CAPACITY (scratch given too small), PSV_ERROR_MEMORY. "auto"
+// keys; the sentence lists those that are), PSV_ERROR_CAPACITY (scratch given too small), PSV_ERROR_MEMORY (the bytes;
+// of "auto" also when no method could be measured), PSV_ERROR_DEVICE. "auto"
 // calibrates once per device, in under two seconds, and keeps the result in the user's cache folder. Blocks.
 psv_status psv_create_sorter(psv_context *context, const psv_sorter_def *def, psv_sorter **sorter);
 
@@ -118,7 +119,7 @@ psv_status psv_read_sort_choices(psv_context *context, const psv_sorter_def *def
 // (count over max_count), PSV_ERROR_DEVICE.
 psv_status psv_sort_pairs(psv_sorter *sorter, psv_buffer keys, psv_buffer values, uint64_t count);
 
-// Sorts `count` keys alone, in place. Works on a sorter of any value_bytes.
+// Sorts `count` keys alone, in place. Works on a sorter of any value_bytes. Errors: those of psv_sort_pairs.
 psv_status psv_sort_keys(psv_sorter *sorter, psv_buffer keys, uint64_t count);
 
 // What psv_sort_index leaves in the keys buffer.
@@ -129,12 +130,14 @@ typedef enum psv_index_keys {
 } psv_index_keys;
 
 // Argsort: writes to `index` (count u32) the permutation that sorts the keys: sorted[i] == keys[index[i]]. The first
-// pass reads no index: it is implicit. Needs def.value_bytes >= 4; count at most 2^32-1. Errors: those of
-// psv_sort_pairs.
+// pass reads no index: it is implicit. Needs def.value_bytes >= 4 (else PSV_ERROR_ARGUMENT); count at most 2^32-1 (else
+// PSV_ERROR_CAPACITY). Other errors: those of psv_sort_pairs.
 psv_status psv_sort_index(psv_sorter *sorter, psv_buffer keys, psv_buffer index, uint64_t count, psv_index_keys keep);
 
 // The same calls with the count in memory of the context's backend: `count` holds one uint64_t, at most max_count (a
-// larger one is taken as max_count); buffers must hold max_count elements. The host never reads it.
+// larger one is taken as max_count); buffers must hold max_count elements. The host never reads it on CUDA. Errors:
+// PSV_ERROR_ARGUMENT (a buffer too small, misaligned or NULL, `count` too), PSV_ERROR_DEVICE;
+// psv_sort_index_indirect also PSV_ERROR_CAPACITY for a max_count over 2^32-1.
 psv_status psv_sort_pairs_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer values, psv_buffer count);
 psv_status psv_sort_keys_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer count);
 psv_status psv_sort_index_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer index, psv_buffer count,
@@ -155,7 +158,8 @@ psv_status psv_set_sort_hint(psv_sorter *sorter, const psv_sort_hint *hint);
 uint32_t psv_sorter_digit_bits(const psv_sorter *sorter);
 
 // Record sort: target[i] = source[index[i]] for records of `stride` bytes (any stride >= 1), out of place.
-// source and target may not overlap. index: count u32; one that names no record of the source is undefined behaviour.
+// source and target may not overlap. index: count u32, aligned to 4 bytes (source and target to 1); one that names no
+// record of the source is undefined behaviour. count 0 is a no-op.
 // Errors: PSV_ERROR_ARGUMENT (stride 0, buffer too small or NULL, overlap), PSV_ERROR_CAPACITY (count over 2^32-1).
 psv_status psv_gather_records(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
                               psv_buffer index, uint64_t count);
@@ -167,10 +171,13 @@ typedef struct psv_order_result {
 } psv_order_result;
 
 // Asynchronous «is it sorted»: writes one psv_order_result to `result`, for the sorter's key type, order and bit range.
-// `count` is not bound by def.max_count. Errors: PSV_ERROR_ARGUMENT (buffer too small, misaligned or NULL).
+// `count` is not bound by def.max_count. keys are aligned to the key, result to 8 bytes. Errors: PSV_ERROR_ARGUMENT
+// (buffer too small, misaligned or NULL), PSV_ERROR_CAPACITY (so many keys that their bytes are no 64-bit number),
+// PSV_ERROR_DEVICE.
 psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, psv_buffer result);
 
-// Counters of the last call: digit passes run and skipped (constant digits, sorted input). Blocks on CUDA.
+// Counters of the last call: digit passes run and skipped (constant digits, sorted input). Blocks on CUDA. Errors:
+// PSV_ERROR_ARGUMENT (NULL), PSV_ERROR_DEVICE.
 typedef struct psv_sort_statistics {
     uint32_t passes_run;
     uint32_t passes_skipped;
