@@ -107,6 +107,14 @@ static psv_status check_counts(psvi_mesh_source *source, const psvi_mesh_builder
                      (unsigned long long)most);
 }
 
+// Text files of some programs begin with a byte-order mark, which is no part of the text. No binary file does: a binary
+// STL whose header begins so keeps its length.
+static void skip_byte_order_mark(psvi_mesh_source *source) {
+    if (!begins_with(source, "\xef\xbb\xbf") || psvi_is_binary_stl(source)) return;
+    source->begin += 3;
+    source->at = source->begin;
+}
+
 psv_status psvi_parse_mesh(psv_context *context, const char *name, const uint8_t *data, uint64_t size, psv_mesh *mesh) {
     *mesh = (psv_mesh){0};
     psvi_mesh_source source = {
@@ -114,6 +122,7 @@ psv_status psvi_parse_mesh(psv_context *context, const char *name, const uint8_t
     source.number_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (source.number_locale == (locale_t)0)
         return psvi_fail(context, PSV_ERROR_MEMORY, "%.150s: no memory for the number locale", name);
+    skip_byte_order_mark(&source);
     psvi_mesh_builder builder = {0};
     psv_status status = read_by_format(&source, &builder);
     if (status == PSV_OK) status = check_counts(&source, &builder);

@@ -32,6 +32,8 @@ psv_status psvi_parse_mesh(psv_context *context, const char *name, const uint8_t
 
 psv_status psvi_read_ply(psvi_mesh_source *source, psvi_mesh_builder *mesh);
 psv_status psvi_read_obj(psvi_mesh_source *source, psvi_mesh_builder *mesh);
+// Its length is that of the triangles that it counts.
+bool psvi_is_binary_stl(const psvi_mesh_source *source);
 psv_status psvi_read_stl(psvi_mesh_source *source, psvi_mesh_builder *mesh);
 
 // Fails with PSV_ERROR_FORMAT and «NAME: line L: ...» or «NAME: offset O: ...» (of the position).

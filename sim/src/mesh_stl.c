@@ -145,12 +145,16 @@ static psv_status read_ascii(psvi_mesh_source *source, psvi_mesh_builder *mesh, 
     return PSV_OK;
 }
 
+bool psvi_is_binary_stl(const psvi_mesh_source *source) {
+    const uint64_t size = (uint64_t)(source->end - source->begin);
+    return size >= STL_HEADER_BYTES &&
+           size == STL_HEADER_BYTES + STL_TRIANGLE_BYTES * (uint64_t)little_endian(source->begin + 80);
+}
+
 psv_status psvi_read_stl(psvi_mesh_source *source, psvi_mesh_builder *mesh) {
     uint64_t size = (uint64_t)(source->end - source->begin);
-    bool exact = size >= STL_HEADER_BYTES &&
-                 size == STL_HEADER_BYTES + STL_TRIANGLE_BYTES * (uint64_t)little_endian(source->begin + 80);
     // Binary files may begin with 'solid' too; their size tells.
-    bool ascii = !exact && size >= 5 && memcmp(source->begin, "solid", 5) == 0;
+    bool ascii = !psvi_is_binary_stl(source) && size >= 5 && memcmp(source->begin, "solid", 5) == 0;
     if (!ascii && size < STL_HEADER_BYTES)
         return psvi_fail_offset(source, "an STL file begins with 'solid' or has at least 84 bytes, this one has %llu",
                                 (unsigned long long)size);

@@ -390,7 +390,9 @@ psv_status psv_load_scene(psv_context *context, const char *name_or_path, const 
     const char *slash = strrchr(name_or_path, '/');
     if (slash != NULL && (size_t)(slash - name_or_path) < sizeof folder)
         (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - name_or_path), name_or_path);
-    status = build_scene(context, name_or_path, folder, text, length, options, scene);
+    const size_t mark =
+        length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; // of some editors; no part of the text
+    status = build_scene(context, name_or_path, folder, text + mark, length - mark, options, scene);
     free(text);
     return status;
 }

@@ -4,6 +4,7 @@
 #include "snapshot_parts.h"
 
 #include "contact_kept.h"
+#include "replaced_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -235,12 +236,13 @@ static void get_kept(stream *s, psvi_snapshot *snapshot) {
 
 // --- files -----------------------------------------------------------------------------------------------------------
 
-static psv_status write_file(stream *s) {
-    FILE *file = fopen(s->path, "wb");
-    if (file == NULL) return psvi_fail(s->context, PSV_ERROR_FILE, "%s: %s", s->path, strerror(errno));
-    bool written = fwrite(s->data, 1, s->size, file) == s->size;
-    written = fclose(file) == 0 && written;
-    return written ? PSV_OK : psvi_fail(s->context, PSV_ERROR_FILE, "%s: could not be written to its end", s->path);
+static psv_status write_file(const stream *s) {
+    psvi_replaced_file file;
+    if (!psvi_open_replaced(&file, s->path))
+        return psvi_fail(s->context, PSV_ERROR_FILE, "%s: %s", s->path, strerror(errno));
+    const bool written = fwrite(s->data, 1, s->size, file.stream) == s->size;
+    if (psvi_close_replaced(&file, written) && written) return PSV_OK;
+    return psvi_fail(s->context, PSV_ERROR_FILE, "%s: could not be written to its end: %s", s->path, strerror(errno));
 }
 
 psv_status psv_save_snapshot(psv_world *world, const char *path) {

@@ -5,6 +5,7 @@
 #include "mesh_elements.h"
 #include "pairsieve/collision.h"
 #include "pairsieve/sim.h"
+#include "pairsieve/sort.h"
 #include "tool.h"
 
 #define PAIRS_PER_BOX 8 // room at the start; the buffer grows
@@ -120,6 +121,9 @@ static int search(pairs_job *job) {
     double begin = tool_seconds_now();
     psv_status status = psv_enable_profile(job->context, true);
     if (status == PSV_OK) status = search_once(job, &warm_up);
+    if (status == PSV_ERROR_CAPACITY && job->has_max_pairs && psv_finish_pairs(job->finder, &job->pairs) == status)
+        return tool_fail(TOOL_REFUSED, "--max-pairs %llu: %llu pairs overlap; without it the room grows as needed",
+                         (unsigned long long)job->max_pairs, (unsigned long long)job->pairs);
     if (status != PSV_OK) return tool_fail_status(job->context, status);
     uint64_t repeats = job->repeat;
     if (!job->has_repeat) {
@@ -157,8 +161,8 @@ static int check_boxes(pairs_job *job) {
 // --- output ---------------------------------------------------------------------------------------------------------
 
 static int write_csv(const pairs_job *job) {
-    FILE *file;
-    int code = tool_open_file(&file, job->csv);
+    tool_output output;
+    int code = tool_open_output(&output, job->csv);
     if (code != TOOL_DONE) return code;
     psv_pair *pairs = malloc((job->pairs + 1) * sizeof *pairs);
     psv_status status = PSV_OK;
@@ -167,11 +171,11 @@ static int write_csv(const pairs_job *job) {
         code = tool_fail(TOOL_REFUSED, "no memory for %llu pairs", (unsigned long long)job->pairs);
     else
         code = tool_fail_status(job->context, status);
-    if (code == TOOL_DONE) fputs("a,b\n", file);
+    if (code == TOOL_DONE) fputs("a,b\n", output.stream);
     for (uint64_t i = 0; code == TOOL_DONE && i < job->pairs; ++i)
-        fprintf(file, "%u,%u\n", pairs[i].a, pairs[i].b);
+        fprintf(output.stream, "%u,%u\n", pairs[i].a, pairs[i].b);
     free(pairs);
-    int closed = tool_close_file(file, job->csv);
+    int closed = tool_close_output(&output, code == TOOL_DONE);
     return code != TOOL_DONE ? code : closed;
 }
 
@@ -186,18 +190,18 @@ static int print_json(const pairs_job *job) {
                                      job->statistics.method, "sort", job->statistics.sort_method, "phases", phases));
 }
 
-static int print_table(const pairs_job *job) {
+static int print_table(FILE *out, const pairs_job *job) {
     char boxes[32], pairs[32];
-    printf("%s boxes, %s overlapping pairs\n", tool_format_count(boxes, box_count(job)),
-           tool_format_count(pairs, job->pairs));
-    printf("%s (%s), broad phase %s, sort %s\n\n", psv_backend_name(psv_context_backend(job->context)),
-           psv_context_device_name(job->context), job->statistics.method, job->statistics.sort_method);
-    printf("%-10s %10s %7s\n", "phase", "ms", "share");
+    fprintf(out, "%s boxes, %s overlapping pairs\n", tool_format_count(boxes, box_count(job)),
+            tool_format_count(pairs, job->pairs));
+    fprintf(out, "%s (%s), broad phase %s, sort %s\n\n", psv_backend_name(psv_context_backend(job->context)),
+            psv_context_device_name(job->context), job->statistics.method, job->statistics.sort_method);
+    fprintf(out, "%-10s %10s %7s\n", "phase", "ms", "share");
     for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase)
         if (job->phase_ms[phase] > 0)
-            printf("%-10s %10.3f %6.1f%%\n", psv_phase_name((psv_phase)phase), job->phase_ms[phase],
-                   job->frame_ms > 0 ? 100 * job->phase_ms[phase] / job->frame_ms : 0.0);
-    printf("%-10s %10.3f\n", "all", job->frame_ms);
+            fprintf(out, "%-10s %10.3f %6.1f%%\n", psv_phase_name((psv_phase)phase), job->phase_ms[phase],
+                    job->frame_ms > 0 ? 100 * job->phase_ms[phase] / job->frame_ms : 0.0);
+    fprintf(out, "%-10s %10.3f\n", "all", job->frame_ms);
     return TOOL_DONE;
 }
 
@@ -205,9 +209,20 @@ static int print_table(const pairs_job *job) {
 
 static int run_job(pairs_job *job) {
     psv_mesh meshes[2] = {{0}};
-    int code = tool_check_writable(job->csv);
+    const tool_file files[] = {
+        {.option = "the mesh", .path = job->paths[0], .is_input = true},
+        {.option = "the mesh", .path = job->paths[1], .is_input = true},
+        {.option = "--csv", .path = job->csv},
+    };
+    const bool table_aside = tool_uses_stdout(files, 3);
+    int code = tool_check_files(files, 3);
+    if (code == TOOL_DONE && table_aside && job->json)
+        code = tool_fail(TOOL_REFUSED, "--json prints to standard output, where nothing else can go");
     if (code == TOOL_DONE) code = load_meshes(job, meshes);
     if (code == TOOL_DONE) code = tool_create_context(&job->device, &job->context);
+    if (code == TOOL_DONE) code = tool_check_method(job->context, "--sort", job->sort, psv_sort_method_name);
+    if (code == TOOL_DONE)
+        code = tool_check_method(job->context, "--broad-phase", job->broad_phase, psv_broad_phase_name);
     if (code == TOOL_DONE) code = make_boxes(job, meshes);
     psv_free_mesh(&meshes[0]);
     psv_free_mesh(&meshes[1]);
@@ -215,7 +230,7 @@ static int run_job(pairs_job *job) {
     if (code == TOOL_DONE) code = search(job);
     if (code == TOOL_DONE) code = check_boxes(job);
     if (code == TOOL_DONE && job->csv != NULL) code = write_csv(job);
-    if (code == TOOL_DONE) code = job->json ? print_json(job) : print_table(job);
+    if (code == TOOL_DONE) code = job->json ? print_json(job) : print_table(table_aside ? stderr : stdout, job);
     return code;
 }
 
@@ -272,7 +287,7 @@ int command_pairs(int argc, char **argv) {
          .given = &job.has_repeat},
         {.name = "--csv",
          .argument = "FILE",
-         .help = "write the pairs as lines a,b in ascending order",
+         .help = "write the pairs as lines a,b in ascending order; - is standard output",
          .kind = OPTION_TEXT,
          .target = &job.csv},
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},

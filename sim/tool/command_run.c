@@ -1,8 +1,11 @@
 // `pairsieve run`: steps a scene without a window and reports what each frame cost.
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "pairsieve/sort.h"
 #include "run_job.h"
 
 #define DEFAULT_FRAMES 300
@@ -46,11 +49,38 @@ static psv_status step(run_job *job, run_sample *sample) {
     return status;
 }
 
+// --- interruption ---------------------------------------------------------------------------------------------------
+
+static volatile sig_atomic_t signal_caught;
+
+static void catch_signal(int number) { signal_caught = number; }
+
+// SIGINT and SIGTERM end the run after its frame, with all that it has to tell; one more ends it at once. A signal that
+// is ignored (as in the background of a shell) stays so.
+static void catch_signals(void) {
+    static const int numbers[2] = {SIGINT, SIGTERM};
+    struct sigaction old, action = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
+    (void)sigemptyset(&action.sa_mask);
+    for (int i = 0; i < 2; ++i)
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &action, NULL);
+}
+
+// The run so far is all there is.
+static void end_early(run_job *job, uint64_t frames_done) {
+    job->interrupted = (int)signal_caught;
+    (void)fprintf(stderr, "pairsieve: interrupted after %llu of %llu frames\n", (unsigned long long)frames_done,
+                  (unsigned long long)job->frames);
+    job->frames = frames_done;
+}
+
 static int run_frames(run_job *job) {
     bool progress = !job->json && isatty(STDERR_FILENO);
     double drawn = 0;
     int code = TOOL_DONE;
-    for (uint64_t f = 1; f <= job->frames && code == TOOL_DONE; ++f) {
+    uint64_t done = 0;
+    catch_signals();
+    for (uint64_t f = 1; f <= job->frames && code == TOOL_DONE && signal_caught == 0; ++f) {
         code = tool_fail_status(job->context, step(job, &job->samples[f - 1]));
         // The last frame is checked too, so that a short run is checked at all.
         if (code == TOOL_DONE && job->check && psv_world_slot_count(job->world) > 0 &&
@@ -60,9 +90,11 @@ static int run_frames(run_job *job) {
             draw_progress(f, job->frames, job->counters.pairs);
             drawn = tool_seconds_now();
         }
+        done = f;
     }
     if (progress) clear_progress();
     if (code != TOOL_DONE) return code;
+    if (signal_caught != 0 && done < job->frames) end_early(job, done);
     if (psv_world_slot_count(job->world) == 0) { // nothing was looked for
         job->statistics.method = job->statistics.sort_method = "none";
         return TOOL_DONE;
@@ -96,6 +128,9 @@ static int restore_world(run_job *job) {
 
 static int prepare(run_job *job) {
     int code = tool_create_context(&job->device, &job->context);
+    if (code == TOOL_DONE) code = tool_check_method(job->context, "--sort", job->sort, psv_sort_method_name);
+    if (code == TOOL_DONE)
+        code = tool_check_method(job->context, "--broad-phase", job->broad_phase, psv_broad_phase_name);
     if (code == TOOL_DONE) code = job->restore != NULL ? restore_world(job) : load_scene(job);
     if (code != TOOL_DONE) return code;
     if (job->has_seconds) {
@@ -111,21 +146,45 @@ static int prepare(run_job *job) {
     return tool_fail_status(job->context, psv_enable_profile(job->context, true));
 }
 
-static int run_job_of(run_job *job) {
-    int code = tool_check_writable(job->csv);
-    if (code == TOOL_DONE) code = tool_check_writable(job->trace);
-    if (code == TOOL_DONE) code = tool_check_writable(job->save);
-    if (code == TOOL_DONE) code = prepare(job);
-    if (code == TOOL_DONE) code = run_frames(job);
-    if (code == TOOL_DONE && job->csv != NULL) code = run_write_csv(job, job->csv);
+static bool is_scene_file(const char *name) {
+    const size_t length = strlen(name);
+    return strchr(name, '/') != NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+}
+
+static int check_files(run_job *job) {
+    const tool_file files[] = {
+        {.option = "the scene", .path = is_scene_file(job->scene_name) ? job->scene_name : NULL, .is_input = true},
+        {.option = "the snapshot", .path = job->restore, .is_input = true, .needs_name = true},
+        {.option = "--csv", .path = job->csv},
+        {.option = "--trace", .path = job->trace},
+        {.option = "--save", .path = job->save, .needs_name = true},
+    };
+    const uint32_t count = sizeof files / sizeof *files;
+    job->table_aside = tool_uses_stdout(files, count);
+    if (job->table_aside && job->json)
+        return tool_fail(TOOL_REFUSED, "--json prints to standard output, where nothing else can go");
+    return tool_check_files(files, count);
+}
+
+// What is asked for as files, and the table.
+static int give_results(run_job *job) {
+    int code = job->csv != NULL ? run_write_csv(job, job->csv) : TOOL_DONE;
     if (code == TOOL_DONE && job->trace != NULL) code = run_write_trace(job, job->trace);
     if (code == TOOL_DONE && job->save != NULL) {
         psv_status status = psv_save_snapshot(job->world, job->save);
         code = tool_fail_status(job->context, status);
         if (status == PSV_ERROR_FILE) code = TOOL_FAILED; // it could be opened before the run
     }
-    if (code == TOOL_DONE) code = run_print_result(job);
+    return code == TOOL_DONE ? run_print_result(job) : code;
+}
+
+static int run_job_of(run_job *job) {
+    int code = check_files(job);
+    if (code == TOOL_DONE) code = prepare(job);
+    if (code == TOOL_DONE) code = run_frames(job);
+    if (code == TOOL_DONE) code = give_results(job);
     if (code == TOOL_DONE && job->check_failures > 0) code = TOOL_FAILED;
+    if (code == TOOL_DONE && job->interrupted != 0) code = TOOL_INTERRUPTED + job->interrupted;
     return code;
 }
 
@@ -204,12 +263,12 @@ int command_run(int argc, char **argv) {
          .given = &job.check},
         {.name = "--csv",
          .argument = "FILE",
-         .help = "write a line per frame: counts and time of each phase",
+         .help = "write a line per frame: counts and time of each phase; - is standard output",
          .kind = OPTION_TEXT,
          .target = &job.csv},
         {.name = "--trace",
          .argument = "FILE",
-         .help = "write a Chrome trace (about:tracing, ui.perfetto.dev)",
+         .help = "write a Chrome trace (about:tracing, ui.perfetto.dev); - is standard output",
          .kind = OPTION_TEXT,
          .target = &job.trace},
         {.name = "--save",
@@ -230,7 +289,9 @@ int command_run(int argc, char **argv) {
         .summary =
             "Steps a scene without a window and shows, per phase of a frame, the median, the 95th percentile and\n"
             "the share of the time; what sorting costs; pairs, bodies and frames per second.",
-        .details = "SCENE is a name of 'pairsieve list' or a path to a scene file; drop without it.",
+        .details =
+            "SCENE is a name of 'pairsieve list' or a path to a scene file; drop without it. Ctrl-C ends the run\n"
+            "after its frame: the table and the files are of the frames so far, the exit code is 130.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
         .operands = &job.scene_name,

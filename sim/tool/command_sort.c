@@ -133,6 +133,7 @@ static int run_job(sort_job *job) {
     int distribution = tool_choose("--distribution", job->distribution, tool_distributions);
     if (distribution < 0) return TOOL_REFUSED;
     int code = tool_create_context(&job->device, &job->context);
+    if (code == TOOL_DONE) code = tool_check_method(job->context, "--method", job->method, psv_sort_method_name);
     if (code == TOOL_DONE && job->input != NULL) {
         job->distribution = "file";
         code = tool_read_keys(job->input, job->type, &job->host_keys, &job->count);

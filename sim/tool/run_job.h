@@ -21,6 +21,7 @@ typedef struct run_job {
     uint64_t bodies, frames, seed, check_every;
     double seconds;
     bool has_bodies, has_frames, has_seconds, has_seed, json, check;
+    bool table_aside; // a file goes to standard output, so the table goes to stderr
 
     // while it runs
     psv_context *context;
@@ -28,6 +29,7 @@ typedef struct run_job {
     psv_world *world;
     run_checker *checker;
     run_sample *samples; // of every frame
+    int interrupted;     // signal that ended the run after `frames` frames; 0: none
     double step_seconds; // wall clock of all steps, checks apart
     uint64_t checked_frames, check_failures;
     psv_pair_statistics statistics; // of the last frame

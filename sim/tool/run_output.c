@@ -71,36 +71,39 @@ static int print_json(const run_job *job, const run_summary *summary) {
         "checked_frames", (json_int_t)job->checked_frames, "check_failures", (json_int_t)job->check_failures));
 }
 
-static void print_table(const run_job *job, const run_summary *summary) {
+static void print_table(FILE *out, const run_job *job, const run_summary *summary) {
     char bodies[32], pairs[32], most[32];
     const phase_summary *frame = &summary->phases[PSV_PHASE_COUNT], *sort = &summary->phases[PSV_PHASE_SORT];
-    printf("%s: %s bodies, %llu frames, seed %llu\n", scene_name(job), tool_format_count(bodies, job->counters.bodies),
-           (unsigned long long)job->frames, (unsigned long long)job->seed);
-    printf("%s (%s), broad phase %s, sort %s\n\n", psv_backend_name(psv_context_backend(job->context)),
-           psv_context_device_name(job->context), job->statistics.method, job->statistics.sort_method);
-    printf("%-10s %11s %11s %8s\n", "phase", "median ms", "p95 ms", "share");
+    fprintf(out, "%s: %s bodies, %llu frames%s, seed %llu\n", scene_name(job),
+            tool_format_count(bodies, job->counters.bodies), (unsigned long long)job->frames,
+            job->interrupted ? " (interrupted)" : "", (unsigned long long)job->seed);
+    fprintf(out, "%s (%s), broad phase %s, sort %s\n\n", psv_backend_name(psv_context_backend(job->context)),
+            psv_context_device_name(job->context), job->statistics.method, job->statistics.sort_method);
+    fprintf(out, "%-10s %11s %11s %8s\n", "phase", "median ms", "p95 ms", "share");
     for (int p = 0; p < PSV_PHASE_COUNT; ++p) {
         if (summary->phases[p].total_ms <= 0) continue;
-        printf("%-10s %11.3f %11.3f %7.1f%%\n", psv_phase_name((psv_phase)p), summary->phases[p].median_ms,
-               summary->phases[p].p95_ms, 100 * share(summary, p));
+        fprintf(out, "%-10s %11.3f %11.3f %7.1f%%\n", psv_phase_name((psv_phase)p), summary->phases[p].median_ms,
+                summary->phases[p].p95_ms, 100 * share(summary, p));
     }
-    printf("%-10s %11.3f %11.3f\n\n", "frame", frame->median_ms, frame->p95_ms);
+    fprintf(out, "%-10s %11.3f %11.3f\n\n", "frame", frame->median_ms, frame->p95_ms);
     if (sorts_in_sweep(job, summary))
-        printf("one kernel sorts and sweeps: sorting costs less than %.3f ms of a frame (median), %.1f%% of all time\n",
-               summary->phases[PSV_PHASE_SWEEP].median_ms, 100 * share(summary, PSV_PHASE_SWEEP));
+        fprintf(
+            out,
+            "one kernel sorts and sweeps: sorting costs less than %.3f ms of a frame (median), %.1f%% of all time\n",
+            summary->phases[PSV_PHASE_SWEEP].median_ms, 100 * share(summary, PSV_PHASE_SWEEP));
     else
-        printf("sorting costs %.3f ms of a frame (median), %.1f%% of all time\n", sort->median_ms,
-               100 * share(summary, PSV_PHASE_SORT));
-    printf("overlapping pairs: %s in the last frame, %s at most\n", tool_format_count(pairs, job->counters.pairs),
-           tool_format_count(most, summary->pairs_max));
+        fprintf(out, "sorting costs %.3f ms of a frame (median), %.1f%% of all time\n", sort->median_ms,
+                100 * share(summary, PSV_PHASE_SORT));
+    fprintf(out, "overlapping pairs: %s in the last frame, %s at most\n", tool_format_count(pairs, job->counters.pairs),
+            tool_format_count(most, summary->pairs_max));
     if (job->counters.lost_bodies > 0)
-        printf("bodies that left the scene's bounds: %s\n", tool_format_count(bodies, job->counters.lost_bodies));
-    printf("frames per second: %.1f (%.2f s for %llu frames)\n",
-           job->step_seconds > 0 ? (double)job->frames / job->step_seconds : 0.0, job->step_seconds,
-           (unsigned long long)job->frames);
+        fprintf(out, "bodies that left the scene's bounds: %s\n", tool_format_count(bodies, job->counters.lost_bodies));
+    fprintf(out, "frames per second: %.1f (%.2f s for %llu frames)\n",
+            job->step_seconds > 0 ? (double)job->frames / job->step_seconds : 0.0, job->step_seconds,
+            (unsigned long long)job->frames);
     if (job->check)
-        printf("checked against brute force: %llu frames, %llu failures\n", (unsigned long long)job->checked_frames,
-               (unsigned long long)job->check_failures);
+        fprintf(out, "checked against brute force: %llu frames, %llu failures\n",
+                (unsigned long long)job->checked_frames, (unsigned long long)job->check_failures);
 }
 
 int run_print_result(const run_job *job) {
@@ -108,14 +111,15 @@ int run_print_result(const run_job *job) {
     if (!summarise(job, &summary))
         return tool_fail(TOOL_REFUSED, "no memory for %llu frames", (unsigned long long)job->frames);
     if (job->json) return print_json(job, &summary);
-    print_table(job, &summary);
+    print_table(job->table_aside ? stderr : stdout, job, &summary);
     return TOOL_DONE;
 }
 
 int run_write_csv(const run_job *job, const char *path) {
-    FILE *file;
-    int code = tool_open_file(&file, path);
+    tool_output output;
+    int code = tool_open_output(&output, path);
     if (code != TOOL_DONE) return code;
+    FILE *file = output.stream;
     fputs("frame,bodies,pairs,contacts,frame_ms", file);
     for (int p = 0; p < PSV_PHASE_COUNT; ++p)
         fprintf(file, ",%s_ms", psv_phase_name((psv_phase)p));
@@ -128,14 +132,15 @@ int run_write_csv(const run_job *job, const char *path) {
             fprintf(file, ",%.6f", sample->profile.phase_ms[p]);
         fputc('\n', file);
     }
-    return tool_close_file(file, path);
+    return tool_close_output(&output, true);
 }
 
 // Frames follow each other without gaps on one track; their phases, one after the other, on a second.
 int run_write_trace(const run_job *job, const char *path) {
-    FILE *file;
-    int code = tool_open_file(&file, path);
+    tool_output output;
+    int code = tool_open_output(&output, path);
     if (code != TOOL_DONE) return code;
+    FILE *file = output.stream;
     double frame_us = 0;
     fputs("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
           "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": \"frames\"}},\n"
@@ -159,5 +164,5 @@ int run_write_trace(const run_job *job, const char *path) {
         frame_us += 1e3 * sample->profile.frame_ms;
     }
     fputs("\n]}\n", file);
-    return tool_close_file(file, path);
+    return tool_close_output(&output, true);
 }

@@ -10,12 +10,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "../src/replaced_file.h"
 #include "pairsieve/core.h"
 
 #define TOOL_DONE 0
 #define TOOL_FAILED 1
 #define TOOL_REFUSED 2
-#define TOOL_CONTINUE (-1) // options were read: go on
+#define TOOL_INTERRUPTED 128 // plus the signal's number, as shells say it
+#define TOOL_CONTINUE (-1)   // options were read: go on
 
 // --- errors ---------------------------------------------------------------------------------------------------------
 
@@ -64,13 +66,33 @@ int tool_parse_options(tool_command *command, int argc, char **argv);
 // The word is one of the names (a list that ends with NULL): its place, or -1 after printing the accepted ones.
 int tool_choose(const char *option, const char *word, const char *const *names);
 
-// A file that cannot be written is to be known before the run, not after it. An existing file keeps its content; NULL
-// is no file.
-int tool_check_writable(const char *path);
+// --- files ----------------------------------------------------------------------------------------------------------
 
-// Opens a file for writing, and finishes it; exit codes.
-int tool_close_file(FILE *file, const char *path);
-int tool_open_file(FILE **file, const char *path); // for writing
+// A file that the command line names.
+typedef struct tool_file {
+    const char *option; // "--csv", or what an operand is: "the mesh"
+    const char *path;   // NULL: not given
+    bool is_input;      // is read
+    bool needs_name;    // cannot be "-", standard output
+} tool_file;
+
+// Before the work: every output can be written (an existing file keeps its content), no two are the same file, and none
+// is a file that is read, but a snapshot may be saved where it was restored from.
+int tool_check_files(const tool_file *files, uint32_t count);
+
+// One of `files` goes to standard output: then what else would be printed there goes to stderr.
+bool tool_uses_stdout(const tool_file *files, uint32_t count);
+
+// A file while it is written; "-" is standard output. What was there before stays until the new file is whole.
+typedef struct tool_output {
+    const char *path;
+    FILE *stream;
+    psvi_replaced_file file;
+} tool_output;
+
+// Exit codes. Without `keep` (something else failed) the file stays as it was.
+int tool_open_output(tool_output *output, const char *path);
+int tool_close_output(tool_output *output, bool keep);
 
 // --- contexts -------------------------------------------------------------------------------------------------------
 
@@ -92,6 +114,10 @@ typedef struct tool_device_options {
     }
 
 int tool_create_context(const tool_device_options *options, psv_context **context);
+
+// A method that an option names (NULL: it was not given) is "auto" or one of the backend's, which `name_at` lists.
+int tool_check_method(const psv_context *context, const char *option, const char *method,
+                      const char *(*name_at)(psv_backend backend, uint32_t index));
 
 // --- output ---------------------------------------------------------------------------------------------------------
 

@@ -27,13 +27,13 @@ static int print_help(FILE *out) {
     for (size_t i = 0; i < COMMANDS; ++i)
         fprintf(out, "  %-6s %s\n", commands[i].name, commands[i].summary);
     fputs("\n'pairsieve COMMAND --help' names every option. Start with: pairsieve run drop\n"
-          "Exit code: 0 done, 1 the run failed, 2 a command line or input that is not accepted.\n",
+          "Exit code: 0 done, 1 the run failed, 2 a command line or input that is not accepted,\n"
+          "130 interrupted.\n",
           out);
     return TOOL_DONE;
 }
 
-int main(int argc, char **argv) {
-    psv_keep_spinning_short(argv);
+static int run_command(int argc, char **argv) {
     if (argc < 2) {
         print_help(stderr);
         return TOOL_REFUSED;
@@ -44,11 +44,14 @@ int main(int argc, char **argv) {
         printf("pairsieve %d.%d.%d\n", PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH);
         return TOOL_DONE;
     }
-    for (size_t i = 0; i < COMMANDS; ++i) {
-        if (strcmp(word, commands[i].name) != 0) continue;
-        int code = commands[i].run(argc - 2, argv + 2);
-        if (fflush(stdout) == 0 && !ferror(stdout)) return code;
-        return code != TOOL_DONE ? code : tool_fail(TOOL_FAILED, "could not write the output");
-    }
+    for (size_t i = 0; i < COMMANDS; ++i)
+        if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 2, argv + 2);
     return tool_fail(TOOL_REFUSED, "unknown command '%s'; accepted: run, pairs, sort, bench, info, list", word);
+}
+
+int main(int argc, char **argv) {
+    psv_keep_spinning_short(argv);
+    const int code = run_command(argc, argv);
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    return code != TOOL_DONE ? code : tool_fail(TOOL_FAILED, "could not write the output");
 }

@@ -39,25 +39,19 @@ int tool_create_context(const tool_device_options *options, psv_context **contex
     return tool_fail_status(NULL, status);
 }
 
-int tool_check_writable(const char *path) {
-    if (path == NULL) return TOOL_DONE;
-    bool existed = access(path, F_OK) == 0;
-    FILE *file = fopen(path, "ab");
-    if (file == NULL) return tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
-    (void)fclose(file);
-    if (!existed) (void)remove(path);
-    return TOOL_DONE;
-}
-
-int tool_open_file(FILE **file, const char *path) {
-    *file = fopen(path, "w");
-    return *file != NULL ? TOOL_DONE : tool_fail(TOOL_REFUSED, "%s: %s", path, strerror(errno));
-}
-
-int tool_close_file(FILE *file, const char *path) {
-    bool bad = ferror(file) != 0;
-    if (fclose(file) == 0 && !bad) return TOOL_DONE;
-    return tool_fail(TOOL_FAILED, "%s: could not be written: %s", path, strerror(errno));
+int tool_check_method(const psv_context *context, const char *option, const char *method,
+                      const char *(*name_at)(psv_backend backend, uint32_t index)) {
+    char known[256] = "auto";
+    const psv_backend backend = psv_context_backend(context);
+    if (method == NULL || strcmp(method, "auto") == 0) return TOOL_DONE;
+    const char *name;
+    for (uint32_t i = 0; (name = name_at(backend, i)) != NULL; ++i) {
+        if (strcmp(name, method) == 0) return TOOL_DONE;
+        const size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, ", %s", name);
+    }
+    return tool_fail(TOOL_REFUSED, "%s %s is not a method of the %s backend; accepted: %s", option, method,
+                     psv_backend_name(backend), known);
 }
 
 json_t *tool_json_text(const char *text) {

@@ -355,6 +355,17 @@ static void obj_files(void **state) {
     psv_free_mesh(&mesh);
 }
 
+// Text of some programs begins with a byte-order mark.
+static void byte_order_marks(void **state) {
+    (void)state;
+    psv_mesh mesh;
+    assert_int_equal(load_text("\xef\xbb\xbfv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", ".obj", &mesh), PSV_OK);
+    assert_true(mesh.vertex_count == 3 && mesh.triangle_count == 1);
+    psv_free_mesh(&mesh);
+    expect_refused("\xef\xbb\xbf", ".obj", "without a vertex");
+    expect_refused("\xef\xbb\xbf\xef\xbb\xbfv 0 0 0\n", ".obj", "is no statement");
+}
+
 static void damaged_obj(void **state) {
     (void)state;
     expect_refused("v 0 0\n", ".obj", "line 1: '' is no coordinate");
@@ -391,6 +402,8 @@ static void put_stl(bytes *out, const char *title) {
 static void stl_files(void **state) {
     (void)state;
     bytes file;
+    put_stl(&file, "\xef\xbb\xbf: a title may begin as a byte-order mark does");
+    expect_loaded(&file, ".stl");
     put_stl(&file, "exported by nobody");
     expect_loaded(&file, ".stl");
     put_stl(&file, "solid, but binary"); // the size tells
@@ -462,6 +475,7 @@ int main(void) {
         cmocka_unit_test(damaged_binary_ply),
         cmocka_unit_test(huge_counts_cost_nothing),
         cmocka_unit_test(obj_files),
+        cmocka_unit_test(byte_order_marks),
         cmocka_unit_test(damaged_obj),
         cmocka_unit_test(stl_files),
         cmocka_unit_test(damaged_stl),

@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -78,13 +80,13 @@ static void counts(void **state) {
 static void names(void **state) {
     (void)state;
     assert_true(tool_refuses("run --backend tpu", 2, "--backend tpu is not known; accepted: auto, cpu, cuda"));
-    assert_true(tool_refuses("sort --method bogo --backend cpu", 2, "bogo"));
+    assert_true(tool_refuses("sort --method bogo --backend cpu", 2, "--method bogo"));
     assert_true(tool_refuses("sort --method bogo --backend cpu", 2, "radix")); // names those there are
-    assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --broad-phase magic", 2, "magic"));
+    assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --broad-phase magic", 2, "--broad-phase magic"));
     assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --broad-phase magic", 2, "sweep"));
-    assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --sort bogo", 2, "bogo"));
-    assert_true(tool_refuses("run drop --backend cpu --bodies 10 --sort bogo", 2, "bogo"));
-    assert_true(tool_refuses("run drop --backend cpu --bodies 10 --broad-phase magic", 2, "magic"));
+    assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --sort bogo", 2, "--sort bogo"));
+    assert_true(tool_refuses("run drop --backend cpu --bodies 10 --sort bogo", 2, "--sort bogo"));
+    assert_true(tool_refuses("run drop --backend cpu --bodies 10 --broad-phase magic", 2, "--broad-phase magic"));
     assert_true(tool_refuses("sort --keys u8", 2, "--keys u8 is not known; accepted: u32, i32, f32, u64, i64, f64"));
     assert_true(tool_refuses("sort --distribution odd --backend cpu", 2, "accepted: uniform, gaussian, sorted"));
     assert_true(tool_refuses("pairs refusals_square.ply --boxes corners", 2,
@@ -108,7 +110,7 @@ static void meshes(void **state) {
 static void capacity(void **state) {
     (void)state;
     // 4 vertices, 5 edges, 2 faces of one square: every box meets most others.
-    assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --max-pairs 3", 2, "3"));
+    assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --max-pairs 3", 2, "--max-pairs 3: "));
     json_t *object = tool_json("pairs refusals_square.ply --backend cpu --json");
     assert_non_null(object);
     char enough[96], too_few[96], needed[32];
@@ -174,6 +176,34 @@ static void outputs(void **state) {
     assert_true(
         tool_refuses("pairs refusals_square.ply --backend cpu --csv no_such_folder/a", 2, "no_such_folder/a: "));
     assert_true(tool_refuses("pairs no_such.ply --csv no_such_folder/a", 2, "no_such_folder/a: ")); // before the work
+    assert_true(tool_refuses("run drop --backend cpu --save -", 2, "--save -: standard output takes no snapshot"));
+    assert_true(tool_refuses("run drop --backend cpu --csv ''", 2, "--csv needs a file's name"));
+    assert_true(tool_refuses("run drop --backend cpu --csv - --json", 2, "--json prints to standard output"));
+    assert_true(tool_refuses("pairs refusals_square.ply --csv - --json", 2, "--json prints to standard output"));
+    assert_true(tool_refuses("run drop --backend cpu --csv - --trace -", 2, "both go to standard output"));
+}
+
+// One file cannot be two, nor be read and written; what is there stays.
+static void one_file_twice(void **state) {
+    (void)state;
+    assert_true(tool_refuses("run drop --backend cpu --csv refusals_a --trace ./refusals_a", 2, "--csv and --trace"));
+    assert_true(
+        tool_refuses("run drop --backend cpu --csv refusals_a --save \"$PWD/refusals_a\"", 2, "--csv and --save"));
+    assert_int_not_equal(access("refusals_a", F_OK), 0);
+    assert_true(tool_refuses("pairs refusals_triangle.obj --csv ./refusals_triangle.obj", 2, "the mesh that is read"));
+    write_file("refusals_scene.json", "{\"name\": \"s\"}");
+    assert_true(tool_refuses("run refusals_scene.json --trace refusals_scene.json", 2, "the scene that is read"));
+    assert_int_equal(link("refusals_scene.json", "refusals_link.json"), 0);
+    assert_true(tool_refuses("run refusals_scene.json --csv refusals_link.json", 2, "the scene that is read"));
+    assert_true(
+        tool_refuses("run --restore refusals_scene.json --csv refusals_scene.json", 2, "the snapshot that is read"));
+    char text[64] = "";
+    FILE *file = fopen("refusals_scene.json", "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text, file), 13);
+    (void)fclose(file);
+    (void)remove("refusals_scene.json");
+    (void)remove("refusals_link.json");
 }
 
 // The files could be opened, so it is the run that failed.
@@ -183,6 +213,21 @@ static void full_devices(void **state) {
     assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --csv /dev/full", 1, "could not be written"));
     assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --trace /dev/full", 1, "could not be written"));
     assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --save /dev/full", 1, "could not be written"));
+    static const char *const prints[] = {"--help", "--version",   "run --help",
+                                         "list",   "info --json", "run --backend cpu --bodies 10 --frames 1 --csv -"};
+    for (size_t i = 0; i < sizeof prints / sizeof *prints; ++i) {
+        char command[512], said[256] = "";
+        (void)snprintf(command, sizeof command, "'%s' %s >/dev/full 2>refusals_said </dev/null", PAIRSIEVE_TOOL,
+                       prints[i]);
+        const int status = system(command); // NOLINT(cert-env33-c): a test
+        FILE *file = fopen("refusals_said", "rb");
+        assert_non_null(file);
+        (void)fread(said, 1, sizeof said - 1, file);
+        (void)fclose(file);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || strstr(said, "could not write the output") == NULL)
+            fail_msg("%s: status %d, %s", prints[i], status, said);
+    }
+    (void)remove("refusals_said");
 }
 
 static void key_files(void **state) {
@@ -190,6 +235,11 @@ static void key_files(void **state) {
     assert_true(tool_refuses("sort --input refusals_keys.bin --count 5", 2, "--input takes its keys from the file"));
     assert_true(tool_refuses("sort --input refusals_keys.bin --seed 5", 2, "--input takes its keys from the file"));
     assert_true(tool_refuses("sort --backend cpu --input no_such.txt", 2, "no_such.txt: No such file"));
+    char line[256];
+    (void)snprintf(line, sizeof line, "1\n0.%0*d1\n", 200, 0);
+    write_file("refusals_long.txt", line);
+    assert_true(tool_refuses("sort --backend cpu --keys f64 --input refusals_long.txt", 2, "line 2 is longer"));
+    (void)remove("refusals_long.txt");
     assert_true(tool_refuses("sort --backend cpu --input refusals_keys.txt", 2, "line 3: 'three' is no u32 key"));
     assert_true(
         tool_refuses("sort --backend cpu --input refusals_keys.bin", 2, "5 bytes are not a whole number of u32"));
@@ -197,10 +247,11 @@ static void key_files(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(usage),   cmocka_unit_test(counts),    cmocka_unit_test(names),
-        cmocka_unit_test(meshes),  cmocka_unit_test(capacity),  cmocka_unit_test(memory),
-        cmocka_unit_test(scenes),  cmocka_unit_test(snapshots), cmocka_unit_test(cuda_where_there_is_none),
-        cmocka_unit_test(outputs), cmocka_unit_test(key_files), cmocka_unit_test(full_devices),
+        cmocka_unit_test(usage),          cmocka_unit_test(counts),    cmocka_unit_test(names),
+        cmocka_unit_test(meshes),         cmocka_unit_test(capacity),  cmocka_unit_test(memory),
+        cmocka_unit_test(scenes),         cmocka_unit_test(snapshots), cmocka_unit_test(cuda_where_there_is_none),
+        cmocka_unit_test(outputs),        cmocka_unit_test(key_files), cmocka_unit_test(full_devices),
+        cmocka_unit_test(one_file_twice),
     };
     return cmocka_run_group_tests(tests, write_meshes, remove_meshes);
 }

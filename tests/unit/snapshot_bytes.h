@@ -114,18 +114,22 @@ static inline uint64_t snapshot_bodies(const snapshot_bytes *file) {
     return at;
 }
 
-// Where `array` has what belongs to `slot`.
-static inline uint64_t snapshot_slot(const snapshot_bytes *file, int array, uint32_t slot) {
+// Where `array` begins; behind the last one is the list of free slots.
+static inline uint64_t snapshot_array(const snapshot_bytes *file, int array) {
     const uint64_t slots = snapshot_u32(file, SNAPSHOT_SLOTS);
     uint64_t at = snapshot_bodies(file);
     for (int i = 0; i < array; ++i)
         at += slots * snapshot_body_bytes[i];
-    return at + (uint64_t)slot * snapshot_body_bytes[array];
+    return at;
 }
 
-// The list of free slots; the contacts follow it.
+static inline uint64_t snapshot_slot(const snapshot_bytes *file, int array, uint32_t slot) {
+    return snapshot_array(file, array) + (uint64_t)slot * snapshot_body_bytes[array];
+}
+
+// The contacts follow the free slots.
 static inline uint64_t snapshot_free_slots(const snapshot_bytes *file) {
-    return snapshot_slot(file, SNAPSHOT_BODY_ARRAYS, 0);
+    return snapshot_array(file, SNAPSHOT_BODY_ARRAYS);
 }
 static inline uint64_t snapshot_contacts(const snapshot_bytes *file) {
     return snapshot_free_slots(file) + 4 * snapshot_u64(file, SNAPSHOT_FREE_COUNT);
