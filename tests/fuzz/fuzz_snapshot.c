@@ -51,7 +51,7 @@ static int write_mended(const uint8_t *data, size_t size) {
 // Steps, a body more, a body less, rays, and the same file twice.
 static void use(psv_context *context, psv_world *world) {
     const float origin[3] = {0.5f, 9, 0.5f}, down[3] = {0, -1, 0};
-    psv_body_def def = psv_default_body_def();
+    const psv_body_def defs[2] = {psv_default_body_def(), psv_default_body_def()};
     psv_body_id ids[2];
     psv_world_counters counters;
     float distance;
@@ -59,7 +59,7 @@ static void use(psv_context *context, psv_world *world) {
         const psv_status status = psv_world_step(world, 1.0f / 60);
         if (status != PSV_OK && status != PSV_ERROR_MEMORY) abort();
     }
-    if (psv_create_bodies(world, &def, 2, ids) == PSV_OK) {
+    if (psv_create_bodies(world, defs, 2, ids) == PSV_OK) {
         if (ids[0].index1 == ids[1].index1 || psv_destroy_body(world, ids[0]) != PSV_OK) abort();
     }
     if (psv_read_world_counters(world, &counters) != PSV_OK) return; // no memory for a step that was put off
