@@ -347,6 +347,8 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
         made->def.indices = copy_array(def->indices, 12ull * def->triangle_count, &status, world);
     }
     if (status == PSV_OK) status = make_data(world, def, &made->data);
+    if (status == PSV_OK && !(made->data.radius > 0)) // a radius of 0 marks a slot without a body
+        status = psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def has no extent that single precision can hold");
     if (status == PSV_OK) {
         ++world->shape_count;
         status = psvi_upload_shapes(world);

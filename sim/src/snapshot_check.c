@@ -230,7 +230,7 @@ psv_status psvi_check_snapshot(const psvi_snapshot *s) {
 }
 
 // Equal but for the last digits: another compiler may round otherwise.
-static bool nearly(float a, float b) { return a == b || fabsf(a - b) <= 1e-5f * fabsf(b); }
+static bool nearly(float a, float b) { return a == b || (isfinite(b) && fabsf(a - b) <= 1e-5f * fabsf(b)); }
 
 psv_status psvi_check_snapshot_masses(const psvi_snapshot *s, const psv_world *world) {
     for (uint32_t i = 0; i < s->world.slots; ++i) {

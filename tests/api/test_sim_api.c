@@ -147,6 +147,11 @@ static void shapes(void **unused) {
     bad.indices = indices;
     bad.triangle_count = 1;
     EXPECT_FAILURE(psv_create_shape(world, &bad, &shape), PSV_ERROR_ARGUMENT, context, "indices[2]", "3");
+    const float nowhere[9] = {0};
+    bad.vertices = nowhere;
+    bad.triangle_count = 1;
+    bad.indices = (const uint32_t[3]){0, 1, 2};
+    EXPECT_FAILURE(psv_create_shape(world, &bad, &shape), PSV_ERROR_ARGUMENT, context, "def", "extent");
     assert_int_equal(psv_world_shape_count(world), 3);
     EXPECT_FAILURE(psv_world_shape(world, 3, &def), PSV_ERROR_ARGUMENT, context, "shape is 3", "3 shapes");
     EXPECT_OK(psv_world_shape(world, box, &def), context);

@@ -159,6 +159,10 @@ static void shapes(void **unused) {
     refuse_float("friction", at + 40, -1);
     refuse_float("restitution", at + 44, 2);
     refuse_u32("a particle that becomes a box", at, PSV_SHAPE_BOX);
+    const uint64_t child = at + 5 * 48; // of the compound, behind its own 48 bytes
+    assert_int_equal(snapshot_u32(&whole, child), PSV_SHAPE_BOX);
+    refuse_float("a part so far away that the radius is infinite", child + 16, 3e38f);
+    refuse_float("a part without a rotation", child + 28 + 12, 0);
 }
 
 static void bodies(void **unused) {
