@@ -123,8 +123,9 @@ typedef struct psv_pair_event_lists {
     psv_buffer end_count;   // one uint64_t
 } psv_pair_event_lists;
 
-// Needs def.events (else PSV_ERROR_ARGUMENT). Call once per frame after the find call. After an overflow the lists are empty and this call, or
-// the next one that Blocks, reports PSV_ERROR_CAPACITY; the frame then does not become the previous one.
+// Needs def.events (else PSV_ERROR_ARGUMENT). Call once per frame after the find call. After an overflow the lists are
+// empty and this call, or the next one that Blocks, reports PSV_ERROR_CAPACITY; the frame then does not become the
+// previous one.
 psv_status psv_pair_events(psv_pair_finder *finder, psv_pair_event_lists *lists);
 
 // The same, copied to host memory. Either array may be NULL with capacity 0, either count NULL. PSV_ERROR_CAPACITY also
@@ -191,8 +192,8 @@ typedef struct psv_bounds_input {
 
 // Writes one psv_aabb per instance to `boxes`. Asynchronous on CUDA, can be captured. Errors: PSV_ERROR_ARGUMENT (a
 // buffer too small, misaligned or NULL, margin negative or not finite), PSV_ERROR_CAPACITY (over 2^31 instances or
-// 2^32-1 points). Buffers are aligned to 4 bytes. An instance of a shape index or point range outside its array gets a bad
-// box (min > max). Points are reduced in parallel (min and max); long ranges take a block each on CUDA.
+// 2^32-1 points). Buffers are aligned to 4 bytes. An instance of a shape index or point range outside its array gets a
+// bad box (min > max). Points are reduced in parallel (min and max); long ranges take a block each on CUDA.
 psv_status psv_compute_bounds(psv_context *context, const psv_bounds_input *input, psv_buffer boxes);
 
 #ifdef __cplusplus

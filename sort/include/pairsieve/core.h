@@ -139,8 +139,8 @@ psv_status psv_synchronize(psv_context *context);
 
 // A piece of memory: a value, not an object; copy it freely. On the CPU and CUDA backends `address` is a host or device
 // address; with the OpenGL backend `gl_name` is a buffer object's name and address is NULL. Arrays must be aligned to
-// their elements' largest member: 4 bytes for floats, u32, boxes, pairs, filters and poses, 8 for u64 and 64-bit keys, 1
-// for flags and records that are only moved.
+// their elements' largest member: 4 bytes for floats, u32, boxes, pairs, filters and poses, 8 for u64 and 64-bit keys,
+// 1 for flags and records that are only moved.
 typedef struct psv_buffer {
     void *address;
     uint64_t offset;  // bytes from address (or from the start of the GL buffer)
