@@ -18,10 +18,10 @@ static psv_status check_input(psv_context *context, const psv_bounds_input *inpu
         psvi_check_buffer(context, input->shapes, input->shape_count * sizeof(psv_bounds_shape), 4, "input.shapes");
     if (status == PSV_OK)
         status = psvi_check_buffer(context, input->points, input->point_count * 12, 4, "input.points");
-    if (status == PSV_OK && input->shape_index.address != NULL)
+    if (status == PSV_OK && psvi_buffer_address(input->shape_index) != NULL)
         status = psvi_check_buffer(context, input->shape_index, n * 4, 4, "input.shape_index");
     if (status == PSV_OK) status = psvi_check_buffer(context, input->poses, n * sizeof(psv_pose), 4, "input.poses");
-    if (status == PSV_OK && input->end_poses.address != NULL)
+    if (status == PSV_OK && psvi_buffer_address(input->end_poses) != NULL)
         status = psvi_check_buffer(context, input->end_poses, n * sizeof(psv_pose), 4, "input.end_poses");
     if (status == PSV_OK) status = psvi_check_buffer(context, boxes, n * sizeof(psv_aabb), 4, "boxes");
     return status;
@@ -38,7 +38,7 @@ psv_status psv_compute_bounds(psv_context *context, const psv_bounds_input *inpu
     if (status != PSV_OK || input->instance_count == 0) return status;
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
-    status = ops->compute_bounds(context, input, psv_buffer_address(boxes));
+    status = ops->compute_bounds(context, input, psvi_buffer_address(boxes));
     psvi_phase_end(context, PSV_PHASE_BOUNDS);
     psvi_frame_end(context);
     return status;

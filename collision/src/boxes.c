@@ -72,20 +72,20 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
     if (status == PSV_OK) status = check_optional(context, set, name);
     if (status != PSV_OK) return status;
     bool two_arrays = is_given(set->max);
-    const char *min = psv_buffer_address(set->min);
+    const char *min = psvi_buffer_address(set->min);
     *view = (psvi_box_view){
         .min = min,
-        .max = two_arrays    ? (const char *)psv_buffer_address(set->max)
+        .max = two_arrays    ? (const char *)psvi_buffer_address(set->max)
                : min == NULL ? NULL
                              : min + 12,
         .min_stride = set->min_stride,
         .max_stride = two_arrays ? set->max_stride : set->min_stride,
         .count = set->count,
         .room = set->count,
-        .count_device = psv_buffer_address(set->count_buffer),
-        .flags = psv_buffer_address(set->flags),
-        .filters = psv_buffer_address(set->filters),
-        .worlds = psv_buffer_address(set->worlds),
+        .count_device = psvi_buffer_address(set->count_buffer),
+        .flags = psvi_buffer_address(set->flags),
+        .filters = psvi_buffer_address(set->filters),
+        .worlds = psvi_buffer_address(set->worlds),
     };
     if (context->backend == PSV_BACKEND_CPU && view->count_device != NULL) {
         if (*view->count_device < view->count) view->count = *view->count_device;

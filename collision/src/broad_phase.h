@@ -110,6 +110,10 @@ extern const psvi_collision_ops psvi_collision_ops_cpu;
 extern const psvi_broad_phase *const psvi_broad_phases_cuda[];
 extern const psvi_collision_ops psvi_collision_ops_cuda;
 #endif
+#if PSV_HAVE_GL
+extern const psvi_broad_phase *const psvi_broad_phases_gl[];
+extern const psvi_collision_ops psvi_collision_ops_gl;
+#endif
 const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name);
 
 #ifdef __cplusplus

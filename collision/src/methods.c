@@ -34,10 +34,24 @@ const psvi_broad_phase *const psvi_broad_phases_cuda[] = {
 };
 #endif
 
+#if PSV_HAVE_GL
+extern const psvi_broad_phase psvi_broad_phase_brute_gl;
+extern const psvi_broad_phase psvi_broad_phase_lbvh_gl;
+
+const psvi_broad_phase *const psvi_broad_phases_gl[] = {
+    &psvi_broad_phase_lbvh_gl,
+    &psvi_broad_phase_brute_gl,
+    NULL,
+};
+#endif
+
 static const psvi_broad_phase *const *methods_of(psv_backend backend) {
     if (backend == PSV_BACKEND_CPU) return psvi_broad_phases_cpu;
 #if PSV_HAVE_CUDA
     if (backend == PSV_BACKEND_CUDA) return psvi_broad_phases_cuda;
+#endif
+#if PSV_HAVE_GL
+    if (backend == PSV_BACKEND_GL) return psvi_broad_phases_gl;
 #endif
     return NULL;
 }
@@ -46,6 +60,9 @@ const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend) {
     if (backend == PSV_BACKEND_CPU) return &psvi_collision_ops_cpu;
 #if PSV_HAVE_CUDA
     if (backend == PSV_BACKEND_CUDA) return &psvi_collision_ops_cuda;
+#endif
+#if PSV_HAVE_GL
+    if (backend == PSV_BACKEND_GL) return &psvi_collision_ops_gl;
 #endif
     return NULL;
 }

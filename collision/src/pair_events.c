@@ -36,10 +36,10 @@ psv_status psv_pair_events(psv_pair_finder *finder, psv_pair_event_lists *lists)
     if (status != PSV_OK) return status;
     uint64_t bytes = common->memory.capacity * sizeof(psv_pair);
     *lists = (psv_pair_event_lists){
-        .begin = psv_buffer_of(common->memory.begin, bytes),
-        .end = psv_buffer_of(common->memory.end, bytes),
-        .begin_count = psv_buffer_of(&common->event_counts[PSVI_EVENTS_BEGIN], sizeof(uint64_t)),
-        .end_count = psv_buffer_of(&common->event_counts[PSVI_EVENTS_END], sizeof(uint64_t)),
+        .begin = psvi_buffer_at(finder->context, common->memory.begin, bytes),
+        .end = psvi_buffer_at(finder->context, common->memory.end, bytes),
+        .begin_count = psvi_buffer_at(finder->context, &common->event_counts[PSVI_EVENTS_BEGIN], sizeof(uint64_t)),
+        .end_count = psvi_buffer_at(finder->context, &common->event_counts[PSVI_EVENTS_END], sizeof(uint64_t)),
     };
     if (finder->context->backend == PSV_BACKEND_CPU && finder->result->pair_count > finder->capacity)
         return psvi_report_overflow(finder, finder->result->pair_count);
@@ -52,7 +52,7 @@ static psv_status copy_list(psv_context *context, psv_pair *target, uint64_t cap
     psv_status status = PSV_OK;
     if (copied > 0)
         status =
-            context->ops->copy(context, target, psv_buffer_address(list), copied * sizeof *target, PSVI_COPY_DOWNLOAD);
+            context->ops->copy(context, target, psvi_buffer_address(list), copied * sizeof *target, PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = context->ops->synchronize(context);
     if (status != PSV_OK || count <= capacity) return status;
     return psvi_fail(context, PSV_ERROR_CAPACITY, "%s_capacity is %llu; %llu events are there", name,

@@ -351,12 +351,12 @@ psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t cap
 
 psv_buffer psv_pair_buffer(const psv_pair_finder *finder) {
     if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
-    return psv_buffer_of(finder->pairs, finder->capacity * sizeof(psv_pair));
+    return psvi_buffer_at(finder->context, finder->pairs, finder->capacity * sizeof(psv_pair));
 }
 
 psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder) {
     if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
-    return psv_buffer_of(&finder->result->pair_count, sizeof(uint64_t));
+    return psvi_buffer_at(finder->context, &finder->result->pair_count, sizeof(uint64_t));
 }
 
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {

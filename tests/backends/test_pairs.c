@@ -451,7 +451,7 @@ static void test_room_for_one(void **state) {
                 assert_int_equal(status, PSV_OK);
                 check_pairs(finder, &test, false);
             } else {
-                assert_true(status == PSV_ERROR_CAPACITY || (status == PSV_OK && backend == PSV_BACKEND_CUDA));
+                assert_true(status == PSV_ERROR_CAPACITY || (status == PSV_OK && backend != PSV_BACKEND_CPU));
                 check_overflow(finder, &test, 1);
             }
             psv_destroy_pair_finder(finder);
@@ -474,7 +474,7 @@ static void soak_method(const char *method, uint32_t frames) {
 
 static void test_event_soak(void **state) {
     (void)state;
-    const uint32_t frames = backend == PSV_BACKEND_CPU ? 1500 : test_thinned(300, 3);
+    const uint32_t frames = backend == PSV_BACKEND_CPU ? 1500 : test_thinned(backend == PSV_BACKEND_GL ? 20 : 300, 3);
     if (long_run && soak_frames == 0) soak_frames = 100000;
     if (soak_frames != 0) {
         assert_true(soak_side_by_side(backend, only_method, soak_frames, base_seed));
@@ -505,7 +505,7 @@ static void test_events_after_overflow(void **state) {
     assert_int_equal(begins, 10);
     assert_int_equal(ends, 0);
     psv_status status = psv_find_pairs(finder, &many);
-    assert_true(status == PSV_ERROR_CAPACITY || backend == PSV_BACKEND_CUDA);
+    assert_true(status == PSV_ERROR_CAPACITY || backend != PSV_BACKEND_CPU);
     assert_int_equal(psv_read_pair_events(finder, begin, 20, &begins, end, 20, &ends), PSV_ERROR_CAPACITY);
     assert_int_equal(begins, 0);
     assert_int_equal(ends, 0);
@@ -647,7 +647,7 @@ static uint64_t digest_case(test_case *test, const char *method, const char *sor
 // Counts that take the forms of methods for many boxes, with everything that a set can have.
 static void test_large_sets(void **state) {
     (void)state;
-    if (test_scale() > 1) skip();
+    if (test_scale() > 1 || backend == PSV_BACKEND_GL) skip(); // its methods have no forms for many boxes
     static const char *const scenes[] = {"cube", "mixed_100", "clusters", "cube"};
     static const uint64_t counts[] = {230003, 230003, 230003, 2300003}; // the last for the kernels above two millions
     static const char *const rows_sorts[] = {"radix", "merge"};
@@ -682,7 +682,9 @@ static void test_known_counts(void **state) {
                  {"cube", 10000000, 17713672}, {"pile", 10000000, 16921238}};
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         uint64_t n = known[k].count, pairs = 0;
-        if (n > (test_thinning() > 1 ? 100000u : backend == PSV_BACKEND_CPU ? 1000000u : 10000000u)) continue;
+        if (n > (test_thinning() > 1 ? 100000u : backend == PSV_BACKEND_CUDA ? 10000000u : 1000000u)) continue;
+        if (backend == PSV_BACKEND_GL && n > 10000 && !long_run)
+            continue; // most drivers of test machines are processors
         psv_aabb *boxes = malloc(n * sizeof *boxes);
         box_scene_named(known[k].scene)->make(boxes, n, 0);
         psv_buffer buffer = upload(boxes, n * sizeof *boxes);

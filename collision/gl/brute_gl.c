@@ -1,0 +1,39 @@
+// The all-pairs method on OpenGL, host side.
+#include "gl_frame.h"
+
+#define TILE 64u
+#define LEAST_GROUPS 4096u // to keep a device busy
+
+static uint64_t brute_scratch_bytes(const psv_pair_finder_def *def) {
+    psvi_gl_carver carver = {NULL, 0};
+    (void)psvi_gl_carve_frame(&carver, def);
+    return carver.used;
+}
+
+static psv_status brute_create(psv_pair_finder *finder) { return psvi_gl_check_room(finder, "brute", 32); }
+
+static psv_status brute_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    psvi_gl_carver carver = {finder->scratch, 0};
+    const psvi_gl_frame frame = psvi_gl_carve_frame(&carver, &finder->def);
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    psv_status status = psvi_gl_load_boxes(context, input, &frame);
+    const uint64_t own = input->between ? input->a.room : psvi_gl_slots(input), rows = (own + TILE - 1) / TILE;
+    if (status == PSV_OK && rows > 0) {
+        uint64_t splits = (LEAST_GROUPS + rows - 1) / rows;
+        if (splits > rows) splits = rows;
+        psvi_gl_call call = psvi_gl_frame_call(input, &frame, &psvi_glsl_brute_pairs, rows * splits);
+        call.params[4] = (uint32_t)splits;
+        status = psvi_gl_run(context, &call);
+    }
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_brute_gl = {
+    .name = "brute",
+    .description = "tests all pairs; the oracle for the other methods",
+    .scratch_bytes = brute_scratch_bytes,
+    .create = brute_create,
+    .find = brute_find,
+};

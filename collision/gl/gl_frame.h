@@ -1,0 +1,54 @@
+// What the broad-phase methods on OpenGL share on the host: the frame's boxes as slots, and kernel calls over them.
+#ifndef PAIRSIEVE_COLLISION_GL_FRAME_H
+#define PAIRSIEVE_COLLISION_GL_FRAME_H
+
+#include "../../sort/core/gl/gl_backend.h"
+#include "../../sort/src/sort_method.h"
+#include "../src/broad_phase.h"
+
+extern const psvi_gl_source psvi_glsl_load_boxes, psvi_glsl_brute_pairs, psvi_glsl_lbvh_plan, psvi_glsl_lbvh_keys,
+    psvi_glsl_lbvh_build, psvi_glsl_lbvh_merge, psvi_glsl_lbvh_walk, psvi_glsl_pack_pairs, psvi_glsl_diff_mark,
+    psvi_glsl_diff_move, psvi_glsl_keep_pairs, psvi_glsl_shape_bounds;
+
+#define PSVI_GL_PLAN_BYTES 4096u
+
+// Memory of every method, at the start of its scratch memory.
+typedef struct psvi_gl_frame {
+    char *slots;   // 32 bytes a box
+    char *filters; // 8 bytes a box
+    char *plan;    // PSVI_GL_PLAN_BYTES; the first words are for all methods
+} psvi_gl_frame;
+
+// Hands out 256-byte aligned parts of a scratch block. With a NULL base it only measures.
+typedef struct psvi_gl_carver {
+    char *base;
+    uint64_t used;
+} psvi_gl_carver;
+
+static inline char *psvi_gl_carve(psvi_gl_carver *carver, uint64_t bytes) {
+    char *part = carver->base == NULL ? NULL : carver->base + carver->used;
+    carver->used += psvi_align(bytes);
+    return part;
+}
+
+// Boxes that there can be, at least 2: a method without pairs then needs no case of its own.
+static inline uint64_t psvi_gl_room(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
+
+psvi_gl_frame psvi_gl_carve_frame(psvi_gl_carver *carver, const psv_pair_finder_def *def);
+
+// Reads the box sets into slots, and clears the plan. Counts and lists bad boxes.
+psv_status psvi_gl_load_boxes(psv_context *context, const psvi_find_input *input, const psvi_gl_frame *frame);
+
+// Slots of the frame: set b's follow all that set a has room for.
+static inline uint32_t psvi_gl_slots(const psvi_find_input *input) {
+    return (uint32_t)(input->a.room + (input->between ? input->b.room : 0));
+}
+
+// A call over the frame's slots: blocks 0 to 4 and parameters 0 to 3 as slots.glsl and pair_sink.glsl have them.
+psvi_gl_call psvi_gl_frame_call(const psvi_find_input *input, const psvi_gl_frame *frame, const psvi_gl_source *source,
+                                uint64_t groups);
+
+// Refuses boxes or pairs that do not fit into a storage block, when a finder is created.
+psv_status psvi_gl_check_room(psv_pair_finder *finder, const char *method, uint64_t bytes_a_box);
+
+#endif

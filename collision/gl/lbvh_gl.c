@@ -1,0 +1,163 @@
+// Linear bounding volume hierarchy on OpenGL, host side. The tree is that of the CUDA method (collision/cuda/lbvh_*).
+#include <stdlib.h>
+
+#include "gl_frame.h"
+
+#define KEY_BITS 31u // of world and place; one more says that a box takes no part
+#define LEAST_PLACE_BITS 9u
+#define LEAST_PARTS 65536u
+#define MOST_BOXES 0x7fffffffu
+
+typedef struct lbvh_memory {
+    psvi_gl_frame frame;
+    char *keys, *order, *leaves, *nodes, *links, *parts, *sorter;
+    uint64_t sorter_bytes;
+    uint32_t room, part_room;
+} lbvh_memory;
+
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def made = psv_default_sorter_def();
+    made.method = def->sort_method;
+    made.max_count = psvi_gl_room(def);
+    return made;
+}
+
+static uint64_t layout(const psv_pair_finder_def *def, char *scratch, lbvh_memory *memory) {
+    psvi_gl_carver carver = {scratch, 0};
+    const uint64_t room = psvi_gl_room(def);
+    const psv_sorter_def sorter = sorter_def(def);
+    memory->frame = psvi_gl_carve_frame(&carver, def);
+    memory->room = (uint32_t)room;
+    memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
+    memory->keys = psvi_gl_carve(&carver, 4 * room);
+    memory->order = psvi_gl_carve(&carver, 4 * room);
+    memory->leaves = psvi_gl_carve(&carver, 32 * room);
+    memory->nodes = psvi_gl_carve(&carver, 32 * room);
+    memory->links = psvi_gl_carve(&carver, 16 * room);
+    memory->parts = psvi_gl_carve(&carver, (uint64_t)12 * memory->part_room);
+    memory->sorter_bytes = psv_sorter_scratch_bytes(PSV_BACKEND_GL, &sorter);
+    memory->sorter = psvi_gl_carve(&carver, memory->sorter_bytes);
+    return carver.used;
+}
+
+static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
+    lbvh_memory memory;
+    return layout(def, NULL, &memory);
+}
+
+static psv_status lbvh_create(psv_pair_finder *finder) {
+    lbvh_memory memory;
+    psv_sorter *sorter = NULL;
+    psv_status status = psvi_gl_check_room(finder, "lbvh", 32);
+    if (status != PSV_OK) return status;
+    if (finder->def.max_boxes > MOST_BOXES)
+        return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
+                         (unsigned long long)finder->def.max_boxes, MOST_BOXES);
+    psv_sorter_def def = sorter_def(&finder->def);
+    (void)layout(&finder->def, finder->scratch, &memory);
+    def.scratch = psvi_buffer_at(finder->context, memory.sorter, memory.sorter_bytes);
+    status = psv_create_sorter(finder->context, &def, &sorter);
+    finder->state = sorter;
+    return status;
+}
+
+static void lbvh_destroy(psv_pair_finder *finder) {
+    psv_destroy_sorter(finder->state);
+    finder->state = NULL;
+}
+
+// Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
+static void tree_params(const psv_pair_finder_def *def, const lbvh_memory *memory, uint32_t params[5]) {
+    const uint32_t most = KEY_BITS - LEAST_PLACE_BITS;
+    uint32_t bits = 0;
+    while (bits < 32 && def->world_count > 1 && (uint64_t)1 << bits < def->world_count)
+        ++bits;
+    params[2] = bits > most ? bits - most : 0;
+    params[1] = bits > most ? most : bits;
+    params[0] = KEY_BITS - params[1];
+    params[3] = memory->room;
+    params[4] = memory->part_room;
+}
+
+static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory,
+                             const psvi_gl_source *source, const char *defines, uint64_t groups) {
+    const uint64_t room = memory->room;
+    psvi_gl_call call = psvi_gl_frame_call(input, &memory->frame, source, groups);
+    const psvi_gl_block tree[] = {{memory->keys, 4 * room},    {memory->order, 4 * room},
+                                  {memory->leaves, 32 * room}, {memory->nodes, 32 * room},
+                                  {memory->links, 16 * room},  {memory->parts, (uint64_t)12 * memory->part_room}};
+    for (uint32_t b = 0; b < sizeof tree / sizeof *tree; ++b)
+        call.blocks[5 + b] = tree[b];
+    call.defines = defines;
+    tree_params(&finder->def, memory, call.params + 4);
+    return psvi_gl_run(finder->context, &call);
+}
+
+static psv_status make_keys(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory) {
+    const uint64_t slots = psvi_gl_slots(input);
+    psvi_phase_begin(finder->context, PSV_PHASE_KEYS);
+    psv_status status = psvi_gl_load_boxes(finder->context, input, &memory->frame);
+    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_plan, NULL, 1);
+    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_keys, NULL, (slots + 127) / 128);
+    psvi_phase_end(finder->context, PSV_PHASE_KEYS);
+    return status;
+}
+
+static psv_status build_tree(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory) {
+    const uint64_t groups = (psvi_gl_slots(input) + 127) / 128;
+    psvi_phase_begin(finder->context, PSV_PHASE_GATHER);
+    psv_status status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_build, NULL, groups);
+    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_merge, NULL, groups);
+    psvi_phase_end(finder->context, PSV_PHASE_GATHER);
+    return status;
+}
+
+static psv_status walk_tree(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory) {
+    psvi_phase_begin(finder->context, PSV_PHASE_SWEEP);
+    psv_status status =
+        run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, "#define PARTS 0\n", (psvi_gl_slots(input) + 63) / 64);
+    if (status == PSV_OK)
+        status =
+            run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, "#define PARTS 1\n", (memory->part_room + 63) / 64);
+    psvi_phase_end(finder->context, PSV_PHASE_SWEEP);
+    return status;
+}
+
+static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    lbvh_memory memory;
+    (void)layout(&finder->def, finder->scratch, &memory);
+    if (psvi_gl_slots(input) == 0) return PSV_OK;
+    psv_status status = make_keys(finder, input, &memory);
+    if (psvi_gl_slots(input) < 2 || status != PSV_OK) return status;
+    const psvi_sort_request request = {
+        .keys_in = memory.keys,
+        .keys_out = memory.keys,
+        .values_out = memory.order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = psvi_gl_slots(input),
+    };
+    status = psvi_sort_run(finder->state, &request);
+    if (status == PSV_OK) status = build_tree(finder, input, &memory);
+    return status == PSV_OK ? walk_tree(finder, input, &memory) : status;
+}
+
+static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort = {0, 0};
+    psv_status status = psv_read_sort_statistics(finder->state, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    statistics->key_bits = KEY_BITS + 1;
+    statistics->levels = 1;
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_lbvh_gl = {
+    .name = "lbvh",
+    .description = "linear bounding volume hierarchy, rebuilt each frame (Karras 2012)",
+    .scratch_bytes = lbvh_scratch_bytes,
+    .create = lbvh_create,
+    .destroy = lbvh_destroy,
+    .find = lbvh_find,
+    .statistics = lbvh_statistics,
+};
