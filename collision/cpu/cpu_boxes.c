@@ -148,6 +148,7 @@ void psvi_open_sink(psvi_pair_sink *sink, const psvi_find_input *input, bool che
 
 void psvi_flush_sink(psvi_pair_sink *sink) {
     const psvi_find_input *input = sink->input;
+    if (input->rules != NULL) sink->count = psvi_keep_ruled_pairs(input->rules, sink->pairs, sink->count);
     if (sink->count == 0) return;
     uint64_t first = __atomic_fetch_add(&input->result->pair_count, sink->count, __ATOMIC_RELAXED);
     if (first < input->capacity) {

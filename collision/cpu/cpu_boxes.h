@@ -10,6 +10,7 @@
 #include "../../sort/core/cpu/workers.h"
 #include "../src/box_test.h"
 #include "../src/broad_phase.h"
+#include "../src/pair_rules.h"
 
 #define PSVI_LANES 16        // widest vector, in floats: arrays of lanes are padded by this much
 #define PSVI_SCAN_LIMIT 4096 // most boxes of one psvi_scan_lanes call
@@ -110,6 +111,19 @@ psvi_scan_lanes psvi_best_scan(void); // the fastest that this processor runs
 // Bits of the boxes first .. first + 15 that overlap `box`; padding may be among them.
 typedef uint32_t (*psvi_test_lanes)(const psvi_lanes *lanes, uint64_t first, const float box[6]);
 psvi_test_lanes psvi_best_test(void);
+
+// --- rules -----------------------------------------------------------------------------------------------------------
+
+// Keeps those of `pairs` that the frame's rules let through, in their order, and returns how many. Worlds are counted.
+uint32_t psvi_keep_ruled_pairs(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count);
+
+psv_status psvi_put_rules_cpu(psv_context *context, const psvi_pair_rules *rules, psvi_pair_rules *target);
+psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
+                                  uint64_t last_bucket);
+psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin,
+                                 const psvi_box_view *view, psv_aabb *boxes);
+psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
+                               psv_pair *pairs, const uint64_t *count, uint64_t capacity);
 
 // --- output ----------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include "bounds_kernels.h"
 #include "launch_cuda.h"
 #include "pair_ops_kernels.h"
+#include "pair_rules_kernels.h"
 
 static uint64_t order_scratch_bytes(uint64_t capacity) {
     (void)capacity;
@@ -67,6 +68,32 @@ static psv_status keep_pairs(psv_context *context, const psv_pair *now, const ui
     return psvi_cuda_status(context, error, "pair events: a kernel launch");
 }
 
+static psv_status put_rules(psv_context *context, const psvi_pair_rules *rules, psvi_pair_rules *target) {
+    cudaError_t error = psvi_launch_put_rules(rules, target, context->stream);
+    return psvi_cuda_status(context, error, "pair rules: a kernel launch");
+}
+
+static psv_status exclude_pairs(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
+                                uint64_t last_bucket) {
+    cudaError_t error = psvi_launch_exclude_pairs(pairs, count, table, last_bucket, context->stream);
+    return psvi_cuda_status(context, error, "pair rules: a kernel launch");
+}
+
+static psv_status narrow_boxes(psv_context *context, const psvi_rule_side *side, const double *origin,
+                               const psvi_box_view *view, psv_aabb *boxes) {
+    psvi_phase_begin(context, PSV_PHASE_BOUNDS);
+    cudaError_t error = psvi_launch_narrow_boxes(side, origin, view, boxes, context->stream);
+    psvi_phase_end(context, PSV_PHASE_BOUNDS);
+    return psvi_cuda_status(context, error, "boxes in double precision: a kernel launch");
+}
+
+static psv_status name_pairs(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
+                             psv_pair *pairs, const uint64_t *count, uint64_t capacity) {
+    const psvi_name_input input = {a_ids, b_ids, between, pairs, count, capacity};
+    cudaError_t error = psvi_launch_name_pairs(&input, context->info.multiprocessors, context->stream);
+    return psvi_cuda_status(context, error, "names of pairs: a kernel launch");
+}
+
 static psv_status compute_bounds(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes) {
     const psvi_bounds_view view = {
         .shapes = psv_buffer_address(input->shapes),
@@ -90,5 +117,9 @@ const psvi_collision_ops psvi_collision_ops_cuda = {
     .events_scratch_bytes = events_scratch_bytes,
     .diff_pairs = diff_pairs,
     .keep_pairs = keep_pairs,
+    .put_rules = put_rules,
+    .exclude_pairs = exclude_pairs,
+    .narrow_boxes = narrow_boxes,
+    .name_pairs = name_pairs,
     .compute_bounds = compute_bounds,
 };

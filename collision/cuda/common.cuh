@@ -11,6 +11,7 @@
 #include "../../sort/core/cuda/warp_reduce.cuh"
 #include "../src/box_test.h"
 #include "../src/broad_phase.h"
+#include "../src/pair_rules.h"
 
 #define PSVD_FULL 0xffffffffu
 
@@ -30,6 +31,12 @@ __device__ __forceinline__ psvd_counts psvd_read_counts(const psvi_find_input &i
     counts.a = psvd_count_of(input.a);
     counts.b = input.between ? psvd_count_of(input.b) : 0;
     return counts;
+}
+
+// One set in one world, without flags, filters and rules: boxes that overlap are a pair.
+__host__ __device__ __forceinline__ bool psvd_overlap_decides(const psvi_find_input &input) {
+    return !input.between && input.world_count <= 1 && input.a.flags == NULL && input.a.filters == NULL &&
+           input.rules == NULL;
 }
 
 struct psvd_box {
@@ -173,15 +180,44 @@ __device__ __forceinline__ psv_box_filter psvd_filter_of(const psvi_find_input &
     return filters == NULL ? all : filters[second ? slot - counts.a : slot];
 }
 
-// What only the arrays know: filters, and worlds beyond the tag's bits. Called for boxes that overlap.
+// Counts a pair for its world; false when the world's room is taken. Any lanes may call together: one atomic for those
+// of one world.
+__device__ __forceinline__ bool psvd_world_has_room(const psvi_pair_rules &rules, uint32_t world) {
+    const unsigned same = __match_any_sync(__activemask(), world);
+    const int lane = threadIdx.x & 31, leader = __ffs(same) - 1;
+    const unsigned long long adds = __popc(same), room = rules.world_room;
+    unsigned long long base = 0;
+    if (lane == leader) {
+        base = atomicAdd(reinterpret_cast<unsigned long long *>(&rules.world_pairs[world]), adds);
+        if (base + adds > room)
+            atomicAdd(reinterpret_cast<unsigned long long *>(rules.refused), min(adds, base + adds - room));
+    }
+    base = __shfl_sync(same, base, leader);
+    return base + __popc(same & ((1u << lane) - 1)) < room;
+}
+
+// The frame's rules, for a pair that would be reported otherwise: the last question, asked once a pair. A function of
+// its own, because it is rarely called, and callers need not keep registers for it.
+[[maybe_unused]] static __device__ __noinline__ bool psvd_rules_pair(const psvi_pair_rules *rules, uint64_t a_count,
+                                                                     uint64_t a, uint64_t b) {
+    const bool turned = rules->between && a >= a_count;
+    const uint64_t i = turned ? b : a, j = (turned ? a : b) - (rules->between ? a_count : 0);
+    if (!psvi_rules_pair(rules, i, j)) return false;
+    return rules->world_pairs == NULL || psvd_world_has_room(*rules, rules->a.worlds == NULL ? 0u : rules->a.worlds[i]);
+}
+
+// What only the arrays know: filters, worlds beyond the tag's bits, and the frame's rules. Called for boxes that
+// overlap, as the last question before they are reported.
 __device__ __forceinline__ bool psvd_arrays_pair(const psvi_find_input &input, const psvd_counts &counts, uint64_t a,
                                                  uint64_t b) {
     if (input.a.filters != NULL || input.b.filters != NULL)
         if (!psvi_filters_pair(psvd_filter_of(input, counts, a), psvd_filter_of(input, counts, b))) return false;
-    if (input.world_count <= (1u << (32 - PSVD_TAG_WORLD_SHIFT))) return true;
-    const uint32_t world_a = a < counts.a ? psvd_world_of(input.a, a) : psvd_world_of(input.b, a - counts.a);
-    const uint32_t world_b = b < counts.a ? psvd_world_of(input.a, b) : psvd_world_of(input.b, b - counts.a);
-    return world_a == world_b;
+    if (input.world_count > 1u << (32 - PSVD_TAG_WORLD_SHIFT)) {
+        const uint32_t world_a = a < counts.a ? psvd_world_of(input.a, a) : psvd_world_of(input.b, a - counts.a);
+        const uint32_t world_b = b < counts.a ? psvd_world_of(input.a, b) : psvd_world_of(input.b, b - counts.a);
+        if (world_a != world_b) return false;
+    }
+    return input.rules == NULL || psvd_rules_pair(input.rules, counts.a, a, b);
 }
 
 // For a planning kernel, one of `samples` boxes at equal distances; whether it is good and of a size to reckon with.

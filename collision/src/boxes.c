@@ -10,11 +10,15 @@ psv_box_set psv_boxes_of_arrays(psv_buffer min, uint32_t min_stride, psv_buffer 
     return (psv_box_set){.min = min, .max = max, .min_stride = min_stride, .max_stride = max_stride, .count = count};
 }
 
-static psv_status check_stride(psv_context *context, const char *name, const char *part, uint32_t stride,
+psv_box_set psv_boxes64_of(psv_buffer boxes, uint32_t stride, uint64_t count) {
+    return (psv_box_set){.min = boxes, .min_stride = stride, .count = count, .doubles = true};
+}
+
+static psv_status check_stride(psv_context *context, const char *name, const char *part, uint32_t stride, uint32_t unit,
                                uint32_t least) {
-    if (stride >= least && stride % 4 == 0) return PSV_OK;
-    return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.%s is %u; it must be a multiple of 4 and at least %u", name, part,
-                     stride, least);
+    if (stride >= least && stride % unit == 0) return PSV_OK;
+    return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.%s is %u; it must be a multiple of %u and at least %u", name,
+                     part, stride, unit, least);
 }
 
 // Checks one member that holds `bytes` from its first to its last byte.
@@ -39,16 +43,25 @@ static bool is_given(psv_buffer buffer) { return buffer.address != NULL || buffe
 
 static psv_status check_corners(psv_context *context, const psv_box_set *set, const char *name) {
     bool two_arrays = is_given(set->max);
-    psv_status status = check_stride(context, name, "min_stride", set->min_stride, two_arrays ? 12 : 24);
-    if (status == PSV_OK && two_arrays) status = check_stride(context, name, "max_stride", set->max_stride, 12);
+    const uint32_t unit = set->doubles ? 8 : 4, corner = 3 * unit, least = two_arrays ? corner : 2 * corner;
+    psv_status status = check_stride(context, name, "min_stride", set->min_stride, unit, least);
+    if (status == PSV_OK && two_arrays)
+        status = check_stride(context, name, "max_stride", set->max_stride, unit, corner);
     if (status == PSV_OK && !two_arrays && set->max_stride != 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.max_stride is %u; without %s.max it must be 0", name,
                          set->max_stride, name);
     if (status == PSV_OK)
-        status = check_part(context, name, "min", set->min, span(set->count, set->min_stride, two_arrays ? 12 : 24), 4);
+        status = check_part(context, name, "min", set->min, span(set->count, set->min_stride, least), unit);
     if (status == PSV_OK && two_arrays)
-        status = check_part(context, name, "max", set->max, span(set->count, set->max_stride, 12), 4);
+        status = check_part(context, name, "max", set->max, span(set->count, set->max_stride, corner), unit);
     return status;
+}
+
+static psv_status check_origin(psv_context *context, const psv_box_set *set, const char *name) {
+    for (int axis = 0; set->doubles && axis < 3; ++axis)
+        if (!(set->origin[axis] - set->origin[axis] == 0))
+            return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.origin[%d] is not finite", name, axis);
+    return PSV_OK;
 }
 
 static psv_status check_optional(psv_context *context, const psv_box_set *set, const char *name) {
@@ -60,16 +73,24 @@ static psv_status check_optional(psv_context *context, const psv_box_set *set, c
         status = check_part(context, name, "filters", set->filters, set->count * sizeof(psv_box_filter), 4);
     if (status == PSV_OK && is_given(set->worlds))
         status = check_part(context, name, "worlds", set->worlds, set->count * sizeof(uint32_t), 4);
+    if (status == PSV_OK && is_given(set->ids))
+        status = check_part(context, name, "ids", set->ids, set->count * sizeof(uint32_t), 4);
+    if (status == PSV_OK && is_given(set->owners))
+        status = check_part(context, name, "owners", set->owners, set->count * sizeof(uint32_t), 4);
+    if (status == PSV_OK && is_given(set->layers))
+        status = check_part(context, name, "layers", set->layers, set->count, 1);
     return status;
 }
 
-psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const char *name, psvi_box_view *view) {
+psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const char *name, psvi_box_view *view,
+                           psvi_rule_side *side) {
     if (set == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", name);
     if (set->count > (uint64_t)1 << 31)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "%s.count is %llu; the limit is 2147483648", name,
                          (unsigned long long)set->count);
     psv_status status = set->count == 0 ? PSV_OK : check_corners(context, set, name);
     if (status == PSV_OK) status = check_optional(context, set, name);
+    if (status == PSV_OK) status = check_origin(context, set, name);
     if (status != PSV_OK) return status;
     bool two_arrays = is_given(set->max);
     const char *min = psvi_buffer_address(set->min);
@@ -77,7 +98,7 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
         .min = min,
         .max = two_arrays    ? (const char *)psvi_buffer_address(set->max)
                : min == NULL ? NULL
-                             : min + 12,
+                             : min + (set->doubles ? 24 : 12),
         .min_stride = set->min_stride,
         .max_stride = two_arrays ? set->max_stride : set->min_stride,
         .count = set->count,
@@ -86,6 +107,17 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
         .flags = psvi_buffer_address(set->flags),
         .filters = psvi_buffer_address(set->filters),
         .worlds = psvi_buffer_address(set->worlds),
+    };
+    *side = (psvi_rule_side){
+        .ids = psv_buffer_address(set->ids),
+        .owners = psv_buffer_address(set->owners),
+        .worlds = view->worlds,
+        .layers = psv_buffer_address(set->layers),
+        .min = view->min,
+        .max = view->max,
+        .min_stride = view->min_stride,
+        .max_stride = view->max_stride,
+        .doubles = set->doubles,
     };
     if (context->backend == PSV_BACKEND_CPU && view->count_device != NULL) {
         if (*view->count_device < view->count) view->count = *view->count_device;

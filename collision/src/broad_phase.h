@@ -35,7 +35,12 @@ typedef struct psvi_frame_result {
     uint32_t key_bits;
     uint32_t sort_passes;
     uint32_t sort_passes_skipped;
+    uint64_t refused; // pairs of worlds that have more than def.world_pairs; not in pair_count
 } psvi_frame_result;
+
+struct psvi_pair_rules;
+struct psvi_rule_side;
+struct psvi_bucket;
 
 typedef struct psvi_find_input {
     psvi_box_view a;
@@ -46,6 +51,8 @@ typedef struct psvi_find_input {
     uint64_t capacity;
     psvi_frame_result *result; // in the backend's memory; zero when `find` is called, unless the method clears it
     uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.room + index
+    // NULL, or in the backend's memory: what every pair is asked last, see pair_rules.h.
+    const struct psvi_pair_rules *rules;
 } psvi_find_input;
 
 typedef struct psvi_broad_phase {
@@ -78,6 +85,17 @@ typedef struct psvi_collision_ops {
     // before = now, for the next frame; nothing after an overflow (*now_count > capacity).
     psv_status (*keep_pairs)(psv_context *context, const psv_pair *now, const uint64_t *now_count, psv_pair *before,
                              uint64_t *before_count, uint64_t capacity);
+    // The rules of a frame to the backend's memory.
+    psv_status (*put_rules)(psv_context *context, const struct psvi_pair_rules *rules, struct psvi_pair_rules *target);
+    // Adds pairs to a table of pair_rules.h that has room for them.
+    psv_status (*exclude_pairs)(psv_context *context, const psv_pair *pairs, uint64_t count, struct psvi_bucket *table,
+                                uint64_t last_bucket);
+    // boxes[i] = psvi_narrow_box of box i of the view, as many as it has.
+    psv_status (*narrow_boxes)(psv_context *context, const struct psvi_rule_side *side, const double *origin,
+                               const psvi_box_view *view, psv_aabb *boxes);
+    // Indices of min(*count, capacity) pairs become ids (NULL: they stay), the lower one first unless `between`.
+    psv_status (*name_pairs)(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
+                             psv_pair *pairs, const uint64_t *count, uint64_t capacity);
     psv_status (*compute_bounds)(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes);
 } psvi_collision_ops;
 

@@ -3,6 +3,7 @@
 #define PAIRSIEVE_FINDER_COMMON_H
 
 #include "broad_phase.h"
+#include "pair_rules.h"
 #include "pairsieve/sort.h"
 
 #define PSVI_MAX_CHOICES 3
@@ -27,12 +28,29 @@ typedef struct psvi_pair_memory {
     void *events_scratch;
 } psvi_pair_memory;
 
+// What the rules of pairs need, in the backend's memory.
+typedef struct psvi_rule_memory {
+    psvi_pair_rules *rules; // of the frame
+    uint32_t *layer_matrix;
+    psvi_bucket *excluded;
+    uint64_t *world_pairs; // one count a world
+    psv_aabb *narrow;      // boxes in double precision as floats
+    bool has_matrix, has_excluded;
+} psvi_rule_memory;
+
+// A frame's sets as the rules see them.
+typedef struct psvi_frame_sides {
+    psvi_rule_side a, b; // b: between only
+    double origin[3];
+} psvi_frame_sides;
+
 typedef struct psvi_finder_common {
     psvi_choice choices[PSVI_MAX_CHOICES];
     uint32_t choice_count;
     void *shared; // scratch memory of several choices
     uint64_t shared_bytes;
     psvi_pair_memory memory;
+    psvi_rule_memory rules;
     uint64_t *event_counts; // backend memory: before, begin, end
     uint32_t size_groups;   // on the CPU, of the last frame: how mixed the sizes were (rows_size_groups); 0: not known
     bool has_frame;
@@ -54,7 +72,8 @@ uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *
 const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);
 
 // Checks a box set and gives addresses. `name` is the argument's name in the sentence.
-psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const char *name, psvi_box_view *view);
+psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const char *name, psvi_box_view *view,
+                           psvi_rule_side *side);
 
 // Pair memory for `capacity` pairs. On failure nothing is held.
 uint64_t psvi_pair_memory_bytes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity);
@@ -63,6 +82,19 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
 
 // Replaces the pair memory by a larger one; the previous frame's pairs are kept.
 psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity);
+
+uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def);
+psv_status psvi_create_rule_memory(psv_pair_finder *finder); // on failure psvi_destroy_rule_memory frees what there is
+void psvi_destroy_rule_memory(psv_pair_finder *finder);
+
+// The sets ask for nothing that the finder was not made for.
+psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
+// Once a frame: input->rules, and boxes in double precision become floats.
+psv_status psvi_begin_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
+psv_status psvi_clear_world_pairs(psv_pair_finder *finder); // before each pass of a method
+// Indices of the pairs become ids where there are any.
+psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
+psv_status psvi_report_crowded(psv_pair_finder *finder); // some world has more pairs than def.world_pairs. Blocks
 
 psv_status psvi_check_finder(const psv_pair_finder *finder);
 psv_status psvi_check_frame(psv_pair_finder *finder);                             // there was a find call

@@ -48,6 +48,9 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_pairs > (uint64_t)1 << 40)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_pairs is %llu; it must be 0 (8 a box) to 2^40",
                          (unsigned long long)def->max_pairs);
+    if (def->max_excluded > (uint64_t)1 << 31)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_excluded is %llu; it must be 0 to 2147483648",
+                         (unsigned long long)def->max_excluded);
     if (psvi_list_choices(backend, def->method, choices) == 0)
         return refuse_method(context, backend, "method", def->method, psv_broad_phase_name);
     if (find_sort_method(backend, def->sort_method) == NULL) // also for methods that sort nothing
@@ -83,7 +86,7 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
     psv_pair_finder_def resolved = resolve(def);
     uint32_t count = psvi_list_choices(backend, resolved.method, choices);
     uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
-    bytes += scratch_bytes_of(backend, choices, count, &resolved);
+    bytes += scratch_bytes_of(backend, choices, count, &resolved) + psvi_rule_memory_bytes(&resolved);
     if (resolved.events) bytes += psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
     return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
 }
@@ -145,6 +148,7 @@ static psv_status create_parts(psv_pair_finder *finder) {
         status = create_choice(finder, choices[i], common->shared, &common->choices[i]);
         common->choice_count = i + 1;
     }
+    if (status == PSV_OK) status = psvi_create_rule_memory(finder);
     if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &common->memory);
     finder->pairs = common->memory.pairs;
     finder->capacity = common->memory.capacity;
@@ -198,6 +202,7 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
     }
     psvi_free(context, common->shared, common->shared_bytes);
     psvi_destroy_pair_memory(finder, &common->memory);
+    psvi_destroy_rule_memory(finder);
     psvi_free(context, common->event_counts, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
     psvi_free(context, finder->bad_boxes, finder->def.max_boxes * sizeof(uint32_t));
     psvi_free(context, finder->result, sizeof(psvi_frame_result));
@@ -244,6 +249,8 @@ static psv_status run_method(psv_pair_finder *finder, psvi_find_input *input) {
         if (status != PSV_OK) return status;
     }
     finder->last_method = finder->method;
+    psv_status status = psvi_clear_world_pairs(finder);
+    if (status != PSV_OK) return status;
     return finder->method->find(finder, input);
 }
 
@@ -268,7 +275,13 @@ static psv_status order_output(psv_pair_finder *finder) {
                                     memory->capacity, memory->order_scratch);
 }
 
-static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input) {
+// What the last frame lacks, as far as a look at its result tells.
+static psv_status report_frame(psv_pair_finder *finder, const psvi_frame_result *result) {
+    if (result->pair_count > finder->capacity) return psvi_report_overflow(finder, result->pair_count);
+    return result->refused > 0 ? psvi_report_crowded(finder) : PSV_OK;
+}
+
+static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input, const psvi_frame_sides *sides) {
     psv_context *context = finder->context;
     psvi_finder_common *common = psvi_common(finder);
     uint64_t boxes = input->a.room + input->b.room;
@@ -276,36 +289,49 @@ static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input) {
         return psvi_fail(context, PSV_ERROR_CAPACITY, "%s %llu; def.max_boxes is %llu",
                          input->between ? "a.count + b.count is" : "boxes.count is", (unsigned long long)boxes,
                          (unsigned long long)finder->def.max_boxes);
+    psv_status status = psvi_check_sides(finder, sides, input->between);
+    if (status != PSV_OK) return status;
     input->world_count = finder->def.world_count;
     input->result = finder->result;
     input->bad_boxes = finder->bad_boxes;
     common->has_frame = false;
     common->events_done = false;
     psvi_frame_begin(context);
-    psv_status status = run_method(finder, input);
+    status = psvi_begin_rules(finder, sides, input);
+    if (status == PSV_OK) status = run_method(finder, input);
     if (status == PSV_OK && finder->def.grow_pairs) status = grow_and_repeat(finder, input);
+    if (status == PSV_OK) status = psvi_name_pairs(finder, sides, input);
     if (status == PSV_OK) status = order_output(finder);
     psvi_frame_end(context);
     if (status != PSV_OK) return status;
     common->has_frame = true;
-    if (context->backend == PSV_BACKEND_CPU && finder->result->pair_count > finder->capacity)
-        return psvi_report_overflow(finder, finder->result->pair_count);
-    return PSV_OK;
+    return context->backend == PSV_BACKEND_CPU ? report_frame(finder, finder->result) : PSV_OK;
+}
+
+static void take_origin(const psv_box_set *set, psvi_frame_sides *sides) {
+    for (int axis = 0; axis < 3; ++axis)
+        sides->origin[axis] = set->origin[axis];
 }
 
 psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes) {
     psv_status status = psvi_check_finder(finder);
     psvi_find_input input = {0};
-    if (status == PSV_OK) status = psvi_view_boxes(finder->context, boxes, "boxes", &input.a);
-    return status == PSV_OK ? run_frame(finder, &input) : status;
+    psvi_frame_sides sides = {0};
+    if (status == PSV_OK) status = psvi_view_boxes(finder->context, boxes, "boxes", &input.a, &sides.a);
+    if (status != PSV_OK) return status;
+    if (boxes->doubles) take_origin(boxes, &sides);
+    return run_frame(finder, &input, &sides);
 }
 
 psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b) {
     psv_status status = psvi_check_finder(finder);
     psvi_find_input input = {.between = true};
-    if (status == PSV_OK) status = psvi_view_boxes(finder->context, a, "a", &input.a);
-    if (status == PSV_OK) status = psvi_view_boxes(finder->context, b, "b", &input.b);
-    return status == PSV_OK ? run_frame(finder, &input) : status;
+    psvi_frame_sides sides = {0};
+    if (status == PSV_OK) status = psvi_view_boxes(finder->context, a, "a", &input.a, &sides.a);
+    if (status == PSV_OK) status = psvi_view_boxes(finder->context, b, "b", &input.b, &sides.b);
+    if (status != PSV_OK) return status;
+    if (a->doubles || b->doubles) take_origin(a->doubles ? a : b, &sides);
+    return run_frame(finder, &input, &sides);
 }
 
 // --- results ---------------------------------------------------------------------------------------------------------
@@ -316,7 +342,7 @@ psv_status psv_finish_pairs(psv_pair_finder *finder, uint64_t *count) {
     if (status == PSV_OK) status = psvi_fetch_result(finder, &result);
     if (status != PSV_OK) return status;
     if (count != NULL) *count = result.pair_count;
-    return result.pair_count > finder->capacity ? psvi_report_overflow(finder, result.pair_count) : PSV_OK;
+    return report_frame(finder, &result);
 }
 
 psv_status psvi_begin_read(psv_pair_finder *finder, const void *out, const char *name, uint64_t capacity,
@@ -346,7 +372,7 @@ psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t cap
     if (result.pair_count > capacity)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "capacity is %llu; %llu pairs are there",
                          (unsigned long long)capacity, (unsigned long long)result.pair_count);
-    return PSV_OK;
+    return report_frame(finder, &result);
 }
 
 psv_buffer psv_pair_buffer(const psv_pair_finder *finder) {
@@ -370,7 +396,7 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
         .boxes = result.boxes,
         .bad_boxes = result.bad_count,
         .huge_boxes = result.huge_count,
-        .pairs = result.pair_count,
+        .pairs = result.pair_count + result.refused,
         .candidates = result.candidates,
         .rows = result.rows,
         .longest_range = result.longest_range,

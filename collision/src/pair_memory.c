@@ -16,7 +16,7 @@ static psv_sorter_def sorter_def_of(const psv_pair_finder_def *def, uint64_t cap
     sorter.key_type = PSV_KEY_U64;
     sorter.value_bytes = 0;
     sorter.max_count = capacity > 0 ? capacity : 1;
-    sorter.end_bit = 2 * index_bits(def->max_boxes);
+    sorter.end_bit = def->ids ? 64 : 2 * index_bits(def->max_boxes);
     return sorter;
 }
 

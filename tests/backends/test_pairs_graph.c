@@ -1,5 +1,5 @@
-// A frame in a captured CUDA graph, replayed with changed boxes, flags and counts on the device: pairs and events are
-// those of a plain run on the CPU. Also a borrowed stream, and what growth says inside a capture.
+// A frame in a captured CUDA graph, replayed with changed boxes, flags, counts and rules on the device: pairs and
+// events are those of a plain run on the CPU. Also a borrowed stream, and what growth says inside a capture.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,6 +32,12 @@ typedef struct frame {
     uint64_t count;
     psv_aabb boxes[MOST];
     uint8_t flags[MOST];
+    // With rules:
+    psv_aabb64 doubles[MOST];
+    uint32_t ids[MOST], owners[MOST];
+    uint8_t layers[MOST];
+    uint32_t layer_matrix[PSV_LAYERS];
+    psv_pair excluded[MOST];
 } frame;
 
 // Another scene and another number of boxes each time; now and then none at all.
@@ -43,11 +49,31 @@ static void make_frame(frame *made, int number) {
     box_scene_named(scenes[number % 7])->make(made->boxes, made->count, 5 + (uint64_t)number);
     for (uint64_t i = 0; i < MOST; ++i)
         made->flags[i] = box_random_bits(99, i, 0) % 10 < 3 ? PSV_BOX_STATIC : 0;
+    for (int layer = 0; layer < PSV_LAYERS; ++layer)
+        made->layer_matrix[layer] = ~(1u << (layer + number) % PSV_LAYERS);
+    for (uint64_t i = 0; i < MOST; ++i) {
+        // Most boxes keep their ids from frame to frame.
+        const uint64_t bits = box_random_bits(98, i, 0);
+        made->ids[i] = (uint32_t)(i + (bits % 10 == 0 ? (uint64_t)number * MOST : 0)) * 2654435761u;
+        made->owners[i] = bits % 3 == 0 ? PSV_NO_OWNER : (uint32_t)(bits % 200);
+        made->layers[i] = (uint8_t)(bits % PSV_LAYERS);
+        for (int axis = 0; axis < 3; ++axis) {
+            made->doubles[i].min[axis] = 1e7 + (double)made->boxes[i].min[axis];
+            made->doubles[i].max[axis] = 1e7 + (double)made->boxes[i].max[axis];
+        }
+    }
+}
+
+// Every third pair of a frame without rules.
+static void exclude_some(frame *made, const psv_pair *pairs, uint64_t count) {
+    for (uint64_t e = 0; e < MOST; ++e)
+        made->excluded[e] = 3 * e < count ? pairs[3 * e] : (psv_pair){(uint32_t)e, (uint32_t)e};
 }
 
 static uint64_t most_boxes = MOST;
 
-static psv_pair_finder *make_finder(psv_context *context, const char *method, const char *sort_method, bool grow) {
+static psv_pair_finder *make_finder(psv_context *context, const char *method, const char *sort_method, bool grow,
+                                    bool ruled) {
     psv_pair_finder_def def = psv_default_pair_finder_def();
     psv_pair_finder *finder = NULL;
     def.method = method;
@@ -57,6 +83,8 @@ static psv_pair_finder *make_finder(psv_context *context, const char *method, co
     def.sort_output = true;
     def.events = true;
     def.grow_pairs = grow;
+    def.ids = def.doubles = def.count_worlds = ruled;
+    def.max_excluded = ruled ? MOST : 0;
     CHECK(context, psv_create_pair_finder(context, &def, &finder));
     return finder;
 }
@@ -81,25 +109,44 @@ static void compare(const results *a, const results *b, const char *method, int 
     if (a->ends > 0) assert_memory_equal(a->end, b->end, a->ends * sizeof(psv_pair));
 }
 
-static void replay_method(const char *method, const char *sort_method) {
+// The set of a frame in host or device memory.
+static psv_box_set set_of(frame *at, bool ruled) {
+    psv_box_set set = psv_boxes_of(psv_buffer_of(at->boxes, sizeof at->boxes), sizeof(psv_aabb), MOST);
+    if (ruled) {
+        set = psv_boxes64_of(psv_buffer_of(at->doubles, sizeof at->doubles), sizeof(psv_aabb64), MOST);
+        set.origin[1] = 1e7;
+        set.ids = psv_buffer_of(at->ids, sizeof at->ids);
+        set.owners = psv_buffer_of(at->owners, sizeof at->owners);
+        set.layers = psv_buffer_of(at->layers, sizeof at->layers);
+    }
+    set.flags = psv_buffer_of(at->flags, sizeof at->flags);
+    set.count_buffer = psv_buffer_of(&at->count, sizeof at->count);
+    return set;
+}
+
+static psv_status use_rules(psv_pair_finder *finder, frame *at) {
+    psv_pair_rules rules = psv_default_pair_rules();
+    rules.layer_matrix = psv_buffer_of(at->layer_matrix, sizeof at->layer_matrix);
+    rules.excluded = psv_buffer_of(at->excluded, sizeof at->excluded);
+    rules.excluded_count = MOST;
+    return psv_set_pair_rules(finder, &rules);
+}
+
+static void replay_method(const char *method, const char *sort_method, bool ruled) {
     frame *made = calloc(1, sizeof *made), *on_device = NULL;
     results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
     CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
     CUDA(cudaMemset(on_device, 0, sizeof *on_device));
-    psv_pair_finder *finder = make_finder(device, method, sort_method, false),
-                    *plain = make_finder(host, "brute", "radix", false);
-    psv_box_set set = psv_boxes_of(psv_buffer_of(on_device->boxes, sizeof made->boxes), sizeof(psv_aabb), MOST);
-    set.flags = psv_buffer_of(on_device->flags, sizeof made->flags);
-    set.count_buffer = psv_buffer_of(&on_device->count, sizeof made->count);
-    psv_box_set host_set = psv_boxes_of(psv_buffer_of(made->boxes, sizeof made->boxes), sizeof(psv_aabb), MOST);
-    host_set.flags = psv_buffer_of(made->flags, sizeof made->flags);
-    host_set.count_buffer = psv_buffer_of(&made->count, sizeof made->count);
+    psv_pair_finder *finder = make_finder(device, method, sort_method, false, ruled),
+                    *plain = make_finder(host, "brute", "radix", false, ruled);
+    const psv_box_set set = set_of(on_device, ruled), host_set = set_of(made, ruled);
 
     cudaGraph_t graph = NULL;
     cudaGraphExec_t executable = NULL;
     psv_pair_event_lists lists;
     CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    psv_status status = psv_find_pairs(finder, &set);
+    psv_status status = ruled ? use_rules(finder, on_device) : PSV_OK;
+    if (status == PSV_OK) status = psv_find_pairs(finder, &set);
     if (status == PSV_OK) status = psv_pair_events(finder, &lists);
     cudaError_t error = cudaStreamEndCapture(stream, &graph);
     if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
@@ -107,6 +154,13 @@ static void replay_method(const char *method, const char *sort_method) {
     CUDA(cudaGraphInstantiate(&executable, graph, 0));
     for (int number = 0; number < FRAMES; ++number) {
         make_frame(made, number);
+        if (ruled) {
+            CHECK(host, psv_set_pair_rules(plain, NULL));
+            CHECK(host, psv_find_pairs(plain, &host_set));
+            CHECK(host, psv_read_pairs(plain, expected->pair, ROOM, &expected->pairs));
+            exclude_some(made, expected->pair, expected->pairs);
+            CHECK(host, use_rules(plain, made));
+        }
         CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
         CUDA(cudaGraphLaunch(executable, stream));
         read_results(device, finder, got);
@@ -126,18 +180,21 @@ static void replay_method(const char *method, const char *sort_method) {
 
 static void test_replay(void **state) {
     (void)state;
-    replay_method("auto", "radix");
+    replay_method("auto", "radix", false);
     for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
-        replay_method(psv_broad_phase_name(PSV_BACKEND_CUDA, m), "radix");
+        for (int ruled = 0; ruled < 2; ++ruled)
+            replay_method(psv_broad_phase_name(PSV_BACKEND_CUDA, m), "radix", ruled != 0);
     // The other forms of rows: over a sorter, and without a cooperative launch.
-    replay_method("rows", "merge");
-    replay_method("rows", "cub");
+    replay_method("rows", "merge", false);
+    replay_method("rows", "cub", false);
     most_boxes = (1u << 21) + 1; // kernels of their own
-    replay_method("rows", "radix");
+    replay_method("rows", "radix", false);
+    replay_method("rows", "radix", true);
     most_boxes = MOST;
     const bool cooperative = device->info.cooperative_launch;
     device->info.cooperative_launch = false;
-    replay_method("rows", "radix");
+    replay_method("rows", "radix", false);
+    replay_method("rows", "radix", true);
     device->info.cooperative_launch = cooperative;
 }
 
@@ -146,7 +203,7 @@ static void test_growth_in_a_capture(void **state) {
     psv_aabb *boxes = NULL;
     CUDA(cudaMalloc((void **)&boxes, 10 * sizeof *boxes));
     CUDA(cudaMemset(boxes, 0, 10 * sizeof *boxes));
-    psv_pair_finder *finder = make_finder(device, "auto", "radix", true);
+    psv_pair_finder *finder = make_finder(device, "auto", "radix", true, false);
     psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, 10 * sizeof *boxes), sizeof *boxes, 10);
     cudaGraph_t graph = NULL;
     uint64_t count = 0;

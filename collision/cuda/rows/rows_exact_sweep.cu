@@ -192,10 +192,6 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, sweep_shared *
     hand_over(job, shared, *work, hits, held);
 }
 
-__device__ __forceinline__ bool is_plain(const psvi_find_input &input) {
-    return !input.between && input.world_count <= 1 && input.a.flags == NULL && input.a.filters == NULL;
-}
-
 // Takes the next part of the block's batch, a new batch when there is none: parts that lie side by side go to warps of
 // one block, which share a cache. Warps wait for each other's parts only where ranges are so long that the cache holds
 // them for one batch alone. One lane.
@@ -332,7 +328,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     __syncthreads();
     warp_work *const work = &shared.work[threadIdx.x >> 5];
     uint32_t tested = 0, longest = 0, held = 0;
-    sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0, is_plain(input)};
+    sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0, psvd_overlap_decides(input)};
     job.first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp;
 #pragma unroll 1
     while (job.first_place < boxes) {

@@ -432,14 +432,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     arrive(state, 4, false);
     const uint32_t boxes = start_of<LOCAL>(tables, shared, plan.cells);
-    const sweep_job job = {input,
-                           tables,
-                           plan,
-                           &shared,
-                           work,
-                           psvd_make_sink(input, counts),
-                           !input.between && input.world_count <= 1 && input.a.flags == NULL &&
-                               input.a.filters == NULL};
+    const sweep_job job = {
+        input, tables, plan, &shared, work, psvd_make_sink(input, counts), psvd_overlap_decides(input)};
     sweep_tally tally = {0, 0, 0};
     lane_walk walk = {};
     lane_ranges<runs_of(LANES)> ranges = {};

@@ -21,10 +21,10 @@ static inline rows_mixed_arrays rows_mixed_arrays_of(const psvi_rows_memory *mem
     return arrays;
 }
 
-// As far as the host knows: one set in one world, and a cell's number fits the word.
+// As far as the host knows: one set in one world without rules, and a cell's number fits the word.
 static inline bool rows_may_be_mixed(const psvi_find_input *input, const psvi_rows_memory *memory) {
     return memory->counted && memory->room <= ROWS_UNIFORM_ROOM && memory->key_bits <= ROWS_UNIFORM_BITS &&
-           !input->between && input->world_count <= 1;
+           !input->between && input->world_count <= 1 && input->rules == NULL;
 }
 
 __device__ __forceinline__ bool rows_has_levels(uint32_t populated) { return (populated & (populated - 1)) != 0; }

@@ -428,8 +428,7 @@ extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *in
                                 reinterpret_cast<const uint2 *>(memory->rounded),
                                 memory->starts,
                                 memory->left,
-                                !input->between && input->world_count <= 1 && input->a.flags == NULL &&
-                                    input->a.filters == NULL,
+                                psvd_overlap_decides(*input),
                                 input->between,
                                 rows_may_be_uniform(input, memory)};
     if (tables.may_be_uniform) {

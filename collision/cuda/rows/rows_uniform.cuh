@@ -34,8 +34,8 @@ static inline rows_uniform_arrays rows_uniform_arrays_of(const psvi_rows_memory 
 // As far as the host knows: overlap decides alone, and a cell's number fits the word.
 static inline bool rows_may_be_uniform(const psvi_find_input *input, const psvi_rows_memory *memory) {
     return (memory->counted || memory->segmented) && memory->room <= ROWS_UNIFORM_ROOM &&
-           memory->key_bits <= ROWS_UNIFORM_BITS && !input->between && input->world_count <= 1 &&
-           input->a.flags == NULL && input->a.filters == NULL && (!memory->segmented || are_usual(*input));
+           memory->key_bits <= ROWS_UNIFORM_BITS && psvd_overlap_decides(*input) &&
+           (!memory->segmented || are_usual(*input));
 }
 
 // The look: no pause, one level, few boxes in crowded cells or where cells wrap around. Known once the scan has run.

@@ -17,6 +17,13 @@ typedef struct psv_aabb {
     float max[3];
 } psv_aabb;
 
+// The same in double precision, for scenes that floats are too coarse for, see psv_box_set.doubles.
+typedef struct psv_aabb64 {
+    double min[3];
+    double max[3];
+} psv_aabb64;
+
+// Two boxes, named by their indices or, where the box sets have ids, by their ids.
 typedef struct psv_pair {
     uint32_t a; // a < b for pairs of one set; for psv_find_pairs_between a is of the first set, b of the second
     uint32_t b;
@@ -33,8 +40,11 @@ typedef struct psv_box_filter {
     uint32_t mask;
 } psv_box_filter;
 
-// A view of boxes in memory of the context's backend; nothing is copied. Fill it with psv_boxes_of or
-// psv_boxes_of_arrays and add the optional parts.
+#define PSV_NO_OWNER UINT32_MAX // see psv_box_set.owners
+#define PSV_LAYERS 32           // see psv_box_set.layers
+
+// A view of boxes in memory of the context's backend; nothing is copied. Fill it with psv_boxes_of,
+// psv_boxes_of_arrays or psv_boxes64_of and add the optional parts.
 typedef struct psv_box_set {
     psv_buffer min;          // first box's min[3] floats; with `max` empty, min[3] and max[3] are six floats in a row
     psv_buffer max;          // first box's max[3] floats, or empty
@@ -46,6 +56,20 @@ typedef struct psv_box_set {
     psv_buffer filters;      // empty, or count psv_box_filter
     psv_buffer worlds;       // empty (all world 0), or count u32 world numbers: boxes of different worlds never pair. A
                              // number that is not below def.world_count makes a bad box
+    psv_buffer ids;    // empty, or count u32: pairs, events and excluded pairs name a box by its id instead of by its
+                       // index, so that a slot used again, with a new id, is a new box. Different within a set, below
+                       // UINT32_MAX. Needs def.ids
+    psv_buffer owners; // empty, or count u32: boxes of one owner never pair (the colliders of one body), also across
+                       // the sets of psv_find_pairs_between. PSV_NO_OWNER: of no owner
+    psv_buffer layers; // empty (all in layer 0), or count bytes, 0 to 31: see psv_pair_rules.layer_matrix. A box of a
+                       // layer from PSV_LAYERS on pairs with nothing there
+    // The corners are double, and strides are multiples of 8 and twice as large at least. Pairs are exact in double
+    // precision. Needs def.doubles. Where one set of psv_find_pairs_between has them, the other may have floats.
+    bool doubles;
+    // With doubles, the middle of the scene or a point near the boxes that matter: boxes are sorted by their float
+    // distance from it. Only speed depends on it: far from it many boxes look alike. Finite; default 0, 0, 0. Of two
+    // sets that both have doubles, that of the first counts.
+    double origin[3];
 } psv_box_set;
 
 // Alignment: count_buffer 8 bytes, flags 1, all other parts 4.
@@ -56,6 +80,9 @@ psv_box_set psv_boxes_of(psv_buffer boxes, uint32_t stride, uint64_t count);
 // View of two arrays, e.g. of float3 or float4 corners.
 psv_box_set psv_boxes_of_arrays(psv_buffer min, uint32_t min_stride, psv_buffer max, uint32_t max_stride,
                                 uint64_t count);
+
+// View of `count` boxes of `stride` bytes in double precision (sizeof(psv_aabb64) for a plain array).
+psv_box_set psv_boxes64_of(psv_buffer boxes, uint32_t stride, uint64_t count);
 
 typedef struct psv_pair_finder psv_pair_finder;
 
@@ -70,6 +97,12 @@ typedef struct psv_pair_finder_def {
     bool sort_output;     // pairs in ascending (a, b) order: the same bytes on every run and backend; default false
     bool events;          // keep the previous frame's pairs for psv_pair_events; default false
     uint32_t world_count; // worlds that box sets may name; 0 and 1 (default): one world
+    bool ids;             // box sets may have ids; default false
+    bool doubles;         // box sets may have double precision: 24 bytes more a box; default false
+    uint64_t max_excluded; // most pairs of psv_pair_rules.excluded, 18 to 36 bytes each, at most 2^31; default 0
+    bool count_worlds;     // pairs of each world are counted, see psv_world_pair_buffer; default false
+    uint64_t world_pairs; // room of each world: no world takes more of the pair buffer; 0 (default): worlds share it as
+                          // they come. Counts worlds too
 } psv_pair_finder_def;
 
 psv_pair_finder_def psv_default_pair_finder_def(void);
@@ -85,6 +118,24 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
 // PSV_ERROR_MEMORY (with the bytes needed), PSV_ERROR_DEVICE. Blocks.
 psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_def *def, psv_pair_finder **finder);
 void psv_destroy_pair_finder(psv_pair_finder *finder); // NULL is allowed. Blocks
+
+// What else decides about pairs, beside a box's own flags, filter, world and owner.
+typedef struct psv_pair_rules {
+    uint32_t cookie;         // set by psv_default_pair_rules
+    psv_buffer layer_matrix; // empty, or PSV_LAYERS u32: a box of layer i and one of layer j pair only when bit j of
+                             // word i and bit i of word j are set
+    psv_buffer excluded;     // empty, or psv_pair that are never reported (joints, neighbours of a mesh), named as they
+                             // would be reported, by id where sets have ids; in any order
+    uint64_t excluded_count; // at most def.max_excluded
+} psv_pair_rules;
+
+psv_pair_rules psv_default_pair_rules(void);
+
+// Rules of the finder from the next find call on, in place of those before; NULL: none. The memory is read now (on
+// CUDA: on the stream) and may change or go afterwards. Asynchronous on CUDA, can be captured. Errors:
+// PSV_ERROR_ARGUMENT (no cookie, a buffer NULL, misaligned or too small), PSV_ERROR_CAPACITY (excluded_count over
+// def.max_excluded), PSV_ERROR_DEVICE.
+psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rules);
 
 // All overlapping pairs of one set. Asynchronous on CUDA (unless grow_pairs is set): results stay on the device until
 // they are asked for. On the CPU, and with grow_pairs, PSV_ERROR_CAPACITY comes from this call; otherwise from
@@ -115,6 +166,13 @@ psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t cap
 psv_buffer psv_pair_buffer(const psv_pair_finder *finder);
 psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder);
 
+// The last frame's exact number of pairs of each world, def.world_count uint64_t in backend memory; empty without
+// def.count_worlds and def.world_pairs. It is valid like the pair buffer. With def.world_pairs at most so many pairs of
+// a world are in the pair buffer, whose count is of those; a world with more pairs is reported as PSV_ERROR_CAPACITY
+// like a pair buffer that is too small, with the size needed, while the pairs of all other worlds are complete: which
+// pairs of the crowded world are there, and so its events, is not certain.
+psv_buffer psv_world_pair_buffer(const psv_pair_finder *finder);
+
 // Begin and end lists of the last frame against the frame before it, left in backend memory, in ascending order.
 typedef struct psv_pair_event_lists {
     psv_buffer begin;       // psv_pair: pairs of this frame that the previous one did not have
@@ -137,7 +195,7 @@ typedef struct psv_pair_statistics {
     uint64_t boxes;         // boxes that took part
     uint64_t bad_boxes;     // left out: NaN or min > max
     uint64_t huge_boxes;    // infinite or huge: tested against all
-    uint64_t pairs;         // exact
+    uint64_t pairs;         // exact, also of worlds that have more than def.world_pairs
     uint64_t candidates;    // box pairs tested, 0 where the method does not count them
     uint64_t rows;          // rows, cells or tree nodes
     uint64_t longest_range; // boxes in the longest sweep range or cell
@@ -151,9 +209,9 @@ typedef struct psv_pair_statistics {
 
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics); // Blocks
 
-// Indices of the bad boxes of the last frame, ascending, of psv_find_pairs_between those of a, then those of b after
-// a.count; *count (may be NULL) is exact. PSV_ERROR_CAPACITY when there are more; the smallest `capacity` are there.
-// Blocks.
+// Indices (not ids) of the bad boxes of the last frame, ascending, of psv_find_pairs_between those of a, then those of
+// b after a.count; *count (may be NULL) is exact. PSV_ERROR_CAPACITY when there are more; the smallest `capacity` are
+// there. Blocks.
 psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count);
 
 // --- bounds ----------------------------------------------------------------------------------------------------------

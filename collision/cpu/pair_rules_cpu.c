@@ -1,0 +1,135 @@
+// The rules of pairs on the CPU. A method's pairs pass through them a thousand at a time, when a thread hands them
+// over, rule after rule: what a rule has to fetch for all of them is asked for before the first one is judged.
+#include "cpu_boxes.h"
+
+static uint32_t keep_by_owners(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t p = 0; p < count; ++p) {
+        const psv_pair pair = pairs[p];
+        pairs[kept] = pair;
+        kept += psvi_owners_pair(rules, pair.a, pair.b);
+    }
+    return kept;
+}
+
+static uint32_t keep_by_layers(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t p = 0; p < count; ++p) {
+        const psv_pair pair = pairs[p];
+        pairs[kept] = pair;
+        kept += psvi_layers_pair(rules, pair.a, pair.b);
+    }
+    return kept;
+}
+
+static uint32_t keep_not_excluded(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
+    const psvi_bucket *const table = rules->excluded;
+    const uint32_t *const filter = psvi_filter_of(table, rules->last_bucket);
+    uint64_t keys[PSVI_SINK_PAIRS];
+    uint32_t doubted[PSVI_SINK_PAIRS], doubts = 0, kept = 0;
+    for (uint32_t p = 0; p < count; ++p) {
+        keys[p] = psvi_excluded_key(rules, pairs[p].a, pairs[p].b);
+        __builtin_prefetch(&filter[psvi_pair_bucket(keys[p], rules->last_bucket)]);
+    }
+    for (uint32_t p = 0; p < count; ++p) {
+        const uint64_t bucket = psvi_pair_bucket(keys[p], rules->last_bucket);
+        doubted[doubts] = p;
+        if ((filter[bucket] & psvi_filter_bit(keys[p])) == 0) continue;
+        __builtin_prefetch(&table[bucket]);
+        ++doubts;
+    }
+    if (doubts == 0) return count;
+    for (uint32_t p = doubted[0], d = 0; p < count; ++p) {
+        if (d < doubts && p == doubted[d]) {
+            ++d;
+            if (psvi_is_excluded(table, rules->last_bucket, keys[p])) continue;
+        }
+        pairs[doubted[0] + kept++] = pairs[p];
+    }
+    return doubted[0] + kept;
+}
+
+static uint32_t keep_overlapping(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t p = 0; p < count; ++p) {
+        __builtin_prefetch(rules->a.min + (uint64_t)pairs[p].a * rules->a.min_stride);
+        __builtin_prefetch(rules->b.min + (uint64_t)pairs[p].b * rules->b.min_stride);
+    }
+    for (uint32_t p = 0; p < count; ++p) {
+        const psv_pair pair = pairs[p];
+        pairs[kept] = pair;
+        kept += psvi_corners_overlap(&rules->a, pair.a, &rules->b, pair.b);
+    }
+    return kept;
+}
+
+// Counts the pairs for their worlds; those of a world whose room is taken are left out.
+static uint32_t keep_by_worlds(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
+    uint32_t kept = 0;
+    for (uint32_t p = 0; p < count; ++p) {
+        const uint32_t world = rules->a.worlds == NULL ? 0 : rules->a.worlds[pairs[p].a];
+        if (__atomic_fetch_add(&rules->world_pairs[world], 1, __ATOMIC_RELAXED) < rules->world_room)
+            pairs[kept++] = pairs[p];
+    }
+    if (kept < count) __atomic_fetch_add(rules->refused, count - kept, __ATOMIC_RELAXED);
+    return kept;
+}
+
+uint32_t psvi_keep_ruled_pairs(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
+    if (rules->a.owners != NULL) count = keep_by_owners(rules, pairs, count);
+    if (rules->layer_matrix != NULL) count = keep_by_layers(rules, pairs, count);
+    if (rules->excluded != NULL) count = keep_not_excluded(rules, pairs, count);
+    if (rules->exact) count = keep_overlapping(rules, pairs, count);
+    return rules->world_pairs == NULL ? count : keep_by_worlds(rules, pairs, count);
+}
+
+psv_status psvi_put_rules_cpu(psv_context *context, const psvi_pair_rules *rules, psvi_pair_rules *target) {
+    (void)context;
+    *target = *rules;
+    return PSV_OK;
+}
+
+static void exclude_pair(psvi_bucket *table, uint64_t last_bucket, uint64_t key) {
+    uint32_t *const filter = (uint32_t *)(void *)(table + last_bucket + 1);
+    __atomic_fetch_or(&filter[psvi_pair_bucket(key, last_bucket)], psvi_filter_bit(key), __ATOMIC_RELAXED);
+    for (uint64_t at = psvi_pair_bucket(key, last_bucket);; at = (at + 1) & last_bucket) {
+        for (int i = 0; i < PSVI_BUCKET; ++i) {
+            uint64_t found = PSVI_NO_PAIR, *const place = &table[at].keys[i];
+            if (__atomic_compare_exchange_n(place, &found, key, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+            if (found == key) return;
+        }
+    }
+}
+
+psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
+                                  uint64_t last_bucket) {
+    (void)context;
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 16384)
+    for (int64_t i = 0; i < (int64_t)count; ++i)
+        exclude_pair(table, last_bucket, psvi_pair_key(pairs[i].a, pairs[i].b));
+    return PSV_OK;
+}
+
+psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin,
+                                 const psvi_box_view *view, psv_aabb *boxes) {
+    (void)context;
+    psvi_phase_begin(context, PSV_PHASE_BOUNDS);
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (view->count > 4096)
+    for (int64_t i = 0; i < (int64_t)view->count; ++i)
+        psvi_narrow_box(side, origin, (uint64_t)i, boxes[i].min, boxes[i].max);
+    psvi_phase_end(context, PSV_PHASE_BOUNDS);
+    return PSV_OK;
+}
+
+psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
+                               psv_pair *pairs, const uint64_t *count, uint64_t capacity) {
+    (void)context;
+    const int64_t there = (int64_t)(*count < capacity ? *count : capacity);
+#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (there > 16384)
+    for (int64_t p = 0; p < there; ++p) {
+        const uint32_t a = a_ids == NULL ? pairs[p].a : a_ids[pairs[p].a];
+        const uint32_t b = b_ids == NULL ? pairs[p].b : b_ids[pairs[p].b];
+        pairs[p] = between || a < b ? (psv_pair){a, b} : (psv_pair){b, a};
+    }
+    return PSV_OK;
+}

@@ -1,0 +1,208 @@
+// The rules of a finder: its layer matrix, its excluded pairs, the room of its worlds, and what of this a frame needs.
+#include "finder_common.h"
+
+#define PSVI_RULES_COOKIE 0x70737672u // "psvr"
+
+psv_pair_rules psv_default_pair_rules(void) { return (psv_pair_rules){.cookie = PSVI_RULES_COOKIE}; }
+
+static bool counts_worlds(const psv_pair_finder_def *def) { return def->count_worlds || def->world_pairs > 0; }
+
+static uint64_t world_bytes(const psv_pair_finder_def *def) {
+    return counts_worlds(def) ? def->world_count * sizeof(uint64_t) : 0;
+}
+
+// Buckets of the table of excluded pairs: half of the places stay free.
+static uint64_t bucket_count(const psv_pair_finder_def *def) {
+    uint64_t buckets = 1;
+    if (def->max_excluded == 0) return 0;
+    while (buckets * PSVI_BUCKET < 2 * def->max_excluded)
+        buckets *= 2;
+    return buckets;
+}
+
+static uint64_t table_bytes(const psv_pair_finder_def *def) {
+    return bucket_count(def) * (sizeof(psvi_bucket) + sizeof(uint32_t));
+}
+
+static uint64_t narrow_bytes(const psv_pair_finder_def *def) {
+    return def->doubles ? def->max_boxes * sizeof(psv_aabb) : 0;
+}
+
+#define MATRIX_BYTES (PSV_LAYERS * sizeof(uint32_t))
+
+uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def) {
+    return psvi_align(sizeof(psvi_pair_rules)) + psvi_align(MATRIX_BYTES) + psvi_align(table_bytes(def)) +
+           psvi_align(world_bytes(def)) + psvi_align(narrow_bytes(def));
+}
+
+static bool take(psv_context *context, uint64_t bytes, void **address) {
+    if (bytes == 0) return true;
+    *address = psvi_alloc(context, bytes);
+    return *address != NULL;
+}
+
+psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    const psv_pair_finder_def *def = &finder->def;
+    psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    bool enough = take(context, sizeof *memory->rules, (void **)&memory->rules);
+    enough = enough && take(context, MATRIX_BYTES, (void **)&memory->layer_matrix);
+    enough = enough && take(context, table_bytes(def), (void **)&memory->excluded);
+    enough = enough && take(context, world_bytes(def), (void **)&memory->world_pairs);
+    enough = enough && take(context, narrow_bytes(def), (void **)&memory->narrow);
+    if (!enough)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for the rules of a pair finder (%llu bytes)",
+                         context->ops->name, (unsigned long long)psvi_rule_memory_bytes(def));
+    return world_bytes(def) == 0 ? PSV_OK : context->ops->fill(context, memory->world_pairs, 0, world_bytes(def));
+}
+
+void psvi_destroy_rule_memory(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    const psv_pair_finder_def *def = &finder->def;
+    psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    psvi_free(context, memory->rules, sizeof *memory->rules);
+    psvi_free(context, memory->layer_matrix, MATRIX_BYTES);
+    psvi_free(context, memory->excluded, table_bytes(def));
+    psvi_free(context, memory->world_pairs, world_bytes(def));
+    psvi_free(context, memory->narrow, narrow_bytes(def));
+    *memory = (psvi_rule_memory){0};
+}
+
+// --- rules of the caller ---------------------------------------------------------------------------------------------
+
+static psv_status check_rules(psv_pair_finder *finder, const psv_pair_rules *rules) {
+    psv_context *context = finder->context;
+    if (rules->cookie != PSVI_RULES_COOKIE)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "rules was not made by psv_default_pair_rules");
+    if (rules->excluded_count > finder->def.max_excluded)
+        return psvi_fail(context, PSV_ERROR_CAPACITY, "rules.excluded_count is %llu; def.max_excluded is %llu",
+                         (unsigned long long)rules->excluded_count, (unsigned long long)finder->def.max_excluded);
+    psv_status status = PSV_OK;
+    if (rules->layer_matrix.address != NULL)
+        status = psvi_check_buffer(context, rules->layer_matrix, MATRIX_BYTES, 4, "rules.layer_matrix");
+    if (status == PSV_OK && rules->excluded_count > 0)
+        status =
+            psvi_check_buffer(context, rules->excluded, rules->excluded_count * sizeof(psv_pair), 4, "rules.excluded");
+    return status;
+}
+
+psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rules) {
+    const psv_pair_rules none = psv_default_pair_rules();
+    psv_status status = psvi_check_finder(finder);
+    if (status != PSV_OK) return status;
+    if (rules == NULL) rules = &none;
+    status = check_rules(finder, rules);
+    if (status != PSV_OK) return status;
+    psv_context *context = finder->context;
+    psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    memory->has_matrix = rules->layer_matrix.address != NULL;
+    memory->has_excluded = rules->excluded_count > 0;
+    if (memory->has_matrix)
+        status = context->ops->copy(context, memory->layer_matrix, psv_buffer_address(rules->layer_matrix),
+                                    MATRIX_BYTES, PSVI_COPY_INSIDE);
+    if (status != PSV_OK || !memory->has_excluded) return status;
+    const uint64_t buckets = bucket_count(&finder->def);
+    status = context->ops->fill(context, memory->excluded, 0xff, buckets * sizeof(psvi_bucket));
+    if (status == PSV_OK) status = context->ops->fill(context, memory->excluded + buckets, 0, buckets * 4);
+    if (status != PSV_OK) return status;
+    return finder->ops->exclude_pairs(context, psv_buffer_address(rules->excluded), rules->excluded_count,
+                                      memory->excluded, buckets - 1);
+}
+
+// --- rules of a frame ------------------------------------------------------------------------------------------------
+
+psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between) {
+    for (int s = 0; s < (between ? 2 : 1); ++s) {
+        const psvi_rule_side *side = s == 0 ? &sides->a : &sides->b;
+        const char *name = !between ? "boxes" : s == 0 ? "a" : "b";
+        if (side->ids != NULL && !finder->def.ids)
+            return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.ids is given, but def.ids is not set", name);
+        if (side->doubles && !finder->def.doubles)
+            return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.doubles is set, but def.doubles is not", name);
+    }
+    return PSV_OK;
+}
+
+// The methods see floats; the pairs that they find are then tested in double precision.
+static psv_status narrow_set(psv_pair_finder *finder, const psvi_rule_side *side, const double *origin,
+                             psvi_box_view *view, psv_aabb *boxes) {
+    if (view->room == 0) return PSV_OK;
+    psv_status status = finder->ops->narrow_boxes(finder->context, side, origin, view, boxes);
+    view->min = (const char *)boxes;
+    view->max = view->min + sizeof boxes->min;
+    view->min_stride = view->max_stride = sizeof *boxes;
+    return status;
+}
+
+psv_status psvi_begin_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input) {
+    psv_context *context = finder->context;
+    psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    const psv_pair_finder_def *def = &finder->def;
+    const psvi_rule_side *b = input->between ? &sides->b : &sides->a;
+    const psvi_pair_rules rules = {
+        .a = sides->a,
+        .b = *b,
+        .between = input->between,
+        .exact = sides->a.doubles || b->doubles,
+        .layer_matrix = memory->has_matrix ? memory->layer_matrix : NULL,
+        .excluded = memory->has_excluded ? memory->excluded : NULL,
+        .last_bucket = bucket_count(def) - 1,
+        .world_pairs = memory->world_pairs,
+        .world_room = def->world_pairs > 0 ? def->world_pairs : UINT64_MAX,
+        .refused = &finder->result->refused,
+    };
+    const bool owned = rules.a.owners != NULL && rules.b.owners != NULL;
+    const bool needed =
+        owned || rules.exact || rules.layer_matrix != NULL || rules.excluded != NULL || rules.world_pairs != NULL;
+    input->rules = NULL;
+    if (!needed) return PSV_OK;
+    psv_status status = finder->ops->put_rules(context, &rules, memory->rules);
+    input->rules = memory->rules;
+    if (status != PSV_OK || !rules.exact) return status;
+    status = narrow_set(finder, &sides->a, sides->origin, &input->a, memory->narrow);
+    if (status != PSV_OK || !input->between) return status;
+    return narrow_set(finder, &sides->b, sides->origin, &input->b, memory->narrow + input->a.room);
+}
+
+psv_status psvi_clear_world_pairs(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    const uint64_t bytes = world_bytes(&finder->def);
+    return bytes == 0 ? PSV_OK : context->ops->fill(context, psvi_common(finder)->rules.world_pairs, 0, bytes);
+}
+
+psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
+    const uint32_t *a = sides->a.ids, *b = input->between ? sides->b.ids : a;
+    if ((a == NULL && b == NULL) || finder->capacity == 0) return PSV_OK;
+    return finder->ops->name_pairs(finder->context, a, b, input->between, finder->pairs, &finder->result->pair_count,
+                                   finder->capacity);
+}
+
+// --- worlds ----------------------------------------------------------------------------------------------------------
+
+psv_buffer psv_world_pair_buffer(const psv_pair_finder *finder) {
+    if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
+    return psv_buffer_of(psvi_common(finder)->rules.world_pairs, world_bytes(&finder->def));
+}
+
+#define BLOCK_WORLDS 1024u // counts fetched at once
+
+psv_status psvi_report_crowded(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    const uint64_t *counts = psvi_common(finder)->rules.world_pairs;
+    uint64_t block[BLOCK_WORLDS], most = 0;
+    uint32_t world = 0, crowded = 0;
+    for (uint32_t first = 0; first < finder->def.world_count; first += BLOCK_WORLDS) {
+        const uint32_t left = finder->def.world_count - first, count = left < BLOCK_WORLDS ? left : BLOCK_WORLDS;
+        psv_status status =
+            context->ops->copy(context, block, counts + first, count * sizeof *block, PSVI_COPY_DOWNLOAD);
+        if (status == PSV_OK) status = context->ops->synchronize(context);
+        if (status != PSV_OK) return status;
+        for (uint32_t i = 0; i < count; ++i) {
+            crowded += block[i] > finder->def.world_pairs;
+            if (block[i] > most) most = block[i], world = first + i;
+        }
+    }
+    return psvi_fail(context, PSV_ERROR_CAPACITY,
+                     "world %u has %llu pairs; def.world_pairs is %llu (worlds with more: %u; all others are complete)",
+                     world, (unsigned long long)most, (unsigned long long)finder->def.world_pairs, crowded);
+}
