@@ -70,20 +70,30 @@ def stream_number(stream):
     raise ArgumentError(f"stream is a {type(stream).__name__}; a cudaStream_t as a number or a stream object is wanted")
 
 
+_torch_types = {}  # dtype: (name, bytes), filled as they are met
+
+
+def _torch_type(dtype):
+    name = str(dtype)[6:]
+    if name not in _SIZES:
+        raise ArgumentError(f"the tensor holds {name}, which has no counterpart here")
+    _torch_types[dtype] = name, _SIZES[name]
+    return _torch_types[dtype]
+
+
 def _torch_view(tensor, torch):
+    # A frame of few boxes takes microseconds: nothing here makes an object that it can do without.
     if tensor.layout is not torch.strided:
         raise ArgumentError("the tensor is sparse; a dense one is wanted")
-    dtype = str(tensor.dtype)[6:]
-    if dtype not in _SIZES:
-        raise ArgumentError(f"the tensor holds {dtype}, which has no counterpart here")
-    size = _SIZES[dtype]
+    dtype, size = _torch_types.get(tensor.dtype) or _torch_type(tensor.dtype)
     device, stream = -1, None
     if tensor.is_cuda:
-        device = tensor.device.index
-        stream = torch.cuda.current_stream(device).cuda_stream
+        device = tensor.get_device()
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        stream = raw(device) if raw is not None else torch.cuda.current_stream(device).cuda_stream
     elif tensor.device.type != "cpu":
         raise ArgumentError(f"the tensor lies on '{tensor.device}'; cpu or cuda is wanted")
-    return View(tensor.data_ptr(), tuple(tensor.shape), tuple(s * size for s in tensor.stride()), dtype, device, stream,
+    return View(tensor.data_ptr(), tuple(tensor.shape), tuple([s * size for s in tensor.stride()]), dtype, device, stream,
                 "torch", tensor)
 
 
@@ -102,7 +112,8 @@ def _interface_view(interface, device, stream, library, owner):
 
 
 def _library_of(array):
-    return type(array).__module__.partition(".")[0]
+    name = type(array).__module__.partition(".")[0]
+    return "jax" if name == "jaxlib" else name
 
 
 def _cuda_interface_view(array, library):
@@ -156,19 +167,19 @@ def _dlpack_view(array, library):
 
 def view(array, name="array"):
     """A View of `array`; `name` is the argument's name for errors."""
-    library = _library_of(array)
     try:
-        if library == "numpy" and isinstance(array, np.ndarray):
-            return _interface_view(array.__array_interface__, -1, None, "numpy", array)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(array, torch.Tensor):
             return _torch_view(array, torch)
+        library = _library_of(array)
+        if library == "numpy" and isinstance(array, np.ndarray):
+            return _interface_view(array.__array_interface__, -1, None, "numpy", array)
         if hasattr(array, "__cuda_array_interface__"):
             return _cuda_interface_view(array, library)
         if library == "warp" and hasattr(array, "__array_interface__"):
             return _interface_view(array.__array_interface__, -1, None, "warp", array)
         if hasattr(array, "__dlpack__"):
-            return _dlpack_view(array, "jax" if library in ("jax", "jaxlib") else library)
+            return _dlpack_view(array, library)
         made = np.asarray(array)
         return _interface_view(made.__array_interface__, -1, None, "numpy", made)
     except ArgumentError as error:

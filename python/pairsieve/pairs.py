@@ -84,6 +84,28 @@ def _interleave(groups, masks, count, like):
     return made_view
 
 
+class _PlainSet:
+    """A psv_box_set of one array (n, 6) without further parts, used again from frame to frame: what most frames are."""
+
+    def __init__(self):
+        self.set = ffi.new("psv_box_set *")
+        self.views = self.count = None
+
+    def show(self, boxes):
+        """True where `boxes` is such an array; all others, also those with errors, are for _Set."""
+        one = view(boxes, "boxes")
+        shape = one.shape
+        if one.dtype != "float32" or len(shape) != 2 or shape[1] != 6 or shape[0] < 2 or one.strides[1] != 4 or one.strides[0] < 24:
+            return False
+        box_set = self.set
+        box_set.min.address = ffi.cast("void *", one.pointer)
+        box_set.min.bytes = (shape[0] - 1) * one.strides[0] + 24
+        box_set.min_stride = one.strides[0]
+        box_set.count = self.count = shape[0]
+        self.views = (one,)
+        return True
+
+
 class _Set:
     """A psv_box_set and the arrays that it points to."""
 
@@ -170,6 +192,7 @@ class PairFinder:
         self.grow = grow
         self._like = None
         self._held = ()
+        self._plain = _PlainSet()
         # The context outlives the finder: the finalizer holds it.
         self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
 
@@ -199,17 +222,20 @@ class PairFinder:
             For this frame and those after it.
         """
         parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count)
-        if other is None:
+        plain = other is None and type(boxes) not in (tuple, list) and all(part is None for part in parts.values())
+        if plain and self._plain.show(boxes):
+            sets = (self._plain,)
+        elif other is None:
             sets = [_Set(boxes, "boxes", **parts)]
         else:
             split = [{k: v[i] if isinstance(v, tuple) else (v if i == 0 else None) for k, v in parts.items()} for i in (0, 1)]
             sets = [_Set(boxes, "boxes", **split[0]), _Set(other, "other", **split[1])]
-        views = [each for one in sets for each in one.views]
+        views = sets[0].views if len(sets) == 1 else [each for one in sets for each in one.views]
         device, current = _arrays.same_place(views)
         if device != self.device:
             raise ArgumentError(f"boxes lie on {_arrays.place(device)}, the finder works on {_arrays.place(self.device)}")
-        wanted = _arrays.stream_number(stream)
-        self.context.use_stream(wanted if wanted is not None else self._stream if self._stream is not None else current)
+        wanted = self._stream if stream is None else _arrays.stream_number(stream)
+        self.context.use_stream(current if wanted is None else wanted)
         self._like = views[0]
         self._held = sets  # the device may still read them
         if other is None:

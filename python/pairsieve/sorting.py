@@ -87,8 +87,8 @@ class Sorter:
             raise ArgumentError(f"keys lie on {_arrays.place(device)}, the sorter works on {_arrays.place(self.device)}")
         if views[0].dtype != self.dtype:
             raise ArgumentError(f"keys are {views[0].dtype}; the sorter is for {self.dtype}")
-        wanted = _arrays.stream_number(stream)
-        self.context.use_stream(wanted if wanted is not None else self._stream if self._stream is not None else current)
+        wanted = self._stream if stream is None else _arrays.stream_number(stream)
+        self.context.use_stream(current if wanted is None else wanted)
         if views[0].shape[0] > self.max_count:
             raise CapacityError(f"{views[0].shape[0]} keys; the sorter has room for {self.max_count}", views[0].shape[0])
 
