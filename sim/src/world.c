@@ -328,6 +328,8 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     PSVI_STANDARD_FLOATS(context);
     if (world == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "world is NULL");
     *world = NULL;
+    if (context->backend == PSV_BACKEND_GL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the gl backend steps no worlds; take cpu or cuda");
     status = check_def(context, def);
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;

@@ -10,7 +10,7 @@ typedef const char *(*description_function)(psv_backend backend, const char *nam
 // A method of a build stays in it on a machine without the device, so the table of the build is what is asked.
 static void print_methods(const char *title, name_function name_at, description_function describe) {
     printf("%s\n", title);
-    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_CUDA; ++b) {
+    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_GL; ++b) {
         const psv_backend backend = (psv_backend)b;
         const char *name;
         for (uint32_t i = 0; (name = name_at(backend, i)) != NULL; ++i) {
@@ -39,7 +39,7 @@ static int parse_simple(const char *name, const char *summary, bool *json, int a
 // "sort" and "broad_phase": the methods of each backend.
 static void add_methods(json_t *object) {
     json_t *sort = json_object(), *broad_phase = json_object();
-    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_CUDA; ++b) {
+    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_GL; ++b) {
         const char *backend = psv_backend_name((psv_backend)b);
         json_object_set_new(sort, backend, methods_json(psv_sort_method_name, (psv_backend)b));
         json_object_set_new(broad_phase, backend, methods_json(psv_broad_phase_name, (psv_backend)b));
@@ -97,13 +97,20 @@ static device_facts ask_device(psv_backend backend) {
     return facts;
 }
 
-static const char *cuda_absence(void) {
-    return PAIRSIEVE_BUILT_WITH_CUDA ? "no usable GPU on this machine" : "not in this build (PAIRSIEVE_CUDA)";
+#define BACKENDS 3 // CPU, CUDA, OpenGL
+
+static const char *absence_of(psv_backend backend) {
+    if (backend == PSV_BACKEND_CUDA)
+        return PAIRSIEVE_BUILT_WITH_CUDA ? "no usable GPU on this machine" : "not in this build (PAIRSIEVE_CUDA)";
+    if (backend == PSV_BACKEND_GL)
+        return PAIRSIEVE_BUILT_WITH_GL ? "no OpenGL 4.5 without a window on this machine"
+                                       : "not in this build (PAIRSIEVE_GL)";
+    return "not available";
 }
 
-static int info_json(const device_facts facts[2]) {
+static int info_json(const device_facts facts[BACKENDS]) {
     json_t *backends = json_object();
-    for (int b = 0; b < 2; ++b) {
+    for (int b = 0; b < BACKENDS; ++b) {
         json_t *backend = json_pack("{s:b}", "available", facts[b].available);
         if (facts[b].available) {
             json_object_set_new(backend, "device", json_string(facts[b].name));
@@ -115,9 +122,10 @@ static int info_json(const device_facts facts[2]) {
     }
     char version[32];
     (void)snprintf(version, sizeof version, "%d.%d.%d", PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH);
-    json_t *object = json_pack("{s:s, s:o, s:{s:b, s:b, s:s, s:s}}", "version", version, "backends", backends, "build",
-                               "cuda", PAIRSIEVE_BUILT_WITH_CUDA, "openmp", PAIRSIEVE_BUILT_WITH_OPENMP, "type",
-                               PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER);
+    json_t *object =
+        json_pack("{s:s, s:o, s:{s:b, s:b, s:b, s:s, s:s}}", "version", version, "backends", backends, "build", "cuda",
+                  PAIRSIEVE_BUILT_WITH_CUDA, "gl", PAIRSIEVE_BUILT_WITH_GL, "openmp", PAIRSIEVE_BUILT_WITH_OPENMP,
+                  "type", PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER);
     add_methods(object);
     return tool_print_json(object);
 }
@@ -127,20 +135,23 @@ int command_info(int argc, char **argv) {
     int code = parse_simple("info", "Shows the backends and devices that can be used, the methods and the build.",
                             &json, argc, argv);
     if (code != TOOL_CONTINUE) return code;
-    const device_facts facts[2] = {ask_device(PSV_BACKEND_CPU), ask_device(PSV_BACKEND_CUDA)};
+    const device_facts facts[BACKENDS] = {ask_device(PSV_BACKEND_CPU), ask_device(PSV_BACKEND_CUDA),
+                                          ask_device(PSV_BACKEND_GL)};
     if (json) return info_json(facts);
     const double gib = 1024.0 * 1024.0 * 1024.0;
-    printf("pairsieve %d.%d.%d, %s, %s; CUDA %s, OpenMP %s\n\nbackends\n", PSV_VERSION_MAJOR, PSV_VERSION_MINOR,
-           PSV_VERSION_PATCH, PAIRSIEVE_BUILD_TYPE, PAIRSIEVE_COMPILER, PAIRSIEVE_BUILT_WITH_CUDA ? "on" : "off",
+    printf("pairsieve %d.%d.%d, %s, %s; CUDA %s, OpenGL %s, OpenMP %s\n\nbackends\n", PSV_VERSION_MAJOR,
+           PSV_VERSION_MINOR, PSV_VERSION_PATCH, PAIRSIEVE_BUILD_TYPE, PAIRSIEVE_COMPILER,
+           PAIRSIEVE_BUILT_WITH_CUDA ? "on" : "off", PAIRSIEVE_BUILT_WITH_GL ? "on" : "off",
            PAIRSIEVE_BUILT_WITH_OPENMP ? "on" : "off");
-    for (int b = 0; b < 2; ++b) {
+    for (int b = 0; b < BACKENDS; ++b) {
         printf("  %-5s ", psv_backend_name((psv_backend)(b + 1)));
         if (!facts[b].available) {
-            printf("%s\n", b == 1 ? cuda_absence() : "not available");
+            printf("%s\n", absence_of((psv_backend)(b + 1)));
             continue;
         }
-        printf("%s, %.1f of %.1f GiB free", facts[b].name, (double)facts[b].free_bytes / gib,
-               (double)facts[b].total_bytes / gib);
+        printf("%s", facts[b].name);
+        if (facts[b].total_bytes != 0) // not every OpenGL driver tells
+            printf(", %.1f of %.1f GiB free", (double)facts[b].free_bytes / gib, (double)facts[b].total_bytes / gib);
         printf(b == 0 ? ", %d threads\n" : "\n", facts[b].workers);
     }
     print_methods("\nsorting methods", psv_sort_method_name, psv_sort_method_description);

@@ -128,6 +128,8 @@ static int restore_world(run_job *job) {
 
 static int prepare(run_job *job) {
     int code = tool_create_context(&job->device, &job->context);
+    if (code == TOOL_DONE && psv_context_backend(job->context) == PSV_BACKEND_GL)
+        return tool_fail(TOOL_REFUSED, "--backend gl steps no scenes; accepted: auto, cpu, cuda");
     if (code == TOOL_DONE) code = tool_check_method(job->context, "--sort", job->sort, psv_sort_method_name);
     if (code == TOOL_DONE)
         code = tool_check_method(job->context, "--broad-phase", job->broad_phase, psv_broad_phase_name);

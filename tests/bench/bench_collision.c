@@ -80,8 +80,10 @@ static double time_frame(psv_context *context, psv_pair_finder *finder, const ps
         return ms;
     }
 #endif
+    check(context, psv_synchronize(context), "synchronize"); // OpenGL; on the CPU there is nothing to wait for
     double begin = now_ms();
     check(context, psv_find_pairs(finder, set), "find_pairs");
+    check(context, psv_synchronize(context), "synchronize");
     return now_ms() - begin;
 }
 
@@ -282,7 +284,7 @@ static void bench_scene(const bench_options *options, psv_context *context, cons
 // --- command line ----------------------------------------------------------------------------------------------------
 
 static void print_help(void) {
-    printf("usage: bench_collision [--backend auto|cpu|cuda] [--scenes a,b] [--counts 10000,1000000]\n"
+    printf("usage: bench_collision [--backend auto|cpu|cuda|gl] [--scenes a,b] [--counts 10000,1000000]\n"
            "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
            "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
            "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"

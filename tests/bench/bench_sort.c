@@ -38,7 +38,7 @@ typedef struct options {
 } options;
 
 static const char help[] =
-    "usage: bench_sort [--backend auto|cpu|cuda] [--method NAME,...|all] [--keys u32,...|all] [--count N,...]\n"
+    "usage: bench_sort [--backend auto|cpu|cuda|gl] [--method NAME,...|all] [--keys u32,...|all] [--count N,...]\n"
     "                  [--distribution uniform,...|all] [--op pairs,keys,index] [--form stream,graph] [--workers N]\n"
     "                  [--seed N] [--inputs 1..4] [--before DISTRIBUTION] [--budget MS] [--no-yardstick]\n"
     "                  [--csv FILE] [--commit TEXT]\n"
@@ -258,7 +258,7 @@ static int read_options(int argc, char **argv, options *given) {
         switch (option) {
         case 'b':
             if (psv_parse_backend(optarg, &given->backend) != PSV_OK)
-                return fail_usage("unknown backend", optarg, "auto, cpu, cuda");
+                return fail_usage("unknown backend", optarg, "auto, cpu, cuda, gl");
             break;
         case 'm': given->methods = split(optarg); break;
         case 'k': given->keys = split(optarg); break;

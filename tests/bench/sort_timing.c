@@ -147,8 +147,7 @@ const char *bench_yardstick(const bench_device *device) {
 #if PSV_HAVE_CUDA
     if (on_cuda(device)) return cub_yardstick_version();
 #endif
-    (void)device;
-    return "qsort";
+    return device->backend == PSV_BACKEND_GL ? "none" : "qsort";
 }
 
 // Runs `work` once and tells its milliseconds.
@@ -165,9 +164,11 @@ static double time_once(bench_device *device, void (*work)(bench_setup *), bench
         return ms;
     }
 #endif
-    (void)device;
+    // OpenGL: until the device is done; elsewhere there is nothing to wait for.
+    CHECK(device->context, psv_synchronize(device->context));
     const double begin = now_ms();
     work(setup);
+    CHECK(device->context, psv_synchronize(device->context));
     return now_ms() - begin;
 }
 
@@ -179,7 +180,14 @@ static void copy_buffer(bench_device *device, psv_buffer target, psv_buffer sour
         return;
     }
 #endif
-    (void)device;
+    if (device->backend == PSV_BACKEND_GL) { // through the host: never within what is timed
+        void *all = malloc(source.bytes);
+        if (all == NULL) STOP("no host memory for %llu bytes", (unsigned long long)source.bytes);
+        CHECK(device->context, psv_download(device->context, all, source, source.bytes));
+        CHECK(device->context, psv_upload(device->context, target, all, source.bytes));
+        free(all);
+        return;
+    }
     memcpy(target.address, source.address, source.bytes);
 }
 
