@@ -105,7 +105,7 @@ typedef struct tool_device_options {
 #define TOOL_DEVICE_OPTIONS(device)                                                                                    \
     {.name = "--backend",                                                                                              \
      .argument = "NAME",                                                                                               \
-     .help = "auto (a usable GPU, else the CPU), cpu, cuda or gl",                                                         \
+     .help = "auto (a usable GPU, else the CPU), cpu, cuda or gl",                                                     \
      .kind = OPTION_TEXT,                                                                                              \
      .target = &(device).backend},                                                                                     \
     {                                                                                                                  \
