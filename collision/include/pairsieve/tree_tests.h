@@ -1,0 +1,433 @@
+// Tests of a tree's nodes and items against rays, boxes, spheres and points, for C and CUDA.
+//
+// Items are tested by arithmetic that rounds alike everywhere. Nodes are tested so that none is left out that has an
+// item which would count: their boxes are widened by more than the tests of items can be off. So what a query finds
+// depends neither on the tree nor on the order of the walk.
+#ifndef PAIRSIEVE_TREE_TESTS_H
+#define PAIRSIEVE_TREE_TESTS_H
+
+#include "pairsieve/tree_view.h"
+
+#if defined(__CUDACC__)
+#define PSV_UNROLL _Pragma("unroll")
+#else
+#define PSV_UNROLL
+#endif
+
+// --- rays ------------------------------------------------------------------------------------------------------------
+
+typedef struct psv_tree_ray {
+    float origin[3];
+    float inverse[3]; // 1 / direction; 0: the ray does not move along this axis
+    float slab[3];    // the same for nodes: bounded, so that no product overflows
+    float pad[3];     // added to where a node's box is left, for directions too small for `slab`
+    float t_min, t_max;
+    float shear[3];
+    uint32_t axes;   // x, y, z of the sheared space, two bits each
+    uint32_t octant; // of psv_push_slots
+    int exponent;    // t of these is t of the caller's ray times 2^exponent
+} psv_tree_ray;
+
+PSV_TREE_FN bool psv_is_finite(float a) { return (psv_float_bits(a) & 0x7f800000u) != 0x7f800000u; }
+
+// By selection, so that arrays stay in registers.
+PSV_TREE_FN float psv_pick(const float *v, uint32_t axis) { return axis == 0 ? v[0] : axis == 1 ? v[1] : v[2]; }
+
+// Directions of about length 1 are taken as they are; others are scaled by a power of two, which is exact.
+PSV_TREE_FN float psv_scale_ray(const psv_ray *ray, float longest, float direction[3], psv_tree_ray *made) {
+    made->exponent = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        direction[axis] = ray->direction[axis];
+    if (longest >= 0x1p-20f && longest <= 0x1p20f) return longest;
+    (void)frexpf(longest, &made->exponent);
+    for (int axis = 0; axis < 3; ++axis)
+        direction[axis] = ldexpf(direction[axis], -made->exponent);
+    made->t_min = ldexpf(made->t_min, made->exponent);
+    made->t_max = ldexpf(made->t_max, made->exponent);
+    return ldexpf(longest, -made->exponent);
+}
+
+PSV_TREE_FN float psv_unscale_t(const psv_tree_ray *ray, float t) {
+    return ray->exponent == 0 ? t : ldexpf(t, -ray->exponent);
+}
+
+// Makes a ray ready for a tree; false: it hits nothing.
+PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root, psv_tree_ray *made) {
+    float direction[3];
+    const float *o = ray->origin, *d = ray->direction;
+    const float longest = psv_max(fabsf(d[0]), psv_max(fabsf(d[1]), fabsf(d[2])));
+    for (int axis = 0; axis < 3; ++axis)
+        if (!(fabsf(o[axis]) <= 1e37f) || !psv_is_finite(d[axis])) return false;
+    made->t_min = ray->t_min > 0 ? ray->t_min : 0.0f;
+    made->t_max = ray->t_max;
+    if (!(longest > 0) || ray->t_min != ray->t_min || !(made->t_min <= made->t_max)) return false;
+    const float reach = psv_scale_ray(ray, longest, direction, made);
+    made->octant = 7;
+    for (int axis = 0; axis < 3; ++axis) {
+        const float along = direction[axis], size = fabsf(along);
+        const float origin = o[axis], step = psv_node_step(root, axis);
+        const float most =
+            psv_max(psv_max(fabsf(origin), fabsf(root->origin[axis])), fabsf(root->origin[axis] + 255.0f * step));
+        // 2^120 over the largest coordinate, about, and no more than a float holds: products stay below 2^124.
+        const uint32_t exponent = psv_float_bits(psv_max(most, 0x1p-6f)) >> 23;
+        const float bound = psv_grid_step(127 + 120 + 127 - exponent);
+        const bool moves = size >= reach * 0x1p-80f;
+        const bool bounded = moves && size * bound >= 1.0f;
+        made->origin[axis] = origin;
+        made->inverse[axis] = moves ? psv_div(1.0f, along) : 0.0f;
+        made->slab[axis] = bounded ? made->inverse[axis] : along < 0 ? -bound : bound;
+        made->pad[axis] = bounded ? 0.0f : 0x1p96f;
+        if (along < 0) made->octant ^= 1u << axis;
+    }
+    const float sizes[3] = {fabsf(direction[0]), fabsf(direction[1]), fabsf(direction[2])};
+    const uint32_t z = sizes[2] >= sizes[0] && sizes[2] >= sizes[1] ? 2 : sizes[1] >= sizes[0] ? 1 : 0;
+    const uint32_t x = z == 2 ? 0 : z + 1, y = x == 2 ? 0 : x + 1;
+    const float depth = psv_pick(direction, z);
+    made->axes = x | y << 2 | z << 4;
+    made->shear[0] = psv_div(psv_pick(direction, x), depth);
+    made->shear[1] = psv_div(psv_pick(direction, y), depth);
+    made->shear[2] = psv_div(1.0f, depth);
+    return true;
+}
+
+// What a ray's test of a node's slots needs on one axis: t of grid coordinate q is between q * step + low and
+// q * step + high, whatever was rounded here, in the test of the items, and in the positions of what they hit.
+PSV_TREE_FN void psv_ray_slab(const psv_tree_ray *ray, const psv_tree_node *node, int axis, float *step, float *low,
+                              float *high) {
+    const float grid = psv_node_step(node, axis), away = node->origin[axis] - ray->origin[axis];
+    const float slab = ray->slab[axis], at = away * slab;
+    const float error = (fabsf(away) + 255.0f * grid) * fabsf(slab) * 0x1p-19f;
+    *step = grid * slab;
+    *low = at - error;
+    *high = at + error + ray->pad[axis];
+}
+
+// Slots of a node that the ray may enter before t_most; of those in use.
+PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray *ray, float t_most) {
+    uint32_t slots = 0, enter[3][2], leave[3][2];
+    float step[3], low[3], high[3];
+    PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis) {
+        psv_ray_slab(ray, node, axis, &step[axis], &low[axis], &high[axis]);
+        const bool back = ray->slab[axis] < 0;
+        PSV_UNROLL
+        for (int half = 0; half < 2; ++half) {
+            enter[axis][half] = back ? node->high[axis][half] : node->low[axis][half];
+            leave[axis][half] = back ? node->low[axis][half] : node->high[axis][half];
+        }
+    }
+    PSV_UNROLL
+    for (uint32_t slot = 0; slot < 8; ++slot) {
+        float near = ray->t_min, far = t_most;
+        PSV_UNROLL
+        for (int axis = 0; axis < 3; ++axis) {
+            near = fmaxf(near, psv_slot_byte(enter[axis], slot) * step[axis] + low[axis]);
+            far = fminf(far, psv_slot_byte(leave[axis], slot) * step[axis] + high[axis]);
+        }
+        slots |= (uint32_t)(near <= far) << slot;
+    }
+    return slots & psv_node_used(node);
+}
+
+// Where the line of the ray, both ways, is within a closed box; false: nowhere.
+PSV_TREE_FN bool psv_line_in_box(const psv_tree_ray *ray, const float *min, const float *max, float *near, float *far) {
+    *near = -INFINITY;
+    *far = INFINITY;
+    bool inside = true;
+    for (int axis = 0; axis < 3; ++axis) {
+        const float o = ray->origin[axis], inverse = ray->inverse[axis];
+        if (inverse == 0) {
+            inside = inside && min[axis] <= o && o <= max[axis];
+            continue;
+        }
+        const float a = psv_mul(psv_sub(min[axis], o), inverse), b = psv_mul(psv_sub(max[axis], o), inverse);
+        *near = psv_max(*near, psv_min(a, b));
+        *far = psv_min(*far, psv_max(a, b));
+    }
+    // A little longer on both sides than it was rounded to, so that what touches counts (Ize 2013).
+    return inside && psv_sub(*near, psv_mul(fabsf(*near), 0x1p-22f)) <= psv_add(*far, psv_mul(fabsf(*far), 0x1p-22f));
+}
+
+// hit: t alone is kept by the caller's comparison; false when the ray misses the box.
+PSV_TREE_FN bool psv_ray_meets_box(const psv_tree_ray *ray, const psv_tree_box *box, psv_ray_hit *hit) {
+    float near, far;
+    if (!psv_line_in_box(ray, box->min, box->max, &near, &far)) return false;
+    if (far < ray->t_min) return false;
+    hit->t = psv_add(psv_max(near, ray->t_min), 0.0f);
+    hit->u = hit->v = 0;
+    hit->item = box->item;
+    return hit->t <= ray->t_max;
+}
+
+// Watertight (Woop, Benthin, Wald 2013): in a space where the ray is the z axis, signs of three cross products that
+// come out alike for both triangles of an edge; where one is 0, by double products, which are exact. t is taken to
+// within the triangle's box, so that no node can be behind it that the triangle is in.
+PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_triangle *triangle, psv_ray_hit *hit) {
+    const uint32_t kx = ray->axes & 3u, ky = ray->axes >> 2 & 3u, kz = ray->axes >> 4;
+    const float *corners[3] = {triangle->a, triangle->b, triangle->c};
+    float x[3], y[3], z[3];
+    const float o[3] = {psv_pick(ray->origin, kx), psv_pick(ray->origin, ky), psv_pick(ray->origin, kz)};
+    for (int i = 0; i < 3; ++i) {
+        z[i] = psv_sub(psv_pick(corners[i], kz), o[2]);
+        x[i] = psv_sub(psv_sub(psv_pick(corners[i], kx), o[0]), psv_mul(ray->shear[0], z[i]));
+        y[i] = psv_sub(psv_sub(psv_pick(corners[i], ky), o[1]), psv_mul(ray->shear[1], z[i]));
+    }
+    float u = psv_sub(psv_mul(x[2], y[1]), psv_mul(y[2], x[1]));
+    float v = psv_sub(psv_mul(x[0], y[2]), psv_mul(y[0], x[2]));
+    float w = psv_sub(psv_mul(x[1], y[0]), psv_mul(y[1], x[0]));
+    if (u == 0 || v == 0 || w == 0) {
+        u = (float)psv_cross_exact(x[2], y[1], y[2], x[1]);
+        v = (float)psv_cross_exact(x[0], y[2], y[0], x[2]);
+        w = (float)psv_cross_exact(x[1], y[0], y[1], x[0]);
+    }
+    if ((u < 0 || v < 0 || w < 0) && (u > 0 || v > 0 || w > 0)) return false;
+    const float sum = psv_add(psv_add(u, v), w);
+    if (!(fabsf(sum) > 0)) return false;
+    const float inverse = psv_div(1.0f, sum);
+    float t = psv_add(psv_add(psv_mul(u, z[0]), psv_mul(v, z[1])), psv_mul(w, z[2]));
+    t = psv_mul(psv_mul(t, inverse), ray->shear[2]);
+    float min[3], max[3], near, far;
+    for (int axis = 0; axis < 3; ++axis) {
+        min[axis] = psv_min(triangle->a[axis], psv_min(triangle->b[axis], triangle->c[axis]));
+        max[axis] = psv_max(triangle->a[axis], psv_max(triangle->b[axis], triangle->c[axis]));
+    }
+    (void)psv_line_in_box(ray, min, max, &near, &far);
+    t = psv_add(psv_max(psv_min(t, far), near), 0.0f);
+    hit->t = t;
+    hit->u = psv_mul(v, inverse);
+    hit->v = psv_mul(w, inverse);
+    hit->item = triangle->item;
+    return t >= ray->t_min && t <= ray->t_max;
+}
+
+PSV_TREE_FN bool psv_ray_meets_item(const psv_tree_view *view, const psv_tree_ray *ray, uint32_t place,
+                                    psv_ray_hit *hit) {
+    if (view->triangles) return psv_ray_meets_triangle(ray, (const psv_tree_triangle *)view->items + place, hit);
+    return psv_ray_meets_box(ray, (const psv_tree_box *)view->items + place, hit);
+}
+
+// --- boxes and spheres -----------------------------------------------------------------------------------------------
+
+// The slots whose boxes touch a box. Its numbers may be infinite.
+PSV_TREE_FN uint32_t psv_box_slots(const psv_tree_node *node, const float *min, const float *max) {
+    uint32_t slots = psv_node_used(node);
+    PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis) {
+        const float step = psv_node_step(node, axis), origin = node->origin[axis];
+        const float low = psv_tree_clamp(min[axis]), high = psv_tree_clamp(max[axis]);
+        PSV_UNROLL
+        for (uint32_t slot = 0; slot < 8; ++slot) {
+            const bool apart = origin + psv_slot_byte(node->low[axis], slot) * step > high ||
+                               origin + psv_slot_byte(node->high[axis], slot) * step < low;
+            slots &= ~((uint32_t)apart << slot);
+        }
+    }
+    return slots;
+}
+
+// The slot that is nearest to a point, as an octant of psv_push_slots.
+PSV_TREE_FN uint32_t psv_point_octant(const psv_tree_node *node, const float *point) {
+    uint32_t octant = 7;
+    for (int axis = 0; axis < 3; ++axis)
+        if (point[axis] > node->origin[axis] + 127.5f * psv_node_step(node, axis)) octant ^= 1u << axis;
+    return octant;
+}
+
+// How far a point is from an interval: 0 within it. Rounding keeps the order of intervals of which one holds the other.
+PSV_TREE_FN float psv_away(float p, float low, float high) {
+    return psv_max(psv_max(psv_sub(low, p), psv_sub(p, high)), 0.0f);
+}
+
+PSV_TREE_FN float psv_box_distance2(const float *point, const float *min, const float *max) {
+    const float x = psv_away(point[0], min[0], max[0]), y = psv_away(point[1], min[1], max[1]);
+    const float z = psv_away(point[2], min[2], max[2]);
+    return psv_add(psv_add(psv_mul(x, x), psv_mul(y, y)), psv_mul(z, z));
+}
+
+// The slots that are within a distance of a point; both squared.
+PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *point, float most2) {
+    uint32_t slots = psv_node_used(node);
+    float sum[8];
+    const float p[3] = {psv_tree_clamp(point[0]), psv_tree_clamp(point[1]), psv_tree_clamp(point[2])};
+    PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis) {
+        const float step = psv_node_step(node, axis), origin = node->origin[axis];
+        PSV_UNROLL
+        for (uint32_t slot = 0; slot < 8; ++slot) {
+            const float away = psv_away(p[axis], origin + psv_slot_byte(node->low[axis], slot) * step,
+                                        origin + psv_slot_byte(node->high[axis], slot) * step);
+            sum[slot] = axis == 0 ? psv_mul(away, away) : psv_add(sum[slot], psv_mul(away, away));
+        }
+    }
+    PSV_UNROLL
+    for (uint32_t slot = 0; slot < 8; ++slot)
+        slots &= ~((uint32_t) !(sum[slot] <= most2) << slot);
+    return slots;
+}
+
+PSV_TREE_FN float psv_dot3(const float *a, const float *b) {
+    return psv_add(psv_add(psv_mul(a[0], b[0]), psv_mul(a[1], b[1])), psv_mul(a[2], b[2]));
+}
+
+PSV_TREE_FN void psv_minus3(const float *a, const float *b, float *out) {
+    for (int axis = 0; axis < 3; ++axis)
+        out[axis] = psv_sub(a[axis], b[axis]);
+}
+
+// The point of a segment that is closest to p, as a share of `edge` from a; its squared distance.
+PSV_TREE_FN float psv_segment_share(const float *p, const float *a, const float *edge, float *share) {
+    float away[3];
+    psv_minus3(p, a, away);
+    const float length2 = psv_dot3(edge, edge), along = psv_dot3(away, edge);
+    *share = along > 0 && length2 > 0 ? psv_min(psv_div(along, length2), 1.0f) : 0.0f;
+    for (int axis = 0; axis < 3; ++axis)
+        away[axis] = psv_sub(away[axis], psv_mul(edge[axis], *share));
+    return psv_dot3(away, away);
+}
+
+// The same for a triangle without area, or nearly so: the closest of its sides.
+PSV_TREE_FN void psv_closest_of_sides(const float *p, const psv_tree_triangle *t, const float *ab, const float *ac,
+                                      float *u, float *v) {
+    float bc[3], share;
+    psv_minus3(t->c, t->b, bc);
+    float least = psv_segment_share(p, t->a, ab, &share);
+    *u = share;
+    *v = 0;
+    float other = psv_segment_share(p, t->a, ac, &share);
+    if (other < least) {
+        least = other;
+        *u = 0;
+        *v = share;
+    }
+    other = psv_segment_share(p, t->b, bc, &share);
+    if (other < least) {
+        *u = psv_sub(1.0f, share);
+        *v = share;
+    }
+}
+
+// Weights of b and c of the point of a triangle that is closest to p (Ericson, «Real-time collision detection», 5.1.5).
+PSV_TREE_FN void psv_closest_weights(const float *p, const psv_tree_triangle *t, float *u, float *v) {
+    float ab[3], ac[3], ap[3], bp[3], cp[3];
+    psv_minus3(t->b, t->a, ab);
+    psv_minus3(t->c, t->a, ac);
+    psv_minus3(p, t->a, ap);
+    psv_minus3(p, t->b, bp);
+    psv_minus3(p, t->c, cp);
+    const float d1 = psv_dot3(ab, ap), d2 = psv_dot3(ac, ap), d3 = psv_dot3(ab, bp), d4 = psv_dot3(ac, bp);
+    const float d5 = psv_dot3(ab, cp), d6 = psv_dot3(ac, cp);
+    const float va = psv_sub(psv_mul(d3, d6), psv_mul(d5, d4)), vb = psv_sub(psv_mul(d5, d2), psv_mul(d1, d6));
+    const float vc = psv_sub(psv_mul(d1, d4), psv_mul(d3, d2));
+    const float ab2 = psv_dot3(ab, ab), ac2 = psv_dot3(ac, ac), both = psv_dot3(ab, ac);
+    // Four times the squared area; comparisons of products of signs would tell nothing where it is 0.
+    if (!(psv_sub(psv_mul(ab2, ac2), psv_mul(both, both)) > psv_mul(psv_mul(ab2, ac2), 1e-5f))) {
+        psv_closest_of_sides(p, t, ab, ac, u, v);
+        return;
+    }
+    *u = *v = 0;
+    if (d1 <= 0 && d2 <= 0) return;
+    if (d3 >= 0 && d4 <= d3) {
+        *u = 1;
+    } else if (d6 >= 0 && d5 <= d6) {
+        *v = 1;
+    } else if (vc <= 0 && d1 >= 0 && d3 <= 0) {
+        *u = psv_div(d1, psv_sub(d1, d3));
+    } else if (vb <= 0 && d2 >= 0 && d6 <= 0) {
+        *v = psv_div(d2, psv_sub(d2, d6));
+    } else if (va <= 0 && psv_sub(d4, d3) >= 0 && psv_sub(d5, d6) >= 0) {
+        const float along = psv_sub(d4, d3), back = psv_sub(d5, d6);
+        *v = psv_div(along, psv_add(along, back));
+        *u = psv_sub(1.0f, *v);
+    } else {
+        const float sum = psv_add(psv_add(va, vb), vc);
+        *u = psv_div(vb, sum);
+        *v = psv_div(vc, sum);
+    }
+}
+
+// The squared distance of a point and an item, and where that is. A triangle's is not below its box's, so that it is
+// not below that of any node that it is in. NaN: too large to tell.
+PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, uint32_t place,
+                                     psv_closest_point *closest) {
+    closest->u = closest->v = 0;
+    if (!view->triangles) {
+        const psv_tree_box *box = (const psv_tree_box *)view->items + place;
+        for (int axis = 0; axis < 3; ++axis)
+            closest->point[axis] = psv_clamp(p[axis], box->min[axis], box->max[axis]);
+        closest->item = box->item;
+        return psv_box_distance2(p, box->min, box->max);
+    }
+    const psv_tree_triangle *t = (const psv_tree_triangle *)view->items + place;
+    float min[3], max[3], away[3];
+    psv_closest_weights(p, t, &closest->u, &closest->v);
+    for (int axis = 0; axis < 3; ++axis) {
+        const float a = t->a[axis], b = t->b[axis], c = t->c[axis];
+        min[axis] = psv_min(a, psv_min(b, c));
+        max[axis] = psv_max(a, psv_max(b, c));
+        const float at = psv_add(psv_add(a, psv_mul(psv_sub(b, a), closest->u)), psv_mul(psv_sub(c, a), closest->v));
+        closest->point[axis] = psv_clamp(at, min[axis], max[axis]);
+        away[axis] = psv_sub(p[axis], closest->point[axis]);
+    }
+    closest->item = t->item;
+    return psv_max(psv_box_distance2(p, min, max), psv_dot3(away, away));
+}
+
+// Whether a box that is centred at the origin, of these half sizes, and the triangle are apart along the cross product
+// of axis `i` and an edge (Akenine-Moeller 2001).
+PSV_TREE_FN bool psv_edge_parts(const float corners[3][3], const float *edge, const float *half, int i) {
+    const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
+    float low = INFINITY, high = -INFINITY;
+    for (int c = 0; c < 3; ++c) {
+        const float at = psv_sub(psv_mul(corners[c][k], edge[j]), psv_mul(corners[c][j], edge[k]));
+        low = psv_min(low, at);
+        high = psv_max(high, at);
+    }
+    const float reach = psv_add(psv_mul(half[j], fabsf(edge[k])), psv_mul(half[k], fabsf(edge[j])));
+    return low > reach || high < -reach;
+}
+
+// A triangle whose box touches the box.
+PSV_TREE_FN bool psv_box_meets_triangle(const float *min, const float *max, const psv_tree_triangle *t) {
+    float half[3], corners[3][3], edges[3][3];
+    for (int axis = 0; axis < 3; ++axis) {
+        const float low = psv_clamp(min[axis], -1e15f, 1e15f), high = psv_clamp(max[axis], -1e15f, 1e15f);
+        const float centre = psv_add(psv_mul(0.5f, low), psv_mul(0.5f, high));
+        // Not below what reaches both sides, however the centre was rounded.
+        half[axis] = psv_max(psv_sub(high, centre), psv_sub(centre, low));
+        corners[0][axis] = psv_sub(t->a[axis], centre);
+        corners[1][axis] = psv_sub(t->b[axis], centre);
+        corners[2][axis] = psv_sub(t->c[axis], centre);
+    }
+    for (int c = 0; c < 3; ++c)
+        psv_minus3(corners[c == 2 ? 0 : c + 1], corners[c], edges[c]);
+    for (int c = 0; c < 3; ++c)
+        for (int axis = 0; axis < 3; ++axis)
+            if (psv_edge_parts(corners, edges[c], half, axis)) return false;
+    float normal[3], reach = 0;
+    for (int i = 0; i < 3; ++i) {
+        const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
+        normal[i] = psv_sub(psv_mul(edges[0][j], edges[1][k]), psv_mul(edges[0][k], edges[1][j]));
+        reach = psv_add(reach, psv_mul(half[i], fabsf(normal[i])));
+    }
+    return !(fabsf(psv_dot3(normal, corners[0])) > reach);
+}
+
+PSV_TREE_FN bool psv_box_meets_item(const psv_tree_view *view, const float *min, const float *max, uint32_t place,
+                                    uint32_t *item) {
+    if (!view->triangles) {
+        const psv_tree_box *box = (const psv_tree_box *)view->items + place;
+        *item = box->item;
+        return box->min[0] <= max[0] && min[0] <= box->max[0] && box->min[1] <= max[1] && min[1] <= box->max[1] &&
+               box->min[2] <= max[2] && min[2] <= box->max[2];
+    }
+    const psv_tree_triangle *t = (const psv_tree_triangle *)view->items + place;
+    *item = t->item;
+    for (int axis = 0; axis < 3; ++axis) {
+        const float low = psv_min(t->a[axis], psv_min(t->b[axis], t->c[axis]));
+        const float high = psv_max(t->a[axis], psv_max(t->b[axis], t->c[axis]));
+        if (low > max[axis] || high < min[axis]) return false;
+    }
+    return psv_box_meets_triangle(min, max, t);
+}
+
+#endif

@@ -1,0 +1,106 @@
+// A tree's memory, a checked query, and the table of what a backend does with both.
+#ifndef PAIRSIEVE_TREE_INTERNAL_H
+#define PAIRSIEVE_TREE_INTERNAL_H
+
+#include "pairsieve/sort.h"
+#include "tree_build.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSVI_TREE_COOKIE 0x70737674u // "psvt"
+
+// Results of the last query, in backend memory.
+typedef struct psvi_query_result {
+    uint64_t count;   // of queries, where they are sorted: what the sorter reads
+    uint64_t results; // of a call with offsets
+} psvi_query_result;
+
+// Parts of one block of backend memory. While keys are sorted no items are there yet: they share memory.
+typedef struct psvi_tree_memory {
+    psv_tree_head *head;
+    psvi_query_result *result;
+    psv_tree_node *nodes;
+    psv_aabb *boxes; // of the nodes
+    void *items;
+    uint64_t *keys;         // NULL where there is no second reader: shares memory with items
+    uint32_t *order;        // by place: which item of the view
+    uint32_t *world_starts; // NULL with one world
+    void *fine;             // scratch memory of the fine build, until items are there
+    uint32_t *query_keys, *query_order, *query_counts;
+    uint64_t *query_sums; // of the counts, per block of queries
+    psv_buffer sorter, query_sorter;
+    uint64_t node_room;
+} psvi_tree_memory;
+
+typedef struct psvi_tree_ops psvi_tree_ops;
+
+struct psv_tree {
+    uint32_t cookie;
+    psv_context *context;
+    const psvi_tree_ops *ops;
+    psv_tree_def def;
+    psvi_tree_keys keys;
+    psvi_tree_memory memory;
+    void *block;
+    uint64_t block_bytes;
+    psv_sorter *sorter, *query_sorter;
+    const psv_box_filter *filters; // of the last build's view
+    uint64_t room;                 // items of the last build, at most
+    bool has_build, triangles;
+    bool has_query, has_offsets; // the last query
+    uint64_t results_room;
+};
+
+typedef enum psvi_query_kind {
+    PSVI_QUERY_CLOSEST_HIT,
+    PSVI_QUERY_ANY_HIT,
+    PSVI_QUERY_ALL_HITS,
+    PSVI_QUERY_BOXES,
+    PSVI_QUERY_SPHERES,
+    PSVI_QUERY_NEAREST,
+    PSVI_QUERY_CLOSEST_POINT
+} psvi_query_kind;
+
+// A checked query with addresses.
+typedef struct psvi_tree_query {
+    psvi_query_kind kind;
+    psv_tree_view view;
+    const char *data;
+    uint32_t stride;
+    uint32_t count; // at most, where there is count_device
+    const uint64_t *count_device;
+    const uint32_t *worlds;
+    const psv_box_filter *filters;
+    bool sort;
+    const uint32_t *order; // NULL, or which query is taken when
+    void *target;          // hits, near items or points
+    uint32_t *counts;
+    uint64_t *offsets;
+    void *results; // of lists; NULL: none wanted
+    uint64_t room; // of results
+    uint32_t each; // and k of nearest items
+    bool in_order;
+} psvi_tree_query;
+
+struct psvi_tree_ops {
+    // Most nodes that a fine build needs, and its scratch memory.
+    uint64_t (*fine_nodes)(uint64_t items);
+    uint64_t (*fine_bytes)(uint64_t items);
+    psv_status (*build)(psv_tree *tree, const psvi_item_view *view);
+    psv_status (*refit)(psv_tree *tree, const psvi_item_view *view);
+    psv_status (*query)(psv_tree *tree, psvi_tree_query *query);
+};
+
+extern const psvi_tree_ops psvi_tree_ops_cpu;
+
+psv_status psvi_check_tree(const psv_tree *tree);
+psv_tree_view psvi_view_of_tree(const psv_tree *tree);
+
+#define PSVI_QUERY_BITS 30 // of a query's key: place, and of rays the direction's octant
+
+#ifdef __cplusplus
+}
+#endif
+#endif
