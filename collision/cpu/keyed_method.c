@@ -28,7 +28,7 @@ psv_status psvi_keyed_statistics(psv_pair_finder *finder, psv_pair_statistics *s
 }
 
 psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort = {0, 0};
+    psv_sort_statistics sort = {0};
     const psv_status status = psv_read_sort_statistics(sorter, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;

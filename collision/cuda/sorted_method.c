@@ -54,7 +54,7 @@ void psvi_destroy_sorted(psv_pair_finder *finder) {
 
 psv_status psvi_sorted_statistics(psv_pair_finder *finder, uint32_t key_bits, psv_pair_statistics *statistics) {
     const psvi_sorted_state *state = finder->state;
-    psv_sort_statistics sort = {0, 0};
+    psv_sort_statistics sort = {0};
     psv_status status = psv_read_sort_statistics(state->sorter, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;

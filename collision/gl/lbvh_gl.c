@@ -143,7 +143,7 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
 }
 
 static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort = {0, 0};
+    psv_sort_statistics sort = {0};
     psv_status status = psv_read_sort_statistics(finder->state, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;

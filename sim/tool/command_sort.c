@@ -23,6 +23,7 @@ typedef struct sort_job {
     void *host_keys, *host_values, *sorted_keys;
     double *times;
     double median_ms, min_ms;
+    psv_sort_statistics statistics; // of the last run
     tool_sort_check check;
 } sort_job;
 
@@ -93,6 +94,7 @@ static int sort_all(sort_job *job) {
     psv_status status = sort_once(job, &warm_up);
     for (uint64_t r = 0; r < job->repeat && status == PSV_OK; ++r)
         status = sort_once(job, &job->times[r]);
+    if (status == PSV_OK) status = psv_read_sort_statistics(job->sorter, &job->statistics);
     if (status == PSV_OK)
         status = psv_download(job->context, job->sorted_keys, job->keys, job->count * psv_key_type_bytes(job->type));
     if (status == PSV_OK)
@@ -111,17 +113,21 @@ static int print_result(const sort_job *job) {
     const char *backend = psv_backend_name(psv_context_backend(job->context));
     double rate = job->median_ms > 0 ? 1e-3 * (double)job->count / job->median_ms : 0;
     if (job->json)
-        return tool_print_json(json_pack("{s:I, s:s, s:s, s:s, s:s, s:b, s:b, s:{s:f, s:f}, s:f}", "count",
-                                         (json_int_t)job->count, "keys", psv_key_type_name(job->type), "distribution",
-                                         job->distribution, "method", method, "backend", backend, "sorted",
-                                         job->check.sorted, "stable", job->check.stable, "ms", "median", job->median_ms,
-                                         "min", job->min_ms, "mpairs_per_s", rate));
+        return tool_print_json(json_pack(
+            "{s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:{s:f, s:f}, s:f}", "count", (json_int_t)job->count, "keys",
+            psv_key_type_name(job->type), "distribution", job->distribution, "method", method, "route",
+            job->statistics.route, "veto", job->statistics.veto, "backend", backend, "sorted", job->check.sorted,
+            "stable", job->check.stable, "ms", "median", job->median_ms, "min", job->min_ms, "mpairs_per_s", rate));
     char count[32];
     printf("%s %s keys (%s) with %u-byte values, method %s on %s (%s)\n", tool_format_count(count, job->count),
            psv_key_type_name(job->type), job->distribution, job->value_bytes, method, backend,
            psv_context_device_name(job->context));
     printf("median %.3f ms, fastest %.3f ms of %llu: %.1f million pairs a second\n", job->median_ms, job->min_ms,
            (unsigned long long)job->repeat, rate);
+    if (strcmp(job->statistics.veto, "none") == 0)
+        printf("route %s\n", job->statistics.route);
+    else
+        printf("route %s, a faster one was left: %s\n", job->statistics.route, job->statistics.veto);
     printf("checked: %s, %s\n", job->check.sorted ? "sorted" : "NOT SORTED",
            job->check.stable ? "stable" : "NOT STABLE");
     return TOOL_DONE;

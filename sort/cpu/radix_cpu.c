@@ -12,6 +12,7 @@
 //   5. Where a few buckets hold nearly everything, the split would leave threads idle: then all threads make digit
 //      passes together over all bits that differ.
 // The input is read before the output is written, so they may be the same memory.
+// Routes in psv_sort_statistics: in_order or nearly (1), cached (2), split (3 and 4), passes (5, veto «uneven»).
 #include "radix_cpu.h"
 
 #include <stdlib.h>
@@ -92,7 +93,7 @@ static void choose_plan(radix_job *job) {
     const uint32_t passes = psvi_plan_digits(job->count, width).passes;
     if (!all.descends || varying == 0) {
         job->plan = PLAN_SORTED;
-        job->sorter->statistics.passes_skipped = passes;
+        job->sorter->statistics = (psv_sort_statistics){.passes_skipped = passes, .route = "in_order", .veto = "none"};
         return;
     }
     job->near = !all.lossy && job->sorter->def.order_check;
@@ -359,6 +360,12 @@ static void sort_cached(radix_job *job) {
     job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask & above, spare);
 }
 
+// What psv_read_sort_statistics tells of the way chosen, see the list at the top.
+static void tell_route(const radix_job *job, const char *route, const char *veto) {
+    job->sorter->statistics.route = route;
+    job->sorter->statistics.veto = veto;
+}
+
 // The sort, stage by stage.
 static void run_stages(psvi_crew *crew, void *data) {
     radix_job *job = data;
@@ -371,16 +378,19 @@ static void run_stages(psvi_crew *crew, void *data) {
     }
     if (job->near && psvi_near_sort(job)) {
         psv_sort_statistics *statistics = &job->sorter->statistics;
-        *statistics = (psv_sort_statistics){.passes_skipped = statistics->passes_run + statistics->passes_skipped};
+        *statistics = (psv_sort_statistics){
+            .passes_skipped = statistics->passes_run + statistics->passes_skipped, .route = "nearly", .veto = "none"};
         return;
     }
     if (job->plan == PLAN_CACHED) {
+        tell_route(job, "cached", "none");
         sort_cached(job);
         finish(job);
         return;
     }
     psvi_run_stage(crew, job->team, count_input, job);
     reconsider_split(job);
+    tell_route(job, job->plan == PLAN_PASSES ? "passes" : "split", job->plan == PLAN_PASSES ? "uneven" : "none");
     if (job->plan == PLAN_PASSES) {
         run_passes(job);
         finish(job);
@@ -396,7 +406,10 @@ static void run_stages(psvi_crew *crew, void *data) {
 
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
     radix_job job = {.request = request, .sorter = sorter, .count = psvi_request_count(request)};
-    if (job.count == 0) return PSV_OK;
+    if (job.count == 0) {
+        sorter->statistics.route = "copy";
+        return PSV_OK;
+    }
     const uint64_t bytes = array_bytes(&sorter->def);
     job.a = sorter->scratch;
     job.b = (char *)sorter->scratch + bytes;

@@ -27,8 +27,10 @@
 // From this many bytes of elements on the output is written around the cache.
 #define RADIX_STREAM_BYTES (4u << 20)
 
-// Elements of a bucket that the splitting pass aims at, with up to RADIX_SPLIT_BITS bits, whose open lines stay in L1;
-// for more elements, buckets that stay in L2 with their copy; then more bits still.
+// The splitting pass makes 2^bits buckets. It takes the fewest bits that give buckets of RADIX_BUCKET_TARGET elements,
+// up to RADIX_SPLIT_BITS: then the cache lines being written, one for each bucket, stay in L1. If buckets are still
+// larger than RADIX_BUCKET_LARGE, which fills L2 together with its copy, it takes up to RADIX_SPLIT_BITS_LARGE bits. If
+// they are larger than RADIX_BUCKET_MOST even so, it takes as many as a digit can have.
 #define RADIX_BUCKET_TARGET 4096u
 #define RADIX_SPLIT_BITS 8u
 #define RADIX_BUCKET_LARGE 16384u

@@ -128,7 +128,7 @@ static psv_status auto_run(psv_sorter *sorter, const psvi_sort_request *request)
     for (uint32_t i = 0; request->likely_sorted && i < state->table.size_count; ++i)
         if (strcmp(state->table.sizes[i].method, "radix") == 0) chosen = state->sorters[i];
     state->last = chosen;
-    chosen->statistics = (psv_sort_statistics){0};
+    chosen->statistics = (psv_sort_statistics){.route = NULL};
     return chosen->method->run(chosen, request);
 }
 

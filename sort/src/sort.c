@@ -83,10 +83,11 @@ static psv_status run_trivial(psv_sorter *sorter, const psvi_sort_request *reque
 psv_status psvi_sort_run(psv_sorter *sorter, const psvi_sort_request *request) {
     psv_context *context = sorter->context;
     sorter->hint = (psv_sort_hint){0};
-    sorter->statistics = (psv_sort_statistics){0};
+    sorter->statistics = (psv_sort_statistics){.route = NULL}; // the method's, when it is asked for
     bool trivial = request->count < 2 || sorter->order.begin_bit == sorter->order.end_bit;
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_SORT);
+    if (trivial) sorter->statistics.route = "copy";
     psv_status status = trivial ? run_trivial(sorter, request) : sorter->method->run(sorter, request);
     psvi_phase_end(context, PSV_PHASE_SORT);
     psvi_frame_end(context);

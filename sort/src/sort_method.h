@@ -43,7 +43,8 @@ typedef struct psvi_sort_method {
     psv_status (*create)(psv_sorter *sorter); // optional: one-time setup, sorter->state
     void (*destroy)(psv_sorter *sorter);      // optional
     psv_status (*run)(psv_sorter *sorter, const psvi_sort_request *request);
-    psv_status (*statistics)(psv_sorter *sorter, psv_sort_statistics *statistics); // optional. May block
+    // Optional: fills in what the method counts on the device. May block. Without a route, the method's name is taken.
+    psv_status (*statistics)(psv_sorter *sorter, psv_sort_statistics *statistics);
     const char *(*choice)(const psv_sorter *sorter, uint64_t count); // optional: the method that "auto" runs for count
 } psvi_sort_method;
 
@@ -61,9 +62,10 @@ struct psv_sorter {
     void *scratch; // 256-byte aligned, method->scratch_bytes(&def)
     uint64_t scratch_bytes;
     bool owns_scratch;
-    psv_sort_hint hint;             // for the next call
-    void *state;                    // the method's own
-    psv_sort_statistics statistics; // of the last call, where the method counts on the host
+    psv_sort_hint hint; // for the next call
+    void *state;        // the method's own
+    psv_sort_statistics
+        statistics; // of the last call, where the method counts on the host; route NULL: it does not say
 };
 
 // Runs a checked request, with profile phase «sort», and forgets the sorter's hint. For the modules above, which know

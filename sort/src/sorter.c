@@ -192,6 +192,7 @@ psv_status psv_create_sorter(psv_context *context, const psv_sorter_def *def, ps
     psv_sorter *made = calloc(1, sizeof *made);
     if (made == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for a sorter (%zu bytes)", sizeof *made);
     *made = (psv_sorter){.cookie = PSVI_SORTER_COOKIE, .context = context, .def = resolved, .method = method};
+    made->statistics = (psv_sort_statistics){.route = "none", .veto = "none"};
     made->order = psvi_make_key_order(resolved.key_type, resolved.descending, resolved.nan_policy, resolved.begin_bit,
                                       resolved.end_bit);
     status = take_scratch(made, psvi_align(method->scratch_bytes(&resolved)));
@@ -234,5 +235,9 @@ psv_status psv_read_sort_statistics(psv_sorter *sorter, psv_sort_statistics *sta
     if (status != PSV_OK) return status;
     if (statistics == NULL) return psvi_fail(sorter->context, PSV_ERROR_ARGUMENT, "statistics is NULL");
     *statistics = sorter->statistics;
-    return sorter->method->statistics != NULL ? sorter->method->statistics(sorter, statistics) : PSV_OK;
+    if (statistics->route == NULL && sorter->method->statistics != NULL)
+        status = sorter->method->statistics(sorter, statistics);
+    if (statistics->route == NULL) statistics->route = sorter->method->name;
+    if (statistics->veto == NULL) statistics->veto = "none";
+    return status;
 }

@@ -278,17 +278,27 @@ static void test_statistics_and_profile(void **state) {
         f->keys[i] = (i * 7919u) % 101u << 20 | i;
     EXPECT_OK(psv_enable_profile(f->context, true), f->context);
     psv_sort_statistics statistics;
+    EXPECT_OK(psv_read_sort_statistics(f->sorter, &statistics), f->context);
+    assert_string_equal(statistics.route, "none");
+    assert_string_equal(statistics.veto, "none");
     EXPECT_OK(psv_sort_pairs(f->sorter, f->key_buffer, f->value_buffer, COUNT), f->context);
     EXPECT_OK(psv_read_sort_statistics(f->sorter, &statistics), f->context);
     assert_true(statistics.passes_run > 0);
+    assert_string_equal(statistics.route, "cached");
     EXPECT_OK(psv_sort_pairs(f->sorter, f->key_buffer, f->value_buffer, COUNT), f->context);
     EXPECT_OK(psv_read_sort_statistics(f->sorter, &statistics), f->context);
     assert_int_equal(statistics.passes_run, 0);
     assert_true(statistics.passes_skipped > 0);
+    assert_string_equal(statistics.route, "in_order");
+    assert_string_equal(statistics.veto, "none");
     psv_profile profile;
     EXPECT_OK(psv_wait_profile(f->context, &profile), f->context);
     assert_int_equal(profile.frame, 2);
     assert_true(profile.phase_ms[PSV_PHASE_SORT] > 0 && profile.phase_ms[PSV_PHASE_SORT] <= profile.frame_ms);
+    EXPECT_OK(psv_sort_pairs(f->sorter, f->key_buffer, f->value_buffer, 1), f->context);
+    EXPECT_OK(psv_read_sort_statistics(f->sorter, &statistics), f->context);
+    assert_string_equal(statistics.route, "copy");
+    assert_int_equal(statistics.passes_run + statistics.passes_skipped, 0);
 }
 
 int main(void) {

@@ -96,7 +96,8 @@ static void sort_json(void **state) {
                        keys[i % 6], distributions[i]);
         json_t *object = tool_json(arguments);
         assert_non_null(object);
-        assert_true(tool_has_keys(object, "count keys distribution method backend sorted stable ms mpairs_per_s"));
+        assert_true(
+            tool_has_keys(object, "count keys distribution method route veto backend sorted stable ms mpairs_per_s"));
         assert_true(tool_has_keys(json_object_get(object, "ms"), "median min"));
         assert_int_equal(integer_of(object, "count"), 5000);
         assert_string_equal(text_of(object, "keys"), keys[i % 6]);

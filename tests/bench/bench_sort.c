@@ -97,14 +97,14 @@ static int repetitions_for(const options *given, const bench_config *config) {
 static void print_head(const bench_device *device, double copy) {
     printf("%s%s%s; copy %.0f GB/s read and write; yardstick %s\n", bench_device_name(device),
            bench_driver(device)[0] != '\0' ? "; " : "", bench_driver(device), copy, bench_yardstick(device));
-    printf("%-8s %-6s %-5s %-4s %-10s %11s  %10s %10s %11s %10s %7s %6s\n", "method", "op", "form", "keys", "input",
-           "count", "median ms", "min ms", "Mpairs/s", "yardst. ms", "ratio", "roof");
+    printf("%-8s %-6s %-5s %-4s %-10s %11s  %10s %10s %11s %10s %7s %6s  %s\n", "method", "op", "form", "keys", "input",
+           "count", "median ms", "min ms", "Mpairs/s", "yardst. ms", "ratio", "roof", "route");
 }
 
 static void print_csv_head(FILE *csv) {
-    fprintf(csv,
-            "date,commit,device,driver,backend,method,ran,op,form,keys,distribution,count,repetitions,median_ms,"
-            "min_ms,mpairs_per_s,yardstick,yardstick_ms,ratio,nominal_gbytes_per_s,copy_gbytes_per_s,copy_share\n");
+    fprintf(csv, "date,commit,device,driver,backend,method,ran,op,form,keys,distribution,count,repetitions,median_ms,"
+                 "min_ms,mpairs_per_s,yardstick,yardstick_ms,ratio,nominal_gbytes_per_s,copy_gbytes_per_s,copy_share,"
+                 "route\n");
 }
 
 typedef struct report {
@@ -127,14 +127,14 @@ static void print_row(const report *to, const bench_device *device, const bench_
         printf(" %10.4f %6.2fx", result->yardstick_ms, ratio);
     else
         printf(" %10s %7s", "-", "-");
-    printf(" %5.0f%%\n", 100 * speed / to->copy);
+    printf(" %5.0f%%  %s\n", 100 * speed / to->copy, result->route);
     (void)fflush(stdout);
     if (to->csv == NULL) return;
-    fprintf(to->csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%llu,%d,%.6f,%.6f,%.3f,%s,%.6f,%.4f,%.2f,%.2f,%.4f\n", to->date,
-            to->commit, bench_device_name(device), bench_driver(device), psv_backend_name(config->backend),
+    fprintf(to->csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%llu,%d,%.6f,%.6f,%.3f,%s,%.6f,%.4f,%.2f,%.2f,%.4f,%s\n",
+            to->date, to->commit, bench_device_name(device), bench_driver(device), psv_backend_name(config->backend),
             config->method, result->chosen, operation, form, keys, input, (unsigned long long)config->count,
             config->repetitions, result->median_ms, result->min_ms, rate, bench_yardstick(device), result->yardstick_ms,
-            ratio, speed, to->copy, speed / to->copy);
+            ratio, speed, to->copy, speed / to->copy, result->route);
 }
 
 // One row; false when the method's result is wrong.

@@ -457,6 +457,11 @@ bench_result bench_sort_once(bench_device *device, const bench_config *config) {
     const bool yardstick = config->yardstick && prepare_yardstick(&setup);
     if (result.right) run_repetitions(&setup, yardstick, &result);
     if (result.right) result.right = check_result(&setup); // by now the sorter knows such keys
+    psv_sort_statistics statistics;
+    if (result.right && psv_read_sort_statistics(setup.sorter, &statistics) == PSV_OK)
+        (void)snprintf(result.route, sizeof result.route, "%s%s%s", statistics.route,
+                       strcmp(statistics.veto, "none") == 0 ? "" : "/",
+                       strcmp(statistics.veto, "none") == 0 ? "" : statistics.veto);
     tear_down(&setup);
     return result;
 }

@@ -35,6 +35,7 @@ typedef struct bench_result {
     bool served; // false: the method does not serve this; `why` tells
     char why[256];
     char chosen[32]; // the method that ran, for "auto"
+    char route[32];  // of its last sort, see psv_sort_statistics; with the veto, where there is one, behind a slash
     double median_ms, min_ms;
     double yardstick_ms; // median; 0: none
     double gbytes;       // that an 8-bit digit sort that skips nothing moves

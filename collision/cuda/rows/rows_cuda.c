@@ -287,7 +287,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
 
 static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
     rows_state *state = finder->state;
-    psv_sort_statistics sort = {1, 0};
+    psv_sort_statistics sort = {.passes_run = 1};
     if (state->memory.segmented) sort.passes_run = 2;
     psv_status status = state->sorter == NULL ? PSV_OK : psv_read_sort_statistics(state->sorter, &sort);
     statistics->sort_passes = sort.passes_run;

@@ -1,33 +1,10 @@
-// The flagship `radix` on CUDA: a family of kernels behind one method. Which kernel runs for which count:
+// The flagship `radix` on CUDA, host side: gathers the facts of a call, has psvi_radix_choose_route() (radix_route.c,
+// with the table of routes) choose, and launches what it names. docs/radix.md explains the whole.
 //
-//   count                      kernel              launches
-//   up to 4,096                radix_block.cu       1: one block
-//   up to 32,768               radix_cluster.cu      1: one cluster of 16 blocks, or 8 where 16 do not fit; without
-//                                                  clusters the next
-//   up to 1.1M (8-byte pairs;  radix_chunks.cu     1: cooperative, one step to a chunk for each multiprocessor, which
-//   0.5M 16-byte), 132 blocks,                     it sorts on chip; with 227 KB of shared memory. From the second call
-//                                                  on by splitters of the call before (radix_splitters.cuh). Keys
-//                                                  that fit in no chunks go to the next but one
-//   up to 5M (32-bit keys,     radix_rounds.cu       1: cooperative, several chunks for each multiprocessor, by
-//   splitters values no larger)                              of an earlier call; behind it one of the next two, mostly
-//   idle.
-//                                                  Without splitters these, and 1 launch that takes some.
-//                                                  Input in order goes to radix_chunks.cu where that holds it
-//   up to 2M (8-byte pairs;    radix_resident.cuh    1: cooperative, every block keeps its share; shares grow with the
-//   1M above), 132 blocks                          count so that all blocks fit on the device
-//   above                      radix_passes.cuh     2 + one for each digit: histogram and plan, nearly sorted input by
-//                                                  windows (radix_windows.cuh; 32-bit keys; before the histogram, and
-//                                                  before radix_rounds.cu, where the calls before had such input, and
-//                                                  once where nothing is known), then chained passes: those
-//                                                  of radix_passes_async.cuh for 32-bit keys alone or with 4 bytes of
-//                                                  value, from compute capability 9.0 on with 227 KB of shared memory
-//   1.2M and more, 32-bit      radix_order.cuh     1 where the call before had input in order: is this one, too? Behind
-//   keys                                           it one of the two before, idle if so
-//
-// Where a block has less than 160 KB of shared memory, tiny counts go to the next that fits, and large.cuh runs with
-// small tiles (radix_passes_compact.cu).
-// Counts are the host's: with a count in device memory the largest possible one chooses. All decisions that depend on
-// the data (constant digits, sorted input) are made on the device.
+// Counts are the host's: with a count in device memory the largest possible one chooses. Everything that depends on the
+// keys of the call is decided on the device. What the device has seen in calls before comes back through three words of
+// host memory (radix_told): a call reads what is there, waits for nothing, and uses it only to choose kernels.
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../../core/cuda/cuda_backend.h"
@@ -36,29 +13,24 @@
 #include "radix_launch.h"
 #include "radix_rounds.h"
 
-// Where keys are too uneven for chunks, two calls in so many see whether they still are.
-#define LOOK_AGAIN 64
+// Written by kernels, read by the host.
+typedef struct radix_told {
+    volatile uint32_t failing; // 1: the splitters of the chunk kernel fail time and again
+    volatile uint32_t ready;   // 1: ROUNDS has splitters that have not failed
+    volatile uint32_t order;   // psvi_radix_seen, of the last call that looked
+} radix_told;
 
 typedef struct radix_state {
-    psvi_radix_control *control;     // on the device
-    psvi_radix_chunks_state *chunks; // likewise; NULL where its kernel does not fit
-    uint32_t multiprocessors;
-    uint32_t cluster_blocks; // 0: no clusters
-    // Memory of the host that the chunk kernel writes 1 to where its splitters fail time and again; as the device sees
-    // it; and calls since that kernel has looked. A call reads what is there: it decides only which kernel runs. The
-    // second word is `ready` of the wide kernel, the third what was seen of the order of the keys, PSVI_RADIX_ORDER_...
-    volatile uint32_t *uneven;
-    uint32_t *uneven_device;
-    uint32_t calls_since_look;
-    psvi_radix_wide_state *wide;        // NULL where no count is large enough
-    uint32_t wide_failures, wide_pause; // calls to be without it: more with each failure
-    bool wide_used;                     // by the call before
-    // The same for what runs before all else, PSVI_RADIX_ORDER_...; and whether a call has looked at the order at all.
-    uint32_t first_failures, first_pause, first_used;
-    bool order_looked_at;
+    psvi_radix_device device;
+    psvi_radix_control *control;     // on the device, like the following two
+    psvi_radix_chunks_state *chunks; // NULL where its kernel does not fit
+    psvi_radix_rounds_state *rounds; // NULL where no count of this sorter is for it
+    radix_told *told, *told_device;  // one memory, as the host and the device see it; NULL without `chunks`
+    psvi_backoff chunks_backoff, rounds_backoff, order_backoff;
+    bool chunks_used, rounds_used; // by the call before
+    psvi_radix_seen order_used;    // what the call before expected of the order, and began with
+    bool order_looked_at;          // some call has begun with WINDOWS
 } radix_state;
-
-#define HOST_WORDS 3 // from `uneven` on
 
 static uint32_t digits_of(const psv_sorter_def *def) {
     return (def->end_bit - def->begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
@@ -86,11 +58,11 @@ static scratch_layout lay_out(const psv_sorter_def *def) {
     }
     // A sorter of pairs also sorts keys alone, in tiles of other sizes: the smallest tile needs the most states.
     uint64_t portion = def->max_count < PSVI_RADIX_PORTION_ITEMS ? def->max_count : PSVI_RADIX_PORTION_ITEMS;
-    uint64_t rows = portion / PSVI_RADIX_LARGE_LEAST_TILE + 1;
+    uint64_t rows = portion / PSVI_RADIX_PASSES_LEAST_TILE + 1;
     layout.states = place(&layout.bytes, 2 * rows * PSVI_RADIX_DIGITS * sizeof(uint32_t));
     // Chunks are not quite equal, small ones less so. Regions for the largest count that the chunk kernel may get.
     const uint32_t key_bytes = (uint32_t)psv_key_type_bytes(def->key_type);
-    const uint64_t most = (uint64_t)PSVI_RADIX_WIDE_CHUNKS * PSVI_RADIX_WIDE_QUOTA;
+    const uint64_t most = (uint64_t)PSVI_RADIX_ROUNDS_CHUNKS * PSVI_RADIX_ROUNDS_QUOTA;
     const uint64_t count = def->max_count < most ? def->max_count : most;
     uint64_t bytes = 0;
     layout.region_items = count + count / 4 + 40000;
@@ -112,52 +84,55 @@ static uint64_t radix_scratch_bytes(const psv_sorter_def *def) { return lay_out(
 static void radix_destroy(psv_sorter *sorter) {
     radix_state *state = sorter->state;
     if (state == NULL) return;
-    psvi_free(sorter->context, state->control, sizeof(psvi_radix_control));
-    psvi_free(sorter->context, state->chunks, sizeof(psvi_radix_chunks_state));
-    psvi_free(sorter->context, state->wide, sizeof(psvi_radix_wide_state));
-    if (state->uneven != NULL) (void)cudaFreeHost((void *)(uintptr_t)state->uneven);
+    psvi_free(sorter->context, state->control, sizeof *state->control);
+    psvi_free(sorter->context, state->chunks, sizeof *state->chunks);
+    psvi_free(sorter->context, state->rounds, sizeof *state->rounds);
+    if (state->told != NULL) (void)cudaFreeHost(state->told);
     free(state);
     sorter->state = NULL;
 }
 
-// The chunk kernel takes nearly all shared memory of today's largest multiprocessors.
-static bool chunks_fit(const psvi_device_info *info) {
-    return info->cooperative_launch && info->shared_bytes_per_block >= 227 * 1024 &&
-           info->multiprocessors <= PSVI_RADIX_CHUNKS_BLOCKS;
+// Zeroed memory on the device.
+static psv_status make_memory(psv_context *context, uint64_t bytes, const char *what, void **memory) {
+    *memory = psvi_alloc(context, bytes);
+    if (*memory == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %llu bytes of %s",
+                         (unsigned long long)bytes, what);
+    return context->ops->fill(context, *memory, 0, bytes);
 }
 
-// Counts from which on the keys go to several chunks for each multiprocessor, where they have 32 bits and values no
-// more.
-static uint64_t wide_least(const radix_state *state) {
-    return (uint64_t)state->multiprocessors * PSVI_RADIX_CHUNKS_TILE(8) / 13 * 12;
-}
-
-static psv_status create_wide(psv_context *context, radix_state *state, const psv_sorter_def *def) {
-    if (psv_key_type_bytes(def->key_type) != 4 || def->value_bytes > 4 || def->max_count <= wide_least(state))
-        return PSV_OK;
-    state->wide = psvi_alloc(context, sizeof(psvi_radix_wide_state));
-    if (state->wide == NULL)
-        return psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu bytes of splitters",
-                         sizeof(psvi_radix_wide_state));
-    return context->ops->fill(context, state->wide, 0, sizeof(psvi_radix_wide_state));
-}
-
-static psv_status create_chunks(psv_context *context, radix_state *state) {
-    state->chunks = psvi_alloc(context, sizeof(psvi_radix_chunks_state));
-    if (state->chunks == NULL)
-        return psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu bytes of chunk counts",
-                         sizeof(psvi_radix_chunks_state));
+static psv_status make_told(psv_context *context, radix_state *state) {
     void *host = NULL, *device = NULL;
-    psv_status status = psvi_cuda_status(
-        context, cudaHostAlloc(&host, HOST_WORDS * sizeof *state->uneven_device, cudaHostAllocMapped), "cudaHostAlloc");
+    psv_status status =
+        psvi_cuda_status(context, cudaHostAlloc(&host, sizeof *state->told, cudaHostAllocMapped), "cudaHostAlloc");
     if (status != PSV_OK) return status;
-    state->uneven = host;
-    for (int word = 0; word < HOST_WORDS; ++word)
-        state->uneven[word] = 0;
+    state->told = host;
+    state->told->failing = state->told->ready = 0;
+    state->told->order = PSVI_RADIX_ORDER_OTHER;
     status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
-    if (status != PSV_OK) return status;
-    state->uneven_device = device;
-    return context->ops->fill(context, state->chunks, 0, sizeof(psvi_radix_chunks_state));
+    state->told_device = device;
+    return status;
+}
+
+// What is known of every call of a sorter.
+static psvi_radix_facts facts_of_sorter(const psv_sorter *sorter, const psvi_radix_device *device) {
+    return (psvi_radix_facts){.device = *device,
+                              .max_count = sorter->def.max_count,
+                              .key_bytes = psv_key_type_bytes(sorter->def.key_type),
+                              .sorter_values = sorter->def.value_bytes,
+                              .order_check = sorter->def.order_check};
+}
+
+static psvi_radix_device device_of(const psvi_device_info *info) {
+    const uint32_t code_bytes = psvi_radix_policy_of((uint32_t)info->code_capability).shared_kb * 1024;
+    const uint32_t device_bytes = (uint32_t)info->shared_bytes_per_block;
+    psvi_radix_device device = {.multiprocessors = (uint32_t)info->multiprocessors,
+                                .shared_bytes = device_bytes < code_bytes ? device_bytes : code_bytes,
+                                .code_capability = (uint32_t)info->code_capability,
+                                .cooperative = info->cooperative_launch};
+    if (info->cluster_launch && device.shared_bytes >= PSVI_RADIX_CHUNK_KB * 1024)
+        device.cluster_blocks = psvi_radix_cluster_blocks();
+    return device;
 }
 
 static psv_status radix_create(psv_sorter *sorter) {
@@ -165,18 +140,15 @@ static psv_status radix_create(psv_sorter *sorter) {
     radix_state *state = calloc(1, sizeof *state);
     if (state == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for the sorter");
     sorter->state = state;
-    state->multiprocessors = (uint32_t)context->info.multiprocessors;
-    state->cluster_blocks = context->info.cluster_launch ? psvi_radix_small_blocks() : 0;
-    state->control = psvi_alloc(context, sizeof(psvi_radix_control));
-    psv_status status =
-        state->control == NULL
-            ? psvi_fail(context, PSV_ERROR_MEMORY, "no device memory for the sorter's %zu control bytes",
-                        sizeof(psvi_radix_control))
-            : context->ops->fill(context, state->control, 0, sizeof(psvi_radix_control));
-    if (status == PSV_OK && chunks_fit(&context->info)) {
-        status = create_chunks(context, state);
-        if (status == PSV_OK) status = create_wide(context, state, &sorter->def);
+    state->device = device_of(&context->info);
+    psvi_radix_facts facts = facts_of_sorter(sorter, &state->device);
+    psv_status status = make_memory(context, sizeof *state->control, "control", (void **)&state->control);
+    if (status == PSV_OK && psvi_radix_route_span(PSVI_RADIX_SPLITTERS, &facts).most != 0) {
+        status = make_memory(context, sizeof *state->chunks, "chunk counts", (void **)&state->chunks);
+        if (status == PSV_OK) status = make_told(context, state);
     }
+    if (status == PSV_OK && psvi_radix_has_rounds(&facts))
+        status = make_memory(context, sizeof *state->rounds, "splitters", (void **)&state->rounds);
     if (status != PSV_OK) radix_destroy(sorter);
     return status;
 }
@@ -202,9 +174,7 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
         .keep_keys_in = request->keep_keys_in,
         .order_check = sorter->def.order_check,
         .likely_sorted = request->likely_sorted,
-        .multiprocessors = state->multiprocessors,
-        .async = sorter->context->info.code_capability >= 90 &&
-                 sorter->context->info.shared_bytes_per_block >= PSVI_RADIX_ASYNC_SHARED_BYTES,
+        .multiprocessors = state->device.multiprocessors,
     };
     for (int i = 0; i < 2; ++i) {
         job.keys_spare[i] = scratch + layout.keys[i];
@@ -215,7 +185,66 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
     return job;
 }
 
-// Where the chunk kernel gathers its chunks, and where it tells that it could not.
+// The back-offs learn how the call before went, as far as the device has told: it may still be at work.
+static void learn(radix_state *state) {
+    const struct {
+        psvi_backoff *backoff;
+        bool used, served;
+    } routes[] = {
+        {&state->chunks_backoff, state->chunks_used, state->told->failing == 0},
+        {&state->rounds_backoff, state->rounds_used, state->told->ready != 0},
+        {&state->order_backoff, state->order_used != PSVI_RADIX_ORDER_OTHER,
+         state->told->order != PSVI_RADIX_ORDER_OTHER},
+    };
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; ++i) {
+        if (!routes[i].used) continue;
+        if (routes[i].served)
+            psvi_backoff_succeeded(routes[i].backoff);
+        else
+            psvi_backoff_failed(routes[i].backoff, PSVI_RADIX_WAIT_LEAST, PSVI_RADIX_WAIT_MOST);
+    }
+    state->chunks_used = state->rounds_used = false;
+    state->order_used = PSVI_RADIX_ORDER_OTHER;
+}
+
+static psvi_radix_facts facts_of_call(const psv_sorter *sorter, const psvi_radix_job *job) {
+    const radix_state *state = sorter->state;
+    psvi_radix_facts facts = facts_of_sorter(sorter, &state->device);
+    facts.count = job->count;
+    facts.value_bytes = job->value_bytes;
+    facts.implicit = job->implicit;
+    facts.keys_wanted = job->keys_out != NULL;
+    facts.keys_kept = job->keep_keys_in;
+    facts.in_place = job->keys_out == job->keys_in &&
+                     (job->value_bytes == 0 || (!job->implicit && job->values_out == job->values_in));
+    facts.has_histograms = job->histograms != NULL;
+    facts.capturing =
+        state->rounds != NULL && !state->order_looked_at && sorter->context->ops->capturing(sorter->context);
+    facts.order_looked_at = state->order_looked_at;
+    facts.chunks_wait = state->chunks_backoff.left > 0;
+    facts.rounds_wait = state->rounds_backoff.left > 0;
+    facts.order_wait = state->order_backoff.left > 0;
+    if (state->told == NULL) return facts;
+    facts.ready = state->told->ready != 0;
+    facts.order = (psvi_radix_seen)state->told->order;
+    return facts;
+}
+
+// Keeps what the next call has to know of this one's plan.
+static void remember_plan(radix_state *state, const psvi_radix_plan *plan, psvi_radix_seen order) {
+    if (plan->chunks_waited) (void)psvi_backoff_waits(&state->chunks_backoff);
+    if (plan->rounds_waited) (void)psvi_backoff_waits(&state->rounds_backoff);
+    if (plan->order_waited) (void)psvi_backoff_waits(&state->order_backoff);
+    for (int i = 0; i < PSVI_RADIX_TRIES; ++i) {
+        const psvi_radix_route route = plan->tries[i];
+        if (route == PSVI_RADIX_SPLITTERS) state->chunks_used = true;
+        if (route == PSVI_RADIX_ROUNDS) state->rounds_used = true;
+        if (route == PSVI_RADIX_IN_ORDER || route == PSVI_RADIX_WINDOWS) state->order_used = order;
+        if (route == PSVI_RADIX_WINDOWS) state->order_looked_at = true;
+    }
+}
+
+// Where the kernels of chunks gather them, and where they tell that they could not.
 static psvi_radix_chunks_call make_chunks_call(const psv_sorter *sorter, const psvi_radix_job *job) {
     const radix_state *state = sorter->state;
     const scratch_layout layout = lay_out(&sorter->def);
@@ -226,168 +255,92 @@ static psvi_radix_chunks_call make_chunks_call(const psv_sorter *sorter, const p
                                     .values = scratch + layout.region_values,
                                     .capacity = (uint32_t)(capacity < tile ? capacity : tile),
                                     .places = layout.region_items,
-                                    .look_again = *state->uneven,
-                                    .uneven = state->uneven_device};
+                                    .try_again = state->told->failing,
+                                    .failing = (uint32_t *)(uintptr_t)&state->told_device->failing};
 }
 
-// Items a thread of the middle kernel, the fewest with which all blocks are resident; 0: too many for it.
-static uint32_t middle_items(const psv_sorter *sorter, const psvi_radix_job *job) {
-    if (!sorter->context->info.cooperative_launch) return 0;
-    uint32_t pair_bytes = (job->order.is_wide ? 8 : 4) + job->value_bytes;
-    uint64_t blocks = job->multiprocessors < PSVI_RADIX_MIDDLE_BLOCKS ? job->multiprocessors : PSVI_RADIX_MIDDLE_BLOCKS;
-    uint32_t shared_bytes = (uint32_t)sorter->context->info.shared_bytes_per_block;
-    for (uint32_t items = 2; items <= PSVI_RADIX_MIDDLE_MAX_ITEMS(pair_bytes); items *= 2) {
-        uint32_t tile = PSVI_RADIX_MIDDLE_THREADS * items;
-        if (tile * pair_bytes + 16 * 1024 > shared_bytes) return 0;
-        if (job->count <= blocks * tile) return items;
-    }
-    return 0;
+static psvi_radix_rounds_call make_rounds_call(const psv_sorter *sorter, const psvi_radix_job *job) {
+    const radix_state *state = sorter->state;
+    return (psvi_radix_rounds_call){.regions = make_chunks_call(sorter, job),
+                                    .chunks = psvi_radix_round_chunks(job->count, job->multiprocessors),
+                                    .ready = (uint32_t *)(uintptr_t)&state->told_device->ready};
 }
 
-// Sorts in chunks, and behind that in the usual way, which does nothing where all is sorted. Where there are no
-// splitters yet, takes some after a sort in the usual way (`items`: of a thread of the middle kernel). False when it is
-// not the time for either.
-static bool run_wide(psv_sorter *sorter, psvi_radix_job *job, uint32_t items, cudaError_t *error) {
-    radix_state *state = sorter->state;
+static cudaError_t launch_route(const psv_sorter *sorter, psvi_radix_route route, const psvi_radix_job *job,
+                                uint32_t resident_items) {
+    const radix_state *state = sorter->state;
     cudaStream_t stream = sorter->context->stream;
-    psvi_radix_wide_call call = {.regions = make_chunks_call(sorter, job),
-                                 .chunks = psvi_radix_wide_chunks(job->count, job->multiprocessors),
-                                 .ready = state->uneven_device + 1};
-    const bool ready = state->uneven[1] != 0;
-    if (state->wide_used) {
-        state->wide_failures = ready ? 0 : state->wide_failures < 31 ? 2 * state->wide_failures + 1 : 63;
-        state->wide_pause = state->wide_failures;
+    switch (route) {
+    case PSVI_RADIX_BLOCK: return psvi_radix_block(job, stream);
+    case PSVI_RADIX_CLUSTER: return psvi_radix_cluster(job, state->device.cluster_blocks, stream);
+    case PSVI_RADIX_SPLITTERS: {
+        const psvi_radix_chunks_call call = make_chunks_call(sorter, job);
+        return psvi_radix_chunks(job, state->chunks, &call, stream);
     }
-    state->wide_used = ready;
-    if (ready) {
-        *error = psvi_radix_wide(job, state->wide, &call, stream);
-        job->after_wide = 1;
-        // One launch that does nothing in place of six, where one will do.
-        if (*error == cudaSuccess)
-            *error = items != 0 ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
-        return true;
+    case PSVI_RADIX_IN_ORDER: return psvi_radix_check_order(job, stream);
+    case PSVI_RADIX_WINDOWS: return psvi_radix_windows(job, stream);
+    case PSVI_RADIX_ROUNDS: {
+        const psvi_radix_rounds_call call = make_rounds_call(sorter, job);
+        return psvi_radix_rounds(job, state->rounds, &call, stream);
     }
-    if (state->wide_pause > 0) {
-        --state->wide_pause;
-        return false;
+    case PSVI_RADIX_RESIDENT:
+        return job->order.is_wide ? psvi_radix_resident64(job, resident_items, stream)
+                                  : psvi_radix_resident32(job, resident_items, stream);
+    case PSVI_RADIX_PASSES_ASYNC:
+    case PSVI_RADIX_PASSES: return psvi_radix_passes(job, stream);
+    default: return psvi_radix_passes_compact(job, stream);
     }
-    // The sorted keys themselves, or by the index the unsorted ones, which the middle kernel may use as spare memory.
-    if (job->keys_out == NULL && !job->implicit) return false;
-    const bool middle = items != 0 && (job->keys_out != NULL || job->keep_keys_in);
-    call.after_large = !middle;
-    *error = middle ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
-    // Nearly sorted keys leave nothing to remember.
-    if (*error == cudaSuccess && state->first_used != PSVI_RADIX_ORDER_NEARLY)
-        *error = psvi_radix_wide_remember(job, state->wide, &call, stream);
-    return true;
 }
 
-// Asks the kernels for what they see of the order, where that can make a difference to later calls.
-static void ask_for_order(const radix_state *state, psvi_radix_job *job) {
-    if (state->uneven == NULL || !job->order_check || job->histograms != NULL || job->order.is_wide ||
-        job->count > PSVI_RADIX_WINDOWS_MOST)
-        return;
-    job->order_seen = state->uneven_device + 2;
-    job->order_known = state->uneven[2];
-}
-
-// What to run before all else: the windows (PSVI_RADIX_ORDER_NEARLY) or the look at the order (_SORTED) where the input
-// was such of late; the windows also (`look`) where nothing is known and no kernel behind would find out; nothing
-// (_OTHER) for a while where such kernels have failed. A graph keeps what is known when it is captured.
-static uint32_t choose_first(radix_state *state, const psvi_radix_job *job, bool look) {
-    if (job->order_seen == NULL) return PSVI_RADIX_ORDER_OTHER;
-    if (state->first_used != PSVI_RADIX_ORDER_OTHER) {
-        const uint32_t failures = state->first_failures;
-        state->first_failures = job->order_known != PSVI_RADIX_ORDER_OTHER ? 0 : failures < 31 ? 2 * failures + 1 : 63;
-        state->first_pause = state->first_failures;
-    }
-    state->first_used = PSVI_RADIX_ORDER_OTHER;
-    if (look && !state->order_looked_at) {
-        state->order_looked_at = true;
-        return PSVI_RADIX_ORDER_NEARLY;
-    }
-    if (job->order_known == PSVI_RADIX_ORDER_OTHER) return PSVI_RADIX_ORDER_OTHER;
-    if (state->first_pause > 0) {
-        --state->first_pause;
-        return PSVI_RADIX_ORDER_OTHER;
-    }
-    return state->first_used = job->order_known;
-}
-
-// For input that the call before had in order: a look at it, and behind that what sorts where it is not.
-static cudaError_t run_checked(psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
-    cudaError_t error = psvi_radix_check(job, stream);
-    job->after_check = 1;
-    // The middle kernel is one launch, but moves nothing where it is not to sort.
-    const bool in_place = job->keys_out == job->keys_in &&
-                          (job->value_bytes == 0 || (!job->implicit && job->values_out == job->values_in));
-    if (error != cudaSuccess) return error;
-    return items != 0 && in_place ? psvi_radix_middle32(job, items, stream) : psvi_radix_large(job, stream);
+// What a kernel behind this one has to know of it.
+static uint32_t mark_of(psvi_radix_route route) {
+    return route == PSVI_RADIX_WINDOWS    ? PSVI_RADIX_AFTER_WINDOWS
+           : route == PSVI_RADIX_IN_ORDER ? PSVI_RADIX_AFTER_ORDER
+           : route == PSVI_RADIX_ROUNDS   ? PSVI_RADIX_AFTER_ROUNDS
+                                          : 0;
 }
 
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
-    psvi_radix_job job = make_job(sorter, request);
-    cudaStream_t stream = sorter->context->stream;
-    const bool roomy = sorter->context->info.shared_bytes_per_block >= PSVI_RADIX_LARGE_SHARED_BYTES;
-    if (request->count <= PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS && roomy)
-        return psvi_cuda_status(sorter->context, psvi_radix_tiny(&job, stream), "radix sort of a tiny count");
-    const uint32_t pair_bytes = (job.order.is_wide ? 8 : 4) + job.value_bytes;
-    const uint32_t blocks = ((const radix_state *)sorter->state)->cluster_blocks;
-    if (job.count <= PSVI_RADIX_SMALL_MOST &&
-        job.count <= (uint64_t)blocks * PSVI_RADIX_TINY_THREADS * PSVI_RADIX_SMALL_ROWS(pair_bytes))
-        return psvi_cuda_status(sorter->context, psvi_radix_small(&job, blocks, stream), "radix sort of a small count");
     radix_state *state = sorter->state;
-    cudaError_t error;
-    // Chunks are not quite equal: where the next kernel serves, it is better where they hardly fit.
-    const uint64_t most =
-        state->wide != NULL ? wide_least(state) : (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes);
-    bool in_chunks = state->chunks != NULL && job.count <= most;
-    uint32_t items = middle_items(sorter, &job);
-    // Two calls in a row: the first may have old splitters, but leaves new ones.
-    const bool uneven = in_chunks && *state->uneven != 0 && ++state->calls_since_look % LOOK_AGAIN > 1;
-    if (!in_chunks) ask_for_order(state, &job);
-    // Where its chunks hardly fit, the chunk kernel still is the fastest to see that the input is in order.
-    if (state->chunks != NULL && job.order_known == PSVI_RADIX_ORDER_SORTED &&
-        job.count <= (uint64_t)job.multiprocessors * PSVI_RADIX_CHUNKS_TILE(pair_bytes))
-        in_chunks = true;
-    if (in_chunks && (!uneven || items == 0)) {
-        const psvi_radix_chunks_call call = make_chunks_call(sorter, &job);
-        return psvi_cuda_status(sorter->context, psvi_radix_chunks(&job, state->chunks, &call, stream),
-                                "radix sort of a middle count");
+    psvi_radix_job job = make_job(sorter, request);
+    if (state->told != NULL) learn(state);
+    const psvi_radix_facts facts = facts_of_call(sorter, &job);
+    const psvi_radix_plan plan = psvi_radix_choose_route(&facts);
+    remember_plan(state, &plan, facts.order);
+    job.veto = plan.veto;
+    job.passes_route = plan.passes;
+    if (plan.asks_for_order) {
+        job.order_seen = (uint32_t *)(uintptr_t)&state->told_device->order;
+        job.order_known = facts.order;
     }
-    const bool wide = !in_chunks && state->wide != NULL &&
-                      psvi_radix_wide_chunks(job.count, job.multiprocessors) != 0 && job.histograms == NULL;
-    error = cudaSuccess;
-    const uint32_t first = in_chunks
-                               ? PSVI_RADIX_ORDER_OTHER
-                               : choose_first(state, &job, wide && !sorter->context->ops->capturing(sorter->context));
-    if (first == PSVI_RADIX_ORDER_SORTED)
-        return psvi_cuda_status(sorter->context, run_checked(&job, items, stream), "radix sort of input in order");
-    if (first == PSVI_RADIX_ORDER_NEARLY) {
-        error = psvi_radix_windows(&job, stream);
-        job.after_windows = 1;
-        items = 0; // the middle kernel would not see what they have done
+    cudaError_t error = cudaSuccess;
+    psvi_radix_route last = PSVI_RADIX_NONE;
+    for (int i = 0; i < PSVI_RADIX_TRIES && plan.tries[i] != PSVI_RADIX_NONE && error == cudaSuccess; ++i) {
+        last = plan.tries[i];
+        error = launch_route(sorter, last, &job, plan.resident_items);
+        job.before |= mark_of(last);
     }
-    if (error == cudaSuccess && wide && run_wide(sorter, &job, items, &error))
-        return psvi_cuda_status(sorter->context, error, "radix sort of a large count");
-    if (error == cudaSuccess && items != 0)
-        return psvi_cuda_status(sorter->context,
-                                job.order.is_wide ? psvi_radix_middle64(&job, items, stream)
-                                                  : psvi_radix_middle32(&job, items, stream),
-                                "radix sort of a middle count");
-    if (error == cudaSuccess) error = roomy ? psvi_radix_large(&job, stream) : psvi_radix_compact(&job, stream);
-    return psvi_cuda_status(sorter->context, error, "radix sort of a large count");
+    if (error == cudaSuccess && plan.remembers) {
+        const psvi_radix_rounds_call call = make_rounds_call(sorter, &job);
+        error = psvi_radix_rounds_remember(&job, state->rounds, &call, sorter->context->stream);
+    }
+    if (error == cudaSuccess) return PSV_OK;
+    char what[64];
+    (void)snprintf(what, sizeof what, "radix sort, route %s", psvi_radix_row(last)->name);
+    return psvi_cuda_status(sorter->context, error, what);
 }
 
 static psv_status radix_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {
     const radix_state *state = sorter->state;
     psv_context *context = sorter->context;
-    uint32_t passes[2] = {0, 0};
+    psvi_radix_outcome outcome = {0};
     psv_status status =
-        context->ops->copy(context, passes, &state->control->passes_run, sizeof passes, PSVI_COPY_DOWNLOAD);
+        context->ops->copy(context, &outcome, &state->control->outcome, sizeof outcome, PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = context->ops->synchronize(context);
-    statistics->passes_run = passes[0];
-    statistics->passes_skipped = passes[1];
+    statistics->passes_run = outcome.passes_run;
+    statistics->passes_skipped = outcome.passes_skipped;
+    statistics->route = psvi_radix_row((psvi_radix_route)outcome.route)->name;
+    statistics->veto = psvi_radix_veto_name(outcome.veto);
     return status;
 }
 

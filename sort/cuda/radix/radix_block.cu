@@ -5,7 +5,7 @@ namespace {
 
 // In and out: all items; out may be in. Bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES, int ITEMS>
-__global__ void __launch_bounds__(onchip::THREADS, 1) psvk_radix_tiny(const psvi_radix_job job) {
+__device__ __forceinline__ void sort_in_block(const psvi_radix_job &job) {
     using sorter = onchip::sorter<KIND, VALUE_BYTES, ITEMS, onchip::THREADS * ITEMS>;
     using K = typename sorter::K;
     using V = typename sorter::V;
@@ -22,15 +22,17 @@ __global__ void __launch_bounds__(onchip::THREADS, 1) psvk_radix_tiny(const psvi
             if (job.keys_out != nullptr) static_cast<K *>(job.keys_out)[at] = key;
             if (VALUE_BYTES != 0) static_cast<V *>(job.values_out)[at] = value;
         });
-    if (threadIdx.x == 0) {
-        job.control->passes_run = 1;
-        job.control->passes_skipped = job.slots - 1;
-    }
+    if (threadIdx.x == 0) tell_outcome(job, PSVI_RADIX_BLOCK, job.veto, 1);
+}
+
+template <int KIND, int VALUE_BYTES, int ITEMS>
+__global__ void __launch_bounds__(onchip::THREADS, 1) psvk_radix_block(const psvi_radix_job job) {
+    if constexpr (code_holds<KIND>(PSVI_RADIX_ROOMY_KB * 1024)) sort_in_block<KIND, VALUE_BYTES, ITEMS>(job);
 }
 
 template <int KIND, int VALUE_BYTES, int ITEMS> cudaError_t launch(const psvi_radix_job *job, cudaStream_t stream) {
     constexpr int bytes = (int)sizeof(onchip::memory<KIND, VALUE_BYTES, onchip::THREADS * ITEMS>);
-    auto kernel = psvk_radix_tiny<KIND, VALUE_BYTES, ITEMS>;
+    auto kernel = psvk_radix_block<KIND, VALUE_BYTES, ITEMS>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return error;
     kernel<<<1, onchip::THREADS, bytes, stream>>>(*job);
@@ -39,7 +41,7 @@ template <int KIND, int VALUE_BYTES, int ITEMS> cudaError_t launch(const psvi_ra
 
 template <int KIND, int VALUE_BYTES> cudaError_t launch_items(const psvi_radix_job *job, cudaStream_t stream) {
     return job->count <= onchip::THREADS ? launch<KIND, VALUE_BYTES, 1>(job, stream)
-                                         : launch<KIND, VALUE_BYTES, PSVI_RADIX_TINY_ITEMS>(job, stream);
+                                         : launch<KIND, VALUE_BYTES, PSVI_RADIX_BLOCK_ITEMS>(job, stream);
 }
 
 template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, cudaStream_t stream) {
@@ -49,7 +51,7 @@ template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, cudaStr
 
 } // namespace
 
-cudaError_t psvi_radix_tiny(const psvi_radix_job *job, cudaStream_t stream) {
+cudaError_t psvi_radix_block(const psvi_radix_job *job, cudaStream_t stream) {
     if (job->order.is_wide)
         return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, stream)
                                    : launch_values<PSVI_RADIX_INT64>(job, stream);

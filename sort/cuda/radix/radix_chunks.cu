@@ -41,9 +41,6 @@ template <typename K> struct key_range {
     bool sorted;
 };
 
-// How the keys were sorted without splitters of the call before: not at all, to chunks of the range, digit by digit.
-enum chunks_outcome { CHUNKS_IN_ORDER, CHUNKS_EVEN, CHUNKS_UNEVEN };
-
 template <int KIND, int VALUE_BYTES> struct chunks_sort {
     using types = chunks_types<KIND, VALUE_BYTES>;
     using K = typename types::key;
@@ -56,12 +53,13 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
     psvi_radix_chunks_meeting *meeting;
     grid_barrier &barrier;
     shared_t &shared;
-    uint32_t count; // of the whole input
-    uint32_t half;  // of shared.keys and shared.values that holds the items
+    uint32_t count;  // of the whole input
+    uint32_t half;   // of shared.keys and shared.values that holds the items
+    uint32_t passes; // that have run
 
     __device__ chunks_sort(const psvi_radix_job &j, psvi_radix_chunks_state *s, psvi_radix_chunks_meeting *m,
                            grid_barrier &b, shared_t &sh, uint32_t c)
-        : job(j), state(s), meeting(m), barrier(b), shared(sh), count(c), half(0) {}
+        : job(j), state(s), meeting(m), barrier(b), shared(sh), count(c), half(0), passes(1) {}
 
     __device__ __forceinline__ K part(K raw) const { return part_of<KIND>(raw, job.order); }
 
@@ -481,47 +479,80 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         return pass;
     }
 
-    // Sorts the share, which lies in shared memory.
-    __device__ chunks_outcome run(uint32_t begin, uint32_t length) {
+    // Sorts the share, which lies in shared memory, without splitters.
+    __device__ psvi_radix_route run(uint32_t begin, uint32_t length) {
         const tile_rows tile(length);
         const key_range<K> range = find_range(begin, tile.length);
         if (count < 2 || (range.sorted && job.order_check) || range.varying == 0) {
             copy_through(begin, tile.length);
-            report(job, 0);
-            return CHUNKS_IN_ORDER;
+            passes = 0;
+            return PSVI_RADIX_IN_ORDER;
         }
         const int bits = bits_of<K>((K)(range.greatest - range.least));
         const uint32_t shift = bits > PSVI_RADIX_CHUNKS_BIN_BITS ? bits - PSVI_RADIX_CHUNKS_BIN_BITS : 0;
         const bool even = cut_chunks(range, shift, tile.length);
-        if (even) {
+        if (even)
             sort_by_chunks(range, shift, tile);
-            report(job, 1);
-        } else {
-            report(job, sort_by_digits(range, begin, tile));
-        }
+        else
+            passes = sort_by_digits(range, begin, tile);
         // All blocks have read the bins: a grid barrier has passed since.
         for (int bin = blockIdx.x * THREADS + threadIdx.x; bin < BINS; bin += gridDim.x * THREADS)
             state->bins[bin] = 0;
-        return even ? CHUNKS_EVEN : CHUNKS_UNEVEN;
+        return even ? PSVI_RADIX_CHUNKS : PSVI_RADIX_CHUNK_DIGITS;
     }
 };
+
+// One thread: what this call leaves for the next, and what it tells the host. `tried`: the splitters were; `misfit`:
+// and some chunk did not fit in its region.
+[[maybe_unused]] __device__ __forceinline__ void
+leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call &call,
+             const psvi_radix_chunks_memory &known, psvi_radix_route route, uint32_t passes, bool tried, bool misfit) {
+    psvi_radix_chunks_memory next = known; // with the arrivals of this call
+    ++next.calls;
+    if (route == PSVI_RADIX_IN_ORDER)
+        next.remembered = 0; // such input may come again, and the other way finds it out sooner
+    else if (splitter_marks::worth_it(gridDim.x, (uint32_t)job_count(job)))
+        next.remembered = 1;
+    if (tried && !misfit) {
+        psvi_backoff_succeeded(&next.backoff);
+        next.failing = 0;
+    } else if (tried) {
+        // Old splitters say nothing of the keys of today: the next call tries those that this one leaves.
+        if (call.try_again) psvi_backoff_succeeded(&next.backoff);
+        next.failing = route == PSVI_RADIX_CHUNK_DIGITS || next.backoff.wait != 0;
+        psvi_backoff_failed(&next.backoff, PSVI_RADIX_WAIT_LEAST, PSVI_RADIX_WAIT_MOST);
+    } else {
+        (void)psvi_backoff_waits(&next.backoff);
+    }
+    if (next.failing != known.failing) *(volatile uint32_t *)call.failing = next.failing;
+    tell_order(job, route == PSVI_RADIX_IN_ORDER ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
+    const uint32_t veto = route == PSVI_RADIX_IN_ORDER       ? PSVI_RADIX_VETO_NONE
+                          : route == PSVI_RADIX_CHUNK_DIGITS ? PSVI_RADIX_VETO_UNEVEN
+                          : route == PSVI_RADIX_SPLITTERS    ? job.veto
+                          : tried                            ? PSVI_RADIX_VETO_MISFIT
+                          : known.remembered                 ? PSVI_RADIX_VETO_WAITING
+                                                             : PSVI_RADIX_VETO_NO_SPLITTERS;
+    tell_outcome(job, route, veto, passes);
+    state->memory = next;
+}
 
 // In: keys and values of the job, at most gridDim.x tiles. Out: sorted. Every block keeps one tile; blocks meet at grid
 // barriers (1 in the usual way, 3 without splitters, more where keys are too uneven). Moves 2 reads and 2 writes of
 // each item, through L2.
 template <int KIND, int VALUE_BYTES>
-__global__ void __launch_bounds__(THREADS, 1)
-    psvk_radix_chunks(const psvi_radix_job job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call call) {
+__device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_radix_chunks_state *state,
+                                               const psvi_radix_chunks_call &call) {
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ psvi_radix_chunks_memory known;
-    auto &kept = *reinterpret_cast<remembered_shared<KIND, VALUE_BYTES, 256> *>(memory);
+    auto &kept = *reinterpret_cast<splitter_shared<KIND, VALUE_BYTES, 256> *>(memory);
     auto &shared = *reinterpret_cast<chunks_shared<KIND, VALUE_BYTES> *>(memory);
     const uint32_t count = (uint32_t)job_count(job);
     const uint32_t share = max((count + gridDim.x - 1) / gridDim.x, 256u);
     const uint32_t begin = min(blockIdx.x * share, count), length = min(share, count - begin);
-    bool tried = false, in_order = false, overflow = false;
-    chunks_outcome outcome = CHUNKS_EVEN;
-    remembered_sort<KIND, VALUE_BYTES, 256> usual(job, call, state->splitters, kept, gridDim.x, call.capacity, count);
+    bool tried = false, misfit = false;
+    psvi_radix_route route = PSVI_RADIX_SPLITTERS;
+    uint32_t passes = 1;
+    splitter_sort<KIND, VALUE_BYTES, 256> usual(job, call, state->splitters, kept, gridDim.x, call.capacity, count);
     const auto splitter = usual.load_splitter();
     usual.load(begin, length);
     if (threadIdx.x == 0) known = state->memory;
@@ -529,19 +560,21 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     grid_barrier barrier = {&state->arrivals, known.arrivals};
     psvi_radix_chunks_meeting *meeting = &state->meetings[known.calls & 1];
-    if (known.remembered && (known.skip == 0 || call.look_again)) {
+    if (known.remembered && (known.backoff.left == 0 || call.try_again)) {
         tried = true;
         usual.send(meeting);
         barrier.wait();
         usual.gather_expected(blockIdx.x);
-        const remembered_outcome met = usual.meet(meeting);
-        in_order = met == REMEMBERED_IN_ORDER;
-        overflow = met == REMEMBERED_OVERFLOW;
-        if (in_order) usual.copy_through();
-        if (met == REMEMBERED_SORTED && kept.length != 0) usual.sort_chunk(blockIdx.x, kept.begin, kept.length, [] {});
-        if (!overflow) report(job, in_order ? 0 : 1);
+        const splitter_outcome met = usual.meet(meeting);
+        misfit = met == SPLITTERS_OVERFLOW;
+        if (met == SPLITTERS_IN_ORDER) {
+            usual.copy_through();
+            route = PSVI_RADIX_IN_ORDER;
+            passes = 0;
+        }
+        if (met == SPLITTERS_SORTED && kept.length != 0) usual.sort_chunk(blockIdx.x, kept.begin, kept.length, [] {});
     }
-    if (!tried || overflow) {
+    if (!tried || misfit) {
         chunks_sort<KIND, VALUE_BYTES> sort(job, state, meeting, barrier, shared, count);
         __syncthreads(); // both ways use the same shared memory
         if (!tried) {
@@ -551,7 +584,8 @@ __global__ void __launch_bounds__(THREADS, 1)
             sort.load_values(job.values_in, job.implicit, begin, length);
         }
         __syncthreads();
-        outcome = sort.run(begin, length);
+        route = sort.run(begin, length);
+        passes = sort.passes;
     }
     if (blockIdx.x != 0) return;
     // All blocks have come to a barrier, so they know what this call has to know.
@@ -559,23 +593,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     uint32_t *clear = reinterpret_cast<uint32_t *>(&state->meetings[~calls & 1]);
     for (uint32_t word = threadIdx.x; word < sizeof(psvi_radix_chunks_meeting) / sizeof(uint32_t); word += THREADS)
         clear[word] = 0;
-    if (threadIdx.x != 0) return;
-    psvi_radix_chunks_memory next = known; // with the arrivals of this call
-    ++next.calls;
-    if (in_order || outcome == CHUNKS_IN_ORDER)
-        next.remembered = 0; // such input may come again, and the other way finds it out sooner
-    else if (splitter_marks::worth_it(gridDim.x, count))
-        next.remembered = 1;
-    if (tried) {
-        next.failures = overflow ? min(2 * known.failures + 1, 63u) : 0;
-        next.skip = next.failures;
-    } else if (known.skip != 0) {
-        --next.skip;
-    }
-    if (tried) next.uneven = overflow && (outcome == CHUNKS_UNEVEN || known.failures != 0);
-    if (next.uneven != known.uneven) *(volatile uint32_t *)call.uneven = next.uneven;
-    tell_order(job, in_order || outcome == CHUNKS_IN_ORDER ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
-    state->memory = next;
+    if (threadIdx.x == 0) leave_memory(job, state, call, known, route, passes, tried, misfit);
+}
+
+template <int KIND, int VALUE_BYTES>
+__global__ void __launch_bounds__(THREADS, 1)
+    psvk_radix_chunks(const psvi_radix_job job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call call) {
+    if constexpr (code_holds<KIND>(PSVI_RADIX_CHUNK_KB * 1024)) sort_in_chunks<KIND, VALUE_BYTES>(job, state, call);
 }
 
 template <int KIND, int VALUE_BYTES>
@@ -583,7 +607,7 @@ cudaError_t launch(const psvi_radix_job *job, psvi_radix_chunks_state *state, co
                    cudaStream_t stream) {
     auto kernel = psvk_radix_chunks<KIND, VALUE_BYTES>;
     constexpr size_t present = sizeof(chunks_shared<KIND, VALUE_BYTES>),
-                     usual = sizeof(remembered_shared<KIND, VALUE_BYTES, 256>);
+                     usual = sizeof(splitter_shared<KIND, VALUE_BYTES, 256>);
     constexpr int bytes = (int)(present > usual ? present : usual);
     static_assert(bytes + sizeof(psvi_radix_chunks_memory) <= 227 * 1024, "shared memory of a block");
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);

@@ -8,16 +8,6 @@
 extern "C" {
 #endif
 
-#define PSVI_RADIX_CHUNKS_THREADS 1024
-#define PSVI_RADIX_CHUNKS_BIN_BITS 11
-#define PSVI_RADIX_CHUNKS_BINS (1 << PSVI_RADIX_CHUNKS_BIN_BITS)
-#define PSVI_RADIX_CHUNKS_LOCAL_BITS 9 // digits sorted on chip
-#define PSVI_RADIX_CHUNKS_FINE_BITS 13 // of the single step on chip
-#define PSVI_RADIX_CHUNKS_FULL_BIN 48  // items of one bin that are still compared each with each
-#define PSVI_RADIX_CHUNKS_TILE(pair_bytes) ((pair_bytes) <= 8 ? 9216 : (pair_bytes) <= 12 ? 6144 : 4096)
-#define PSVI_RADIX_CHUNKS_ITEM(key_bytes) ((key_bytes) + 4)
-#define PSVI_RADIX_CHUNKS_BLOCKS 254 // chunk numbers have 8 bits, and one is for items that are not there
-
 // Range of the keys of one call: greatest inverted key, greatest key, bits that are zero in some key, bits that are one
 // in some key, and 1 where some key is greater than its successor. Zero is neutral for all.
 typedef struct psvi_radix_chunks_range {
@@ -31,12 +21,11 @@ typedef struct psvi_radix_chunks_counts {
 
 // What one call leaves for the next. Whatever it says, the order is right: it only decides how fast.
 typedef struct psvi_radix_chunks_memory {
-    uint64_t arrivals;   // at grid barriers, of all calls before
-    uint32_t calls;      // so far
-    uint32_t remembered; // there are splitters
-    uint32_t skip;       // calls that are not to use them
-    uint32_t failures;   // how many calls to skip when they fail once more, less one, halved
-    uint32_t uneven;     // what the host has been told
+    uint64_t arrivals;    // at grid barriers, of all calls before
+    uint32_t calls;       // so far
+    uint32_t remembered;  // there are splitters
+    psvi_backoff backoff; // of the splitters
+    uint32_t failing;     // what the host has been told: the splitters fail, and not for the first time
     uint32_t padding;
 } psvi_radix_chunks_memory;
 
@@ -65,10 +54,10 @@ typedef struct psvi_radix_chunks_state {
 typedef struct psvi_radix_chunks_call {
     void *items; // keys with their places in the input, PSVI_RADIX_CHUNKS_ITEM bytes each
     void *values;
-    uint64_t places;     // of all regions
-    uint32_t capacity;   // of each, in this kernel
-    uint32_t look_again; // uses the splitters even where they have failed
-    uint32_t *uneven;    // in memory that the host sees: 1 where the splitters fail time and again
+    uint64_t places;    // of all regions
+    uint32_t capacity;  // of each, in this kernel
+    uint32_t try_again; // the first call after a wait of the host: the splitters are tried whatever they did before
+    uint32_t *failing;  // in memory that the host sees: 1 where the splitters fail time and again
 } psvi_radix_chunks_call;
 
 // Sorts job->count items, at most job->multiprocessors * PSVI_RADIX_CHUNKS_TILE. Tells the host at job->order_seen

@@ -81,14 +81,6 @@ template <typename K> __device__ __forceinline__ int bits_of(K number) {
     return sizeof(K) == 8 ? 64 - __clzll((long long)number) : 32 - __clz((int)number);
 }
 
-// What psv_sort_statistics tells: how many passes ran.
-__device__ __forceinline__ void report(const psvi_radix_job &job, uint32_t passes) {
-    if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    const uint32_t digits = (job.order.end_bit - job.order.begin_bit + 7) / 8;
-    job.control->passes_run = passes;
-    job.control->passes_skipped = digits > passes ? digits - passes : 0;
-}
-
 // Which items of a sorted chunk are the first of an even share, and so splitters for the next call.
 struct splitter_marks {
     uint64_t *splitters; // NULL: nothing is to be remembered

@@ -12,7 +12,7 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr int THREADS = PSVI_RADIX_TINY_THREADS;
+constexpr int THREADS = PSVI_RADIX_ONCHIP_THREADS;
 constexpr uint32_t SAMPLE_BITS = 10;
 constexpr int MOST_BLOCKS = 16;
 static_assert(1 << SAMPLE_BITS == THREADS, "one sample for each thread");
@@ -21,29 +21,29 @@ static_assert(1 << SAMPLE_BITS == THREADS, "one sample for each thread");
 template <typename K, typename V, int VALUE_BYTES>
 struct alignas(sizeof(K) + VALUE_BYTES <= 4    ? 8
                : sizeof(K) + VALUE_BYTES <= 12 ? 16
-                                               : 32) small_item {
+                                               : 32) cluster_item {
     K key;
     V value;
     uint32_t place; // in the input
 };
-template <typename K, typename V> struct alignas(sizeof(K) == 4 ? 8 : 16) small_item<K, V, 0> {
+template <typename K, typename V> struct alignas(sizeof(K) == 4 ? 8 : 16) cluster_item<K, V, 0> {
     K key;
     uint32_t place;
 };
 
-template <int KIND, int VALUE_BYTES> struct small_types {
+template <int KIND, int VALUE_BYTES> struct cluster_types {
     using K = typename radix_key<KIND>::type;
     using V = typename radix_value<VALUE_BYTES>::type;
-    using item = small_item<K, V, VALUE_BYTES>;
+    using item = cluster_item<K, V, VALUE_BYTES>;
     static constexpr int PAIR_BYTES = sizeof(K) + VALUE_BYTES;
-    static constexpr int ITEMS = PSVI_RADIX_SMALL_ITEMS(PAIR_BYTES); // of a thread, sorted
-    static constexpr int ROWS = PSVI_RADIX_SMALL_ROWS(PAIR_BYTES);   // of a thread, read
+    static constexpr int ITEMS = PSVI_RADIX_CLUSTER_ITEMS(PAIR_BYTES); // of a thread, sorted
+    static constexpr int ROWS = PSVI_RADIX_CLUSTER_ROWS(PAIR_BYTES);   // of a thread, read
     static constexpr int CAPACITY = THREADS * ITEMS, SHARE = THREADS * ROWS;
     using sorter = onchip::sorter<KIND, VALUE_BYTES, ITEMS, CAPACITY>;
 };
 
-template <int KIND, int VALUE_BYTES> struct small_shared {
-    using types = small_types<KIND, VALUE_BYTES>;
+template <int KIND, int VALUE_BYTES> struct cluster_shared {
+    using types = cluster_types<KIND, VALUE_BYTES>;
     union {
         typename types::item arrived[types::CAPACITY];
         typename types::sorter::memory_t chip;
@@ -60,9 +60,9 @@ template <int KIND, int VALUE_BYTES> struct small_shared {
 #if __CUDA_ARCH__ >= 900
 // Sends this block's share to where the splitters say. False when some block would get more than it can hold.
 template <int KIND, int VALUE_BYTES>
-__device__ __forceinline__ bool distribute(const psvi_radix_job &job, small_shared<KIND, VALUE_BYTES> &shared,
+__device__ __forceinline__ bool distribute(const psvi_radix_job &job, cluster_shared<KIND, VALUE_BYTES> &shared,
                                            uint32_t first, uint32_t length) {
-    using types = small_types<KIND, VALUE_BYTES>;
+    using types = cluster_types<KIND, VALUE_BYTES>;
     cg::cluster_group cluster = cg::this_cluster();
     const uint32_t lane = threadIdx.x & 31, below = lanemask_lt(), blocks = gridDim.x;
     uint32_t goals[types::ROWS]; // block, and the place among this block's items for it
@@ -107,17 +107,13 @@ __device__ __forceinline__ bool distribute(const psvi_radix_job &job, small_shar
     }
     return !__syncthreads_or(theirs > (uint32_t)types::CAPACITY);
 }
-#endif
-
 // In and out: all items; out may be in. One cluster is the whole grid. Bytes: one read and one write of every item.
-template <int KIND, int VALUE_BYTES>
-__global__ void __launch_bounds__(THREADS, 1) psvk_radix_small(const psvi_radix_job job) {
-#if __CUDA_ARCH__ >= 900
-    using types = small_types<KIND, VALUE_BYTES>;
+template <int KIND, int VALUE_BYTES> __device__ __forceinline__ void sort_in_cluster(const psvi_radix_job &job) {
+    using types = cluster_types<KIND, VALUE_BYTES>;
     using K = typename types::K;
     using V = typename types::V;
     extern __shared__ __align__(128) unsigned char memory[];
-    auto &shared = *reinterpret_cast<small_shared<KIND, VALUE_BYTES> *>(memory);
+    auto &shared = *reinterpret_cast<cluster_shared<KIND, VALUE_BYTES> *>(memory);
     cg::cluster_group cluster = cg::this_cluster();
     const uint32_t count = (uint32_t)job_count(job), blocks = gridDim.x;
     const uint32_t share = (count + blocks - 1) / blocks;
@@ -174,26 +170,30 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_small(const psvi_radix_
         length = shared.length;
     }
     cluster.sync(); // the other blocks have read the lengths
-    if (!fits) small_digits::sort_by_digits<KIND, VALUE_BYTES, types::ITEMS>(job, memory);
-    if (fits && blockIdx.x == 0 && threadIdx.x == 0) {
-        job.control->passes_run = 1;
-        job.control->passes_skipped = job.slots - 1;
-    }
+    if (!fits) cluster_digits::sort_by_digits<KIND, VALUE_BYTES, types::ITEMS>(job, memory);
+    if (fits && blockIdx.x == 0 && threadIdx.x == 0) tell_outcome(job, PSVI_RADIX_CLUSTER, job.veto, 1);
+}
+#endif
+
+template <int KIND, int VALUE_BYTES>
+__global__ void __launch_bounds__(THREADS, 1) psvk_radix_cluster(const psvi_radix_job job) {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (code_holds<KIND>(PSVI_RADIX_CHUNK_KB * 1024)) sort_in_cluster<KIND, VALUE_BYTES>(job);
 #endif
 }
 
 template <int KIND, int VALUE_BYTES> constexpr int shared_bytes() {
-    using types = small_types<KIND, VALUE_BYTES>;
-    constexpr int digits = small_digits::layout<types::PAIR_BYTES, types::ITEMS>::WHOLE;
-    constexpr int usual = sizeof(small_shared<KIND, VALUE_BYTES>);
+    using types = cluster_types<KIND, VALUE_BYTES>;
+    constexpr int digits = cluster_digits::layout<types::PAIR_BYTES, types::ITEMS>::WHOLE;
+    constexpr int usual = sizeof(cluster_shared<KIND, VALUE_BYTES>);
     return digits > usual ? digits : usual;
 }
 
 template <int KIND, int VALUE_BYTES>
-cudaError_t launch_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream, bool probe) {
+cudaError_t launch_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream, bool probe) {
     constexpr int bytes = shared_bytes<KIND, VALUE_BYTES>();
     static_assert(bytes <= 224 * 1024, "shared memory of a block");
-    auto kernel = psvk_radix_small<KIND, VALUE_BYTES>;
+    auto kernel = psvk_radix_cluster<KIND, VALUE_BYTES>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error == cudaSuccess && blocks > 8)
         error = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
@@ -218,25 +218,25 @@ cudaError_t launch_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_
 }
 
 template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream) {
-    if (job->value_bytes == 0) return launch_small<KIND, 0>(job, blocks, stream, false);
-    return job->value_bytes == 4 ? launch_small<KIND, 4>(job, blocks, stream, false)
-                                 : launch_small<KIND, 8>(job, blocks, stream, false);
+    if (job->value_bytes == 0) return launch_cluster<KIND, 0>(job, blocks, stream, false);
+    return job->value_bytes == 4 ? launch_cluster<KIND, 4>(job, blocks, stream, false)
+                                 : launch_cluster<KIND, 8>(job, blocks, stream, false);
 }
 
 } // namespace
 
-uint32_t psvi_radix_small_blocks(void) {
+uint32_t psvi_radix_cluster_blocks(void) {
     for (uint32_t blocks = MOST_BLOCKS; blocks >= 8; blocks /= 2) {
         // The kernel with the largest shared memory: if its cluster fits, so do the others'.
-        if (launch_small<PSVI_RADIX_INT64, 8>(nullptr, blocks, nullptr, true) == cudaSuccess &&
-            launch_small<PSVI_RADIX_INT32, 4>(nullptr, blocks, nullptr, true) == cudaSuccess)
+        if (launch_cluster<PSVI_RADIX_INT64, 8>(nullptr, blocks, nullptr, true) == cudaSuccess &&
+            launch_cluster<PSVI_RADIX_INT32, 4>(nullptr, blocks, nullptr, true) == cudaSuccess)
             return blocks;
         (void)cudaGetLastError();
     }
     return 0;
 }
 
-cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream) {
+cudaError_t psvi_radix_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream) {
     if (job->order.is_wide)
         return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, blocks, stream)
                                    : launch_values<PSVI_RADIX_INT64>(job, blocks, stream);

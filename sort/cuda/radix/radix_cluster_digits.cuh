@@ -1,25 +1,25 @@
 // The way of radix_cluster.cu for keys that its samples tell nothing about: least significant digit first, in the one
 // cluster. All items stay in the blocks' shared memory from the first pass to the last; counts and items go from block
 // to block through distributed shared memory. Two cluster barriers a pass.
-#ifndef PAIRSIEVE_RADIX_SMALL_DIGITS_CUH
-#define PAIRSIEVE_RADIX_SMALL_DIGITS_CUH
+#ifndef PAIRSIEVE_RADIX_CLUSTER_DIGITS_CUH
+#define PAIRSIEVE_RADIX_CLUSTER_DIGITS_CUH
 
 #include <cooperative_groups.h>
 
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
 
-namespace small_digits {
+namespace cluster_digits {
 
 namespace cg = cooperative_groups;
 
-constexpr int THREADS = PSVI_RADIX_TINY_THREADS;
+constexpr int THREADS = PSVI_RADIX_ONCHIP_THREADS;
 constexpr int WARPS = THREADS / 32;
 constexpr int PAIRS = PSVI_RADIX_DIGITS / 2; // words that hold the counts of two digits
 constexpr int GROUPS = THREADS / PAIRS;      // blocks whose counts are read side by side
 
 // What a block shows to the others.
-struct small_board {
+struct cluster_board {
     uint32_t counts[PAIRS];
     uint32_t different[2]; // bits in which its keys differ from the first key of all
     uint32_t unordered;    // a key of it is greater than its successor
@@ -52,7 +52,7 @@ __device__ void sort_by_digits(const psvi_radix_job &job, unsigned char *shared)
     __shared__ uint32_t sums[8];
     __shared__ uint32_t starts[PAIRS], before[PSVI_RADIX_DIGITS], total[PSVI_RADIX_DIGITS];
     __shared__ uint32_t different_bits[2], unordered;
-    __shared__ small_board board;
+    __shared__ cluster_board board;
 
     cg::cluster_group cluster = cg::this_cluster();
     const uint32_t blocks = gridDim.x, block = blockIdx.x;
@@ -172,7 +172,7 @@ __device__ void sort_by_digits(const psvi_radix_job &job, unsigned char *shared)
         atomicAdd(&total[threadIdx.x % PAIRS * 2], low);
         atomicAdd(&total[threadIdx.x % PAIRS * 2 + 1], high);
         if (first_exchange && threadIdx.x < blocks) {
-            const small_board *other = cluster.map_shared_rank(&board, threadIdx.x);
+            const cluster_board *other = cluster.map_shared_rank(&board, threadIdx.x);
             if (other->different[0] != 0) atomicOr(&different_bits[0], other->different[0]);
             if (other->different[1] != 0) atomicOr(&different_bits[1], other->different[1]);
             if (other->unordered) unordered = 1;
@@ -247,12 +247,11 @@ __device__ void sort_by_digits(const psvi_radix_job &job, unsigned char *shared)
                     static_cast<V *>(job.values_out)[tile_first + first + i * 32] = values[i];
         }
     }
-    if (block == 0 && threadIdx.x == 0) {
-        job.control->passes_run = passes;
-        job.control->passes_skipped = job.slots - passes;
-    }
+    if (block == 0 && threadIdx.x == 0)
+        tell_outcome(job, passes == 0 ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_CLUSTER_DIGITS, PSVI_RADIX_VETO_SAMPLES,
+                     passes);
 }
 
-} // namespace small_digits
+} // namespace cluster_digits
 
 #endif

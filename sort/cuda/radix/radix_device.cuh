@@ -75,6 +75,36 @@ __device__ __forceinline__ void tell_order(const psvi_radix_job &job, uint32_t s
     if (job.order_seen != nullptr && job.order_known != seen) *(volatile uint32_t *)job.order_seen = seen;
 }
 
+// Why no faster route has sorted: as the kernel before this one says, or the host.
+__device__ __forceinline__ uint32_t veto_of(const psvi_radix_job &job) {
+    return job.before != 0 ? job.control->veto : job.veto;
+}
+
+// One thread of the grid: what psv_read_sort_statistics is to tell of this call.
+__device__ __forceinline__ void tell_outcome(const psvi_radix_job &job, uint32_t route, uint32_t veto,
+                                             uint32_t passes) {
+    const uint32_t digits = (job.order.end_bit - job.order.begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
+    job.control->outcome = {passes, digits > passes ? digits - passes : 0, route, veto};
+}
+
+// Whether a kernel before this one has sorted.
+__device__ __forceinline__ bool is_done(const psvi_radix_job &job) {
+    return job.before != 0 && __ldcg(&job.control->done) != 0;
+}
+
+// What the code of this architecture has, see radix_policy.h.
+#if defined(__CUDA_ARCH__)
+constexpr psvi_radix_policy CODE_POLICY = psvi_radix_policy_of(__CUDA_ARCH__ / 10);
+#else
+constexpr psvi_radix_policy CODE_POLICY = psvi_radix_policy_of(~0u);
+#endif
+
+// Whether a block of the code's architecture can have so much shared memory: kernels that no device of it can run are
+// compiled empty. (KIND makes it depend on the kernel's parameters, so that nothing else is compiled.)
+template <int KIND> __device__ constexpr bool code_holds(uint32_t shared_bytes) {
+    return KIND >= 0 && shared_bytes <= CODE_POLICY.shared_kb * 1024;
+}
+
 __device__ __forceinline__ uint64_t job_count(const psvi_radix_job &job) {
     if (job.count_device == nullptr) return job.count;
     uint64_t count = *job.count_device;

@@ -1,12 +1,14 @@
 // The kernels of the CUDA `radix` method, as launch functions for method_radix.c.
-#ifndef PAIRSIEVE_RADIX_H
-#define PAIRSIEVE_RADIX_H
+#ifndef PAIRSIEVE_RADIX_LAUNCH_H
+#define PAIRSIEVE_RADIX_LAUNCH_H
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "../../src/key_order.h"
+#include "radix_policy.h"
+#include "radix_route.h"
 #include "radix_tuning.h"
 
 #ifdef __cplusplus
@@ -23,15 +25,22 @@ typedef struct psvi_radix_pass {
     uint32_t active;
     uint32_t first, last; // reads the request's arrays, writes them; else the sorter's memory
     uint32_t copy;        // moves the items as they are, whatever their digits
-    uint32_t step;        // which active pass this is
+    uint32_t number;      // of the active passes: 0, 1, ...
     uint32_t crowded;     // one digit is that of a third of the items or more
 } psvi_radix_pass;
 
 // What a large sort knows of nearly sorted input (radix_windows.cuh).
 enum { PSVI_RADIX_NEARLY_NO = 0, PSVI_RADIX_NEARLY_MAYBE = 1, PSVI_RADIX_NEARLY_DONE = 2 };
 
-// What a call has seen of the order of its input, for the host: it only decides which kernels the next call takes.
-enum { PSVI_RADIX_ORDER_OTHER = 0, PSVI_RADIX_ORDER_SORTED = 1, PSVI_RADIX_ORDER_NEARLY = 2 };
+// How the last call went, for psv_read_sort_statistics. Written by the kernel that has sorted.
+typedef struct psvi_radix_outcome {
+    uint32_t passes_run, passes_skipped;
+    uint32_t route, veto; // psvi_radix_route, psvi_radix_veto
+} psvi_radix_outcome;
+
+// Kernels of the same call that ran before one, bits of psvi_radix_job.before. They tell in psvi_radix_control.done
+// whether they have sorted.
+enum { PSVI_RADIX_AFTER_WINDOWS = 1, PSVI_RADIX_AFTER_ORDER = 2, PSVI_RADIX_AFTER_ROUNDS = 4 };
 
 // State of a sorter on the device, in memory of its own. Everything marked (0) is zero between calls: the kernel that
 // used it clears it, so that no call needs a memset.
@@ -47,13 +56,13 @@ typedef struct psvi_radix_control {
     uint32_t nearly_unordered; // (0) as `unordered`, found by the windows
     uint32_t tile_counter[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS];
     psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
-    uint32_t passes_run, passes_skipped; // of the last call
-    uint32_t in_chunks;                  // radix_rounds.cu has sorted already
-    uint32_t in_order;                   // radix_order.cuh: all is sorted
+    psvi_radix_outcome outcome;
+    uint32_t done; // a kernel of psvi_radix_job.before has sorted
+    uint32_t veto; // why it has not
     // radix_resident.cuh: counts of blocks, for even and odd exchanges; the one to be used next is (0).
-    uint64_t matrix[2][PSVI_RADIX_MIDDLE_BLOCKS][PSVI_RADIX_ROW_WORDS];
-    uint32_t flags[PSVI_RADIX_MIDDLE_BLOCKS]; // the exchange after which the block has written all its items
-    uint32_t sequence;                        // exchanges so far, in all calls
+    uint64_t matrix[2][PSVI_RADIX_RESIDENT_BLOCKS][PSVI_RADIX_ROW_WORDS];
+    uint32_t flags[PSVI_RADIX_RESIDENT_BLOCKS]; // the exchange after which the block has written all its items
+    uint32_t sequence;                          // exchanges so far, in all calls
 } psvi_radix_control;
 
 // One sort: the request with the sorter's memory.
@@ -77,43 +86,42 @@ typedef struct psvi_radix_job {
     uint32_t order_check;
     uint32_t likely_sorted;
     uint32_t multiprocessors;
-    uint32_t after_windows; // psvi_radix_windows runs before, and tells in control->nearly whether it has sorted
-    uint32_t after_wide;    // radix_rounds.cu runs before, and tells in control->in_chunks whether it has sorted
-    uint32_t after_check;   // psvi_radix_check runs before, and tells in control->in_order whether all is in order
-    uint32_t *order_seen;   // in memory that the host sees: PSVI_RADIX_ORDER_...; NULL: not wanted
-    uint32_t order_known;   // what was there when the job was made
-    uint32_t async;         // radix_passes_async.cuh runs on this device
-    uint32_t zero;          // see forget() in radix_device.cuh
+    uint32_t before;       // kernels that ran before, PSVI_RADIX_AFTER_...
+    uint32_t veto;         // psvi_radix_veto of the host, where no kernel ran before
+    uint32_t passes_route; // which of the chained digit passes run, psvi_radix_route
+    uint32_t *order_seen;  // in memory that the host sees: PSVI_RADIX_ORDER_...; NULL: not wanted
+    uint32_t order_known;  // what was there when the job was made
+    uint32_t zero;         // see forget() in radix_device.cuh
 } psvi_radix_job;
 
-// One block sorts at most PSVI_RADIX_TINY_THREADS * PSVI_RADIX_TINY_ITEMS items. One launch.
-cudaError_t psvi_radix_tiny(const psvi_radix_job *job, cudaStream_t stream);
+// One block sorts at most PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_BLOCK_ITEMS items. One launch.
+cudaError_t psvi_radix_block(const psvi_radix_job *job, cudaStream_t stream);
 
-// Blocks of the cluster that psvi_radix_small can run on this device: 16 or 8; 0 where there are no clusters.
-uint32_t psvi_radix_small_blocks(void);
+// Blocks of the cluster that psvi_radix_cluster can run on this device: 16 or 8; 0 where there are no clusters.
+uint32_t psvi_radix_cluster_blocks(void);
 
-// One launch of one cluster; blocks * PSVI_RADIX_TINY_THREADS * PSVI_RADIX_SMALL_ROWS items at most.
-cudaError_t psvi_radix_small(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream);
+// One launch of one cluster; blocks * PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_CLUSTER_ROWS items at most.
+cudaError_t psvi_radix_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream);
 
-// One cooperative launch; every block takes PSVI_RADIX_MIDDLE_THREADS * items, and no more blocks than fit on the
+// One cooperative launch; every block takes PSVI_RADIX_RESIDENT_THREADS * items, and no more blocks than fit on the
 // device at once. items is 2, 4, 8, 16, or 32 where a key and its value have at most 8 bytes.
-cudaError_t psvi_radix_middle32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 32-bit keys
-cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 64-bit keys
+cudaError_t psvi_radix_resident32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 32-bit keys
+cudaError_t psvi_radix_resident64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 64-bit keys
 
 // Nearly sorted input by windows (radix_windows.cuh) before anything is known of its order: 32-bit keys, at most
-// PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_large with job->after_windows, which completes the sort, or
-// sorts where the input was not such; psvi_radix_wide may come between.
+// PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_passes with job->after_windows, which completes the sort,
+// or sorts where the input was not such; psvi_radix_rounds may come between.
 cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream);
 
-// Whether the input is in order: 32-bit keys, at most PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_large,
-// or psvi_radix_middle32 for a sort in place, with job->after_check.
-cudaError_t psvi_radix_check(const psvi_radix_job *job, cudaStream_t stream);
+// Whether the input is in order: 32-bit keys, at most PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_passes,
+// or psvi_radix_resident32 for a sort in place, with job->after_check.
+cudaError_t psvi_radix_check_order(const psvi_radix_job *job, cudaStream_t stream);
 
 // Histogram of all digits; nearly sorted input by windows; then one chained pass for each slot (and portion).
-cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream);
+cudaError_t psvi_radix_passes(const psvi_radix_job *job, cudaStream_t stream);
 
 // The same with small tiles, for devices with little shared memory.
-cudaError_t psvi_radix_compact(const psvi_radix_job *job, cudaStream_t stream);
+cudaError_t psvi_radix_passes_compact(const psvi_radix_job *job, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,7 @@
 
 namespace onchip {
 
-constexpr int THREADS = PSVI_RADIX_TINY_THREADS;
+constexpr int THREADS = PSVI_RADIX_ONCHIP_THREADS;
 constexpr int WARPS = THREADS / 32;
 constexpr int BINS = 8192; // two bytes each: as many bytes as the counters of all warps for digits of 8 bits
 

@@ -1,7 +1,7 @@
 // Whether the input of a large `radix` sort is in order, before all else: where the call before was of sorted keys.
 // Included by radix_passes.cuh.
-#ifndef PAIRSIEVE_RADIX_CHECK_CUH
-#define PAIRSIEVE_RADIX_CHECK_CUH
+#ifndef PAIRSIEVE_RADIX_ORDER_CUH
+#define PAIRSIEVE_RADIX_ORDER_CUH
 
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
@@ -12,8 +12,8 @@ constexpr uint32_t CHECK_THREADS = 512, CHECK_PACK = 4, CHECK_UNROLL = 4;
 constexpr uint32_t CHECK_WARP_KEYS = 32 * CHECK_PACK * CHECK_UNROLL; // in one go
 constexpr uint32_t CHECK_BLOCK_KEYS = CHECK_THREADS / 32 * CHECK_WARP_KEYS;
 
-// In: 32-bit keys. Out: control->in_order, and where it is 1, a plan that only copies. Bytes: one read of the keys.
-template <int KIND> __global__ void __launch_bounds__(CHECK_THREADS, 2) psvk_radix_check(psvi_radix_job job) {
+// In: 32-bit keys. Out: control->done, and where it is 1, a plan that only copies. Bytes: one read of the keys.
+template <int KIND> __global__ void __launch_bounds__(CHECK_THREADS, 2) psvk_radix_order(psvi_radix_job job) {
     psvi_radix_control *control = job.control;
     __shared__ uint32_t ticket;
     let_next_kernel_come();
@@ -61,7 +61,8 @@ template <int KIND> __global__ void __launch_bounds__(CHECK_THREADS, 2) psvk_rad
     const bool in_order = __ldcg(&control->unordered) == 0;
     control->unordered = 0;
     control->ticket = 0;
-    control->in_order = in_order;
+    control->done = in_order;
+    control->veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
     tell_order(job, in_order ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
     if (!in_order) return;
     control->nearly = PSVI_RADIX_NEARLY_NO;
@@ -72,9 +73,9 @@ inline cudaError_t launch_check(const psvi_radix_job *job, cudaStream_t stream) 
     const uint64_t wanted = (job->count + CHECK_BLOCK_KEYS - 1) / CHECK_BLOCK_KEYS;
     const uint32_t blocks = (uint32_t)(wanted < 2 * job->multiprocessors ? wanted : 2 * job->multiprocessors);
     if (job->order.is_float)
-        psvk_radix_check<PSVI_RADIX_FLOAT32><<<blocks, CHECK_THREADS, 0, stream>>>(*job);
+        psvk_radix_order<PSVI_RADIX_FLOAT32><<<blocks, CHECK_THREADS, 0, stream>>>(*job);
     else
-        psvk_radix_check<PSVI_RADIX_INT32><<<blocks, CHECK_THREADS, 0, stream>>>(*job);
+        psvk_radix_order<PSVI_RADIX_INT32><<<blocks, CHECK_THREADS, 0, stream>>>(*job);
     return cudaGetLastError();
 }
 

@@ -1,13 +1,13 @@
 // radix_passes.cuh with the largest tiles, and radix_passes_async.cuh.
 #include "radix_launch.h"
-#define PSVI_RADIX_LARGE_THREADS PSVI_RADIX_LARGE_FULL_THREADS
+#define PSVI_RADIX_PASSES_THREADS PSVI_RADIX_PASSES_FULL_THREADS
 #define PSVI_RADIX_HISTOGRAM_BYTES (128 * 1024)
-#define PSVI_RADIX_LARGE_ASYNC
+#define PSVI_RADIX_PASSES_HAVE_ASYNC
 #include "radix_passes.cuh"
 
-cudaError_t psvi_radix_large(const psvi_radix_job *job, cudaStream_t stream) { return run(job, stream); }
+cudaError_t psvi_radix_passes(const psvi_radix_job *job, cudaStream_t stream) { return run(job, stream); }
 
-cudaError_t psvi_radix_check(const psvi_radix_job *job, cudaStream_t stream) { return launch_check(job, stream); }
+cudaError_t psvi_radix_check_order(const psvi_radix_job *job, cudaStream_t stream) { return launch_check(job, stream); }
 
 cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream) {
     return job->order.is_float ? run_windows<PSVI_RADIX_FLOAT32>(job, stream)

@@ -2,9 +2,9 @@
 // each pass reads and writes every item once, with the tiles' counts chained by decoupled look-back.
 // After Adinets & Merrill, «Onesweep» (2022), and Merrill & Garland, «Single-pass parallel prefix scan» (2016).
 // Compiled twice: radix_passes.cu for devices with much shared memory, radix_passes_compact.cu for the others; they
-// define PSVI_RADIX_LARGE_THREADS.
-#ifndef PAIRSIEVE_RADIX_LARGE_CUH
-#define PAIRSIEVE_RADIX_LARGE_CUH
+// define PSVI_RADIX_PASSES_THREADS.
+#ifndef PAIRSIEVE_RADIX_PASSES_CUH
+#define PAIRSIEVE_RADIX_PASSES_CUH
 
 #include "../../core/cuda/early_launch.cuh"
 #include "radix_copy.cuh"
@@ -15,9 +15,11 @@
 
 namespace {
 
-constexpr int THREADS = PSVI_RADIX_LARGE_THREADS;
+constexpr int THREADS = PSVI_RADIX_PASSES_THREADS;
 constexpr int WARPS = THREADS / 32;
 constexpr int LOOK = PSVI_RADIX_LOOK_WIDTH;
+// What a block has to have for these passes to be chosen at all (radix_route.c).
+constexpr uint32_t PASSES_BYTES = THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? PSVI_RADIX_ROOMY_KB * 1024 : 0;
 
 // A word of the chained scan: two bits say what the other 30 hold.
 constexpr uint32_t STATE_TILE = 1u << 30;  // the tile's own count
@@ -70,7 +72,7 @@ template <int TILE> struct portion_range {
 
 } // namespace
 
-#ifdef PSVI_RADIX_LARGE_ASYNC
+#ifdef PSVI_RADIX_PASSES_HAVE_ASYNC
 #include "radix_passes_async.cuh"
 #endif
 
@@ -167,8 +169,8 @@ __device__ __forceinline__ void count_packs(const bin_addresses<K> &bins, const 
 // histogram, and the block that finishes last makes the plan. Also says whether the keys are in order already.
 // Bytes: one read of the keys; none when the histograms are given and the order is not asked for.
 template <int KIND>
-__global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTOGRAM_BLOCKS)
-    psvk_radix_histogram(psvi_radix_job job, uint32_t state_rows, uint32_t copies_log2, bool check_order) {
+__device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint32_t state_rows, uint32_t copies_log2,
+                                                bool check_order) {
     using K = typename radix_key<KIND>::type;
     using pack_type = key_pack<K>;
     constexpr int MAX_DIGITS = sizeof(K);
@@ -181,9 +183,7 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
 
     let_next_kernel_come();
     wait_for_kernel_before();
-    if (job.after_windows && job.control->nearly == PSVI_RADIX_NEARLY_DONE) return; // sorted already
-    if (job.after_wide && job.control->in_chunks) return;
-    if (job.after_check && job.control->in_order) return;
+    if (is_done(job)) return;
     const uint64_t count = job_count(job);
     const K *keys = static_cast<const K *>(job.keys_in);
     const bool counting = job.histograms == nullptr, aligned = ((uintptr_t)keys & 15) == 0;
@@ -298,17 +298,26 @@ __global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTO
     make_plan(job, count, digits, check_order);
 }
 
+template <int KIND>
+__global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTOGRAM_BLOCKS)
+    psvk_radix_histogram(psvi_radix_job job, uint32_t state_rows, uint32_t copies_log2, bool check_order) {
+    if constexpr (code_holds<KIND>(PASSES_BYTES)) make_histograms<KIND>(job, state_rows, copies_log2, check_order);
+}
+
 // A key and its value in one word, where they are of one size.
 template <typename K> struct packed_pair;
 template <> struct packed_pair<uint32_t> { using type = uint2; };
 template <> struct packed_pair<uint64_t> { using type = ulonglong2; };
 
 template <int PAIR_BYTES> constexpr uint32_t pass_shared_bytes() {
-    constexpr uint32_t tile = (THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES)) * PAIR_BYTES,
+    constexpr uint32_t tile = (THREADS * PSVI_RADIX_PASSES_ITEMS(PAIR_BYTES)) * PAIR_BYTES,
                        tables = WARPS * RANK_TABLE_BYTES;
     return (tile > tables ? tile : tables) + WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter) +
            PSVI_RADIX_DIGITS * sizeof(uint32_t);
 }
+static_assert(pass_shared_bytes<4>() <= PASSES_BYTES || PASSES_BYTES == 0, "tiles of keys fit");
+static_assert(pass_shared_bytes<8>() <= PASSES_BYTES || PASSES_BYTES == 0, "tiles of pairs fit");
+static_assert(pass_shared_bytes<16>() <= PASSES_BYTES || PASSES_BYTES == 0, "tiles of the largest pairs fit");
 
 // The items of a tile in registers, and on their way through shared memory.
 template <int KIND, int VALUE_BYTES> struct tile_items {
@@ -317,7 +326,7 @@ template <int KIND, int VALUE_BYTES> struct tile_items {
     using pair = typename packed_pair<K>::type;
     static constexpr bool PACKED = VALUE_BYTES == sizeof(K);
     static constexpr int PAIR_BYTES = sizeof(K) + VALUE_BYTES;
-    static constexpr int ITEMS = PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES);
+    static constexpr int ITEMS = PSVI_RADIX_PASSES_ITEMS(PAIR_BYTES);
     static constexpr uint32_t TILE = THREADS * ITEMS;
     K keys[ITEMS];
     V values[VALUE_BYTES != 0 ? ITEMS : 1];
@@ -431,8 +440,8 @@ template <int KIND, int VALUE_BYTES> struct tile_items {
 // of equal digits. Synchronization: words of `states`; no block waits for one that started later. Also clears the
 // states that the next pass uses. Bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES>
-__global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
-    psvk_radix_pass(psvi_radix_job job, uint32_t slot, uint32_t portion, uint32_t portions, uint32_t state_rows) {
+__device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slot, uint32_t portion, uint32_t portions,
+                                         uint32_t state_rows) {
     using tile_type = tile_items<KIND, VALUE_BYTES>;
     constexpr int ITEMS = tile_type::ITEMS, MOVE = move_batch(ITEMS);
     constexpr uint32_t TILE = tile_type::TILE;
@@ -463,9 +472,9 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
     const uint32_t tiles = range::tiles(count, portion);
     const digit_field field = pass.copy ? digit_field{0, 0} : field_of_slot(job.order, slot);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const uint32_t step = pass.step * portions + portion;
-    uint32_t *states = job.states + (step & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
-    uint32_t *other_states = job.states + (~step & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
+    const uint32_t launch = pass.number * portions + portion;
+    uint32_t *states = job.states + (launch & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
+    uint32_t *other_states = job.states + (~launch & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
     uint32_t *bases = job.control->bases[slot][portion];
     const warp_ranker ranker = make_ranker(shared, counters);
     // A warp's items lie one after the other, so that their order is (warp, item, lane).
@@ -546,6 +555,12 @@ __global__ void __launch_bounds__(THREADS, PSVI_RADIX_LARGE_BLOCKS)
     }
 }
 
+template <int KIND, int VALUE_BYTES>
+__global__ void __launch_bounds__(THREADS, PSVI_RADIX_PASSES_BLOCKS)
+    psvk_radix_pass(psvi_radix_job job, uint32_t slot, uint32_t portion, uint32_t portions, uint32_t state_rows) {
+    if constexpr (code_holds<KIND>(PASSES_BYTES)) run_pass<KIND, VALUE_BYTES>(job, slot, portion, portions, state_rows);
+}
+
 uint32_t min_u32(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
 
 // A kernel of the passes and how it is launched.
@@ -561,7 +576,7 @@ cudaError_t launch_windows(const psvi_radix_job *job, uint32_t rows, bool is_fir
     const uint32_t windows = nearly_windows(job->count, job->multiprocessors);
     const uint32_t blocks = (nearly_strips(job->count, windows) + NEARLY_STRIPS - 1) / NEARLY_STRIPS;
     static_assert(PSVI_RADIX_DIGITS * sizeof(uint32_t) * 64 * PSVI_RADIX_NEARLY_WINDOWS * NEARLY_STRIPS >=
-                      2 * PSVI_RADIX_LARGE_LEAST_TILE * sizeof(strip_edges),
+                      2 * PSVI_RADIX_PASSES_LEAST_TILE * sizeof(strip_edges),
                   "the edges of the blocks of a tile fit in its row of states");
     strip_edges *edges = reinterpret_cast<strip_edges *>(job->states + (uint64_t)rows * PSVI_RADIX_DIGITS);
     return psvi_launch_early(early, stream, psvk_radix_nearly<KIND, VALUE_BYTES>, blocks, NEARLY_THREADS, 0, *job,
@@ -589,13 +604,13 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
     if (error == cudaSuccess)
         error = cudaFuncSetAttribute(pass.code, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)pass.shared_bytes);
     if (error != cudaSuccess) return error;
-    const bool behind_another = job->after_windows || job->after_check || job->after_wide;
+    const bool behind_another = job->before != 0;
     error = psvi_launch_early(pass.overlapped && behind_another, stream, psvk_radix_histogram<KIND>, blocks,
                               PSVI_RADIX_HISTOGRAM_THREADS, bytes, *job, rows, copies_log2, check_order);
     if (error != cudaSuccess) return error;
     if constexpr (KEY_BYTES == 4) {
         // The edges lie where the states of the second pass will, which the first pass clears.
-        if (check_order && portions == 1 && !job->after_windows && !job->after_wide)
+        if (check_order && portions == 1 && !(job->before & (PSVI_RADIX_AFTER_WINDOWS | PSVI_RADIX_AFTER_ROUNDS)))
             error = launch_windows<KIND, VALUE_BYTES>(job, rows, false, pass.overlapped, stream);
     }
     for (uint32_t slot = 0; slot < job->slots; ++slot)
@@ -607,11 +622,11 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
     return error;
 }
 
-#ifdef PSVI_RADIX_LARGE_ASYNC
+#ifdef PSVI_RADIX_PASSES_HAVE_ASYNC
 // Which of the two shapes of tiles. Keys alone: that with fewer rounds of all multiprocessors, by the items in them;
 // the larger tiles are 3% faster item by item.
-template <int VALUE_BYTES> bool many_items(const psvi_radix_job *job) {
-    if (VALUE_BYTES != 0) return job->count >= PSVI_RADIX_ASYNC_MANY;
+template <int VALUE_BYTES> bool takes_large_tiles(const psvi_radix_job *job) {
+    if (VALUE_BYTES != 0) return job->count >= PSVI_RADIX_ASYNC_LARGE_FROM;
     auto whole_rounds = [&](uint64_t tile) {
         const uint64_t round = tile * job->multiprocessors;
         return (job->count + round - 1) / round * tile;
@@ -628,17 +643,17 @@ template <int KIND, typename SHAPE> cudaError_t run_async(const psvi_radix_job *
 
 template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job *job, cudaStream_t stream) {
     constexpr int KEY_BYTES = sizeof(typename radix_key<KIND>::type), PAIR_BYTES = KEY_BYTES + VALUE_BYTES;
-#ifdef PSVI_RADIX_LARGE_ASYNC
+#ifdef PSVI_RADIX_PASSES_HAVE_ASYNC
     if constexpr (KEY_BYTES == 4 && VALUE_BYTES <= 4) {
-        if (job->async)
-            return many_items<VALUE_BYTES>(job)
+        if (job->passes_route == PSVI_RADIX_PASSES_ASYNC)
+            return takes_large_tiles<VALUE_BYTES>(job)
                        ? run_async<KIND, typename async_choice<VALUE_BYTES, true>::shape>(job, stream)
                        : run_async<KIND, typename async_choice<VALUE_BYTES, false>::shape>(job, stream);
     }
 #endif
-    return run_passes<KIND, VALUE_BYTES, THREADS * PSVI_RADIX_LARGE_ITEMS(PAIR_BYTES)>(
+    return run_passes<KIND, VALUE_BYTES, THREADS * PSVI_RADIX_PASSES_ITEMS(PAIR_BYTES)>(
         job,
-        {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), PSVI_RADIX_LARGE_BLOCKS, false},
+        {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), PSVI_RADIX_PASSES_BLOCKS, false},
         stream);
 }
 

@@ -8,8 +8,8 @@
 // Lanes of a warp that add to one word get the old values in the order of lanes on all devices measured, which nobody
 // promises. So every tile is looked at while it is written: (digit, place in the input) has to rise strictly. Where it
 // does not, one warp orders the tile again by votes, and it is written again.
-#ifndef PAIRSIEVE_RADIX_ASYNC_CUH
-#define PAIRSIEVE_RADIX_ASYNC_CUH
+#ifndef PAIRSIEVE_RADIX_PASSES_ASYNC_CUH
+#define PAIRSIEVE_RADIX_PASSES_ASYNC_CUH
 
 #include "../../core/cuda/async_copies.cuh"
 #include "radix_copy.cuh"
@@ -47,7 +47,7 @@ template <int VALUE_BYTES_, int RANKERS_, int ITEMS_, int WRITERS_, int LOOKERS_
     static constexpr int WRITE_ITEMS = TILE / WRITERS, WRITE_BATCH = async_batch(WRITE_ITEMS);
     // The shape with registers to spare: brings the next tile but one to L2 while a tile is written, and ranks digits
     // of few values in a way of their own. With the others that takes spills.
-    static constexpr bool MANY_PAIRS = VALUE_BYTES != 0 && LOOKERS == 256;
+    static constexpr bool LARGE_PAIRS = VALUE_BYTES != 0 && LOOKERS == 256;
     // Shared memory: two tiles, their orders, a counter for each of the rankers' warps and digit, one for each tile and
     // digit.
     static constexpr uint32_t ORDER = 2 * ITEM_BYTES, COUNTERS = ORDER + 2 * TILE * 2,
@@ -366,7 +366,7 @@ __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, ui
     bool rises = true;
 #pragma unroll 1
     for (uint32_t place = begin + lane; place < end + lane; place += BATCH * 32) {
-        if (SHAPE::MANY_PAIRS && place == begin + lane + BATCH * 32) ahead();
+        if (SHAPE::LARGE_PAIRS && place == begin + lane + BATCH * 32) ahead();
         uint32_t from[BATCH], keys[BATCH], values[BATCH], targets[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; ++i)
@@ -478,7 +478,7 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
         if (!full)
             count_digits<KIND, SHAPE>(items, packed ? 2 : 1, own_counters, own_first, block.work->valid(first),
                                       job.order, block.field);
-        else if (SHAPE::MANY_PAIRS && block.work->pass.crowded)
+        else if (SHAPE::LARGE_PAIRS && block.work->pass.crowded)
             rank_crowded<KIND, SHAPE>(items, packed ? 2 : 1, own_counters, turned_first, job.order, block.field,
                                       places);
         else if (packed)
@@ -668,10 +668,10 @@ __device__ __forceinline__ void run_in_turn(const psvi_radix_job &job, const asy
 #endif
 
 // One digit pass over one portion, as psvk_radix_pass: same plan and states.
-template <int KIND, typename SHAPE>
-__global__ void __launch_bounds__(SHAPE::THREADS, 1)
-    psvk_radix_async_pass(psvi_radix_job job, uint32_t slot, uint32_t portion, uint32_t portions, uint32_t state_rows) {
 #if __CUDA_ARCH__ >= 900
+template <int KIND, typename SHAPE>
+__device__ __forceinline__ void run_async_pass(const psvi_radix_job &job, uint32_t slot, uint32_t portion,
+                                               uint32_t portions, uint32_t state_rows) {
     constexpr uint32_t DIGITS = PSVI_RADIX_DIGITS;
     using range = portion_range<SHAPE::TILE>;
     extern __shared__ __align__(16) unsigned char shared[];
@@ -699,15 +699,15 @@ __global__ void __launch_bounds__(SHAPE::THREADS, 1)
         if (portion == 0) copy_request<uint32_t, uint32_t>(job, work.pass, work.count);
         return;
     }
-    const uint32_t step = work.pass.step * portions + portion;
-    uint32_t *other_states = job.states + (~step & 1) * (uint64_t)state_rows * DIGITS;
+    const uint32_t launch = work.pass.number * portions + portion;
+    uint32_t *other_states = job.states + (~launch & 1) * (uint64_t)state_rows * DIGITS;
     for (uint64_t i = blockIdx.x * (uint64_t)SHAPE::THREADS + threadIdx.x;
          i < (uint64_t)range::tiles(work.count, 0) * DIGITS; i += (uint64_t)gridDim.x * SHAPE::THREADS)
         other_states[i] = 0;
     const async_block<SHAPE> block = {&work,
                                       loaded,
                                       shared,
-                                      job.states + (step & 1) * (uint64_t)state_rows * DIGITS,
+                                      job.states + (launch & 1) * (uint64_t)state_rows * DIGITS,
                                       warp_sums,
                                       begin_of_portion,
                                       work.pass.copy ? digit_field{0, 0} : field_of_slot(job.order, slot)};
@@ -722,14 +722,23 @@ __global__ void __launch_bounds__(SHAPE::THREADS, 1)
         look_back_for_tiles<SHAPE>(block, job.control->bases[slot][portion],
                                    threadIdx.x - SHAPE::WRITERS - SHAPE::RANKERS);
 #endif
+}
+#endif
+
+template <int KIND, typename SHAPE>
+__global__ void __launch_bounds__(SHAPE::THREADS, 1)
+    psvk_radix_async_pass(psvi_radix_job job, uint32_t slot, uint32_t portion, uint32_t portions, uint32_t state_rows) {
+#if __CUDA_ARCH__ >= 900
+    if constexpr (code_holds<KIND>(PSVI_RADIX_ASYNC_KB * 1024))
+        run_async_pass<KIND, SHAPE>(job, slot, portion, portions, state_rows);
 #endif
 }
 
-template <int VALUE_BYTES, bool MANY> struct async_choice {
-    using shape = async_shape<VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS(VALUE_BYTES, MANY),
-                              PSVI_RADIX_ASYNC_ITEMS(VALUE_BYTES, MANY), PSVI_RADIX_ASYNC_WRITERS(VALUE_BYTES, MANY),
-                              PSVI_RADIX_ASYNC_LOOKERS(VALUE_BYTES, MANY), PSVI_RADIX_ASYNC_LOOK_WIDTH>;
-    static_assert(shape::BYTES + 2048 <= PSVI_RADIX_ASYNC_SHARED_BYTES, "with what the kernel declares itself");
+template <int VALUE_BYTES, bool LARGE> struct async_choice {
+    using shape = async_shape<VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS(VALUE_BYTES), PSVI_RADIX_ASYNC_ITEMS(LARGE),
+                              PSVI_RADIX_ASYNC_WRITERS(VALUE_BYTES, LARGE),
+                              PSVI_RADIX_ASYNC_LOOKERS(VALUE_BYTES, LARGE), PSVI_RADIX_ASYNC_LOOK_WIDTH>;
+    static_assert(shape::BYTES + 2048 <= PSVI_RADIX_ASYNC_KB * 1024, "with what the kernel declares itself");
 };
 
 } // namespace

@@ -21,32 +21,31 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting, 
     const bool keys_move = job.keys_out != nullptr && job.keys_out != job.keys_in;
     const bool values_move = job.value_bytes != 0 && (job.implicit || job.values_out != job.values_in);
     const bool in_place = job.keys_out == job.keys_in || (job.value_bytes != 0 && job.values_out == job.values_in);
-    uint32_t wanted = sorting, steps = __popc(sorting);
+    uint32_t wanted = sorting, passes = __popc(sorting);
     for (uint32_t slot = 0; slot < job.slots; ++slot) {
-        bool fits = steps == 0 ? !keys_move && !values_move : steps > 1 || !in_place || sorting == 0;
+        bool fits = passes == 0 ? !keys_move && !values_move : passes > 1 || !in_place || sorting == 0;
         if (fits || (wanted >> slot & 1)) continue;
         wanted |= 1u << slot;
-        ++steps;
+        ++passes;
     }
-    for (uint32_t slot = 0, step = 0; slot < job.slots; ++slot) {
+    for (uint32_t slot = 0, number = 0; slot < job.slots; ++slot) {
         psvi_radix_pass pass = {};
         if (wanted >> slot & 1) {
             pass.active = 1;
-            pass.first = step == 0;
-            pass.last = step == steps - 1;
+            pass.first = number == 0;
+            pass.last = number == passes - 1;
             pass.copy = !(sorting >> slot & 1);
-            pass.step = step;
+            pass.number = number;
             pass.crowded = crowded >> slot & 1;
-            pass.keys_in = pass.first ? job.keys_in : job.keys_spare[~step & 1];
-            pass.values_in = pass.first ? job.values_in : job.values_spare[~step & 1];
-            pass.keys_out = pass.last ? job.keys_out : job.keys_spare[step & 1];
-            pass.values_out = pass.last ? job.values_out : job.values_spare[step & 1];
-            ++step;
+            pass.keys_in = pass.first ? job.keys_in : job.keys_spare[~number & 1];
+            pass.values_in = pass.first ? job.values_in : job.values_spare[~number & 1];
+            pass.keys_out = pass.last ? job.keys_out : job.keys_spare[number & 1];
+            pass.values_out = pass.last ? job.values_out : job.values_spare[number & 1];
+            ++number;
         }
         control->passes[slot] = pass;
     }
-    control->passes_run = steps;
-    control->passes_skipped = job.slots - steps;
+    tell_outcome(job, sorting == 0 ? PSVI_RADIX_IN_ORDER : job.passes_route, veto_of(job), passes);
 }
 
 // Scans the histograms to first places, plans, and leaves the control block as the next call needs it. One block of
@@ -97,7 +96,7 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
         control->scattered = 0;
         if (sorted) tell_order(job, PSVI_RADIX_ORDER_SORTED);
         // The windows are not behind this kernel then; the next call has them before all else.
-        if (nearly && job.after_wide) tell_order(job, PSVI_RADIX_ORDER_NEARLY);
+        if (nearly && (job.before & PSVI_RADIX_AFTER_ROUNDS)) tell_order(job, PSVI_RADIX_ORDER_NEARLY);
         plan_passes(job, sorted || count < 2 ? 0 : wanted, crowded);
         control->ticket = 0;
         control->unordered = 0;

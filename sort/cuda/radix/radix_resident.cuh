@@ -1,15 +1,15 @@
 // The `radix` method for middle counts: one persistent cooperative kernel. Every block keeps its share of the items;
 // in each pass it ranks them in shared memory, learns from all other blocks where its digits begin, writes the items
 // there (the memory stays in L2) and waits for the others. Two all-to-all exchanges a pass, both one hop long.
-#ifndef PAIRSIEVE_RADIX_MIDDLE_CUH
-#define PAIRSIEVE_RADIX_MIDDLE_CUH
+#ifndef PAIRSIEVE_RADIX_RESIDENT_CUH
+#define PAIRSIEVE_RADIX_RESIDENT_CUH
 
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
 
 namespace {
 
-constexpr int THREADS = PSVI_RADIX_MIDDLE_THREADS;
+constexpr int THREADS = PSVI_RADIX_RESIDENT_THREADS;
 constexpr int WARPS = THREADS / 32;
 constexpr int COLUMNS = PSVI_RADIX_DIGITS / 4;     // words of a row that hold counts: four digits each
 constexpr int GROUPS = THREADS / COLUMNS;          // rows read side by side
@@ -87,7 +87,7 @@ __device__ __forceinline__ void sum_rows(const uint64_t *matrix, uint32_t *befor
     add_fields(total, even, odd);
 }
 
-template <int PAIR_BYTES, int ITEMS> constexpr uint32_t middle_shared_bytes() {
+template <int PAIR_BYTES, int ITEMS> constexpr uint32_t resident_shared_bytes() {
     constexpr uint32_t tile = THREADS * ITEMS * PAIR_BYTES, tables = WARPS * RANK_TABLE_BYTES;
     return (tile > tables ? tile : tables) + WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter);
 }
@@ -100,7 +100,7 @@ template <int PAIR_BYTES, int ITEMS> constexpr uint32_t middle_shared_bytes() {
 // bits differ at all, and whether the items are in order already.
 // Bytes: one read and one write of every item a pass, in L2, and a matrix of 512 bytes a block read by every block.
 template <int KIND, int VALUE_BYTES, int ITEMS>
-__global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job job) {
+__device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     using K = typename radix_key<KIND>::type;
     using V = typename radix_value<VALUE_BYTES>::type;
     constexpr uint32_t TILE = THREADS * ITEMS;
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job j
     K *tile_keys = reinterpret_cast<K *>(shared);
     V *tile_values = reinterpret_cast<V *>(tile_keys + TILE);
     // The tables for ranking lie where the tile is assembled after it.
-    constexpr uint32_t shared_bytes = middle_shared_bytes<sizeof(K) + VALUE_BYTES, ITEMS>();
+    constexpr uint32_t shared_bytes = resident_shared_bytes<sizeof(K) + VALUE_BYTES, ITEMS>();
     radix_counter *counters =
         reinterpret_cast<radix_counter *>(shared + shared_bytes - WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter));
     __shared__ uint32_t sums[8];
@@ -117,9 +117,7 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job j
     __shared__ uint32_t different_bits[2], unordered;
 
     psvi_radix_control *control = job.control;
-    // Sorted already, or so from the beginning.
-    if (job.after_wide && __ldcg(&control->in_chunks) != 0) return;
-    if (job.after_check && __ldcg(&control->in_order) != 0) return;
+    if (is_done(job)) return;
     const uint64_t count = job_count(job);
     const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const uint64_t tile_first = blockIdx.x * (uint64_t)TILE;
@@ -200,7 +198,7 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job j
                    different_bits[threadIdx.x] | (uint64_t)unordered << 32 | WORD_VALID);
     auto clear_next_matrix = [&]() { // nobody reads or writes it before all have passed the coming exchange
         uint64_t *next_matrix = control->matrix[~sequence & 1][0];
-        for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < PSVI_RADIX_MIDDLE_BLOCKS * PSVI_RADIX_ROW_WORDS;
+        for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < PSVI_RADIX_RESIDENT_BLOCKS * PSVI_RADIX_ROW_WORDS;
              i += gridDim.x * THREADS)
             next_matrix[i] = 0;
     };
@@ -357,16 +355,22 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_middle(psvi_radix_job j
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         control->sequence = sequence; // everyone has read it: block 0 has seen a row of each block
-        control->passes_run = passes;
-        control->passes_skipped = job.slots - passes;
+        tell_outcome(job, passes == 0 ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_RESIDENT, veto_of(job), passes);
     }
 }
 
 template <int KIND, int VALUE_BYTES, int ITEMS>
-cudaError_t launch_middle(const psvi_radix_job *job, cudaStream_t stream) {
+__global__ void __launch_bounds__(THREADS, 1) psvk_radix_resident(psvi_radix_job job) {
+    if constexpr (code_holds<KIND>(
+                      resident_shared_bytes<sizeof(typename radix_key<KIND>::type) + VALUE_BYTES, ITEMS>()))
+        sort_resident<KIND, VALUE_BYTES, ITEMS>(job);
+}
+
+template <int KIND, int VALUE_BYTES, int ITEMS>
+cudaError_t launch_resident(const psvi_radix_job *job, cudaStream_t stream) {
     constexpr uint32_t shared_bytes =
-        middle_shared_bytes<sizeof(typename radix_key<KIND>::type) + VALUE_BYTES, ITEMS>();
-    auto kernel = psvk_radix_middle<KIND, VALUE_BYTES, ITEMS>;
+        resident_shared_bytes<sizeof(typename radix_key<KIND>::type) + VALUE_BYTES, ITEMS>();
+    auto kernel = psvk_radix_resident<KIND, VALUE_BYTES, ITEMS>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
     if (error != cudaSuccess) return error;
     uint32_t blocks = (uint32_t)((job->count + THREADS * ITEMS - 1) / (THREADS * ITEMS));
@@ -378,12 +382,12 @@ cudaError_t launch_middle(const psvi_radix_job *job, cudaStream_t stream) {
 
 template <int KIND, int VALUE_BYTES>
 cudaError_t launch_items(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
-    if (items == 2) return launch_middle<KIND, VALUE_BYTES, 2>(job, stream);
-    if (items == 4) return launch_middle<KIND, VALUE_BYTES, 4>(job, stream);
-    if (items == 8) return launch_middle<KIND, VALUE_BYTES, 8>(job, stream);
-    if (items == 16) return launch_middle<KIND, VALUE_BYTES, 16>(job, stream);
+    if (items == 2) return launch_resident<KIND, VALUE_BYTES, 2>(job, stream);
+    if (items == 4) return launch_resident<KIND, VALUE_BYTES, 4>(job, stream);
+    if (items == 8) return launch_resident<KIND, VALUE_BYTES, 8>(job, stream);
+    if (items == 16) return launch_resident<KIND, VALUE_BYTES, 16>(job, stream);
     if constexpr (sizeof(typename radix_key<KIND>::type) + VALUE_BYTES <= 8)
-        if (items == 32) return launch_middle<KIND, VALUE_BYTES, 32>(job, stream);
+        if (items == 32) return launch_resident<KIND, VALUE_BYTES, 32>(job, stream);
     return cudaErrorInvalidValue;
 }
 

@@ -1,7 +1,7 @@
 // radix_resident.cuh for 64-bit keys.
 #include "radix_resident.cuh"
 
-cudaError_t psvi_radix_middle64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
+cudaError_t psvi_radix_resident64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
     return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, items, stream)
                                : launch_values<PSVI_RADIX_INT64>(job, items, stream);
 }

@@ -1,6 +1,6 @@
 // The `radix` method for some millions of 32-bit keys: as radix_splitters.cuh, with several chunks for each
 // multiprocessor. Every block sends its share of the input, tile by tile, to the regions of up to
-// PSVI_RADIX_WIDE_CHUNKS chunks; after one grid barrier it sorts its chunks one after the other. Two reads and two
+// PSVI_RADIX_ROUNDS_CHUNKS chunks; after one grid barrier it sorts its chunks one after the other. Two reads and two
 // writes of every item in all, where digit passes need four of each. Without splitters, or where a chunk does not fit
 // in its region, nothing is sorted, and the launches behind this one (radix_resident.cuh or radix_passes.cuh) do it.
 #include "radix_rounds.h"
@@ -8,10 +8,10 @@
 
 namespace {
 
-constexpr int MOST = PSVI_RADIX_WIDE_CHUNKS; // less than there are threads
+constexpr int MOST = PSVI_RADIX_ROUNDS_CHUNKS; // less than there are threads
 
-template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VALUE_BYTES, MOST> {
-    using base = remembered_sort<KIND, VALUE_BYTES, MOST>;
+template <int KIND, int VALUE_BYTES> struct rounds_sort : splitter_sort<KIND, VALUE_BYTES, MOST> {
+    using base = splitter_sort<KIND, VALUE_BYTES, MOST>;
     using base::base;
     using base::capacity;
     using base::chunks;
@@ -29,7 +29,7 @@ template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VA
     }
 
     // Sends the tiles to the regions. False when one of them is full. Begins after the barrier behind load_splitters.
-    __device__ __forceinline__ bool send_tiles(psvi_radix_wide_meeting *meeting, uint32_t rounds, uint32_t tile) {
+    __device__ __forceinline__ bool send_tiles(psvi_radix_rounds_meeting *meeting, uint32_t rounds, uint32_t tile) {
         bool descent = false, scattered = false;
         base::fill_table();
         __syncthreads();
@@ -65,7 +65,7 @@ template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VA
     __device__ __forceinline__ uint32_t *begins() const { return reinterpret_cast<uint32_t *>(shared.splitters); }
 
     // After the grid barrier: what all blocks have found.
-    __device__ __forceinline__ remembered_outcome meet_all(const psvi_radix_wide_meeting *meeting) {
+    __device__ __forceinline__ splitter_outcome meet_all(const psvi_radix_rounds_meeting *meeting) {
         const uint32_t chunk = threadIdx.x, own = chunk < chunks ? __ldcg(&meeting->filled[chunk]) : 0;
         if (threadIdx.x == 0) {
             shared.unordered = __ldcg(&meeting->unordered) | __ldcg(&meeting->scattered) << 1;
@@ -74,8 +74,8 @@ template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VA
         const uint32_t begin = block_scan(own, shared.sums);
         if (chunk <= chunks) begins()[chunk] = begin;
         __syncthreads();
-        if (shared.overflow) return REMEMBERED_OVERFLOW;
-        return shared.unordered ? REMEMBERED_SORTED : REMEMBERED_IN_ORDER;
+        if (shared.overflow) return SPLITTERS_OVERFLOW;
+        return shared.unordered ? SPLITTERS_SORTED : SPLITTERS_IN_ORDER;
     }
 
     __device__ __forceinline__ void gather_all(uint32_t chunk) {
@@ -102,12 +102,12 @@ template <int KIND, int VALUE_BYTES> struct wide_sort : remembered_sort<KIND, VA
 
 // In: keys and values of the job. Out: sorted, or as they were. One grid barrier.
 template <int KIND, int VALUE_BYTES>
-__global__ void __launch_bounds__(THREADS, 1)
-    psvk_radix_wide(const psvi_radix_job job, psvi_radix_wide_state *state, const psvi_radix_wide_call call) {
+__device__ __forceinline__ void sort_in_rounds(const psvi_radix_job &job, psvi_radix_rounds_state *state,
+                                               const psvi_radix_rounds_call &call) {
     extern __shared__ __align__(16) unsigned char memory[];
     __shared__ uint64_t expected;
     __shared__ uint32_t calls, known_chunks;
-    using sort_t = wide_sort<KIND, VALUE_BYTES>;
+    using sort_t = rounds_sort<KIND, VALUE_BYTES>;
     auto &shared = *reinterpret_cast<typename sort_t::shared_t *>(memory);
     const uint32_t count = (uint32_t)job_count(job);
     let_next_kernel_come(); // all blocks of this one are here
@@ -115,11 +115,14 @@ __global__ void __launch_bounds__(THREADS, 1)
         expected = state->arrivals_before;
         calls = state->calls;
         known_chunks = state->chunks;
-        if (job.after_windows && job.control->nearly == PSVI_RADIX_NEARLY_DONE) known_chunks = 0; // sorted already
     }
+    if (is_done(job)) return;
     __syncthreads();
     if (known_chunks == 0) {
-        if (blockIdx.x == 0 && threadIdx.x == 0) job.control->in_chunks = 0;
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            job.control->done = 0;
+            job.control->veto = PSVI_RADIX_VETO_NO_SPLITTERS;
+        }
         return;
     }
     constexpr uint32_t TILE = sort_t::ROWS * THREADS;
@@ -131,13 +134,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     sort.load_tile(0, tile);
     sort.publish_splitter(splitter);
     __syncthreads();
-    psvi_radix_wide_meeting *meeting = &state->meetings[calls & 1];
+    psvi_radix_rounds_meeting *meeting = &state->meetings[calls & 1];
     if (!sort.send_tiles(meeting, rounds, tile) && threadIdx.x == 0) meeting->overflow = 1;
     grid_barrier barrier = {&state->arrivals, expected};
     barrier.wait();
-    const remembered_outcome outcome = sort.meet_all(meeting);
-    if (outcome == REMEMBERED_SORTED) sort.sort_chunks(call.chunks);
-    if (outcome == REMEMBERED_IN_ORDER)
+    const splitter_outcome outcome = sort.meet_all(meeting);
+    if (outcome == SPLITTERS_SORTED) sort.sort_chunks(call.chunks);
+    if (outcome == SPLITTERS_IN_ORDER)
         for (uint32_t round = 0; round < rounds; ++round) {
             sort.begin = min((round * gridDim.x + blockIdx.x) * tile, count);
             sort.length = min(tile, count - sort.begin);
@@ -147,37 +150,47 @@ __global__ void __launch_bounds__(THREADS, 1)
     uint32_t *clear = reinterpret_cast<uint32_t *>(&state->meetings[~calls & 1]);
     for (uint32_t word = threadIdx.x; word < sizeof *meeting / sizeof(uint32_t); word += THREADS)
         clear[word] = 0;
-    const bool done = outcome != REMEMBERED_OVERFLOW;
+    const bool done = outcome != SPLITTERS_OVERFLOW;
     if (done && threadIdx.x < job.slots) job.control->passes[threadIdx.x].active = 0;
     if (threadIdx.x != 0) return;
     // Input in order may come again, and the histogram kernel finds it out sooner.
-    if (outcome != REMEMBERED_SORTED)
+    if (outcome != SPLITTERS_SORTED)
         state->chunks = 0;
     else if (splitter_marks::worth_it(call.chunks, count))
         state->chunks = call.chunks;
     state->arrivals_before = expected;
     state->calls = calls + 1;
-    job.control->in_chunks = done;
-    if (outcome != REMEMBERED_SORTED) *(volatile uint32_t *)call.ready = 0;
+    job.control->done = done;
+    job.control->veto = PSVI_RADIX_VETO_MISFIT;
+    if (outcome != SPLITTERS_SORTED) *(volatile uint32_t *)call.ready = 0;
     if (!done) return;
-    tell_order(job, outcome == REMEMBERED_IN_ORDER ? PSVI_RADIX_ORDER_SORTED
-                    : shared.unordered >> 1        ? PSVI_RADIX_ORDER_OTHER
-                                                   : PSVI_RADIX_ORDER_NEARLY);
+    tell_order(job, outcome == SPLITTERS_IN_ORDER ? PSVI_RADIX_ORDER_SORTED
+                    : shared.unordered >> 1       ? PSVI_RADIX_ORDER_OTHER
+                                                  : PSVI_RADIX_ORDER_NEARLY);
     job.control->nearly = PSVI_RADIX_NEARLY_NO;
-    report(job, outcome == REMEMBERED_SORTED ? 1 : 0);
+    if (outcome == SPLITTERS_SORTED)
+        tell_outcome(job, PSVI_RADIX_ROUNDS, job.veto, 1);
+    else
+        tell_outcome(job, PSVI_RADIX_IN_ORDER, PSVI_RADIX_VETO_NONE, 0);
+}
+
+template <int KIND, int VALUE_BYTES>
+__global__ void __launch_bounds__(THREADS, 1)
+    psvk_radix_rounds(const psvi_radix_job job, psvi_radix_rounds_state *state, const psvi_radix_rounds_call call) {
+    if constexpr (code_holds<KIND>(PSVI_RADIX_CHUNK_KB * 1024)) sort_in_rounds<KIND, VALUE_BYTES>(job, state, call);
 }
 
 // One block. Reads a key of each share.
 template <int KIND>
-__global__ void psvk_radix_wide_remember(const psvi_radix_job job, psvi_radix_wide_state *state,
-                                         const psvi_radix_wide_call call) {
+__global__ void psvk_radix_rounds_remember(const psvi_radix_job job, psvi_radix_rounds_state *state,
+                                           const psvi_radix_rounds_call call) {
     using K = typename radix_key<KIND>::type;
     const uint32_t count = (uint32_t)job_count(job), chunks = call.chunks;
     const psvi_radix_control *control = job.control;
     // Input in order, or nearly so, is sorted faster in other ways.
-    const bool by_windows = call.after_large && control->nearly == PSVI_RADIX_NEARLY_DONE;
-    if (control->passes_run == 0 && !by_windows && threadIdx.x == 0) tell_order(job, PSVI_RADIX_ORDER_SORTED);
-    if (!splitter_marks::worth_it(chunks, count) || control->passes_run == 0 || by_windows) return;
+    const bool in_order = control->outcome.route == PSVI_RADIX_IN_ORDER;
+    if (in_order && threadIdx.x == 0) tell_order(job, PSVI_RADIX_ORDER_SORTED);
+    if (!splitter_marks::worth_it(chunks, count) || in_order || control->outcome.route == PSVI_RADIX_WINDOWS) return;
     const uint32_t quota = (count + chunks - 1) / chunks;
     for (uint32_t chunk = threadIdx.x + 1; chunk < chunks; chunk += blockDim.x) {
         const uint32_t rank = chunk * quota;
@@ -192,15 +205,15 @@ __global__ void psvk_radix_wide_remember(const psvi_radix_job job, psvi_radix_wi
 }
 
 template <int KIND, int VALUE_BYTES>
-cudaError_t launch(const psvi_radix_job *job, psvi_radix_wide_state *state, const psvi_radix_wide_call *call,
+cudaError_t launch(const psvi_radix_job *job, psvi_radix_rounds_state *state, const psvi_radix_rounds_call *call,
                    cudaStream_t stream) {
-    auto kernel = psvk_radix_wide<KIND, VALUE_BYTES>;
-    constexpr int bytes = (int)sizeof(typename wide_sort<KIND, VALUE_BYTES>::shared_t);
+    auto kernel = psvk_radix_rounds<KIND, VALUE_BYTES>;
+    constexpr int bytes = (int)sizeof(typename rounds_sort<KIND, VALUE_BYTES>::shared_t);
     static_assert(bytes + 64 <= 227 * 1024, "shared memory of a block");
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return error;
     psvi_radix_job copy = *job;
-    psvi_radix_wide_call own = *call;
+    psvi_radix_rounds_call own = *call;
     void *arguments[] = {&copy, &state, &own};
     return cudaLaunchCooperativeKernel((const void *)kernel, dim3(job->multiprocessors), dim3(THREADS), arguments,
                                        bytes, stream);
@@ -208,8 +221,8 @@ cudaError_t launch(const psvi_radix_job *job, psvi_radix_wide_state *state, cons
 
 } // namespace
 
-extern "C" cudaError_t psvi_radix_wide(const psvi_radix_job *job, psvi_radix_wide_state *state,
-                                       const psvi_radix_wide_call *call, cudaStream_t stream) {
+extern "C" cudaError_t psvi_radix_rounds(const psvi_radix_job *job, psvi_radix_rounds_state *state,
+                                         const psvi_radix_rounds_call *call, cudaStream_t stream) {
     if (job->order.is_float)
         return job->value_bytes == 0 ? launch<PSVI_RADIX_FLOAT32, 0>(job, state, call, stream)
                                      : launch<PSVI_RADIX_FLOAT32, 4>(job, state, call, stream);
@@ -217,11 +230,11 @@ extern "C" cudaError_t psvi_radix_wide(const psvi_radix_job *job, psvi_radix_wid
                                  : launch<PSVI_RADIX_INT32, 4>(job, state, call, stream);
 }
 
-extern "C" cudaError_t psvi_radix_wide_remember(const psvi_radix_job *job, psvi_radix_wide_state *state,
-                                                const psvi_radix_wide_call *call, cudaStream_t stream) {
+extern "C" cudaError_t psvi_radix_rounds_remember(const psvi_radix_job *job, psvi_radix_rounds_state *state,
+                                                  const psvi_radix_rounds_call *call, cudaStream_t stream) {
     if (job->order.is_float)
-        psvk_radix_wide_remember<PSVI_RADIX_FLOAT32><<<1, THREADS, 0, stream>>>(*job, state, *call);
+        psvk_radix_rounds_remember<PSVI_RADIX_FLOAT32><<<1, THREADS, 0, stream>>>(*job, state, *call);
     else
-        psvk_radix_wide_remember<PSVI_RADIX_INT32><<<1, THREADS, 0, stream>>>(*job, state, *call);
+        psvk_radix_rounds_remember<PSVI_RADIX_INT32><<<1, THREADS, 0, stream>>>(*job, state, *call);
     return cudaGetLastError();
 }

@@ -3,8 +3,8 @@
 // in the input, to a region of fixed size for each chunk; after one grid barrier each block sorts its chunk by key and
 // place. Any splitters give the right order: where the keys are spread differently now, some chunk does not fit in its
 // region, all blocks see that after the barrier, and the launch sorts in the other way (radix_chunks.cu).
-#ifndef PAIRSIEVE_RADIX_REMEMBERED_CUH
-#define PAIRSIEVE_RADIX_REMEMBERED_CUH
+#ifndef PAIRSIEVE_RADIX_SPLITTERS_CUH
+#define PAIRSIEVE_RADIX_SPLITTERS_CUH
 
 #include "../../core/cuda/async_copies.cuh"
 #include "radix_chunks_device.cuh"
@@ -51,7 +51,7 @@ __device__ __forceinline__ bool is_before(uint64_t a, uint32_t a_place, uint64_t
 }
 
 // Shared memory of a block, for at most MOST chunks.
-template <int KIND, int VALUE_BYTES, int MOST> struct remembered_shared {
+template <int KIND, int VALUE_BYTES, int MOST> struct splitter_shared {
     using types = chunks_types<KIND, VALUE_BYTES>;
     static constexpr int TABLE_BITS = MOST <= 256 ? 13 : 14, TABLE = 1 << TABLE_BITS;
     using index = typename chunk_index<(MOST > 256)>::type;
@@ -87,14 +87,14 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_shared {
     uint32_t comparisons; // of items with all items of their bins
 };
 
-enum remembered_outcome { REMEMBERED_SORTED, REMEMBERED_IN_ORDER, REMEMBERED_OVERFLOW };
+enum splitter_outcome { SPLITTERS_SORTED, SPLITTERS_IN_ORDER, SPLITTERS_OVERFLOW };
 
-template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
+template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
     using types = chunks_types<KIND, VALUE_BYTES>;
     using K = typename types::key;
     using V = typename types::value;
     using item = placed_key<K>;
-    using shared_t = remembered_shared<KIND, VALUE_BYTES, MOST>;
+    using shared_t = splitter_shared<KIND, VALUE_BYTES, MOST>;
     using index = typename shared_t::index;
     static constexpr int TABLE = shared_t::TABLE;
     static constexpr int ROWS = types::TILE / THREADS;
@@ -116,9 +116,9 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
     uint32_t shift;        // and the width of its bins
     uint32_t gathered;     // places of the region that have been read
 
-    __device__ __forceinline__ remembered_sort(const psvi_radix_job &j, const psvi_radix_chunks_call &r,
-                                               uint64_t *splitters, shared_t &sh, uint32_t chunks, uint32_t capacity,
-                                               uint32_t c)
+    __device__ __forceinline__ splitter_sort(const psvi_radix_job &j, const psvi_radix_chunks_call &r,
+                                             uint64_t *splitters, shared_t &sh, uint32_t chunks, uint32_t capacity,
+                                             uint32_t c)
         : job(j), call(r), splitters(splitters), shared(sh), chunks(chunks), capacity(capacity), count(c) {}
 
     __device__ __forceinline__ K part(K raw) const { return part_of<KIND>(raw, job.order); }
@@ -351,7 +351,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
     }
 
     // After the grid barrier: what all blocks have found, and where this block's chunk lies.
-    __device__ __forceinline__ remembered_outcome meet(const psvi_radix_chunks_meeting *meeting) {
+    __device__ __forceinline__ splitter_outcome meet(const psvi_radix_chunks_meeting *meeting) {
         if (threadIdx.x < 32) {
             uint32_t before = 0, own = 0;
             const uint32_t unordered = __ldcg(&meeting->unordered), overflow = __ldcg(&meeting->overflow);
@@ -374,8 +374,8 @@ template <int KIND, int VALUE_BYTES, int MOST> struct remembered_sort {
             }
         }
         __syncthreads();
-        if (!shared.unordered) return REMEMBERED_IN_ORDER;
-        return shared.overflow ? REMEMBERED_OVERFLOW : REMEMBERED_SORTED;
+        if (!shared.unordered) return SPLITTERS_IN_ORDER;
+        return shared.overflow ? SPLITTERS_OVERFLOW : SPLITTERS_SORTED;
     }
 
     // The share as load() has read it.

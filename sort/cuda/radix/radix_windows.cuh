@@ -28,13 +28,7 @@ constexpr uint32_t NEARLY_PAD = 0xffffffffu;                             // what
 constexpr uint32_t NEARLY_SPREAD = (1u << (32 - NEARLY_PLACE_BITS)) - 1; // of the keys of two windows, less than that
 
 // Blocks that a multiprocessor of the architecture has threads for, so that registers do not keep them away.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-constexpr int NEARLY_RESIDENT = 4;
-#elif defined(__CUDA_ARCH__) && ((__CUDA_ARCH__ > 800 && __CUDA_ARCH__ < 900) || __CUDA_ARCH__ >= 1200)
-constexpr int NEARLY_RESIDENT = 6;
-#else
-constexpr int NEARLY_RESIDENT = 8;
-#endif
+constexpr int NEARLY_RESIDENT = (int)CODE_POLICY.resident_blocks * 256 / (int)NEARLY_THREADS;
 
 // Windows of a strip: all blocks are on the device at once (where it holds 8 of them a multiprocessor), so that few
 // blocks leave edges, and few have to be begun where there is nothing to do. A strip sorts one window that is another's
@@ -228,11 +222,16 @@ __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     tell_order(job, unordered    ? PSVI_RADIX_ORDER_OTHER
                     : was_sorted ? PSVI_RADIX_ORDER_SORTED
                                  : PSVI_RADIX_ORDER_NEARLY);
+    if (is_first) {
+        control->done = !unordered;
+        control->veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
+    } else if (unordered && control->outcome.veto == PSVI_RADIX_VETO_NONE) {
+        control->outcome.veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
+    }
     if (unordered) return;
     for (uint32_t slot = 0; slot < job.slots; ++slot)
         control->passes[slot].active = 0;
-    control->passes_run = 0;
-    control->passes_skipped = job.slots;
+    tell_outcome(job, was_sorted ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_WINDOWS, PSVI_RADIX_VETO_NONE, 0);
 }
 
 // In a sort in place: from spare memory to the output. All threads of the grid.

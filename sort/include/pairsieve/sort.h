@@ -176,13 +176,16 @@ typedef struct psv_order_result {
 // PSV_ERROR_DEVICE.
 psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, psv_buffer result);
 
-// Counters of the last call: digit passes run and skipped (constant digits, sorted input). Blocks on CUDA. Errors:
-// PSV_ERROR_ARGUMENT (NULL), PSV_ERROR_DEVICE.
+// How the last call went. The names are constants of the library: never NULL, never freed; «none» before the first
+// call.
 typedef struct psv_sort_statistics {
-    uint32_t passes_run;
-    uint32_t passes_skipped;
+    uint32_t passes_run;     // digit passes
+    uint32_t passes_skipped; // constant digits, sorted input
+    const char *route;       // the way that sorted, see docs/radix.md; "copy" where nothing was to be sorted
+    const char *veto;        // why a faster way was left; "none" where none was
 } psv_sort_statistics;
 
+// Blocks on CUDA. Errors: PSV_ERROR_ARGUMENT (NULL), PSV_ERROR_DEVICE.
 psv_status psv_read_sort_statistics(psv_sorter *sorter, psv_sort_statistics *statistics);
 
 #ifdef __cplusplus

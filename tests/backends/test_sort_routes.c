@@ -1,0 +1,218 @@
+// Which route the CUDA `radix` sorter takes for each distribution of keys at each range of counts, in its first call
+// and once it knows such keys: a silent fall back to a slower route fails here. test_radix_route.c covers the choice
+// itself, for any device; this is what the device then makes of the keys.
+//
+//   test_sort_routes [--print]   --print: writes the table of what ran instead of comparing it
+//
+// Skips (77) without a GPU, and on one that is not as the table is for: clusters of 16, cooperative launches, 227 KB.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../sort/core/context.h"
+#include "sort_inputs.h"
+#include "sort_reference.h"
+
+#define CALLS 6
+#define DISTRIBUTIONS KEYS_UPPER // all that bench_sort names
+
+static psv_context *context;
+static bool print_only;
+
+// Counts by what has to hold them: items in all, or for each multiprocessor.
+typedef struct count_range {
+    const char *name;
+    uint32_t items, each;
+} count_range;
+
+static const count_range ranges[] = {
+    {"1000", 1000, 0},      {"4096", 4096, 0},        {"20000", 20000, 0},      {"4000 each", 0, 4000},
+    {"8200 each", 0, 8200}, {"12000 each", 0, 12000}, {"30000 each", 0, 30000}, {"60000 each", 0, 60000},
+};
+#define RANGES (sizeof ranges / sizeof *ranges)
+
+// What has to run, first and last call, «route» or «route/veto»: a row for each range and each pair of routes, with the
+// names of the distributions.
+typedef struct expected_row {
+    size_t range;
+    const char *distributions, *first, *last;
+} expected_row;
+
+static const expected_row rows[] = {
+    {0,
+     "uniform gaussian sorted reversed nearly few constant one_digit clustered special moved moved_far replaced mixed "
+     "halves sawtooth piled steps swapped falling",
+     "block", "block"},
+    {1,
+     "uniform gaussian sorted reversed nearly few constant one_digit clustered special moved moved_far replaced mixed "
+     "halves sawtooth piled steps swapped falling",
+     "block", "block"},
+    {2,
+     "uniform gaussian sorted reversed nearly few constant one_digit clustered special moved moved_far replaced mixed "
+     "halves sawtooth piled steps swapped falling",
+     "cluster", "cluster"},
+    {3, "uniform gaussian reversed nearly one_digit moved moved_far replaced mixed halves sawtooth swapped falling",
+     "chunks/no_splitters", "splitters"},
+    {3, "few clustered special steps", "chunk_digits/uneven", "resident/waiting"},
+    {3, "sorted constant", "in_order", "in_order"},
+    {3, "piled", "chunks/no_splitters", "chunks/misfit"},
+    {4, "uniform reversed nearly one_digit moved moved_far replaced mixed halves sawtooth swapped",
+     "chunks/no_splitters", "splitters"},
+    {4, "few clustered special piled steps falling", "chunk_digits/uneven", "resident/waiting"},
+    {4, "sorted constant", "in_order", "in_order"},
+    {4, "gaussian", "chunk_digits/uneven", "splitters"},
+    {5, "uniform gaussian reversed one_digit moved_far replaced mixed halves sawtooth swapped",
+     "passes_async/not_in_order", "rounds"},
+    {5, "few clustered special piled steps falling", "passes_async/not_in_order", "resident/waiting"},
+    {5, "sorted constant", "in_order", "in_order"},
+    {5, "nearly moved", "windows", "windows"},
+    {6, "uniform gaussian reversed moved_far replaced mixed halves sawtooth swapped", "passes_async/not_in_order",
+     "rounds"},
+    {6, "few one_digit clustered special piled steps falling", "passes_async/not_in_order", "passes_async/waiting"},
+    {6, "sorted constant", "in_order", "in_order"},
+    {6, "nearly", "windows", "windows"},
+    {6, "moved", "passes_async/not_in_order", "windows"},
+    {7,
+     "uniform gaussian reversed few one_digit clustered special moved_far replaced mixed halves sawtooth piled swapped "
+     "falling",
+     "passes_async", "passes_async"},
+    {7, "sorted constant", "in_order", "in_order"},
+    {7, "nearly", "windows", "windows"},
+    {7, "moved", "passes_async", "passes_async/not_in_order"},
+    {7, "steps", "passes_async/not_in_order", "passes_async/not_in_order"},
+};
+#define ROWS (sizeof rows / sizeof *rows)
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
+    } while (0)
+
+typedef struct arrays {
+    uint32_t *keys, *sorted, *order, *got;
+    psv_buffer device_keys, device_values;
+} arrays;
+
+static void open_arrays(arrays *a, uint32_t most) {
+    a->keys = malloc(most * sizeof(uint32_t));
+    a->sorted = malloc(most * sizeof(uint32_t));
+    a->order = malloc(most * sizeof(uint32_t));
+    a->got = malloc(most * sizeof(uint32_t));
+    assert_true(a->keys != NULL && a->sorted != NULL && a->order != NULL && a->got != NULL);
+    OK(psv_alloc_buffer(context, most * sizeof(uint32_t), &a->device_keys));
+    OK(psv_alloc_buffer(context, most * sizeof(uint32_t), &a->device_values));
+}
+
+static void close_arrays(arrays *a) {
+    psv_free_buffer(context, &a->device_keys);
+    psv_free_buffer(context, &a->device_values);
+    free(a->keys);
+    free(a->sorted);
+    free(a->order);
+    free(a->got);
+}
+
+// Sorts keys of one seed and says by which route.
+static psv_sort_statistics sort_once(psv_sorter *sorter, arrays *a, key_distribution distribution, uint32_t count,
+                                     uint64_t seed) {
+    psv_sort_statistics statistics;
+    make_keys(PSV_KEY_U32, distribution, seed, count, a->keys);
+    OK(psv_upload(context, a->device_keys, a->keys, count * sizeof(uint32_t)));
+    OK(psv_sort_pairs(sorter, a->device_keys, a->device_values, count));
+    OK(psv_synchronize(context));
+    OK(psv_read_sort_statistics(sorter, &statistics));
+    return statistics;
+}
+
+static void check_order(arrays *a, uint32_t count) {
+    const psv_sorter_def def = psv_default_sorter_def();
+    reference_order(&def, a->keys, count, a->order);
+    OK(psv_download(context, a->got, a->device_keys, count * sizeof(uint32_t)));
+    for (uint32_t i = 0; i < count; ++i)
+        assert_int_equal(a->got[i], a->keys[a->order[i]]);
+}
+
+static bool names(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at += length)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0')) return true;
+    return false;
+}
+
+// The row for a distribution at a range of counts: exactly one.
+static const expected_row *find_row(size_t range, key_distribution distribution) {
+    const expected_row *found = NULL;
+    for (size_t r = 0; r < ROWS; ++r) {
+        if (rows[r].range != range || !names(rows[r].distributions, key_distribution_name(distribution))) continue;
+        if (found != NULL) fail_msg("%s, %s: two rows", ranges[range].name, key_distribution_name(distribution));
+        found = &rows[r];
+    }
+    if (found == NULL) fail_msg("%s, %s: no row", ranges[range].name, key_distribution_name(distribution));
+    return found;
+}
+
+// Writes «route» or «route/veto».
+static void describe(const psv_sort_statistics *statistics, char *text, size_t bytes) {
+    const bool vetoed = strcmp(statistics->veto, "none") != 0;
+    (void)snprintf(text, bytes, "%s%s%s", statistics->route, vetoed ? "/" : "", vetoed ? statistics->veto : "");
+}
+
+static void test_routes(void **state) {
+    (void)state;
+    const uint32_t multiprocessors = (uint32_t)context->info.multiprocessors;
+    arrays a;
+    open_arrays(&a, ranges[RANGES - 1].each * multiprocessors);
+    for (size_t r = 0; r < RANGES; ++r) {
+        const uint32_t count = ranges[r].items + ranges[r].each * multiprocessors;
+        for (int d = 0; d < DISTRIBUTIONS; ++d) {
+            psv_sorter_def def = psv_default_sorter_def();
+            psv_sorter *sorter = NULL;
+            def.max_count = count;
+            OK(psv_create_sorter(context, &def, &sorter));
+            psv_sort_statistics first = {0}, last = {0};
+            for (int call = 0; call < CALLS; ++call) {
+                last = sort_once(sorter, &a, (key_distribution)d, count, 1000 + (uint64_t)call);
+                if (call == 0) first = last;
+            }
+            check_order(&a, count);
+            psv_destroy_sorter(sorter);
+            char ran_first[80], ran_last[80];
+            describe(&first, ran_first, sizeof ran_first);
+            describe(&last, ran_last, sizeof ran_last);
+            const char *name = key_distribution_name((key_distribution)d);
+            if (print_only) {
+                printf("%zu %s %s %s\n", r, name, ran_first, ran_last);
+                continue;
+            }
+            const expected_row *row = find_row(r, (key_distribution)d);
+            if (strcmp(ran_first, row->first) != 0 || strcmp(ran_last, row->last) != 0)
+                fail_msg("%s keys, %s: routes %s and %s, expected %s and %s", name, ranges[r].name, ran_first, ran_last,
+                         row->first, row->last);
+        }
+    }
+    close_arrays(&a);
+}
+
+int main(int argc, char **argv) {
+    print_only = argc > 1 && strcmp(argv[1], "--print") == 0;
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CUDA;
+    if (psv_create_context(&def, &context) != PSV_OK) {
+        printf("skipped: %s\n", psv_last_error(NULL));
+        return 77;
+    }
+    const psvi_device_info *info = &context->info;
+    if (!info->cluster_launch || !info->cooperative_launch || info->shared_bytes_per_block < 227 * 1024) {
+        printf("skipped: the table of routes is for devices with clusters and 227 KB of shared memory\n");
+        psv_destroy_context(context);
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes)};
+    const int failures = cmocka_run_group_tests_name("sort_routes", tests, NULL, NULL);
+    psv_destroy_context(context);
+    return failures;
+}
