@@ -66,8 +66,9 @@ if [ "$target" != pairsieve_tool ]; then
         say "pairsieve-view: close the window to see the table"
         view "$@" -- || say "the viewer could not be shown"
     else
-        say "no display: drawing frame 60 without one"
-        if view "$@" -- --headless --frames 60 --size 640x360 --screenshot "$build/demo.png" >"$build/view.log" 2>&1; then
+        say "no display: drawing frame 300 without one, when the bodies lie still"
+        if view "$@" -- --headless --frames 300 --no-hud --frame-all --size 1280x720 --screenshot "$build/demo.png" \
+            >"$build/view.log" 2>&1; then
             say "the picture is $build/demo.png"
         else
             say "no picture: $(tail -n 1 "$build/view.log")"

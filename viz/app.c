@@ -29,15 +29,21 @@ void view_fail(view_app *app, const view_message *message) {
     app->quit = true;
 }
 
-static bool open_log(FILE **file, const char *path, void (*head)(FILE *), view_message *message) {
+static bool open_log(psvi_replaced_file *file, const char *path, void (*head)(FILE *), view_message *message) {
     if (path == NULL) return true;
-    *file = fopen(path, "w");
-    if (*file == NULL) {
+    if (!psvi_open_replaced(file, path)) {
         view_say(message, "file '%s' cannot be written: %s", path, strerror(errno));
         return false;
     }
-    head(*file);
+    head(file->stream);
     return true;
+}
+
+static void close_log(view_app *app, psvi_replaced_file *file, const char *path) {
+    view_message message = {""};
+    if (file->stream == NULL || psvi_close_replaced(file, true)) return;
+    view_say(&message, "file '%s' could not be written to its end: %s", path, strerror(errno));
+    view_fail(app, &message);
 }
 
 static void take_options(view_app *app) {
@@ -80,11 +86,9 @@ bool view_open_app(view_app *app, const view_options *options, view_message *mes
 
 static void close_logs(view_app *app) {
     view_message message = {""};
-    if (app->csv != NULL) fclose(app->csv);
-    if (app->trace != NULL) {
-        view_write_trace_tail(app->trace);
-        fclose(app->trace);
-    }
+    if (app->trace.stream != NULL) view_write_trace_tail(app->trace.stream);
+    close_log(app, &app->csv, app->options.csv);
+    close_log(app, &app->trace, app->options.trace);
     if (!view_close_video(&app->video, &message)) {
         fprintf(stderr, "pairsieve-view: %s\n", message.text);
         app->exit_code = VIEW_EXIT_FAILED;
@@ -165,17 +169,22 @@ static void row_origin_of(const view_app *app, float origin[4]) {
     origin[3] = 1.0f / fmaxf(cell_edge(app), 3.0f * app->model.radius / 256.0f);
 }
 
+// What is known of the world's shapes and size, also where nothing is drawn, so that a picture does not depend on what
+// was drawn before it.
+static bool follow_world(view_app *app, view_message *message) {
+    if (app->frame % MEASURE_EVERY == MEASURE_EVERY - 1 && !app->paused &&
+        !view_measure_model(&app->model, app->world, message)) {
+        return false;
+    }
+    return view_update_model(&app->model, app->world, message);
+}
+
 // Brings streams, order and colour values up to the world's state.
 static bool prepare(view_app *app, view_frame *frame, view_message *message) {
     uint32_t wanted = 1u << VIEW_STREAM_POSITIONS | 1u << VIEW_STREAM_ROTATIONS | 1u << VIEW_STREAM_VELOCITIES |
                       1u << VIEW_STREAM_SHAPES;
     if (needs_boxes(app)) wanted |= 1u << VIEW_STREAM_BOXES;
     if (needs_pairs(app)) wanted |= 1u << VIEW_STREAM_PAIRS;
-    if (app->frame % MEASURE_EVERY == MEASURE_EVERY - 1 && !app->paused &&
-        !view_measure_model(&app->model, app->world, message)) {
-        return false;
-    }
-    if (!view_update_model(&app->model, app->world, message)) return false;
     if (app->stale && !view_update_streams(&app->streams, app->world, wanted, message)) return false;
     *frame = make_frame(app);
     if ((app->transparent || needs_rows(app)) && !fits_one_block(app)) {
@@ -234,8 +243,8 @@ static void take_sample(view_app *app) {
     sample->sort_passes = app->counters.sort_passes;
     sample->sort_passes_skipped = app->counters.sort_passes_skipped;
     view_add_sample(&app->history, sample);
-    if (app->csv != NULL) view_write_csv_row(app->csv, sample);
-    if (app->trace != NULL) view_write_trace_events(app->trace, sample, &app->trace_clock_us);
+    if (app->csv.stream != NULL) view_write_csv_row(app->csv.stream, sample);
+    if (app->trace.stream != NULL) view_write_trace_events(app->trace.stream, sample, &app->trace_clock_us);
 }
 
 static void inspect(view_app *app) {
@@ -334,11 +343,12 @@ static void finish_turn(view_app *app) {
         if (options->video != NULL && app->frame == 0) view_toggle_video(app, options->video);
         record(app);
         app->frame += 1;
-        bool last = options->frames > 0 && app->frame >= options->frames;
+        bool last = app->interrupted || (options->frames > 0 && app->frame >= options->frames);
         if (last && options->screenshot != NULL) view_save_screenshot(app, options->screenshot);
         if (app->want_screenshot) view_save_screenshot(app, NULL);
         app->want_screenshot = false;
         if (last) app->quit = true;
+        if (last && app->interrupted && app->exit_code == VIEW_EXIT_GOOD) app->exit_code = VIEW_EXIT_INTERRUPTED;
     }
     if (!options->headless) {
         int width = 0, height = 0;
@@ -356,6 +366,14 @@ static void tick(view_app *app) {
     view_hold_keys(app, (float)(ms * 1.0e-3));
 }
 
+// Without a window only the frames that somebody will see are drawn: all of a video, else the last. Without a number of
+// frames any may be the last.
+static bool is_kept(const view_app *app) {
+    const view_options *options = &app->options;
+    return !options->headless || options->video != NULL || options->frames == 0 || app->interrupted ||
+           app->frame + 1 >= options->frames;
+}
+
 bool view_turn_app(view_app *app) {
     view_message message = {""};
     SDL_Event event;
@@ -370,11 +388,14 @@ bool view_turn_app(view_app *app) {
     }
     tick(app);
     bool good = resize(app, &message);
+    const view_options *options = &app->options;
+    const bool kept = is_kept(app);
     if (good && app->world != NULL) {
         step_world(app);
         take_sample(app);
         inspect(app);
-        good = draw_world(app, &message);
+        if (options->frame_all && kept && (options->headless || app->frame == 0)) view_frame_all(app);
+        good = follow_world(app, &message) && (!kept || draw_world(app, &message));
     } else if (good) {
         draw_waiting(app);
     }
@@ -386,7 +407,7 @@ bool view_turn_app(view_app *app) {
         view_fail(app, &message);
         return false;
     }
-    view_draw_panel(app);
+    if (kept) view_draw_panel(app);
     finish_turn(app);
     return !app->quit;
 }

@@ -10,8 +10,10 @@
 #include "renderer.h"
 #include "touch.h"
 
+#include "../sim/src/replaced_file.h"
+
 // Exit codes.
-enum { VIEW_EXIT_GOOD = 0, VIEW_EXIT_FAILED = 1, VIEW_EXIT_USAGE = 2 };
+enum { VIEW_EXIT_GOOD = 0, VIEW_EXIT_FAILED = 1, VIEW_EXIT_USAGE = 2, VIEW_EXIT_INTERRUPTED = 130 };
 
 // A scene being loaded by a thread of its own; the loop goes on meanwhile.
 typedef struct view_load {
@@ -59,7 +61,7 @@ typedef struct view_app {
     view_check check;
     view_picked picked;
     view_video video;
-    FILE *csv, *trace;
+    psvi_replaced_file csv, trace; // their streams are NULL where none is written
     double trace_clock_us;
 
     view_colour_mode colour;
@@ -67,7 +69,8 @@ typedef struct view_app {
     bool paused, step_once, transparent, shadows, show_panel, show_help;
     bool quit, minimised, focused;
     bool want_screenshot;
-    bool stale; // the streams do not hold the world as it is
+    bool interrupted; // without a window: a signal asks for the last frame now
+    bool stale;       // the streams do not hold the world as it is
     int exit_code;
     uint64_t frame;      // turns with a world
     uint64_t steps;      // world steps

@@ -49,6 +49,7 @@ static void fill_model(view_app *app, view_hud_model *model) {
     memset(model, 0, sizeof *model);
     model->show_panel = app->show_panel;
     model->show_help = app->show_help;
+    model->read_only = app->options.headless;
     model->loading = app->load != NULL;
     model->paused = app->paused;
     model->transparent = app->transparent;

@@ -1,5 +1,7 @@
 #include "capture.h"
 
+#include "../sim/src/replaced_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,11 +14,30 @@
 
 extern char **environ;
 
+static void put_bytes(void *stream, void *bytes, int count) { (void)fwrite(bytes, 1, (size_t)count, stream); }
+
 bool view_write_png(const char *path, const uint8_t *pixels, int width, int height, view_message *message) {
-    errno = 0;
-    if (stbi_write_png(path, width, height, 3, pixels, width * 3) != 0) return true;
-    view_say(message, "picture '%s' cannot be written: %s", path, errno != 0 ? strerror(errno) : "no memory");
+    psvi_replaced_file file;
+    if (!psvi_open_replaced(&file, path)) {
+        view_say(message, "picture '%s' cannot be written: %s", path, strerror(errno));
+        return false;
+    }
+    const bool made = stbi_write_png_to_func(put_bytes, file.stream, width, height, 3, pixels, width * 3) != 0;
+    if (psvi_close_replaced(&file, made) && made) return true;
+    view_say(message, "picture '%s' cannot be written: %s", path, made ? strerror(errno) : "no memory");
     return false;
+}
+
+// A name beside the video's, with its ending, by which ffmpeg knows the format; empty where it does not fit.
+static void name_part(view_video *video, const char *path) {
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    const int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
+    struct stat old;
+    const bool plain = stat(path, &old) != 0 ? errno == ENOENT : S_ISREG(old.st_mode);
+    const int target = snprintf(video->target, sizeof video->target, "%s", path);
+    const int part = snprintf(video->part, sizeof video->part, "%.*s.pairsieve-%ld.part%s", folder, path,
+                              (long)getpid(), dot != NULL && (slash == NULL || dot > slash) ? dot : "");
+    if (!plain || target >= (int)sizeof video->target || part >= (int)sizeof video->part) video->part[0] = '\0';
 }
 
 bool view_open_video(view_video *video, const char *path, int width, int height, int frames_per_second,
@@ -24,6 +45,7 @@ bool view_open_video(view_video *video, const char *path, int width, int height,
     int ends[2];
     char size[32], rate[16];
     *video = (view_video){.pipe = -1, .width = width, .height = height};
+    name_part(video, path);
     snprintf(size, sizeof size, "%dx%d", width, height);
     snprintf(rate, sizeof rate, "%d", frames_per_second);
     const char *const arguments[] = {"ffmpeg",
@@ -45,7 +67,7 @@ bool view_open_video(view_video *video, const char *path, int width, int height,
                                      "pad=ceil(iw/2)*2:ceil(ih/2)*2",
                                      "-pix_fmt",
                                      "yuv420p",
-                                     path,
+                                     video->part[0] != '\0' ? video->part : path,
                                      NULL};
     if (pipe2(ends, O_CLOEXEC) != 0) {
         view_say(message, "video '%s': no pipe: %s", path, strerror(errno));
@@ -89,8 +111,15 @@ bool view_close_video(view_video *video, view_message *message) {
     int status = 0;
     while (waitpid(video->process, &status, 0) < 0 && errno == EINTR) {
     }
+    const view_video ended = *video;
     *video = (view_video){.pipe = -1};
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
-    view_say(message, "ffmpeg failed; its own message is above");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        if (ended.part[0] != '\0') (void)unlink(ended.part);
+        view_say(message, "ffmpeg failed; its own message is above");
+        return false;
+    }
+    if (ended.part[0] == '\0' || rename(ended.part, ended.target) == 0) return true;
+    view_say(message, "video '%s' cannot be written: %s", ended.target, strerror(errno));
+    (void)unlink(ended.part);
     return false;
 }

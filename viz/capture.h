@@ -13,8 +13,11 @@ typedef struct view_video {
     pid_t process;
     int width, height;
     uint64_t frames;
+    char target[1024], part[1024]; // the video, and the file that becomes it when it is whole; empty: written as it is
 } view_video;
 
+// What was in the file before stays until the new one is whole.
+//
 // Starts ffmpeg; the file's suffix chooses the format. False with a message when ffmpeg is not there.
 bool view_open_video(view_video *video, const char *path, int width, int height, int frames_per_second,
                      view_message *message);

@@ -20,6 +20,7 @@ typedef struct view_names {
 
 typedef struct view_hud_model {
     bool show_panel, show_help;
+    bool read_only; // nobody can click: what the scene costs, without the switches
     bool loading, paused, transparent, shadows, fly;
     view_names scenes, backends, sorts, broad_phases, colours;
     uint32_t overlays;

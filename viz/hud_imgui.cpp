@@ -7,13 +7,16 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <vector>
 
 namespace {
-const float panel_width = 344.0f;
-}
+// Lengths are for a window of this size; a smaller or larger one scales them, to a size that can be read.
+const float full_width = 1280.0f, full_height = 720.0f, least_scale = 0.625f, most_scale = 4.0f;
+const float panel_width = 344.0f, font_size = 13.0f;
+} // namespace
 
 struct view_item {
     char name[32];
@@ -22,6 +25,8 @@ struct view_item {
 
 struct view_hud {
     ImGuiContext *context;
+    float scale;                  // of all lengths; 0: not set yet
+    bool measured;                // the size of its windows is known
     std::vector<view_item> items; // of the last frame
     ImVec2 mouse;                 // by events: SDL's own state knows nothing of scripted ones
     bool down[3], pressed[3];     // pressed: since the last frame, however short
@@ -34,8 +39,14 @@ const ImU32 phase_colours[PSV_PHASE_COUNT] = {
     IM_COL32(200, 200, 110, 255), IM_COL32(225, 95, 75, 255),   IM_COL32(170, 120, 200, 255),
     IM_COL32(120, 180, 90, 255),  IM_COL32(80, 130, 230, 255),  IM_COL32(160, 160, 160, 255)};
 
-void set_style() {
+view_hud *own_hud() { return static_cast<view_hud *>(ImGui::GetIO().UserData); }
+
+// A length of the full-size panel in this one.
+float scaled(float length) { return length * own_hud()->scale; }
+
+void set_style(float scale) {
     ImGuiStyle &style = ImGui::GetStyle();
+    style = ImGuiStyle();
     ImGui::StyleColorsDark();
     style.WindowRounding = 6.0f;
     style.FrameRounding = 3.0f;
@@ -49,11 +60,28 @@ void set_style() {
     style.Colors[ImGuiCol_Button] = ImVec4(0.20f, 0.26f, 0.36f, 0.9f);
     style.Colors[ImGuiCol_ButtonHovered] = ImVec4(0.29f, 0.40f, 0.56f, 1.0f);
     style.Colors[ImGuiCol_CheckMark] = ImVec4(0.96f, 0.67f, 0.24f, 1.0f);
+    style.ScaleAllSizes(scale);
+}
+
+// Between frames: style and letters for a window of this size. Eighths, so that a drag of its edge sets few fonts.
+void set_scale(view_hud *hud, ImVec2 window) {
+    float scale = std::min(window.x / full_width, window.y / full_height);
+    scale = std::floor(8.0f * std::min(std::max(scale, least_scale), most_scale)) / 8.0f;
+    if (scale == hud->scale) return;
+    hud->scale = scale;
+    hud->measured = false;
+    set_style(scale);
+    ImFontConfig letters;
+    letters.SizePixels = std::round(font_size * scale);
+    ImGui::GetIO().Fonts->Clear();
+    ImGui::GetIO().Fonts->AddFontDefault(&letters);
+    ImGui_ImplOpenGL3_DestroyDeviceObjects(); // made anew, with the letters, as the frame begins
+    ImGui_ImplOpenGL3_NewFrame();
 }
 
 // Notes where the last widget lies.
 void mark(const char *name) {
-    view_hud *hud = static_cast<view_hud *>(ImGui::GetIO().UserData);
+    view_hud *hud = own_hud();
     const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
     view_item item = {{}, 0.5f * (low.x + high.x), 0.5f * (low.y + high.y)};
     snprintf(item.name, sizeof item.name, "%s", name);
@@ -88,7 +116,7 @@ const char *grouped(uint64_t number, char (&text)[32]) {
 void row(const char *name, uint64_t number) {
     char text[32];
     ImGui::TextDisabled("%s", name);
-    ImGui::SameLine(96.0f);
+    ImGui::SameLine(scaled(96.0f));
     ImGui::TextUnformatted(grouped(number, text));
 }
 
@@ -96,7 +124,7 @@ int choose(const char *label, const view_names &names) {
     int chosen = -1;
     const char *shown = names.current >= 0 ? names.names[names.current] : "-";
     ImGui::TextDisabled("%s", label);
-    ImGui::SameLine(96.0f);
+    ImGui::SameLine(scaled(96.0f));
     ImGui::SetNextItemWidth(-1.0f);
     char id[40];
     snprintf(id, sizeof id, "##%s", label);
@@ -121,12 +149,13 @@ double phase_sum(const view_sample &sample) {
 
 // One bar a frame, a piece a phase, newest at the right.
 void plot(const view_history &history) {
-    const ImVec2 size(ImGui::GetContentRegionAvail().x, 92.0f);
+    const ImVec2 size(ImGui::GetContentRegionAvail().x, scaled(92.0f));
     const ImVec2 corner = ImGui::GetCursorScreenPos();
     ImDrawList *list = ImGui::GetWindowDrawList();
     ImGui::Dummy(size);
     list->AddRectFilled(corner, ImVec2(corner.x + size.x, corner.y + size.y), IM_COL32(12, 14, 18, 220), 3.0f);
-    const uint64_t columns = (uint64_t)size.x / 2;
+    const float bar = std::max(1.0f, std::round(scaled(2.0f)));
+    const uint64_t columns = (uint64_t)(size.x / bar);
     const uint64_t shown = std::min<uint64_t>(history.count, columns);
     double most = 1.0e-3;
     for (uint64_t i = history.count - shown; i < history.count; ++i) {
@@ -135,12 +164,12 @@ void plot(const view_history &history) {
     most *= 1.1;
     for (uint64_t i = 0; i < shown; ++i) {
         const view_sample &sample = history.samples[(history.count - 1 - i) % VIEW_HISTORY];
-        float x = corner.x + size.x - 2.0f * (float)(i + 1);
+        float x = corner.x + size.x - bar * (float)(i + 1);
         float y = corner.y + size.y;
         for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
             float height = (float)(sample.profile.phase_ms[phase] / most) * size.y;
             if (height <= 0.0f) continue;
-            list->AddRectFilled(ImVec2(x, y - height), ImVec2(x + 2.0f, y), phase_colours[phase]);
+            list->AddRectFilled(ImVec2(x, y - height), ImVec2(x + bar, y), phase_colours[phase]);
             y -= height;
         }
     }
@@ -155,9 +184,9 @@ void legend(const view_history &history) {
     for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
         ImGui::TableNextColumn();
         ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, at.y + 3), ImVec2(at.x + 8, at.y + 11),
-                                                  phase_colours[phase]);
-        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + 12.0f);
+        ImGui::GetWindowDrawList()->AddRectFilled(
+            ImVec2(at.x, at.y + scaled(3.0f)), ImVec2(at.x + scaled(8.0f), at.y + scaled(11.0f)), phase_colours[phase]);
+        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + scaled(12.0f));
         double ms = last.profile.phase_ms[phase];
         if (ms > 0.0) {
             int decimals = ms < 10.0 ? 2 : ms < 100.0 ? 1 : 0; // a column is as wide as that
@@ -178,14 +207,16 @@ void costs(const view_hud_model &model) {
     double step = last->profile.frame_ms;
     double sort = last->profile.phase_ms[PSV_PHASE_SORT];
     ImGui::Text("step %.3f ms", step);
-    ImGui::SameLine(150.0f);
+    ImGui::SameLine(scaled(150.0f));
     const ImVec4 orange(0.96f, 0.67f, 0.24f, 1.0f);
     if (sort <= 0.0 && model.counters.sort_passes > 0) // one kernel sorts and sweeps
         ImGui::TextColored(orange, "sort: within sweep");
     else
         ImGui::TextColored(orange, "sort %.3f ms (%.0f%%)", sort, step > 0.0 ? 100.0 * sort / step : 0.0);
-    ImGui::Text("draw %.3f ms", model.draw_ms);
-    ImGui::SameLine(150.0f);
+    if (!model.read_only || model.draw_ms > 0.0) { // known once a picture was drawn before this one
+        ImGui::Text("draw %.3f ms", model.draw_ms);
+        ImGui::SameLine(scaled(150.0f));
+    }
     ImGui::Text("frame %.1f ms", model.frame_ms);
     if (model.ordering) ImGui::Text("depth sort of all bodies %.3f ms", model.order_ms);
     plot(*model.history);
@@ -201,10 +232,11 @@ void counters(const view_hud_model &model) {
     row("tested", model.counters.candidates);
     if (model.counters.lost_bodies > 0) row("lost", model.counters.lost_bodies);
     ImGui::TextDisabled("sort passes");
-    ImGui::SameLine(96.0f);
+    ImGui::SameLine(scaled(96.0f));
     ImGui::Text("%u run, %u skipped", model.counters.sort_passes, model.counters.sort_passes_skipped);
+    if (model.read_only && model.draw_ms <= 0.0) return;
     ImGui::TextDisabled("drawn");
-    ImGui::SameLine(96.0f);
+    ImGui::SameLine(scaled(96.0f));
     ImGui::Text("%s + %s points", grouped((uint64_t)model.drawn[1] + model.drawn[2] + model.drawn[3], a),
                 grouped(model.drawn[0], b));
 }
@@ -249,7 +281,7 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
     actions.broad_phase = choose("broad phase", model.broad_phases);
     if (model.broad_phase_used != nullptr && model.broad_phase_used[0] != '\0') {
         ImGui::TextDisabled("runs");
-        ImGui::SameLine(96.0f);
+        ImGui::SameLine(scaled(96.0f));
         ImGui::TextUnformatted(model.broad_phase_used);
     }
     actions.colour = choose("colour", model.colours);
@@ -284,9 +316,10 @@ void buttons(const view_hud_model &model, view_hud_actions &actions) {
 }
 
 void panel(const view_hud_model &model, float height, view_hud_actions &actions) {
-    ImGui::SetNextWindowPos(ImVec2(12, 12), ImGuiCond_Always);
-    ImGui::SetNextWindowSizeConstraints(ImVec2(panel_width, 0), ImVec2(panel_width, height - 24.0f));
-    ImGui::SetNextWindowSize(ImVec2(panel_width, 0), ImGuiCond_Always);
+    const float edge = scaled(12.0f), width = scaled(panel_width);
+    ImGui::SetNextWindowPos(ImVec2(edge, edge), ImGuiCond_Always);
+    ImGui::SetNextWindowSizeConstraints(ImVec2(width, 0), ImVec2(width, height - 2.0f * edge));
+    ImGui::SetNextWindowSize(ImVec2(width, 0), ImGuiCond_Always);
     const ImGuiWindowFlags flags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize |
                                    ImGuiWindowFlags_NoFocusOnAppearing;
     if (ImGui::Begin("pairsieve", nullptr, flags)) {
@@ -298,13 +331,15 @@ void panel(const view_hud_model &model, float height, view_hud_actions &actions)
         costs(model);
         ImGui::Separator();
         counters(model);
-        ImGui::Separator();
-        switches(model, actions);
-        cross_check(model, actions);
-        ImGui::Separator();
-        picked(model);
-        ImGui::Separator();
-        buttons(model, actions);
+        if (!model.read_only) {
+            ImGui::Separator();
+            switches(model, actions);
+            cross_check(model, actions);
+            ImGui::Separator();
+            picked(model);
+            ImGui::Separator();
+            buttons(model, actions);
+        }
     }
     ImGui::End();
 }
@@ -345,7 +380,7 @@ void help(float width, float height) {
 }
 
 void toast(const char *text, float width, float height) {
-    ImGui::SetNextWindowPos(ImVec2(width * 0.5f, height - 24.0f), ImGuiCond_Always, ImVec2(0.5f, 1.0f));
+    ImGui::SetNextWindowPos(ImVec2(width * 0.5f, height - scaled(24.0f)), ImGuiCond_Always, ImVec2(0.5f, 1.0f));
     const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_AlwaysAutoResize |
                                    ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoInputs |
                                    ImGuiWindowFlags_NoFocusOnAppearing;
@@ -357,13 +392,22 @@ void toast(const char *text, float width, float height) {
     ImGui::End();
 }
 
+void lay_out(const view_hud_model &model, ImVec2 window, view_hud_actions &actions) {
+    if (model.show_panel) panel(model, window.y, actions);
+    if (model.show_help) help(window.x, window.y);
+    if (model.loading) {
+        toast("loading the scene ...", window.x, window.y);
+    } else if (model.toast[0] != '\0') {
+        toast(model.toast, window.x, window.y);
+    }
+}
+
 } // namespace
 
 view_hud *view_create_hud(SDL_Window *window, SDL_GLContext context, view_message *message) {
     ImGuiContext *imgui = ImGui::CreateContext();
     ImGui::SetCurrentContext(imgui);
     ImGui::GetIO().IniFilename = nullptr; // leaves no file behind
-    set_style();
     if (!ImGui_ImplSDL2_InitForOpenGL(window, context)) {
         view_say(message, "the panel could not start on this window");
         ImGui::DestroyContext(imgui);
@@ -375,7 +419,7 @@ view_hud *view_create_hud(SDL_Window *window, SDL_GLContext context, view_messag
         ImGui::DestroyContext(imgui);
         return nullptr;
     }
-    view_hud *hud = new view_hud{imgui, {}, ImVec2(-FLT_MAX, -FLT_MAX), {}, {}};
+    view_hud *hud = new view_hud{imgui, 0.0f, false, {}, ImVec2(-FLT_MAX, -FLT_MAX), {}, {}};
     ImGui::GetIO().UserData = hud;
     return hud;
 }
@@ -445,16 +489,18 @@ void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int he
     ImGui_ImplSDL2_NewFrame();
     set_mouse(hud);
     ImGuiIO &io = ImGui::GetIO();
+    set_scale(hud, io.DisplaySize);
     const float scale = io.DisplaySize.x > 0.0f ? (float)width / io.DisplaySize.x : 1.0f;
     io.DisplayFramebufferScale = ImVec2(scale, scale);
-    ImGui::NewFrame();
-    if (model->show_panel) panel(*model, io.DisplaySize.y, *actions);
-    if (model->show_help) help(io.DisplaySize.x, io.DisplaySize.y);
-    if (model->loading) {
-        toast("loading the scene ...", io.DisplaySize.x, io.DisplaySize.y);
-    } else if (model->toast[0] != '\0') {
-        toast(model->toast, io.DisplaySize.x, io.DisplaySize.y);
+    if (!hud->measured) { // a window that fits its content is invisible for a frame: until that was measured
+        ImGui::NewFrame();
+        lay_out(*model, io.DisplaySize, *actions);
+        ImGui::EndFrame();
+        hud->measured = true;
+        hud->items.clear();
     }
+    ImGui::NewFrame();
+    lay_out(*model, io.DisplaySize, *actions);
     ImGui::Render();
     (void)height;
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());

@@ -166,7 +166,12 @@ void view_handle_event(view_app *app, const SDL_Event *event) {
     bool mouse_free = !panel || !view_hud_wants_mouse(app->hud);
     bool keys_free = !panel || !view_hud_wants_keys(app->hud);
     switch (event->type) {
-    case SDL_QUIT: app->quit = true; break;
+    case SDL_QUIT: // without a window: a signal; the frame that follows is the last
+        if (app->options.headless && app->world != NULL)
+            app->interrupted = true;
+        else
+            app->quit = true;
+        break;
     case SDL_WINDOWEVENT: window_event(app, &event->window); break;
     case SDL_KEYDOWN:
         if (keys_free) press(app, &event->key);

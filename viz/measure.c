@@ -1,5 +1,7 @@
 #include "measure.h"
 
+#include "../sim/src/replaced_file.h"
+
 #include <SDL.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -65,39 +67,40 @@ static uint64_t first_kept(const view_history *history) {
     return history->count > VIEW_HISTORY ? history->count - VIEW_HISTORY : 0;
 }
 
-static FILE *open_file(const char *path, view_message *message) {
-    FILE *file = fopen(path, "w");
-    if (file == NULL) view_say(message, "file '%s' cannot be written: %s", path, strerror(errno));
-    return file;
+static bool open_file(psvi_replaced_file *file, const char *path, view_message *message) {
+    if (psvi_open_replaced(file, path)) return true;
+    view_say(message, "file '%s' cannot be written: %s", path, strerror(errno));
+    return false;
 }
 
-static bool close_file(FILE *file, const char *path, view_message *message) {
-    bool good = ferror(file) == 0;
-    if (fclose(file) != 0) good = false;
-    if (!good) view_say(message, "file '%s' could not be written to its end", path);
-    return good;
+static bool close_file(psvi_replaced_file *file, const char *path, view_message *message) {
+    if (psvi_close_replaced(file, true)) return true;
+    view_say(message, "file '%s' could not be written to its end: %s", path, strerror(errno));
+    return false;
 }
 
 bool view_export_csv(const view_history *history, const char *path, view_message *message) {
-    FILE *file = open_file(path, message);
-    if (file == NULL) return false;
+    psvi_replaced_file whole;
+    if (!open_file(&whole, path, message)) return false;
+    FILE *file = whole.stream;
     view_write_csv_head(file);
     for (uint64_t i = first_kept(history); i < history->count; ++i) {
         view_write_csv_row(file, &history->samples[i % VIEW_HISTORY]);
     }
-    return close_file(file, path, message);
+    return close_file(&whole, path, message);
 }
 
 bool view_export_trace(const view_history *history, const char *path, view_message *message) {
-    FILE *file = open_file(path, message);
+    psvi_replaced_file whole;
     double clock_us = 0.0;
-    if (file == NULL) return false;
+    if (!open_file(&whole, path, message)) return false;
+    FILE *file = whole.stream;
     view_write_trace_head(file);
     for (uint64_t i = first_kept(history); i < history->count; ++i) {
         view_write_trace_events(file, &history->samples[i % VIEW_HISTORY], &clock_us);
     }
     view_write_trace_tail(file);
-    return close_file(file, path, message);
+    return close_file(&whole, path, message);
 }
 
 // Sub-worlds that the boxes name; 0 when they name none or cannot be read.

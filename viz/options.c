@@ -37,12 +37,14 @@ void view_print_help(void) {
          "  --transparent         draw all bodies as glass, sorted by depth with pairsieve's own sorter\n"
          "  --no-shadows          no shadow map (above 400,000 bodies it starts off; H turns it on)\n"
          "  --no-hud              no panel\n"
+         "  --frame-all           look at all bodies, as the key Home does; without a window in each frame\n"
          "  --help-panel          open the help panel at the start\n"
          "  --no-vsync            draw as fast as possible\n"
          "  --no-interop          CUDA: copy through the host, as where sharing buffers with OpenGL is refused\n"
          "  --paused              start paused\n"
          "without a display\n"
-         "  --headless            no window; needs --frames (default 120)\n"
+         "  --headless            no window; needs --frames (default 120). Only what is kept is drawn: the last\n"
+         "                        frame, or all of a video; Ctrl-C makes the next frame the last\n"
          "  --frames N            stop after N frames\n"
          "  --screenshot FILE     write the last frame as a PNG file\n"
          "  --video FILE          write all frames through the ffmpeg command\n"
@@ -53,7 +55,8 @@ void view_print_help(void) {
          "  --help, --version\n"
          "\n"
          "keys: P pause, O step, R restart, [ ] scene, Tab panel, F1 help, Home frame all, Space shoot, drag to grab;\n"
-         "F1 names the others. Exit codes: 0 well, 1 failed run or no usable display, 2 usage or bad input.");
+         "F1 names the others. Exit codes: 0 well, 1 failed run or no usable display, 2 usage or bad input,\n"
+         "130 interrupted without a window.");
 }
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number) {
@@ -119,6 +122,7 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--check", &o->check},
         {"--paused", &o->paused},
         {"--no-hud", &o->hide_hud},
+        {"--frame-all", &o->frame_all},
         {"--help-panel", &o->help_panel},
         {"--transparent", &o->transparent},
         {"--no-shadows", &o->no_shadows},

@@ -44,7 +44,7 @@ typedef struct view_options {
     bool smoke;
     bool check;
     bool paused;
-    bool hide_hud;
+    bool hide_hud, frame_all;
     bool help_panel;
     bool transparent;
     bool no_shadows;

@@ -10,7 +10,22 @@ static bool start_video(bool headless, view_message *message) {
     if (headless && !chosen) {
         if (SDL_VideoInit("offscreen") == 0) return true;
     }
-    if (SDL_InitSubSystem(SDL_INIT_VIDEO) == 0) return true;
+    // SDL would go on with a driver that shows nothing, as if there were a window.
+    const char *x11 = SDL_getenv("DISPLAY"), *wayland = SDL_getenv("WAYLAND_DISPLAY");
+    const bool desktop = (x11 != NULL && x11[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
+    if (!headless && !chosen && !desktop) {
+        if (SDL_VideoInit("KMSDRM") == 0) return true; // a console with a screen
+        view_say(message, "no display: neither DISPLAY nor WAYLAND_DISPLAY is set; pictures without one: --headless "
+                          "--screenshot FILE");
+        return false;
+    }
+    if (SDL_InitSubSystem(SDL_INIT_VIDEO) == 0) {
+        const char *driver = SDL_GetCurrentVideoDriver();
+        if (headless || chosen || (strcmp(driver, "offscreen") != 0 && strcmp(driver, "dummy") != 0)) return true;
+        view_say(message, "the display '%s' cannot be reached; pictures without one: --headless --screenshot FILE",
+                 x11 != NULL && x11[0] != '\0' ? x11 : wayland);
+        return false;
+    }
     if (chosen) {
         view_say(message, "video driver '%s' (from SDL_VIDEODRIVER) does not work here: %s", asked, SDL_GetError());
     } else {

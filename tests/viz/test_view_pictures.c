@@ -119,12 +119,45 @@ static void test_chunks(void **state) {
     driver_free(&pictures[1]);
 }
 
+// The panel takes a part of a picture, not half of it, and about the same part of a small and of a large one.
+static void test_panel_share(void **state) {
+    (void)state;
+    static const int sizes[2][2] = {{640, 360}, {1280, 720}};
+    for (int i = 0; i < 2; ++i) {
+        view_options options = driver_options();
+        options.width = sizes[i][0];
+        options.height = sizes[i][1];
+        options.no_shadows = true;
+        options.hide_hud = false;
+        options.bodies = 50;
+        view_app *app = driver_open(&options);
+        if (app == NULL) skip();
+        driver_turns(app, 3);
+        app->paused = true;
+        driver_turns(app, 2);
+        driver_picture with = driver_take(app);
+        app->show_panel = false;
+        driver_turns(app, 1);
+        driver_picture without = driver_take(app);
+        size_t pixels = (size_t)with.width * (size_t)with.height, covered = 0;
+        for (size_t k = 0; k < 3 * pixels; k += 3)
+            covered += memcmp(with.pixels + k, without.pixels + k, 3) != 0;
+        const double share = (double)covered / (double)pixels;
+        print_message("%d x %d: the panel covers %.0f%%\n", with.width, with.height, 100 * share);
+        assert_true(share > 0.05 && share < 0.25);
+        driver_free(&with);
+        driver_free(&without);
+        driver_close(app);
+    }
+}
+
 int main(int count, char **arguments) {
     if (count == 3 && strcmp(arguments[1], "--update") == 0) update_folder = arguments[2];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scenes),
         cmocka_unit_test(test_modes),
         cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_panel_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

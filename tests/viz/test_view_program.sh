@@ -35,11 +35,15 @@ expect 2 'one too many' "$program" drop chairs
 # Every option that the parser knows is in the help.
 "$program" --help >help.txt
 for option in scene bodies seed backend sort broad-phase list size supersample overlay colour transparent no-shadows \
-    no-hud help-panel no-vsync no-interop paused headless frames screenshot video csv trace check smoke help version; do
+    no-hud frame-all help-panel no-vsync no-interop paused headless frames screenshot video csv trace check smoke help version; do
     [ $option = scene ] || grep -q -e "--$option" help.txt || { echo "FAILED: --help lacks --$option"; failures=$((failures + 1)); }
 done
 
 expect 1 'OpenGL' env SDL_VIDEODRIVER=dummy "$program" --frames 1
+# No display, and no word that none is wanted: refused, and not run unseen.
+expect 1 'neither DISPLAY nor WAYLAND_DISPLAY is set' \
+    env -u DISPLAY -u WAYLAND_DISPLAY -u SDL_VIDEODRIVER "$program" --frames 1 --bodies 50
+expect 1 "display ':7777' cannot be reached" env -u WAYLAND_DISPLAY -u SDL_VIDEODRIVER DISPLAY=:7777 "$program" --frames 1
 expect 1 "video driver 'nonsense'" env SDL_VIDEODRIVER=nonsense "$program" --frames 1
 
 if ! SDL_VIDEODRIVER=offscreen "$program" $small >out.txt 2>&1; then
@@ -61,5 +65,29 @@ if command -v ffmpeg >/dev/null 2>&1; then
     expect 0 '' "$program" $small --video a.mp4
     [ -s a.mp4 ] || { echo "FAILED: no video"; failures=$((failures + 1)); }
 fi
+# Only the last frame is drawn: the others cost no drawing.
+expect 0 '' "$program" $small --frames 6 --csv a.csv --screenshot a.png
+[ "$(tail -n +2 a.csv | head -n 5 | cut -d, -f6 | sort -u)" = 0.0000 ] ||
+    { echo "FAILED: frames that nobody sees were drawn"; cat a.csv; failures=$((failures + 1)); }
+[ "$(wc -l <a.csv)" -ge 6 ] || { echo "FAILED: frames are missing"; failures=$((failures + 1)); }
+
+# What was there stays where a file cannot be written to its end.
+echo old >b.png
+expect 1 'cannot be written' sh -c 'trap "" XFSZ; ulimit -f 1; exec "$@"' sh "$program" $small --size 320x180 --screenshot b.png
+echo old >b.csv
+expect 1 'could not be written' sh -c 'trap "" XFSZ; ulimit -f 1; exec "$@"' sh "$program" $small --frames 60 --csv b.csv
+[ "$(cat b.png b.csv | uniq)" = old ] || { echo "FAILED: a file was lost"; failures=$((failures + 1)); }
+
+# A signal makes the next frame the last.
+"$program" $small --frames 100000000 --screenshot c.png --csv c.csv >out.txt 2>&1 &
+running=$!
+waited=0
+until grep -q . .pairsieve-*.part 2>/dev/null || [ $waited -gt 600 ]; do sleep 0.1; waited=$((waited + 1)); done
+kill -TERM $running
+wait $running
+code=$?
+[ $code = 130 ] || { echo "FAILED: $code instead of 130 after a signal"; cat out.txt; failures=$((failures + 1)); }
+[ "$(head -c 4 c.png | tail -c 3)" = PNG ] && [ -s c.csv ] || { echo "FAILED: no files after a signal"; failures=$((failures + 1)); }
+[ -z "$(find . -name '*.part')" ] || { echo "FAILED: left behind: $(find . -name '*.part')"; failures=$((failures + 1)); }
 echo "$failures failures"
 [ $failures -eq 0 ]
