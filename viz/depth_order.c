@@ -29,7 +29,24 @@ uint32_t view_row_key(const float position[4], const float row_origin[4]) {
     return (y << 24) | (z << 16) | x;
 }
 
-bool view_create_order(view_order *order, psv_context *world_context, view_message *message) {
+// With "auto" a driver that will not do is no failure: the CPU does it.
+static bool open_gl(view_order *order, bool measure, view_message *message) {
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_GL;
+    def.gl_load = SDL_GL_GetProcAddress;
+    if (psv_create_context(&def, &order->gl) != PSV_OK) {
+        if (!measure) view_say(message, "ordering on OpenGL: %s", psv_last_error(NULL));
+        return measure;
+    }
+    (void)psv_enable_profile(order->gl, true);
+    for (int mode = 0; mode < 2; ++mode) {
+        order->measure[mode] = measure;
+        order->on_gl[mode] = true;
+    }
+    return true;
+}
+
+bool view_create_order(view_order *order, psv_context *world_context, const char *order_on, view_message *message) {
     memset(order, 0, sizeof *order);
     psv_context_def def = psv_default_context_def();
     def.backend = psv_context_backend(world_context);
@@ -41,13 +58,16 @@ bool view_create_order(view_order *order, psv_context *world_context, view_messa
         return false;
     }
     (void)psv_enable_profile(order->context, true);
-    return true;
+    if (order_on == NULL || strcmp(order_on, "cpu") == 0 || def.backend != PSV_BACKEND_CPU) return true;
+    return open_gl(order, strcmp(order_on, "auto") == 0, message);
 }
 
 static void free_room(view_order *order) {
     for (int i = 0; i < 2; ++i) {
         psv_destroy_sorter(order->sorters[i]);
         order->sorters[i] = NULL;
+        psv_destroy_sorter(order->gl_sorters[i]);
+        order->gl_sorters[i] = NULL;
     }
     psv_free_buffer(order->context, &order->device_keys);
     psv_free_buffer(order->context, &order->device_index);
@@ -61,6 +81,7 @@ void view_destroy_order(view_order *order) {
     if (order->context == NULL) return;
     free_room(order);
     psv_destroy_context(order->context);
+    psv_destroy_context(order->gl);
     memset(order, 0, sizeof *order);
 }
 
@@ -96,7 +117,12 @@ static bool reserve(view_order *order, view_order_mode mode, const char *method,
     def.key_type = mode == VIEW_ORDER_DEPTH ? PSV_KEY_F32 : PSV_KEY_U32;
     def.descending = mode == VIEW_ORDER_DEPTH; // far first
     def.max_count = order->room;
-    return psv_create_sorter(order->context, &def, &order->sorters[mode]) == PSV_OK || failed(order, message);
+    if (psv_create_sorter(order->context, &def, &order->sorters[mode]) != PSV_OK) return failed(order, message);
+    if (order->gl == NULL) return true;
+    if (psv_sort_method_description(PSV_BACKEND_GL, def.method) == NULL) def.method = "radix"; // merge, say
+    if (psv_create_sorter(order->gl, &def, &order->gl_sorters[mode]) == PSV_OK) return true;
+    view_say(message, "ordering on OpenGL: %s", psv_last_error(order->gl));
+    return false;
 }
 
 static bool sort_shared(view_order *order, view_order_mode mode, view_streams *streams, view_message *message) {
@@ -125,6 +151,45 @@ static psv_status sort_on_device(view_order *order, view_order_mode mode, uint64
     return status != PSV_OK ? status : psv_download(order->context, order->index, order->device_index, 4 * count);
 }
 
+// Sorts the host's keys in the streams' own buffers: the order is where it is drawn from.
+static bool sort_on_gl(view_order *order, view_order_mode mode, view_streams *streams, uint64_t count,
+                       view_message *message) {
+    const uint64_t bytes = 4 * count;
+    if (!view_reserve_stream(streams, VIEW_STREAM_KEYS, bytes, message) ||
+        !view_reserve_stream(streams, VIEW_STREAM_ORDER, bytes, message))
+        return false;
+    memcpy(view_stream_target(streams, VIEW_STREAM_KEYS), order->keys, bytes);
+    (void)view_stream_target(streams, VIEW_STREAM_ORDER);
+    const view_stream *keys = &streams->streams[VIEW_STREAM_KEYS], *index = &streams->streams[VIEW_STREAM_ORDER];
+    const psv_status status =
+        psv_sort_index(order->gl_sorters[mode], psv_buffer_of_gl(keys->buffer, keys->offset, bytes),
+                       psv_buffer_of_gl(index->buffer, index->offset, bytes), count, PSV_INDEX_KEYS_KEPT);
+    glMemoryBarrier(GL_ALL_BARRIER_BITS);
+    if (status == PSV_OK) return true;
+    view_say(message, "ordering on OpenGL: %s", psv_last_error(order->gl));
+    return false;
+}
+
+// Sorts the keys of this frame on both, the second time timed, and keeps to the faster one.
+static bool measure_both(view_order *order, view_order_mode mode, view_streams *streams, uint64_t count,
+                         view_message *message) {
+    double seconds[2] = {0, 0};
+    for (int turn = 0; turn < 4; ++turn) {
+        const Uint64 start = SDL_GetPerformanceCounter();
+        if (turn % 2 == 0) {
+            if (psv_sort_index(order->sorters[mode], psv_buffer_of(order->keys, 4 * count),
+                               psv_buffer_of(order->index, 4 * count), count, PSV_INDEX_KEYS_KEPT) != PSV_OK)
+                return failed(order, message);
+        } else if (!sort_on_gl(order, mode, streams, count, message) || psv_synchronize(order->gl) != PSV_OK) {
+            return false;
+        }
+        seconds[turn % 2] = (double)(SDL_GetPerformanceCounter() - start);
+    }
+    order->measure[mode] = false;
+    order->on_gl[mode] = seconds[1] < seconds[0];
+    return true;
+}
+
 static bool sort_on_host(view_order *order, view_order_mode mode, view_renderer *renderer, view_streams *streams,
                          psv_world *world, const float row_origin[4], view_message *message) {
     uint64_t count = streams->slots;
@@ -138,6 +203,8 @@ static bool sort_on_host(view_order *order, view_order_mode mode, view_renderer 
     }
     fill_host_keys(order, mode, address, count, &renderer->constants, row_origin);
     free(copy);
+    if (order->gl != NULL && order->measure[mode] && !measure_both(order, mode, streams, count, message)) return false;
+    if (order->gl != NULL && order->on_gl[mode]) return sort_on_gl(order, mode, streams, count, message);
     psv_status status;
     if (streams->transfer == VIEW_TRANSFER_HOST) {
         status = sort_on_device(order, mode, count);
@@ -169,7 +236,8 @@ bool view_sort_bodies(view_order *order, view_order_mode mode, const char *metho
         good = sort_on_host(order, mode, renderer, streams, world, row_origin, message);
     }
     psv_profile profile;
-    if (psv_read_profile(order->context, &profile) == PSV_OK) order->sort_ms = profile.frame_ms;
+    const bool on_gl = order->gl != NULL && order->on_gl[mode];
+    if (psv_read_profile(on_gl ? order->gl : order->context, &profile) == PSV_OK) order->sort_ms = profile.frame_ms;
     order->all_ms = (double)(SDL_GetPerformanceCounter() - start) * 1000.0 / (double)SDL_GetPerformanceFrequency();
     return good;
 }

@@ -12,6 +12,12 @@ typedef enum view_order_mode { VIEW_ORDER_DEPTH = 0, VIEW_ORDER_ROWS = 1 } view_
 typedef struct view_order {
     psv_context *context; // own; works on the world's stream, so that the world's profile is left alone
     psv_sorter *sorters[2];
+    // On the renderer's OpenGL context, with the streams' buffers as they are: for bodies of the CPU backend, where
+    // that was asked for.
+    psv_context *gl;
+    psv_sorter *gl_sorters[2];
+    bool measure[2]; // of each mode: which of the two is faster is still to be seen
+    bool on_gl[2];
     char method[16];
     uint64_t room;
     uint32_t *keys, *index;               // host copies; not used with interop
@@ -20,7 +26,9 @@ typedef struct view_order {
     double all_ms;                        // keys, sort and copies, as seen from the host
 } view_order;
 
-bool view_create_order(view_order *order, psv_context *world_context, view_message *message);
+// `order_on`: "cpu" (or NULL), "gl" or "auto", for a world on the CPU; the renderer's OpenGL context is current, also
+// when it is destroyed.
+bool view_create_order(view_order *order, psv_context *world_context, const char *order_on, view_message *message);
 void view_destroy_order(view_order *order);
 
 // Writes the order stream. view_set_frame comes before: the renderer's constants tell the view.

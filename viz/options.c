@@ -34,6 +34,7 @@ void view_print_help(void) {
          "  --supersample N       1 to 4: pixels a side that make one of the picture; default 1\n"
          "  --overlay LIST        of boxes, pairs, cells, order, separated by commas\n"
          "  --colour MODE         body, state, pairs, cell or rank\n"
+         "  --order-on NAME       cpu (default), gl or auto: where the CPU backend's bodies are put in order\n"
          "  --transparent         draw all bodies as glass, sorted by depth with pairsieve's own sorter\n"
          "  --no-shadows          no shadow map (above 400,000 bodies it starts off; H turns it on)\n"
          "  --no-hud              no panel\n"
@@ -178,8 +179,13 @@ static const char *parse_checked(const char *name, const char *value, view_optio
         return "WxH, each from 16 to 16384, e.g. 1280x720";
     }
     if (strcmp(name, "--backend") == 0) {
-        *good = value != NULL && psv_parse_backend(value, &o->backend) == PSV_OK;
+        *good = value != NULL && psv_parse_backend(value, &o->backend) == PSV_OK && o->backend != PSV_BACKEND_GL;
         return "auto, cpu or cuda";
+    }
+    if (strcmp(name, "--order-on") == 0) {
+        *good = value != NULL && (strcmp(value, "cpu") == 0 || strcmp(value, "gl") == 0 || strcmp(value, "auto") == 0);
+        o->order_on = value;
+        return "cpu, gl or auto";
     }
     if (strcmp(name, "--overlay") == 0) {
         *good = value != NULL && parse_overlays(value, o);

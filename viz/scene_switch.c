@@ -76,7 +76,7 @@ static void take_scene(view_app *app, view_load *load) {
     app->world = psv_scene_world(load->scene);
     snprintf(app->scene_name, sizeof app->scene_name, "%s", load->scene_name);
     view_create_streams(&app->streams, app->context, app->options.no_interop);
-    if (!view_create_order(&app->order, app->context, &message)) view_report(app, &message);
+    if (!view_create_order(&app->order, app->context, app->options.order_on, &message)) view_report(app, &message);
     if (!same) set_camera(app);
     app->history.count = 0;
     app->shadows = !app->options.no_shadows && psv_world_slot_count(app->world) <= SHADOW_BODIES;

@@ -61,6 +61,48 @@ static void test_transparent_order(void **state) {
     driver_close(app);
 }
 
+#if PSV_HAVE_GL
+// The same bodies ordered on OpenGL: the same order, and the same picture to the last byte.
+static void test_order_on_gl(void **state) {
+    (void)state;
+    driver_picture pictures[2];
+    for (int on_gl = 0; on_gl < 2; ++on_gl) {
+        view_options options = driver_options();
+        options.bodies = 3000;
+        options.transparent = true;
+        options.order_on = on_gl ? "gl" : "cpu";
+        view_app *app = driver_open(&options);
+        if (app == NULL) skip();
+        driver_turns(app, 12);
+        assert_true((app->order.gl != NULL) == (on_gl != 0));
+        check_order(app, psv_world_slot_count(app->world));
+        pictures[on_gl] = driver_take(app);
+        driver_close(app);
+    }
+    assert_int_equal(pictures[0].width, pictures[1].width);
+    assert_memory_equal(pictures[0].pixels, pictures[1].pixels,
+                        (size_t)3 * (size_t)pictures[0].width * (size_t)pictures[0].height);
+    for (int i = 0; i < 2; ++i)
+        driver_free(&pictures[i]);
+}
+
+// "auto" measures once, and then keeps to one of the two.
+static void test_order_on_auto(void **state) {
+    (void)state;
+    view_options options = driver_options();
+    options.transparent = true;
+    options.order_on = "auto";
+    view_app *app = driver_open(&options);
+    if (app == NULL) skip();
+    driver_turns(app, 2);
+    assert_non_null(app->order.gl);
+    assert_false(app->order.measure[VIEW_ORDER_DEPTH]);
+    check_order(app, psv_world_slot_count(app->world));
+    driver_close(app);
+}
+
+#endif
+
 static void test_panel_times(void **state) {
     (void)state;
     view_options options = driver_options();
@@ -153,6 +195,10 @@ static void test_logs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_transparent_order),
+#if PSV_HAVE_GL
+        cmocka_unit_test(test_order_on_gl),
+        cmocka_unit_test(test_order_on_auto),
+#endif
         cmocka_unit_test(test_panel_times),
         cmocka_unit_test(test_methods_agree),
         cmocka_unit_test(test_logs),
