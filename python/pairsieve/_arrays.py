@@ -174,7 +174,8 @@ def view(array, name="array"):
         library = _library_of(array)
         if library == "numpy" and isinstance(array, np.ndarray):
             return _interface_view(array.__array_interface__, -1, None, "numpy", array)
-        if hasattr(array, "__cuda_array_interface__"):
+        # JAX works on streams of its own that no interface names; DLPack makes the default stream wait for them.
+        if library != "jax" and hasattr(array, "__cuda_array_interface__"):
             return _cuda_interface_view(array, library)
         if library == "warp" and hasattr(array, "__array_interface__"):
             return _interface_view(array.__array_interface__, -1, None, "warp", array)
