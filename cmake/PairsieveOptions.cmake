@@ -1,4 +1,4 @@
-# Resolves the AUTO options to PSV_CUDA, PSV_VIZ and PSV_OPENMP, and defines the flags that every target gets.
+# Resolves the AUTO options to PSV_CUDA, PSV_SIM, PSV_VIZ and PSV_OPENMP, and defines the flags that every target gets.
 include(CheckLanguage)
 
 set(PSV_CUDA OFF)
@@ -59,9 +59,26 @@ if(NOT PAIRSIEVE_OPENMP STREQUAL OFF)
     endif()
 endif()
 
+find_package(PkgConfig QUIET)
+set(PSV_SIM OFF)
+if(NOT PAIRSIEVE_SIM STREQUAL OFF)
+    if(PkgConfig_FOUND)
+        pkg_check_modules(JANSSON QUIET IMPORTED_TARGET jansson)
+    endif()
+    if(JANSSON_FOUND)
+        set(PSV_SIM ON)
+    elseif(PAIRSIEVE_SIM STREQUAL ON)
+        message(FATAL_ERROR "PAIRSIEVE_SIM is ON, but jansson was not found (Debian: pkg-config libjansson-dev)")
+    else()
+        message(STATUS "pairsieve: jansson was not found (Debian: pkg-config libjansson-dev), so sim and what needs it are left out")
+    endif()
+endif()
+
 set(PSV_VIZ OFF)
-find_package(PkgConfig)
-if(NOT PAIRSIEVE_VIZ STREQUAL OFF)
+if(PAIRSIEVE_VIZ STREQUAL ON AND NOT PSV_SIM)
+    message(FATAL_ERROR "PAIRSIEVE_VIZ is ON, but the viewer needs PAIRSIEVE_SIM")
+endif()
+if(PSV_SIM AND NOT PAIRSIEVE_VIZ STREQUAL OFF)
     if(PkgConfig_FOUND)
         pkg_check_modules(SDL2 IMPORTED_TARGET sdl2)
         pkg_check_modules(GLEW IMPORTED_TARGET glew)
@@ -85,6 +102,11 @@ target_compile_options(pairsieve_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>
     $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr ${PSV_CUDA_COMPRESS} -Xcompiler=-Wall --ftz=false
                                --prec-div=true --prec-sqrt=true>)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND NOT "${CMAKE_C_FLAGS} " MATCHES "-O[0-9sgf ]")
+    # Part of a project that does not say how it wants to be built.
+    target_compile_options(pairsieve_flags INTERFACE -O3)
+    target_compile_definitions(pairsieve_flags INTERFACE NDEBUG)
+endif()
 if(PAIRSIEVE_WERROR)
     target_compile_options(pairsieve_flags INTERFACE
         $<$<COMPILE_LANGUAGE:C>:-Werror> $<$<COMPILE_LANGUAGE:CXX>:-Werror>
@@ -119,10 +141,11 @@ function(psv_add_glsl name)
         "${PROJECT_SOURCE_DIR}/sort/core/gl;${PROJECT_SOURCE_DIR}/sort/include;${PSV_GL_INCLUDE}")
 endfunction()
 
-# psv_add_module(NAME DEPENDS ... SOURCES ...): library pairsieve_NAME with alias pairsieve::NAME.
+# psv_add_module(NAME DEPENDS ... SOURCES ...): static library pairsieve_NAME with alias pairsieve::NAME. With
+# BUILD_SHARED_LIBS the alias is made in PairsieveShared.cmake; pairsieve_NAME is then for tests of internals alone.
 function(psv_add_module name)
     cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;GL_SOURCES;GLSL;DEPENDS;PRIVATE_DEPENDS")
-    add_library(pairsieve_${name} ${module_SOURCES})
+    add_library(pairsieve_${name} STATIC ${module_SOURCES})
     if(PSV_CUDA AND module_CUDA_SOURCES)
         target_sources(pairsieve_${name} PRIVATE ${module_CUDA_SOURCES})
     endif()
@@ -131,9 +154,10 @@ function(psv_add_module name)
         target_include_directories(pairsieve_${name} PRIVATE ${PSV_GL_INCLUDE} ${PSV_EGL_INCLUDE})
         psv_add_glsl(${name} ${module_GLSL})
     endif()
-    add_library(pairsieve::${name} ALIAS pairsieve_${name})
-    set_target_properties(pairsieve_${name} PROPERTIES EXPORT_NAME ${name} VERSION ${PROJECT_VERSION}
-                          SOVERSION ${PROJECT_VERSION_MAJOR})
+    if(NOT BUILD_SHARED_LIBS)
+        add_library(pairsieve::${name} ALIAS pairsieve_${name})
+    endif()
+    set_target_properties(pairsieve_${name} PROPERTIES EXPORT_NAME ${name})
     target_include_directories(pairsieve_${name} PUBLIC
         $<BUILD_INTERFACE:${module_INCLUDE}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(pairsieve_${name} PUBLIC ${module_DEPENDS}
@@ -147,5 +171,5 @@ function(psv_add_module name)
     if(PSV_CUDA)
         target_link_libraries(pairsieve_${name} PRIVATE CUDA::cudart_static stdc++) # nvcc's host code is C++
     endif()
-    set_property(GLOBAL APPEND PROPERTY PSV_MODULES pairsieve_${name})
+    set_property(GLOBAL APPEND PROPERTY PSV_MODULES ${name})
 endfunction()

@@ -101,35 +101,65 @@ static void exclude_pair(psvi_bucket *table, uint64_t last_bucket, uint64_t key)
     }
 }
 
+typedef struct exclude_job {
+    const psv_pair *pairs;
+    psvi_bucket *table;
+    uint64_t last_bucket;
+} exclude_job;
+
+static void exclude_some(void *data, uint64_t first, uint64_t end) {
+    const exclude_job *job = data;
+    for (uint64_t i = first; i < end; ++i)
+        exclude_pair(job->table, job->last_bucket, psvi_pair_key(job->pairs[i].a, job->pairs[i].b));
+}
+
 psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
                                   uint64_t last_bucket) {
-    (void)context;
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (count > 16384)
-    for (int64_t i = 0; i < (int64_t)count; ++i)
-        exclude_pair(table, last_bucket, psvi_pair_key(pairs[i].a, pairs[i].b));
+    exclude_job job = {pairs, table, last_bucket};
+    psvi_run_ranges(context, count, 16384, exclude_some, &job);
     return PSV_OK;
+}
+
+typedef struct narrow_job {
+    const psvi_rule_side *side;
+    const double *origin;
+    psv_aabb *boxes;
+} narrow_job;
+
+static void narrow_some(void *data, uint64_t first, uint64_t end) {
+    const narrow_job *job = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_narrow_box(job->side, job->origin, i, job->boxes[i].min, job->boxes[i].max);
 }
 
 psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin,
                                  const psvi_box_view *view, psv_aabb *boxes) {
-    (void)context;
+    narrow_job job = {side, origin, boxes};
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (view->count > 4096)
-    for (int64_t i = 0; i < (int64_t)view->count; ++i)
-        psvi_narrow_box(side, origin, (uint64_t)i, boxes[i].min, boxes[i].max);
+    psvi_run_ranges(context, view->count, 4096, narrow_some, &job);
     psvi_phase_end(context, PSV_PHASE_BOUNDS);
     return PSV_OK;
 }
 
+typedef struct name_job {
+    const uint32_t *a_ids, *b_ids;
+    bool between;
+    psv_pair *pairs;
+} name_job;
+
+static void name_some(void *data, uint64_t first, uint64_t end) {
+    const name_job *job = data;
+    psv_pair *const pairs = job->pairs;
+    for (uint64_t p = first; p < end; ++p) {
+        const uint32_t a = job->a_ids == NULL ? pairs[p].a : job->a_ids[pairs[p].a];
+        const uint32_t b = job->b_ids == NULL ? pairs[p].b : job->b_ids[pairs[p].b];
+        pairs[p] = job->between || a < b ? (psv_pair){a, b} : (psv_pair){b, a};
+    }
+}
+
 psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
                                psv_pair *pairs, const uint64_t *count, uint64_t capacity) {
-    (void)context;
-    const int64_t there = (int64_t)(*count < capacity ? *count : capacity);
-#pragma omp parallel for schedule(static) num_threads(context->worker_count) if (there > 16384)
-    for (int64_t p = 0; p < there; ++p) {
-        const uint32_t a = a_ids == NULL ? pairs[p].a : a_ids[pairs[p].a];
-        const uint32_t b = b_ids == NULL ? pairs[p].b : b_ids[pairs[p].b];
-        pairs[p] = between || a < b ? (psv_pair){a, b} : (psv_pair){b, a};
-    }
+    name_job job = {a_ids, b_ids, between, pairs};
+    psvi_run_ranges(context, *count < capacity ? *count : capacity, 16384, name_some, &job);
     return PSV_OK;
 }

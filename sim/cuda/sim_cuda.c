@@ -70,12 +70,8 @@ static psv_status cuda_create(psv_world *world) {
     if (state == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for a world's CUDA state");
     world->state = state;
     void *host = NULL, *device = NULL;
-    psv_status status =
-        psvi_cuda_status(context, cudaHostAlloc(&host, sizeof *state->published, cudaHostAllocMapped), "cudaHostAlloc");
-    if (status != PSV_OK) return status;
+    psv_status status = psvi_cuda_alloc_pinned(context, sizeof *state->published, &host, &device);
     state->published = host;
-    memset(host, 0, sizeof *state->published);
-    status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
     state->device = device;
     if (status == PSV_OK)
         status = psvi_cuda_status(context, psvi_colour_team(&state->colour_blocks, &state->colour_cluster),
@@ -108,7 +104,7 @@ static void cuda_destroy(psv_world *world) {
     psvi_solver *v = &state->solver;
     free_contact_rows(world);
     BODY_ROWS(RELEASE_ROW, state->bodies)
-    if (state->published != NULL) (void)cudaFreeHost(state->published);
+    psvi_cuda_free_pinned(world->context, state->published, sizeof *state->published);
     free(state);
     world->state = NULL;
 }

@@ -40,6 +40,8 @@ static psv_status check_def(const psv_context_def *def) {
                          def->worker_count);
     if ((def->allocator.allocate == NULL) != (def->allocator.release == NULL))
         return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def.allocator needs both functions or neither");
+    if ((def->pinned_allocator.allocate == NULL) != (def->pinned_allocator.release == NULL))
+        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def.pinned_allocator needs both functions or neither");
     return PSV_OK;
 }
 
@@ -66,6 +68,7 @@ psv_status psv_create_context(const psv_context_def *def, psv_context **context)
     made->parallel_user = def->parallel_user;
     made->check_buffers = def->check_buffers;
     made->allocator = def->allocator;
+    made->pinned_allocator = def->pinned_allocator;
     status = ops->open(made, def);
     if (status != PSV_OK) {
         (void)psvi_fail(NULL, status, "%s", made->error);

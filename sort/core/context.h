@@ -62,7 +62,7 @@ struct psv_context {
     void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user); // NULL: OpenMP
     void *parallel_user;
     bool check_buffers;
-    psv_allocator allocator;
+    psv_allocator allocator, pinned_allocator;
     psvi_device_info info;
     psvi_profiler profiler;
     uint32_t float_depth;         // calls of psvi_begin_floats that are not ended

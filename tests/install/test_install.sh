@@ -1,53 +1,132 @@
 #!/bin/sh
-# Installs a build into a folder of its own and uses it from there: its headers, with find_package from C and from C++,
-# with pkg-config, and as a program. Then the source as a part of another project.
+# Installs a build into a folder of its own and uses it from there, static and shared: the programs of docs/embedding and
+# the consumer, in C and in C++ with strict warnings, by find_package, by pkg-config and as a part of another project;
+# collision alone where jansson is missing; what a shared library exports; the installed program.
 # usage: test_install.sh BUILD_FOLDER SOURCE_FOLDER CMAKE C_COMPILER CXX_COMPILER
 set -eu
 build=$1 source=$2 cmake=$3 cc=$4 cxx=$5
 work=$build/tests/install/work
+programs=$source/docs/embedding
 rm -rf "$work"
 mkdir -p "$work"
 
 # quiet COMMAND...: its output only if it fails.
 quiet() { "$@" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }; }
 
-quiet "$cmake" --install "$build" --prefix "$work/prefix"
+# run_all FOLDER LEAST: runs the programs in it, at least so many.
+run_all() {
+    count=0
+    for program in "$1"/*; do
+        quiet timeout 120 "$program"
+        count=$((count + 1))
+    done
+    echo "  $count programs"
+    [ "$count" -ge "$2" ] || { echo "expected $2 programs"; exit 1; }
+}
+
+# with_cmake NAME LANGUAGE COMPONENTS LEAST [ARGUMENT]...: the project `programs`.
+with_cmake() {
+    name=$1 language=$2 components=$3 least=$4
+    shift 4
+    echo "$name, $language"
+    quiet "$cmake" -S "$source/tests/install/programs" -B "$work/$name-$language" -G Ninja -DLANGUAGE="$language" \
+        -DCOMPONENTS="$components" -DPROGRAMS="$programs" -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" "$@"
+    quiet "$cmake" --build "$work/$name-$language"
+    run_all "$work/$name-$language/run" "$least"
+}
+
+# with_pkg_config NAME PREFIX LANGUAGE: each program with the file of the library that it uses.
+with_pkg_config() {
+    name=$1 prefix=$2 language=$3
+    echo "$name by pkg-config, $language"
+    PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name pairsieve.pc)")
+    export PKG_CONFIG_PATH
+    mkdir -p "$work/$name-pc-$language"
+    for file in "$programs"/*.c "$source/tests/install/consumer.c"; do
+        program=$(basename "$file" .c)
+        case $program in
+        sort_draws | own_threads) package=pairsieve-sort ;;
+        rigid_bodies) package=pairsieve-sim ;;
+        consumer) package=pairsieve ;;
+        *) package=pairsieve-collision ;;
+        esac
+        if [ "$language" = C ]; then
+            compile="$cc -std=c17"
+        elif [ "$program" = consumer ]; then
+            file=$source/tests/install/consumer.cpp compile="$cxx -std=c++17 -Wold-style-cast"
+        else
+            compile="$cxx -x c++ -std=c++17 -Wold-style-cast"
+        fi
+        # Words of commands and flags are meant to be split.
+        # shellcheck disable=SC2046,SC2086
+        quiet $compile -Wall -Wextra -Wconversion -Werror $(pkg-config --cflags "$package") "$file" -x none \
+            $(pkg-config --libs "$package") -pthread -lm -Wl,-rpath,"$(dirname "$PKG_CONFIG_PATH")" \
+            -o "$work/$name-pc-$language/$program"
+    done
+    run_all "$work/$name-pc-$language" 11
+}
+
+static=$work/static shared=$work/shared
+quiet "$cmake" --install "$build" --prefix "$static"
 
 echo "headers"
 for header in core sort collision sim; do
     echo "#include <pairsieve/$header.h>" >"$work/$header.c"
     cp "$work/$header.c" "$work/$header.cpp"
-    "$cc" -std=c17 -Wall -Wextra -Wpedantic -Werror -I"$work/prefix/include" -fsyntax-only "$work/$header.c"
-    "$cxx" -std=c++17 -Wall -Wextra -Wpedantic -Werror -I"$work/prefix/include" -fsyntax-only "$work/$header.cpp"
+    strict="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -fsyntax-only"
+    # shellcheck disable=SC2086
+    "$cc" -std=c17 $strict -I"$static/include" "$work/$header.c"
+    # shellcheck disable=SC2086
+    "$cxx" -std=c++17 -Wold-style-cast $strict -I"$static/include" "$work/$header.cpp"
 done
 
-# consume NAME [CMAKE_ARGUMENT]...: configures, builds and runs the project tests/install/NAME.
-consume() {
-    name=$1
-    shift
-    echo "$name"
-    quiet "$cmake" -S "$source/tests/install/$name" -B "$work/$name" -G Ninja -DCMAKE_C_COMPILER="$cc" \
-        -DCMAKE_CXX_COMPILER="$cxx" "$@"
-    quiet "$cmake" --build "$work/$name"
-    "$work/$name/consumer"
-}
-consume find_package -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"
-consume find_package_cpp -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$work/prefix"
-
-echo "pkg-config"
-PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name pairsieve.pc)")
-export PKG_CONFIG_PATH
-# Words of the flags are meant to be split.
-# shellcheck disable=SC2046
-"$cc" -std=c17 "$source/tests/install/consumer.c" $(pkg-config --cflags --libs --static pairsieve) -o "$work/consumer"
-"$work/consumer"
-
-echo "program"
-"$work/prefix/bin/pairsieve" --version
-"$work/prefix/bin/pairsieve" sort --count 1000 --backend cpu
-if [ -d "$work/prefix/libexec/pairsieve" ]; then # benchmarks were built
-    "$work/prefix/bin/pairsieve" bench sim --backend cpu --frames 2 drop 20
+# Without optimization: what is tested is how it is embedded.
+quiet "$cmake" -S "$source" -B "$work/build-shared" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON \
+    -DPAIRSIEVE_CUDA=OFF -DPAIRSIEVE_GL=OFF -DPAIRSIEVE_VIZ=OFF -DPAIRSIEVE_TESTS=OFF -DPAIRSIEVE_BENCH=OFF -DPAIRSIEVE_TOOL=OFF \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx"
+quiet "$cmake" --build "$work/build-shared"
+quiet "$cmake" --install "$work/build-shared" --prefix "$shared"
+library=$(find "$shared" -name libpairsieve.so)
+echo "exports of $(basename "$library")"
+nm -D --defined-only "$library" | awk '{ print $NF }' >"$work/exports"
+[ "$(grep -c '^psv_' "$work/exports")" -gt 100 ]
+if grep -v '^psv_' "$work/exports"; then
+    echo "exported beside psv_"
+    exit 1
 fi
 
-# Without optimization and CUDA: what is tested is how it is embedded.
-consume add_subdirectory -DPAIRSIEVE_SOURCE="$source" -DPAIRSIEVE_CUDA=OFF -DCMAKE_BUILD_TYPE=Debug
+for language in C CXX; do
+    for kind in static shared; do
+        with_cmake "$kind" $language "core;sort;collision;sim" 11 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/$kind"
+        with_pkg_config "$kind" "$work/$kind" $language
+    done
+done
+
+# As a part of a project that says nothing about how it is built, on a machine without jansson: the libraries for the
+# CPU but sim, optimized.
+PKG_CONFIG_LIBDIR=$work/nothing
+export PKG_CONFIG_LIBDIR
+unset PKG_CONFIG_PATH
+with_cmake part C "core;sort;collision" 9 -DPAIRSIEVE_SOURCE="$source"
+grep -q 'PAIRSIEVE_CUDA:STRING=OFF' "$work/part-C/CMakeCache.txt"
+[ ! -d "$work/part-C/pairsieve/sim" ]
+grep 'pairsieve_collision.dir' "$work/part-C/compile_commands.json" >"$work/log"
+if grep -v -e ' -O3 .*-DNDEBUG' -e '-DNDEBUG .*-O3' "$work/log" | grep command; then
+    echo "not optimized"
+    exit 1
+fi
+with_cmake alone C "core;sort;collision" 9 -DCMAKE_PREFIX_PATH="$static"
+echo "find_package of sim without jansson is refused"
+if "$cmake" -S "$source/tests/install/programs" -B "$work/refused" -G Ninja -DLANGUAGE=C -DCOMPONENTS=sim \
+    -DPROGRAMS="$programs" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$static" >"$work/log" 2>&1; then
+    echo "it was not"
+    exit 1
+fi
+grep -q 'needs jansson' "$work/log"
+
+echo "program"
+"$static/bin/pairsieve" --version
+"$static/bin/pairsieve" sort --count 1000 --backend cpu
+if [ -d "$static/libexec/pairsieve" ]; then # benchmarks were built
+    "$static/bin/pairsieve" bench sim --backend cpu --frames 2 drop 20
+fi

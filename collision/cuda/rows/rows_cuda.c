@@ -14,6 +14,7 @@ typedef struct rows_state {
     psv_sorter *sorter;
     volatile uint32_t *failures; // of bins, as far as the device has told; NULL: no bins
     uint32_t failures_seen;
+    bool uses_bins;
     uint32_t pause, pause_last; // frames without bins from here on; the last such count
     uint32_t since_pause;       // frames with them since
 } rows_state;
@@ -134,24 +135,26 @@ static void rows_destroy(psv_pair_finder *finder) {
     rows_state *state = finder->state;
     if (state == NULL) return;
     psv_destroy_sorter(state->sorter);
-    if (state->failures != NULL) (void)cudaFreeHost((void *)(uintptr_t)state->failures);
+    psvi_cuda_free_pinned(finder->context, state->failures, sizeof *state->failures);
     free(state);
     finder->state = NULL;
 }
 
 static cudaError_t prepare_bins(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
-    void *host = NULL, *device = NULL;
     cudaError_t error = psvi_prepare_rows_bins_split(memory);
     if (error == cudaSuccess && memory->bins.tile != 0) error = psvi_prepare_rows_bins_order(memory);
-    if (error != cudaSuccess || memory->bins.tile == 0 || memory->bins.round == 0) return error;
-    error = cudaHostAlloc(&host, sizeof *state->failures, cudaHostAllocMapped);
-    if (error != cudaSuccess) return error;
-    state->failures = host;
-    *state->failures = 0;
-    error = cudaHostGetDevicePointer(&device, host, 0);
-    memory->bins.told = device;
+    state->uses_bins = error == cudaSuccess && memory->bins.tile != 0 && memory->bins.round != 0;
     return error;
+}
+
+// The word by which the host learns that bins did not serve.
+static psv_status make_failures(psv_context *context, rows_state *state) {
+    void *host = NULL, *device = NULL;
+    psv_status status = psvi_cuda_alloc_pinned(context, sizeof *state->failures, &host, &device);
+    state->failures = host;
+    state->memory.bins.told = device;
+    return status;
 }
 
 static cudaError_t prepare(rows_state *state) {
@@ -173,8 +176,8 @@ static psv_status rows_create(psv_pair_finder *finder) {
     const psvi_device_info *info = &finder->context->info;
     state->memory.multiprocessors = (uint32_t)info->multiprocessors;
     state->memory.early = info->code_capability >= 90;
-    psv_status status =
-        psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute or cudaHostAlloc");
+    psv_status status = psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute");
+    if (status == PSV_OK && state->uses_bins) status = make_failures(finder->context, state);
     if (status == PSV_OK && state->memory.counted && info->cooperative_launch)
         status = psvi_cuda_status(finder->context,
                                   psvi_prepare_rows_fused((uint32_t)info->multiprocessors, &state->memory.fused_blocks),

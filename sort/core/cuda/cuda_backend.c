@@ -2,6 +2,7 @@
 #include "cuda_backend.h"
 
 #include <stdio.h>
+#include <string.h>
 
 psv_status psvi_cuda_status(psv_context *context, cudaError_t error, const char *what) {
     if (error == cudaSuccess) return PSV_OK;
@@ -91,6 +92,33 @@ static void *cuda_alloc(psv_context *context, uint64_t bytes) {
 static void cuda_release(psv_context *context, void *address) {
     (void)context;
     (void)cudaFree(address);
+}
+
+psv_status psvi_cuda_alloc_pinned(psv_context *context, uint64_t bytes, void **host, void **device) {
+    const psv_allocator *own = &context->pinned_allocator;
+    *host = NULL;
+    (void)cudaSetDevice(context->device);
+    if (own->allocate != NULL)
+        *host = own->allocate(bytes, own->user);
+    else if (cudaHostAlloc(host, bytes, cudaHostAllocMapped) != cudaSuccess)
+        (void)cudaGetLastError();
+    if (*host == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no page-locked host memory for %llu bytes",
+                         (unsigned long long)bytes);
+    memset(*host, 0, bytes);
+    return psvi_cuda_status(context, cudaHostGetDevicePointer(device, *host, 0), "cudaHostGetDevicePointer");
+}
+
+void psvi_cuda_free_pinned(psv_context *context, const volatile void *host, uint64_t bytes) {
+    const psv_allocator *own = &context->pinned_allocator;
+    void *address = (void *)(uintptr_t)host;
+    if (address == NULL) return;
+    if (own->release == NULL) {
+        (void)cudaFreeHost(address);
+        return;
+    }
+    (void)cudaStreamSynchronize(context->stream); // a kernel may still be about to write there
+    own->release(address, bytes, own->user);
 }
 
 static psv_status cuda_copy(psv_context *context, void *target, const void *source, uint64_t bytes,

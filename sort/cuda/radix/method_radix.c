@@ -87,7 +87,7 @@ static void radix_destroy(psv_sorter *sorter) {
     psvi_free(sorter->context, state->control, sizeof *state->control);
     psvi_free(sorter->context, state->chunks, sizeof *state->chunks);
     psvi_free(sorter->context, state->rounds, sizeof *state->rounds);
-    if (state->told != NULL) (void)cudaFreeHost(state->told);
+    psvi_cuda_free_pinned(sorter->context, state->told, sizeof *state->told);
     free(state);
     sorter->state = NULL;
 }
@@ -103,14 +103,10 @@ static psv_status make_memory(psv_context *context, uint64_t bytes, const char *
 
 static psv_status make_told(psv_context *context, radix_state *state) {
     void *host = NULL, *device = NULL;
-    psv_status status =
-        psvi_cuda_status(context, cudaHostAlloc(&host, sizeof *state->told, cudaHostAllocMapped), "cudaHostAlloc");
-    if (status != PSV_OK) return status;
+    psv_status status = psvi_cuda_alloc_pinned(context, sizeof *state->told, &host, &device);
     state->told = host;
-    state->told->failing = state->told->ready = 0;
-    state->told->order = PSVI_RADIX_ORDER_OTHER;
-    status = psvi_cuda_status(context, cudaHostGetDevicePointer(&device, host, 0), "cudaHostGetDevicePointer");
     state->told_device = device;
+    if (status == PSV_OK) state->told->order = PSVI_RADIX_ORDER_OTHER;
     return status;
 }
 

@@ -100,6 +100,9 @@ typedef struct psv_context_def {
     // it has to be current in every call. NULL (default): the context makes one of its own through EGL, without a
     // window, which its calls make the thread's current one.
     void *(*gl_load)(const char *name);
+    // CUDA: page-locked host memory that the device can write (cudaHostAllocMapped), a few words for each sorter,
+    // finder and world, by which the host learns what a kernel found. Both functions NULL: cudaHostAlloc.
+    psv_allocator pinned_allocator;
 } psv_context_def;
 
 typedef struct psv_context psv_context;
@@ -161,7 +164,11 @@ psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes);
 
 // First byte of the buffer, for the CPU and CUDA backends.
 static inline void *psv_buffer_address(psv_buffer buffer) {
-    return buffer.address == NULL ? NULL : (void *)((char *)buffer.address + buffer.offset);
+#ifdef __cplusplus
+    return buffer.address == nullptr ? nullptr : static_cast<char *>(buffer.address) + buffer.offset;
+#else
+    return buffer.address == NULL ? NULL : (char *)buffer.address + buffer.offset;
+#endif
 }
 
 // Memory of the context's backend, aligned to 256 bytes, contents undefined. 0 bytes gives an empty buffer.
