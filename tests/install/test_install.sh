@@ -63,8 +63,14 @@ with_pkg_config() {
             $(pkg-config --libs "$package") -pthread -lm -Wl,-rpath,"$(dirname "$PKG_CONFIG_PATH")" \
             -o "$work/$name-pc-$language/$program"
     done
-    run_all "$work/$name-pc-$language" 11
+    run_all "$work/$name-pc-$language" 12
 }
+
+echo "programs: short, and in the page"
+for file in "$programs"/*.c; do
+    [ "$(wc -l <"$file")" -lt 80 ] || { echo "$file has 80 lines or more"; exit 1; }
+    grep -q "$(basename "$file")" "$source/docs/embedding.md" || { echo "embedding.md does not name $file"; exit 1; }
+done
 
 static=$work/static shared=$work/shared
 quiet "$cmake" --install "$build" --prefix "$static"
@@ -97,7 +103,7 @@ fi
 
 for language in C CXX; do
     for kind in static shared; do
-        with_cmake "$kind" $language "core;sort;collision;sim" 11 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/$kind"
+        with_cmake "$kind" $language "core;sort;collision;sim" 12 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/$kind"
         with_pkg_config "$kind" "$work/$kind" $language
     done
 done
@@ -107,7 +113,7 @@ done
 PKG_CONFIG_LIBDIR=$work/nothing
 export PKG_CONFIG_LIBDIR
 unset PKG_CONFIG_PATH
-with_cmake part C "core;sort;collision" 9 -DPAIRSIEVE_SOURCE="$source"
+with_cmake part C "core;sort;collision" 10 -DPAIRSIEVE_SOURCE="$source"
 grep -q 'PAIRSIEVE_CUDA:STRING=OFF' "$work/part-C/CMakeCache.txt"
 [ ! -d "$work/part-C/pairsieve/sim" ]
 grep 'pairsieve_collision.dir' "$work/part-C/compile_commands.json" >"$work/log"
@@ -115,7 +121,7 @@ if grep -v -e ' -O3 .*-DNDEBUG' -e '-DNDEBUG .*-O3' "$work/log" | grep command; 
     echo "not optimized"
     exit 1
 fi
-with_cmake alone C "core;sort;collision" 9 -DCMAKE_PREFIX_PATH="$static"
+with_cmake alone C "core;sort;collision" 10 -DCMAKE_PREFIX_PATH="$static"
 echo "find_package of sim without jansson is refused"
 if "$cmake" -S "$source/tests/install/programs" -B "$work/refused" -G Ninja -DLANGUAGE=C -DCOMPONENTS=sim \
     -DPROGRAMS="$programs" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$static" >"$work/log" 2>&1; then
