@@ -57,7 +57,10 @@ static uint32_t run_for(uint64_t count, uint64_t runs) {
 static radix_plan plan_for(const psvi_gl *gl, const radix_form *form, uint64_t count, uint32_t element_bytes) {
     radix_plan plan = {.form = form};
     if (form->items == 0) {
-        plan.column_items = run_for(count, gl->software ? SOFTWARE_RUNS : DEVICE_RUNS);
+        uint64_t runs = gl->software ? SOFTWARE_RUNS : DEVICE_RUNS;
+        const uint64_t most_runs = (gl->block_bytes - 512) / (4 * DIGITS) - 64; // the table is one block
+        if (runs > most_runs) runs = most_runs;
+        plan.column_items = run_for(count, runs);
         plan.tile = 32 * plan.column_items;
         plan.row = (uint32_t)ceil_div(count, plan.tile) * 32;
     } else {

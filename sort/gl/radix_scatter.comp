@@ -1,9 +1,3 @@
-#extension GL_KHR_shader_subgroup_basic : require
-#extension GL_KHR_shader_subgroup_ballot : require
-#extension GL_KHR_shader_subgroup_arithmetic : require
-#if PARTITION
-#extension GL_NV_shader_subgroup_partitioned : require
-#endif
 // Moves elements to their places, one tile a group. Threads of a subgroup find those with the same digit by votes; the
 // tile is put in order in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose
 // counters fit: SUBGROUPS subgroups of 256 counters lie where the elements come later. No group waits for another one.
@@ -58,6 +52,13 @@ void main() {
         uint i = own + k * gl_SubgroupSize;
         key[k] = i < items ? LOAD_KEY(keys, base(3), first + i) : LAST_KEY;
     }
+#if VALUE_WORDS == 1 && !IMPLICIT
+    uint value[ITEMS]; // asked for early: they come while the keys are ranked
+    for (uint k = 0u; k < ITEMS; ++k) {
+        uint i = own + k * gl_SubgroupSize;
+        value[k] = i < items ? values[base(6) + first + i] : 0u;
+    }
+#endif
     for (uint k = 0u; k < ITEMS; ++k) {
         // What lies behind the elements counts as the last digit and stays behind them.
         uint digit = own + k * gl_SubgroupSize < items ? digit_of(key[k], SHIFT, MASK) : 255u;
@@ -130,6 +131,8 @@ void main() {
             uint i = own + k * gl_SubgroupSize;
 #if IMPLICIT
             exchange[rank[k]] = tile * TILE + i;
+#elif VALUE_WORDS == 1
+            exchange[rank[k]] = value[k];
 #else
             exchange[rank[k]] = i < items ? values[base(6) + VALUE_WORDS * (first + i) + w] : 0u;
 #endif

@@ -162,7 +162,8 @@ static void *run_soak(void *argument) {
     psv_context *context = NULL;
     def.backend = run->memory.backend;
     def.worker_count = run->memory.backend == PSV_BACKEND_CPU ? 1 : 0;
-    def.allocator = (psv_allocator){counted_allocate, counted_release, &run->memory};
+    if (def.backend != PSV_BACKEND_GL) // it takes none
+        def.allocator = (psv_allocator){counted_allocate, counted_release, &run->memory};
     if (psv_create_context(&def, &context) != PSV_OK) {
         (void)complain(&run->soak, "no context", psv_last_error(NULL));
         return NULL;

@@ -163,7 +163,7 @@ static void *gl_alloc(psv_context *context, uint64_t bytes) {
     if (bytes > (uint64_t)1 << 39) return NULL;
     (void)psvi_gl_status(context, "an earlier call");
     gl->f.CreateBuffers(1, &name);
-    gl->f.NamedBufferStorage(name, (GLsizeiptr)((bytes + 15) & ~(uint64_t)15), NULL, GL_DYNAMIC_STORAGE_BIT);
+    gl->f.NamedBufferStorage(name, (GLsizeiptr)((bytes + 15) & ~(uint64_t)15), NULL, 0);
     if (gl->f.GetError() != GL_NO_ERROR || name == 0 || name >= 1u << 24) {
         gl->f.DeleteBuffers(1, &name);
         return NULL;
@@ -177,19 +177,23 @@ static void gl_release(psv_context *context, void *address) {
     psvi_gl_of(context)->f.DeleteBuffers(1, &name);
 }
 
-// Immutable buffers of a caller need not take data from the host: those get it through one of ours.
+// Between the host and a buffer by way of another one of that time: a driver moves a buffer that the host reads or
+// writes itself to the host's memory, where kernels then work on it; and immutable buffers of a caller need not allow
+// it.
 static void upload(psvi_gl *gl, GLuint name, GLintptr offset, const void *source, GLsizeiptr bytes) {
-    GLint immutable = 0, flags = 0;
-    gl->f.GetNamedBufferParameteriv(name, GL_BUFFER_IMMUTABLE_STORAGE, &immutable);
-    gl->f.GetNamedBufferParameteriv(name, GL_BUFFER_STORAGE_FLAGS, &flags);
-    if (!immutable || (flags & GL_DYNAMIC_STORAGE_BIT) != 0) {
-        gl->f.NamedBufferSubData(name, offset, bytes, source);
-        return;
-    }
     GLuint staging = 0;
     gl->f.CreateBuffers(1, &staging);
-    gl->f.NamedBufferStorage(staging, bytes, source, 0);
+    gl->f.NamedBufferStorage(staging, bytes, source, GL_CLIENT_STORAGE_BIT);
     gl->f.CopyNamedBufferSubData(staging, name, 0, offset, bytes);
+    gl->f.DeleteBuffers(1, &staging);
+}
+
+static void download(psvi_gl *gl, void *target, GLuint name, GLintptr offset, GLsizeiptr bytes) {
+    GLuint staging = 0;
+    gl->f.CreateBuffers(1, &staging);
+    gl->f.NamedBufferStorage(staging, bytes, NULL, GL_CLIENT_STORAGE_BIT | GL_MAP_READ_BIT);
+    gl->f.CopyNamedBufferSubData(name, staging, offset, 0, bytes);
+    gl->f.GetNamedBufferSubData(staging, 0, bytes, target);
     gl->f.DeleteBuffers(1, &staging);
 }
 
@@ -201,8 +205,7 @@ static psv_status gl_copy(psv_context *context, void *target, const void *source
     if (kind == PSVI_COPY_UPLOAD)
         upload(gl, psvi_gl_name_of(target), (GLintptr)psvi_gl_offset_of(target), source, (GLsizeiptr)bytes);
     else if (kind == PSVI_COPY_DOWNLOAD)
-        gl->f.GetNamedBufferSubData(psvi_gl_name_of(source), (GLintptr)psvi_gl_offset_of(source), (GLsizeiptr)bytes,
-                                    target);
+        download(gl, target, psvi_gl_name_of(source), (GLintptr)psvi_gl_offset_of(source), (GLsizeiptr)bytes);
     else
         gl->f.CopyNamedBufferSubData(psvi_gl_name_of(source), psvi_gl_name_of(target),
                                      (GLintptr)psvi_gl_offset_of(source), (GLintptr)psvi_gl_offset_of(target),

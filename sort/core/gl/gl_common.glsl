@@ -1,3 +1,11 @@
+#ifdef PARTITION // subgroup votes
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_ballot : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#if PARTITION
+#extension GL_NV_shader_subgroup_partitioned : require
+#endif
+#endif
 // What every kernel begins with. The blocks' data begin base(block) words into the bound range.
 layout(location = 0) uniform uint psv_words[52];
 #define base(block) psv_words[block]

@@ -18,8 +18,6 @@
     X(IsBuffer, ISBUFFER)                                                                                              \
     X(NamedBufferStorage, NAMEDBUFFERSTORAGE)                                                                          \
     X(GetNamedBufferParameteri64v, GETNAMEDBUFFERPARAMETERI64V)                                                        \
-    X(GetNamedBufferParameteriv, GETNAMEDBUFFERPARAMETERIV)                                                            \
-    X(NamedBufferSubData, NAMEDBUFFERSUBDATA)                                                                          \
     X(GetNamedBufferSubData, GETNAMEDBUFFERSUBDATA)                                                                    \
     X(CopyNamedBufferSubData, COPYNAMEDBUFFERSUBDATA)                                                                  \
     X(ClearNamedBufferSubData, CLEARNAMEDBUFFERSUBDATA)                                                                \
