@@ -144,5 +144,6 @@ int command_list(int argc, char **argv);
 int command_pairs(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_sort(int argc, char **argv);
+int command_trace(int argc, char **argv);
 
 #endif

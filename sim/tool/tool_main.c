@@ -14,6 +14,7 @@ static const command_entry commands[] = {
     {"run", command_run, "step a scene without a window; times per phase, what the sort costs per frame"},
     {"pairs", command_pairs, "overlapping boxes of the elements of a mesh, at rest or in motion"},
     {"sort", command_sort, "sort keys, check the result, report the time"},
+    {"trace", command_trace, "render a mesh by rays to a PNG file; times of tree and rays"},
     {"bench", command_bench, "run the benchmarks: sort, collision or sim"},
     {"info", command_info, "backends, devices, methods and how this program was built"},
     {"list", command_list, "scenes and methods"},
@@ -46,7 +47,7 @@ static int run_command(int argc, char **argv) {
     }
     for (size_t i = 0; i < COMMANDS; ++i)
         if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 2, argv + 2);
-    return tool_fail(TOOL_REFUSED, "unknown command '%s'; accepted: run, pairs, sort, bench, info, list", word);
+    return tool_fail(TOOL_REFUSED, "unknown command '%s'; accepted: run, pairs, sort, trace, bench, info, list", word);
 }
 
 int main(int argc, char **argv) {

@@ -356,6 +356,7 @@ static void help(void **state) {
         {"pairs",
          "--boxes --between --backend --workers --broad-phase --sort --max-pairs --repeat --csv --json --help"},
         {"sort", "--keys --count --distribution --method --backend --workers --input --seed --repeat --json --help"},
+        {"trace", "--size --samples --quality --out --backend --workers --json --help"},
         {"list", "--json --help"},
         {"info", "--json --help"},
         {"bench", "--json"},

@@ -1,0 +1,96 @@
+// `pairsieve trace`: the picture is a PNG file of the size asked for, the same for both kinds of tree, and bad input is
+// refused.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tool_process.h"
+
+#define WIDTH 40
+#define HEIGHT 30
+// Signature, header, rows of a filter's number and pixels in stored blocks, end.
+#define FILE_BYTES (8 + 25 + 12 + 2 + HEIGHT * (5 + 1 + 3 * WIDTH) + 4 + 12)
+
+static char folder[] = "/tmp/test_tool_traceXXXXXX";
+static unsigned char files[2][FILE_BYTES + 1];
+
+// A tilted square over a larger one.
+static void write_mesh(const char *path) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("v -2 0 -2\nv 2 0 -2\nv 2 0 2\nv -2 0 2\nv -1 1 -1\nv 1 1.2 -1\nv 1 1.2 1\nv -1 1 1\nf 1 2 3 4\nf 5 6 7 8\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static const unsigned char *pixel(const unsigned char *file, int x, int y) {
+    return file + 8 + 25 + 8 + 2 + y * (5 + 1 + 3 * WIDTH) + 6 + 3 * x;
+}
+
+static void picture(void **state) {
+    (void)state;
+    static const char *const qualities[2] = {"linear", "fine"};
+    char command[512];
+    (void)snprintf(command, sizeof command, "%s/mesh.obj", folder);
+    write_mesh(command);
+    for (int q = 0; q < 2; ++q) {
+        (void)snprintf(command, sizeof command,
+                       "trace %s/mesh.obj --backend cpu --size %dx%d --samples 3 --quality %s --out %s/%s.png --json",
+                       folder, WIDTH, HEIGHT, qualities[q], folder, qualities[q]);
+        json_t *object = tool_json(command);
+        assert_non_null(object);
+        assert_true(tool_has_keys(object, "triangles bad_triangles backend quality build_ms trace_ms rays "
+                                          "million_rays_per_second hit_share"));
+        assert_int_equal(json_integer_value(json_object_get(object, "triangles")), 4);
+        const double share = json_real_value(json_object_get(object, "hit_share"));
+        assert_true(share > 0.1 && share < 0.8);
+        json_decref(object);
+        (void)snprintf(command, sizeof command, "%s/%s.png", folder, qualities[q]);
+        FILE *file = fopen(command, "rb");
+        assert_non_null(file);
+        assert_int_equal(fread(files[q], 1, sizeof files[q], file), FILE_BYTES);
+        assert_int_equal(fclose(file), 0);
+    }
+    const unsigned char begin[24] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n',  0, 0, 0, 13,
+                                     'I',  'H', 'D', 'R', 0,    0,    0,    WIDTH, 0, 0, 0, HEIGHT};
+    assert_memory_equal(files[0], begin, sizeof begin);
+    assert_memory_equal(files[0], files[1], FILE_BYTES);
+    // Sky in the corner, which is blue; ground in the middle, which is not.
+    assert_true(pixel(files[0], 0, 0)[2] > pixel(files[0], 0, 0)[0]);
+    const unsigned char *middle = pixel(files[0], WIDTH / 2, HEIGHT / 2);
+    assert_true(middle[0] >= middle[2] && middle[0] > 40);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    char command[512];
+    assert_true(tool_refuses("trace", 2, "trace needs a mesh file"));
+    (void)snprintf(command, sizeof command, "trace %s/mesh.obj --size 0x5", folder);
+    assert_true(tool_refuses(command, 2, "--size 0x5 is not accepted"));
+    (void)snprintf(command, sizeof command, "trace %s/mesh.obj --quality best", folder);
+    assert_true(tool_refuses(command, 2, "best"));
+    (void)snprintf(command, sizeof command, "trace %s/none.obj", folder);
+    assert_true(tool_refuses(command, 2, "none.obj"));
+}
+
+static int remove_folder(void **state) {
+    (void)state;
+    static const char *const names[] = {"mesh.obj", "linear.png", "fine.png"};
+    char path[256];
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)remove(path);
+    }
+    return rmdir(folder);
+}
+
+int main(void) {
+    if (mkdtemp(folder) == NULL) return 1;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(picture), cmocka_unit_test(refusals)};
+    return cmocka_run_group_tests(tests, NULL, remove_folder);
+}
