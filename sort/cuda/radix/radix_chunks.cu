@@ -517,8 +517,6 @@ leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const ps
         psvi_backoff_succeeded(&next.backoff);
         next.failing = 0;
     } else if (tried) {
-        // Old splitters say nothing of the keys of today: the next call tries those that this one leaves.
-        if (call.try_again) psvi_backoff_succeeded(&next.backoff);
         next.failing = route == PSVI_RADIX_CHUNK_DIGITS || next.backoff.wait != 0;
         psvi_backoff_failed(&next.backoff, PSVI_RADIX_WAIT_LEAST, PSVI_RADIX_WAIT_MOST);
     } else {
