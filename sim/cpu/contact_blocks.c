@@ -153,51 +153,76 @@ PSVI_INLINE void solve_friction(eight_balls *t, psvi_contact_block *c, bool turn
     apply(t, w3_add(w3_scale(t1, x - before_x), w3_scale(t2, y - before_y)), turning);
 }
 
-PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separation, const psvi_step *step, bool relax,
-                              bool loads) {
+PSVI_INLINE void solve_normal(eight_balls *t, psvi_contact_block *c, f8 separation, const psvi_step *step, bool relax) {
     f8 zero = same(0);
     i8 apart = separation > zero; // may close, but not cross, within the substep
     f8 bias = both(apart, separation * same(step->rate)), mass_scale = same(1), impulse_scale = zero;
     if (!relax) { // psvi_softness_of
-        i8 both_move = mask_of(c->moves_a & c->moves_b), deep = separation < same(-step->deep);
+        i8 both_move = mask_of(c->moves_a & c->moves_b);
         f8 rate = choose(both_move, same(step->bias_rate[0]), same(step->bias_rate[1]));
-        f8 reach = separation + choose(both_move, same(step->deep_shift[0]), same(step->deep_shift[1]));
-        f8 push = choose(deep, same(step->bias_rate[2]) * reach, rate * separation);
-        bias = choose(apart, bias, larger(push, same(-step->push_speed)));
+        bias = choose(apart, bias, larger(rate * separation, same(-step->push_speed)));
         f8 soft_mass = choose(both_move, same(step->mass_scale[0]), same(step->mass_scale[1]));
         f8 soft_impulse = choose(both_move, same(step->impulse_scale[0]), same(step->impulse_scale[1]));
-        mass_scale = choose(apart, mass_scale, choose(deep, same(step->mass_scale[2]), soft_mass));
-        impulse_scale = choose(apart, impulse_scale, choose(deep, same(step->impulse_scale[2]), soft_impulse));
+        mass_scale = choose(apart, mass_scale, soft_mass);
+        impulse_scale = both(~apart, soft_impulse);
     }
     f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), before = load(c->impulse[0]), mass = load(c->normal_mass);
     f8 change = -mass * mass_scale * (speed + bias) - impulse_scale * before;
     f8 total = larger(before + change, zero);
+    if (relax && c->bounces) { // psvi_hits_later
+        i8 later = (load(c->restitution) > zero) & apart & (speed < same(-step->restitution_threshold));
+        total = choose(later, before, total);
+    }
     store(c->impulse[0], total);
     change = total - before;
-    if (relax && loads) store(c->impulse[3], load(c->impulse[3]) + total);
-    if (relax && !loads) { // psvi_speed_taken
-        f8 after = speed + both(mass > zero, change / mass);
-        store(c->impulse[3], load(c->impulse[3]) + (speed * speed - after * after));
-    }
     t->va = w3_madd(t->va, t->n, -t->ma * change);
     t->vb = w3_madd(t->vb, t->n, t->mb * change);
 }
 
-PSVI_INLINE void bounce(eight_balls *t, psvi_contact_block *c, const psvi_step *step, bool loads) {
-    f8 approach = load(c->approach), restitution = load(c->restitution), before = load(c->impulse[0]), zero = same(0);
-    i8 bounces = (restitution > zero) & (approach <= same(-step->restitution_threshold)) & (load(c->impulse[3]) > zero);
-    f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), mass = load(c->normal_mass), sum = load(c->impulse[3]);
-    f8 wanted = -restitution * approach, change;
-    // Not added to the impulse: the next step starts from what holds the bodies, not from what threw them.
-    if (loads) { // psvi_bounce_impulse, psvi_bounce_share
-        change = larger(before + smaller(mass * (wanted - speed), restitution * sum), zero) - before;
-    } else {
-        wanted = smaller(wanted, square_root(speed * speed + restitution * restitution * sum));
-        change = larger(mass * (wanted - speed), zero);
+// The hits of one lane, as a contact of one point.
+static void hit_lane(const psvi_sim *s, const psvi_step *step, psvi_contact_block *block, uint32_t lane, bool after) {
+    psvi_contact c = {.a = block->a[lane], .b = block->b[lane], .count = 1, .friction = block->friction[lane]};
+    c.restitution = block->restitution[lane];
+    psvi_point p = {.normal_mass = block->normal_mass[lane], .tangent_mass = block->tangent_mass[lane]};
+    for (int k = 0; k < 3; ++k) {
+        p.normal[k] = block->normal[k][lane];
+        p.arm_a[k] = p.normal[k] * block->radius_a[lane];
+        p.arm_b[k] = -p.normal[k] * block->radius_b[lane];
     }
-    change = both(bounces, change);
-    t->va = w3_madd(t->va, t->n, -t->ma * change);
-    t->vb = w3_madd(t->vb, t->n, t->mb * change);
+    p.separation =
+        block->separation_now[lane]; // so the very one of the other lanes: what hits and what does not must agree
+    p.impulse.w = block->hit[lane];
+    p.pending = block->pending[lane];
+    psvi_two t;
+    psvi_linear la, lb;
+    psvi_angular aa, ab;
+    psvi_load_two(s, &c, &t, &la, &lb, &aa, &ab);
+    psvi_points points = {&p, &p};
+    aa.turned = ab.turned = f4_make(v3_make(0, 0, 0), 0);
+    psvi_solve_hits(s, points, step, &c, step->loads, after, &t, v3_make(0, 0, 0), &aa, &ab);
+    block->hit[lane] = p.impulse.w;
+    block->pending[lane] = p.pending;
+    psvi_store_two(s, &c, &t, &aa, &ab);
+}
+
+// Hits are rare: looked for in all lanes, and solved one by one, before the pass loads the bodies.
+PSVI_INLINE void solve_hits(const psvi_sim *s, const psvi_step *step, psvi_contact_block *c, bool after,
+                            f8 separation) {
+    w3 va, vb;
+    f8 unused;
+    bool lasting = !step->loads && !after; // see psvi_lasting
+    gather(lasting ? &s->pushed->linear : &s->linear->velocity, c->a, &va, &unused);
+    gather(lasting ? &s->pushed->linear : &s->linear->velocity, c->b, &vb, &unused);
+    if (lasting) { // what stands still was never pushed
+        va = w3_both(mask_of(c->moves_a), va);
+        vb = w3_both(mask_of(c->moves_b), vb);
+    }
+    f8 speed = w3_dot(w3_sub(vb, va), w3_load(c->normal)), zero = same(0);
+    i8 touches = after ? separation <= zero : separation < -speed * same(step->substep);
+    i8 hits = touches & (speed < same(-step->restitution_threshold)) & (load(c->restitution) > zero);
+    if (after) hits |= load(c->pending) > zero;
+    for (uint32_t lane = 0; lane < c->count; ++lane)
+        if (hits[lane] != 0) hit_lane(s, step, c, lane, after);
 }
 
 // Separations after the last move. `separation` stays that of the step's beginning: what is added is small.
@@ -214,9 +239,10 @@ PSVI_INLINE f8 separation_now(const psvi_sim *s, psvi_contact_block *c, w3 n) {
 // Spin has a part in friction only, and friction only where something presses.
 PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_contact_block *c, psvi_pass pass,
                              bool turning, bool loads) {
-    bool spins = turning && pass != PSVI_PASS_BOUNCE;
-    bool relax = pass == PSVI_PASS_RELAX || pass == PSVI_PASS_AGAIN;
+    const bool relax = pass == PSVI_PASS_RELAX || pass == PSVI_PASS_AGAIN, spins = turning;
     eight_balls t = {.n = w3_load(c->normal)};
+    f8 separation = pass == PSVI_PASS_RELAX ? separation_now(s, c, t.n) : load(c->separation_now);
+    if (c->bounces && pass != PSVI_PASS_WARM) solve_hits(s, step, c, relax, separation);
     gather(&s->linear->velocity, c->a, &t.va, &t.ma);
     gather(&s->linear->velocity, c->b, &t.vb, &t.mb);
     if (spins) {
@@ -236,16 +262,13 @@ PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_cont
         w3_tangents(t.n, &t1, &t2);
         w3 impulse = w3_madd(w3_scale(t.n, load(c->impulse[0])), t1, load(c->impulse[1]));
         apply(&t, w3_madd(impulse, t2, load(c->impulse[2])), turning);
-    } else if (pass == PSVI_PASS_BOUNCE) {
-        bounce(&t, c, step, loads);
     } else {
         // The order within the passes: see psvi_solve_points.
-        f8 separation = pass == PSVI_PASS_RELAX ? separation_now(s, c, t.n) : load(c->separation_now);
         f8 push = load(c->impulse[0]);
         for (int k = 0; k < 3 && relax && !loads; ++k)
             store(c->impulse[k], same(0));
         if (!relax && loads) solve_friction(&t, c, turning);
-        solve_normal(&t, c, separation, step, relax, loads);
+        solve_normal(&t, c, separation, step, relax);
         if (relax) solve_friction(&t, c, turning);
         for (int k = 0; k < 3 && relax && !loads; ++k)
             store(c->impulse[k], k == 0 ? push : same(0));
@@ -274,7 +297,6 @@ PSVI_INLINE void solve_range(const psvi_sim *s, const psvi_step *step, psvi_cont
     for (uint64_t i = first; i < last; ++i) {
         psvi_contact_block *c = &blocks[i];
         if (i + AHEAD < last) ask_ahead(s, c + AHEAD);
-        if (pass == PSVI_PASS_BOUNCE && !c->bounces) continue;
         if ((c->turns_a | c->turns_b) != 0)
             solve_block(s, step, c, pass, true, loads);
         else
@@ -290,7 +312,6 @@ PSVI_CLONES void psvi_solve_blocks(const psvi_sim *s, const psvi_step *step, psv
         case PSVI_PASS_WARM: solve_range(s, step, blocks, first, last, PSVI_PASS_WARM, true); break;
         case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, true); break;
         case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, true); break;
-        case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, true); break;
         case PSVI_PASS_AGAIN: break; // not under forces
         }
         return;
@@ -300,7 +321,6 @@ PSVI_CLONES void psvi_solve_blocks(const psvi_sim *s, const psvi_step *step, psv
     case PSVI_PASS_SOLVE: solve_range(s, step, blocks, first, last, PSVI_PASS_SOLVE, false); break;
     case PSVI_PASS_RELAX: solve_range(s, step, blocks, first, last, PSVI_PASS_RELAX, false); break;
     case PSVI_PASS_AGAIN: solve_range(s, step, blocks, first, last, PSVI_PASS_AGAIN, false); break;
-    case PSVI_PASS_BOUNCE: solve_range(s, step, blocks, first, last, PSVI_PASS_BOUNCE, false); break;
     }
 }
 
@@ -317,11 +337,10 @@ static void fill_lane(const psvi_sim *s, psvi_contact_block *block, uint32_t lan
     block->tangent_mass[lane] = p->tangent_mass;
     block->friction[lane] = c->friction;
     block->restitution[lane] = c->restitution;
-    block->approach[lane] = p->approach;
     block->impulse[0][lane] = p->impulse.x;
     block->impulse[1][lane] = p->impulse.y;
     block->impulse[2][lane] = p->impulse.z;
-    block->impulse[3][lane] = p->impulse.w;
+    block->hit[lane] = block->pending[lane] = 0;
     block->a[lane] = c->a;
     block->b[lane] = c->b;
     block->first[lane] = c->first;
@@ -342,7 +361,7 @@ void psvi_fill_block(const psvi_sim *s, const psvi_step *step, const uint32_t *l
         if (b.velocity.w > 0) block->moves_b |= bit;
         if (a.moved.w != 0) block->turns_a |= bit;
         if (b.moved.w != 0) block->turns_b |= bit;
-        if (c->restitution > 0 && block->approach[lane] <= -step->restitution_threshold) block->bounces = true;
+        if (c->restitution > 0 && step->bounces) block->bounces = true;
     }
 }
 

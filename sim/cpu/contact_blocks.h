@@ -14,13 +14,14 @@ typedef struct psvi_contact_block {
     float separation[PSVI_BLOCK_LANES], separation_now[PSVI_BLOCK_LANES]; // at the step's beginning, and after the move
     float radius_a[PSVI_BLOCK_LANES], radius_b[PSVI_BLOCK_LANES];         // from the centres to the point
     float normal_mass[PSVI_BLOCK_LANES], tangent_mass[PSVI_BLOCK_LANES];
-    float friction[PSVI_BLOCK_LANES], restitution[PSVI_BLOCK_LANES], approach[PSVI_BLOCK_LANES];
-    float impulse[4][PSVI_BLOCK_LANES];
+    float friction[PSVI_BLOCK_LANES], restitution[PSVI_BLOCK_LANES];
+    float impulse[3][PSVI_BLOCK_LANES];
+    float hit[PSVI_BLOCK_LANES], pending[PSVI_BLOCK_LANES]; // impulse of a hit, and the share of it that is to come
     uint32_t a[PSVI_BLOCK_LANES], b[PSVI_BLOCK_LANES];
     uint32_t first[PSVI_BLOCK_LANES], feature[PSVI_BLOCK_LANES];
     uint32_t start, count, colour;              // contacts [start, +count) of the list by colour
     uint8_t moves_a, moves_b, turns_a, turns_b; // a bit a lane
-    bool bounces;                               // some lane does
+    bool bounces;                               // some lane has restitution
 } psvi_contact_block;
 
 static inline bool psvi_fits_block(const psvi_contact *c) { return c->count == 1 && c->turning != PSVI_TURN_ANY; }

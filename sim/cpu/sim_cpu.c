@@ -29,7 +29,6 @@
 typedef struct cpu_state {
     psvi_contact_block *blocks; // of all colours
     uint64_t block_room;
-    psvi_pushed *pushed;                     // by body
     uint32_t block_first[PSVI_COLOURS + 2];  // by colour; what found no colour has none
     uint32_t single_first[PSVI_COLOURS + 1]; // by colour: contacts [it, colour_first of the next) are solved one by one
 } cpu_state;
@@ -49,8 +48,8 @@ static psv_status cpu_create(psv_world *world) {
                          sizeof *state);
     world->state = state;
     uint64_t bytes = psvi_cpu_body_bytes(world->def.max_bodies);
-    state->pushed = psvi_alloc(world->context, bytes);
-    if (state->pushed == NULL)
+    world->sim.pushed = psvi_alloc(world->context, bytes);
+    if (world->sim.pushed == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of velocities", bytes);
     return PSV_OK;
 }
@@ -58,7 +57,7 @@ static psv_status cpu_create(psv_world *world) {
 static void cpu_destroy(psv_world *world) {
     cpu_state *state = world->state;
     psvi_free(world->context, state->blocks, state->block_room * sizeof(psvi_contact_block));
-    psvi_free(world->context, state->pushed, psvi_cpu_body_bytes(world->def.max_bodies));
+    psvi_free(world->context, world->sim.pushed, psvi_cpu_body_bytes(world->def.max_bodies));
     free(state);
     world->state = NULL;
 }
@@ -275,7 +274,6 @@ static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t firs
         case PSVI_PASS_WARM: solve_range(s, step, first, last, PSVI_PASS_WARM, true); break;
         case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, true); break;
         case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, true); break;
-        case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, true); break;
         case PSVI_PASS_AGAIN: break; // not under forces
         }
         return;
@@ -285,7 +283,6 @@ static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t firs
     case PSVI_PASS_SOLVE: solve_range(s, step, first, last, PSVI_PASS_SOLVE, false); break;
     case PSVI_PASS_RELAX: solve_range(s, step, first, last, PSVI_PASS_RELAX, false); break;
     case PSVI_PASS_AGAIN: solve_range(s, step, first, last, PSVI_PASS_AGAIN, false); break;
-    case PSVI_PASS_BOUNCE: solve_range(s, step, first, last, PSVI_PASS_BOUNCE, false); break;
     }
 }
 
@@ -340,7 +337,7 @@ static uint64_t bodies_end(const solve_job *job, uint32_t piece) {
 static void push_bodies(void *data, uint32_t piece) {
     const solve_job *job = data;
     for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
-        psvi_push_body(job->sim, job->step, job->state->pushed, job->again, (uint32_t)b);
+        psvi_push_body(job->sim, job->step, job->sim->pushed, job->again, (uint32_t)b);
 }
 
 static void move_bodies(void *data, uint32_t piece) {
@@ -349,7 +346,7 @@ static void move_bodies(void *data, uint32_t piece) {
         psvi_move_body(job->sim, job->step, (uint32_t)b);
     if (job->step->loads) return;
     for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
-        psvi_unpush_body(job->sim, job->state->pushed, (uint32_t)b);
+        psvi_unpush_body(job->sim, job->sim->pushed, (uint32_t)b);
 }
 
 static void solve_substeps(psvi_crew *crew, void *data) {
@@ -366,7 +363,6 @@ static void solve_substeps(psvi_crew *crew, void *data) {
         run_pass(job, PSVI_PASS_RELAX);
         if (!step->loads) run_pass(job, PSVI_PASS_AGAIN);
     }
-    if (step->bounces) run_pass(job, PSVI_PASS_BOUNCE);
 }
 
 static psv_status cpu_solve(psv_world *world, const psvi_step *step) {

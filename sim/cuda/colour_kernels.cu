@@ -189,14 +189,14 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
         }
         if (bounces) {
             psvi_f2 bounce;
-            bounce.x = p->approach;
+            bounce.x = 0;
             bounce.y = c.restitution;
             v.bounce[place] = bounce;
-            v.sum[place] = 0;
         }
         return;
     }
-    v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(c.count)), 0);
+    uint32_t bits = (__float_as_uint(c.size) & 0xffff0000u) | c.count;
+    v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(bits)), 0);
     psvi_root root_a = body_root(s, c.a), root_b = body_root(s, c.b);
     psvi_kept_point kept;
     kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
@@ -213,9 +213,8 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
         v3 b2 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t2));
         v.points[0][at] = f4_make(n, p->separation);
         v.points[1][at] = f4_make(na, p->normal_mass);
-        v.points[2][at] = f4_make(nb, p->approach);
+        v.points[2][at] = f4_make(nb, 0);
         v.points[3][at] = f4_make(v3_of4(p->impulse), p->tangent_mass);
-        if (bounces) v.point_sum[at] = 0;
         v.points[4][at] = f4_make(a1, b1.x);
         v.points[5][at] = f4_make(v3_make(b1.y, b1.z, a2.x), a2.y);
         v.points[6][at] = f4_make(v3_make(a2.z, b2.x, b2.y), b2.z);

@@ -74,13 +74,30 @@ __device__ static void solve_frictions(const psvi_solver &v, const point_row &ro
     }
 }
 
-// `moved`: movement of the substep; with `fresh` the separations are brought up to it. `last`: the impulses are those
-// of the substep. Where no forces act, `pushes` gets the impulses of the points, that then begin at 0, or is NULL; the
-// energy taken is added up with the contact.
+// The head of a general contact: psvi_solver.normal.
+typedef struct contact_head {
+    float friction, restitution, size, pending;
+    uint32_t count;
+} contact_head;
+
+__device__ static contact_head head_of(psvi_f4 q) {
+    contact_head head;
+    uint32_t bits = __float_as_uint(q.z);
+    head.friction = q.x;
+    head.restitution = q.y;
+    head.size = __uint_as_float(bits & 0xffff0000u);
+    head.pending = q.w;
+    head.count = bits & 0xffffu;
+    return head;
+}
+
+// `moved`: movement of the substep; with `fresh` the separations are brought up to it. Where no forces act, `pushes`
+// gets the impulses of the points, that then begin at 0, or is NULL. `later`: points may hit in the next substep.
 template <bool LOADS>
 __device__ static void solve_normals(const psvi_solver &v, const psvi_step &step, const point_row &row,
-                                     psvi_pair_state *t, bool relax, bool fresh, float *pushes, bool last,
-                                     uint32_t place, const psvi_pair_state &moved, bool backward, float split) {
+                                     psvi_pair_state *t, bool relax, bool fresh, float *pushes, bool later,
+                                     psvi_soft_limits limits, const psvi_pair_state &moved, bool backward,
+                                     float split) {
     bool both_move = t->ma > 0 && t->mb > 0;
     normal_part next = load_normal(v, point_place(row, backward, 0));
     for (uint32_t i = 0; i < row.count; ++i) {
@@ -92,17 +109,15 @@ __device__ static void solve_normals(const psvi_solver &v, const psvi_step &step
             p.a.w += psvi_row_speed(&moved, &r);
             v.points[0][at].w = p.a.w;
         }
-        psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, both_move);
+        psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, both_move, limits);
         if (!LOADS && pushes) {
             pushes[backward ? row.count - 1 - i : i] = p.impulse.x;
             p.impulse = f4_make(v3_make(0, 0, 0), p.impulse.w);
         }
-        float before = p.impulse.x, speed = LOADS ? 0 : psvi_row_speed(t, &r);
-        psvi_row_normal(t, &r, &p.impulse, soft, split * p.b.w);
-        if (!LOADS && relax && step.bounces && p.impulse.x != before)
-            v.normal[place].w += split * p.b.w * psvi_speed_taken(p.impulse.x - before, speed, split * p.b.w);
+        float before = p.impulse.x;
+        if (!later || !psvi_hits_later(&step, psvi_row_speed(t, &r), p.a.w))
+            psvi_row_normal(t, &r, &p.impulse, soft, split * p.b.w);
         if (p.impulse.x != before || (!LOADS && pushes)) v.points[3][at] = p.impulse;
-        if (last && p.impulse.x > 0) v.point_sum[at] += p.impulse.x;
     }
 }
 
@@ -125,15 +140,100 @@ __device__ static void load_moved(const psvi_solver &v, psvi_two_bodies two, psv
     moved->wb = v3_of4(load_any(v.turned + two.b));
 }
 
+// The velocities that last beyond the pass: where no forces act and the move is still to come, those from before it.
+template <psvi_pass PASS, bool LOADS>
+__device__ static psvi_pair_state lasting_state(const psvi_solver &v, psvi_two_bodies two, const psvi_pair_state &t) {
+    psvi_pair_state now = t;
+    if (LOADS || PASS != PSVI_PASS_SOLVE) return now;
+    psvi_motion a = v.pushed[two.a], b = v.pushed[two.b];
+    set_state(&now, a.linear, b.linear, a.angular, b.angular);
+    return now;
+}
+
+__device__ static void add_change(psvi_pair_state *t, const psvi_pair_state &now, const psvi_pair_state &before) {
+    t->va = v3_add(t->va, v3_sub(now.va, before.va));
+    t->vb = v3_add(t->vb, v3_sub(now.vb, before.vb));
+    t->wa = v3_add(t->wa, v3_sub(now.wa, before.wa));
+    t->wb = v3_add(t->wb, v3_sub(now.wb, before.wb));
+}
+
+__device__ static void add_to(psvi_f4 *velocity, v3 now, v3 before) {
+    *velocity = f4_make(v3_add(v3_of4(*velocity), v3_sub(now, before)), velocity->w);
+}
+
+__device__ static float excess_of(const psvi_step &step, const psvi_pair_state &t, const psvi_row &whole, float time) {
+    return psvi_hit_excess(psvi_hit_fall(&step, whole.direction, t.ma > 0, t.mb > 0), time);
+}
+
+// The hits of a contact (psvi_solve_hits) by one thread.
+template <psvi_pass PASS, bool LOADS>
+__device__ static void hit_points(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
+                                  const contact_head &head, const point_row &row, const psvi_pair_state &moved,
+                                  psvi_pair_state *t) {
+    constexpr bool after = PASS != PSVI_PASS_SOLVE;
+    const v3 none = v3_make(0, 0, 0);
+    psvi_pair_state now = lasting_state<PASS, LOADS>(v, two, *t), before = now;
+    psvi_row whole = {none, none, none};
+    if (after && head.pending > 0) {
+        for (uint32_t i = 0; i < row.count; ++i) {
+            uint64_t at = point_place(row, false, i);
+            psvi_row r = normal_row(load_normal(v, at));
+            psvi_row_add(&whole, &r, v.point_sum[at]);
+        }
+        float excess = excess_of(step, now, whole, head.pending);
+        psvi_row_apply(&now, &whole,
+                       psvi_hit_rest(psvi_row_response(&now, &whole), psvi_row_speed(&now, &whole), head.restitution,
+                                     head.pending, excess));
+        v.normal[place].w = 0;
+    } else {
+        float time = 1;
+        bool any = false;
+        for (uint32_t i = 0; i < row.count; ++i) {
+            uint64_t at = point_place(row, false, i);
+            normal_part p = load_normal(v, at);
+            psvi_row r = normal_row(p);
+            float separation = p.a.w + (PASS == PSVI_PASS_RELAX ? psvi_row_speed(&moved, &r) : 0.0f);
+            float speed = psvi_row_speed(&now, &r);
+            bool hits = psvi_point_hits(&step, speed, separation, after);
+            float weight = hits ? -speed * p.b.w : 0.0f;
+            v.point_sum[at] = weight;
+            if (!hits) continue;
+            any = true;
+            psvi_row_add(&whole, &r, weight);
+            time = fminf(time, psvi_hit_time(&step, speed, separation));
+        }
+        if (!any) return;
+        float multiple = psvi_hit_multiple(&now, &whole, psvi_row_speed(&now, &whole), head.restitution,
+                                           excess_of(step, now, whole, after ? 1.0f : time));
+        float pending = after ? 0.0f : time;
+        psvi_row_apply(&now, &whole, multiple * (1 - pending));
+        if (pending > 0) v.normal[place].w = pending;
+        for (uint32_t i = 0; i < row.count; ++i) {
+            uint64_t at = point_place(row, false, i);
+            psvi_f4 impulse = f4_make(v3_make(multiple * v.point_sum[at], 0, 0), 0);
+            v.point_sum[at] = impulse.x;
+            if (!(impulse.x > 0) || !(head.friction > 0)) continue;
+            friction_part f = load_friction(v, at);
+            psvi_row r1, r2;
+            friction_rows(f, &r1, &r2);
+            psvi_rows_friction(&now, &r1, &r2, &impulse, head.friction, f.impulse.w);
+        }
+    }
+    add_change(t, now, before);
+    if (!LOADS && after) return;
+    if (t->ma > 0) add_to(&v.pushed[two.a].linear, now.va, before.va);
+    if (t->mb > 0) add_to(&v.pushed[two.b].linear, now.vb, before.vb);
+    if (t->ma > 0) add_to(&v.pushed[two.a].angular, now.wa, before.wa);
+    if (t->mb > 0) add_to(&v.pushed[two.b].angular, now.wb, before.wb);
+}
+
 // A contact of any kind.
 template <psvi_pass PASS, bool LOADS, bool REST>
 __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
                                      psvi_two_bodies two, const psvi_bin *bins) {
-    psvi_f4 head = v.normal[place];
-    float friction = head.x, restitution = head.y;
-    if (PASS == PSVI_PASS_BOUNCE && !(restitution > 0)) return;
+    contact_head head = head_of(v.normal[place]);
     point_row row;
-    row.count = __float_as_uint(head.z);
+    row.count = head.count;
     psvi_bin bin = bins[PSVI_MAX_POINTS - row.count];
     row.stride = bin.count;
     row.first = bin.point + (place - bin.place);
@@ -154,31 +254,6 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
             psvi_row_apply(&t, &r1, p.impulse.y);
             psvi_row_apply(&t, &r2, p.impulse.z);
         }
-    } else if (PASS == PSVI_PASS_BOUNCE && !LOADS) {
-        const v3 none = v3_make(0, 0, 0);
-        psvi_row whole = {none, none, none};
-        float approach = 0;
-        for (uint32_t i = 0; i < row.count; ++i) {
-            uint64_t at = point_place(row, false, i);
-            float sum = v.point_sum[at];
-            if (!(sum > 0)) continue;
-            normal_part p = load_normal(v, at);
-            if (p.c.w > -step.restitution_threshold) continue;
-            psvi_row r = normal_row(p);
-            psvi_row_add(&whole, &r, sum);
-            approach += p.c.w * sum;
-        }
-        if (!(approach < 0)) return;
-        psvi_row_bounce(&t, &whole, approach, v.normal[place].w, restitution, split);
-    } else if (PASS == PSVI_PASS_BOUNCE) {
-        for (uint32_t i = 0; i < row.count; ++i) {
-            normal_part p = load_normal(v, point_place(row, false, i));
-            float sum = v.point_sum[point_place(row, false, i)];
-            if (p.c.w > -step.restitution_threshold || !(sum > 0)) continue;
-            psvi_row r = normal_row(p);
-            float change = -split * p.b.w * (psvi_row_speed(&t, &r) + restitution * p.c.w);
-            psvi_row_apply(&t, &r, psvi_bounce_impulse(change, p.impulse.x, sum, restitution));
-        }
     } else {
         // Undoing overlap: friction first, so that what keeps bodies apart has the last word. The pass after the move
         // the other way round: friction then is that of the load that is really carried. Several points are solved
@@ -187,15 +262,17 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
         bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
         psvi_pair_state moved;
         if (PASS == PSVI_PASS_RELAX) load_moved(v, two, &moved);
+        bool bounces = !REST && step.bounces && head.restitution > 0;
+        if (bounces) hit_points<PASS, LOADS>(v, step, place, two, head, row, moved, &t);
         float pushes[PSVI_MAX_POINTS];
-        uint32_t turns = (LOADS || PASS == PSVI_PASS_RELAX) && row.count > 1 ? 2u : 1u;
+        uint32_t turns = row.count == 1 ? 1u : LOADS ? step.turns : PASS == PSVI_PASS_RELAX ? 2u : 1u;
         for (uint32_t turn = 0; turn < turns; ++turn) {
             bool backward = (LOADS ? relax : PASS == PSVI_PASS_RELAX) != (turn == 1);
-            if (LOADS && !relax) solve_frictions(v, row, &t, friction, backward, split);
+            if (LOADS && !relax) solve_frictions(v, row, &t, head.friction, backward, split);
             solve_normals<LOADS>(v, step, row, &t, relax, PASS == PSVI_PASS_RELAX && turn == 0,
-                                 !LOADS && relax && turn == 0 ? pushes : NULL,
-                                 relax && step.bounces && turn + 1 == turns, place, moved, backward, split);
-            if (relax) solve_frictions(v, row, &t, friction, backward, split);
+                                 !LOADS && relax && turn == 0 ? pushes : NULL, relax && bounces,
+                                 psvi_limits_of(&step, head.size), moved, backward, split);
+            if (relax) solve_frictions(v, row, &t, head.friction, backward, split);
         }
         for (uint32_t i = 0; i < row.count && relax && !LOADS; ++i) {
             psvi_f4 *impulse = &v.points[3][point_place(row, false, i)];
@@ -236,6 +313,11 @@ template <int WIDTH> struct lane_team {
         return x;
     }
     __device__ v3 sum(v3 a) const { return v3_make(sum(a.x), sum(a.y), sum(a.z)); }
+    __device__ float least(float x) const {
+        for (int d = 1; d < WIDTH; d *= 2)
+            x = fminf(x, __shfl_xor_sync(~0u, x, d));
+        return x;
+    }
 };
 
 // The point that comes next: bits are points.
@@ -305,15 +387,58 @@ __device__ static void turn_over_frictions(const lane_team<WIDTH> &team, psvi_pa
     }
 }
 
+// The hits of a contact (psvi_solve_hits) by WIDTH lanes. All lanes of the warp are here; `own`: this one has a point
+// of a contact with restitution; `valid`: it is of a team that has a contact.
+template <psvi_pass PASS, bool LOADS, int WIDTH>
+__device__ static void hit_shared(const lane_team<WIDTH> &team, const psvi_solver &v, const psvi_step &step,
+                                  uint32_t place, psvi_two_bodies two, const contact_head &head, uint64_t at, bool own,
+                                  bool valid, const normal_part &p, const psvi_row &r, const psvi_row &r1,
+                                  const psvi_row &r2, psvi_pair_state *t) {
+    constexpr bool after = PASS != PSVI_PASS_SOLVE;
+    psvi_pair_state now = lasting_state<PASS, LOADS>(v, two, *t), before = now;
+    bool rest = after && head.pending > 0;
+    float speed = psvi_row_speed(&now, &r);
+    bool hits = own && !rest && psvi_point_hits(&step, speed, p.a.w, after);
+    bool acts = team.vote(rest ? own : hits) != 0;
+    if (!__any_sync(~0u, acts)) return;
+    float weight = rest && own ? v.point_sum[at] : hits ? -speed * p.b.w : 0.0f;
+    psvi_row whole;
+    whole.direction = team.sum(v3_scale(r.direction, weight));
+    whole.spin_a = team.sum(v3_scale(r.spin_a, weight));
+    whole.spin_b = team.sum(v3_scale(r.spin_b, weight));
+    float time = team.least(hits ? psvi_hit_time(&step, speed, p.a.w) : 1.0f), total = psvi_row_speed(&now, &whole);
+    float multiple = rest ? psvi_hit_rest(psvi_row_response(&now, &whole), total, head.restitution, head.pending,
+                                          excess_of(step, now, whole, head.pending))
+                          : psvi_hit_multiple(&now, &whole, total, head.restitution,
+                                              excess_of(step, now, whole, after ? 1.0f : time));
+    float pending = after ? 0.0f : time;
+    if (acts) psvi_row_apply(&now, &whole, rest ? multiple : multiple * (1 - pending));
+    psvi_f4 impulse = f4_make(v3_make(hits ? multiple * weight : 0.0f, 0, 0), p.impulse.w);
+    if (hits) v.point_sum[at] = impulse.x;
+    if (own && !hits && !rest && acts) v.point_sum[at] = 0;
+    turn_over_frictions(team, &now, r1, r2, &impulse, hits, head.friction, false);
+    if (!acts) return;
+    add_change(t, now, before);
+    if (own && team.rank == 0) v.normal[place].w = rest ? 0.0f : pending;
+    if ((!LOADS && after) || !valid || team.rank > 3) return;
+    bool second = team.rank >= 2, spin = (team.rank & 1) != 0;
+    if (!((second ? t->mb : t->ma) > 0)) return;
+    psvi_motion *record = &v.pushed[second ? two.b : two.a];
+    if (spin)
+        add_to(&record->angular, second ? now.wb : now.wa, second ? before.wb : before.wa);
+    else
+        add_to(&record->linear, second ? now.vb : now.va, second ? before.vb : before.va);
+}
+
 // A contact of 2 to WIDTH points, of a colour, by WIDTH lanes; the points keep their order, and the formulas are those
 // of solve_general. All lanes of the warp are here; those with `valid` have a contact.
 template <psvi_pass PASS, bool LOADS, int WIDTH>
 __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                     const psvi_bin *bins, bool valid) {
     lane_team<WIDTH> team;
-    psvi_f4 head = v.normal[place];
-    float friction = head.x, restitution = head.y;
-    uint32_t count = __float_as_uint(head.z);
+    const contact_head head = head_of(v.normal[place]);
+    const float friction = head.friction;
+    const uint32_t count = head.count;
     psvi_bin bin = bins[PSVI_MAX_POINTS - count];
     bool own = team.rank < count;
     uint64_t at = bin.point + (uint64_t)bin.count * min(team.rank, count - 1) + (place - bin.place);
@@ -325,26 +450,7 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
     psvi_row r = normal_row(p), r1, r2;
     psvi_f4 impulse = p.impulse;
     uint32_t all = (1u << count) - 1;
-    if (PASS == PSVI_PASS_BOUNCE) {
-        float sum = restitution > 0 ? v.point_sum[at] : 0;
-        bool bounces = own && p.c.w <= -step.restitution_threshold && sum > 0;
-        if (!LOADS) {
-            float weight = bounces ? sum : 0, approach = team.sum(p.c.w * weight);
-            psvi_row whole;
-            whole.direction = team.sum(v3_scale(r.direction, weight));
-            whole.spin_a = team.sum(v3_scale(r.spin_a, weight));
-            whole.spin_b = team.sum(v3_scale(r.spin_b, weight));
-            psvi_row_bounce(&t, &whole, approach, v.normal[place].w, restitution, 1.0f);
-        } else {
-            turn_over_points(
-                team, &t, r, team.vote(bounces), false,
-                [&](const psvi_pair_state &now) {
-                    float change = -p.b.w * (psvi_row_speed(&now, &r) + restitution * p.c.w);
-                    return psvi_bounce_impulse(change, impulse.x, sum, restitution);
-                },
-                [](float) {});
-        }
-    } else {
+    {
         friction_part f = load_friction(v, at);
         friction_rows(f, &r1, &r2);
         if (PASS == PSVI_PASS_WARM) {
@@ -363,34 +469,29 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
                 p.a.w += psvi_row_speed(&moved, &r);
                 if (valid && own) v.points[0][at].w = p.a.w;
             }
-            psvi_softness soft = psvi_softness_of(&step, p.a.w, relax, t.ma > 0 && t.mb > 0);
+            bool bounces = step.bounces && head.restitution > 0;
+            if (step.bounces)
+                hit_shared<PASS, LOADS, WIDTH>(team, v, step, place, two, head, at, valid && own && bounces, valid, p,
+                                               r, r1, r2, &t);
+            psvi_softness soft =
+                psvi_softness_of(&step, p.a.w, relax, t.ma > 0 && t.mb > 0, psvi_limits_of(&step, head.size));
             if (!LOADS && relax) impulse = f4_make(v3_make(0, 0, 0), impulse.w); // those in memory stay
-            float taken = 0;
-            for (uint32_t turn = 0; turn < (LOADS || PASS == PSVI_PASS_RELAX ? 2 : 1); ++turn) {
+            const uint32_t turns = LOADS ? step.turns : PASS == PSVI_PASS_RELAX ? 2 : 1;
+            for (uint32_t turn = 0; turn < turns; ++turn) {
                 bool backward = (LOADS ? relax : PASS == PSVI_PASS_RELAX) != (turn == 1);
                 if (LOADS && !relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
                 turn_over_points(
                     team, &t, r, all, backward,
                     [&](const psvi_pair_state &now) {
-                        float change = -p.b.w * soft.mass_scale * (psvi_row_speed(&now, &r) + soft.bias) -
-                                       soft.impulse_scale * impulse.x;
+                        float speed = psvi_row_speed(&now, &r);
+                        if (relax && bounces && psvi_hits_later(&step, speed, p.a.w)) return 0.0f;
+                        float change = -p.b.w * soft.mass_scale * (speed + soft.bias) - soft.impulse_scale * impulse.x;
                         return fmaxf(impulse.x + change, 0.0f) - impulse.x;
                     },
-                    [&](float change) { // `t` is still what the change was made for
-                        if constexpr (PASS != PSVI_PASS_SOLVE && !LOADS)
-                            taken += p.b.w * psvi_speed_taken(change, psvi_row_speed(&t, &r), p.b.w);
-                        impulse.x += change;
-                    });
+                    [&](float change) { impulse.x += change; });
                 if (relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
             }
-            if (valid && own) {
-                if (LOADS || !relax) v.points[3][at] = impulse;
-                if (relax && step.bounces && impulse.x > 0) v.point_sum[at] += impulse.x;
-            }
-            if (relax && step.bounces && !LOADS) {
-                taken = team.sum(taken);
-                if (valid && team.rank == 0) v.normal[place].w += taken;
-            }
+            if (valid && own && (LOADS || !relax)) v.points[3][at] = impulse;
         }
     }
     // A lane for each half of a record.

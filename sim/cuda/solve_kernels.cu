@@ -8,9 +8,56 @@
 
 // --- one contact -----------------------------------------------------------------------------------------------------
 
-// What a pass does to a round contact's bodies; true when it did anything. What has not changed is not written. LOADS:
-// psvi_step.loads; kernels for frames with forces have nothing of the others.
+__device__ static void add_lasting(psvi_f4 *velocity, v3 change) {
+    *velocity = f4_make(v3_add(v3_of4(*velocity), change), velocity->w);
+}
+
+// The hits of a round contact (psvi_solve_hits); `bounce`: that of the place.
 template <psvi_pass PASS, bool LOADS, bool TURNING>
+__device__ static bool hit_balls(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
+                                 psvi_f2 bounce, v3 n, float friction, float separation, psvi_balls *t) {
+    constexpr bool after = PASS != PSVI_PASS_SOLVE;
+    psvi_balls now = *t;
+    if (!LOADS && !after) {
+        if (t->ma > 0) now.va = v3_of4(v.pushed[two.a].linear);
+        if (t->mb > 0) now.vb = v3_of4(v.pushed[two.b].linear);
+        if (TURNING && t->ma > 0) now.wa = v3_of4(v.pushed[two.a].angular);
+        if (TURNING && t->mb > 0) now.wb = v3_of4(v.pushed[two.b].angular);
+    }
+    psvi_balls before = now;
+    if (after && bounce.x > 0) {
+        psvi_round_rebound(&now, n, bounce.y, &step, v.sum[place], bounce.x);
+        v.bounce[place].x = 0;
+    } else {
+        psvi_f2 arms = {0, 0};
+        if (TURNING) arms = v.arms[place];
+        float total, pending;
+        if (!psvi_round_hit(&now, n, separation, friction, bounce.y, &step, after, TURNING, arms.x, arms.y, &total,
+                            &pending))
+            return false;
+        if (pending > 0) {
+            v.sum[place] = total;
+            v.bounce[place].x = pending;
+        }
+    }
+    v3 va = v3_sub(now.va, before.va), vb = v3_sub(now.vb, before.vb);
+    v3 wa = v3_sub(now.wa, before.wa), wb = v3_sub(now.wb, before.wb);
+    t->va = v3_add(t->va, va);
+    t->vb = v3_add(t->vb, vb);
+    t->wa = v3_add(t->wa, wa);
+    t->wb = v3_add(t->wb, wb);
+    if (!LOADS && after) return true;
+    if (t->ma > 0) add_lasting(&v.pushed[two.a].linear, va);
+    if (t->mb > 0) add_lasting(&v.pushed[two.b].linear, vb);
+    if (TURNING && t->ma > 0) add_lasting(&v.pushed[two.a].angular, wa);
+    if (TURNING && t->mb > 0) add_lasting(&v.pushed[two.b].angular, wb);
+    return true;
+}
+
+// What a pass does to a round contact's bodies; true when it did anything. What has not changed is not written. LOADS:
+// psvi_step.loads; kernels for frames with forces have nothing of the others. Contacts of the rest do not hit: their
+// bodies are shared.
+template <psvi_pass PASS, bool LOADS, bool TURNING, bool REST>
 __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                    psvi_f4 nq, psvi_f4 iq, psvi_balls *t, float split) {
     v3 n = v3_of4(nq), impulse = v3_of4(iq);
@@ -20,14 +67,6 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
         psvi_round_warm(t, n, impulse, TURNING);
         return true;
     }
-    if (PASS == PSVI_PASS_BOUNCE) {
-        psvi_f2 bounce = load_two(v.bounce + place);
-        if (!(bounce.y > 0) || bounce.x > -step.restitution_threshold) return false;
-        float sum = v.sum[place];
-        if (!(sum > 0)) return false;
-        psvi_round_bounce(t, n, impulse.x, sum, bounce.x, bounce.y, LOADS, split);
-        return true;
-    }
     bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
     float push = impulse.x; // where no forces act, what undoes overlap
     if (!LOADS && relax) impulse = v3_make(0, 0, 0);
@@ -35,9 +74,15 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
         v3 da = v3_of4(load_any(&v.moved[two.a])), db = v3_of4(load_any(&v.moved[two.b]));
         separation += v3_dot(v3_sub(db, da), n);
     }
+    bool bounces = false, hit = false;
+    if (!REST && step.bounces) {
+        psvi_f2 bounce = load_two(v.bounce + place);
+        bounces = bounce.y > 0;
+        if (bounces) hit = hit_balls<PASS, LOADS, TURNING>(v, step, place, two, bounce, n, friction, separation, t);
+    }
     bool rubs = LOADS && friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
     if (!relax && rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
-    float taken = 0, change = psvi_round_normal(t, n, &impulse.x, separation, &step, relax, LOADS, split, &taken);
+    float change = psvi_round_normal(t, n, &impulse.x, separation, &step, relax, relax && bounces, split);
     if (relax) {
         rubs = friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
         if (rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
@@ -48,8 +93,7 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
     } else if (PASS == PSVI_PASS_RELAX) {
         store_row(v.impulse + place, f4_make(v3_make(push, 0, 0), separation));
     }
-    if (relax && step.bounces && impulse.x > 0) v.sum[place] += LOADS ? impulse.x : taken;
-    return changed;
+    return changed || hit;
 }
 
 __device__ static psvi_balls balls_of(const psvi_motion &a, const psvi_motion &b, psvi_f2 arms) {
@@ -72,7 +116,7 @@ __device__ static void solve_turning(const psvi_solver &v, const psvi_step &step
     psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
     psvi_motion a = load_record(v.motion, two.a), b = load_record(v.motion, two.b);
     psvi_balls t = balls_of(a, b, load_two(v.arms + place));
-    bool changed = valid && solve_balls<PASS, LOADS, true>(v, step, place, two, nq, iq, &t, 1.0f);
+    bool changed = valid && solve_balls<PASS, LOADS, true, false>(v, step, place, two, nq, iq, &t, 1.0f);
     __syncwarp();
     if (!__any_sync(~0u, changed)) return;
     a.linear = f4_make(t.va, a.linear.w);
@@ -93,7 +137,7 @@ __device__ static void solve_plain(const psvi_solver &v, const psvi_step &step, 
     t.vb = v3_of4(b);
     t.ma = a.w;
     t.mb = b.w;
-    if (!solve_balls<PASS, LOADS, false>(v, step, place, two, nq, iq, &t, 1.0f)) return;
+    if (!solve_balls<PASS, LOADS, false, false>(v, step, place, two, nq, iq, &t, 1.0f)) return;
     if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
 }
@@ -107,7 +151,8 @@ __device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v,
     if (TURNING) arms = v.arms[place];
     psvi_balls t = balls_of(a, b, arms);
     float split = rest_split(s, two, t.ma > 0, t.mb > 0);
-    if (!solve_balls<PASS, LOADS, TURNING>(v, step, place, two, v.normal[place], v.impulse[place], &t, split)) return;
+    if (!solve_balls<PASS, LOADS, TURNING, true>(v, step, place, two, v.normal[place], v.impulse[place], &t, split))
+        return;
     if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(a.linear)));
     if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(b.linear)));
     if (TURNING && a.angular.w > 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(a.angular)));
@@ -415,7 +460,6 @@ __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi
         run_pass<GENERAL, PSVI_PASS_RELAX, LOADS>(s, v, step, &table);
         if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS>(s, v, step, &table);
     }
-    if (step.bounces) run_pass<GENERAL, PSVI_PASS_BOUNCE, LOADS>(s, v, step, &table);
     for (uint32_t i = first; i < s.slots; i += stride)
         stop_body(s, v, i);
 }

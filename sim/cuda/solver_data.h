@@ -37,19 +37,19 @@ typedef struct psvi_solver {
     psvi_motion *pushed;     // velocities after the substep's forces, before the impulses were applied again; where no
                              // forces act, after the move: what the pass before it has added
     psvi_f4 *moved, *turned; // movement of the substep
-    // by place; general contacts: `normal` holds friction, restitution, the count of points (bits) and what they have
-    // taken (psvi_bounce_share)
+    // by place; general contacts: `normal` holds friction, restitution, bits (the count of points, and above them the
+    // contact's size without its last 16 bits) and the share of a hit that is to come
     psvi_two_bodies *bodies;
     psvi_f4 *normal;  // w: friction
     psvi_f4 *impulse; // normal, tangents; w: separation now
     psvi_f2 *arms;    // distance of the point from the two centres; bodies that turn only
-    psvi_f2 *bounce;  // approach, restitution; this and the next only where a shape has restitution
-    float *sum;       // of the substeps' normal impulses; where no forces act: psvi_round_bounce
+    psvi_f2 *bounce;  // the share of a hit that is to come, restitution; this and the next only where a shape has one
+    float *sum;       // the whole impulse of that hit
     // by point of general contacts, point k of contact j of a bin at bin.point + k * bin.count + j: normal and
-    // separation now; normal row of a and normal mass; that of b and approach; impulse and tangent mass; then
+    // separation now; normal row of a and normal mass; that of b; impulse and tangent mass; then
     // the rows of the tangents, 12 numbers
     psvi_f4 *points[PSVI_POINT_QUADS];
-    float *point_sum; // of the substeps' normal impulses
+    float *point_sum; // impulse of a hit
     // by contact in the order of the narrow phase
     uint32_t *place;
     uint32_t *lists[2];   // contacts that are still without a colour

@@ -75,8 +75,9 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     if (position.w <= 0 || shape->type >= PSV_SHAPE_PLANE) return; // an empty slot, or ground: its box does not change
     v3 p = v3_of4(position), low = p, high = p;
     psvi_body_bounds(s, shape, p, quat_of4(s->rotation[i]), &low, &high);
-    float margin = psvi_body_margin(position.w);
+    float margin = 0;
     if (velocity.w > 0) {
+        margin = psvi_body_margin(step, position.w, psvi_is_round(shape->type));
         v3 path = v3_scale(v3_madd(v3_of4(velocity), v3_of(step->gravity), step->seconds), step->seconds);
         low = v3_add(low, v3_min(path, v3_make(0, 0, 0)));
         high = v3_add(high, v3_max(path, v3_make(0, 0, 0)));
@@ -92,12 +93,6 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     box.max[2] = high.z + margin;
     s->box[i] = box;
 }
-
-// Velocities of a body right after the forces of a substep. Where no forces act, after the move: what the pass before
-// it has added.
-typedef struct psvi_pushed {
-    psvi_f4 linear, angular;
-} psvi_pushed;
 
 // Forces of a substep; with `repeat` also all impulses of the last substep. Their share of a velocity is what it has
 // gained since the forces of the last substep: every change of an impulse was applied to the velocities as it happened,

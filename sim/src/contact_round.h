@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_CONTACT_ROUND_H
 #define PAIRSIEVE_CONTACT_ROUND_H
 
-#include "contact_softness.h"
+#include "contact_hit.h"
 
 typedef struct psvi_balls {
     v3 va, wa, vb, wb;
@@ -53,30 +53,54 @@ PSVI_HD void psvi_round_friction(psvi_balls *t, v3 n, v3 *impulse, float frictio
     psvi_round_apply(t, n, change, turning);
 }
 
-// Returns the change of the normal impulse; adds to `taken` what it takes (psvi_speed_taken), where that is needed.
+// Returns the change of the normal impulse. `later`: the contact has restitution, and the move has been made.
 PSVI_HD float psvi_round_normal(psvi_balls *t, v3 n, float *impulse, float separation, const psvi_step *step,
-                                bool relax, bool loads, float split, float *taken) {
-    psvi_softness soft = psvi_softness_of(step, separation, relax, t->ma > 0 && t->mb > 0);
+                                bool relax, bool later, float split) {
+    psvi_softness soft = psvi_softness_of(step, separation, relax, t->ma > 0 && t->mb > 0, psvi_round_limits(step));
     float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
     float speed = v3_dot(v3_sub(t->vb, t->va), n);
+    if (later && psvi_hits_later(step, speed, separation)) return 0;
     float total = fmaxf(*impulse - mass * soft.mass_scale * (speed + soft.bias) - soft.impulse_scale * *impulse, 0.0f);
     float change = total - *impulse;
     *impulse = total;
-    if (relax && !loads) *taken += psvi_speed_taken(change, speed, mass);
     t->va = v3_madd(t->va, n, -t->ma * change);
     t->vb = v3_madd(t->vb, n, t->mb * change);
     return change;
 }
 
-// `sum`: as in psvi_bounce_impulse; where no forces act, what was taken from the square of the speed.
-PSVI_HD void psvi_round_bounce(psvi_balls *t, v3 n, float impulse, float sum, float approach, float restitution,
-                               bool loads, float split) {
-    float k = t->ma + t->mb, mass = k > 0 ? split / k : 0;
-    float speed = v3_dot(v3_sub(t->vb, t->va), n);
-    float change = loads ? psvi_bounce_impulse(-mass * (speed + restitution * approach), impulse, sum, restitution)
-                         : mass * psvi_bounce_share(speed, approach, 1, sum, restitution);
-    t->va = v3_madd(t->va, n, -t->ma * change);
-    t->vb = v3_madd(t->vb, n, t->mb * change);
+// A hit's first part (contact_hit.h); false without one. Arms: distances of the point from the centres. `total`: the
+// impulse of all of it; `pending`: the share that is to come. Friction of the whole impulse acts at once.
+PSVI_HD bool psvi_round_hit(psvi_balls *t, v3 n, float separation, float friction, float restitution,
+                            const psvi_step *step, bool after, bool turning, float arm_a, float arm_b, float *total,
+                            float *pending) {
+    float k = t->ma + t->mb, speed = v3_dot(v3_sub(t->vb, t->va), n);
+    if (!psvi_point_hits(step, speed, separation, after)) return false;
+    *pending = after ? 0.0f : psvi_hit_time(step, speed, separation);
+    float excess = psvi_hit_excess(psvi_hit_fall(step, n, t->ma > 0, t->mb > 0), after ? 1.0f : *pending);
+    *total = k > 0 ? (1 + restitution) * fmaxf(-speed - excess, 0.0f) / k : 0.0f;
+    float now = *total * (1 - *pending);
+    t->va = v3_madd(t->va, n, -t->ma * now);
+    t->vb = v3_madd(t->vb, n, t->mb * now);
+    if (!(friction > 0)) return true;
+    float ra = t->ra, rb = t->rb;
+    float less = after ? 0.0f : psvi_hit_shortening(separation, restitution, t->ma > 0 && t->mb > 0);
+    if (arm_a > 0) t->ra *= 1 - less / arm_a;
+    if (arm_b > 0) t->rb *= 1 - less / arm_b;
+    v3 impulse = v3_make(*total, 0, 0);
+    psvi_round_friction(t, n, &impulse, friction, turning, 1.0f);
+    t->ra = ra;
+    t->rb = rb;
+    return true;
+}
+
+// The rest of it.
+PSVI_HD void psvi_round_rebound(psvi_balls *t, v3 n, float restitution, const psvi_step *step, float total,
+                                float pending) {
+    float speed = v3_dot(v3_sub(t->vb, t->va), n), k = t->ma + t->mb;
+    float excess = psvi_hit_excess(psvi_hit_fall(step, n, t->ma > 0, t->mb > 0), pending);
+    float impulse = total * psvi_hit_rest(total * total * k, total * speed, restitution, pending, total * excess);
+    t->va = v3_madd(t->va, n, -t->ma * impulse);
+    t->vb = v3_madd(t->vb, n, t->mb * impulse);
 }
 
 #endif

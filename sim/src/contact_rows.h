@@ -106,13 +106,4 @@ PSVI_HD void psvi_row_add(psvi_row *whole, const psvi_row *r, float impulse) {
     whole->spin_b = v3_madd(whole->spin_b, r->spin_b, impulse);
 }
 
-// A contact's bounce where no forces act, as psvi_bounce_contact; `approach`: summed like the rows.
-PSVI_HD void psvi_row_bounce(psvi_pair_state *t, const psvi_row *whole, float approach, float taken, float restitution,
-                             float split) {
-    float response = (t->ma + t->mb) * v3_dot(whole->direction, whole->direction) +
-                     v3_dot(whole->spin_a, whole->spin_a) + v3_dot(whole->spin_b, whole->spin_b);
-    psvi_row_apply(t, whole,
-                   psvi_bounce_share(psvi_row_speed(t, whole), approach, response / split, taken, restitution));
-}
-
 #endif

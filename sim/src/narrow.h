@@ -63,19 +63,38 @@ PSVI_HD void psvi_collide_solids(const psvi_solid *a, const psvi_solid *b, float
     out->flip = false;
 }
 
-// How far a body's surface can come within the step, and the width in which contacts are made ready before they touch.
-PSVI_HD float psvi_body_margin(float radius) { return fminf(0.02f, 0.1f * radius); }
+// The width in which contacts are made ready before they touch: of the box of a body that moves, and of a pair. It goes
+// by the pair's own size.
+PSVI_HD float psvi_body_margin(const psvi_step *step, float radius, bool round) {
+    return (round ? step->round_margin : 0.025f) * radius;
+}
+PSVI_HD float psvi_contact_margin(float margin_a, bool moves_a, float margin_b, bool moves_b) {
+    return fminf(margin_a, margin_b) * (moves_a && moves_b ? 2.0f : 1.0f);
+}
 
-PSVI_HD float psvi_pair_margin(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+// How far a body's surface can come within the step besides.
+PSVI_HD float psvi_pair_travel(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
     v3 relative = v3_sub(v3_of4(s->linear[b].velocity), v3_of4(s->linear[a].velocity));
     float radius_a = s->position[a].w, radius_b = s->position[b].w;
     float spin = 0;
     if (s->linear[a].moved.w != 0) spin += v3_length(v3_of4(s->angular[a].velocity)) * radius_a;
     if (s->linear[b].moved.w != 0) spin += v3_length(v3_of4(s->angular[b].velocity)) * radius_b;
     float fall = v3_length(v3_of(step->gravity)) * step->seconds;
-    return psvi_body_margin(radius_a) + psvi_body_margin(radius_b) +
-           (v3_length(relative) + fminf(spin, 0.5f * (radius_a + radius_b) / step->seconds) + fall) * step->seconds;
+    return (v3_length(relative) + fminf(spin, 0.5f * (radius_a + radius_b) / step->seconds) + fall) * step->seconds;
 }
+
+PSVI_HD float psvi_pair_margin(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+    float margin_a = psvi_body_margin(step, s->position[a].w, psvi_is_round(s->shapes[s->shape[a]].type));
+    float margin_b = psvi_body_margin(step, s->position[b].w, psvi_is_round(s->shapes[s->shape[b]].type));
+    return psvi_contact_margin(margin_a, s->linear[a].velocity.w > 0, margin_b, s->linear[b].velocity.w > 0) +
+           psvi_pair_travel(s, step, a, b);
+}
+
+// Two bodies at a moment of the step.
+typedef struct psvi_poses {
+    v3 position_a, position_b;
+    quat rotation_a, rotation_b;
+} psvi_poses;
 
 #define PSVI_CAUGHT 0.5f // boxes deeper in each other than this share of the thinner one's half width may be caught
 #define PSVI_CAUGHT_PARTS 8
@@ -122,10 +141,13 @@ PSVI_HD bool psvi_find_side(const psvi_sim *s, const psvi_shape *shape_a, quat r
     return true;
 }
 
-PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, float margin, psvi_manifold *out) {
+PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_poses *at, float margin,
+                                 psvi_manifold *out) {
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
-    v3 position_a = v3_of4(s->position[a]), position_b = v3_of4(s->position[b]);
-    quat rotation_a = quat_of4(s->rotation[a]), rotation_b = quat_of4(s->rotation[b]);
+    v3 position_a = at->position_a, position_b = at->position_b;
+    quat rotation_a = at->rotation_a, rotation_b = at->rotation_b;
+    out->centre_a = position_a;
+    out->centre_b = position_b;
     uint32_t parts_a = psvi_part_count(shape_a), parts_b = psvi_part_count(shape_b);
     for (;;) {
         for (uint32_t i = 0; i < parts_a; ++i) {
@@ -197,10 +219,11 @@ PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     c.a = a;
     c.b = b;
     c.first = (uint32_t)first;
-    c.count = count;
+    c.count = (uint16_t)count;
+    c.size = fminf(shape_a->thin, shape_b->thin);
     c.friction = sqrtf(shape_a->friction * shape_b->friction);
     c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
-    c.turning = turning;
+    c.turning = (uint16_t)turning;
     c.colour = *kept ? (*kept)->count_colour >> 8 : PSVI_COLOUR_NONE;
     if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
     if (c.colour != PSVI_COLOUR_NONE) {
@@ -216,7 +239,9 @@ PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
 }
 
 // Writes the contact of bodies a and b of any shape.
-PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_found *found, uint32_t count) {
+PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_manifold *manifold) {
+    const psvi_found *found = manifold->found;
+    uint32_t count = manifold->count;
     if (count == 0) return;
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     psvi_linear la = s->linear[a], lb = s->linear[b];
@@ -227,17 +252,12 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY, count,
                             index, first, &kept))
         return;
-    v3 va = v3_of4(la.velocity), vb = v3_of4(lb.velocity), wa = v3_make(0, 0, 0), wb = wa;
     sym3 ia = {0, 0, 0, 0, 0, 0}, ib = ia;
-    if (turn_a) {
-        ia = s->inv_inertia[a];
-        wa = v3_of4(s->angular[a].velocity);
-    }
-    if (turn_b) {
-        ib = s->inv_inertia[b];
-        wb = v3_of4(s->angular[b].velocity);
-    }
-    v3 com_a = psvi_centre_of_mass(s, shape_a, a), com_b = psvi_centre_of_mass(s, shape_b, b);
+    if (turn_a) ia = s->inv_inertia[a];
+    if (turn_b) ib = s->inv_inertia[b];
+    // Arms are those of the moment at which the points were found.
+    v3 com_a = v3_madd(psvi_centre_of_mass(s, shape_a, a), v3_of4(la.velocity), manifold->time);
+    v3 com_b = v3_madd(psvi_centre_of_mass(s, shape_b, b), v3_of4(lb.velocity), manifold->time);
     float inverse_mass = la.velocity.w + lb.velocity.w;
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_found *f = &found[i];
@@ -260,12 +280,9 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         // One mass for both tangents, or friction would not point against the sliding.
         p.tangent_mass = fminf(psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t1),
                                psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t2));
-        v3 relative = v3_sub(vb, va);
-        if (turn_a) relative = v3_sub(relative, v3_cross(wa, ra));
-        if (turn_b) relative = v3_add(relative, v3_cross(wb, rb));
-        p.approach = v3_dot(relative, n);
         p.feature = f->feature;
-        p.taken = 0;
+        p.pending = 0;
+        p.apart = 0;
         p.reserved = 0;
         float impulse[3] = {0, 0, 0};
         if (kept && !psvi_kept_impulse(s, kept, f->feature, impulse))
@@ -282,6 +299,12 @@ PSVI_HD bool psvi_pair_is_round(const psvi_sim *s, uint32_t a, uint32_t b) {
 
 // What is known of two bodies when one is round, and the other round, a plane or a field. The point lies on the normal
 // through the centre, so spin brings nothing nearer and inertia is a number.
+// Velocity of b less that of a in the middle of the step, of what falls freely beside what stands still.
+PSVI_HD v3 psvi_closing_velocity(const psvi_step *step, psvi_linear a, psvi_linear b) {
+    float falls = (b.velocity.w > 0 ? 0.5f : 0.0f) - (a.velocity.w > 0 ? 0.5f : 0.0f);
+    return v3_madd(v3_sub(v3_of4(b.velocity), v3_of4(a.velocity)), v3_of(step->gravity), falls * step->seconds);
+}
+
 typedef struct psvi_round_pair {
     psvi_linear la, lb;
     psvi_f4 pa, pb; // w: the radius
@@ -299,7 +322,9 @@ PSVI_HD psvi_round_pair psvi_load_round_pair(const psvi_sim *s, uint32_t a, uint
 PSVI_HD float psvi_round_margin(const psvi_step *step, const psvi_round_pair *p) {
     v3 relative = v3_sub(v3_of4(p->lb.velocity), v3_of4(p->la.velocity));
     float fall = v3_length(v3_of(step->gravity)) * step->seconds;
-    return psvi_body_margin(p->pa.w) + psvi_body_margin(p->pb.w) + (v3_length(relative) + fall) * step->seconds;
+    return psvi_contact_margin(psvi_body_margin(step, p->pa.w, true), p->la.velocity.w > 0,
+                               psvi_body_margin(step, p->pb.w, true), p->lb.velocity.w > 0) +
+           (v3_length(relative) + fall) * step->seconds;
 }
 
 // Writes the contact of a round body a with b, whose point has no feature, to the place that was reserved for it;
@@ -313,7 +338,9 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
                             turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, 1, index, first, &kept))
         return;
     v3 n = found->normal;
-    float ra = pair->pa.w + 0.5f * found->separation, rb = ball_b ? pair->pb.w + 0.5f * found->separation : 0.0f;
+    // What is apart now touches at the radii: so are the arms, and no spin is made or lost when it does.
+    float inside = 0.5f * fminf(found->separation, 0.0f);
+    float ra = pair->pa.w + inside, rb = ball_b ? pair->pb.w + inside : 0.0f;
     if (!(pair->lb.velocity.w > 0)) rb = 0; // turns about nothing
     float inverse_mass = pair->la.velocity.w + pair->lb.velocity.w;
     float sliding = inverse_mass + (turn_a ? shape_a->inv_inertia.xx * ra * ra : 0.0f) +
@@ -331,9 +358,9 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     p.arm_b[2] = -n.z * rb;
     p.normal_mass = inverse_mass > 0 ? 1.0f / inverse_mass : 0.0f;
     p.tangent_mass = sliding > 0 ? 1.0f / sliding : 0.0f;
-    p.approach = v3_dot(v3_sub(v3_of4(pair->lb.velocity), v3_of4(pair->la.velocity)), n);
     p.feature = 0;
-    p.taken = 0;
+    p.pending = 0;
+    p.apart = 0;
     p.reserved = 0;
     float impulse[3] = {0, 0, 0};
     if (kept) (void)psvi_kept_impulse(s, kept, 0, impulse);
@@ -341,11 +368,27 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     s->points[first] = p;
 }
 
+// Two spheres that are apart: the normal and the plane between them are those of the moment in which they touch within
+// the step, or come nearest. So a hit has its true direction, and what passes by is not touched.
+PSVI_HD void psvi_follow_spheres(const psvi_step *step, const psvi_round_pair *pair, psvi_found *found) {
+    v3 d = v3_sub(v3_of4(pair->pb), v3_of4(pair->pa)), v = psvi_closing_velocity(step, pair->la, pair->lb);
+    float reach = pair->pa.w + pair->pb.w, along = v3_dot(d, v), squared = v3_dot(v, v);
+    if (!(along < 0) || squared * step->seconds * step->seconds < 1e-6f * reach * reach) return;
+    float left = v3_dot(d, d) - reach * reach, root = along * along - squared * left;
+    float time = root > 0 ? left / (sqrtf(root) - along) : -along / squared;
+    v3 n = v3_unit_or(v3_madd(d, v, fminf(time, step->seconds)), found->normal);
+    found->normal = n;
+    found->separation = v3_dot(d, n) - reach;
+    found->point = v3_madd(v3_of4(pair->pa), n, pair->pa.w);
+}
+
 PSVI_HD bool psvi_touch_round_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b,
                                    psvi_round_pair *pair, psvi_found *found) {
     *pair = psvi_load_round_pair(s, a, b);
     psvi_f4 p = pair->pa, q = pair->pb;
-    return psvi_touch_spheres(v3_of4(p), p.w, v3_of4(q), q.w, psvi_round_margin(step, pair), found);
+    if (!psvi_touch_spheres(v3_of4(p), p.w, v3_of4(q), q.w, psvi_round_margin(step, pair), found)) return false;
+    if (found->separation > 0) psvi_follow_spheres(step, pair, found);
+    return true;
 }
 
 PSVI_HD void psvi_narrow_round_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
@@ -367,18 +410,89 @@ PSVI_HD void psvi_start_manifold(const psvi_sim *s, const psvi_step *step, uint3
     out->sided = false;
     out->side = none;
     out->seconds = step->seconds;
-    out->velocity = v3_sub(v3_of4(lb.velocity), v3_of4(la.velocity));
+    out->time = 0;
+    out->velocity = psvi_closing_velocity(step, la, lb);
     out->spin_a = la.moved.w != 0 ? v3_of4(s->angular[a].velocity) : none;
     out->spin_b = lb.moved.w != 0 ? v3_of4(s->angular[b].velocity) : none;
     out->centre_a = v3_of4(s->position[a]);
     out->centre_b = v3_of4(s->position[b]);
 }
 
+PSVI_HD float psvi_nearest_point(const psvi_manifold *out, float margin) {
+    float nearest = margin;
+    for (uint32_t i = 0; i < out->count; ++i)
+        nearest = fminf(nearest, out->found[i].separation);
+    return nearest;
+}
+
+// A body's pose after `time`, as it moves now.
+PSVI_HD void psvi_pose_after(const psvi_sim *s, uint32_t body, float time, v3 *position, quat *rotation) {
+    *position = v3_of4(s->position[body]);
+    *rotation = quat_of4(s->rotation[body]);
+    psvi_linear l = s->linear[body];
+    if (!(time > 0) || !(l.velocity.w > 0)) return;
+    *position = v3_madd(*position, v3_of4(l.velocity), time);
+    if (l.moved.w == 0) return;
+    quat after = quat_mul(quat_of_vector(v3_scale(v3_of4(s->angular[body].velocity), time)), *rotation);
+    v3 com = v3_of(s->shapes[s->shape[body]].com);
+    *position = v3_add(*position, v3_sub(quat_rotate(*rotation, com), quat_rotate(after, com)));
+    *rotation = after;
+}
+
+// Points found at out->time as they are at the step's beginning. What passes by within the step must not meet its own
+// plane: it is no nearer than the bodies come to it.
+PSVI_HD void psvi_back_to_beginning(psvi_manifold *out, bool passes) {
+    for (uint32_t i = 0; i < out->count; ++i) {
+        psvi_found *f = &out->found[i];
+        v3 v = v3_sub(out->velocity, v3_cross(out->spin_a, v3_sub(f->point, out->centre_a)));
+        v = v3_add(v, v3_cross(out->spin_b, v3_sub(f->point, out->centre_b)));
+        float speed = v3_dot(v, f->normal);
+        f->separation -= speed * out->time;
+        if (passes) f->separation = fmaxf(f->separation, -1.01f * speed * out->seconds);
+    }
+}
+
+#define PSVI_FOLLOW_STEPS 16
+
+// The points of two bodies. Where they are apart and fast, those of the moment in which they touch, or come nearest,
+// found by conservative advancement: no body goes further in a time than its distance from the other allows.
 PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, b, &manifold);
-    psvi_collide_bodies(s, a, b, psvi_pair_margin(s, step, a, b), &manifold);
-    psvi_write_contact(s, a, b, manifold.found, manifold.count);
+    const float margin = psvi_pair_margin(s, step, a, b), travel = psvi_pair_travel(s, step, a, b);
+    const float small = 0.01f * fminf(s->position[a].w, s->position[b].w);
+    float nearest_yet = 3.4e38f, nearest_time = 0;
+    bool passes = false, last = false;
+    for (int i = 0;; ++i) {
+        psvi_poses at;
+        psvi_pose_after(s, a, manifold.time, &at.position_a, &at.rotation_a);
+        psvi_pose_after(s, b, manifold.time, &at.position_b, &at.rotation_b);
+        manifold.count = 0;
+        manifold.depth = 0;
+        manifold.sided = false;
+        manifold.side = v3_make(0, 0, 0);
+        psvi_collide_bodies(s, a, b, &at, margin, &manifold);
+        if (last) break;
+        float nearest = psvi_nearest_point(&manifold, margin);
+        if (i == 0 && (manifold.count == 0 || !(nearest > small) || !(travel > nearest) || !(travel > 10 * small)))
+            break;
+        if (nearest < nearest_yet) {
+            nearest_yet = nearest;
+            nearest_time = manifold.time;
+        }
+        if (nearest <= 0.1f * small) break;
+        float next = manifold.time + step->seconds * nearest / travel;
+        passes = next >= step->seconds;
+        if (passes || i == PSVI_FOLLOW_STEPS) {
+            if (nearest_time == manifold.time) break;
+            manifold.time = nearest_time;
+            last = true;
+        } else {
+            manifold.time = next;
+        }
+    }
+    if (manifold.time > 0 || passes) psvi_back_to_beginning(&manifold, passes);
+    psvi_write_contact(s, a, b, &manifold);
 }
 
 PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
@@ -407,7 +521,7 @@ PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, 
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, ground, &manifold);
     psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground), &manifold);
-    psvi_write_contact(s, a, ground, manifold.found, manifold.count);
+    psvi_write_contact(s, a, ground, &manifold);
 }
 
 // One moving body against the ground of its sub-world: what is round on a plane or field, or all else.

@@ -15,6 +15,7 @@ typedef struct psvi_manifold {
     uint32_t count;
     bool flip;     // what is added comes with the bodies swapped
     float seconds; // of the step
+    float time;    // since its beginning, at which the points were found
     v3 velocity;   // of b less that of a
     v3 spin_a, spin_b, centre_a, centre_b;
     float depth; // the deepest overlap of boxes, as a multiple of the thinner one's half width

@@ -272,9 +272,25 @@ static psv_status add_mesh(psv_world *world, const psv_shape_def *def, psvi_shap
     return status;
 }
 
+static float solid_half_width(psv_shape_type type, const float *size) {
+    return type == PSV_SHAPE_BOX ? fminf(size[0], fminf(size[1], size[2])) : size[0];
+}
+
+// Half of the least width of a shape or of its parts; what is ground has none.
+static float half_width(const psv_shape_def *def) {
+    float least = PSVI_STATIC_RADIUS;
+    if (def->type < PSV_SHAPE_COMPOUND) return solid_half_width(def->type, def->size);
+    for (uint32_t i = 0; def->type == PSV_SHAPE_COMPOUND && i < def->child_count; ++i)
+        least = fminf(least, solid_half_width(def->children[i].type, def->children[i].size));
+    return least;
+}
+
 // Fills the kernels' record of a shape.
 static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_shape *data) {
-    *data = (psvi_shape){.type = (uint32_t)def->type, .friction = def->friction, .restitution = def->restitution};
+    *data = (psvi_shape){.type = (uint32_t)def->type,
+                         .friction = def->friction,
+                         .restitution = def->restitution,
+                         .thin = half_width(def)};
     memcpy(data->size, def->size, sizeof data->size);
     if (def->type == PSV_SHAPE_PLANE) {
         data->radius = PSVI_STATIC_RADIUS;
@@ -300,19 +316,6 @@ static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_sha
     if (compound) return add_children(world, def, data);
     data->radius = solid_reach((uint32_t)def->type, def->size);
     return PSV_OK;
-}
-
-static float solid_half_width(psv_shape_type type, const float *size) {
-    return type == PSV_SHAPE_BOX ? fminf(size[0], fminf(size[1], size[2])) : size[0];
-}
-
-// Half of the least width of a shape or of its parts; what is ground has none.
-static float half_width(const psv_shape_def *def) {
-    float least = PSVI_STATIC_RADIUS;
-    if (def->type < PSV_SHAPE_COMPOUND) return solid_half_width(def->type, def->size);
-    for (uint32_t i = 0; def->type == PSV_SHAPE_COMPOUND && i < def->child_count; ++i)
-        least = fminf(least, solid_half_width(def->children[i].type, def->children[i].size));
-    return least;
 }
 
 static void free_shape(psvi_world_shape *shape) {
@@ -359,7 +362,6 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
         return status;
     }
     world->bounces |= def->restitution > 0;
-    world->thinnest = fminf(world->thinnest, half_width(def));
     *shape = world->shape_count - 1;
     return PSV_OK;
 }

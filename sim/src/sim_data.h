@@ -23,6 +23,7 @@ typedef struct psvi_shape {
     sym3 inv_inertia; // about the centre of mass, in the shape's frame
     sym3 inertia;     // its inverse
     float friction, restitution;
+    float thin; // half of the least width of a solid or of its parts; PSVI_STATIC_RADIUS for ground
     uint32_t first_child, child_count;       // compound
     uint32_t first_height, columns, rows;    // height field
     float height_min, height_max;            // height field
@@ -59,6 +60,12 @@ typedef struct psvi_angular {
     psvi_f4 turned;   // rotation vector since the step began
 } psvi_angular;
 
+// Velocities of a body right after the forces of a substep. Where no forces act, after the move: what the pass before
+// it has added.
+typedef struct psvi_pushed {
+    psvi_f4 linear, angular;
+} psvi_pushed;
+
 // How the bodies of a contact may turn: not at all (the particles' cheaper path); as balls about one point on the line
 // through their centres; or in any way. The first two are contacts of one point without a feature.
 #define PSVI_TURN_NONE 0
@@ -69,10 +76,11 @@ typedef struct psvi_angular {
 typedef struct PSVI_ALIGN16 psvi_contact {
     uint32_t a, b;
     uint32_t first;
-    uint32_t count;
+    uint16_t count;
+    uint16_t turning; // PSVI_TURN_
     float friction, restitution;
     uint32_t colour;
-    uint32_t turning; // PSVI_TURN_
+    float size; // the lesser psvi_shape.thin of the two
 } psvi_contact;
 
 typedef struct PSVI_ALIGN16 psvi_point {
@@ -81,11 +89,11 @@ typedef struct PSVI_ALIGN16 psvi_point {
     float arm_a[3];   // from a's centre of mass
     float normal_mass;
     float arm_b[3];
-    float approach;  // normal velocity before the step
-    psvi_f4 impulse; // normal, tangents; w, with restitution: sum of the substeps' normal impulses
     float tangent_mass;
+    psvi_f4 impulse; // normal, tangents; w: normal impulse of a hit (contact_hit.h)
     uint32_t feature;
-    float taken; // of a contact's first point: twice the energy that all its points have taken, as psvi_bounce_share
+    float pending; // of a contact's first point: the share of a hit that is still to come
+    float apart;   // of a hit: separation at the substep's beginning
     uint32_t reserved;
 } psvi_point;
 
@@ -128,6 +136,7 @@ typedef struct psvi_sim {
     psv_aabb *box;
     psvi_linear *linear;
     psvi_angular *angular;
+    psvi_pushed *pushed;   // on the CPU; the CUDA solver has its own
     sym3 *inv_inertia;     // world frame
     psvi_f4 *acceleration; // of self-gravity, w: mass; NULL without it
     // shapes
@@ -168,13 +177,14 @@ typedef struct psvi_sim {
 typedef struct psvi_step {
     float seconds, substep, rate; // rate: substeps a second
     float gravity[3];
-    uint32_t substeps;
+    uint32_t substeps, turns; // turns over the points of a contact in a pass
     float self_gravity, softening_squared;
     float bounds_min[3], bounds_max[3];
     // Softness of contacts (mass, impulse and bias factors as in Box2D v3's soft step; Catto, «Solver2D», 2024).
     float bias_rate[3], mass_scale[3], impulse_scale[3]; // [0] two moving bodies, [1] one of them static, [2] deep
-    float deep, deep_shift[2];   // deeper than this is deep; shifted so that the force goes on from [0] and [1]
-    float push_speed;            // overlap is undone no faster, m/s
+    float deep_shift[2];         // times what is deep: the force of [2] goes on from those of [0] and [1]
+    float round_margin;          // of balls, times the radius: contacts are made ready before they touch
+    float push_speed;            // overlap is undone no faster, m/s, between bodies that are 1 m thick
     bool bounces;                // some shape has restitution
     bool loads;                  // forces act, which contacts hold: see contact_solver.h
     float restitution_threshold; // slower impacts do not bounce, m/s

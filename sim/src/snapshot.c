@@ -262,6 +262,7 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     psvi_world_part part = {.self_gravity = d->self_gravity,
                             .softening = d->softening,
                             .substeps = d->substeps,
+                            .restitution_threshold = d->restitution_threshold,
                             .max_shapes = d->max_shapes,
                             .sub_world_count = d->sub_world_count,
                             .shape_count = world->shape_count,
@@ -382,6 +383,7 @@ static psv_status make_world(psv_context *context, const psvi_world_part *part, 
     d.self_gravity = part->self_gravity;
     d.softening = part->softening;
     d.substeps = part->substeps;
+    d.restitution_threshold = part->restitution_threshold;
     d.max_shapes = part->max_shapes;
     d.sub_world_count = part->sub_world_count;
     d.max_bodies = part->max_bodies;

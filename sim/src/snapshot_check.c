@@ -19,7 +19,8 @@ typedef struct world_rule {
     const char *rule;
 } world_rule;
 
-static bool reserved_is_zero(const psvi_world_part *w) { return w->reserved[0] == 0 && w->reserved[1] == 0; }
+static bool reserved_is_zero(const psvi_world_part *w) { return w->reserved == 0; }
+static bool has_substeps(const psvi_world_part *w) { return w->substeps > 0; } // 0 was resolved at creation
 static bool slots_fit(const psvi_world_part *w) { return w->slots <= w->max_bodies; }
 static bool shapes_fit(const psvi_world_part *w) { return w->shape_count <= w->max_shapes; }
 static bool slots_are_counted(const psvi_world_part *w) {
@@ -35,6 +36,7 @@ static bool contacts_are_few(const psvi_world_part *w) { return w->contacts <= U
 
 static const world_rule world_rules[] = {
     {reserved_is_zero, "the reserved numbers are 0"},
+    {has_substeps, "substeps are 1 or more"},
     {slots_fit, "no more slots than max_bodies"},
     {shapes_fit, "no more shapes than max_shapes"},
     {slots_are_counted, "living and free slots are all slots"},

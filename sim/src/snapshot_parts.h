@@ -8,7 +8,7 @@
 // Layout of a file: magic, version, byte-order mark, psvi_world_part, shapes, body arrays, generations, marks of the
 // living, free slots, contacts, checksum; one after another without padding.
 #define PSVI_SNAPSHOT_MAGIC "PSVWORLD"
-#define PSVI_SNAPSHOT_VERSION 1u
+#define PSVI_SNAPSHOT_VERSION 2u
 #define PSVI_SNAPSHOT_BYTE_ORDER 0x01020304u
 #define PSVI_SNAPSHOT_HEAD 16u // bytes before psvi_world_part
 
@@ -16,7 +16,8 @@
 typedef struct psvi_world_part {
     float gravity[3], self_gravity, softening, bounds_min[3], bounds_max[3];
     uint32_t substeps, max_shapes, sub_world_count, shape_count, slots;
-    uint32_t reserved[2]; // 0; fills up to 8 bytes, so that no padding of unknown content is written
+    uint32_t reserved; // 0; fills up to 8 bytes, so that no padding of unknown content is written
+    float restitution_threshold;
     uint64_t max_bodies, max_pairs, max_contacts, free_count, living, steps, idle_steps, lost, contacts;
     char broad_phase[32], sort_method[32];
 } psvi_world_part;

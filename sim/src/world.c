@@ -29,7 +29,7 @@ psv_body_def psv_default_body_def(void) {
 psv_world_def psv_default_world_def(void) {
     return (psv_world_def){.cookie = WORLD_DEF_COOKIE,
                            .gravity = {0, -9.81f, 0},
-                           .substeps = 4,
+                           .restitution_threshold = 0.5f,
                            .max_bodies = 4096,
                            .max_shapes = 1024,
                            .sub_world_count = 1,
@@ -98,8 +98,12 @@ static psv_status check_def(psv_context *context, const psv_world_def *def) {
     if (def->max_bodies == 0 || def->max_bodies > 1u << 30)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_bodies is %" PRIu64 "; 1 to %u are possible",
                          def->max_bodies, 1u << 30);
-    if (def->substeps == 0 || def->substeps > 64)
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.substeps is %u; 1 to 64 are possible", def->substeps);
+    if (def->substeps > 64)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.substeps is %u; 0 (by max_bodies) to 64 are possible",
+                         def->substeps);
+    if (!(def->restitution_threshold >= 0) || !isfinite(def->restitution_threshold))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.restitution_threshold is %g; it must be finite and >= 0",
+                         (double)def->restitution_threshold);
     if (def->max_shapes == 0 || def->max_shapes > 1u << 20)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_shapes is %u; 1 to %u are possible", def->max_shapes,
                          1u << 20);
@@ -339,7 +343,7 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     made->cookie = PSVI_WORLD_COOKIE;
     made->context = context;
     made->def = *def;
-    made->thinnest = PSVI_STATIC_RADIUS;
+    if (def->substeps == 0) made->def.substeps = def->max_bodies <= 1024 ? 16 : def->max_bodies <= 8192 ? 8 : 4;
     (void)snprintf(made->broad_phase, sizeof made->broad_phase, "%s", def->broad_phase);
     (void)snprintf(made->sort_method, sizeof made->sort_method, "%s", def->sort_method);
     made->def.broad_phase = made->broad_phase;

@@ -45,8 +45,7 @@ struct psv_world {
     // shapes
     psvi_world_shape *shapes;
     uint32_t shape_count;
-    bool bounces;   // some shape has restitution
-    float thinnest; // half of the least width of any solid shape or part
+    bool bounces; // some shape has restitution
     psvi_child *children;
     uint64_t child_count;
     float *heights;

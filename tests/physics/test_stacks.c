@@ -1,0 +1,102 @@
+// Stacks stand, whatever the size of their boxes and with much more mass on top, and what stands elsewhere does not
+// matter. The oracle is where the boxes were put: an exact solver would leave them there.
+#include <math.h>
+
+#include "../test_scale.h"
+#include "stage.h"
+
+#define MOST_BOXES 40
+
+typedef struct tower {
+    int boxes;
+    float size, heavy; // width of a box; density of the last one, as a multiple
+} tower;
+
+typedef struct outcome {
+    double side, down, fastest; // in box widths, and of the speed in widths a second
+} outcome;
+
+// Builds the tower with every box off by up to a hundredth of its width, and lets it stand.
+static outcome stand(const tower *t, double seconds, bool with_small_shape) {
+    psv_world_def def = stage_def(64);
+    stage s = make_stage(&def);
+    psv_shape_def floor = shape_of(PSV_SHAPE_BOX, 10 * t->size, t->size, 10 * t->size);
+    psv_shape_def box = shape_of(PSV_SHAPE_BOX, t->size / 2, t->size / 2, t->size / 2);
+    floor.friction = box.friction = 0.6f;
+    psv_body_def ground = body_at(add_shape(&s, &floor), 0, -t->size, 0);
+    ground.is_static = true;
+    (void)add_body(&s, &ground);
+    uint32_t light = add_shape(&s, &box), last;
+    box.density *= t->heavy;
+    last = add_shape(&s, &box);
+    if (with_small_shape) {
+        psv_shape_def small = shape_of(PSV_SHAPE_BOX, 0.005f, 0.005f, 0.005f);
+        (void)add_shape(&s, &small);
+    }
+    psv_body_id id[MOST_BOXES];
+    psv_body_def first[MOST_BOXES];
+    for (int i = 0; i < t->boxes; ++i) {
+        float off = 0.005f * t->size;
+        first[i] = body_at(i + 1 < t->boxes ? light : last, off * (float)((i * 7) % 5 - 2), t->size * ((float)i + 0.5f),
+                           off * (float)((i * 3) % 5 - 2));
+        id[i] = add_body(&s, &first[i]);
+    }
+    step(&s, (int)(seconds * 60));
+    outcome r = {0};
+    for (int i = 0; i < t->boxes; ++i) {
+        psv_body_state now = state_of(&s, id[i]);
+        double d[3], v = 0;
+        for (int k = 0; k < 3; ++k) {
+            d[k] = (double)(now.pose.position[k] - first[i].pose.position[k]) / (double)t->size;
+            v += (double)(now.velocity[k] * now.velocity[k]);
+        }
+        r.side = fmax(r.side, sqrt(d[0] * d[0] + d[2] * d[2]));
+        r.down = fmax(r.down, fabs(d[1]));
+        r.fastest = fmax(r.fastest, sqrt(v) / (double)t->size);
+    }
+    end_stage(&s);
+    return r;
+}
+
+static void towers_stand(void **unused) {
+    (void)unused;
+    const tower towers[] = {{10, 1, 1}, {20, 1, 1}, {40, 1, 1}, {10, 1, 100}};
+    double seconds = test_scale() > 1 ? 5 : 60;
+    for (size_t i = 0; i < sizeof towers / sizeof *towers; ++i) {
+        outcome r = stand(&towers[i], seconds, false);
+        print_message("%d boxes, the last of %.0f times the mass, %.0f s: %.4f of a box aside, %.4f down\n",
+                      towers[i].boxes, (double)towers[i].heavy, seconds, r.side, r.down);
+        assert_true(r.side < 0.1 && r.down < 0.1);
+    }
+}
+
+static void sizes_do_not_matter(void **unused) {
+    (void)unused;
+    const float sizes[] = {0.01f, 0.05f, 0.1f, 1, 10, 100};
+    double seconds = test_scale() > 1 ? 2 : 20;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
+        const tower t = {10, sizes[i], 1};
+        outcome r = stand(&t, seconds, false);
+        print_message("10 boxes of %g m, %.0f s: %.4f of a box aside, %.4f down\n", (double)sizes[i], seconds, r.side,
+                      r.down);
+        assert_true(r.side < 0.05 && r.down < 0.05);
+    }
+}
+
+static void shapes_elsewhere_do_not_matter(void **unused) {
+    (void)unused;
+    const tower t = {10, 1, 1};
+    outcome alone = stand(&t, 5, false), with = stand(&t, 5, true);
+    print_message("fastest box %.6f widths a second, with a shape of 1 cm that is never used %.6f\n", alone.fastest,
+                  with.fastest);
+    assert_true(alone.side == with.side && alone.down == with.down && alone.fastest == with.fastest);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(towers_stand),
+        cmocka_unit_test(sizes_do_not_matter),
+        cmocka_unit_test(shapes_elsewhere_do_not_matter),
+    };
+    return RUN_TESTS(argc, argv, "stacks", tests);
+}
