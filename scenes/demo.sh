@@ -77,3 +77,4 @@ if [ "$target" != pairsieve_tool ]; then
 fi
 say "pairsieve run $*"
 "$build/sim/tool/pairsieve" run "$@"
+[ -z "$no_nvcc" ] || say "$no_nvcc; how to get it stands above"

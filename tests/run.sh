@@ -78,5 +78,6 @@ if [ "$code" = 0 ] && [ "$passed" = 0 ]; then
     say "no test was run"
     code=1
 fi
+[ -z "$no_nvcc" ] || say "$no_nvcc; how to get it stands above"
 grep -E '^[0-9]+% tests passed|^Total Test time' "$log" || say "ctest gave no summary"
 exit "$code"

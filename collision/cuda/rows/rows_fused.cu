@@ -504,5 +504,7 @@ extern "C" cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, cons
     psvi_find_input copy = *input;
     void *arguments[] = {&copy, &tables};
     const size_t bytes = sizeof(fused_shared) + (local ? 2 * (tables.most_cells + 16) : 0);
-    return cudaLaunchCooperativeKernel(kernel, dim3(memory->fused_blocks), dim3(THREADS), arguments, bytes, stream);
+    // The untyped form: the typed one takes no pointer that is const before CUDA 13.
+    return cudaLaunchCooperativeKernel((const void *)kernel, dim3(memory->fused_blocks), dim3(THREADS), arguments,
+                                       bytes, stream);
 }
