@@ -132,8 +132,12 @@ static int read_lines(FILE *file, const char *path, psv_key_type type, uint8_t *
     uint64_t room = 0;
     uint32_t bytes = psv_key_type_bytes(type);
     for (uint64_t line = 1; fgets(text, sizeof text, file) != NULL; ++line) {
-        if (line == 1 && memcmp(text, "\xef\xbb\xbf", 3) == 0) memmove(text, text + 3, strlen(text + 3) + 1);
-        if (strlen(text) + 1 == sizeof text && strchr(text, '\n') == NULL)
+        if (line == 1 && strncmp(text, "\xef\xbb\xbf", 3) == 0) memmove(text, text + 3, strlen(text + 3) + 1);
+        if (strchr(text, '\n') == NULL && !feof(file) && strlen(text) + 1 < sizeof text)
+            return tool_fail(TOOL_REFUSED,
+                             "%s: line %llu has a zero byte: this is no text; raw keys are in files named .bin", path,
+                             (unsigned long long)line);
+        if (strchr(text, '\n') == NULL && !feof(file))
             return tool_fail(TOOL_REFUSED, "%s: line %llu is longer than a number: '%.40s...'", path,
                              (unsigned long long)line, text);
         if (text[strspn(text, " \t\r\n")] == 0) continue;

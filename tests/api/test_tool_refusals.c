@@ -240,6 +240,8 @@ static void key_files(void **state) {
     write_file("refusals_long.txt", line);
     assert_true(tool_refuses("sort --backend cpu --keys f64 --input refusals_long.txt", 2, "line 2 is longer"));
     (void)remove("refusals_long.txt");
+    if (access("/dev/zero", R_OK) == 0) // raw keys of a file whose name does not say so; this one has no end
+        assert_true(tool_refuses("sort --backend cpu --input /dev/zero", 2, "line 1 has a zero byte"));
     assert_true(tool_refuses("sort --backend cpu --input refusals_keys.txt", 2, "line 3: 'three' is no u32 key"));
     assert_true(
         tool_refuses("sort --backend cpu --input refusals_keys.bin", 2, "5 bytes are not a whole number of u32"));
