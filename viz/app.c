@@ -198,7 +198,7 @@ static bool prepare(view_app *app, view_frame *frame, view_message *message) {
 }
 
 static const char *order_method(const view_app *app) {
-    return app->sort_method[0] != '\0' ? app->sort_method : "radix";
+    return app->sort_method[0] != '\0' ? psv_pair_sorter_name(app->sort_method) : "radix";
 }
 
 static bool sort_for_drawing(view_app *app, view_order_mode mode, view_message *message) {

@@ -16,8 +16,8 @@ static void fill_names(view_app *app, view_hud_model *model) {
     for (uint32_t i = 0; (name = psv_shipped_scene_name(i)) != NULL; ++i) {
         add_name(&model->scenes, name, app->scene_name);
     }
-    const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "radix";
-    for (uint32_t i = 0; (name = psv_sort_method_name(backend, i)) != NULL; ++i) {
+    const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "cells";
+    for (uint32_t i = 0; (name = psv_pair_sort_name(backend, i)) != NULL; ++i) {
         add_name(&model->sorts, name, sort);
     }
     const char *broad_phase = app->broad_phase[0] != '\0' ? app->broad_phase : "auto";

@@ -24,12 +24,11 @@ typedef struct view_hud_model {
     bool loading, paused, transparent, shadows, fly;
     view_names scenes, backends, sorts, broad_phases, colours;
     uint32_t overlays;
-    const char *device;           // that computes
-    const char *renderer;         // that draws
-    const char *transfer;         // how bodies get from one to the other
-    const char *note;             // why not by interop, or empty
-    const char *toast;            // a passing message, or empty
-    const char *broad_phase_used; // what "auto" chose
+    const char *device;   // that computes
+    const char *renderer; // that draws
+    const char *transfer; // how bodies get from one to the other
+    const char *note;     // why not by interop, or empty
+    const char *toast;    // a passing message, or empty
     psv_world_counters counters;
     uint32_t drawn[4];
     double frame_ms, draw_ms, order_ms;

@@ -209,10 +209,7 @@ void costs(const view_hud_model &model) {
     ImGui::Text("step %.3f ms", step);
     ImGui::SameLine(scaled(150.0f));
     const ImVec4 orange(0.96f, 0.67f, 0.24f, 1.0f);
-    if (sort <= 0.0 && model.counters.sort_passes > 0) // one kernel sorts and sweeps
-        ImGui::TextColored(orange, "sort: within sweep");
-    else
-        ImGui::TextColored(orange, "sort %.3f ms (%.0f%%)", sort, step > 0.0 ? 100.0 * sort / step : 0.0);
+    ImGui::TextColored(orange, "sort %.3f ms (%.0f%%)", sort, step > 0.0 ? 100.0 * sort / step : 0.0);
     if (!model.read_only || model.draw_ms > 0.0) { // known once a picture was drawn before this one
         ImGui::Text("draw %.3f ms", model.draw_ms);
         ImGui::SameLine(scaled(150.0f));
@@ -274,16 +271,25 @@ void picked(const view_hud_model &model) {
         ImGui::TextWrapped("with %s%s", line, model.partner_count > model.partners_shown ? " ..." : "");
 }
 
+// The broad phase that ran, its route, and why not a faster one.
+void runs(const psv_world_counters &counters) {
+    if (counters.broad_phase == nullptr) return;
+    ImGui::TextDisabled("runs");
+    ImGui::SameLine(scaled(96.0f));
+    if (strcmp(counters.route, counters.broad_phase) == 0)
+        ImGui::TextUnformatted(counters.broad_phase);
+    else if (strcmp(counters.veto, "none") == 0)
+        ImGui::Text("%s, %s", counters.broad_phase, counters.route);
+    else
+        ImGui::Text("%s, %s (%s)", counters.broad_phase, counters.route, counters.veto);
+}
+
 void switches(const view_hud_model &model, view_hud_actions &actions) {
     actions.scene = choose("scene", model.scenes);
     actions.backend = choose("backend", model.backends);
     actions.sort = choose("sort", model.sorts);
     actions.broad_phase = choose("broad phase", model.broad_phases);
-    if (model.broad_phase_used != nullptr && model.broad_phase_used[0] != '\0') {
-        ImGui::TextDisabled("runs");
-        ImGui::SameLine(scaled(96.0f));
-        ImGui::TextUnformatted(model.broad_phase_used);
-    }
+    runs(model.counters);
     actions.colour = choose("colour", model.colours);
     static const char *const overlays[4] = {"boxes", "pairs", "cells", "order"};
     for (uint32_t i = 0; i < 4; ++i) {

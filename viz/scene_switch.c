@@ -157,7 +157,7 @@ void view_next_method(view_app *app, bool sort) {
     const char *name = NULL, *next = NULL;
     bool passed = false;
     for (uint32_t i = 0;; ++i) {
-        name = sort ? psv_sort_method_name(backend, i) : psv_broad_phase_name(backend, i);
+        name = sort ? psv_pair_sort_name(backend, i) : psv_broad_phase_name(backend, i);
         if (name == NULL) break;
         if (next == NULL || passed) next = name;
         if (passed) break;
@@ -186,7 +186,7 @@ void view_run_check(view_app *app) {
     view_message message = {""};
     if (app->world == NULL || app->order.context == NULL) return;
     const char *method = app->broad_phase[0] != '\0' ? app->broad_phase : "auto";
-    const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "radix";
+    const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "cells";
     view_check check;
     if (!view_check_pairs(app->order.context, app->world, method, sort, &check, &message)) view_report(app, &message);
     bool same_frame = app->check.done && app->check.frame == check.frame;

@@ -2,7 +2,7 @@
 
 psv_sorter_def psvi_keyed_sorter_def(const psv_pair_finder_def *def, uint64_t most_keys) {
     psv_sorter_def sorter = psv_default_sorter_def();
-    sorter.method = def->sort_method;
+    sorter.method = psvi_sorter_name(def);
     sorter.max_count = most_keys;
     if (psvi_has_worlds(def)) {
         uint32_t bits = 1;

@@ -25,7 +25,7 @@ typedef struct rows_memory {
 
 static psv_sorter_def rows_sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def sorter = psv_default_sorter_def();
-    sorter.method = def->sort_method;
+    sorter.method = psvi_sorter_name(def);
     sorter.max_count = def->max_boxes;
     return sorter;
 }

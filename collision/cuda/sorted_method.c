@@ -4,7 +4,7 @@
 
 psv_sorter_def psvi_key_sorter_def(const psv_pair_finder_def *def, uint64_t most_keys) {
     psv_sorter_def made = psv_default_sorter_def();
-    made.method = def->sort_method;
+    made.method = psvi_sorter_name(def);
     made.key_type = PSV_KEY_U32;
     made.value_bytes = 4;
     made.max_count = most_keys;

@@ -17,7 +17,7 @@ typedef struct lbvh_memory {
 
 static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def made = psv_default_sorter_def();
-    made.method = def->sort_method;
+    made.method = psvi_sorter_name(def);
     made.max_count = psvi_gl_room(def);
     return made;
 }

@@ -2,6 +2,8 @@
 #ifndef PAIRSIEVE_BROAD_PHASE_H
 #define PAIRSIEVE_BROAD_PHASE_H
 
+#include <string.h>
+
 #include "../../sort/core/context.h"
 #include "pairsieve/collision.h"
 
@@ -35,7 +37,8 @@ typedef struct psvi_frame_result {
     uint32_t key_bits;
     uint32_t sort_passes;
     uint32_t sort_passes_skipped;
-    uint64_t refused; // pairs of worlds that have more than def.world_pairs; not in pair_count
+    uint64_t refused;     // pairs of worlds that have more than def.world_pairs; not in pair_count
+    uint32_t route, veto; // of methods with several ways, in their own numbers: which one ran, why not a faster one
 } psvi_frame_result;
 
 struct psvi_pair_rules;
@@ -53,7 +56,23 @@ typedef struct psvi_find_input {
     uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.room + index
     // NULL, or in the backend's memory: what every pair is asked last, see pair_rules.h.
     const struct psvi_pair_rules *rules;
+    // The method's own, for its kernels: as in the result, as far as the host knows; and see psvi_phase_split.
+    uint32_t route, veto;
+    psvi_phase_times *times;
 } psvi_find_input;
+
+// Names of def.sort_method that are no sorter's: cells of the method's own where it has them, else the radix sorter.
+// With "auto" it is the calibrated sorter there.
+#define PSVI_SORT_CELLS "cells"
+
+static inline bool psvi_names_sorter(const psv_pair_finder_def *def) {
+    return strcmp(def->sort_method, PSVI_SORT_CELLS) != 0 && strcmp(def->sort_method, "auto") != 0;
+}
+
+// The sorter of a method that has no cells of its own.
+static inline const char *psvi_sorter_name(const psv_pair_finder_def *def) {
+    return psv_pair_sorter_name(def->sort_method);
+}
 
 typedef struct psvi_broad_phase {
     const char *name;
@@ -64,6 +83,9 @@ typedef struct psvi_broad_phase {
     psv_status (*find)(psv_pair_finder *finder, const psvi_find_input *input);
     // Optional: completes what the host knows and the frame result does not (sort passes, say). May block.
     psv_status (*statistics)(psv_pair_finder *finder, psv_pair_statistics *statistics);
+    // Optional, of methods with several ways: the names of the frame result's route and veto.
+    const char *(*route_name)(uint32_t route);
+    const char *(*veto_name)(uint32_t veto);
     bool clears_result; // `find` itself sets the frame result to zero
 } psvi_broad_phase;
 

@@ -82,6 +82,15 @@ const char *psv_broad_phase_name(psv_backend backend, uint32_t index) {
     return NULL;
 }
 
+const char *psv_pair_sort_name(psv_backend backend, uint32_t index) {
+    if (methods_of(backend) == NULL) return NULL;
+    return index == 0 ? PSVI_SORT_CELLS : psv_sort_method_name(backend, index - 1);
+}
+
+const char *psv_pair_sorter_name(const char *sort_method) {
+    return sort_method != NULL && strcmp(sort_method, PSVI_SORT_CELLS) == 0 ? "radix" : sort_method;
+}
+
 const char *psv_broad_phase_description(psv_backend backend, const char *method) {
     const psvi_broad_phase *found = psvi_find_broad_phase(backend, method);
     return found == NULL ? NULL : found->description;

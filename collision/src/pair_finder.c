@@ -8,7 +8,7 @@
 
 psv_pair_finder_def psv_default_pair_finder_def(void) {
     return (psv_pair_finder_def){
-        .cookie = PSVI_FINDER_COOKIE, .method = "auto", .sort_method = "radix", .world_count = 1};
+        .cookie = PSVI_FINDER_COOKIE, .method = "auto", .sort_method = PSVI_SORT_CELLS, .world_count = 1};
 }
 
 // --- creation --------------------------------------------------------------------------------------------------------
@@ -30,8 +30,8 @@ static psv_status refuse_method(psv_context *context, psv_backend backend, const
 // The sorters' own copy of a name, so that the caller's string may go; NULL for an unknown one.
 static const char *find_sort_method(psv_backend backend, const char *name) {
     if (strcmp(name, "auto") == 0) return "auto";
-    for (uint32_t i = 0; psv_sort_method_name(backend, i) != NULL; ++i)
-        if (strcmp(psv_sort_method_name(backend, i), name) == 0) return psv_sort_method_name(backend, i);
+    for (uint32_t i = 0; psv_pair_sort_name(backend, i) != NULL; ++i)
+        if (strcmp(psv_pair_sort_name(backend, i), name) == 0) return psv_pair_sort_name(backend, i);
     return NULL;
 }
 
@@ -54,7 +54,7 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (psvi_list_choices(backend, def->method, choices) == 0)
         return refuse_method(context, backend, "method", def->method, psv_broad_phase_name);
     if (find_sort_method(backend, def->sort_method) == NULL) // also for methods that sort nothing
-        return refuse_method(context, backend, "sort_method", def->sort_method, psv_sort_method_name);
+        return refuse_method(context, backend, "sort_method", def->sort_method, psv_pair_sort_name);
     return PSV_OK;
 }
 
@@ -392,6 +392,7 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
     psvi_frame_result result;
     status = psvi_fetch_result(finder, &result);
     if (status != PSV_OK) return status;
+    const psvi_broad_phase *const method = finder->last_method;
     *statistics = (psv_pair_statistics){
         .boxes = result.boxes,
         .bad_boxes = result.bad_count,
@@ -404,8 +405,11 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
         .key_bits = result.key_bits,
         .sort_passes = result.sort_passes,
         .sort_passes_skipped = result.sort_passes_skipped,
-        .method = finder->last_method->name,
-        .sort_method = finder->def.sort_method,
+        .method = method->name,
+        .sort_method = psvi_sorter_name(&finder->def),
+        .route = method->route_name == NULL ? method->name : method->route_name(result.route),
+        .veto = method->veto_name == NULL ? "none" : method->veto_name(result.veto),
     };
-    return finder->last_method->statistics == NULL ? PSV_OK : finder->last_method->statistics(finder, statistics);
+    if (strcmp(finder->def.method, "auto") == 0 && strcmp(method->name, "lbvh") == 0) statistics->veto = "sizes";
+    return method->statistics == NULL ? PSV_OK : method->statistics(finder, statistics);
 }

@@ -12,7 +12,7 @@ static bool is_ordered(const psv_pair_finder_def *def) { return def->sort_output
 
 static psv_sorter_def sorter_def_of(const psv_pair_finder_def *def, uint64_t capacity) {
     psv_sorter_def sorter = psv_default_sorter_def();
-    sorter.method = def->sort_method;
+    sorter.method = psvi_sorter_name(def);
     sorter.key_type = PSV_KEY_U64;
     sorter.value_bytes = 0;
     sorter.max_count = capacity > 0 ? capacity : 1;

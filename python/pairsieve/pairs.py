@@ -166,13 +166,14 @@ class PairFinder:
     worlds : int
         Number of worlds that boxes may belong to; boxes of different worlds never pair.
     method, sort_method : str
-        See :func:`methods`; ``"auto"`` is the fastest that is known.
+        See :func:`methods`; ``"auto"`` is the fastest that is known. `sort_method` may also be ``"cells"``, the default: as is
+        fastest for the method, without a calibration.
     stream : int or stream object, optional
         CUDA stream to work on. Default: the current stream of the library whose arrays are given.
     """
 
     def __init__(self, max_boxes: int, *, device: str | int = "cpu", max_pairs: int = 0, grow: bool = False, sort: bool = False,
-                 events: bool = False, worlds: int = 1, method: str = "auto", sort_method: str = "radix", stream: Any = None) -> None:
+                 events: bool = False, worlds: int = 1, method: str = "auto", sort_method: str = "cells", stream: Any = None) -> None:
         self._stream = _arrays.stream_number(stream)
         self.device = device_number(device)
         self.context = Context(self.device, self._stream)

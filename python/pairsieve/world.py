@@ -76,7 +76,7 @@ class World:
     """
 
     def __init__(self, *, device: str | int = "cpu", gravity: Any = (0, -9.81, 0), substeps: int = 4, max_bodies: int = 4096,
-                 worlds: int = 1, broad_phase: str = "auto", sort_method: str = "radix", workers: int = 0, stream: Any = None,
+                 worlds: int = 1, broad_phase: str = "auto", sort_method: str = "cells", workers: int = 0, stream: Any = None,
                  **more: Any) -> None:
         self._begin(device, stream, workers)
         definition = ffi.new("psv_world_def *", lib.psv_default_world_def())

@@ -80,7 +80,7 @@ static psv_status cpu_make_sorter(psv_world *world) {
     psv_status made = make_blocks(world);
     if (made != PSV_OK) return made;
     psv_sorter_def def = psv_default_sorter_def();
-    def.method = world->sort_method;
+    def.method = psv_pair_sorter_name(world->sort_method);
     def.key_type = PSV_KEY_U64;
     def.value_bytes = 4;
     def.max_count = world->sim.contact_capacity;

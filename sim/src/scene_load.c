@@ -60,7 +60,7 @@ static psv_status read_world(psvi_builder *b, const psvi_node *root, const psv_s
     if (status == PSV_OK)
         status = read_method(&node, "broad_phase", psv_broad_phase_name, options->broad_phase, &def->broad_phase);
     if (status == PSV_OK)
-        status = read_method(&node, "sort_method", psv_sort_method_name, options->sort_method, &def->sort_method);
+        status = read_method(&node, "sort_method", psv_pair_sort_name, options->sort_method, &def->sort_method);
     float bounds = 0;
     if (status == PSV_OK) status = psvi_read_float(&node, "bounds", 1, 1e9, &bounds);
     for (int i = 0; bounds > 0 && i < 3; ++i) {

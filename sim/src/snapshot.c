@@ -391,7 +391,8 @@ static psv_status make_world(psv_context *context, const psvi_world_part *part, 
     d.max_contacts = part->max_contacts;
     const psv_backend backend = context->backend;
     d.broad_phase = known_or(broad_phase, psv_broad_phase_description(backend, broad_phase), d.broad_phase);
-    d.sort_method = known_or(sort_method, psv_sort_method_description(backend, sort_method), d.sort_method);
+    const char *const sorter = psv_pair_sorter_name(sort_method);
+    d.sort_method = known_or(sort_method, psv_sort_method_description(backend, sorter), d.sort_method);
     return psv_create_world(context, &d, world);
 }
 

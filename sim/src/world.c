@@ -34,7 +34,7 @@ psv_world_def psv_default_world_def(void) {
                            .max_shapes = 1024,
                            .sub_world_count = 1,
                            .broad_phase = "auto",
-                           .sort_method = "radix",
+                           .sort_method = "cells",
                            .bounds_min = {-1e6f, -1e6f, -1e6f},
                            .bounds_max = {1e6f, 1e6f, 1e6f}};
 }

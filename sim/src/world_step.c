@@ -209,5 +209,8 @@ psv_status psv_read_world_counters(psv_world *world, psv_world_counters *counter
     counters->candidates = pairs.candidates;
     counters->sort_passes = pairs.sort_passes;
     counters->sort_passes_skipped = pairs.sort_passes_skipped;
+    counters->broad_phase = pairs.method;
+    counters->route = pairs.route;
+    counters->veto = pairs.veto;
     return status;
 }

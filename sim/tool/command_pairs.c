@@ -184,10 +184,11 @@ static int print_json(const pairs_job *job) {
     for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase)
         if (job->phase_ms[phase] > 0)
             json_object_set_new(phases, psv_phase_name((psv_phase)phase), json_real(job->phase_ms[phase]));
-    return tool_print_json(json_pack("{s:I, s:I, s:s, s:s, s:s, s:o}", "boxes", (json_int_t)box_count(job), "pairs",
-                                     (json_int_t)job->pairs, "backend",
+    return tool_print_json(json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:o}", "boxes", (json_int_t)box_count(job),
+                                     "pairs", (json_int_t)job->pairs, "backend",
                                      psv_backend_name(psv_context_backend(job->context)), "method",
-                                     job->statistics.method, "sort", job->statistics.sort_method, "phases", phases));
+                                     job->statistics.method, "sort", job->statistics.sort_method, "route",
+                                     job->statistics.route, "veto", job->statistics.veto, "phases", phases));
 }
 
 static int print_table(FILE *out, const pairs_job *job) {
@@ -220,7 +221,7 @@ static int run_job(pairs_job *job) {
         code = tool_fail(TOOL_REFUSED, "--json prints to standard output, where nothing else can go");
     if (code == TOOL_DONE) code = load_meshes(job, meshes);
     if (code == TOOL_DONE) code = tool_create_context(&job->device, &job->context);
-    if (code == TOOL_DONE) code = tool_check_method(job->context, "--sort", job->sort, psv_sort_method_name);
+    if (code == TOOL_DONE) code = tool_check_method(job->context, "--sort", job->sort, psv_pair_sort_name);
     if (code == TOOL_DONE)
         code = tool_check_method(job->context, "--broad-phase", job->broad_phase, psv_broad_phase_name);
     if (code == TOOL_DONE) code = make_boxes(job, meshes);
@@ -244,7 +245,7 @@ static void release_job(pairs_job *job) {
 }
 
 int command_pairs(int argc, char **argv) {
-    pairs_job job = {.device = {.backend = "auto"}, .boxes = "all", .broad_phase = "auto", .sort = "radix"};
+    pairs_job job = {.device = {.backend = "auto"}, .boxes = "all", .broad_phase = "auto", .sort = "cells"};
     bool has_boxes = false, has_between = false;
     const tool_option options[] = {
         {.name = "--boxes",

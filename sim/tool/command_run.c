@@ -97,6 +97,7 @@ static int run_frames(run_job *job) {
     if (signal_caught != 0 && done < job->frames) end_early(job, done);
     if (psv_world_slot_count(job->world) == 0) { // nothing was looked for
         job->statistics.method = job->statistics.sort_method = "none";
+        job->statistics.route = job->statistics.veto = "none";
         return TOOL_DONE;
     }
     return tool_fail_status(job->context,
@@ -130,7 +131,7 @@ static int prepare(run_job *job) {
     int code = tool_create_context(&job->device, &job->context);
     if (code == TOOL_DONE && psv_context_backend(job->context) == PSV_BACKEND_GL)
         return tool_fail(TOOL_REFUSED, "--backend gl steps no scenes; accepted: auto, cpu, cuda");
-    if (code == TOOL_DONE) code = tool_check_method(job->context, "--sort", job->sort, psv_sort_method_name);
+    if (code == TOOL_DONE) code = tool_check_method(job->context, "--sort", job->sort, psv_pair_sort_name);
     if (code == TOOL_DONE)
         code = tool_check_method(job->context, "--broad-phase", job->broad_phase, psv_broad_phase_name);
     if (code == TOOL_DONE) code = job->restore != NULL ? restore_world(job) : load_scene(job);

@@ -1,5 +1,6 @@
 // What `pairsieve run` prints and writes: the table, the JSON object, a line per frame, a trace.
 #include <stdlib.h>
+#include <string.h>
 
 #include "pairsieve/sort.h"
 #include "run_job.h"
@@ -40,12 +41,6 @@ static double share(const run_summary *summary, int phase) {
     return whole > 0 ? summary->phases[phase].total_ms / whole : 0;
 }
 
-// One kernel sorts and sweeps (`rows` on CUDA, not too many boxes): the sort has no time of its own.
-static bool sorts_in_sweep(const run_job *job, const run_summary *summary) {
-    return summary->phases[PSV_PHASE_SORT].total_ms <= 0 && summary->phases[PSV_PHASE_SWEEP].total_ms > 0 &&
-           job->statistics.sort_passes > 0;
-}
-
 static const char *scene_name(const run_job *job) {
     return job->scene != NULL ? psv_scene_name(job->scene) : job->restore;
 }
@@ -61,15 +56,17 @@ static int print_json(const run_job *job, const run_summary *summary) {
                                       "share", share(summary, p)));
     }
     return tool_print_json(json_pack(
-        "{s:o, s:I, s:I, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f}, s:{s:f, s:f}, s:f, s:b, s:o, s:I, s:I}", "scene",
-        tool_json_text(scene_name(job)), "bodies", (json_int_t)job->counters.bodies, "frames", (json_int_t)job->frames,
-        "backend", psv_backend_name(psv_context_backend(job->context)), "sort", job->statistics.sort_method,
-        "broad_phase", job->statistics.method, "seed", (json_int_t)job->seed, "pairs_last",
-        (json_int_t)job->counters.pairs, "pairs_max", (json_int_t)summary->pairs_max, "frame_ms", "median",
-        frame->median_ms, "p95", frame->p95_ms, "sort_ms", "median", sort->median_ms, "p95", sort->p95_ms, "sort_share",
-        share(summary, PSV_PHASE_SORT), "sort_in_sweep", (int)sorts_in_sweep(job, summary), "phases", phases,
+        "{s:o, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f}, s:{s:f, s:f}, s:f, s:o, s:I, s:I}",
+        "scene", tool_json_text(scene_name(job)), "bodies", (json_int_t)job->counters.bodies, "frames",
+        (json_int_t)job->frames, "backend", psv_backend_name(psv_context_backend(job->context)), "sort",
+        job->statistics.sort_method, "broad_phase", job->statistics.method, "route", job->statistics.route, "veto",
+        job->statistics.veto, "seed", (json_int_t)job->seed, "pairs_last", (json_int_t)job->counters.pairs, "pairs_max",
+        (json_int_t)summary->pairs_max, "frame_ms", "median", frame->median_ms, "p95", frame->p95_ms, "sort_ms",
+        "median", sort->median_ms, "p95", sort->p95_ms, "sort_share", share(summary, PSV_PHASE_SORT), "phases", phases,
         "checked_frames", (json_int_t)job->checked_frames, "check_failures", (json_int_t)job->check_failures));
 }
+
+static bool has_veto(const run_job *job) { return strcmp(job->statistics.veto, "none") != 0; }
 
 static void print_table(FILE *out, const run_job *job, const run_summary *summary) {
     char bodies[32], pairs[32], most[32];
@@ -77,23 +74,20 @@ static void print_table(FILE *out, const run_job *job, const run_summary *summar
     fprintf(out, "%s: %s bodies, %llu frames%s, seed %llu\n", scene_name(job),
             tool_format_count(bodies, job->counters.bodies), (unsigned long long)job->frames,
             job->interrupted ? " (interrupted)" : "", (unsigned long long)job->seed);
-    fprintf(out, "%s (%s), broad phase %s, sort %s\n\n", psv_backend_name(psv_context_backend(job->context)),
+    fprintf(out, "%s (%s), broad phase %s, sort %s\n", psv_backend_name(psv_context_backend(job->context)),
             psv_context_device_name(job->context), job->statistics.method, job->statistics.sort_method);
-    fprintf(out, "%-10s %11s %11s %8s\n", "phase", "median ms", "p95 ms", "share");
+    if (strcmp(job->statistics.route, job->statistics.method) != 0)
+        fprintf(out, "route %s%s%s\n", job->statistics.route, has_veto(job) ? ", not a faster one: " : "",
+                has_veto(job) ? job->statistics.veto : "");
+    fprintf(out, "\n%-10s %11s %11s %8s\n", "phase", "median ms", "p95 ms", "share");
     for (int p = 0; p < PSV_PHASE_COUNT; ++p) {
         if (summary->phases[p].total_ms <= 0) continue;
         fprintf(out, "%-10s %11.3f %11.3f %7.1f%%\n", psv_phase_name((psv_phase)p), summary->phases[p].median_ms,
                 summary->phases[p].p95_ms, 100 * share(summary, p));
     }
     fprintf(out, "%-10s %11.3f %11.3f\n\n", "frame", frame->median_ms, frame->p95_ms);
-    if (sorts_in_sweep(job, summary))
-        fprintf(
-            out,
-            "one kernel sorts and sweeps: sorting costs less than %.3f ms of a frame (median), %.1f%% of all time\n",
-            summary->phases[PSV_PHASE_SWEEP].median_ms, 100 * share(summary, PSV_PHASE_SWEEP));
-    else
-        fprintf(out, "sorting costs %.3f ms of a frame (median), %.1f%% of all time\n", sort->median_ms,
-                100 * share(summary, PSV_PHASE_SORT));
+    fprintf(out, "sorting costs %.3f ms of a frame (median), %.1f%% of all time\n", sort->median_ms,
+            100 * share(summary, PSV_PHASE_SORT));
     fprintf(out, "overlapping pairs: %s in the last frame, %s at most\n", tool_format_count(pairs, job->counters.pairs),
             tool_format_count(most, summary->pairs_max));
     if (job->counters.lost_bodies > 0)

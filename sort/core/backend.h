@@ -29,6 +29,9 @@ typedef struct psvi_backend_ops {
     void (*record_event)(psv_context *context, void *event);
     bool (*event_done)(psv_context *context, void *event);
     double (*event_ms)(psv_context *context, void *begin, void *end);
+    // Zeroed host memory that kernels write to, at *device for them; NULL where there is none, or none left.
+    void *(*alloc_told)(psv_context *context, uint64_t bytes, void **device);
+    void (*release_told)(psv_context *context, void *address, uint64_t bytes);
 } psvi_backend_ops;
 
 extern const psvi_backend_ops psvi_cpu_ops;

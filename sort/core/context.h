@@ -28,15 +28,22 @@ typedef struct psvi_device_info {
 
 #define PSVI_PROFILE_FRAMES 3
 #define PSVI_PROFILE_MARKS 96
+#define PSVI_PROFILE_SPLITS 8 // of a frame
+
+// What a kernel that runs several phases says of them, in nanoseconds by its own clock. It writes each of them anew.
+typedef struct psvi_phase_times {
+    uint64_t ns[PSV_PHASE_COUNT];
+} psvi_phase_times;
 
 // Marks of one frame: begin and end times of its phases. On the CPU `time` holds seconds; on CUDA `event` holds events.
 typedef struct psvi_profile_frame {
     uint64_t number; // 0: unused
-    uint32_t mark_count;
+    uint32_t mark_count, split_count;
     bool complete; // all marks are recorded
     struct {
         int16_t phase;  // -1: the frame itself
         uint16_t outer; // the mark that it lies in; 0: the frame's
+        uint16_t split; // its times are told by a kernel: place in `times`, from 1
         double begin, end;
         void *begin_event, *end_event;
     } marks[PSVI_PROFILE_MARKS];
@@ -48,6 +55,7 @@ typedef struct psvi_profiler {
     bool recording; // this frame is recorded (not while a stream is captured)
     uint64_t frame_number;
     psvi_profile_frame frames[PSVI_PROFILE_FRAMES];
+    psvi_phase_times *times, *times_on_device; // PSVI_PROFILE_SPLITS a frame; NULL: kernels tell nothing
     psv_profile newest;
 } psvi_profiler;
 
@@ -128,6 +136,10 @@ void psvi_frame_begin(psv_context *context);
 void psvi_frame_end(psv_context *context);
 void psvi_phase_begin(psv_context *context, psv_phase phase);
 void psvi_phase_end(psv_context *context, psv_phase phase);
+
+// For one kernel that runs several phases, after psvi_phase_begin: where it writes how long each of them took. What is
+// left of the phase's own time stays with it. NULL when nothing is recorded: the kernel then takes no time.
+psvi_phase_times *psvi_phase_split(psv_context *context);
 
 // Rounds up to a multiple of 256: the alignment of every part of a scratch block.
 static inline uint64_t psvi_align(uint64_t bytes) { return (bytes + 255u) & ~(uint64_t)255u; }

@@ -9,6 +9,8 @@
 #include <nvtx3/nvToolsExt.h>
 #endif
 
+#define TIMES_BYTES (sizeof(psvi_phase_times) * PSVI_PROFILE_FRAMES * PSVI_PROFILE_SPLITS)
+
 static double seconds_now(void) {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -32,27 +34,67 @@ static void destroy_events(psv_context *context) {
     }
 }
 
+static void clear_profiler(psv_context *context) {
+    if (uses_events(context)) destroy_events(context);
+    if (context->profiler.times != NULL) context->ops->release_told(context, context->profiler.times, TIMES_BYTES);
+    context->profiler = (psvi_profiler){0};
+}
+
 psv_status psv_enable_profile(psv_context *context, bool enable) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK || enable == context->profiler.enabled) return status;
-    if (uses_events(context) && !enable) destroy_events(context);
+    if (!enable) {
+        if (uses_events(context)) status = context->ops->synchronize(context); // kernels may still tell their times
+        clear_profiler(context);
+        return status;
+    }
     context->profiler = (psvi_profiler){.enabled = enable};
-    for (int f = 0; enable && uses_events(context) && f < PSVI_PROFILE_FRAMES; ++f) {
+    if (context->ops->alloc_told != NULL) {
+        void *device;
+        context->profiler.times = context->ops->alloc_told(context, TIMES_BYTES, &device);
+        context->profiler.times_on_device = device;
+    }
+    for (int f = 0; uses_events(context) && f < PSVI_PROFILE_FRAMES; ++f) {
         for (int m = 0; m < PSVI_PROFILE_MARKS && status == PSV_OK; ++m) {
             status = context->ops->create_event(context, &context->profiler.frames[f].marks[m].begin_event);
             if (status == PSV_OK)
                 status = context->ops->create_event(context, &context->profiler.frames[f].marks[m].end_event);
         }
     }
-    if (status != PSV_OK) {
-        destroy_events(context);
-        context->profiler = (psvi_profiler){0};
-    }
+    if (status != PSV_OK) clear_profiler(context);
     return status;
 }
 
 static psvi_profile_frame *current_frame(psv_context *context) {
     return &context->profiler.frames[context->profiler.frame_number % PSVI_PROFILE_FRAMES];
+}
+
+static uint64_t first_split(const psv_context *context, const psvi_profile_frame *frame) {
+    return (uint64_t)(frame - context->profiler.frames) * PSVI_PROFILE_SPLITS;
+}
+
+// Gives the phases of one kernel their times, and takes them from the phase that the kernel was launched in. They are
+// never more than that: the kernel's clock and the events' are not the same.
+static void split_mark(const psvi_phase_times *times, int16_t own, double ms, psv_profile *profile) {
+    double sum = 0;
+    for (int p = 0; p < PSV_PHASE_COUNT; ++p)
+        sum += 1e-6 * (double)times->ns[p];
+    const double scale = sum > ms ? ms / sum : 1;
+    for (int p = 0; p < PSV_PHASE_COUNT; ++p) {
+        profile->phase_ms[p] += 1e-6 * scale * (double)times->ns[p];
+        profile->phase_ms[own] -= 1e-6 * scale * (double)times->ns[p];
+    }
+    if (profile->phase_ms[own] < 0) profile->phase_ms[own] = 0; // by rounding
+}
+
+// The length of a mark. On CUDA one that lies in no other begins where the one before it ended: what the device waits
+// for between two phases (a launch, say) is time of the frame, and belongs to the phase that is waited for.
+static double mark_ms(psv_context *context, const psvi_profile_frame *frame, uint32_t m, uint32_t before) {
+    if (!uses_events(context)) return 1e3 * (frame->marks[m].end - frame->marks[m].begin);
+    void *begin = frame->marks[m].begin_event;
+    if (m > 0 && frame->marks[m].outer == 0)
+        begin = before == 0 ? frame->marks[0].begin_event : frame->marks[before].end_event;
+    return context->ops->event_ms(context, begin, frame->marks[m].end_event);
 }
 
 // Adds up the marks of a complete frame into `profile`; false while its events are not done.
@@ -63,10 +105,10 @@ static bool collect(psv_context *context, const psvi_profile_frame *frame, psv_p
         if (!context->ops->event_done(context, frame->marks[0].end_event)) return false;
     }
     *profile = (psv_profile){.frame = frame->number};
+    uint32_t before = 0; // the last mark that lies in no other
     for (uint32_t m = 0; m < frame->mark_count; ++m) {
-        double ms = uses_events(context)
-                        ? context->ops->event_ms(context, frame->marks[m].begin_event, frame->marks[m].end_event)
-                        : 1e3 * (frame->marks[m].end - frame->marks[m].begin);
+        const double ms = mark_ms(context, frame, m, before);
+        if (m > 0 && frame->marks[m].outer == 0) before = m;
         if (frame->marks[m].phase < 0) {
             profile->frame_ms = ms;
             continue;
@@ -75,6 +117,9 @@ static bool collect(psv_context *context, const psvi_profile_frame *frame, psv_p
         profile->phase_ms[frame->marks[m].phase] += ms;
         const int16_t outer = frame->marks[frame->marks[m].outer].phase;
         if (outer >= 0) profile->phase_ms[outer] -= ms;
+        if (frame->marks[m].split > 0)
+            split_mark(&context->profiler.times[first_split(context, frame) + frame->marks[m].split - 1],
+                       frame->marks[m].phase, ms, profile);
     }
     return true;
 }
@@ -99,6 +144,7 @@ static void begin_mark(psv_context *context, int phase) {
     while (outer > 0 && frame->marks[outer].end >= 0);
     frame->marks[m].phase = (int16_t)phase;
     frame->marks[m].outer = (uint16_t)outer;
+    frame->marks[m].split = 0;
     frame->marks[m].end = -1;
     if (uses_events(context))
         context->ops->record_event(context, frame->marks[m].begin_event);
@@ -126,7 +172,7 @@ void psvi_frame_begin(psv_context *context) {
     profiler->frame_number++;
     psvi_profile_frame *frame = current_frame(context);
     frame->number = profiler->frame_number;
-    frame->mark_count = 0;
+    frame->mark_count = frame->split_count = 0;
     frame->complete = false;
     begin_mark(context, -1);
 }
@@ -156,6 +202,20 @@ void psvi_phase_end(psv_context *context, psv_phase phase) {
     (void)nvtxRangePop();
 #endif
     if (context->profiler.recording) end_mark(context, phase);
+}
+
+psvi_phase_times *psvi_phase_split(psv_context *context) {
+    psvi_profiler *profiler = &context->profiler;
+    if (!profiler->recording || profiler->times == NULL) return NULL;
+    psvi_profile_frame *frame = current_frame(context);
+    const uint32_t m = frame->mark_count - 1;
+    if (frame->mark_count == 0 || frame->marks[m].phase < 0 || frame->marks[m].end >= 0 ||
+        frame->split_count == PSVI_PROFILE_SPLITS)
+        return NULL;
+    const uint64_t at = first_split(context, frame) + frame->split_count;
+    frame->marks[m].split = (uint16_t)++frame->split_count;
+    memset(&profiler->times[at], 0, sizeof profiler->times[at]);
+    return &profiler->times_on_device[at];
 }
 
 static psv_status check_profile(psv_context *context, const psv_profile *profile) {

@@ -53,7 +53,7 @@ static void pairs_json(void **state) {
     write_mesh("output_mesh.obj");
     json_t *object = tool_json("pairs output_mesh.obj --boxes faces --backend cpu --json");
     assert_non_null(object);
-    assert_true(tool_has_keys(object, "boxes pairs backend method sort phases"));
+    assert_true(tool_has_keys(object, "boxes pairs backend method sort route veto phases"));
     assert_int_equal(integer_of(object, "boxes"), 3);
     assert_int_equal(integer_of(object, "pairs"), 1);
     assert_string_equal(text_of(object, "backend"), "cpu");
@@ -140,8 +140,9 @@ static void run_json(void **state) {
     json_t *object = tool_json("run drop --backend cpu --bodies 500 --frames 40 --seed 7 --check-every 15 --json");
     assert_non_null(object);
     assert_true(tool_has_keys(object, "scene bodies frames backend sort broad_phase seed pairs_last pairs_max frame_ms "
-                                      "sort_ms sort_share sort_in_sweep phases checked_frames check_failures"));
-    assert_false(json_is_true(json_object_get(object, "sort_in_sweep")));
+                                      "sort_ms sort_share route veto phases checked_frames check_failures"));
+    assert_string_equal(text_of(object, "route"), text_of(object, "broad_phase")); // on the CPU it has one way
+    assert_string_equal(text_of(object, "veto"), "none");
     assert_non_null(json_object_get(json_object_get(object, "phases"), "sort"));
     assert_true(tool_has_keys(json_object_get(object, "frame_ms"), "median p95"));
     assert_true(tool_has_keys(json_object_get(object, "sort_ms"), "median p95"));

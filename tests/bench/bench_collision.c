@@ -173,8 +173,8 @@ static void print_row(const bench_options *options, psv_context *context, const 
     double ms;
     while (psv_profile_next(&times->profile, &cursor, &name, &ms))
         printf(" %s %.3f", name, ms);
-    printf("  bytes/box %.1f tests/box %.1f rows %llu levels %u bits %u longest %llu huge %llu\n",
-           (double)times->finder_bytes / (double)(s->boxes + (s->boxes == 0)),
+    printf("  route %s veto %s bytes/box %.1f tests/box %.1f rows %llu levels %u bits %u longest %llu huge %llu\n",
+           s->route, s->veto, (double)times->finder_bytes / (double)(s->boxes + (s->boxes == 0)),
            (double)s->candidates / (double)(s->boxes + (s->boxes == 0)), (unsigned long long)s->rows, s->levels,
            s->key_bits, (unsigned long long)s->longest_range, (unsigned long long)s->huge_boxes);
     fflush(stdout);
@@ -303,7 +303,7 @@ static int split(char *text, const char **list) {
 static bench_options parse(int argc, char **argv) {
     bench_options o = {.frames = 31,
                        .steps = 30,
-                       .sort_method = "radix",
+                       .sort_method = "cells",
                        .worlds = 1,
                        .brute_limit = 20000,
                        .budget_s = 1.0,

@@ -133,7 +133,6 @@ __global__ void __launch_bounds__(THREADS, ORDER_RESIDENT)
 
 extern "C" cudaError_t psvi_prepare_rows_bins_order(psvi_rows_memory *memory) {
     int blocks = 0;
-    memory->bins.round = 0;
     cudaError_t error = rows_allow_shared(psvk_rows_bins_order, sizeof(order_shared));
     if (error == cudaSuccess)
         error =

@@ -16,7 +16,9 @@ struct bin_shared {
     uint64_t gate[ITEMS]; // one for every THREADS boxes
     uint32_t sums[WARPS];
     uint32_t boxes, unusual, strange, longest;
-    bool attempt, again, is_last; // again: after frames that were sorted otherwise, this one makes the next one's plan
+    uint32_t veto;       // why there are no bins for the frame; PSVI_ROWS_NO_VETO: there are
+    bool again, is_last; // again: after frames that were sorted otherwise, this one makes the next one's plan
+    uint64_t began;      // in profiles, by the first block: when the boxes had their entries
     __align__(16) uint32_t offset[4]; // of each bin: boxes of the block, then how many of them come before; behind that
                                       // what turns a box's number in order into its place; then the boxes and their
                                       // order; or what the plan is made in
@@ -51,8 +53,8 @@ __device__ __forceinline__ psvi_rows_plan last_of(const psvi_rows_plan &target) 
     last.epoch = target.epoch;
     last.candidates = target.candidates;
     last.doubted = target.doubted;
-    last.pause = target.pause;
-    last.penalty = target.penalty;
+    last.backoff = target.backoff;
+    last.paused = target.paused;
     return last;
 }
 
@@ -86,14 +88,18 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
         if (word / SHAPE == more) reinterpret_cast<uint32_t *>(&shared.shape)[word % SHAPE] = frame & 1 ? odd : even;
     } else if (at == SPEAKER) {
         const uint32_t frame = load_at_once(&state.frame), ready = load_at_once(&state.planned);
-        const uint32_t pause = load_at_once(&state.pause), pauses = load_at_once(&state.pauses);
+        const uint32_t wait = load_at_once(&state.backoff.left), pauses = load_at_once(&state.pauses);
         const uint32_t even = load_at_once(&state.slots[0]), odd = load_at_once(&state.slots[1]);
         const psvi_rows_plan last = last_of(target);
         const uint64_t planned = frame & 1 ? odd : even;
         shared.last = last;
         shared.again = pauses != job.bins.pauses;
-        shared.attempt = !shared.again & (ready != 0) & (pause == 0) & !rows_uniform_pauses(last, slots) &
-                         (planned <= 4 * slots) & (slots <= planned + planned / 16);
+        const bool fits = (planned <= 4 * slots) & (slots <= planned + planned / 16);
+        shared.veto = shared.again | (ready == 0)      ? PSVI_ROWS_VETO_FIRST
+                      : wait != 0                      ? PSVI_ROWS_VETO_PAUSE
+                      : rows_pauses_after(last, slots) ? PSVI_ROWS_VETO_DOUBTS
+                      : fits                           ? PSVI_ROWS_NO_VETO
+                                                       : PSVI_ROWS_VETO_GROWTH;
         shared.boxes = shared.unusual = shared.strange = shared.longest = 0;
     }
 }
@@ -349,6 +355,18 @@ __device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job 
     }
 }
 
+// In profiles: the sort is what the first block does behind the entries, and what the last one does at the end; the
+// rest of the launch makes entries, the keys of this sort.
+__device__ __forceinline__ bool is_timed(const psvi_find_input &input) {
+    return input.times != NULL && blockIdx.x == 0 && threadIdx.x == 0;
+}
+
+__device__ __forceinline__ void tell_bins(const bin_shared &shared, psvi_rows_bin_state &state,
+                                          const psvi_find_input &input, bool done) {
+    rows_tell_times(input.times, 0, done ? __ldcg(&state.sorted_ns) + (rows_now() - shared.began) : 0, 0);
+    state.sorted_ns = 0;
+}
+
 // Puts all boxes of the block into bins, a tile after the other; the first one is on its way.
 __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
                                           uint64_t all, const bin_tiles &tiles) {
@@ -362,6 +380,7 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
         __syncthreads();
         make_entries(shared, job, input, first, here, turn, &tally);
         __syncthreads();
+        if (is_timed(input)) shared.began = rows_now();
         const uint32_t count = take_places(shared, job);
         __syncthreads();
         write_entries(shared, job, here, count);
@@ -369,6 +388,7 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the next tile is copied to where this one was
 #endif
         __syncthreads();
+        if (is_timed(input)) job.bins.state->sorted_ns += rows_now() - shared.began;
     }
     psvi_rows_bin_state &state = *job.bins.state;
     tally.boxes = psvd_reduce_add(tally.boxes);
@@ -424,19 +444,21 @@ __device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &jo
 }
 
 // How the next frame goes after one whose bins were not large enough, or that they did not suit: with more bins, or
-// some frames without, longer each time. The host is told, which then leaves the bins out for longer.
+// some frames without. The host is told, which then leaves the bins out for longer.
 __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job, bool again, bool attempt,
                                             bool full, bool can_be_more, bool done) {
     if (full && can_be_more && state.more < ROWS_BIN_MORE) {
         ++state.more;
     } else if (attempt && !done) {
-        state.pause = state.penalty = min(max(2 * state.penalty, 8u), 256u);
+        psvi_backoff_failed(&state.backoff, ROWS_PAUSE_LEAST, ROWS_PAUSE_MOST);
         state.more = 0;
         *(volatile uint32_t *)job.bins.told = ++state.failures;
     } else if (attempt) {
-        state.penalty = 0;
+        psvi_backoff_succeeded(&state.backoff);
+    } else if (again) {
+        state.backoff.left = 0; // the host has waited
     } else {
-        state.pause = again ? 0 : state.pause - (state.pause > 0);
+        (void)psvi_backoff_waits(&state.backoff);
     }
     state.pauses = job.bins.pauses;
     state.done = done;
@@ -447,16 +469,26 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
     ++state.frame;
 }
 
+// Whether the frame's boxes are in bins, and why not. All threads of the block.
+__device__ __forceinline__ uint32_t judge_bins(bin_shared &shared, const bin_job &job, uint32_t boxes,
+                                               uint32_t unusual) {
+    if (shared.veto != PSVI_ROWS_NO_VETO) return shared.veto;
+    const uint32_t strange = __ldcg(&job.bins.state->strange); // it has changed meanwhile
+    const bool had_room = start_bins(shared, job);
+    if (boxes == 0 || strange != 0) return PSVI_ROWS_VETO_SIZES;
+    if ((uint64_t)unusual * ROWS_UNIFORM_UNUSUAL > boxes) return PSVI_ROWS_VETO_EDGES;
+    return had_room ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_CROWDED;
+}
+
 // The last block writes the frame's plan, and says whether the frame is in bins.
 __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
                                              psvi_rows_plan *target) {
     psvi_rows_bin_state &state = *job.bins.state;
-    const bool attempt = shared.attempt;
+    const bool attempt = shared.veto == PSVI_ROWS_NO_VETO;
     const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
-    const uint32_t strange = __ldcg(&state.strange), longest = __ldcg(&state.longest);
-    const bool full = attempt && !start_bins(shared, job);
-    const bool suits = attempt && boxes != 0 && strange == 0 && (uint64_t)unusual * ROWS_UNIFORM_UNUSUAL <= boxes;
-    const bool done = suits && !full;
+    const uint32_t longest = __ldcg(&state.longest);
+    const uint32_t veto = judge_bins(shared, job, boxes, unusual);
+    const bool done = veto == PSVI_ROWS_NO_VETO;
     if (!done) {
         const uint32_t *const from = reinterpret_cast<const uint32_t *>(&state.plan[(state.frame + 1) & 1]);
         for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
@@ -482,7 +514,11 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
             input.result->bad_count = 0; // they are listed again
         }
         input.result->key_bits = job.key_bits;
-        follow_bins(state, job, shared.again, attempt, suits && full, shared.shape.bins < job.bins.most, done);
+        input.result->route = done ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_EXACT;
+        input.result->veto = veto;
+        follow_bins(state, job, shared.again, attempt, veto == PSVI_ROWS_VETO_CROWDED,
+                    shared.shape.bins < job.bins.most, done);
+        if (input.times != NULL) tell_bins(shared, state, input, done);
     }
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
@@ -509,7 +545,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     if (plans) {
         plan_ahead(shared, job, input);
-    } else if (shared.attempt) {
+    } else if (shared.veto == PSVI_ROWS_NO_VETO) {
         bin_boxes(shared, job, input, all, tiles);
     } else {
         for (int i = 0; i < ITEMS; ++i) // nothing may be on its way to a block that ends
@@ -521,35 +557,20 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     if (!shared.is_last) return;
     __threadfence();
+    if (input.times != NULL && threadIdx.x == 0) shared.began = rows_now();
     finish_frame(shared, job, input, target);
 }
 
-static size_t bytes_before_boxes(const psvi_rows_bins &bins) {
-    return offsetof(bin_shared, offset) + sizeof(uint32_t) * ((2 * bins.most + 3) / 4 * 4);
-}
+static_assert(offsetof(bin_shared, offset) + 16 <= ROWS_BIN_FIXED_BYTES, "as psvi_rows_bin_tile has it");
+static_assert(PIECES * sizeof(float2) + sizeof(uint16_t) == ROWS_BIN_BOX_BYTES, "as psvi_rows_bin_tile has it");
 
 static size_t bin_bytes(const psvi_rows_bins &bins) {
-    return bytes_before_boxes(bins) + (size_t)bins.tile * (PIECES * sizeof(float2) + sizeof(uint16_t));
+    return offsetof(bin_shared, offset) + sizeof(uint32_t) * ((2 * bins.most + 3) / 4 * 4) +
+           (size_t)bins.tile * ROWS_BIN_BOX_BYTES;
 }
 
-extern "C" cudaError_t psvi_prepare_rows_bins_split(psvi_rows_memory *memory) {
-    psvi_rows_bins *const bins = &memory->bins;
-    int device = 0, most = 0;
-    bins->tile = 0;
-    cudaError_t error = cudaGetDevice(&device);
-    if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (error != cudaSuccess) return error;
-    const size_t before = bytes_before_boxes(*bins), box = PIECES * sizeof(float2) + sizeof(uint16_t);
-    const size_t room = (size_t)most > before ? ((size_t)most - before) / box : 0;
-    const uint32_t tile = (uint32_t)(room < THREADS * ITEMS ? room : THREADS * ITEMS) / 32 * 32;
-    if (memory->multiprocessors < 2 || tile < 2 * THREADS) return cudaSuccess;
-    bins->tile = tile;
-    return rows_allow_shared(psvk_rows_bins_split, bin_bytes(*bins));
-}
-
-extern "C" bool psvi_rows_may_be_binned(const psvi_find_input *input, const psvi_rows_memory *memory) {
-    return memory->bins.state != NULL && memory->bins.tile != 0 && memory->bins.round != 0 &&
-           psvi_most_boxes(input) > ROWS_BIN_LEAST && rows_may_be_uniform(input, memory) && are_usual(*input);
+extern "C" cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memory) {
+    return rows_allow_shared(psvk_rows_bins_split, bin_bytes(memory->bins));
 }
 
 extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,

@@ -30,13 +30,14 @@ extern "C" cudaError_t psvi_launch_rows_counted_scan(const psvi_find_input *inpu
     (void)input;
     const uint32_t blocks = psvi_block_count(((uint64_t)1 << memory->key_bits) + 1, ROWS_SCAN_TILE);
     return rows_launch_early(memory, stream, psvk_rows_counted_scan, blocks, ROWS_SCAN_THREADS, 0, memory->plan,
-                             memory->cell_counts, memory->starts, memory->scan_states);
+                             memory->counted.cell_counts, memory->starts, memory->counted.scan_states);
 }
 
 extern "C" cudaError_t psvi_launch_rows_counted_scatter(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                         cudaStream_t stream) {
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_SCATTER_THREADS);
     return rows_launch_early(memory, stream, psvk_rows_counted_scatter, blocks, ROWS_SCATTER_THREADS, 0, *input,
-                             memory->plan, memory->order, memory->starts, reinterpret_cast<float4 *>(memory->records),
-                             rows_mixed_arrays_of(memory), rows_may_be_mixed(input, memory));
+                             memory->plan, memory->counted.ranks, memory->starts,
+                             reinterpret_cast<float4 *>(memory->records), rows_mixed_arrays_of(memory),
+                             input->route == PSVI_ROWS_COUNTED_MIXED);
 }

@@ -1,4 +1,4 @@
-// Row-sorted sweep and prune on CUDA, host side.
+// Row-sorted sweep and prune on CUDA, host side: memory, and the frame by its route.
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,41 +11,20 @@
 
 typedef struct rows_state {
     psvi_rows_memory memory;
+    psvi_rows_facts facts; // of the device and the finder
     psv_sorter *sorter;
     volatile uint32_t *failures; // of bins, as far as the device has told; NULL: no bins
     uint32_t failures_seen;
     bool uses_bins;
-    uint32_t pause, pause_last; // frames without bins from here on; the last such count
-    uint32_t since_pause;       // frames with them since
+    psvi_backoff backoff; // of bins
+    uint32_t binned;      // frames with them since they last failed
 } rows_state;
 
 static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
 
-// Many boxes have kernels of their own, which sort whole records in two passes, with no more than the cells' numbers
-// for keys, and sweep them as rounded to 8 bytes first.
-static bool is_segmented(const psv_pair_finder_def *def) {
-    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes > ROWS_SEGMENTS_LEAST;
+static psvi_rows_order order_of(const psv_pair_finder_def *def) {
+    return psvi_rows_order_of(def->max_boxes, psvi_names_sorter(def));
 }
-
-// About two cells a box; above 8 million boxes half of that where it is at least 1.25. For a sorter, 24 bits serve up
-// to 32 million boxes: one more digit pass would cost more than it saves in candidates.
-static uint32_t key_bits_of(const psv_pair_finder_def *def) {
-    uint32_t bits = 12;
-    while (bits < 29 && ((uint64_t)1 << bits) < ROWS_CELLS_A_BOX * def->max_boxes)
-        ++bits;
-    if (bits <= 24) return bits;
-    if (!is_segmented(def)) return def->max_boxes <= (uint64_t)1 << 25 ? 24 : bits;
-    return ((uint64_t)1 << bits) > def->max_boxes / 2 * 5 ? bits - 1 : bits;
-}
-
-// With the radix sorter the keys of not too many boxes, which are small numbers, are sorted in a single pass over one
-// digit as wide as the key: count, scan, scatter, fused with the kernels around it. Any other sorter runs as it is.
-static bool is_counted(const psv_pair_finder_def *def) {
-    return strcmp(def->sort_method, "radix") == 0 && def->max_boxes <= ROWS_COUNTED_MOST;
-}
-
-// Uniform scenes of enough boxes, but not of many, are sorted by bins where the device can.
-static bool is_binned(const psv_pair_finder_def *def) { return is_counted(def) && def->max_boxes > ROWS_BIN_LEAST; }
 
 static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def made = psv_default_sorter_def();
@@ -53,19 +32,21 @@ static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
     made.key_type = PSV_KEY_U32;
     made.value_bytes = 4;
     made.max_count = room_of(def);
-    made.end_bit = key_bits_of(def);
+    made.end_bit = psvi_rows_key_bits(def->max_boxes, true);
     return made;
 }
 
 static uint64_t sorter_bytes(const psv_pair_finder_def *def) {
+    if (order_of(def) != PSVI_ROWS_BY_SORTER) return 0;
     psv_sorter_def sort = sorter_def(def);
-    return is_counted(def) || is_segmented(def) ? 0 : psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
+    return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);
 }
+
+// --- memory ----------------------------------------------------------------------------------------------------------
 
 // Segments so small that most of them can be ordered on chip, if their boxes lie evenly; in those that cells of
 // ROWS_CELLS_A_BOX a box reach into, room for twice the boxes that they would have then.
-static void divide(psvi_rows_memory *memory) {
-    psvi_rows_segments *const segments = &memory->segments;
+static void divide(const psvi_rows_memory *memory, psvi_rows_segments *segments) {
     const uint64_t cells = (uint64_t)1 << memory->key_bits, wanted = ROWS_CELLS_A_BOX * memory->room;
     uint32_t shift = ROWS_SEGMENT_CELL_BITS;
     while (shift > 4 && memory->room >> (memory->key_bits - shift) > ROWS_SEGMENT_BOXES)
@@ -81,11 +62,22 @@ static void divide(psvi_rows_memory *memory) {
     segments->room = (uint32_t)(2 * even < most ? 2 * even : most);
 }
 
-// As many bins as the cells and the boxes may ask for, rounded up to those that are ordered at a time; twice the room
-// that the boxes need.
-static void carve_bins(psvi_carver *carver, uint64_t cells, uint64_t boxes, psvi_rows_bins *bins) {
-    const uint64_t by_cells = cells / ROWS_BIN_CELLS + 1, by_boxes = boxes / ROWS_BIN_BOXES + 1;
-    bins->most = (uint32_t)(by_cells > by_boxes ? by_cells : by_boxes) + ROWS_BIN_ROUND;
+static void carve_segments(psvi_carver *carver, psvi_rows_memory *memory) {
+    psvi_rows_segmented *const own = &memory->segmented;
+    psvi_rows_segments *const segments = &own->segments;
+    divide(memory, segments);
+    segments->starts = psvi_carve(carver, 4 * ((uint64_t)segments->count + 1));
+    segments->place = psvi_carve(carver, 4 * (uint64_t)segments->place_stride * segments->count);
+    own->progress = psvi_carve(carver, sizeof *own->progress);
+    own->split = psvi_carve(carver, 32 * (uint64_t)segments->room * segments->held);
+    own->rounded = psvi_carve(carver, 8 * (memory->room + 1)); // they are read in pairs
+    own->left = psvi_carve(carver, memory->room / 32 + 1);
+}
+
+// Twice the room that the boxes need, with as many bins as the cells and the boxes may ask for.
+static void carve_bins(psvi_carver *carver, uint64_t boxes, psvi_rows_bins *bins) {
+    bins->most = psvi_rows_most_bins(boxes, false);
+    if (bins->most == 0) return;
     bins->entry_room = 2 * boxes + 4096;
     bins->state = psvi_carve(carver, sizeof *bins->state);
     bins->counts = psvi_carve(carver, 4 * (uint64_t)bins->most);
@@ -93,33 +85,33 @@ static void carve_bins(psvi_carver *carver, uint64_t cells, uint64_t boxes, psvi
     bins->entries = psvi_carve(carver, 16 * bins->entry_room);
 }
 
-static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
-    memory->room = room_of(def);
-    memory->key_bits = key_bits_of(def);
+static void carve_counted(psvi_carver *carver, psvi_rows_memory *memory) {
     const uint64_t cells = (uint64_t)1 << memory->key_bits;
-    memory->counted = is_counted(def);
-    memory->segmented = is_segmented(def);
+    memory->fused = psvi_carve(carver, sizeof *memory->fused);
+    memory->counted.ranks = psvi_carve(carver, 4 * memory->room);
+    carve_bins(carver, memory->room, &memory->bins);
+    memory->counted.cell_counts = psvi_carve(carver, 4 * (cells + 4));
+    memory->counted.scan_states = psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2));
+}
+
+static void carve_sorted(psvi_carver *carver, psvi_rows_memory *memory) {
+    memory->sorted.keys = psvi_carve(carver, 4 * memory->room);
+    memory->sorted.order = psvi_carve(carver, 4 * memory->room);
+    memory->sorted.sorted_keys = psvi_carve(carver, 4 * memory->room);
+}
+
+// Returns the sorter's part.
+static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
+    *memory = (psvi_rows_memory){.order = order_of(def), .room = room_of(def)};
+    memory->key_bits = psvi_rows_key_bits(def->max_boxes, psvi_names_sorter(def));
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
-    memory->fused = memory->counted ? psvi_carve(carver, sizeof *memory->fused) : NULL;
-    const bool keyed = !memory->counted && !memory->segmented;
-    memory->keys = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
-    memory->order = keyed || memory->counted ? psvi_carve(carver, 4 * memory->room) : NULL;
-    memory->sorted_keys = keyed ? psvi_carve(carver, 4 * memory->room) : NULL;
-    if (memory->segmented) {
-        psvi_rows_segments *const segments = &memory->segments;
-        divide(memory);
-        segments->starts = psvi_carve(carver, 4 * ((uint64_t)segments->count + 1));
-        segments->place = psvi_carve(carver, 4 * (uint64_t)segments->place_stride * segments->count);
-        memory->progress = psvi_carve(carver, sizeof *memory->progress);
-        memory->split = psvi_carve(carver, 32 * (uint64_t)segments->room * segments->held);
-        memory->rounded = psvi_carve(carver, 8 * (memory->room + 1)); // they are read in pairs
-        memory->left = psvi_carve(carver, memory->room / 32 + 1);
-    }
-    memory->bins = (psvi_rows_bins){0};
-    if (is_binned(def)) carve_bins(carver, cells, memory->room, &memory->bins);
-    memory->cell_counts = memory->counted ? psvi_carve(carver, 4 * (cells + 4)) : NULL;
-    memory->scan_states = memory->counted ? psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2)) : NULL;
-    memory->starts = psvi_carve(carver, 4 * (cells + 4));
+    if (memory->order == PSVI_ROWS_BY_COUNTING)
+        carve_counted(carver, memory);
+    else if (memory->order == PSVI_ROWS_BY_SEGMENTS)
+        carve_segments(carver, memory);
+    else
+        carve_sorted(carver, memory);
+    memory->starts = psvi_carve(carver, 4 * (((uint64_t)1 << memory->key_bits) + 4));
     memory->records = psvi_carve(carver, 32 * memory->room + 1024); // see rows_uniform_arrays
     return psvi_carve(carver, sorter_bytes(def));
 }
@@ -140,11 +132,23 @@ static void rows_destroy(psv_pair_finder *finder) {
     finder->state = NULL;
 }
 
+// --- creation --------------------------------------------------------------------------------------------------------
+
+static psvi_rows_facts facts_of_finder(const psv_pair_finder *finder) {
+    const psvi_device_info *info = &finder->context->info;
+    return (psvi_rows_facts){.code_capability = info->code_capability,
+                             .multiprocessors = info->multiprocessors,
+                             .shared_bytes = info->shared_bytes_per_block,
+                             .cooperative = info->cooperative_launch,
+                             .room = finder->def.max_boxes,
+                             .sorter_named = psvi_names_sorter(&finder->def)};
+}
+
 static cudaError_t prepare_bins(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
     cudaError_t error = psvi_prepare_rows_bins_split(memory);
-    if (error == cudaSuccess && memory->bins.tile != 0) error = psvi_prepare_rows_bins_order(memory);
-    state->uses_bins = error == cudaSuccess && memory->bins.tile != 0 && memory->bins.round != 0;
+    if (error == cudaSuccess) error = psvi_prepare_rows_bins_order(memory);
+    state->uses_bins = error == cudaSuccess;
     return error;
 }
 
@@ -157,13 +161,19 @@ static psv_status make_failures(psv_context *context, rows_state *state) {
     return status;
 }
 
+static cudaError_t prepare_segments(psvi_rows_memory *memory) {
+    cudaError_t error = psvi_prepare_rows_segments_split(memory);
+    if (error == cudaSuccess) error = psvi_prepare_rows_segments_order(memory);
+    if (error == cudaSuccess) error = psvi_prepare_rows_segments_sweep();
+    return error;
+}
+
 static cudaError_t prepare(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
     cudaError_t error = psvi_prepare_rows_exact();
-    if (error == cudaSuccess && memory->segmented) error = psvi_prepare_rows_segments_split(memory);
-    if (error == cudaSuccess && memory->segmented) error = psvi_prepare_rows_segments_order(memory);
-    if (error == cudaSuccess && memory->segmented) error = psvi_prepare_rows_segments_sweep();
-    if (error == cudaSuccess && memory->bins.state != NULL && memory->early) error = prepare_bins(state);
+    if (error == cudaSuccess && memory->order == PSVI_ROWS_BY_SEGMENTS) error = prepare_segments(memory);
+    if (error == cudaSuccess && memory->fused_blocks > 0) error = psvi_prepare_rows_fused();
+    if (error == cudaSuccess && memory->early && memory->bins.tile != 0) error = prepare_bins(state);
     return error;
 }
 
@@ -172,19 +182,18 @@ static psv_status rows_create(psv_pair_finder *finder) {
     if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
     finder->state = state;
     psvi_carver carver = {finder->scratch, 0};
-    void *scratch = layout(&carver, &finder->def, &state->memory);
-    const psvi_device_info *info = &finder->context->info;
-    state->memory.multiprocessors = (uint32_t)info->multiprocessors;
-    state->memory.early = info->code_capability >= 90;
+    psvi_rows_memory *const memory = &state->memory;
+    void *scratch = layout(&carver, &finder->def, memory);
+    const psvi_rows_facts facts = state->facts = facts_of_finder(finder);
+    memory->multiprocessors = (uint32_t)facts.multiprocessors;
+    memory->early = facts.code_capability >= 90;
+    memory->fused_blocks = memory->order == PSVI_ROWS_BY_COUNTING ? psvi_rows_fused_blocks(&facts) : 0;
+    memory->bins.tile = psvi_rows_bin_tile(facts.shared_bytes, memory->bins.most);
     psv_status status = psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute");
     if (status == PSV_OK && state->uses_bins) status = make_failures(finder->context, state);
-    if (status == PSV_OK && state->memory.counted && info->cooperative_launch)
-        status = psvi_cuda_status(finder->context,
-                                  psvi_prepare_rows_fused((uint32_t)info->multiprocessors, &state->memory.fused_blocks),
-                                  "rows: cudaFuncSetAttribute");
     if (status == PSV_OK)
         status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
-    if (status == PSV_OK && !state->memory.counted && !state->memory.segmented) {
+    if (status == PSV_OK && memory->order == PSVI_ROWS_BY_SORTER) {
         psv_sorter_def def = sorter_def(&finder->def);
         def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
         status = psv_create_sorter(finder->context, &def, &state->sorter);
@@ -193,12 +202,14 @@ static psv_status rows_create(psv_pair_finder *finder) {
     return status;
 }
 
+// --- frames ----------------------------------------------------------------------------------------------------------
+
 static psv_status sort_keys(rows_state *state, const psvi_find_input *input) {
     const bool counted = input->a.count_device != NULL || input->b.count_device != NULL;
     const psvi_sort_request request = {
-        .keys_in = state->memory.keys,
-        .keys_out = state->memory.sorted_keys,
-        .values_out = state->memory.order,
+        .keys_in = state->memory.sorted.keys,
+        .keys_out = state->memory.sorted.sorted_keys,
+        .values_out = state->memory.sorted.order,
         .value_bytes = 4,
         .implicit_index = true,
         .count = psvi_most_boxes(input),
@@ -219,80 +230,118 @@ static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launc
     return psvi_cuda_status(context, error, "rows: a kernel launch");
 }
 
-// Few enough boxes for the fused kernel, whose blocks have to be on the device all at once?
-static bool is_fused(const psvi_rows_memory *memory, uint64_t boxes) {
-    return memory->fused_blocks > 1 && boxes <= ROWS_FUSED_MOST &&
-           boxes <= (uint64_t)(memory->fused_blocks - 1) * ROWS_FUSED_THREADS * ROWS_FUSED_ITEMS;
+// The same for a kernel that runs other phases too and tells how long they took.
+static psv_status run_split_phase(psv_pair_finder *finder, psv_phase phase, rows_launcher *launch,
+                                  const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    rows_state *state = finder->state;
+    psvi_find_input timed = *input;
+    psvi_phase_begin(context, phase);
+    timed.times = psvi_phase_split(context);
+    cudaError_t error = launch(&timed, &state->memory, context->stream);
+    psvi_phase_end(context, phase);
+    return psvi_cuda_status(context, error, "rows: a kernel launch");
 }
 
 static psv_status find_segmented(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_plan, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_segments_split, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_segments_order, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_segments_order, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_segments_sweep, input);
     return status;
 }
 
-// Does the frame go to bins? Not for a while after one that they did not suit, the longer the more often that happens:
-// the device keeps such frames right, but not fast.
-static bool is_for_bins(rows_state *state, const psvi_find_input *input) {
-    psvi_rows_bins *const bins = &state->memory.bins;
-    bins->now = false;
-    if (state->failures == NULL || !psvi_rows_may_be_binned(input, &state->memory)) return false;
-    const uint32_t failures = *state->failures;
-    if (failures != state->failures_seen) {
-        const bool soon = state->pause_last != 0 && state->since_pause < ROWS_BINS_PAUSE;
-        const uint32_t pause = soon ? 4 * state->pause_last : ROWS_BINS_PAUSE;
-        state->pause = state->pause_last = pause < ROWS_BINS_PAUSE_MOST ? pause : ROWS_BINS_PAUSE_MOST;
-        state->failures_seen = failures;
-        state->since_pause = 0;
-        ++bins->pauses;
-    }
-    if (state->pause > 0) {
-        --state->pause;
-        return false;
-    }
-    state->since_pause += state->since_pause < ROWS_BINS_PAUSE;
-    bins->now = true;
-    return true;
-}
-
-// By bins and the uniform sweep; otherwise where these did not suit the frame.
+// By bins and the uniform sweep; by counting and the exact sweep, in one launch, where these did not suit the frame.
 static psv_status find_binned(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
+    psv_status status = run_split_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_bins_order, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_uniform, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_counted_exact, input);
+    if (status == PSV_OK) status = run_split_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_counted_exact, input);
     return status;
 }
 
-static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    rows_state *state = finder->state;
-    const bool counted = state->memory.counted;
-    if (psvi_most_boxes(input) > 0 && is_fused(&state->memory, psvi_most_boxes(input)))
-        return run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_fused, input); // the profile cannot divide it
-    psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
-    if (psvi_most_boxes(input) == 0 || status != PSV_OK) return status;
-    if (state->memory.segmented) return find_segmented(finder, input);
-    if (is_for_bins(state, input)) return find_binned(finder, input);
-    status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
-    if (status == PSV_OK && counted)
-        status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scan, input);
-    else if (status == PSV_OK && psvi_most_boxes(input) >= 2)
-        status = sort_keys(state, input);
-    if (psvi_most_boxes(input) < 2 && !counted) return status;
-    if (status == PSV_OK)
-        status = run_phase(finder, PSV_PHASE_GATHER,
-                           counted ? psvi_launch_rows_counted_scatter : psvi_launch_rows_sorted_gather, input);
+static psv_status find_counted(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scan, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scatter, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_exact, input);
     return status;
 }
 
+static psv_status find_sorted(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
+    if (status != PSV_OK || psvi_most_boxes(input) < 2) return status;
+    status = sort_keys(finder->state, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_sorted_gather, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_exact, input);
+    return status;
+}
+
+// Are bins left out of a frame that they could sort? So for some after one that they did not suit: the device keeps
+// such frames right, but not fast. That is known when the device tells, some frames later.
+static bool pauses_bins(rows_state *state) {
+    const uint32_t failures = *state->failures;
+    if (failures != state->failures_seen) {
+        psvi_backoff_failed(&state->backoff, ROWS_BINS_PAUSE, ROWS_BINS_PAUSE_MOST);
+        state->failures_seen = failures;
+        state->binned = 0;
+        ++state->memory.bins.pauses;
+    }
+    if (psvi_backoff_waits(&state->backoff)) return true;
+    if (state->binned < ROWS_BINS_PAUSE && ++state->binned == ROWS_BINS_PAUSE) psvi_backoff_succeeded(&state->backoff);
+    return false;
+}
+
+static psvi_rows_choice choose_route(rows_state *state, const psvi_find_input *input) {
+    psvi_rows_facts facts = state->facts;
+    const psvi_box_view *const view = &input->a;
+    facts.boxes = psvi_most_boxes(input);
+    facts.two_sets = input->between;
+    facts.worlds = input->world_count > 1;
+    facts.flags = view->flags != NULL;
+    facts.filters = view->filters != NULL;
+    facts.rules = input->rules != NULL;
+    facts.packed = view->max == view->min + 12 && view->min_stride == 24 && ((uintptr_t)view->min & 7) == 0 &&
+                   view->worlds == NULL;
+    psvi_rows_choice choice = psvi_rows_choose_route(&facts);
+    if (choice.route == PSVI_ROWS_BINS && pauses_bins(state)) {
+        facts.paused = true;
+        choice = psvi_rows_choose_route(&facts);
+    }
+    return choice;
+}
+
+static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    const psvi_rows_choice choice = choose_route(finder->state, input);
+    psvi_find_input frame = *input;
+    frame.route = choice.route;
+    frame.veto = choice.veto;
+    if (choice.route == PSVI_ROWS_FUSED) // which clears the result
+        return run_split_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_fused, &frame);
+    psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
+    if (status != PSV_OK) return status;
+    switch (choice.route) {
+    case PSVI_ROWS_BINS: return find_binned(finder, &frame);
+    case PSVI_ROWS_COUNTED_MIXED:
+    case PSVI_ROWS_COUNTED_EXACT: return find_counted(finder, &frame);
+    case PSVI_ROWS_SEGMENTS_UNIFORM:
+    case PSVI_ROWS_SEGMENTS_NEAR: return find_segmented(finder, &frame);
+    case PSVI_ROWS_SORTER: return find_sorted(finder, &frame);
+    default: return PSV_OK; // no boxes
+    }
+}
+
 static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
     rows_state *state = finder->state;
+    if (state->memory.order != PSVI_ROWS_BY_SORTER) {
+        const bool twice = state->memory.order == PSVI_ROWS_BY_SEGMENTS ||
+                           strcmp(statistics->route, psvi_rows_route_name(PSVI_ROWS_BINS)) == 0;
+        statistics->sort_passes = twice ? 2 : 1;
+        statistics->sort_method = PSVI_SORT_CELLS;
+        return PSV_OK;
+    }
     psv_sort_statistics sort = {.passes_run = 1};
-    if (state->memory.segmented) sort.passes_run = 2;
-    psv_status status = state->sorter == NULL ? PSV_OK : psv_read_sort_statistics(state->sorter, &sort);
+    psv_status status = psv_read_sort_statistics(state->sorter, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;
     return status;
@@ -306,5 +355,7 @@ const psvi_broad_phase psvi_broad_phase_rows_cuda = {
     .destroy = rows_destroy,
     .find = rows_find,
     .statistics = rows_statistics,
+    .route_name = psvi_rows_route_name,
+    .veto_name = psvi_rows_veto_name,
     .clears_result = true,
 };

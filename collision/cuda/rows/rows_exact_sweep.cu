@@ -248,12 +248,12 @@ __device__ __forceinline__ void wait_for_tasks(const uint32_t *done, uint32_t ta
     __syncthreads();
 }
 
-// Tells that a task of a step is done. All threads of the block.
-__device__ __forceinline__ void finish_task(uint32_t *done) {
+// Tells that a task of a step is done. All threads of the block. One thread returns whether it was the last of `tasks`.
+__device__ __forceinline__ bool finish_task(uint32_t *done, uint32_t tasks) {
     __syncthreads();
-    if (threadIdx.x != 0) return;
+    if (threadIdx.x != 0) return false;
     __threadfence();
-    atomicAdd(done, 1u);
+    return atomicAdd(done, 1u) == tasks - 1;
 }
 
 // Keys, scan and scatter. A task is a tile of one of them; blocks take them in sequence, so that a task waits only for
@@ -264,18 +264,20 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
     const uint32_t slots = (uint32_t)psvd_read_counts(input).all();
     const uint32_t tiles = (slots + ROWS_KEY_THREADS * ROWS_KEY_ITEMS - 1) / (ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
     const uint32_t scans = plan->cells / ROWS_SCAN_TILE + 1; // of the cells and the end
+    const bool timed = input.times != NULL;
     for (;;) {
         if (threadIdx.x == 0) shared.task = atomicAdd(&state.tasks, 1u);
         __syncthreads();
         const uint32_t task = shared.task;
         if (task >= 2 * tiles + scans) break;
+        if (timed && task == 0 && threadIdx.x == 0) *(volatile uint64_t *)&state.began = rows_now();
         if (task < tiles) {
             rows_key_tile<true>(input, plan, nullptr, tables.ranks, tables.cell_counts, task, shared.key);
-            finish_task(&state.counted);
+            if (finish_task(&state.counted, tiles) && timed) *(volatile uint64_t *)&state.keyed = rows_now();
         } else if (task < tiles + scans) {
             wait_for_tasks(&state.counted, tiles);
             rows_scan_tile(plan, tables.cell_counts, tables.starts, tables.scan_states, task - tiles, shared.scan);
-            finish_task(&state.scanned);
+            (void)finish_task(&state.scanned, scans);
         } else {
             wait_for_tasks(&state.scanned, scans);
 #pragma unroll 1
@@ -284,7 +286,9 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
                                   (task - tiles - scans) * SCATTERS + i, shared.scatter);
                 __syncwarp();
             }
-            finish_task(&state.scattered);
+            if (finish_task(&state.scattered, tiles) && timed)
+                rows_tell_times(input.times, *(volatile uint64_t *)&state.keyed - *(volatile uint64_t *)&state.began,
+                                rows_now() - *(volatile uint64_t *)&state.keyed, 0);
         }
         __syncthreads();
     }
@@ -372,7 +376,10 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     longest = psvd_reduce_max(longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.plan);
+    if (blockIdx.x != 0 || threadIdx.x != 0) return;
+    rows_report_shape(input, shared.plan);
+    if (!COUNTED && may_be_mixed)
+        rows_report_next(input, PSVI_ROWS_COUNTED_EXACT, rows_mixed_veto(plan, tables.starts, boxes));
 }
 
 extern "C" cudaError_t psvi_prepare_rows_exact(void) {
@@ -382,12 +389,9 @@ extern "C" cudaError_t psvi_prepare_rows_exact(void) {
 
 extern "C" cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                       cudaStream_t stream) {
-    const counted_tables tables = {memory->bins.state,
-                                   memory->cell_counts,
-                                   memory->order,
-                                   memory->starts,
-                                   memory->scan_states,
-                                   reinterpret_cast<float4 *>(memory->records),
+    const counted_tables tables = {memory->bins.state,          memory->counted.cell_counts,
+                                   memory->counted.ranks,       memory->starts,
+                                   memory->counted.scan_states, reinterpret_cast<float4 *>(memory->records),
                                    rows_mixed_arrays_of(memory)};
     const rows_tables swept = {tables.records, tables.starts};
     return rows_launch_early(memory, stream, psvk_rows_exact<true>, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
@@ -398,7 +402,7 @@ extern "C" cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *inp
 extern "C" cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records), memory->starts};
-    const bool mixed = rows_may_be_mixed(input, memory);
+    const bool mixed = input->route == PSVI_ROWS_COUNTED_MIXED;
     if (mixed) {
         const cudaError_t error = psvi_launch_rows_mixed(input, memory, stream);
         if (error != cudaSuccess) return error;

@@ -6,6 +6,7 @@
 
 #include "../launch_cuda.h"
 #include "rows_fused_sweep.cuh"
+#include "rows_launch.cuh"
 
 #define THREADS ROWS_FUSED_THREADS
 #define WARPS FUSED_WARPS
@@ -21,6 +22,7 @@ __device__ __noinline__ void plan_ahead(const psvi_find_input &input, const fuse
     const uint32_t frame = __ldcg(&state->frame), next = (frame + 1) & 1;
     const uint64_t candidates = __ldcg(&state->seen[next].candidates); // of the last frame
     const uint32_t crowd = __ldcg(&state->seen[next].crowd);
+    if (input.times != NULL && threadIdx.x == 0) state->began = rows_now();
     arrive(state, 0, false);
     rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, &shared->planning);
     psvi_rows_plan &plan = shared->planning.plan;
@@ -297,8 +299,9 @@ __device__ __forceinline__ void scatter(const fused_tables &tables, const fused_
 
 // --- statistics ------------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ void report_shape(psvi_frame_result *result, const psvi_rows_plan &plan, uint32_t boxes,
+__device__ __forceinline__ void report_shape(const psvi_find_input &input, const psvi_rows_plan &plan, uint32_t boxes,
                                              uint32_t huge) {
+    psvi_frame_result *const result = input.result;
     const uint32_t populated = (plan.populated | plan.populated >> 16) & 0xffffu;
     uint64_t rows = 0;
     for (uint32_t level = 0; level <= plan.levels; ++level)
@@ -309,6 +312,8 @@ __device__ __forceinline__ void report_shape(psvi_frame_result *result, const ps
     result->boxes = boxes;
     result->huge_count = huge;
     result->key_bits = 32 - __clz(plan.cells);
+    result->route = input.route;
+    result->veto = input.veto;
 }
 
 // What the block has seen of lengths and ranks, to global memory.
@@ -324,6 +329,12 @@ __device__ __forceinline__ uint32_t longest_of(const psvi_rows_seen &seen, const
     if (threadIdx.x >= 2 * (ROWS_LEVELS + 1)) return 0;
     if (!LOCAL) return __ldcg(&seen.longest[threadIdx.x]);
     return __float_as_uint(__fmul_ru(plan.level[threadIdx.x % (ROWS_LEVELS + 1)].limit, ROWS_LONG_AXIS * 1.00001f));
+}
+
+// In profiles the first block tells what keys and sort took, the block that plans when they began; what is left of the
+// launch is the sweep's.
+__device__ __forceinline__ bool is_timed(const psvi_find_input &input) {
+    return input.times != NULL && blockIdx.x == 0 && threadIdx.x == 0;
 }
 
 // --- the kernel ------------------------------------------------------------------------------------------------------
@@ -403,6 +414,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const bool fresh = !is_usable(plan, now == 0 ? header.z : header.w, input.between, counts.all(), tables.most_cells);
     if (fresh) take_fresh_plan(state, frame, &plan);
     count_boxes<LOCAL, ITEMS>(tables, frame, now == 0 ? crowds.x : crowds.y, fresh, workers, &shared, &plan, items);
+    if (is_timed(input)) shared.keyed = rows_now();
     psvi_rows_seen *const seen = &state->seen[now];
     if (LOCAL) {
         scan_locally(tables.counts, plan.cells, &shared);
@@ -442,8 +454,10 @@ __global__ void __launch_bounds__(THREADS, 1)
         look_up<LOCAL, LANES>(job, &walk, &ranges);
     }
     if (blockIdx.x == 0 && threadIdx.x == THREADS - 64)
-        report_shape(input.result, plan, boxes, boxes - start_of<LOCAL>(tables, shared, plan.level[plan.levels].base));
+        report_shape(input, plan, boxes, boxes - start_of<LOCAL>(tables, shared, plan.level[plan.levels].base));
     (void)wait(state, 4, workers, &shared);
+    if (is_timed(input))
+        rows_tell_times(input.times, shared.keyed - __ldcg(&state->began), rows_now() - shared.keyed, 0);
     if (LOCAL) clear_counts(tables, plan.cells / 2 + 1, workers);
     if (blockIdx.x == 0 && threadIdx.x >= THREADS - 32) end_frame(state, frame);
     if (by_slot)
@@ -474,22 +488,14 @@ static fused_kernel *choose_kernel(uint64_t boxes, uint32_t workers, bool *local
     return kernels[2 * boxes <= lanes ? 2 : boxes <= lanes ? 3 : 4];
 }
 
-extern "C" cudaError_t psvi_prepare_rows_fused(uint32_t multiprocessors, uint32_t *blocks) {
-    *blocks = 0;
-    const int bytes = (int)(sizeof(fused_shared) + 2 * (ROWS_FUSED_CELLS + 16));
+static_assert(sizeof(fused_shared) + 2 * (ROWS_FUSED_CELLS + 16) <= ROWS_FUSED_BYTES,
+              "as psvi_rows_fused_blocks has it");
+
+extern "C" cudaError_t psvi_prepare_rows_fused(void) {
     for (fused_kernel *kernel : kernels) {
-        int resident = 0;
-        cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-        if (error == cudaErrorInvalidValue) {
-            (void)cudaGetLastError(); // less shared memory than that: the other kernels do it
-            return cudaSuccess;
-        }
-        if (error == cudaSuccess)
-            error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, THREADS, (size_t)bytes);
+        const cudaError_t error = rows_allow_shared(kernel, ROWS_FUSED_BYTES);
         if (error != cudaSuccess) return error;
-        if (resident == 0) return cudaSuccess;
     }
-    *blocks = multiprocessors < 2 ? 0 : multiprocessors < ROWS_FUSED_BLOCKS ? multiprocessors : ROWS_FUSED_BLOCKS;
     return cudaSuccess;
 }
 
@@ -499,7 +505,7 @@ extern "C" cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, cons
     bool local;
     fused_kernel *const kernel = choose_kernel(psvi_most_boxes(input), workers, &local);
     const uint32_t room = 1u << memory->key_bits, most = local ? ROWS_FUSED_CELLS : workers * (4 * THREADS - 8);
-    fused_tables tables = {memory->fused, memory->cell_counts, memory->starts,
+    fused_tables tables = {memory->fused, memory->counted.cell_counts, memory->starts,
                            reinterpret_cast<float4 *>(memory->records), room < most ? room : most};
     psvi_find_input copy = *input;
     void *arguments[] = {&copy, &tables};

@@ -28,6 +28,7 @@ struct __align__(16) fused_shared {
     psvi_rows_plan plans[2]; // of even and odd frames
     uint32_t sums[FUSED_WARPS], candidates[FUSED_WARPS][2], longest[FUSED_WARPS];
     uint32_t arrived;
+    uint64_t keyed; // in profiles, of the first block: when its keys were made
     unsigned long long base;
     union {
         float2 pieces[FUSED_WARPS][96];

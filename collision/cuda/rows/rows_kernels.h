@@ -9,7 +9,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../../../sort/core/backoff.h"
 #include "../../src/broad_phase.h"
+#include "rows_route.h"
 #include "rows_tuning.h"
 
 #ifdef __cplusplus
@@ -52,8 +54,9 @@ typedef struct psvi_rows_plan {
     uint32_t ticket;                         // batches of the sweep that were taken
     uint32_t listed;                         // unusual boxes that the sort has listed for the uniform sweep
     // Of the sweeps over rounded boxes, kept from frame to frame; 0 at creation:
-    uint32_t doubted;        // pairs that it had to test exactly, most of them
-    uint32_t pause, penalty; // frames without it from here on, since it had too many of them; the last such count
+    uint32_t doubted;     // pairs that they had to test exactly, most of them
+    psvi_backoff backoff; // they are left out after a frame with too many of these
+    uint32_t paused;      // in this frame
     psvi_rows_ratio ratio;
 } psvi_rows_plan;
 
@@ -79,6 +82,7 @@ typedef struct psvi_rows_fused {
     psvi_rows_plan plan[2];
     psvi_rows_barrier barrier[ROWS_FUSED_BARRIERS];
     uint64_t sums[ROWS_FUSED_BLOCKS]; // boxes in each block's cells, with the frame's number
+    uint64_t began;                   // in profiles: when the frame did
 } psvi_rows_fused;
 
 // What the kernels for many boxes tell each other.
@@ -110,17 +114,20 @@ typedef struct psvi_rows_bin_shape {
 
 // What the kernels that sort by bins keep between frames; all zero at creation.
 typedef struct psvi_rows_bin_state {
-    uint32_t frame;          // frames done
-    uint32_t planned;        // plan[frame & 1] is there, made from the boxes of the frame before
-    uint32_t arrived;        // blocks that are done with their boxes; zero between frames
-    uint32_t pause, penalty; // frames without bins from here on, since they did not suit one; the last such count
-    uint32_t more;           // rounds of bins more than usual, since some had no room for their boxes
-    uint32_t pauses;         // of the host, up to the last frame
-    uint32_t boxes, unusual, strange, longest;   // seen by the blocks; zero between frames
-    uint32_t before[32];                         // the following two share no line with what blocks read
-    uint32_t done;                               // the frame's boxes are in bins: the counting sort has nothing to do
-    psvi_rows_bin_shape shape;                   // of the frame
-    uint32_t failures;                           // attempts that bins did not suit
+    uint32_t frame;                            // frames done
+    uint32_t planned;                          // plan[frame & 1] is there, made from the boxes of the frame before
+    uint32_t arrived;                          // blocks that are done with their boxes; zero between frames
+    psvi_backoff backoff;                      // of the attempts, which go on where the host is not asked (a graph)
+    uint32_t more;                             // rounds of bins more than usual, since some had no room for their boxes
+    uint32_t pauses;                           // of the host, up to the last frame
+    uint32_t veto;                             // of the frame: why its boxes do not go to bins
+    uint64_t began, keyed;                     // in profiles: when the counting sort began, and when its keys were made
+    uint64_t sorted_ns;                        // in profiles: what the first block's share of the first pass took
+    uint32_t boxes, unusual, strange, longest; // seen by the blocks; zero between frames
+    uint32_t before[32];                       // the following two share no line with what blocks read
+    uint32_t done;                             // the frame's boxes are in bins: the counting sort has nothing to do
+    psvi_rows_bin_shape shape;                 // of the frame
+    uint32_t failures;                         // attempts that bins did not suit
     uint32_t tasks, counted, scanned, scattered; // of the counting sort: taken; done of each step
     uint32_t behind[32];
     uint32_t slots[2];                                // of the following, what the plan was made for
@@ -139,34 +146,49 @@ typedef struct psvi_rows_bins {
     uint32_t round;  // bins that are ordered at a time
     uint32_t *told;  // failures, in memory of the host
     uint32_t pauses; // of the host, without them, after such failures
-    bool now;        // they sort this frame, if they suit it
 } psvi_rows_bins;
 
-typedef struct psvi_rows_memory {
-    psvi_rows_plan *plan;
-    psvi_rows_fused *fused;   // when counted
-    uint32_t *keys;           // one per slot; not when counted
-    uint32_t *order;          // sorting permutation; when counted: ranks of the slots within their cells
-    uint32_t *sorted_keys;    // in order; not when counted
-    uint32_t *starts;         // per cell and behind the last: the first place whose key is not less
-    uint32_t *cell_counts;    // per cell, when counted; zero between frames
-    uint64_t *scan_states;    // per tile of cells, when counted
-    float *records;           // 8 floats per place; for sweeps over rounded boxes rows_uniform_arrays
-    bool segmented;           // the kernels for many boxes run; the following are theirs
-    uint32_t multiprocessors; // of the device
+// The counting sort's own memory.
+typedef struct psvi_rows_counted {
+    uint32_t *ranks;       // of the slots within their cells
+    uint32_t *cell_counts; // per cell; zero between frames
+    uint64_t *scan_states; // per tile of cells
+} psvi_rows_counted;
+
+// That of the sort by segments and its sweeps.
+typedef struct psvi_rows_segmented {
     psvi_rows_segments segments;
     psvi_rows_progress *progress;
     bool split_together;     // a block of the split takes its boxes' places together
     uint32_t order_capacity; // records of a segment that is ordered on chip
     float *split;            // 8 floats per place, by segments, with the room of each
     uint64_t *rounded;       // per place: rows_rounded
-    uint8_t *left;           // per chunk of the first sweep: what is left of it
-    psvi_rows_bins bins;
-    uint64_t room; // slots that the arrays hold
+    uint8_t *left;           // per chunk of the near sweep: what is left of it
+} psvi_rows_segmented;
+
+// That of a sort by a sorter.
+typedef struct psvi_rows_sorted {
+    uint32_t *keys;        // one per slot
+    uint32_t *order;       // sorting permutation
+    uint32_t *sorted_keys; // in order
+} psvi_rows_sorted;
+
+typedef struct psvi_rows_memory {
+    psvi_rows_order order; // which of the following the finder has
+    psvi_rows_counted counted;
+    psvi_rows_fused *fused; // with counting
+    psvi_rows_bins bins;    // with counting, of enough boxes
+    psvi_rows_segmented segmented;
+    psvi_rows_sorted sorted;
+    // of all routes
+    psvi_rows_plan *plan;
+    uint32_t *starts; // per cell and behind the last: the first place whose key is not less
+    float *records;   // 8 floats per place; for sweeps over rounded boxes rows_uniform_arrays, rows_mixed_arrays
+    uint64_t room;    // slots that the arrays hold
     uint32_t key_bits;
-    uint32_t fused_blocks; // of the fused kernel; 0: it does not run here
-    bool early;            // kernels may begin before the one in front has ended
-    bool counted;          // keys are sorted by counting in one pass over a digit as wide as the key, not by a sorter
+    uint32_t multiprocessors; // of the device
+    uint32_t fused_blocks;    // of the fused kernel; 0: it does not run here
+    bool early;               // kernels may begin before the one in front has ended
 } psvi_rows_memory;
 
 cudaError_t psvi_prepare_rows_exact(void); // once per device
@@ -184,7 +206,7 @@ cudaError_t psvi_launch_rows_mixed(const psvi_find_input *input, const psvi_rows
 
 // Bins are all of the sort of a uniform scene, which the uniform sweep then takes. Behind it comes one launch that
 // leaves at once, or does all of a frame that the bins did not suit. Prepared once per finder: tile and round.
-cudaError_t psvi_prepare_rows_bins_split(psvi_rows_memory *memory);
+cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memory);
 cudaError_t psvi_prepare_rows_bins_order(psvi_rows_memory *memory);
 cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                         cudaStream_t stream);
@@ -192,11 +214,9 @@ cudaError_t psvi_launch_rows_bins_order(const psvi_find_input *input, const psvi
                                         cudaStream_t stream);
 cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
                                            cudaStream_t stream);
-bool psvi_rows_may_be_binned(const psvi_find_input *input, const psvi_rows_memory *memory);
 
-// For few boxes all of it in one cooperative launch. Prepared once per device: the number of blocks, 0
-// where it does not fit.
-cudaError_t psvi_prepare_rows_fused(uint32_t multiprocessors, uint32_t *blocks);
+// For few boxes all of it in one cooperative launch, of memory->fused_blocks blocks. Prepared once per device.
+cudaError_t psvi_prepare_rows_fused(void);
 cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
 // The same for many boxes; split and order take the place of keys and sort. Prepared once per finder: split_together

@@ -29,6 +29,21 @@ __device__ __forceinline__ void rows_pause(void) {
 #endif
 }
 
+// The device's clock, in nanoseconds; its steps are 32 ns to 1 us long.
+__device__ __forceinline__ uint64_t rows_now(void) {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)::"memory");
+    return now;
+}
+
+// What the phases of one launch took; see psvi_phase_split. One thread of the grid.
+__device__ __forceinline__ void rows_tell_times(psvi_phase_times *times, uint64_t keys, uint64_t sort, uint64_t sweep) {
+    volatile uint64_t *const ns = times->ns;
+    ns[PSV_PHASE_KEYS] = keys;
+    ns[PSV_PHASE_SORT] = sort;
+    ns[PSV_PHASE_SWEEP] = sweep;
+}
+
 // Lets a kernel have so much dynamic shared memory. Never less than before: another finder may need it.
 template <typename... Parameters>
 static inline cudaError_t rows_allow_shared(void (*kernel)(Parameters...), size_t bytes) {

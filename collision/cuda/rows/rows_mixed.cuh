@@ -21,22 +21,19 @@ static inline rows_mixed_arrays rows_mixed_arrays_of(const psvi_rows_memory *mem
     return arrays;
 }
 
-// As far as the host knows: one set in one world without rules, and a cell's number fits the word.
-static inline bool rows_may_be_mixed(const psvi_find_input *input, const psvi_rows_memory *memory) {
-    return memory->counted && memory->room <= ROWS_UNIFORM_ROOM && memory->key_bits <= ROWS_UNIFORM_BITS &&
-           !input->between && input->world_count <= 1 && input->rules == NULL;
-}
-
 __device__ __forceinline__ bool rows_has_levels(uint32_t populated) { return (populated & (populated - 1)) != 0; }
 
-// The rest: no pause, filters that let all pairs through, few boxes that look other than usual, and few that look into
-// a coarser level of more than a few boxes. Known once the scan has run.
-__device__ __forceinline__ bool rows_is_mixed(const psvi_rows_plan *plan, const uint32_t *starts, uint64_t boxes) {
+// Why the mixed sweep does not take the frame, whose route it is as far as the host knows; PSVI_ROWS_NO_VETO: it does.
+// It needs filters that let all pairs through, few boxes that look other than usual, and few that look into a coarser
+// level of more than a few boxes. Known once the scan has run.
+__device__ __forceinline__ uint32_t rows_mixed_veto(const psvi_rows_plan *plan, const uint32_t *starts,
+                                                    uint64_t boxes) {
     const uint32_t populated = plan->populated;
-    if (plan->pause != 0 || plan->filtered != 0 || populated == 0 || populated >= 2u << plan->levels ||
-        (uint64_t)plan->unusual * ROWS_MIXED_UNUSUAL > boxes)
-        return false;
-    if (!rows_has_levels(populated)) return true;
+    if (plan->paused) return PSVI_ROWS_VETO_DOUBTS;
+    if (plan->filtered != 0) return PSVI_ROWS_VETO_FILTERS;
+    if (populated == 0 || populated >= 2u << plan->levels) return PSVI_ROWS_VETO_SIZES;
+    if ((uint64_t)plan->unusual * ROWS_MIXED_UNUSUAL > boxes) return PSVI_ROWS_VETO_EDGES;
+    if (!rows_has_levels(populated)) return PSVI_ROWS_NO_VETO;
     const bool crowded = (uint64_t)plan->crowded * ROWS_MIXED_CROWDED >= boxes;
     bool few = true;
     for (uint32_t levels = populated; levels != 0; levels &= levels - 1) {
@@ -44,7 +41,11 @@ __device__ __forceinline__ bool rows_is_mixed(const psvi_rows_plan *plan, const 
         const uint32_t start = starts[level.base], end = starts[level.base + level.set_cells];
         few = few && ((crowded && end - start <= ROWS_MIXED_FEW) || (uint64_t)start * ROWS_MIXED_LOOKING <= boxes);
     }
-    return few;
+    return few ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_SIZES;
+}
+
+__device__ __forceinline__ bool rows_is_mixed(const psvi_rows_plan *plan, const uint32_t *starts, uint64_t boxes) {
+    return rows_mixed_veto(plan, starts, boxes) == PSVI_ROWS_NO_VETO;
 }
 
 // Set in the rounded box's second word: PSV_BOX_STATIC.

@@ -223,10 +223,10 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     __syncthreads();
 }
 
-// Should the uniform sweep pause in the frame after `last`? It does after a frame with more than a pair in doubt a box,
-// such as boxes that touch make, the longer the more often that has happened.
-__device__ __forceinline__ bool rows_uniform_pauses(const psvi_rows_plan &last, uint64_t slots) {
-    return last.doubted > slots || last.pause > 1;
+// Will the sweeps over rounded boxes be left out in the frame after `last`? So after a frame with more than a pair in
+// doubt a box, such as boxes that touch make.
+__device__ __forceinline__ bool rows_pauses_after(const psvi_rows_plan &last, uint64_t slots) {
+    return last.paused ? last.backoff.left != 0 : last.doubted > slots;
 }
 
 // What a plan takes over from the last frame's. One thread.
@@ -238,9 +238,12 @@ __device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const ps
     const uint64_t each = last.candidates / (plan->slots == 0 ? 1 : plan->slots);
     plan->boxes_per_warp = each < ROWS_BUSY_CANDIDATES ? 32 : each < 16 * ROWS_BUSY_CANDIDATES ? 8 : ROWS_LEAST_A_WARP;
     plan->candidates = 0;
-    const bool doubted = last.doubted > plan->slots;
-    plan->penalty = doubted ? min(max(2 * last.penalty, 8u), 256u) : last.pause > 0 ? last.penalty : 0;
-    plan->pause = doubted ? plan->penalty : last.pause - (last.pause > 0);
+    plan->backoff = last.backoff;
+    if (last.doubted > plan->slots)
+        psvi_backoff_failed(&plan->backoff, ROWS_PAUSE_LEAST, ROWS_PAUSE_MOST);
+    else if (!last.paused)
+        psvi_backoff_succeeded(&plan->backoff);
+    plan->paused = psvi_backoff_waits(&plan->backoff);
     plan->doubted = 0;
 }
 

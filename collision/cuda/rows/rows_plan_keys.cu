@@ -19,6 +19,8 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     if (threadIdx.x == 0) {
         rows_follow(*target, ratio, &plan);
         input.result->key_bits = key_bits;
+        input.result->route = input.route;
+        input.result->veto = input.veto;
     }
     __syncthreads();
     const uint32_t *const from = reinterpret_cast<const uint32_t *>(&plan);
@@ -45,9 +47,9 @@ extern "C" cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const
     const cudaError_t error = psvi_launch_rows_plan(input, memory, stream);
     if (error != cudaSuccess) return error;
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_KEY_THREADS * ROWS_KEY_ITEMS);
-    if (memory->counted)
+    if (memory->order == PSVI_ROWS_BY_COUNTING)
         return rows_launch_early(memory, stream, psvk_rows_keys<true>, blocks, ROWS_KEY_THREADS, 0, *input,
-                                 memory->plan, nullptr, memory->order, memory->cell_counts);
+                                 memory->plan, nullptr, memory->counted.ranks, memory->counted.cell_counts);
     return rows_launch_early(memory, stream, psvk_rows_keys<false>, blocks, ROWS_KEY_THREADS, 0, *input, memory->plan,
-                             memory->keys, nullptr, nullptr);
+                             memory->sorted.keys, nullptr, nullptr);
 }

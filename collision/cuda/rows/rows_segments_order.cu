@@ -290,10 +290,10 @@ extern "C" cudaError_t psvi_prepare_rows_segments_order(psvi_rows_memory *memory
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (error != cudaSuccess) return error;
-    const uint32_t shift = memory->segments.shift;
+    const uint32_t shift = memory->segmented.segments.shift;
     uint32_t capacity = (uint32_t)(((size_t)most - order_bytes(shift, 0)) / (32 + 2)) / 8 * 8;
     if (capacity > ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS) capacity = ROWS_ORDER_THREADS * ROWS_ORDER_ITEMS;
-    memory->order_capacity = capacity;
+    memory->segmented.order_capacity = capacity;
     error = rows_allow_shared(psvk_rows_segments_order<true>, order_bytes(shift, capacity));
     if (error != cudaSuccess) return error;
     return rows_allow_shared(psvk_rows_segments_order<false>, order_bytes(shift, capacity));
@@ -301,18 +301,19 @@ extern "C" cudaError_t psvi_prepare_rows_segments_order(psvi_rows_memory *memory
 
 extern "C" cudaError_t psvi_launch_rows_segments_order(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                        cudaStream_t stream) {
-    const psvi_rows_segments &segments = memory->segments;
+    const psvi_rows_segments &segments = memory->segmented.segments;
     const order_arrays arrays = {segments,
-                                 memory->progress,
-                                 reinterpret_cast<const float4 *>(memory->split),
+                                 memory->segmented.progress,
+                                 reinterpret_cast<const float4 *>(memory->segmented.split),
                                  reinterpret_cast<float4 *>(memory->records),
-                                 reinterpret_cast<uint2 *>(memory->rounded),
+                                 reinterpret_cast<uint2 *>(memory->segmented.rounded),
                                  memory->starts,
-                                 memory->order_capacity,
+                                 memory->segmented.order_capacity,
                                  rows_uniform_arrays_of(memory),
-                                 rows_may_be_uniform(input, memory)};
+                                 input->route == PSVI_ROWS_SEGMENTS_UNIFORM};
     const uint32_t blocks = segments.count < memory->multiprocessors ? segments.count : memory->multiprocessors;
     const auto kernel = rows_are_numbered(*input) ? psvk_rows_segments_order<true> : psvk_rows_segments_order<false>;
     return rows_launch_early(memory, stream, kernel, blocks, ROWS_ORDER_THREADS,
-                             order_bytes(segments.shift, memory->order_capacity), *input, memory->plan, arrays);
+                             order_bytes(segments.shift, memory->segmented.order_capacity), *input, memory->plan,
+                             arrays);
 }

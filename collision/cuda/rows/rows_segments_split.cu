@@ -371,9 +371,10 @@ extern "C" cudaError_t psvi_prepare_rows_segments_split(psvi_rows_memory *memory
     cudaError_t error = cudaGetDevice(&device);
     if (error == cudaSuccess) error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (error != cudaSuccess) return error;
-    const size_t bytes = split_bytes<ROWS_TOGETHER_ITEMS, true>(memory->segments.count);
-    memory->split_together = memory->segments.count <= ROWS_TOGETHER_SEGMENTS && bytes <= (size_t)most;
-    if (!memory->split_together) return cudaSuccess;
+    const size_t bytes = split_bytes<ROWS_TOGETHER_ITEMS, true>(memory->segmented.segments.count);
+    memory->segmented.split_together =
+        memory->segmented.segments.count <= ROWS_TOGETHER_SEGMENTS && bytes <= (size_t)most;
+    if (!memory->segmented.split_together) return cudaSuccess;
     error = prepare_split<ROWS_TOGETHER_ITEMS, true, true>(bytes);
     if (error == cudaSuccess) error = prepare_split<ROWS_TOGETHER_ITEMS, true, false>(bytes);
     return error;
@@ -381,10 +382,10 @@ extern "C" cudaError_t psvi_prepare_rows_segments_split(psvi_rows_memory *memory
 
 template <int ITEMS, bool TOGETHER, bool USUAL>
 static cudaError_t launch_split(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream) {
-    const split_job job = {memory->segments, memory->progress, reinterpret_cast<float4 *>(memory->split),
-                           rows_are_numbered(*input)};
+    const split_job job = {memory->segmented.segments, memory->segmented.progress,
+                           reinterpret_cast<float4 *>(memory->segmented.split), rows_are_numbered(*input)};
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), THREADS * ITEMS);
-    const size_t bytes = split_bytes<ITEMS, TOGETHER>(memory->segments.count);
+    const size_t bytes = split_bytes<ITEMS, TOGETHER>(memory->segmented.segments.count);
     const cudaError_t error = rows_launch_early(memory, stream, psvk_rows_segments_split<ITEMS, TOGETHER, USUAL, false>,
                                                 blocks, THREADS, bytes, *input, memory->plan, job);
     if (error != cudaSuccess) return error;
@@ -395,9 +396,9 @@ static cudaError_t launch_split(const psvi_find_input *input, const psvi_rows_me
 extern "C" cudaError_t psvi_launch_rows_segments_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                        cudaStream_t stream) {
     const bool usual = are_usual(*input);
-    const auto launch = memory->split_together ? usual ? launch_split<ROWS_TOGETHER_ITEMS, true, true>
-                                                       : launch_split<ROWS_TOGETHER_ITEMS, true, false>
+    const auto launch = memory->segmented.split_together ? usual ? launch_split<ROWS_TOGETHER_ITEMS, true, true>
+                                                                 : launch_split<ROWS_TOGETHER_ITEMS, true, false>
                         : usual ? launch_split<ROWS_SPLIT_ITEMS, false, true>
-                                               : launch_split<ROWS_SPLIT_ITEMS, false, false>;
+                                                         : launch_split<ROWS_SPLIT_ITEMS, false, false>;
     return launch(input, memory, stream);
 }

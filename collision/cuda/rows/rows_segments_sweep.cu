@@ -407,7 +407,10 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESID
     const uint32_t longest = psvd_reduce_max(tally.longest);
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, shared.local.plan);
+    if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) {
+        rows_report_shape(input, shared.local.plan);
+        if (tables.may_be_uniform) rows_report_next(input, PSVI_ROWS_SEGMENTS_NEAR, rows_uniform_veto(plan, boxes));
+    }
 }
 
 static int sweep_bytes(bool near) {
@@ -425,12 +428,12 @@ extern "C" cudaError_t psvi_prepare_rows_segments_sweep(void) {
 extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                        cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records),
-                                reinterpret_cast<const uint2 *>(memory->rounded),
+                                reinterpret_cast<const uint2 *>(memory->segmented.rounded),
                                 memory->starts,
-                                memory->left,
+                                memory->segmented.left,
                                 psvd_overlap_decides(*input),
                                 input->between,
-                                rows_may_be_uniform(input, memory)};
+                                input->route == PSVI_ROWS_SEGMENTS_UNIFORM};
     if (tables.may_be_uniform) {
         const cudaError_t error = psvi_launch_rows_uniform(input, memory, stream);
         if (error != cudaSuccess) return error;
@@ -441,7 +444,7 @@ extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *in
         const uint32_t most = memory->multiprocessors * (near ? ROWS_NEAR_BLOCKS : ROWS_LEFT_BLOCKS);
         const uint32_t blocks = wanted < most ? wanted : most;
         kernel<<<blocks, ROWS_SEGMENTS_SWEEP_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan,
-                                                                                   memory->progress, tables);
+                                                                                   memory->segmented.progress, tables);
     }
     return cudaGetLastError();
 }

@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(ROWS_GATHER_THREADS)
 extern "C" cudaError_t psvi_launch_rows_sorted_gather(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                       cudaStream_t stream) {
     psvk_rows_sorted_gather<<<psvi_block_count(psvi_most_boxes(input), ROWS_GATHER_THREADS), ROWS_GATHER_THREADS, 0,
-                              stream>>>(*input, memory->plan, memory->sorted_keys, memory->order, memory->starts,
-                                        reinterpret_cast<float4 *>(memory->records));
+                              stream>>>(*input, memory->plan, memory->sorted.sorted_keys, memory->sorted.order,
+                                        memory->starts, reinterpret_cast<float4 *>(memory->records));
     return cudaGetLastError();
 }

@@ -10,6 +10,8 @@
 #define ROWS_TRY_CANDIDATES 48 // of a box, at most, that a wider ratio may bring, as far as the sampled boxes tell
 #define ROWS_TRY_PARTNERS 128  // other sampled boxes that each of them is compared with to tell that
 #define ROWS_TRY_AGAIN 256     // frames after which it is tried again
+#define ROWS_PAUSE_LEAST 8     // frames that a sweep over rounded boxes, or the bins, are left out for at first,
+#define ROWS_PAUSE_MOST 256    // and at most; see psvi_backoff
 #define ROWS_LONG_AXIS 1.0f    // extents on x count this much less: x is swept, not divided into rows
 #define ROWS_LIMIT_PAD 1.0625f // sampled extent to level limit, so that boxes a little larger stay in the level
 #define ROWS_SAMPLES 1024      // boxes that the plan is made from; one block
@@ -17,7 +19,7 @@
 #define ROWS_KEY_ITEMS 2
 #define ROWS_GATHER_THREADS 256
 #define ROWS_GATHER_SPAN 2048        // cells that a block fills through shared memory
-#define ROWS_COUNTED_MOST (1u << 21) // boxes up to which counting beats a sorter: its table stays in the cache
+#define ROWS_COUNTED_MOST (1u << 21) // boxes up to which counting beats segments: its table stays in the cache
 #define ROWS_SCAN_THREADS 256
 #define ROWS_SCAN_ITEMS 16 // cells of a thread
 #define ROWS_SCATTER_THREADS 256
@@ -38,10 +40,11 @@
 #define ROWS_FUSED_CELLS 48000     // at most this many; a place has 16 bits
 #define ROWS_FUSED_CELLS_A_BOX 1.5f
 #define ROWS_FUSED_THREADS 768
-#define ROWS_FUSED_ITEMS 2    // boxes of a thread
-#define ROWS_FUSED_BLOCKS 256 // at most
-#define ROWS_FUSED_BARRIERS 5 // of a frame
-#define ROWS_FUSED_CROWD 512  // boxes in a cell from which on an old plan is doubted
+#define ROWS_FUSED_ITEMS 2      // boxes of a thread
+#define ROWS_FUSED_BLOCKS 256   // at most
+#define ROWS_FUSED_BARRIERS 5   // of a frame
+#define ROWS_FUSED_BYTES 212992 // shared memory of a block: its own and the local table
+#define ROWS_FUSED_CROWD 512    // boxes in a cell from which on an old plan is doubted
 
 // `rows` for uniform scenes: boxes of one level, hardly any of them crowded or at the edge.
 #define ROWS_UNIFORM_BITS 24         // of the key, at most
@@ -90,15 +93,15 @@
 #define ROWS_BIN_MORE 2     // rounds more than that, at most
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
 #define ROWS_ORDER_BIN_THREADS 512
-#define ROWS_ORDER_BIN_BLOCKS 4 // resident on a multiprocessor
+#define ROWS_ORDER_BIN_BLOCKS 4   // resident on a multiprocessor
+#define ROWS_BIN_FIXED_BYTES 2112 // shared memory of a block, but for what follows: two words a bin, and for a box
+#define ROWS_BIN_BOX_BYTES 26
 #ifndef ROWS_BINS_PAUSE
 #define ROWS_BINS_PAUSE 64 // frames that the host leaves out bins for at first, when they did not suit one,
 #endif
 #define ROWS_BINS_PAUSE_MOST 1024 // and at most
 
 // `rows` for many boxes.
-// Below, counting loses less on crowded scenes, whose segments have no room.
-#define ROWS_SEGMENTS_LEAST (1u << 21)
 #define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row
 #define ROWS_ROUNDED_LIMIT 100.0f // level limit in rounded coordinates; twice that and their errors stay below 256
 #define ROWS_ROUNDED_MOST 8e6f    // coordinates beyond are clamped; integers up to here are exact

@@ -31,19 +31,19 @@ static inline rows_uniform_arrays rows_uniform_arrays_of(const psvi_rows_memory 
     return arrays;
 }
 
-// As far as the host knows: overlap decides alone, and a cell's number fits the word.
-static inline bool rows_may_be_uniform(const psvi_find_input *input, const psvi_rows_memory *memory) {
-    return (memory->counted || memory->segmented) && memory->room <= ROWS_UNIFORM_ROOM &&
-           memory->key_bits <= ROWS_UNIFORM_BITS && psvd_overlap_decides(*input) &&
-           (!memory->segmented || are_usual(*input));
+// Why the uniform sweep does not take the frame, whose route it is as far as the host knows; PSVI_ROWS_NO_VETO: it
+// does. It needs one level, and few boxes in crowded cells or where cells wrap around. Known once the scan has run.
+__device__ __forceinline__ uint32_t rows_uniform_veto(const psvi_rows_plan *plan, uint64_t boxes) {
+    const uint32_t populated = plan->populated;
+    if (plan->paused) return PSVI_ROWS_VETO_DOUBTS;
+    if (populated == 0 || (populated & (populated - 1)) != 0 || populated >= 1u << plan->levels)
+        return PSVI_ROWS_VETO_SIZES;
+    if ((uint64_t)plan->crowded * ROWS_UNIFORM_CROWDED > boxes) return PSVI_ROWS_VETO_CROWDED;
+    return (uint64_t)plan->unusual * ROWS_UNIFORM_UNUSUAL > boxes ? PSVI_ROWS_VETO_EDGES : PSVI_ROWS_NO_VETO;
 }
 
-// The look: no pause, one level, few boxes in crowded cells or where cells wrap around. Known once the scan has run.
 __device__ __forceinline__ bool rows_is_uniform(const psvi_rows_plan *plan, uint64_t boxes) {
-    const uint32_t populated = plan->populated;
-    return plan->pause == 0 && populated != 0 && (populated & (populated - 1)) == 0 && populated < 1u << plan->levels &&
-           (uint64_t)plan->crowded * ROWS_UNIFORM_CROWDED <= boxes &&
-           (uint64_t)plan->unusual * ROWS_UNIFORM_UNUSUAL <= boxes;
+    return rows_uniform_veto(plan, boxes) == PSVI_ROWS_NO_VETO;
 }
 
 // Where a box looks, in a word: the first cell of its own row's run, the cells of a run, and which other rows it looks

@@ -419,12 +419,9 @@ extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, co
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     const uint32_t most = memory->multiprocessors * ROWS_UNIFORM_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
-    // Behind an order kernel its blocks would keep the little first-level cache that that one leaves.
-    const bool ordered = memory->segmented || memory->bins.now;
-    const bool tickets = memory->segmented && psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS;
-    const auto kernel = tickets   ? psvk_rows_uniform<true, true>
-                        : ordered ? psvk_rows_uniform<true, false>
-                                  : psvk_rows_uniform<false, false>;
-    return psvi_launch_early(memory->early && !ordered, stream, kernel, blocks, ROWS_UNIFORM_THREADS,
-                             sizeof(sweep_shared), *input, memory->plan, tables);
+    const bool tickets = psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS;
+    const auto kernel = tickets ? psvk_rows_uniform<true, true> : psvk_rows_uniform<true, false>;
+    // Not early: behind an order kernel its blocks would keep the little first-level cache that that one leaves.
+    return psvi_launch_early(false, stream, kernel, blocks, ROWS_UNIFORM_THREADS, sizeof(sweep_shared), *input,
+                             memory->plan, tables);
 }

@@ -154,6 +154,12 @@ __device__ __forceinline__ bool rows_may_pair(const psvi_find_input &input, cons
                             __float_as_uint(other.second.z));
 }
 
+// The device has gone on with another route than the host chose.
+__device__ __forceinline__ void rows_report_next(const psvi_find_input &input, psvi_rows_route route, uint32_t veto) {
+    input.result->route = route;
+    input.result->veto = veto;
+}
+
 // What a frame's result says of the plan.
 __device__ __forceinline__ void rows_report_shape(const psvi_find_input &input, const psvi_rows_plan &plan) {
     uint64_t rows = 0;

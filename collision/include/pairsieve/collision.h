@@ -87,12 +87,14 @@ psv_box_set psv_boxes64_of(psv_buffer boxes, uint32_t stride, uint64_t count);
 typedef struct psv_pair_finder psv_pair_finder;
 
 typedef struct psv_pair_finder_def {
-    uint32_t cookie;         // set by psv_default_pair_finder_def
-    const char *method;      // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default)
-    const char *sort_method; // sorter used by the method, see pairsieve/sort.h; default "radix". Both names are only
-                             // read during creation, and must be known also where the method sorts nothing
-    uint64_t max_boxes;      // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
-    uint64_t max_pairs;      // room of the pair buffer at creation; 0 (default): 8 pairs a box
+    uint32_t cookie;    // set by psv_default_pair_finder_def
+    const char *method; // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default)
+    // "cells" (default): as is fastest, by cells of the method's own where it has them (`rows` on CUDA), else by the
+    // "radix" sorter; a sorter's name (pairsieve/sort.h): that sorter; "auto": cells or the calibrated sorter. Both
+    // names are only read during creation, and must be known also where the method sorts nothing
+    const char *sort_method;
+    uint64_t max_boxes;   // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
+    uint64_t max_pairs;   // room of the pair buffer at creation; 0 (default): 8 pairs a box
     bool grow_pairs;      // when it is too small: enlarge it and repeat the frame (the call then Blocks); default false
     bool sort_output;     // pairs in ascending (a, b) order: the same bytes on every run and backend; default false
     bool events;          // keep the previous frame's pairs for psv_pair_events; default false
@@ -110,6 +112,12 @@ psv_pair_finder_def psv_default_pair_finder_def(void);
 // Method names of a backend, "auto" not counted. NULL past the end.
 const char *psv_broad_phase_name(psv_backend backend, uint32_t index);
 const char *psv_broad_phase_description(psv_backend backend, const char *method); // one line; NULL: unknown name
+
+// What def.sort_method may name, "auto" not counted: "cells", then the sorters. NULL past the end.
+const char *psv_pair_sort_name(psv_backend backend, uint32_t index);
+
+// The sorter that serves where a method has no cells of its own: "radix" for "cells", else the name itself.
+const char *psv_pair_sorter_name(const char *sort_method);
 
 // Bytes of backend memory that a finder of this def takes, the pair buffer included; needs no device. 0: def not valid.
 uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def);
@@ -203,8 +211,10 @@ typedef struct psv_pair_statistics {
     uint32_t key_bits;      // bits sorted
     uint32_t sort_passes;   // digit passes run
     uint32_t sort_passes_skipped;
-    const char *method; // that ran: never "auto"
-    const char *sort_method;
+    const char *method;      // that ran: never "auto"
+    const char *sort_method; // that sorted: "cells" where the method has cells of its own, else a sorter's name
+    const char *route; // the way that the method took, of several (docs/rows.md); the method's name where it has one
+    const char *veto;  // why it did not take a faster one ("flags", "sizes", ...), or "none"
 } psv_pair_statistics;
 
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics); // Blocks

@@ -86,7 +86,7 @@ typedef struct psv_world_def {
     uint64_t max_contacts;              // 0 (default): 8 per body; likewise; at most 2^31 - 1
     uint32_t sub_world_count;           // 1 or more; default 1
     const char *broad_phase;            // see psv_broad_phase_name; default "auto"
-    const char *sort_method;            // see psv_sort_method_name; default "radix"
+    const char *sort_method;            // see psv_pair_sort_name; default "cells"
     float self_gravity;                 // > 0: bodies attract each other, G in m^3/(kg s^2) (galaxy); default 0
     float softening;                    // metres, for self_gravity, > 0 then; default 0
     float bounds_min[3], bounds_max[3]; // bodies that leave this box are taken out and counted as lost; default +-1e6
@@ -194,6 +194,7 @@ typedef struct psv_world_counters {
     uint32_t colours;                          // groups of contacts that are solved one after another
     uint64_t candidates;                       // box pairs tested, 0 where the broad phase does not count them
     uint32_t sort_passes, sort_passes_skipped; // of the broad phase's sort
+    const char *broad_phase, *route, *veto;    // as in psv_pair_statistics: what ran; NULL before the first step
 } psv_world_counters;
 
 psv_status psv_read_world_counters(psv_world *world, psv_world_counters *counters); // Blocks

@@ -220,6 +220,17 @@ static double cuda_event_ms(psv_context *context, void *begin, void *end) {
     return ms;
 }
 
+static void *cuda_alloc_told(psv_context *context, uint64_t bytes, void **device) {
+    void *host = NULL;
+    if (psvi_cuda_alloc_pinned(context, bytes, &host, device) == PSV_OK) return host;
+    psvi_cuda_free_pinned(context, host, bytes);
+    return NULL;
+}
+
+static void cuda_release_told(psv_context *context, void *address, uint64_t bytes) {
+    psvi_cuda_free_pinned(context, address, bytes);
+}
+
 const psvi_backend_ops psvi_cuda_ops = {
     .name = "cuda",
     .available = cuda_available,
@@ -239,4 +250,6 @@ const psvi_backend_ops psvi_cuda_ops = {
     .record_event = cuda_record_event,
     .event_done = cuda_event_done,
     .event_ms = cuda_event_ms,
+    .alloc_told = cuda_alloc_told,
+    .release_told = cuda_release_told,
 };

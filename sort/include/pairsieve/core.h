@@ -201,8 +201,9 @@ typedef enum psv_phase {
 const char *psv_phase_name(psv_phase phase);
 
 // Times of one frame, in milliseconds; 0 for a phase that did not run. A frame is one top-level call (psv_find_pairs,
-// psv_sort_pairs, psv_world_step, ...). A phase that runs several times in a frame is summed; one that shares a kernel
-// with a later phase counts there (`rows` on CUDA: up to 200,000 boxes on an H200 are all sweep).
+// psv_sort_pairs, psv_world_step, ...). A phase that runs several times in a frame is summed. On CUDA a phase lasts
+// from the end of the one before it to its own end, and a kernel that runs several phases tells how long each of them
+// took.
 typedef struct psv_profile {
     uint64_t frame; // number of the frame these times belong to, from 1; 0: no frame is complete yet
     double frame_ms;

@@ -1,0 +1,210 @@
+// The route that `rows` takes on each scene of bench_collision, so that a scene that falls back without a word fails
+// here. What the routes find is compared elsewhere (test_pairs, test_pairs_frames); how they are chosen without a GPU
+// in test_rows_route. Needs a device with all that the fastest routes need (compute capability 9.0, 227 KB on chip).
+// usage: test_rows_scenes [print]   (print: the table as it is on this device)
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pairsieve/collision.h>
+
+#include "../../sort/core/context.h"
+#include "../scenes/box_scenes.h"
+
+#define FRAMES 6 // of the same boxes: the plan has settled, and nothing pauses that serves
+
+typedef struct scene_route {
+    const char *scene;
+    uint64_t boxes;
+    const char *route, *veto;
+} scene_route;
+
+static const scene_route expected[] = {
+#include "rows_scene_routes.h"
+};
+
+static psv_context *context;
+
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
+    } while (0)
+
+static psv_pair_finder *make_finder(uint64_t boxes, const char *sort_method) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = "rows";
+    if (sort_method != NULL) def.sort_method = sort_method;
+    def.max_boxes = boxes;
+    def.max_pairs = 4 * boxes + 1024; // more are counted and not written
+    CHECK(psv_create_pair_finder(context, &def, &finder));
+    return finder;
+}
+
+static psv_buffer upload_scene(const char *name, uint64_t count) {
+    psv_aabb *boxes = malloc(count * sizeof *boxes);
+    psv_buffer buffer;
+    assert_non_null(boxes);
+    box_scene_named(name)->make(boxes, count, 1);
+    CHECK(psv_alloc_buffer(context, count * sizeof *boxes, &buffer));
+    CHECK(psv_upload(context, buffer, boxes, count * sizeof *boxes));
+    free(boxes);
+    return buffer;
+}
+
+// Each frame is waited for, so that what it says of the next one is known then: the same routes every time.
+static psv_pair_statistics run_frames(psv_pair_finder *finder, const psv_box_set *set, int frames) {
+    psv_pair_statistics statistics = {0};
+    for (int frame = 0; frame < frames; ++frame) {
+        CHECK(psv_find_pairs(finder, set));
+        CHECK(psv_read_pair_statistics(finder, &statistics));
+    }
+    return statistics;
+}
+
+static psv_pair_statistics run_scene(const char *scene, uint64_t boxes, const char *sort_method) {
+    psv_buffer buffer = upload_scene(scene, boxes);
+    const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), boxes);
+    psv_pair_finder *finder = make_finder(boxes, sort_method);
+    const psv_pair_statistics statistics = run_frames(finder, &set, FRAMES);
+    psv_destroy_pair_finder(finder);
+    psv_free_buffer(context, &buffer);
+    return statistics;
+}
+
+static void test_scenes(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
+        const scene_route *row = &expected[i];
+        const psv_pair_statistics got = run_scene(row->scene, row->boxes, NULL);
+        if (strcmp(got.route, row->route) != 0 || strcmp(got.veto, row->veto) != 0)
+            fail_msg("%s of %llu boxes takes %s (%s), not %s (%s)", row->scene, (unsigned long long)row->boxes,
+                     got.route, got.veto, row->route, row->veto);
+        assert_string_equal(got.sort_method, "cells");
+    }
+}
+
+// Every scene of the benchmark is in the table.
+static void test_all_scenes(void **state) {
+    (void)state;
+    for (uint32_t s = 0; box_scene_at(s) != NULL; ++s) {
+        bool found = box_scene_at(s)->degenerate;
+        for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i)
+            found = found || strcmp(expected[i].scene, box_scene_at(s)->name) == 0;
+        if (!found) fail_msg("no row for scene %s", box_scene_at(s)->name);
+    }
+}
+
+static void test_named_sorter(void **state) {
+    (void)state;
+    const psv_pair_statistics got = run_scene("cube", 100000, "radix");
+    assert_string_equal(got.route, "sorter");
+    assert_string_equal(got.veto, "sorter");
+    assert_string_equal(got.sort_method, "radix");
+    assert_string_equal(run_scene("cube", 100000, "auto").route, "fused");
+}
+
+static void expect_route(psv_pair_finder *finder, const psv_box_set *set, int frames, const char *route,
+                         const char *veto) {
+    const psv_pair_statistics got = run_frames(finder, set, frames);
+    if (strcmp(got.route, route) != 0 || strcmp(got.veto, veto) != 0)
+        fail_msg("%llu boxes: %s (%s), not %s (%s)", (unsigned long long)set->count, got.route, got.veto, route, veto);
+}
+
+// What the device and the host say while bins are tried, fail, are left out and come back.
+static void test_way_of_bins(void **state) {
+    (void)state;
+    const uint64_t count = 300000;
+    psv_buffer even = upload_scene("cube", count), sizes = upload_scene("mixed_100", count);
+    psv_box_set set = psv_boxes_of(even, sizeof(psv_aabb), count);
+    psv_pair_finder *finder = make_finder(count, NULL);
+    expect_route(finder, &set, 1, "counted-exact", "first");
+    expect_route(finder, &set, 1, "bins", "none");
+    set.count = count / 8;
+    expect_route(finder, &set, 1, "fused", "none");
+    set.count = count;
+    expect_route(finder, &set, 2, "bins", "none");
+    set = psv_boxes_of(sizes, sizeof(psv_aabb), count);
+    expect_route(finder, &set, 1, "counted-exact", "sizes");
+    set = psv_boxes_of(even, sizeof(psv_aabb), count);
+    expect_route(finder, &set, 1, "counted-mixed", "pause"); // the host has heard of it
+    expect_route(finder, &set, 63, "counted-mixed", "pause");
+    expect_route(finder, &set, 1, "counted-exact", "first"); // and asks again
+    expect_route(finder, &set, 1, "bins", "none");
+    psv_destroy_pair_finder(finder);
+    psv_free_buffer(context, &sizes);
+    psv_free_buffer(context, &even);
+}
+
+// In profiles a launch that does all tells what its sort took.
+static void test_sort_is_measured(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {20000, 100000, 190000, 300000, 1000000, 3000000};
+    CHECK(psv_enable_profile(context, true));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+        psv_profile profile;
+        psv_buffer buffer = upload_scene("cube", counts[i]);
+        const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), counts[i]);
+        psv_pair_finder *finder = make_finder(counts[i], NULL);
+        for (int frame = 0; frame < FRAMES; ++frame) {
+            CHECK(psv_find_pairs(finder, &set));
+            CHECK(psv_wait_profile(context, &profile));
+            double sum = 0;
+            for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
+                assert_true(profile.phase_ms[phase] >= 0);
+                sum += profile.phase_ms[phase];
+            }
+            if (profile.phase_ms[PSV_PHASE_SORT] <= 0 || profile.phase_ms[PSV_PHASE_SWEEP] <= 0 ||
+                profile.phase_ms[PSV_PHASE_KEYS] <= 0)
+                fail_msg("%llu boxes, frame %d: keys %g, sort %g, sweep %g ms", (unsigned long long)counts[i], frame,
+                         profile.phase_ms[PSV_PHASE_KEYS], profile.phase_ms[PSV_PHASE_SORT],
+                         profile.phase_ms[PSV_PHASE_SWEEP]);
+            assert_true(profile.phase_ms[PSV_PHASE_SORT] < 0.8 * profile.frame_ms);
+            assert_true(sum <= 1.001 * profile.frame_ms + 0.002);
+        }
+        psv_destroy_pair_finder(finder);
+        psv_free_buffer(context, &buffer);
+    }
+    CHECK(psv_enable_profile(context, false));
+}
+
+static int print_table(void) {
+    static const uint64_t counts[] = {10000, 300000, 1000000, 3000000};
+    for (uint32_t s = 0; box_scene_at(s) != NULL; ++s) {
+        if (box_scene_at(s)->degenerate) continue;
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+            const psv_pair_statistics got = run_scene(box_scene_at(s)->name, counts[c], NULL);
+            printf("    {\"%s\", %llu, \"%s\", \"%s\"},\n", box_scene_at(s)->name, (unsigned long long)counts[c],
+                   got.route, got.veto);
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CUDA;
+    if (!psv_backend_available(PSV_BACKEND_CUDA) || psv_create_context(&def, &context) != PSV_OK) {
+        printf("no CUDA device\n");
+        return 77;
+    }
+    const psvi_device_info *info = &context->info;
+    if (info->code_capability < 90 || info->shared_bytes_per_block < 227 * 1024 || info->multiprocessors < 132) {
+        printf("not a device that takes every route\n");
+        psv_destroy_context(context);
+        return 77;
+    }
+    if (argc > 1 && strcmp(argv[1], "print") == 0) return print_table();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_scenes),       cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_named_sorter),     cmocka_unit_test(test_way_of_bins),
+        cmocka_unit_test(test_sort_is_measured),
+    };
+    const int failed = cmocka_run_group_tests_name("rows_scenes", tests, NULL, NULL);
+    psv_destroy_context(context);
+    return failed;
+}
