@@ -4,7 +4,7 @@
 # linked in, and the driver is looked for when a CUDA device is asked for.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
-out=$root/build-python cuda=AUTO architectures="75-real;80-real;86-real;89-real;90-real;100-real;120"
+out=$root/build-python cuda=AUTO architectures="75-real;80-real;86-real;90-real;100-real;120"
 
 while [ $# -gt 0 ]; do
     case $1 in

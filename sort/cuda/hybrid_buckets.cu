@@ -10,6 +10,7 @@
 //   - keys are the order-preserving unsigned form of request_staging.h, so pivots are interpolated between integers;
 //   - the optional shuffle is a pseudo-random permutation that is computed, instead of atomic exchanges.
 #include "../core/cuda/cuda_backend.h"
+#include "../core/cuda/warp_reduce.cuh"
 #include "element_count.cuh"
 #include "hybrid.h"
 #include "last_not_above.cuh"
@@ -108,18 +109,10 @@ template <typename Field> __global__ void __launch_bounds__(threads) psvk_hybrid
 // Exclusive scan of `own` over the planning block; *total gets the sum. Two barriers.
 __device__ __forceinline__ uint32_t scan_block(uint32_t own, uint32_t *warp_sums, uint32_t *total) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    uint32_t sum = own;
-    for (uint32_t step = 1; step < 32; step *= 2) {
-        const uint32_t below = __shfl_up_sync(0xffffffffu, sum, step);
-        if (lane >= step) sum += below;
-    }
+    const uint32_t sum = psvd_sum_up_to(own);
     if (lane == 31) warp_sums[warp] = sum;
     __syncthreads();
-    uint32_t warps_sum = warp_sums[lane];
-    for (uint32_t step = 1; step < 32; step *= 2) {
-        const uint32_t below = __shfl_up_sync(0xffffffffu, warps_sum, step);
-        if (lane >= step) warps_sum += below;
-    }
+    const uint32_t warps_sum = psvd_sum_up_to(warp_sums[lane]);
     *total = __shfl_sync(0xffffffffu, warps_sum, 31);
     const uint32_t warps_before = __shfl_sync(0xffffffffu, warps_sum, warp == 0 ? 0 : warp - 1);
     __syncthreads();

@@ -11,6 +11,7 @@
 //   - the order check leaves a flag in device memory and every kernel of the pass looks at it, so the host never waits;
 //   - float and signed keys are transformed where a digit is taken (Terdiman 2000 in the paper), not in a pass before.
 #include "../core/cuda/cuda_backend.h"
+#include "../core/cuda/warp_reduce.cuh"
 #include "element_count.cuh"
 #include "key_field.cuh"
 #include "launch.h"
@@ -78,11 +79,7 @@ __device__ __forceinline__ void scan_by_warp(uint32_t *words, uint32_t count) {
     uint32_t carry = 0;
     for (uint32_t first = 0; first < count; first += 32) {
         const uint32_t own = first + lane < count ? words[first + lane] : 0;
-        uint32_t sum = own;
-        for (uint32_t step = 1; step < 32; step *= 2) {
-            const uint32_t below = __shfl_up_sync(0xffffffffu, sum, step);
-            if (lane >= step) sum += below;
-        }
+        const uint32_t sum = psvd_sum_up_to(own);
         if (first + lane < count) words[first + lane] = carry + sum - own;
         carry += __shfl_sync(0xffffffffu, sum, 31);
     }

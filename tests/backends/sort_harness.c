@@ -82,6 +82,16 @@ static psv_allocator harness_allocator(psv_backend backend) {
     return (psv_allocator){NULL, NULL, NULL};
 }
 
+// Lets a device be no more than the profile.
+static void take_for(psvi_device_info *info, const device_profile *profile) {
+    info->cluster_launch &= profile->cluster_blocks != 0;
+    info->cooperative_launch &= profile->cooperative;
+    if (info->shared_bytes_per_block > (int)profile->shared_kb * 1024)
+        info->shared_bytes_per_block = (int)profile->shared_kb * 1024;
+    if (info->code_capability > (int)profile->code) info->code_capability = (int)profile->code;
+    if (info->multiprocessors > (int)profile->multiprocessors) info->multiprocessors = (int)profile->multiprocessors;
+}
+
 psv_context *harness_context(sort_harness *harness, int worker_count) {
     if (harness->backend != PSV_BACKEND_CPU) worker_count = 0;
     psv_context **context = &harness->contexts[worker_count];
@@ -93,11 +103,7 @@ psv_context *harness_context(sort_harness *harness, int worker_count) {
         def.allocator = harness_allocator(harness->backend);
         if (psv_create_context(&def, context) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
         psvi_device_info *info = &(*context)->info;
-        if (harness->device != DEVICE_AS_IT_IS) info->cluster_launch = false;
-        if (harness->device >= DEVICE_CHAINED) info->cooperative_launch = false;
-        if (harness->device == DEVICE_80) info->shared_bytes_per_block = 163 * 1024;
-        if (harness->device == DEVICE_75 || harness->device == DEVICE_CHAINED_SMALL)
-            info->shared_bytes_per_block = 64 * 1024;
+        if (harness->device != NULL) take_for(info, harness->device);
     }
     return *context;
 }

@@ -2,6 +2,7 @@
 #ifndef SORT_HARNESS_H
 #define SORT_HARNESS_H
 
+#include "../device_profiles.h"
 #include "sort_inputs.h"
 
 typedef enum sort_form {
@@ -25,23 +26,14 @@ typedef struct sort_case {
     int worker_count; // CPU; 0: all
 } sort_case;
 
-// What the CUDA device is taken for: kernels of lesser devices run on a greater one too.
-typedef enum sort_device {
-    DEVICE_AS_IT_IS,
-    DEVICE_80,            // compute capability 8.0: no clusters, 163 KB of shared memory for a block
-    DEVICE_75,            // 7.5: no clusters, 64 KB
-    DEVICE_CHAINED,       // no clusters, no cooperative launches
-    DEVICE_CHAINED_SMALL, // nor more than 64 KB
-} sort_device;
-
 typedef struct sort_harness {
     psv_backend backend;
-    sort_device device;
-    uint32_t every;           // only every Nth case; 0: all
-    uint32_t part, parts;     // of so many parts of the cases only this one; parts 0: all
-    const char *only_method;  // NULL: all
-    uint64_t seed, largest;   // largest: of the big sorts
-    psv_context *contexts[9]; // by worker count
+    const device_profile *device; // that the CUDA device is taken for; NULL: as it is
+    uint32_t every;               // only every Nth case; 0: all
+    uint32_t part, parts;         // of so many parts of the cases only this one; parts 0: all
+    const char *only_method;      // NULL: all
+    uint64_t seed, largest;       // largest: of the big sorts
+    psv_context *contexts[9];     // by worker count
     uint64_t runs, refusals, cases, large_cases, asked;
 } sort_harness;
 

@@ -1,9 +1,9 @@
 // Every sorting method of a backend against the plain reference.
-//   test_sort cpu|cuda [--seed N] [--method NAME] [--device 80|75|chained|chained_small] [--every N]
+//   test_sort cpu|cuda [--seed N] [--method NAME] [--device PROFILE] [--every N]
 //             [--part I/N] [--big] [--largest COUNT] [--kernel-case N [--kernel-count N]]
 // --part: of N parts of the cases the one with number I, 0 to N - 1, for processes side by side. --device: the kernels
-// that this method has for lesser devices (sort_harness.h). --kernel-case: only this one of the cases of each kernel,
-// for sanitizers that take long; --kernel-count: with another count than its own.
+// that this method has for lesser devices (device_profiles.h). --kernel-case: only this one of the cases of each
+// kernel, for sanitizers that take long; --kernel-count: with another count than its own.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -191,7 +191,7 @@ static void test_every_kernel(void **state) {
 // Around the counts at which the CUDA methods change kernels on devices of 132 multiprocessors.
 static void test_path_edges(void **state) {
     (void)state;
-    if (harness.backend != PSV_BACKEND_CUDA || harness.device != DEVICE_AS_IT_IS) skip();
+    if (harness.backend != PSV_BACKEND_CUDA || harness.device != NULL) skip();
     static const uint32_t edges[] = {8192,   12288,  16384,   24576,   32768,   65536,   135168,  270336,
                                      540672, 811008, 1000000, 1081344, 1216512, 1622016, 2097152, 2162688};
     for (size_t e = 0; e < 3 * sizeof edges / sizeof *edges; ++e) {
@@ -424,7 +424,7 @@ static void test_big(void **state) {
 }
 
 static int usage(void) {
-    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device 80|75|chained|chained_small]\n"
+    fprintf(stderr, "usage: test_sort cpu|cuda [--seed N] [--method NAME] [--device PROFILE]\n"
                     "       [--every N] [--part I/N] [--big] [--largest COUNT] [--kernel-case N [--kernel-count N]]\n");
     return 2;
 }
@@ -437,13 +437,8 @@ static bool parse_part(const char *text) {
 }
 
 static bool parse_device(const char *name) {
-    static const char *const names[] = {"as_it_is", "80", "75", "chained", "chained_small"};
-    for (int d = 0; d < 5; ++d) {
-        if (strcmp(name, names[d]) != 0) continue;
-        harness.device = (sort_device)d;
-        return true;
-    }
-    return false;
+    harness.device = find_device_profile(name);
+    return harness.device != NULL;
 }
 
 int main(int argc, char **argv) {

@@ -9,36 +9,41 @@
 
 #include <cmocka.h>
 
+#include "../device_profiles.h"
 #include "sort/cuda/radix/radix_policy.h"
 #include "sort/cuda/radix/radix_route.h"
 
 #define KB 1024u
 
-// Devices as psvi_radix_device says, with names for messages.
-typedef struct profile {
-    const char *name;
-    psvi_radix_device device;
-} profile;
-
-enum { TURING, AMPERE, AMPERE_RTX, ADA, HOPPER, HOPPER_8, HOPPER_PLAIN, HOPPER_OLD_CODE, BLACKWELL, BLACKWELL_RTX };
-static const profile profiles[] = {
-    [TURING] = {"turing", {68, 64 * KB, 0, 75, true}},
-    [AMPERE] = {"ampere", {108, 163 * KB, 0, 80, true}},
-    [AMPERE_RTX] = {"ampere rtx", {84, 99 * KB, 0, 86, true}},
-    [ADA] = {"ada", {142, 99 * KB, 0, 89, true}},
-    [HOPPER] = {"hopper", {132, 227 * KB, 16, 90, true}},
-    [HOPPER_8] = {"hopper, clusters of 8", {114, 227 * KB, 8, 90, true}},
-    [HOPPER_PLAIN] = {"hopper without clusters and cooperative launches", {132, 227 * KB, 0, 90, false}},
-    [HOPPER_OLD_CODE] = {"hopper with code for 8.9", {132, 99 * KB, 0, 89, true}},
-    [BLACKWELL] = {"blackwell", {148, 227 * KB, 16, 100, true}},
-    [BLACKWELL_RTX] = {"blackwell rtx", {170, 99 * KB, 0, 120, true}},
+// Names of device_profiles, in their order.
+enum {
+    TURING,
+    AMPERE,
+    AMPERE_RTX,
+    ADA,
+    HOPPER,
+    HOPPER_8,
+    HOPPER_PLAIN,
+    HOPPER_OLD_CODE,
+    TURING_PLAIN,
+    BLACKWELL,
+    BLACKWELL_RTX
 };
-#define PROFILES (sizeof profiles / sizeof *profiles)
+
+// As method_radix.c makes it: a block has what both the device and the architecture of the code have.
+static psvi_radix_device device_of(const device_profile *profile) {
+    const uint32_t code_kb = psvi_radix_policy_of(profile->code).shared_kb;
+    return (psvi_radix_device){.multiprocessors = profile->multiprocessors,
+                               .shared_bytes = KB * (profile->shared_kb < code_kb ? profile->shared_kb : code_kb),
+                               .cluster_blocks = profile->cluster_blocks,
+                               .code_capability = profile->code,
+                               .cooperative = profile->cooperative};
+}
 
 // A sort in place of a sorter made for this count.
-static psvi_radix_facts facts_of(const psvi_radix_device *device, uint64_t count, uint32_t key_bytes,
+static psvi_radix_facts facts_of(const device_profile *profile, uint64_t count, uint32_t key_bytes,
                                  uint32_t value_bytes) {
-    return (psvi_radix_facts){.device = *device,
+    return (psvi_radix_facts){.device = device_of(profile),
                               .max_count = count,
                               .key_bytes = key_bytes,
                               .sorter_values = value_bytes,
@@ -132,15 +137,16 @@ static void test_first_calls(void **state) {
     for (size_t c = 0; c < sizeof first_calls / sizeof *first_calls; ++c) {
         const first_call *call = &first_calls[c];
         const psvi_radix_facts facts =
-            facts_of(&profiles[call->profile].device, call->count, call->key_bytes, call->value_bytes);
-        expect_plan(profiles[call->profile].name, &facts, call->veto, call->tries[0], call->tries[1], call->tries[2]);
+            facts_of(&device_profiles[call->profile], call->count, call->key_bytes, call->value_bytes);
+        expect_plan(device_profiles[call->profile].name, &facts, call->veto, call->tries[0], call->tries[1],
+                    call->tries[2]);
     }
 }
 
 // What the sorter has seen in earlier calls, at 2M pairs of 8 bytes on a Hopper, which are too many for SPLITTERS.
 static void test_later_calls(void **state) {
     (void)state;
-    psvi_radix_facts facts = facts_of(&profiles[HOPPER].device, 2000000, 4, 4);
+    psvi_radix_facts facts = facts_of(&device_profiles[HOPPER], 2000000, 4, 4);
     facts.order_looked_at = true;
     expect_plan("no splitters yet", &facts, NO_SPLITTERS, R(RESIDENT), R(NONE), R(NONE));
     assert_true(psvi_radix_choose_route(&facts).remembers);
@@ -181,16 +187,16 @@ static void test_later_calls(void **state) {
 // first look.
 static void test_chunk_kernel(void **state) {
     (void)state;
-    psvi_radix_facts facts = facts_of(&profiles[HOPPER].device, 500000, 4, 4);
+    psvi_radix_facts facts = facts_of(&device_profiles[HOPPER], 500000, 4, 4);
     facts.chunks_wait = true;
     expect_plan("chunks failed", &facts, PSVI_RADIX_VETO_WAITING, R(RESIDENT), R(NONE), R(NONE));
     assert_true(psvi_radix_choose_route(&facts).chunks_waited);
-    facts = facts_of(&profiles[HOPPER].device, 132 * 9216, 4, 4);
+    facts = facts_of(&device_profiles[HOPPER], 132 * 9216, 4, 4);
     facts.order_looked_at = true;
     facts.order = PSVI_RADIX_ORDER_SORTED;
     expect_plan("in order, hardly fits", &facts, NONE, R(SPLITTERS), R(NONE), R(NONE));
     assert_true(psvi_radix_choose_route(&facts).asks_for_order);
-    facts = facts_of(&profiles[HOPPER].device, 2000000, 4, 4);
+    facts = facts_of(&device_profiles[HOPPER], 2000000, 4, 4);
     facts.capturing = true;
     expect_plan("captured before anything is known", &facts, NO_SPLITTERS, R(RESIDENT), R(NONE), R(NONE));
     facts.order_check = false;
@@ -198,7 +204,7 @@ static void test_chunk_kernel(void **state) {
     expect_plan("no order check", &facts, NO_SPLITTERS, R(RESIDENT), R(NONE), R(NONE));
     assert_false(psvi_radix_choose_route(&facts).asks_for_order);
     // A sorter whose largest count needs no ROUNDS uses chunks as far as they fit.
-    facts = facts_of(&profiles[HOPPER].device, 1200000, 8, 0);
+    facts = facts_of(&device_profiles[HOPPER], 1200000, 8, 0);
     expect_plan("wide keys", &facts, NONE, R(SPLITTERS), R(NONE), R(NONE));
 }
 
@@ -214,7 +220,7 @@ static psvi_radix_facts random_facts(uint64_t *state) {
     const uint32_t value_bytes = (uint32_t)(bits & 1 ? 4 : bits & 2 ? 8 : 0);
     const uint64_t count = 2 + (next_random(state) >> (32 + next_random(state) % 31));
     psvi_radix_facts facts =
-        facts_of(&profiles[next_random(state) % PROFILES].device, count, bits & 4 ? 8 : 4, value_bytes);
+        facts_of(&device_profiles[next_random(state) % DEVICE_PROFILES], count, bits & 4 ? 8 : 4, value_bytes);
     facts.max_count = bits & 8 ? count : count + next_random(state) % 10000000;
     facts.implicit = value_bytes == 4 && (bits & 16) != 0;
     facts.keys_wanted = (bits & 32) != 0;
@@ -297,15 +303,15 @@ static void test_any_facts(void **state) {
 // A span is where its route serves: its last count, and not the one behind.
 static void test_spans(void **state) {
     (void)state;
-    for (size_t p = 0; p < PROFILES; ++p)
+    for (size_t p = 0; p < DEVICE_PROFILES; ++p)
         for (int route = PSVI_RADIX_NONE; route <= PSVI_RADIX_ROUTES; ++route) {
-            const psvi_radix_facts facts = facts_of(&profiles[p].device, 1u << 28, 4, 4);
+            const psvi_radix_facts facts = facts_of(&device_profiles[p], 1u << 28, 4, 4);
             const psvi_radix_span span = psvi_radix_route_span((psvi_radix_route)route, &facts);
             assert_true(span.least <= span.most);
             if (route == PSVI_RADIX_NONE || route == PSVI_RADIX_ROUTES) assert_int_equal(span.most, 0);
             if (route == PSVI_RADIX_PASSES_COMPACT) assert_true(span.most == UINT64_MAX);
             if (route == PSVI_RADIX_ROUNDS && span.most != 0) {
-                const uint32_t all = profiles[p].device.multiprocessors;
+                const uint32_t all = device_profiles[p].multiprocessors;
                 assert_int_not_equal(psvi_radix_round_chunks(span.most, all), 0);
                 assert_int_equal(psvi_radix_round_chunks(span.most + 1, all), 0);
             }

@@ -1,4 +1,4 @@
-// The `radix` method for a few thousand items: one block, one launch, all items on chip (radix_onchip.cuh).
+// Route BLOCK, for a few thousand items: one block, one launch, all items on chip (radix_onchip.cuh).
 #include "radix_onchip.cuh"
 
 namespace {
@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(onchip::THREADS, 1) psvk_radix_block(const psv
 
 template <int KIND, int VALUE_BYTES, int ITEMS> cudaError_t launch(const psvi_radix_job *job, cudaStream_t stream) {
     constexpr int bytes = (int)sizeof(onchip::memory<KIND, VALUE_BYTES, onchip::THREADS * ITEMS>);
+    static_assert(bytes + 1024 <= PSVI_RADIX_ROOMY_KB * 1024, "with what the kernel declares itself");
     auto kernel = psvk_radix_block<KIND, VALUE_BYTES, ITEMS>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return error;

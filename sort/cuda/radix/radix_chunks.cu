@@ -1,10 +1,13 @@
-// The `radix` method for middle counts: one cooperative launch in which every multiprocessor keeps a tile of the items
-// on chip. One step from the most significant side (a histogram over the keys' range, cut into as many chunks of nearly
-// equal size as there are blocks: the bucket sort of Sintorn & Assarsson 2007 with exact counts) sends each item to the
-// block that will finish it; that block sorts its chunk by the remaining bits in shared memory. Where the keys are too
-// uneven for this (a chunk would not fit on chip), the same launch sorts digit by digit, least significant first.
+// Routes SPLITTERS, CHUNKS and CHUNK_DIGITS: one cooperative launch in which every multiprocessor keeps a share of the
+// items on chip.
 //
-// Grid-wide steps wait on a counter in device memory, so the launch is cooperative. Items move through L2 once.
+// SPLITTERS comes first where the call before has left splitters (radix_splitters.cuh). CHUNKS cuts the keys' range
+// into 2,048 bins, counts them, and gives each block a run of bins with about the same number of items, its chunk: the
+// bucket sort of Sintorn & Assarsson (2007) with exact counts. Every item goes to the block that has its chunk, and
+// that block sorts the chunk in shared memory. If some chunk does not fit in shared memory, CHUNK_DIGITS sorts digit by
+// digit, least significant first.
+//
+// Blocks meet at grid barriers, so the launch is cooperative. Items move through L2 once.
 #include "radix_chunks_device.cuh"
 #include "radix_splitters.cuh"
 
@@ -535,7 +538,7 @@ leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const ps
 }
 
 // In: keys and values of the job, at most gridDim.x tiles. Out: sorted. Every block keeps one tile; blocks meet at grid
-// barriers (1 in the usual way, 3 without splitters, more where keys are too uneven). Moves 2 reads and 2 writes of
+// barriers (1 with splitters, 3 without, more for digits). Moves 2 reads and 2 writes of
 // each item, through L2.
 template <int KIND, int VALUE_BYTES>
 __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_radix_chunks_state *state,
@@ -607,7 +610,7 @@ cudaError_t launch(const psvi_radix_job *job, psvi_radix_chunks_state *state, co
     constexpr size_t present = sizeof(chunks_shared<KIND, VALUE_BYTES>),
                      usual = sizeof(splitter_shared<KIND, VALUE_BYTES, 256>);
     constexpr int bytes = (int)(present > usual ? present : usual);
-    static_assert(bytes + sizeof(psvi_radix_chunks_memory) <= 227 * 1024, "shared memory of a block");
+    static_assert(bytes + sizeof(psvi_radix_chunks_memory) <= PSVI_RADIX_CHUNK_KB * 1024, "shared memory of a block");
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return error;
     psvi_radix_job copy = *job;

@@ -1,4 +1,4 @@
-// The cooperative kernel of the `radix` method, for middle counts.
+// The chunk kernel of the `radix` method: routes SPLITTERS, CHUNKS and CHUNK_DIGITS.
 #ifndef PAIRSIEVE_RADIX_CHUNKS_H
 #define PAIRSIEVE_RADIX_CHUNKS_H
 
@@ -19,7 +19,7 @@ typedef struct psvi_radix_chunks_counts {
     uint16_t of[PSVI_RADIX_DIGITS][256];
 } psvi_radix_chunks_counts;
 
-// What one call leaves for the next. Whatever it says, the order is right: it only decides how fast.
+// What one call leaves for the next. It decides how fast the next call is, never what its result is.
 typedef struct psvi_radix_chunks_memory {
     uint64_t arrivals;    // at grid barriers, of all calls before
     uint32_t calls;       // so far

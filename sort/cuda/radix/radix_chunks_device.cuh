@@ -144,26 +144,6 @@ __device__ __forceinline__ void clear_digits(radix_counter *warp_counters) {
     __syncwarp();
 }
 
-// Exclusive sum over the block of one number per thread. Ends without a barrier after the last read of `sums`.
-__device__ __forceinline__ uint32_t block_scan(uint32_t own, uint32_t *sums) {
-    uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, sum = own;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-        if (lane >= (uint32_t)step) sum += left;
-    }
-    if (lane == 31) sums[warp] = sum;
-    __syncthreads();
-    uint32_t other = lane < WARPS ? sums[lane] : 0;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, other, step);
-        if (lane >= (uint32_t)step) other += left;
-    }
-    uint32_t before = __shfl_sync(PSVI_RADIX_FULL_WARP, other, warp == 0 ? 0 : (int)warp - 1);
-    return sum - own + (warp == 0 ? 0 : before);
-}
-
 // Turns the counters of all warps into places in the block, and leaves each digit's first place in digit_start. A
 // thread has two digits (packed in one word) of a quarter of the warps. Needs a barrier before (counters complete) and
 // after.

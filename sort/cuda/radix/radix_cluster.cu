@@ -1,8 +1,7 @@
-// The `radix` method for small counts, on devices with thread-block clusters: one cluster of up to 16 blocks. Every
-// block sorts the same samples of the input and so knows which block finishes which part of the sorted order; the items
-// go there through distributed shared memory, in any order, and each block sorts on chip what it got
-// (radix_onchip.cuh). Where the samples mislead and a part does not fit in its block, the cluster sorts digit by digit.
-// Three cluster barriers.
+// Routes CLUSTER and CLUSTER_DIGITS: one thread-block cluster of up to 16 blocks. Every block sorts the same samples of
+// the input, so every block knows which part of the sorted order each block finishes. Items go there through
+// distributed shared memory, in any order, and each block sorts on chip what it got (radix_onchip.cuh). If the samples
+// mislead and a part does not fit in its block, the cluster sorts digit by digit. Three cluster barriers.
 #include <cooperative_groups.h>
 
 #include "radix_cluster_digits.cuh"
@@ -192,7 +191,7 @@ template <int KIND, int VALUE_BYTES> constexpr int shared_bytes() {
 template <int KIND, int VALUE_BYTES>
 cudaError_t launch_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream, bool probe) {
     constexpr int bytes = shared_bytes<KIND, VALUE_BYTES>();
-    static_assert(bytes <= 224 * 1024, "shared memory of a block");
+    static_assert(bytes + 3 * 1024 <= PSVI_RADIX_CHUNK_KB * 1024, "with what the kernel declares itself");
     auto kernel = psvk_radix_cluster<KIND, VALUE_BYTES>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error == cudaSuccess && blocks > 8)

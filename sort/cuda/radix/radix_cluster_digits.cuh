@@ -1,6 +1,6 @@
-// The way of radix_cluster.cu for keys that its samples tell nothing about: least significant digit first, in the one
-// cluster. All items stay in the blocks' shared memory from the first pass to the last; counts and items go from block
-// to block through distributed shared memory. Two cluster barriers a pass.
+// Route CLUSTER_DIGITS: least significant digit first, in the one cluster of radix_cluster.cu, for keys that its
+// samples tell nothing about. All items stay in the blocks' shared memory from the first pass to the last. Counts and
+// items go from block to block through distributed shared memory. Two cluster barriers a pass.
 #ifndef PAIRSIEVE_RADIX_CLUSTER_DIGITS_CUH
 #define PAIRSIEVE_RADIX_CLUSTER_DIGITS_CUH
 
@@ -129,10 +129,7 @@ __device__ void sort_by_digits(const psvi_radix_job &job, unsigned char *shared)
         auto digit_at = [&](int i) { return digit_of<KIND>(keys[i], job.order, field); };
         // Items past the end stay last, are not counted and not written. Warps without items do not rank any.
         auto digit_if_valid = [&](int i) { return first + i * 32 < valid ? digit_at(i) : PSVI_RADIX_DIGITS - 1; };
-        clear_counters(ranker);
-        clear_tables(ranker);
-        if (threadIdx.x < PSVI_RADIX_DIGITS) before[threadIdx.x] = total[threadIdx.x] = 0;
-        __syncwarp();
+        clear_for_digit(ranker, before, total);
         if (warp_full)
             rank_in_warp<ITEMS>(ranker, digit_at, ranks);
         else if (occupied)
@@ -180,37 +177,13 @@ __device__ void sort_by_digits(const psvi_radix_job &job, unsigned char *shared)
         __syncthreads();
         if (first_exchange) {
             first_exchange = false;
-            wanted = 0;
-            const uint64_t bits = (uint64_t)different_bits[1] << 32 | different_bits[0];
-            if (unordered || !job.order_check)
-                for (uint32_t i = 0; i < job.slots; ++i) {
-                    digit_field other = field_of_slot(job.order, i);
-                    if (((uint32_t)(bits >> other.shift) & other.mask) != 0) wanted |= 1u << i;
-                }
+            wanted = unordered || !job.order_check ? slots_that_differ(job, different_bits) : 0;
             if (!(wanted >> slot & 1)) {
                 cluster.sync(); // the boards have been read
                 continue;
             }
         }
-        uint32_t own = 0, sum = 0;
-        if (threadIdx.x < PSVI_RADIX_DIGITS) {
-            own = sum = total[threadIdx.x];
-#pragma unroll
-            for (int step = 1; step < 32; step *= 2) {
-                uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-                if (lane >= step) sum += left;
-            }
-            if (lane == 31) sums[warp] = sum;
-        }
-        __syncthreads();
-        if (threadIdx.x < PSVI_RADIX_DIGITS) {
-            uint32_t base = sum - own;
-            for (uint32_t w = 0; w < warp; ++w)
-                base += sums[w];
-            uint32_t pair = starts[threadIdx.x / 2];
-            before[threadIdx.x] += base - (threadIdx.x % 2 != 0 ? pair >> 16 : pair & 0xffff);
-        }
-        __syncthreads();
+        find_goals(total, starts, sums, before);
         ++passes;
         finished = (wanted >> slot) == 1;
         K *keys_out = static_cast<K *>(job.keys_out);
@@ -236,17 +209,7 @@ __device__ void sort_by_digits(const psvi_radix_job &job, unsigned char *shared)
     }
     cluster.sync(); // no block leaves while its board may be read; all items have been read from `in`
 
-    if (passes == 0) { // in order as it is
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i) {
-            if (first + i * 32 >= valid) break;
-            if (job.keys_out != nullptr && job.keys_out != job.keys_in)
-                static_cast<K *>(job.keys_out)[tile_first + first + i * 32] = keys[i];
-            if constexpr (VALUE_BYTES != 0)
-                if (job.values_out != job.values_in)
-                    static_cast<V *>(job.values_out)[tile_first + first + i * 32] = values[i];
-        }
-    }
+    if (passes == 0) copy_held<VALUE_BYTES, ITEMS>(job, keys, values, tile_first, first, valid);
     if (block == 0 && threadIdx.x == 0)
         tell_outcome(job, passes == 0 ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_CLUSTER_DIGITS, PSVI_RADIX_VETO_SAMPLES,
                      passes);

@@ -203,11 +203,7 @@ __device__ __forceinline__ uint32_t scan_digit_pairs(uint32_t pair, uint32_t *su
     uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     uint32_t both = (pair & 0xffff) + (pair >> 16), sum = both;
     if (warp < 4) {
-#pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-            if (lane >= step) sum += left;
-        }
+        sum = psvd_sum_up_to(both);
         if (lane == 31) sums[warp] = sum;
     }
     __syncthreads();
@@ -246,6 +242,73 @@ __device__ __forceinline__ uint32_t place_digits(radix_counter *counters, uint32
         }
     }
     return total;
+}
+
+// Before a digit is ranked: the warp's counters and tables, and the block's sums of the digit's counts.
+__device__ __forceinline__ void clear_for_digit(const warp_ranker &ranker, uint32_t *before, uint32_t *total) {
+    clear_counters(ranker);
+    clear_tables(ranker);
+    if (threadIdx.x < PSVI_RADIX_DIGITS) before[threadIdx.x] = total[threadIdx.x] = 0;
+    __syncwarp();
+}
+
+// The slots whose digits are not the same in all keys. `different`: the bits in which some keys differ.
+__device__ __forceinline__ uint32_t slots_that_differ(const psvi_radix_job &job, const uint32_t *different) {
+    const uint64_t bits = (uint64_t)different[1] << 32 | different[0];
+    uint32_t slots = 0;
+    for (uint32_t slot = 0; slot < job.slots; ++slot) {
+        const digit_field field = field_of_slot(job.order, slot);
+        if (((uint32_t)(bits >> field.shift) & field.mask) != 0) slots |= 1u << slot;
+    }
+    return slots;
+}
+
+// Where the items of a block go. In: of each digit, `total` in all blocks and `before` in those before this one; where
+// the block's own begin in its tile, two to a word of `starts`. Out: `before`, to which an item's place in the tile is
+// to be added. `sums` holds 8 words. Every thread of the block has to call it; ends with a barrier.
+__device__ __forceinline__ void find_goals(const uint32_t *total, const uint32_t *starts, uint32_t *sums,
+                                           uint32_t *before) {
+    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    uint32_t own = 0, sum = 0;
+    if (threadIdx.x < PSVI_RADIX_DIGITS) {
+        own = total[threadIdx.x];
+        sum = psvd_sum_up_to(own);
+        if (lane == 31) sums[warp] = sum;
+    }
+    __syncthreads();
+    if (threadIdx.x < PSVI_RADIX_DIGITS) {
+        uint32_t base = sum - own;
+        for (uint32_t w = 0; w < warp; ++w)
+            base += sums[w];
+        const uint32_t pair = starts[threadIdx.x / 2];
+        before[threadIdx.x] += base - (threadIdx.x % 2 != 0 ? pair >> 16 : pair & 0xffff);
+    }
+    __syncthreads();
+}
+
+// Items that are in order as they are: from registers, 32 places apart from `own` on, to the output. The block's begin
+// at `begin`, and `valid` of them are there.
+template <int VALUE_BYTES, int ITEMS, typename K, typename V>
+__device__ __forceinline__ void copy_held(const psvi_radix_job &job, const K (&keys)[ITEMS], const V (&values)[ITEMS],
+                                          uint64_t begin, uint32_t own, uint32_t valid) {
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+        const uint32_t at = own + i * 32;
+        if (at >= valid) break;
+        if (job.keys_out != nullptr && job.keys_out != job.keys_in)
+            static_cast<K *>(job.keys_out)[begin + at] = keys[i];
+        if constexpr (VALUE_BYTES != 0)
+            if (job.values_out != job.values_in) static_cast<V *>(job.values_out)[begin + at] = values[i];
+    }
+}
+
+// Exclusive sum over the block of one number per thread. Ends without a barrier after the last read of `sums`, which
+// holds a word for each warp.
+__device__ __forceinline__ uint32_t block_scan(uint32_t own, uint32_t *sums) {
+    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5, sum = psvd_sum_up_to(own);
+    if (lane == 31) sums[warp] = sum;
+    __syncthreads();
+    return sum - own + psvd_reduce_add(lane < warp ? sums[lane] : 0);
 }
 
 #endif

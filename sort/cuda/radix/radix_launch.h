@@ -42,27 +42,43 @@ typedef struct psvi_radix_outcome {
 // whether they have sorted.
 enum { PSVI_RADIX_AFTER_WINDOWS = 1, PSVI_RADIX_AFTER_ORDER = 2, PSVI_RADIX_AFTER_ROUNDS = 4 };
 
-// State of a sorter on the device, in memory of its own. Everything marked (0) is zero between calls: the kernel that
-// used it clears it, so that no call needs a memset.
-typedef struct psvi_radix_control {
+// State of a sorter on the device, by what uses it. Everything marked (0) is zero between calls: the kernel that used
+// it clears it, so that no call needs a memset.
+
+// PASSES and its variants.
+typedef struct psvi_radix_passes_memory {
     uint32_t histogram[8][PSVI_RADIX_DIGITS]; // (0)
     // First place of a digit; on a multiple of 16 bytes.
     uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS];
-    uint32_t ticket;           // (0) blocks that have finished the histogram
-    uint32_t unordered;        // (0) some key is greater than its successor
-    uint32_t scattered;        // (0) some key is greater than that 64 places on
-    uint32_t nearly;           // PSVI_RADIX_NEARLY_...: of the last call
-    uint32_t nearly_wrong;     // (0) sorting by windows did not give the order
-    uint32_t nearly_unordered; // (0) as `unordered`, found by the windows
     uint32_t tile_counter[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS];
-    psvi_radix_pass passes[PSVI_RADIX_MAX_SLOTS];
-    psvi_radix_outcome outcome;
-    uint32_t done; // a kernel of psvi_radix_job.before has sorted
-    uint32_t veto; // why it has not
-    // radix_resident.cuh: counts of blocks, for even and odd exchanges; the one to be used next is (0).
+    uint32_t scattered; // (0) some key is greater than that 64 places on
+    psvi_radix_pass plan[PSVI_RADIX_MAX_SLOTS];
+} psvi_radix_passes_memory;
+
+// WINDOWS.
+typedef struct psvi_radix_windows_memory {
+    uint32_t state;     // PSVI_RADIX_NEARLY_...: of the last call
+    uint32_t wrong;     // (0) the result is not in order
+    uint32_t unordered; // (0) the input was not
+} psvi_radix_windows_memory;
+
+// RESIDENT.
+typedef struct psvi_radix_resident_memory {
+    // Counts of blocks, for even and odd exchanges; the one to be used next is (0).
     uint64_t matrix[2][PSVI_RADIX_RESIDENT_BLOCKS][PSVI_RADIX_ROW_WORDS];
     uint32_t flags[PSVI_RADIX_RESIDENT_BLOCKS]; // the exchange after which the block has written all its items
     uint32_t sequence;                          // exchanges so far, in all calls
+} psvi_radix_resident_memory;
+
+typedef struct psvi_radix_control {
+    psvi_radix_passes_memory passes;
+    psvi_radix_windows_memory windows;
+    uint32_t ticket;    // (0) blocks that have finished, of the histogram, of WINDOWS or of IN_ORDER
+    uint32_t unordered; // (0) some key is greater than its successor: found by the histogram or by IN_ORDER
+    psvi_radix_outcome outcome;
+    uint32_t done; // a kernel of psvi_radix_job.before has sorted
+    uint32_t veto; // why it has not
+    psvi_radix_resident_memory resident;
 } psvi_radix_control;
 
 // One sort: the request with the sorter's memory.
@@ -108,13 +124,13 @@ cudaError_t psvi_radix_cluster(const psvi_radix_job *job, uint32_t blocks, cudaS
 cudaError_t psvi_radix_resident32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 32-bit keys
 cudaError_t psvi_radix_resident64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 64-bit keys
 
-// Nearly sorted input by windows (radix_windows.cuh) before anything is known of its order: 32-bit keys, at most
-// PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_passes with job->after_windows, which completes the sort,
-// or sorts where the input was not such; psvi_radix_rounds may come between.
+// Sorts nearly sorted input by windows (radix_windows.cuh). 32-bit keys, at most PSVI_RADIX_WINDOWS_MOST. One launch.
+// psvi_radix_passes has to run behind it: it brings a sort in place to its end, or sorts what was not nearly sorted.
+// psvi_radix_rounds may run between them.
 cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream);
 
-// Whether the input is in order: 32-bit keys, at most PSVI_RADIX_WINDOWS_MOST. One launch; behind it psvi_radix_passes,
-// or psvi_radix_resident32 for a sort in place, with job->after_check.
+// Finds out whether the input is in order (radix_order.cuh). 32-bit keys, at most PSVI_RADIX_WINDOWS_MOST. One launch.
+// psvi_radix_passes has to run behind it, or psvi_radix_resident32 for a sort in place.
 cudaError_t psvi_radix_check_order(const psvi_radix_job *job, cudaStream_t stream);
 
 // Histogram of all digits; nearly sorted input by windows; then one chained pass for each slot (and portion).

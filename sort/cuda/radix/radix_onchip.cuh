@@ -46,29 +46,6 @@ __device__ __forceinline__ typename radix_key<KIND>::type part_of(typename radix
     return (K)((K)(transform<KIND>(raw, order) << unused) >> unused) >> order.begin_bit;
 }
 
-// Exclusive sum over the block of one number per thread, and the sum of all. Every thread calls it; ends without a
-// barrier after the last read of `sums`.
-__device__ __forceinline__ uint32_t block_scan(uint32_t own, uint32_t *sums) {
-    const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    uint32_t sum = own;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-        const uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-        if (lane >= (uint32_t)step) sum += left;
-    }
-    if (lane == 31) sums[warp] = sum;
-    __syncthreads();
-    uint32_t before = lane < warp ? sums[lane] : 0;
-#if __CUDA_ARCH__ >= 800
-    before = __reduce_add_sync(PSVI_RADIX_FULL_WARP, before);
-#else
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2)
-        before += __shfl_xor_sync(PSVI_RADIX_FULL_WARP, before, step);
-#endif
-    return sum - own + before;
-}
-
 // Cuts a range of keys into BINS bins; never decreasing from one key to a greater.
 template <typename K> struct key_bins {
     K least;

@@ -1,5 +1,5 @@
-// Whether the input of a large `radix` sort is in order, before all else: where the call before was of sorted keys.
-// Included by radix_passes.cuh.
+// Route IN_ORDER: is the input in order? Runs before all else if the call before had sorted keys. Included by
+// radix_passes.cuh.
 #ifndef PAIRSIEVE_RADIX_ORDER_CUH
 #define PAIRSIEVE_RADIX_ORDER_CUH
 
@@ -65,7 +65,7 @@ template <int KIND> __global__ void __launch_bounds__(CHECK_THREADS, 2) psvk_rad
     control->veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
     tell_order(job, in_order ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
     if (!in_order) return;
-    control->nearly = PSVI_RADIX_NEARLY_NO;
+    control->windows.state = PSVI_RADIX_NEARLY_NO;
     plan_passes(job, 0);
 }
 

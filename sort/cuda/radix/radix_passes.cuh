@@ -1,8 +1,8 @@
-// The `radix` method for large counts: one read makes the histograms of all digits and the plan of the passes; then
-// each pass reads and writes every item once, with the tiles' counts chained by decoupled look-back.
+// Routes PASSES and PASSES_COMPACT: one read makes the histograms of all digits and the plan of the passes; then each
+// pass reads and writes every item once, and the tiles' counts are chained by decoupled look-back.
 // After Adinets & Merrill, «Onesweep» (2022), and Merrill & Garland, «Single-pass parallel prefix scan» (2016).
-// Compiled twice: radix_passes.cu for devices with much shared memory, radix_passes_compact.cu for the others; they
-// define PSVI_RADIX_PASSES_THREADS.
+// Compiled twice, radix_passes.cu with large tiles and radix_passes_compact.cu with small ones, which define
+// PSVI_RADIX_PASSES_THREADS.
 #ifndef PAIRSIEVE_RADIX_PASSES_CUH
 #define PAIRSIEVE_RADIX_PASSES_CUH
 
@@ -278,7 +278,7 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
         }
     }
     if (unordered) job.control->unordered = 1;
-    if (scattered) job.control->scattered = 1;
+    if (scattered) job.control->passes.scattered = 1;
     __syncthreads();
     if (counting)
         for (uint32_t bin = threadIdx.x; bin < digits * PSVI_RADIX_DIGITS; bin += blockDim.x) {
@@ -286,7 +286,7 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
 #pragma unroll 8
             for (uint32_t i = 0; i < copies; ++i) // each lane begins elsewhere, so that all banks are read
                 sum += histogram[(bin << copies_log2) + ((threadIdx.x + i) & (copies - 1))];
-            if (sum != 0) atomicAdd(&job.control->histogram[0][0] + bin, sum);
+            if (sum != 0) atomicAdd(&job.control->passes.histogram[0][0] + bin, sum);
         }
 
     __threadfence();
@@ -456,11 +456,11 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
     __shared__ uint32_t next_tile;
 
     __shared__ psvi_radix_pass pass; // not in registers: they are scarce here
-    if (threadIdx.x == 0) pass = job.control->passes[slot];
+    if (threadIdx.x == 0) pass = job.control->passes.plan[slot];
     __syncthreads();
     if (!pass.active) {
         if constexpr (sizeof(typename tile_type::K) == 4)
-            if (slot == 0 && portion == 0 && job.control->nearly == PSVI_RADIX_NEARLY_DONE)
+            if (slot == 0 && portion == 0 && job.control->windows.state == PSVI_RADIX_NEARLY_DONE)
                 bring_back<VALUE_BYTES>(job, job_count(job));
         return;
     }
@@ -475,7 +475,7 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
     const uint32_t launch = pass.number * portions + portion;
     uint32_t *states = job.states + (launch & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
     uint32_t *other_states = job.states + (~launch & 1) * (uint64_t)state_rows * PSVI_RADIX_DIGITS;
-    uint32_t *bases = job.control->bases[slot][portion];
+    uint32_t *bases = job.control->passes.bases[slot][portion];
     const warp_ranker ranker = make_ranker(shared, counters);
     // A warp's items lie one after the other, so that their order is (warp, item, lane).
     const uint32_t own_first = warp * (32 * ITEMS) + lane;
@@ -484,7 +484,7 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
          i < (uint64_t)range::tiles(count, 0) * PSVI_RADIX_DIGITS; i += (uint64_t)gridDim.x * THREADS)
         other_states[i] = 0;
 
-    uint32_t *tile_counter = &job.control->tile_counter[slot][portion];
+    uint32_t *tile_counter = &job.control->passes.tile_counter[slot][portion];
     if (threadIdx.x == 0) next_tile = atomicAdd(tile_counter, 1u);
     for (;;) {
         __syncthreads();

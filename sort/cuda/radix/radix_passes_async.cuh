@@ -1,13 +1,13 @@
-// The chained digit pass of radix_passes.cuh for 32-bit keys on devices of compute capability 9.0 or more.
+// Route PASSES_ASYNC: the chained digit pass of radix_passes.cuh for 32-bit keys, from compute capability 9.0 on.
 //
-// What bounds the pass of radix_passes.cuh are accesses to shared memory, half of them for ranks by matching lanes, and
-// that its phases follow one another. Here the threads of a block have three tasks, which overlap: some rank a tile,
-// some look back for it, some write the tile before it, while a bulk copy brings the one after. Ranks come from one
-// atomic addition an item, and only 16-bit places in the tile move to their digits, by which the items are then read.
+// The pass of radix_passes.cuh is bound by accesses to shared memory, half of them to rank items, and its phases follow
+// one another. Here the threads of a block have three tasks, and the tasks overlap: some threads rank a tile, some look
+// back for it, some write the tile before it, while a bulk copy brings the tile after it. To rank an item takes one
+// atomic addition. Items do not move in shared memory: 16-bit places move, and items are read by them.
 //
-// Lanes of a warp that add to one word get the old values in the order of lanes on all devices measured, which nobody
-// promises. So every tile is looked at while it is written: (digit, place in the input) has to rise strictly. Where it
-// does not, one warp orders the tile again by votes, and it is written again.
+// When lanes of a warp add to one word, they get the old values in the order of lanes. All devices measured do that,
+// but nothing promises it. So every tile is checked while it is written: (digit, place in the input) has to rise
+// strictly. If it does not, one warp orders the tile again by votes, and it is written again.
 #ifndef PAIRSIEVE_RADIX_PASSES_ASYNC_CUH
 #define PAIRSIEVE_RADIX_PASSES_ASYNC_CUH
 
@@ -149,7 +149,7 @@ template <typename SHAPE> struct async_work {
     bool packed, implicit, two_arrays, aligned;
 
     __device__ __forceinline__ void set(const psvi_radix_job &job, uint32_t slot, uint32_t portion) {
-        pass = job.control->passes[slot];
+        pass = job.control->passes.plan[slot];
         if (!pass.active) return;
         count = job_count(job);
         tiles = portion_range<SHAPE::TILE>::tiles(count, portion);
@@ -499,7 +499,7 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
                         own_count | (tile == 0 ? STATE_UP_TO : STATE_TILE));
             sum = own_count;
 #pragma unroll
-            for (int distance = 1; distance < 32; distance *= 2) {
+            for (int distance = 1; distance < 32; distance *= 2) { // psvd_sum_up_to() spills a register here
                 const uint32_t below = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, distance);
                 if ((int)(ranker % 32) >= distance) sum += below;
             }
@@ -681,7 +681,7 @@ __device__ __forceinline__ void run_async_pass(const psvi_radix_job &job, uint32
 
     let_next_kernel_come();
     wait_for_kernel_before();
-    uint32_t *tile_counter = &job.control->tile_counter[slot][portion];
+    uint32_t *tile_counter = &job.control->passes.tile_counter[slot][portion];
     const uint64_t begin_of_portion = portion * range::ITEMS;
     if (threadIdx.x == 0) {
         const uint32_t number = atomicAdd(tile_counter, 1u); // on its way while the plan is read
@@ -691,7 +691,7 @@ __device__ __forceinline__ void run_async_pass(const psvi_radix_job &job, uint32
     }
     __syncthreads();
     if (!work.pass.active) {
-        if (slot == 0 && portion == 0 && job.control->nearly == PSVI_RADIX_NEARLY_DONE)
+        if (slot == 0 && portion == 0 && job.control->windows.state == PSVI_RADIX_NEARLY_DONE)
             bring_back<SHAPE::VALUE_BYTES>(job, job_count(job));
         return;
     }
@@ -712,14 +712,14 @@ __device__ __forceinline__ void run_async_pass(const psvi_radix_job &job, uint32
                                       begin_of_portion,
                                       work.pass.copy ? digit_field{0, 0} : field_of_slot(job.order, slot)};
 #if PSVI_RADIX_WHOLE_BARRIERS
-    run_in_turn<KIND, SHAPE>(job, block, tile_counter, job.control->bases[slot][portion]);
+    run_in_turn<KIND, SHAPE>(job, block, tile_counter, job.control->passes.bases[slot][portion]);
 #else
     if (threadIdx.x < SHAPE::WRITERS)
         write_tiles<KIND, SHAPE>(job, block, tile_counter, threadIdx.x);
     else if (threadIdx.x < SHAPE::WRITERS + SHAPE::RANKERS)
         rank_tiles<KIND, SHAPE>(job, block, threadIdx.x - SHAPE::WRITERS);
     else
-        look_back_for_tiles<SHAPE>(block, job.control->bases[slot][portion],
+        look_back_for_tiles<SHAPE>(block, job.control->passes.bases[slot][portion],
                                    threadIdx.x - SHAPE::WRITERS - SHAPE::RANKERS);
 #endif
 }

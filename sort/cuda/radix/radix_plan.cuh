@@ -43,7 +43,7 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting, 
             pass.values_out = pass.last ? job.values_out : job.values_spare[number & 1];
             ++number;
         }
-        control->passes[slot] = pass;
+        control->passes.plan[slot] = pass;
     }
     tell_outcome(job, sorting == 0 ? PSVI_RADIX_IN_ORDER : job.passes_route, veto_of(job), passes);
 }
@@ -54,8 +54,9 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
     __shared__ uint32_t warp_sums[1024 / 32];
     __shared__ uint32_t wanted, crowded;
     psvi_radix_control *control = job.control;
-    const uint32_t *histograms = job.histograms != nullptr ? job.histograms : &control->histogram[0][0];
-    const uint32_t unordered = __ldcg(&control->unordered), scattered = __ldcg(&control->scattered); // on their way
+    const uint32_t *histograms = job.histograms != nullptr ? job.histograms : &control->passes.histogram[0][0];
+    const uint32_t unordered = __ldcg(&control->unordered),
+                   scattered = __ldcg(&control->passes.scattered); // on their way
     const uint32_t bin = threadIdx.x % PSVI_RADIX_DIGITS, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const uint32_t first_warp = warp - bin / 32; // of the 256
     if (threadIdx.x == 0) {
@@ -70,30 +71,25 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
             own = __ldcg(histograms + slot * PSVI_RADIX_DIGITS + bin);
         else if (bin == 0)
             own = (uint32_t)count;
-        uint32_t sum = own;
-#pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-            if (lane >= step) sum += left;
-        }
+        const uint32_t sum = psvd_sum_up_to(own);
         if (lane == 31) warp_sums[warp] = sum;
         __syncthreads();
         if (slot < job.slots) {
             uint32_t start = sum - own;
             for (uint32_t before = first_warp; before < warp; ++before)
                 start += warp_sums[before];
-            control->bases[slot][0][bin] = start;
+            control->passes.bases[slot][0][bin] = start;
             if (slot < digits && own == (uint32_t)count) atomicAnd(&wanted, ~(1u << slot));
             if (slot < digits && own >= count / 3) atomicOr(&crowded, 1u << slot);
-            if (job.histograms == nullptr && slot < digits) control->histogram[slot][bin] = 0;
-            if (bin < PSVI_RADIX_MAX_PORTIONS) control->tile_counter[slot][bin] = 0;
+            if (job.histograms == nullptr && slot < digits) control->passes.histogram[slot][bin] = 0;
+            if (bin < PSVI_RADIX_MAX_PORTIONS) control->passes.tile_counter[slot][bin] = 0;
         }
         __syncthreads();
     }
     if (threadIdx.x == 0) {
         const bool sorted = order_known && unordered == 0, nearly = order_known && !sorted && scattered == 0;
-        control->nearly = nearly ? PSVI_RADIX_NEARLY_MAYBE : PSVI_RADIX_NEARLY_NO;
-        control->scattered = 0;
+        control->windows.state = nearly ? PSVI_RADIX_NEARLY_MAYBE : PSVI_RADIX_NEARLY_NO;
+        control->passes.scattered = 0;
         if (sorted) tell_order(job, PSVI_RADIX_ORDER_SORTED);
         // The windows are not behind this kernel then; the next call has them before all else.
         if (nearly && (job.before & PSVI_RADIX_AFTER_ROUNDS)) tell_order(job, PSVI_RADIX_ORDER_NEARLY);

@@ -22,6 +22,12 @@
 #define PSVI_RADIX_CHUNK_KB 227
 #define PSVI_RADIX_ASYNC_KB 227
 
+#define PSVI_RADIX_MOST_KB 227 // of any row
+#if PSVI_RADIX_ROOMY_KB > PSVI_RADIX_MOST_KB || PSVI_RADIX_CHUNK_KB > PSVI_RADIX_MOST_KB ||                            \
+    PSVI_RADIX_ASYNC_KB > PSVI_RADIX_MOST_KB
+#error "kernels that no architecture of the table can run"
+#endif
+
 typedef struct psvi_radix_policy {
     uint32_t code, shared_kb;
     uint32_t resident_blocks; // of 256 threads

@@ -1,6 +1,6 @@
-// The `radix` method for middle counts: one persistent cooperative kernel. Every block keeps its share of the items;
-// in each pass it ranks them in shared memory, learns from all other blocks where its digits begin, writes the items
-// there (the memory stays in L2) and waits for the others. Two all-to-all exchanges a pass, both one hop long.
+// Route RESIDENT: one persistent cooperative kernel makes all digit passes. Every block keeps its share of the items.
+// In each pass it ranks them in shared memory, learns from all other blocks where its digits begin, writes the items
+// there (the memory stays in L2) and waits for the others. Two all-to-all exchanges a pass, each one trip through L2.
 #ifndef PAIRSIEVE_RADIX_RESIDENT_CUH
 #define PAIRSIEVE_RADIX_RESIDENT_CUH
 
@@ -92,6 +92,90 @@ template <int PAIR_BYTES, int ITEMS> constexpr uint32_t resident_shared_bytes() 
     return (tile > tables ? tile : tables) + WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter);
 }
 
+// rank_in_warp() for items of a share: the warp's are `full`, or some lie past the end. Those stay last.
+template <int ITEMS, typename DIGIT, typename DIGIT_IF_VALID>
+__device__ __forceinline__ void rank_share(const warp_ranker &ranker, bool full, DIGIT digit_at,
+                                           DIGIT_IF_VALID digit_if_valid, uint32_t *ranks) {
+    if (full)
+        rank_in_warp<ITEMS>(ranker, digit_at, ranks);
+    else
+        rank_in_warp<ITEMS>(ranker, digit_if_valid, ranks);
+}
+
+// What this block sees of its items, which its threads hold: the bits in which keys differ, and whether some key is
+// greater than its successor. Before a barrier.
+template <int KIND, int ITEMS, typename K>
+__device__ __forceinline__ void look_at_keys(const psvi_radix_job &job, const K (&keys)[ITEMS], uint64_t tile_first,
+                                             uint32_t first, uint32_t valid, uint64_t count, uint32_t *different_bits,
+                                             uint32_t *unordered) {
+    const uint32_t lane = threadIdx.x % 32;
+    const K *keys_in = static_cast<const K *>(job.keys_in);
+    K different = 0;
+    bool disorder = false;
+    const K some = count != 0 ? transform<KIND>(__ldcg(keys_in), job.order) : 0;
+    K after_warp = 0; // the first key of the next warp's items, or of the next block's
+    if (job.order_check && lane == 31 && first + (ITEMS - 1) * 32 < valid &&
+        tile_first + first + (ITEMS - 1) * 32 + 1 < count)
+        after_warp = __ldcg(keys_in + tile_first + first + (ITEMS - 1) * 32 + 1);
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
+        K own = transform<KIND>(keys[i], job.order);
+        if (first + i * 32 < valid) different |= own ^ some;
+        if (job.order_check) {
+            K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, keys[i], 1);
+            K wrapped =
+                i + 1 < ITEMS ? __shfl_sync(PSVI_RADIX_FULL_WARP, keys[i + 1 < ITEMS ? i + 1 : 0], 0) : after_warp;
+            if (lane == 31) next = wrapped;
+            if (tile_first + first + i * 32 + 1 < count && first + i * 32 < valid)
+                disorder |= sorted_part(own, job.order) > sorted_part(transform<KIND>(next, job.order), job.order);
+        }
+    }
+#pragma unroll
+    for (int half = 0; half < (int)sizeof(K) / 4; ++half) {
+        uint32_t bits = psvd_reduce_or((uint32_t)(different >> 16 * half >> 16 * half));
+        if (lane == 0 && bits != 0) atomicOr(&different_bits[half], bits);
+    }
+    if (__any_sync(PSVI_RADIX_FULL_WARP, disorder) && lane == 0) *unordered = 1;
+}
+
+// A row of the matrix: four counts of 15 bits in a word. Of the first 128 threads each has two digits.
+__device__ __forceinline__ void publish_counts(uint64_t *row, uint32_t counts) {
+    const uint32_t next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, counts, 1);
+    if (threadIdx.x % 2 == 0)
+        store_word(row + threadIdx.x / 2, (counts & 0xffff) | (uint64_t)(counts >> 16) << FIELD_BITS |
+                                              (uint64_t)(next & 0xffff) << 2 * FIELD_BITS |
+                                              (uint64_t)(next >> 16) << 3 * FIELD_BITS | WORD_VALID);
+}
+
+// Writes the tile, which lies in shared memory in the order of its digits, to where `goals` say. keys_to NULL: no keys.
+template <int KIND, int VALUE_BYTES, int ITEMS, typename K, typename V>
+__device__ __forceinline__ void write_tile(const psvi_radix_job &job, const K *tile_keys, const V *tile_values,
+                                           const uint32_t *goals, digit_field field, uint32_t valid, K *keys_to,
+                                           V *values_to) {
+    constexpr int MOVE = move_batch(ITEMS);
+#pragma unroll
+    for (int at = 0; at < ITEMS; at += MOVE) {
+        K moved[MOVE];
+        V moved_values[MOVE];
+        uint32_t targets[MOVE];
+#pragma unroll
+        for (int i = 0; i < MOVE; ++i) {
+            const uint32_t place = (at + i) * THREADS + threadIdx.x;
+            moved[i] = tile_keys[place];
+            if constexpr (VALUE_BYTES != 0) moved_values[i] = tile_values[place];
+        }
+#pragma unroll
+        for (int i = 0; i < MOVE; ++i)
+            targets[i] = goals[digit_of<KIND>(moved[i], job.order, field)] + (at + i) * THREADS + threadIdx.x;
+#pragma unroll
+        for (int i = 0; i < MOVE; ++i) {
+            if ((at + i) * THREADS + threadIdx.x >= valid) break;
+            if (keys_to != nullptr) global(keys_to)[targets[i]] = moved[i];
+            if constexpr (VALUE_BYTES != 0) global(values_to)[targets[i]] = moved_values[i];
+        }
+    }
+}
+
 // In and out: all items, THREADS * ITEMS for each block; out may be in. All blocks are resident at once (cooperative
 // launch). One block ranks its items by a digit, publishes its 256 counts as one row of a matrix, adds up the rows of
 // all blocks, and writes its items in runs. A word of the matrix is valid once its top bit is set, so reading the
@@ -125,7 +209,7 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     const uint32_t first = warp * (32 * ITEMS) + lane; // in the tile
     const bool warp_full = (warp + 1) * (32 * ITEMS) <= valid;
     const warp_ranker ranker = make_ranker(shared, counters);
-    uint32_t sequence = __ldcg(&control->sequence);
+    uint32_t sequence = __ldcg(&control->resident.sequence);
 
     K keys[ITEMS];
     V values[ITEMS];
@@ -160,44 +244,17 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     if (threadIdx.x < 2) different_bits[threadIdx.x] = 0;
     if (threadIdx.x == 0) unordered = 0;
     __syncthreads();
-    {
-        K different = 0;
-        bool disorder = false;
-        const K some = count != 0 ? transform<KIND>(__ldcg(keys_in), job.order) : 0;
-        K after_warp = 0; // the first key of the next warp's items, or of the next block's
-        if (job.order_check && lane == 31 && first + (ITEMS - 1) * 32 < valid &&
-            tile_first + first + (ITEMS - 1) * 32 + 1 < count)
-            after_warp = __ldcg(keys_in + tile_first + first + (ITEMS - 1) * 32 + 1);
-#pragma unroll
-        for (int i = 0; i < ITEMS; ++i) {
-            K own = transform<KIND>(keys[i], job.order);
-            if (first + i * 32 < valid) different |= own ^ some;
-            if (job.order_check) {
-                K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, keys[i], 1);
-                K wrapped =
-                    i + 1 < ITEMS ? __shfl_sync(PSVI_RADIX_FULL_WARP, keys[i + 1 < ITEMS ? i + 1 : 0], 0) : after_warp;
-                if (lane == 31) next = wrapped;
-                if (tile_first + first + i * 32 + 1 < count && first + i * 32 < valid)
-                    disorder |= sorted_part(own, job.order) > sorted_part(transform<KIND>(next, job.order), job.order);
-            }
-        }
-#pragma unroll
-        for (int half = 0; half < (int)sizeof(K) / 4; ++half) {
-            uint32_t bits = psvd_reduce_or((uint32_t)(different >> 16 * half >> 16 * half));
-            if (lane == 0 && bits != 0) atomicOr(&different_bits[half], bits);
-        }
-        if (arrived & job.zero) unordered = 1; // never, but the compiler does not know
-        if (__any_sync(PSVI_RADIX_FULL_WARP, disorder) && lane == 0) unordered = 1;
-    }
+    look_at_keys<KIND, ITEMS>(job, keys, tile_first, first, valid, count, different_bits, &unordered);
+    if (arrived & job.zero) unordered = 1; // never, but the compiler does not know
 
     // What this block knows goes to all. Only where its own items are in order does it wait for what the others know.
-    uint64_t *first_matrix = control->matrix[sequence & 1][0];
+    uint64_t *first_matrix = control->resident.matrix[sequence & 1][0];
     __syncthreads();
     if (threadIdx.x < 2)
         store_word(first_matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS + COLUMNS + threadIdx.x,
                    different_bits[threadIdx.x] | (uint64_t)unordered << 32 | WORD_VALID);
     auto clear_next_matrix = [&]() { // nobody reads or writes it before all have passed the coming exchange
-        uint64_t *next_matrix = control->matrix[~sequence & 1][0];
+        uint64_t *next_matrix = control->resident.matrix[~sequence & 1][0];
         for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < PSVI_RADIX_RESIDENT_BLOCKS * PSVI_RADIX_ROW_WORDS;
              i += gridDim.x * THREADS)
             next_matrix[i] = 0;
@@ -236,29 +293,19 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
             }
         }
         const digit_field field = field_of_slot(job.order, slot);
-        uint64_t *matrix = control->matrix[sequence & 1][0];
+        uint64_t *matrix = control->resident.matrix[sequence & 1][0];
         uint64_t *own_row = matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS;
         uint32_t ranks[ITEMS / 2];
         auto digit_at = [&](int i) { return digit_of<KIND>(keys[i], job.order, field); };
         // Items past the end stay last, are not counted and not written.
         auto digit_if_valid = [&](int i) { return first + i * 32 < valid ? digit_at(i) : PSVI_RADIX_DIGITS - 1; };
-        clear_counters(ranker);
-        clear_tables(ranker);
-        if (threadIdx.x < PSVI_RADIX_DIGITS) before[threadIdx.x] = total[threadIdx.x] = 0;
-        __syncwarp();
-        if (warp_full)
-            rank_in_warp<ITEMS>(ranker, digit_at, ranks);
-        else
-            rank_in_warp<ITEMS>(ranker, digit_if_valid, ranks);
+        clear_for_digit(ranker, before, total);
+        rank_share<ITEMS>(ranker, warp_full, digit_at, digit_if_valid, ranks);
         __syncthreads();
         uint32_t start, counts = place_digits<WARPS>(counters, sums, start);
         if (threadIdx.x < PSVI_RADIX_DIGITS / 2) {
             if (threadIdx.x == PSVI_RADIX_DIGITS / 2 - 1) counts -= (TILE - valid) << 16;
-            uint32_t next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, counts, 1);
-            if (threadIdx.x % 2 == 0)
-                store_word(own_row + threadIdx.x / 2, (counts & 0xffff) | (uint64_t)(counts >> 16) << FIELD_BITS |
-                                                          (uint64_t)(next & 0xffff) << 2 * FIELD_BITS |
-                                                          (uint64_t)(next >> 16) << 3 * FIELD_BITS | WORD_VALID);
+            publish_counts(own_row, counts);
             starts[threadIdx.x] = start;
         }
         if (!first_exchange) clear_next_matrix();
@@ -281,80 +328,28 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         __syncthreads();
         if (first_exchange) {
             first_exchange = false;
-            wanted = 0;
-            uint64_t different = (uint64_t)different_bits[1] << 32 | different_bits[0];
-            for (uint32_t i = 0; i < job.slots; ++i) {
-                digit_field other = field_of_slot(job.order, i);
-                if (((uint32_t)(different >> other.shift) & other.mask) != 0) wanted |= 1u << i;
-            }
+            wanted = slots_that_differ(job, different_bits);
             if (!(wanted >> slot & 1)) { // nothing moves, but the matrices change places
-                if (wanted != 0) wait_for_all_blocks(control->flags, sequence);
+                if (wanted != 0) wait_for_all_blocks(control->resident.flags, sequence);
                 continue;
             }
             // The last pass writes values_out, and those before it to and fro.
             if (__popc(wanted) % 2 == 0) values_target = static_cast<V *>(job.values_spare[0]);
         }
-        uint32_t own = 0, sum = 0;
-        if (threadIdx.x < PSVI_RADIX_DIGITS) {
-            own = sum = total[threadIdx.x];
-#pragma unroll
-            for (int step = 1; step < 32; step *= 2) {
-                uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-                if (lane >= step) sum += left;
-            }
-            if (lane == 31) sums[warp] = sum;
-        }
-        __syncthreads();
-        if (threadIdx.x < PSVI_RADIX_DIGITS) {
-            uint32_t base = sum - own;
-            for (uint32_t w = 0; w < warp; ++w)
-                base += sums[w];
-            uint32_t pair = starts[threadIdx.x / 2];
-            before[threadIdx.x] += base - (threadIdx.x % 2 != 0 ? pair >> 16 : pair & 0xffff);
-        }
-        __syncthreads();
+        find_goals(total, starts, sums, before);
         ++passes;
         const bool last = (wanted >> slot) == 1;
-        const bool write_keys = !last || job.keys_out != nullptr;
-#pragma unroll
-        for (int at = 0; at < ITEMS; at += MOVE) {
-            K moved[MOVE];
-            V moved_values[MOVE];
-            uint32_t targets[MOVE];
-#pragma unroll
-            for (int i = 0; i < MOVE; ++i) {
-                const uint32_t place = (at + i) * THREADS + threadIdx.x;
-                moved[i] = tile_keys[place];
-                if constexpr (VALUE_BYTES != 0) moved_values[i] = tile_values[place];
-            }
-#pragma unroll
-            for (int i = 0; i < MOVE; ++i)
-                targets[i] = before[digit_of<KIND>(moved[i], job.order, field)] + (at + i) * THREADS + threadIdx.x;
-#pragma unroll
-            for (int i = 0; i < MOVE; ++i) {
-                if ((at + i) * THREADS + threadIdx.x >= valid) break;
-                if (write_keys) global(keys_work)[targets[i]] = moved[i];
-                if constexpr (VALUE_BYTES != 0) global(values_target)[targets[i]] = moved_values[i];
-            }
-        }
+        K *keys_to = !last || job.keys_out != nullptr ? keys_work : nullptr;
+        write_tile<KIND, VALUE_BYTES, ITEMS>(job, tile_keys, tile_values, before, field, valid, keys_to, values_target);
         in_registers = false;
         values_work = values_target;
         values_target = static_cast<V *>(values_target == job.values_out ? job.values_spare[0] : job.values_out);
-        if (!last) wait_for_all_blocks(control->flags, sequence);
+        if (!last) wait_for_all_blocks(control->resident.flags, sequence);
     }
 
-    if (passes == 0) { // in order as it is
-        if (job.keys_out != nullptr && job.keys_out != job.keys_in)
-            for (int i = 0; i < ITEMS; ++i)
-                if (first + i * 32 < valid) keys_work[tile_first + first + i * 32] = keys[i];
-        if constexpr (VALUE_BYTES != 0)
-            if (job.values_out != job.values_in)
-                for (int i = 0; i < ITEMS; ++i)
-                    if (first + i * 32 < valid)
-                        static_cast<V *>(job.values_out)[tile_first + first + i * 32] = values[i];
-    }
+    if (passes == 0) copy_held<VALUE_BYTES, ITEMS>(job, keys, values, tile_first, first, valid);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        control->sequence = sequence; // everyone has read it: block 0 has seen a row of each block
+        control->resident.sequence = sequence; // everyone has read it: block 0 has seen a row of each block
         tell_outcome(job, passes == 0 ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_RESIDENT, veto_of(job), passes);
     }
 }

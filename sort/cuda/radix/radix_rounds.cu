@@ -1,8 +1,8 @@
-// The `radix` method for some millions of 32-bit keys: as radix_splitters.cuh, with several chunks for each
-// multiprocessor. Every block sends its share of the input, tile by tile, to the regions of up to
-// PSVI_RADIX_ROUNDS_CHUNKS chunks; after one grid barrier it sorts its chunks one after the other. Two reads and two
-// writes of every item in all, where digit passes need four of each. Without splitters, or where a chunk does not fit
-// in its region, nothing is sorted, and the launches behind this one (radix_resident.cuh or radix_passes.cuh) do it.
+// Route ROUNDS, for some millions of 32-bit keys: as SPLITTERS, with several chunks for each multiprocessor. Every
+// block sends its share of the input, tile by tile, to the regions of up to PSVI_RADIX_ROUNDS_CHUNKS chunks. After one
+// grid barrier it sorts its chunks one after the other. That is two reads and two writes of every item; digit passes
+// need four of each. Without splitters, or if a chunk does not fit in its region, nothing is sorted, and the kernels
+// behind this one do it.
 #include "radix_rounds.h"
 #include "radix_splitters.cuh"
 
@@ -151,7 +151,7 @@ __device__ __forceinline__ void sort_in_rounds(const psvi_radix_job &job, psvi_r
     for (uint32_t word = threadIdx.x; word < sizeof *meeting / sizeof(uint32_t); word += THREADS)
         clear[word] = 0;
     const bool done = outcome != SPLITTERS_OVERFLOW;
-    if (done && threadIdx.x < job.slots) job.control->passes[threadIdx.x].active = 0;
+    if (done && threadIdx.x < job.slots) job.control->passes.plan[threadIdx.x].active = 0;
     if (threadIdx.x != 0) return;
     // Input in order may come again, and the histogram kernel finds it out sooner.
     if (outcome != SPLITTERS_SORTED)
@@ -167,7 +167,7 @@ __device__ __forceinline__ void sort_in_rounds(const psvi_radix_job &job, psvi_r
     tell_order(job, outcome == SPLITTERS_IN_ORDER ? PSVI_RADIX_ORDER_SORTED
                     : shared.unordered >> 1       ? PSVI_RADIX_ORDER_OTHER
                                                   : PSVI_RADIX_ORDER_NEARLY);
-    job.control->nearly = PSVI_RADIX_NEARLY_NO;
+    job.control->windows.state = PSVI_RADIX_NEARLY_NO;
     if (outcome == SPLITTERS_SORTED)
         tell_outcome(job, PSVI_RADIX_ROUNDS, job.veto, 1);
     else
@@ -209,7 +209,7 @@ cudaError_t launch(const psvi_radix_job *job, psvi_radix_rounds_state *state, co
                    cudaStream_t stream) {
     auto kernel = psvk_radix_rounds<KIND, VALUE_BYTES>;
     constexpr int bytes = (int)sizeof(typename rounds_sort<KIND, VALUE_BYTES>::shared_t);
-    static_assert(bytes + 64 <= 227 * 1024, "shared memory of a block");
+    static_assert(bytes + 64 <= PSVI_RADIX_CHUNK_KB * 1024, "shared memory of a block");
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return error;
     psvi_radix_job copy = *job;

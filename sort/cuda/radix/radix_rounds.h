@@ -1,4 +1,4 @@
-// The `radix` method for millions of 32-bit keys that are spread as those of an earlier call were.
+// Route ROUNDS of the `radix` method, for millions of 32-bit keys that are spread as those of an earlier call were.
 #ifndef PAIRSIEVE_RADIX_ROUNDS_H
 #define PAIRSIEVE_RADIX_ROUNDS_H
 

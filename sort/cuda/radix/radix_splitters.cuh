@@ -1,8 +1,10 @@
-// The usual way of the chunk kernel from the second call on. Each call leaves splitters: the keys that cut its sorted
-// output into equal shares. The next call sends every item to the chunk that they say, in any order and with its place
-// in the input, to a region of fixed size for each chunk; after one grid barrier each block sorts its chunk by key and
-// place. Any splitters give the right order: where the keys are spread differently now, some chunk does not fit in its
-// region, all blocks see that after the barrier, and the launch sorts in the other way (radix_chunks.cu).
+// Route SPLITTERS, from the second call on. Each call leaves splitters: the keys that cut its sorted output into equal
+// shares. The next call sends every item to the chunk that they say, with its place in the input. Each chunk has a
+// region of fixed size in memory, where its items arrive in any order. After one grid barrier each block sorts its
+// chunk by key and place.
+//
+// Any splitters give the right order. If the keys are spread otherwise now, some chunk does not fit in its region; all
+// blocks see that after the barrier, and the launch sorts in another way (radix_chunks.cu).
 #ifndef PAIRSIEVE_RADIX_SPLITTERS_CUH
 #define PAIRSIEVE_RADIX_SPLITTERS_CUH
 
@@ -14,7 +16,7 @@ namespace {
 // A chunk whose bins hold more is sorted digit by digit: items of a bin, comparisons for each item on average.
 constexpr uint32_t MOST_IN_BIN = 512, MOST_COMPARISONS = 24;
 
-template <bool MANY> struct chunk_index { using type = uint8_t; };
+template <bool MORE_THAN_256> struct chunk_index { using type = uint8_t; };
 template <> struct chunk_index<true> { using type = uint16_t; };
 
 // A key and its place in the input.
@@ -304,12 +306,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
 #pragma unroll
         for (int i = 0; i < 8; ++i)
             own += counts[i];
-        uint32_t sum = own;
-#pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            const uint32_t left = __shfl_up_sync(PSVI_RADIX_FULL_WARP, sum, step);
-            if (lane >= (uint32_t)step) sum += left;
-        }
+        const uint32_t sum = psvd_sum_up_to(own);
         uint32_t start = sum - own;
 #pragma unroll
         for (int i = 0; i < 8; ++i) {

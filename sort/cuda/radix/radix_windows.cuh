@@ -1,15 +1,13 @@
-// Nearly sorted input of the `radix` method at large counts: every item at most 32 places from where it belongs.
+// Route WINDOWS: nearly sorted input, every item at most 32 places from where it belongs.
 //
 // Windows of 64 items are sorted, then those that lie half a window later. If the distance holds, two rounds are
-// enough: the first brings items that belong across a window's edge next to it, 32 at most on either side, the second
-// takes them over. Nothing is assumed, though: the result is compared from neighbour to neighbour by (key, place in the
-// input), and if it rises strictly everywhere, it is the one stable order of these items. If not, the digit passes run
-// as always, from the input, which is still what it was. Verification after the idea of the order check of Ha, Krüger &
-// Silva (2009), section 3.
+// enough: the first brings items that belong across a window's edge next to it, the second takes them over. Nothing is
+// assumed: the result is compared from neighbour to neighbour by (key, place in the input). If it rises strictly
+// everywhere, it is the one stable order of these items. If not, digit passes sort the input, which has not changed.
+// The check follows Ha, Krüger & Silva (2009), section 3.
 //
-// It runs behind the histogram kernel, which has looked at the order. Where the calls before were of such keys it runs
-// before all others, without that look: whoever finds the first item out of place stops all blocks, so that other keys
-// cost a few microseconds.
+// The kernel runs behind the histogram, which has looked at the order. If the calls before had such keys it runs before
+// all others. Then whoever finds the first item out of place stops all blocks, so other keys cost a few microseconds.
 //
 // Included by radix_passes.cuh. Keys of 32 bits, one portion.
 #ifndef PAIRSIEVE_RADIX_WINDOWS_CUH
@@ -100,9 +98,9 @@ __device__ __forceinline__ nearly_targets<V> nearly_output(const psvi_radix_job 
 }
 
 // In: the request's arrays. Out: see nearly_targets, and `edges` of all blocks; when the order is right, passes
-// switched off and control->nearly set to PSVI_RADIX_NEARLY_DONE. Does nothing unless it is the first kernel of the
-// sort or the plan says that the input may be nearly sorted. Tells the host at job.order_seen what it has found. A warp
-// goes through a strip window by window; bytes: one read and one write of every item.
+// switched off and control->windows.state set to PSVI_RADIX_NEARLY_DONE. Does nothing unless it is the first kernel of
+// the sort or the plan says that the input may be nearly sorted. Tells the host at job.order_seen what it has found. A
+// warp goes through a strip window by window; bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES>
 __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     psvk_radix_nearly(psvi_radix_job job, strip_edges *edges, uint32_t windows, bool is_first) {
@@ -113,7 +111,7 @@ __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     let_next_kernel_come();
     wait_for_kernel_before();
     if (threadIdx.x == 0) {
-        maybe = is_first || control->nearly == PSVI_RADIX_NEARLY_MAYBE ? 1 + __ldcg(&control->nearly_wrong) : 0;
+        maybe = is_first || control->windows.state == PSVI_RADIX_NEARLY_MAYBE ? 1 + __ldcg(&control->windows.wrong) : 0;
         strips = nearly_strips(job_count(job), windows);
     }
     __syncthreads();
@@ -193,14 +191,14 @@ __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
         }
         if (lane == 0) own_edges[threadIdx.x / 32].last = last;
         moved = __any_sync(PSVI_RADIX_FULL_WARP, moved);
-        if (moved && lane == 0) control->nearly_unordered = 1;
+        if (moved && lane == 0) control->windows.unordered = 1;
     }
-    if (wrong) control->nearly_wrong = 1;
+    if (wrong) control->windows.wrong = 1;
     __syncthreads();
     const uint32_t own_strips = strips > first_strip ? min(strips - first_strip, NEARLY_STRIPS) : 0;
     if (threadIdx.x < own_strips && maybe == 1) {
         if (threadIdx.x != 0 && own_edges[threadIdx.x].first < own_edges[threadIdx.x - 1].last)
-            control->nearly_wrong = 1;
+            control->windows.wrong = 1;
         if (threadIdx.x == 0) edges[blockIdx.x] = {own_edges[0].first, own_edges[own_strips - 1].last};
     }
     __threadfence();
@@ -212,13 +210,13 @@ __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     bool unordered = false;
     for (uint32_t i = threadIdx.x + 1; i < (strips + NEARLY_STRIPS - 1) / NEARLY_STRIPS; i += NEARLY_THREADS)
         unordered |= __ldcg(&edges[i].first) < __ldcg(&edges[i - 1].last);
-    unordered = __syncthreads_or(unordered || __ldcg(&control->nearly_wrong) != 0) != 0;
+    unordered = __syncthreads_or(unordered || __ldcg(&control->windows.wrong) != 0) != 0;
     if (threadIdx.x != 0) return;
-    const bool was_sorted = __ldcg(&control->nearly_unordered) == 0;
+    const bool was_sorted = __ldcg(&control->windows.unordered) == 0;
     control->ticket = 0;
-    control->nearly_wrong = 0;
-    control->nearly_unordered = 0;
-    control->nearly = unordered ? PSVI_RADIX_NEARLY_NO : PSVI_RADIX_NEARLY_DONE;
+    control->windows.wrong = 0;
+    control->windows.unordered = 0;
+    control->windows.state = unordered ? PSVI_RADIX_NEARLY_NO : PSVI_RADIX_NEARLY_DONE;
     tell_order(job, unordered    ? PSVI_RADIX_ORDER_OTHER
                     : was_sorted ? PSVI_RADIX_ORDER_SORTED
                                  : PSVI_RADIX_ORDER_NEARLY);
@@ -230,7 +228,7 @@ __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     }
     if (unordered) return;
     for (uint32_t slot = 0; slot < job.slots; ++slot)
-        control->passes[slot].active = 0;
+        control->passes.plan[slot].active = 0;
     tell_outcome(job, was_sorted ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_WINDOWS, PSVI_RADIX_VETO_NONE, 0);
 }
 
