@@ -5,6 +5,9 @@ layout(local_size_x = THREADS) in;
 #include "radix_pass.glsl"
 layout(std430, binding = 4) readonly buffer next_block { uint next_part[]; }; // begins with the key after the part
 shared uint counters[256];
+#if FIRST
+shared bool look;
+#endif
 
 void main() {
     uint thread = gl_LocalInvocationID.x, count = state[base(0) + COUNT], tile = TILE_FIRST + group_number();
@@ -12,6 +15,10 @@ void main() {
     if (state[base(0) + UNSORTED] == 0u) return;
 #endif
     if (thread < 256u) counters[thread] = 0u;
+#if FIRST
+    // One descent is enough: groups that begin after it was found do not look.
+    if (thread == 0u) look = atomicOr(state[base(0) + UNSORTED], 0u) == 0u;
+#endif
     barrier();
     if (tile > (count - 1u) / TILE || count == 0u) return; // the whole group
     uint first = tile * TILE - PART_FIRST, items = min(TILE, count - tile * TILE);
@@ -22,7 +29,7 @@ void main() {
         KEY key = LOAD_KEY(keys, base(3), first + i);
         atomicAdd(counters[digit_of(key, SHIFT, MASK)], 1u);
 #if FIRST
-        if (tile * TILE + i + 1u < count) {
+        if (look && tile * TILE + i + 1u < count) {
             KEY after;
             if (first + i + 1u < param(11)) // elements of this part
                 after = LOAD_KEY(keys, base(3), first + i + 1u);

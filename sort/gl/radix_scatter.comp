@@ -1,3 +1,4 @@
+#pragma optionNV(unroll all) // NVIDIA: arrays stay in registers; other compilers pass over it
 // Moves elements to their places, one tile a group. Threads of a subgroup find those with the same digit by votes; the
 // tile is put in order in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose
 // counters fit: SUBGROUPS subgroups of 256 counters lie where the elements come later. No group waits for another one.
