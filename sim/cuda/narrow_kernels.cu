@@ -70,7 +70,23 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_narrow_other(psvi_sim 
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         psv_pair pair = s.pairs[s.other_pairs[i]];
-        psvi_narrow_other_pair(&s, &step, pair.a, pair.b);
+        if (psvi_narrow_other_pair(&s, &step, pair.a, pair.b)) {
+            uint64_t index, first;
+            psvi_reserve(&s.counts->followed, &s.counts->followed, 0, &index, &first);
+            s.followed_pairs[index] = (uint32_t)(s.other_pairs[i]);
+        }
+    }
+}
+
+// In: the list of pairs that are apart and fast. Out: their contacts, of the moment in which they touch or come
+// nearest. One thread a pair; few, and each looks many times, so they are kept out of the way of the others.
+__global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_follow(psvi_sim s, psvi_step step) {
+    if (s.counts->halted) return;
+    uint64_t count = s.counts->followed;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        psv_pair pair = s.pairs[s.followed_pairs[i]];
+        psvi_follow_pair(&s, &step, pair.a, pair.b);
     }
 }
 
@@ -100,6 +116,7 @@ cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool 
     psvk_check_pairs<<<1, 1, 0, stream>>>(*sim);
     psvk_narrow_round<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     psvk_narrow_other<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
+    psvk_follow<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
     if (ground) {
         psvk_ground_round<<<(sim->slots + PSVI_SIM_BLOCK - 1) / PSVI_SIM_BLOCK, PSVI_SIM_BLOCK, 0, stream>>>(*sim,
                                                                                                              *step);

@@ -454,33 +454,58 @@ PSVI_HD void psvi_back_to_beginning(psvi_manifold *out, bool passes) {
 
 #define PSVI_FOLLOW_STEPS 16
 
-// The points of two bodies. Where they are apart and fast, those of the moment in which they touch, or come nearest,
-// found by conservative advancement: no body goes further in a time than its distance from the other allows.
-PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+PSVI_HD void psvi_collide_after(const psvi_sim *s, uint32_t a, uint32_t b, float margin, psvi_manifold *out) {
+    psvi_poses at;
+    psvi_pose_after(s, a, out->time, &at.position_a, &at.rotation_a);
+    psvi_pose_after(s, b, out->time, &at.position_b, &at.rotation_b);
+    out->count = 0;
+    out->depth = 0;
+    out->sided = false;
+    out->side = v3_make(0, 0, 0);
+    psvi_collide_bodies(s, a, b, &at, margin, out);
+}
+
+// The points of two bodies, of which one is not round, as they are now. True where the two are apart, but so fast that
+// they have to be followed: nothing is written then.
+PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+    psvi_manifold manifold;
+    psvi_start_manifold(s, step, a, b, &manifold);
+    psvi_poses at;
+    at.position_a = v3_of4(s->position[a]);
+    at.position_b = v3_of4(s->position[b]);
+    at.rotation_a = quat_of4(s->rotation[a]);
+    at.rotation_b = quat_of4(s->rotation[b]);
+    const float margin = psvi_pair_margin(s, step, a, b);
+    psvi_collide_bodies(s, a, b, &at, margin, &manifold);
+    if (manifold.count == 0) return false;
+    const float small = 0.01f * fminf(s->position[a].w, s->position[b].w);
+    const float nearest = psvi_nearest_point(&manifold, margin);
+    if (nearest > small) {
+        float travel = psvi_pair_travel(s, step, a, b);
+        if (travel > nearest && travel > 10 * small) return true;
+    }
+    psvi_write_contact(s, a, b, &manifold);
+    return false;
+}
+
+// The points of two fast bodies that are apart: those of the moment in which they touch, or come nearest, found by
+// conservative advancement: no body goes further in a time than its distance from the other allows.
+PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, b, &manifold);
     const float margin = psvi_pair_margin(s, step, a, b), travel = psvi_pair_travel(s, step, a, b);
-    const float small = 0.01f * fminf(s->position[a].w, s->position[b].w);
+    const float touching = 0.001f * fminf(s->position[a].w, s->position[b].w);
     float nearest_yet = 3.4e38f, nearest_time = 0;
     bool passes = false, last = false;
     for (int i = 0;; ++i) {
-        psvi_poses at;
-        psvi_pose_after(s, a, manifold.time, &at.position_a, &at.rotation_a);
-        psvi_pose_after(s, b, manifold.time, &at.position_b, &at.rotation_b);
-        manifold.count = 0;
-        manifold.depth = 0;
-        manifold.sided = false;
-        manifold.side = v3_make(0, 0, 0);
-        psvi_collide_bodies(s, a, b, &at, margin, &manifold);
+        psvi_collide_after(s, a, b, margin, &manifold);
         if (last) break;
         float nearest = psvi_nearest_point(&manifold, margin);
-        if (i == 0 && (manifold.count == 0 || !(nearest > small) || !(travel > nearest) || !(travel > 10 * small)))
-            break;
         if (nearest < nearest_yet) {
             nearest_yet = nearest;
             nearest_time = manifold.time;
         }
-        if (nearest <= 0.1f * small) break;
+        if (nearest <= touching) break;
         float next = manifold.time + step->seconds * nearest / travel;
         passes = next >= step->seconds;
         if (passes || i == PSVI_FOLLOW_STEPS) {
@@ -491,7 +516,7 @@ PSVI_HD void psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
             manifold.time = next;
         }
     }
-    if (manifold.time > 0 || passes) psvi_back_to_beginning(&manifold, passes);
+    psvi_back_to_beginning(&manifold, passes);
     psvi_write_contact(s, a, b, &manifold);
 }
 

@@ -76,7 +76,7 @@ static uint64_t contact_bytes(psv_backend backend, uint64_t contacts, uint64_t p
                           : sizeof(psvi_contact) + sizeof(psvi_point) + sizeof(uint64_t) + 2 * sizeof(uint32_t);
     uint64_t point = sizeof(psvi_point) + sizeof(psvi_kept_point) + (cuda ? PSVI_SOLVER_POINT_BYTES : 0);
     return contacts * (sizeof(psvi_contact) + order) + points * point +
-           psvi_power_of_two(2 * contacts) * sizeof(psvi_kept_contact) + pairs * sizeof(uint32_t);
+           psvi_power_of_two(2 * contacts) * sizeof(psvi_kept_contact) + 2 * pairs * sizeof(uint32_t);
 }
 
 uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
@@ -286,15 +286,16 @@ psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs) {
     psv_pair_finder *finder = NULL;
     psv_status status = psv_create_pair_finder(world->context, &def, &finder);
     if (status != PSV_OK) return status;
-    void *others = psvi_alloc(world->context, max_pairs * sizeof(uint32_t));
+    uint32_t *others = psvi_alloc(world->context, 2 * max_pairs * sizeof(uint32_t));
     if (others == NULL) {
         psv_destroy_pair_finder(finder);
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of pairs",
-                         max_pairs * sizeof(uint32_t));
+                         2 * max_pairs * sizeof(uint32_t));
     }
     psv_destroy_pair_finder(world->finder);
-    psvi_free(world->context, world->sim.other_pairs, world->max_pairs * sizeof(uint32_t));
+    psvi_free(world->context, world->sim.other_pairs, 2 * world->max_pairs * sizeof(uint32_t));
     world->sim.other_pairs = others;
+    world->sim.followed_pairs = others + max_pairs;
     world->finder = finder;
     world->finder_used = false;
     world->max_pairs = max_pairs;
@@ -367,7 +368,7 @@ void psv_destroy_world(psv_world *world) {
     if (world->state != NULL) world->ops->destroy(world);
     psv_destroy_sorter(world->sorter);
     psv_destroy_pair_finder(world->finder);
-    psvi_free(world->context, world->sim.other_pairs, world->max_pairs * sizeof(uint32_t));
+    psvi_free(world->context, world->sim.other_pairs, 2 * world->max_pairs * sizeof(uint32_t));
     psvi_free(world->context, (void *)(uintptr_t)world->sim.terrain_first, world->terrain_bytes);
     psvi_free_contacts(world);
     psvi_free_bodies(world);

@@ -54,7 +54,7 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     // Where nothing presses bodies together none has to come to rest on another: the slowest hits count.
     step->restitution_threshold = step->loads ? def->restitution_threshold : 1e-5f;
     // Crowds that fly together without forces change their speeds more within a frame.
-    step->round_margin = step->loads ? 0.04f : 0.05f;
+    step->round_margin = step->loads ? 0.04f : 0.08f;
     set_softness(step);
 }
 
