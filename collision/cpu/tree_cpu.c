@@ -63,7 +63,7 @@ static uint32_t plan_keys(const psv_tree *tree, const psvi_item_view *view, psv_
     head->scale = side > 0 ? 1.0f / side : 0.0f;
     uint32_t bits = psvi_usual_axis_bits(view->boxes.count);
     if (bits > most) bits = most;
-    uint64_t places[PSVI_TREE_SAMPLES];
+    uint64_t places[PSVI_TREE_SAMPLES] = {0};
     for (uint32_t s = 0; s < samples; ++s) {
         const float point[3] = {centre[0][s], centre[1][s], centre[2][s]};
         places[s] = psvi_tree_place(head, point, bits, most);

@@ -50,7 +50,7 @@ PSV_TREE_FN uint32_t box_slots_avx2(const psv_tree_node *node, const float *min,
     return (uint32_t)_mm256_movemask_ps(touch) & psv_node_used(node);
 }
 
-PSV_TREE_FN uint32_t near_slots_avx2(const psv_tree_node *node, const float *point, float most2) {
+PSV_TREE_FN uint32_t near_slots_avx2(const psv_tree_node *node, const float *point, float most2, float distance[8]) {
     const slot_boxes boxes = decode_slots(node);
     __m256 sum = _mm256_setzero_ps();
     for (int axis = 0; axis < 3; ++axis) {
@@ -59,6 +59,7 @@ PSV_TREE_FN uint32_t near_slots_avx2(const psv_tree_node *node, const float *poi
             _mm256_max_ps(_mm256_sub_ps(boxes.low[axis], p), _mm256_sub_ps(p, boxes.high[axis])), _mm256_setzero_ps());
         sum = _mm256_add_ps(sum, _mm256_mul_ps(away, away)); // rounded as in the test of an item
     }
+    _mm256_storeu_ps(distance, sum);
     return (uint32_t)_mm256_movemask_ps(_mm256_cmp_ps(sum, _mm256_set1_ps(most2), _CMP_LE_OQ)) & psv_node_used(node);
 }
 

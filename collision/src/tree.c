@@ -20,7 +20,9 @@ psv_tree_def psv_default_tree_def(void) {
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
-static bool is_fine(const psv_tree_def *def) { return def->quality == PSV_TREE_FINE && def->world_count <= 1; }
+static bool is_fine(const psvi_tree_ops *ops, const psv_tree_def *def) {
+    return def->quality == PSV_TREE_FINE && def->world_count <= 1 && ops->fine_nodes != NULL;
+}
 
 static psv_sorter_def item_sorter_def(const psv_tree_def *def) {
     const psvi_tree_keys keys = psvi_choose_tree_keys(def->world_count);
@@ -44,7 +46,7 @@ static uint64_t node_room(const psvi_tree_ops *ops, const psv_tree_def *def) {
     psv_tree_head head;
     psvi_linear_levels(&head, (uint32_t)def->max_items);
     uint64_t nodes = head.node_count;
-    if (is_fine(def) && ops->fine_nodes(def->max_items) > nodes) nodes = ops->fine_nodes(def->max_items);
+    if (is_fine(ops, def) && ops->fine_nodes(def->max_items) > nodes) nodes = ops->fine_nodes(def->max_items);
     return nodes;
 }
 
@@ -61,13 +63,15 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     const psvi_tree_ops *ops = ops_of(backend);
     const psv_sorter_def sorter = item_sorter_def(def);
     const uint64_t items = def->max_items, sorter_bytes = psv_sorter_scratch_bytes(backend, &sorter);
+    const bool fine = is_fine(ops, def);
     char *at = base;
     *memory = (psvi_tree_memory){.node_room = node_room(ops, def)};
     memory->head = carve(&at, sizeof *memory->head);
     memory->result = carve(&at, sizeof *memory->result);
     memory->nodes = carve(&at, memory->node_room * sizeof *memory->nodes);
     memory->boxes = carve(&at, memory->node_room * sizeof *memory->boxes);
-    memory->order = carve(&at, items * sizeof *memory->order);
+    if (backend == PSV_BACKEND_CUDA) memory->arrivals = carve(&at, memory->node_room * sizeof *memory->arrivals);
+    memory->order = fine ? carve(&at, items * sizeof *memory->order) : (uint32_t *)memory->nodes;
     const bool worlds = def->world_count > 1;
     if (worlds) memory->world_starts = carve(&at, ((uint64_t)def->world_count + 1) * sizeof *memory->world_starts);
     // With several worlds keys are still read when items are there.
@@ -76,8 +80,8 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     memory->items = carve(&at, items * (def->triangles ? sizeof(psv_tree_triangle) : sizeof(psv_tree_box)));
     if (!worlds) memory->keys = carve(&shared, items * sizeof *memory->keys);
     memory->sorter = psv_buffer_of(shared, sorter_bytes);
-    memory->fine = is_fine(def) ? shared : NULL; // the sorter is done before
-    (void)carve(&shared, greater(sorter_bytes, is_fine(def) ? ops->fine_bytes(items) : 0));
+    memory->fine = fine ? shared : NULL; // the sorter is done before
+    (void)carve(&shared, greater(sorter_bytes, fine ? ops->fine_bytes(items) : 0));
     if (shared > at) at = shared;
     if (def->max_queries > 0) {
         const psv_sorter_def queries = query_sorter_def(def);
@@ -138,6 +142,8 @@ static psv_status create_parts(psv_tree *tree) {
         sorter.scratch = memory->query_sorter;
         status = psv_create_sorter(context, &sorter, &tree->query_sorter);
     }
+    if (status == PSV_OK && memory->arrivals != NULL)
+        status = context->ops->fill(context, memory->arrivals, 0, memory->node_room * sizeof *memory->arrivals);
     return status == PSV_OK ? context->ops->synchronize(context) : status;
 }
 
@@ -156,7 +162,8 @@ psv_status psv_create_tree(psv_context *context, const psv_tree_def *def, psv_tr
     made->ops = ops_of(context->backend);
     made->def = *def;
     if (made->def.world_count == 0) made->def.world_count = 1;
-    made->def.quality = is_fine(def) ? PSV_TREE_FINE : PSV_TREE_LINEAR;
+    made->asked_fine = def->quality == PSV_TREE_FINE;
+    made->def.quality = is_fine(made->ops, def) ? PSV_TREE_FINE : PSV_TREE_LINEAR;
     made->keys = psvi_choose_tree_keys(made->def.world_count);
     status = create_parts(made);
     made->def.sort_method = NULL; // the caller's string may go
@@ -351,6 +358,15 @@ psv_status psv_refit_triangle_tree(psv_tree *tree, const psv_triangle_set *trian
     return status == PSV_OK ? refit(tree, &view) : status;
 }
 
+psv_status psv_view_tree(psv_tree *tree, psv_tree_view *view) {
+    const psv_status status = psvi_check_tree(tree);
+    if (status != PSV_OK) return status;
+    if (view == NULL) return psvi_fail(tree->context, PSV_ERROR_ARGUMENT, "view is NULL");
+    if (!tree->has_build) return psvi_fail(tree->context, PSV_ERROR_ARGUMENT, "the tree has no build yet");
+    *view = psvi_view_of_tree(tree);
+    return PSV_OK;
+}
+
 psv_status psv_read_tree_statistics(psv_tree *tree, psv_tree_statistics *statistics) {
     psv_status status = psvi_check_tree(tree);
     if (status != PSV_OK) return status;
@@ -367,7 +383,7 @@ psv_status psv_read_tree_statistics(psv_tree *tree, psv_tree_statistics *statist
         .nodes = head.node_count,
         .levels = head.level_count,
         .key_bits = head.key_bits,
-        .fell_back = head.fell_back != 0,
+        .fell_back = tree->asked_fine && head.linear != 0,
     };
     return PSV_OK;
 }

@@ -27,10 +27,14 @@ typedef struct psvi_item {
 typedef enum psvi_item_state { PSVI_ITEM_GOOD, PSVI_ITEM_OFF, PSVI_ITEM_BAD } psvi_item_state;
 
 PSV_TREE_FN void psvi_load3(const char *from, float to[3]) {
-    const float *at = (const float *)from;
+#if defined(__CUDA_ARCH__)
+    const float *at = reinterpret_cast<const float *>(from);
     to[0] = at[0];
     to[1] = at[1];
     to[2] = at[2];
+#else
+    memcpy(to, from, 12);
+#endif
 }
 
 PSV_TREE_FN uint32_t psvi_item_world(const psvi_item_view *view, uint64_t i) {
@@ -291,7 +295,7 @@ PSV_TREE_FN void psvi_choose_slots(const float centre[8][3], uint32_t count, uin
                 if (slot[j] != slot[i]) continue;
                 ++group;
                 rank += centre[j][axes[step]] < centre[i][axes[step]] ||
-                        (centre[j][axes[step]] == centre[i][axes[step]] && j < i);
+                        (j < i && centre[j][axes[step]] == centre[i][axes[step]]);
             }
             next[i] = (uint8_t)(slot[i] | (rank >= (group + 1) / 2 ? 1u << axes[step] : 0));
         }

@@ -17,12 +17,14 @@ typedef struct psvi_query_result {
     uint64_t results; // of a call with offsets
 } psvi_query_result;
 
-// Parts of one block of backend memory. While keys are sorted no items are there yet: they share memory.
+// Parts of one block of backend memory. While keys are sorted no items are there yet: they share memory. So do the
+// order and the nodes of a linear tree.
 typedef struct psvi_tree_memory {
     psv_tree_head *head;
     psvi_query_result *result;
     psv_tree_node *nodes;
-    psv_aabb *boxes; // of the nodes
+    psv_aabb *boxes;    // of the nodes
+    uint32_t *arrivals; // CUDA, by node: children that are done; 0 between builds
     void *items;
     uint64_t *keys;         // NULL where there is no second reader: shares memory with items
     uint32_t *order;        // by place: which item of the view
@@ -48,7 +50,7 @@ struct psv_tree {
     psv_sorter *sorter, *query_sorter;
     const psv_box_filter *filters; // of the last build's view
     uint64_t room;                 // items of the last build, at most
-    bool has_build, triangles;
+    bool has_build, triangles, asked_fine;
     bool has_query, has_offsets; // the last query
     uint64_t results_room;
 };
@@ -85,7 +87,7 @@ typedef struct psvi_tree_query {
 } psvi_tree_query;
 
 struct psvi_tree_ops {
-    // Most nodes that a fine build needs, and its scratch memory.
+    // Most nodes that a fine build needs, and its scratch memory. NULL: all trees are linear.
     uint64_t (*fine_nodes)(uint64_t items);
     uint64_t (*fine_bytes)(uint64_t items);
     psv_status (*build)(psv_tree *tree, const psvi_item_view *view);

@@ -213,8 +213,9 @@ PSV_TREE_FN void psvi_touched_by_sphere(const psv_tree_view *view, const psv_sph
     const float most2 = psv_mul(sphere->radius, sphere->radius);
     for (uint32_t number; psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
+        float sum[8];
         const uint32_t slots =
-            PSVI_NEAR_SLOTS(node, sphere->centre, most2) & psv_world_slots(&walk, number, node->order);
+            PSVI_NEAR_SLOTS(node, sphere->centre, most2, sum) & psv_world_slots(&walk, number, node->order);
         psv_push_slots(&walk, node, slots, 7);
         for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
             psv_closest_point at;
@@ -236,12 +237,14 @@ PSV_TREE_FN void psvi_nearest(const psv_tree_view *view, const psv_sphere *spher
     psv_begin_walk(&walk, view, asker.world);
     for (uint32_t number; good && psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
+        float sum[8];
         const uint32_t slots =
-            PSVI_NEAR_SLOTS(node, sphere->centre, most2) & psv_world_slots(&walk, number, node->order);
-        psv_push_slots(&walk, node, slots, psv_point_octant(node, sphere->centre));
+            PSVI_NEAR_SLOTS(node, sphere->centre, most2, sum) & psv_world_slots(&walk, number, node->order);
+        psv_push_by_distance(&walk, node, slots, sum);
         for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
             psv_closest_point at;
-            const uint32_t place = psv_slot_child(node->first_item, node->order, psv_low_bit(left));
+            const uint32_t slot = psv_low_bit(left), place = psv_slot_child(node->first_item, node->order, slot);
+            if (sum[slot] > most2) continue;
             const float d2 = psv_item_distance2(view, sphere->centre, place, &at);
             if (!(d2 <= most2) || !psv_item_passes(view, at.item, asker.filter)) continue;
             uint32_t p = count;
@@ -273,12 +276,14 @@ PSV_TREE_FN psv_closest_point psvi_closest_point(const psv_tree_view *view, cons
     float most2 = psv_mul(sphere->radius, sphere->radius);
     for (uint32_t number; psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
+        float sum[8];
         const uint32_t slots =
-            PSVI_NEAR_SLOTS(node, sphere->centre, most2) & psv_world_slots(&walk, number, node->order);
-        psv_push_slots(&walk, node, slots, psv_point_octant(node, sphere->centre));
+            PSVI_NEAR_SLOTS(node, sphere->centre, most2, sum) & psv_world_slots(&walk, number, node->order);
+        psv_push_by_distance(&walk, node, slots, sum);
         for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
             psv_closest_point at;
-            const uint32_t place = psv_slot_child(node->first_item, node->order, psv_low_bit(left));
+            const uint32_t slot = psv_low_bit(left), place = psv_slot_child(node->first_item, node->order, slot);
+            if (sum[slot] > most2) continue;
             const float d2 = psv_item_distance2(view, sphere->centre, place, &at);
             if (!(d2 < most2 || (d2 == most2 && at.item < best.item))) continue;
             if (!psv_item_passes(view, at.item, asker.filter)) continue;

@@ -118,7 +118,8 @@ __device__ __forceinline__ bin_tiles tiles_of(const bin_job &job, uint64_t all) 
     return tiles;
 }
 
-// Begins to load the boxes of a tile. What is not copied in one piece is there behind a barrier.
+// Begins to load the boxes of a tile. One bulk copy fetches most of them: they are there when their gate opens. Threads
+// load the rest: it is there behind the block's next barrier.
 __device__ __forceinline__ void load_tile(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
                                           uint64_t first, uint32_t here) {
     const float2 *const from = reinterpret_cast<const float2 *>(input.a.min + first * 24);

@@ -1,5 +1,5 @@
-// The sweep of the fused kernel of `rows`: as in rows_exact_sweep.cu, but several lanes may share a box, each taking
-// every so-manyth of its rows.
+// The sweep of the fused kernel of `rows`: as in rows_exact_sweep.cu, but with few boxes several lanes share one. Of N
+// lanes each takes every N-th row that the box looks at.
 #ifndef PAIRSIEVE_COLLISION_ROWS_FUSED_SWEEP_CUH
 #define PAIRSIEVE_COLLISION_ROWS_FUSED_SWEEP_CUH
 

@@ -144,8 +144,8 @@ typedef struct psvi_rows_bins {
     uint32_t most;   // bins
     uint32_t tile;   // boxes that a block holds at a time; 0: the device has no room for that
     uint32_t round;  // bins that are ordered at a time
-    uint32_t *told;  // failures, in memory of the host
-    uint32_t pauses; // of the host, without them, after such failures
+    uint32_t *told;  // host memory: `failures` of the state, as the device writes it
+    uint32_t pauses; // how often the host has left bins out for a while; a new one tells the device to plan anew
 } psvi_rows_bins;
 
 // The counting sort's own memory.

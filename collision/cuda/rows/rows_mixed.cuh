@@ -6,7 +6,7 @@
 
 #include "rows_uniform.cuh"
 
-// In the memory of the records, which are not made then.
+// These lie in the memory of the records: a frame has the one or the other.
 struct rows_mixed_arrays {
     uint4 *entries;     // per place: rounded box in two words, slot with turns, rows_look
     uint32_t slot_bits; // of the slot; what they leave tells how many times the box's cell lies around the axes
@@ -71,8 +71,9 @@ __device__ __forceinline__ bool rows_pack_turns(const psvi_rows_level &level, co
     return (x >> bits_x | y >> bits_y | z >> bits_y) == 0;
 }
 
-// The entry of a box of the level, and its cell. Of two boxes that are not vague and have made other turns, neither
-// looks at the other.
+// The entry of a box of the level, and its cell. Cells wrap around, so boxes that are far apart may share one. Each
+// entry has the box's turns: how often its cell number went around each axis. Two boxes with different turns are far
+// apart and no pair, unless one of them is vague.
 __device__ __forceinline__ uint4 rows_mixed_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
                                                   uint32_t slot_bits, uint32_t *cell) {
     rows_near near;

@@ -25,11 +25,13 @@
 #define ROWS_SCATTER_THREADS 256
 #define ROWS_SCATTER_BLOCKS 8 // resident on a multiprocessor, where it holds 2,048 threads
 #define ROWS_SWEEP_THREADS 256
-#define ROWS_SWEEP_BLOCKS 3       // resident on a multiprocessor
-#define ROWS_TOGETHER_RANGE 512   // candidates of a range from which on a block's warps stay together
-#define ROWS_FEW_BOXES (1u << 19) // up to here a warp may take fewer than 32 boxes,
-#define ROWS_LEAST_A_WARP 4       // at least this many,
-#define ROWS_BUSY_CANDIDATES 32   // from this many candidates a box on
+#define ROWS_SWEEP_BLOCKS 3     // resident on a multiprocessor
+#define ROWS_TOGETHER_RANGE 512 // candidates of a range from which on a block's warps stay together
+// A warp of the exact sweep takes 32 boxes. With long ranges it takes fewer, so that more warps hide each other's
+// waits.
+#define ROWS_FEW_BOXES (1u << 19) // only in frames of at most so many boxes
+#define ROWS_LEAST_A_WARP 4       // boxes of a warp, at least
+#define ROWS_BUSY_CANDIDATES 32   // candidates of a box in the frame before, at least
 #define ROWS_HITS 6      // partners that a lane notes before the warp hands them over; 32 times this fit a pair buffer
 #define ROWS_INTERVALS 5 // runs of cells that a box looks up at once: those of one level without wrapping
 #define ROWS_LONG_RANGE 32 // candidates from which on a warp sweeps a range together

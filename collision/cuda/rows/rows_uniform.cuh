@@ -8,9 +8,10 @@
 
 #define ROWS_UNIFORM_PAST 64 // entries behind the last that may be read
 
-// In the memory of the records, which are not made then.
-// The counting sort, which writes in no order, has entries in one piece; kernels that write in sequence have them
-// apart, so that candidates, of which only the rounded box is wanted, lie closer together.
+// These lie in the memory of the records: a frame has the one or the other.
+// Kernels that write them in sequence keep the rounded boxes apart from the rest: a candidate is only asked for its
+// rounded box, so these lie closer together. The counting sort writes in no order and has entries in one piece (see
+// rows_mixed.cuh).
 struct rows_uniform_arrays {
     uint4 *entries;        // per place: rounded box in two words, slot, rows_look
     uint2 *rounded, *look; // or these: the first two of them, the last two

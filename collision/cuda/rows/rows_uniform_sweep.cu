@@ -43,19 +43,18 @@ struct uniform_tables {
     const uint32_t *starts;
 };
 
-// Of a place: its entry, slot and rounded box. APART: entries lie so.
-template <bool APART> __device__ __forceinline__ uint4 entry_of(const uniform_tables &tables, uint32_t place) {
-    if (!APART) return tables.arrays.entries[place];
+// Of a place: its entry, slot and rounded box.
+__device__ __forceinline__ uint4 entry_of(const uniform_tables &tables, uint32_t place) {
     const uint2 box = tables.arrays.rounded[place], look = tables.arrays.look[place];
     return make_uint4(box.x, box.y, look.x, look.y);
 }
 
-template <bool APART> __device__ __forceinline__ uint32_t slot_of(const uniform_tables &tables, uint32_t place) {
-    return APART ? tables.arrays.look[place].x : tables.arrays.entries[place].z;
+__device__ __forceinline__ uint32_t slot_of(const uniform_tables &tables, uint32_t place) {
+    return tables.arrays.look[place].x;
 }
 
-template <bool APART> __device__ __forceinline__ const uint2 *box_at(const uniform_tables &tables, uint32_t place) {
-    return APART ? tables.arrays.rounded + place : reinterpret_cast<const uint2 *>(tables.arrays.entries + place);
+__device__ __forceinline__ const uint2 *box_at(const uniform_tables &tables, uint32_t place) {
+    return tables.arrays.rounded + place;
 }
 
 // What a warp holds back, and how many places it has looked at.
@@ -114,7 +113,6 @@ __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t 
 
 // The unusual boxes: a whole warp goes through the runs of one. Returns how many pairs the warp holds then, and how
 // many places a lane has looked at.
-template <bool APART>
 __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const psvi_rows_plan *plan,
                                             const uniform_tables &tables, uint32_t held) {
     const psvd_sink sink = make_sink(input);
@@ -123,7 +121,7 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
     uint32_t tested = 0;
     for (uint32_t i = blockIdx.x * WARPS + (threadIdx.x >> 5); i < listed; i += gridDim.x * WARPS) {
         const uint32_t own_place = tables.arrays.listed[i];
-        const psvd_record own = load_exactly(input, *plan, slot_of<APART>(tables, own_place));
+        const psvd_record own = load_exactly(input, *plan, slot_of(tables, own_place));
         const rows_view view = rows_view_of(*plan, own, at, 0, true);
         rows_walk walk = rows_walk_from(level, view, 0);
         bool own_run = view.own_row;
@@ -139,7 +137,7 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
                 uint32_t slot = 0;
                 if (place < end) {
                     ++tested;
-                    slot = slot_of<APART>(tables, place);
+                    slot = slot_of(tables, place);
                     const psvd_record other = load_exactly(input, *plan, slot);
                     hit = overlaps(own, other) && (!view.check_owner || rows_owns(level, own, own_place, other, place));
                 }
@@ -151,13 +149,12 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
 }
 
 // A bit for each of four places, from `bit` on, that may overlap the lane's box.
-template <bool APART>
 __device__ __forceinline__ uint32_t test_four(const uint2 *at, uint32_t lower, uint32_t upper, uint32_t bit) {
     uint2 other[4];
     uint32_t hits = 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        other[i] = at[i * (APART ? 1 : 2)];
+        other[i] = at[i];
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         if (rows_may_overlap(lower, upper, other[i].x, other[i].y)) hits |= bit << i;
@@ -173,23 +170,20 @@ __device__ __forceinline__ uint32_t first_bits(uint32_t count) {
 
 // Which of up to 32 places from `start` on may overlap the lane's box, a bit each. Lanes read only what they need, up
 // to four places at a time.
-template <bool APART>
 __device__ __forceinline__ uint32_t test_places(const uniform_tables &tables, uint32_t start, uint32_t count,
                                                 uint32_t lower, uint32_t upper) {
-    constexpr int STEP = APART ? 1 : 2; // from one place's box to the next one's
-    const uint2 *const at = box_at<APART>(tables, start);
+    const uint2 *const at = box_at(tables, start);
     uint32_t hits = 0;
-    if (count > 0) hits = test_four<APART>(at, lower, upper, 1u);
-    if (count > 4) hits |= test_four<APART>(at + 4 * STEP, lower, upper, 1u << 4);
+    if (count > 0) hits = test_four(at, lower, upper, 1u);
+    if (count > 4) hits |= test_four(at + 4, lower, upper, 1u << 4);
 #pragma unroll 1
     for (uint32_t k = 8; k < min(count, 32u); k += 4)
-        hits |= test_four<APART>(at + k * STEP, lower, upper, 1u) << k;
+        hits |= test_four(at + k, lower, upper, 1u) << k;
     return hits & first_bits(count);
 }
 
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
-template <bool APART>
 __device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t count, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
     warp_work &work = own_work();
@@ -202,13 +196,8 @@ __device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t
         asm volatile("ld.shared.u32 %0, [%1];" : "=r"(hit) : "r"(from) : "memory");
         const uint32_t place = hit >> 5;
         uint3 other; // rounded box and slot
-        if (APART) {
-            const uint2 box = tables.arrays.rounded[place];
-            other = make_uint3(box.x, box.y, tables.arrays.look[place].x);
-        } else {
-            const uint4 entry = tables.arrays.entries[place];
-            other = make_uint3(entry.x, entry.y, entry.z);
-        }
+        const uint2 box = tables.arrays.rounded[place];
+        other = make_uint3(box.x, box.y, tables.arrays.look[place].x);
         uint4 own;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(own.x), "=r"(own.y), "=r"(own.z), "=r"(own.w)
@@ -261,12 +250,12 @@ struct sweep_position {
 };
 
 // TICKETS: warps take the next chunk that is left, which pays where there are many; else their shares are equal.
-template <bool APART, bool TICKETS>
+template <bool TICKETS>
 __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_tables &tables, uint32_t row,
                                             uint32_t next_y, uint32_t boxes, sweep_position *position,
                                             sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = position->chunk * 32 + lane, from = min(place, boxes - 1);
-    const uint4 own = entry_of<APART>(tables, from);
+    const uint4 own = entry_of(tables, from);
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
     const uint32_t look = place < boxes ? own.w : 0, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
     warp_work &work = own_work();
@@ -302,7 +291,7 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
 #pragma unroll
     for (int i = 0; i < RANGES; ++i) {
         longest = max(longest, count[i]);
-        hits[i] = test_places<APART>(tables, start[i], count[i], lower, upper);
+        hits[i] = test_places(tables, start[i], count[i], lower, upper);
         found += __popc(hits[i]);
     }
     const uint32_t up_to = psvd_sum_up_to(found), skipped = position->batch * ROWS_UNIFORM_HITS;
@@ -321,7 +310,7 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
                 if (n < ROWS_UNIFORM_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
     }
     __syncwarp();
-    if (all != 0) take_hits<APART>(tables, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
+    if (all != 0) take_hits(tables, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
     tally->longest = max(tally->longest, longest + position->window);
     if (all > ROWS_UNIFORM_HITS) {
         ++position->batch;
@@ -373,7 +362,7 @@ __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_
 // run of places, side by side with its neighbours, whose runs are about the same. Then what passed is looked at again,
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
-template <bool APART, bool TICKETS>
+template <bool TICKETS>
 __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
     psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                       const __grid_constant__ uniform_tables tables) {
@@ -392,7 +381,7 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
         __syncthreads();
     }
     while (position.chunk * 32 < boxes) {
-        sweep_chunk<APART, TICKETS>(plan, tables, row, next_y, boxes, &position, &tally);
+        sweep_chunk<TICKETS>(plan, tables, row, next_y, boxes, &position, &tally);
         if (tally.doubts >= 32) {
             tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
             tally.doubted += tally.doubts;
@@ -405,7 +394,7 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
     }
     tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
     if (plan->listed != 0) {
-        const uint2 more = sweep_unusual<APART>(input, plan, tables, tally.pairs);
+        const uint2 more = sweep_unusual(input, plan, tables, tally.pairs);
         tally.pairs = more.x;
         tally.tested += more.y;
     }
@@ -420,7 +409,7 @@ extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, co
     const uint32_t most = memory->multiprocessors * ROWS_UNIFORM_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
     const bool tickets = psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS;
-    const auto kernel = tickets ? psvk_rows_uniform<true, true> : psvk_rows_uniform<true, false>;
+    const auto kernel = tickets ? psvk_rows_uniform<true> : psvk_rows_uniform<false>;
     // Not early: behind an order kernel its blocks would keep the little first-level cache that that one leaves.
     return psvi_launch_early(false, stream, kernel, blocks, ROWS_UNIFORM_THREADS, sizeof(sweep_shared), *input,
                              memory->plan, tables);

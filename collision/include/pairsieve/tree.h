@@ -83,6 +83,12 @@ psv_status psv_build_triangle_tree(psv_tree *tree, const psv_triangle_set *trian
 psv_status psv_refit_tree(psv_tree *tree, const psv_box_set *boxes);
 psv_status psv_refit_triangle_tree(psv_tree *tree, const psv_triangle_set *triangles);
 
+// What kernels of the caller's own get, see pairsieve/tree.cuh and tree_view.h. It stays the same until the next build
+// of another kind of items or with other filters, or destruction; the memory behind it changes with each build. Errors:
+// PSV_ERROR_ARGUMENT (no build yet, view NULL).
+struct psv_tree_view;
+psv_status psv_view_tree(psv_tree *tree, struct psv_tree_view *view);
+
 typedef struct psv_tree_statistics {
     uint64_t items;     // in the tree
     uint64_t bad_items; // left out: bad, but not those disabled

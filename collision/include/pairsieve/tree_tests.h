@@ -8,12 +8,6 @@
 
 #include "pairsieve/tree_view.h"
 
-#if defined(__CUDACC__)
-#define PSV_UNROLL _Pragma("unroll")
-#else
-#define PSV_UNROLL
-#endif
-
 // --- rays ------------------------------------------------------------------------------------------------------------
 
 typedef struct psv_tree_ray {
@@ -30,16 +24,15 @@ typedef struct psv_tree_ray {
 
 PSV_TREE_FN bool psv_is_finite(float a) { return (psv_float_bits(a) & 0x7f800000u) != 0x7f800000u; }
 
-// By selection, so that arrays stay in registers.
-PSV_TREE_FN float psv_pick(const float *v, uint32_t axis) { return axis == 0 ? v[0] : axis == 1 ? v[1] : v[2]; }
-
 // Directions of about length 1 are taken as they are; others are scaled by a power of two, which is exact.
 PSV_TREE_FN float psv_scale_ray(const psv_ray *ray, float longest, float direction[3], psv_tree_ray *made) {
     made->exponent = 0;
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
         direction[axis] = ray->direction[axis];
     if (longest >= 0x1p-20f && longest <= 0x1p20f) return longest;
     (void)frexpf(longest, &made->exponent);
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
         direction[axis] = ldexpf(direction[axis], -made->exponent);
     made->t_min = ldexpf(made->t_min, made->exponent);
@@ -56,6 +49,7 @@ PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root
     float direction[3];
     const float *o = ray->origin, *d = ray->direction;
     const float longest = psv_max(fabsf(d[0]), psv_max(fabsf(d[1]), fabsf(d[2])));
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
         if (!(fabsf(o[axis]) <= 1e37f) || !psv_is_finite(d[axis])) return false;
     made->t_min = ray->t_min > 0 ? ray->t_min : 0.0f;
@@ -63,6 +57,7 @@ PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root
     if (!(longest > 0) || ray->t_min != ray->t_min || !(made->t_min <= made->t_max)) return false;
     const float reach = psv_scale_ray(ray, longest, direction, made);
     made->octant = 7;
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float along = direction[axis], size = fabsf(along);
         const float origin = o[axis], step = psv_node_step(root, axis);
@@ -107,6 +102,7 @@ PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray
     uint32_t slots = 0, enter[3][2], leave[3][2];
     float step[3], low[3], high[3];
     PSV_UNROLL
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         psv_ray_slab(ray, node, axis, &step[axis], &low[axis], &high[axis]);
         const bool back = ray->slab[axis] < 0;
@@ -119,6 +115,7 @@ PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray
     PSV_UNROLL
     for (uint32_t slot = 0; slot < 8; ++slot) {
         float near = ray->t_min, far = t_most;
+        PSV_UNROLL
         PSV_UNROLL
         for (int axis = 0; axis < 3; ++axis) {
             near = fmaxf(near, psv_slot_byte(enter[axis], slot) * step[axis] + low[axis]);
@@ -134,6 +131,7 @@ PSV_TREE_FN bool psv_line_in_box(const psv_tree_ray *ray, const float *min, cons
     *near = -INFINITY;
     *far = INFINITY;
     bool inside = true;
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float o = ray->origin[axis], inverse = ray->inverse[axis];
         if (inverse == 0) {
@@ -167,6 +165,7 @@ PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_
     const float *corners[3] = {triangle->a, triangle->b, triangle->c};
     float x[3], y[3], z[3];
     const float o[3] = {psv_pick(ray->origin, kx), psv_pick(ray->origin, ky), psv_pick(ray->origin, kz)};
+    PSV_UNROLL
     for (int i = 0; i < 3; ++i) {
         z[i] = psv_sub(psv_pick(corners[i], kz), o[2]);
         x[i] = psv_sub(psv_sub(psv_pick(corners[i], kx), o[0]), psv_mul(ray->shear[0], z[i]));
@@ -187,6 +186,7 @@ PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_
     float t = psv_add(psv_add(psv_mul(u, z[0]), psv_mul(v, z[1])), psv_mul(w, z[2]));
     t = psv_mul(psv_mul(t, inverse), ray->shear[2]);
     float min[3], max[3], near, far;
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         min[axis] = psv_min(triangle->a[axis], psv_min(triangle->b[axis], triangle->c[axis]));
         max[axis] = psv_max(triangle->a[axis], psv_max(triangle->b[axis], triangle->c[axis]));
@@ -202,8 +202,12 @@ PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_
 
 PSV_TREE_FN bool psv_ray_meets_item(const psv_tree_view *view, const psv_tree_ray *ray, uint32_t place,
                                     psv_ray_hit *hit) {
-    if (view->triangles) return psv_ray_meets_triangle(ray, (const psv_tree_triangle *)view->items + place, hit);
-    return psv_ray_meets_box(ray, (const psv_tree_box *)view->items + place, hit);
+    if (view->triangles) {
+        const psv_tree_triangle triangle = psv_load_triangle(view, place);
+        return psv_ray_meets_triangle(ray, &triangle, hit);
+    }
+    const psv_tree_box box = psv_load_box(view, place);
+    return psv_ray_meets_box(ray, &box, hit);
 }
 
 // --- boxes and spheres -----------------------------------------------------------------------------------------------
@@ -211,6 +215,7 @@ PSV_TREE_FN bool psv_ray_meets_item(const psv_tree_view *view, const psv_tree_ra
 // The slots whose boxes touch a box. Its numbers may be infinite.
 PSV_TREE_FN uint32_t psv_box_slots(const psv_tree_node *node, const float *min, const float *max) {
     uint32_t slots = psv_node_used(node);
+    PSV_UNROLL
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float step = psv_node_step(node, axis), origin = node->origin[axis];
@@ -225,14 +230,6 @@ PSV_TREE_FN uint32_t psv_box_slots(const psv_tree_node *node, const float *min, 
     return slots;
 }
 
-// The slot that is nearest to a point, as an octant of psv_push_slots.
-PSV_TREE_FN uint32_t psv_point_octant(const psv_tree_node *node, const float *point) {
-    uint32_t octant = 7;
-    for (int axis = 0; axis < 3; ++axis)
-        if (point[axis] > node->origin[axis] + 127.5f * psv_node_step(node, axis)) octant ^= 1u << axis;
-    return octant;
-}
-
 // How far a point is from an interval: 0 within it. Rounding keeps the order of intervals of which one holds the other.
 PSV_TREE_FN float psv_away(float p, float low, float high) {
     return psv_max(psv_max(psv_sub(low, p), psv_sub(p, high)), 0.0f);
@@ -244,11 +241,11 @@ PSV_TREE_FN float psv_box_distance2(const float *point, const float *min, const 
     return psv_add(psv_add(psv_mul(x, x), psv_mul(y, y)), psv_mul(z, z));
 }
 
-// The slots that are within a distance of a point; both squared.
-PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *point, float most2) {
+// The slots that are within a distance of a point; both squared. sum: the squared distance of each slot.
+PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *point, float most2, float sum[8]) {
     uint32_t slots = psv_node_used(node);
-    float sum[8];
     const float p[3] = {psv_tree_clamp(point[0]), psv_tree_clamp(point[1]), psv_tree_clamp(point[2])};
+    PSV_UNROLL
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float step = psv_node_step(node, axis), origin = node->origin[axis];
@@ -270,6 +267,7 @@ PSV_TREE_FN float psv_dot3(const float *a, const float *b) {
 }
 
 PSV_TREE_FN void psv_minus3(const float *a, const float *b, float *out) {
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
         out[axis] = psv_sub(a[axis], b[axis]);
 }
@@ -280,6 +278,7 @@ PSV_TREE_FN float psv_segment_share(const float *p, const float *a, const float 
     psv_minus3(p, a, away);
     const float length2 = psv_dot3(edge, edge), along = psv_dot3(away, edge);
     *share = along > 0 && length2 > 0 ? psv_min(psv_div(along, length2), 1.0f) : 0.0f;
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
         away[axis] = psv_sub(away[axis], psv_mul(edge[axis], *share));
     return psv_dot3(away, away);
@@ -351,15 +350,17 @@ PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, 
                                      psv_closest_point *closest) {
     closest->u = closest->v = 0;
     if (!view->triangles) {
-        const psv_tree_box *box = (const psv_tree_box *)view->items + place;
+        const psv_tree_box loaded = psv_load_box(view, place), *box = &loaded;
+        PSV_UNROLL
         for (int axis = 0; axis < 3; ++axis)
             closest->point[axis] = psv_clamp(p[axis], box->min[axis], box->max[axis]);
         closest->item = box->item;
         return psv_box_distance2(p, box->min, box->max);
     }
-    const psv_tree_triangle *t = (const psv_tree_triangle *)view->items + place;
+    const psv_tree_triangle loaded = psv_load_triangle(view, place), *t = &loaded;
     float min[3], max[3], away[3];
     psv_closest_weights(p, t, &closest->u, &closest->v);
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float a = t->a[axis], b = t->b[axis], c = t->c[axis];
         min[axis] = psv_min(a, psv_min(b, c));
@@ -377,6 +378,7 @@ PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, 
 PSV_TREE_FN bool psv_edge_parts(const float corners[3][3], const float *edge, const float *half, int i) {
     const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
     float low = INFINITY, high = -INFINITY;
+    PSV_UNROLL
     for (int c = 0; c < 3; ++c) {
         const float at = psv_sub(psv_mul(corners[c][k], edge[j]), psv_mul(corners[c][j], edge[k]));
         low = psv_min(low, at);
@@ -389,6 +391,7 @@ PSV_TREE_FN bool psv_edge_parts(const float corners[3][3], const float *edge, co
 // A triangle whose box touches the box.
 PSV_TREE_FN bool psv_box_meets_triangle(const float *min, const float *max, const psv_tree_triangle *t) {
     float half[3], corners[3][3], edges[3][3];
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float low = psv_clamp(min[axis], -1e15f, 1e15f), high = psv_clamp(max[axis], -1e15f, 1e15f);
         const float centre = psv_add(psv_mul(0.5f, low), psv_mul(0.5f, high));
@@ -398,12 +401,16 @@ PSV_TREE_FN bool psv_box_meets_triangle(const float *min, const float *max, cons
         corners[1][axis] = psv_sub(t->b[axis], centre);
         corners[2][axis] = psv_sub(t->c[axis], centre);
     }
+    PSV_UNROLL
     for (int c = 0; c < 3; ++c)
         psv_minus3(corners[c == 2 ? 0 : c + 1], corners[c], edges[c]);
+    PSV_UNROLL
     for (int c = 0; c < 3; ++c)
-        for (int axis = 0; axis < 3; ++axis)
-            if (psv_edge_parts(corners, edges[c], half, axis)) return false;
+        PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis)
+        if (psv_edge_parts(corners, edges[c], half, axis)) return false;
     float normal[3], reach = 0;
+    PSV_UNROLL
     for (int i = 0; i < 3; ++i) {
         const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
         normal[i] = psv_sub(psv_mul(edges[0][j], edges[1][k]), psv_mul(edges[0][k], edges[1][j]));
@@ -415,13 +422,14 @@ PSV_TREE_FN bool psv_box_meets_triangle(const float *min, const float *max, cons
 PSV_TREE_FN bool psv_box_meets_item(const psv_tree_view *view, const float *min, const float *max, uint32_t place,
                                     uint32_t *item) {
     if (!view->triangles) {
-        const psv_tree_box *box = (const psv_tree_box *)view->items + place;
+        const psv_tree_box loaded = psv_load_box(view, place), *box = &loaded;
         *item = box->item;
         return box->min[0] <= max[0] && min[0] <= box->max[0] && box->min[1] <= max[1] && min[1] <= box->max[1] &&
                box->min[2] <= max[2] && min[2] <= box->max[2];
     }
-    const psv_tree_triangle *t = (const psv_tree_triangle *)view->items + place;
+    const psv_tree_triangle loaded = psv_load_triangle(view, place), *t = &loaded;
     *item = t->item;
+    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float low = psv_min(t->a[axis], psv_min(t->b[axis], t->c[axis]));
         const float high = psv_max(t->a[axis], psv_max(t->b[axis], t->c[axis]));

@@ -15,9 +15,15 @@
 #include "pairsieve/tree.h"
 
 #if defined(__CUDACC__)
-#define PSV_TREE_FN __host__ __device__ __forceinline__
+#define PSV_TREE_FN __device__ __forceinline__
 #else
 #define PSV_TREE_FN static inline __attribute__((always_inline))
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define PSV_UNROLL _Pragma("unroll")
+#else
+#define PSV_UNROLL
 #endif
 
 #define PSV_TREE_MAX_LEVELS 12  // of a linear tree: 8^10 items and more
@@ -60,7 +66,7 @@ typedef struct psv_tree_head {
     float low[3];                              // grid of the keys
     float scale;
     uint32_t key_bits;
-    uint32_t fell_back;
+    uint32_t unused;
     uint64_t bad_count;
 } psv_tree_head;
 
@@ -118,6 +124,8 @@ PSV_TREE_FN uint32_t psv_low_bit(uint32_t a) { return (uint32_t)__builtin_ctz(a)
 PSV_TREE_FN float psv_min(float a, float b) { return a < b ? a : b; }
 PSV_TREE_FN float psv_max(float a, float b) { return a > b ? a : b; }
 
+// By selection, so that arrays stay in registers.
+PSV_TREE_FN float psv_pick(const float *v, uint32_t axis) { return axis == 0 ? v[0] : axis == 1 ? v[1] : v[2]; }
 PSV_TREE_FN float psv_clamp(float a, float low, float high) { return psv_min(psv_max(a, low), high); }
 PSV_TREE_FN float psv_tree_clamp(float a) { return psv_clamp(a, -PSV_TREE_LIMIT, PSV_TREE_LIMIT); }
 PSV_TREE_FN float psv_grid_step(uint32_t exponent) { return psv_bits_float(exponent << 23); }
@@ -136,6 +144,29 @@ PSV_TREE_FN psv_tree_node psv_load_node(const psv_tree_view *view, uint32_t numb
     return loaded.node;
 #else
     return view->nodes[number];
+#endif
+}
+
+// Items as a whole, by place.
+PSV_TREE_FN psv_tree_box psv_load_box(const psv_tree_view *view, uint32_t place) {
+#if defined(__CUDA_ARCH__)
+    const float4 *from = reinterpret_cast<const float4 *>(view->items) + 2 * (uint64_t)place;
+    const float4 a = __ldg(from), b = __ldg(from + 1);
+    const psv_tree_box box = {{a.x, a.y, a.z}, __float_as_uint(a.w), {b.x, b.y, b.z}, 0};
+    return box;
+#else
+    return ((const psv_tree_box *)view->items)[place];
+#endif
+}
+
+PSV_TREE_FN psv_tree_triangle psv_load_triangle(const psv_tree_view *view, uint32_t place) {
+#if defined(__CUDA_ARCH__)
+    const float4 *from = reinterpret_cast<const float4 *>(view->items) + 3 * (uint64_t)place;
+    const float4 a = __ldg(from), b = __ldg(from + 1), c = __ldg(from + 2);
+    const psv_tree_triangle triangle = {{a.x, a.y, a.z}, __float_as_uint(a.w), {b.x, b.y, b.z}, 0, {c.x, c.y, c.z}, 0};
+    return triangle;
+#else
+    return ((const psv_tree_triangle *)view->items)[place];
 #endif
 }
 
@@ -230,6 +261,28 @@ PSV_TREE_FN void psv_push_slots(psv_tree_walk *walk, const psv_tree_node *node, 
     if (walk->group >> 24 != 0) walk->stack[walk->depth++] = (uint64_t)walk->base << 32 | walk->group;
     walk->base = node->first_child | octant << 29;
     walk->group = (node->order & 0xffffffu) | psv_turn_slots(slots, octant) << 24;
+}
+
+// The same in the order of a distance of each slot, the nearest first.
+PSV_TREE_FN void psv_push_by_distance(psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots,
+                                      const float distance[8]) {
+    slots &= psv_node_inner(node);
+    if (slots == 0) return;
+    if (walk->group >> 24 != 0) walk->stack[walk->depth++] = (uint64_t)walk->base << 32 | walk->group;
+    uint32_t order = 0, count = 0;
+    PSV_UNROLL
+    for (uint32_t slot = 0; slot < 8; ++slot) {
+        if (!(slots >> slot & 1u)) continue;
+        uint32_t further = 0;
+        PSV_UNROLL
+        for (uint32_t other = 0; other < 8; ++other)
+            if (slots >> other & 1u)
+                further += distance[other] > distance[slot] || (other < slot && distance[other] == distance[slot]);
+        order |= (node->order >> (3 * slot) & 7u) << (3 * further);
+        ++count;
+    }
+    walk->base = node->first_child;
+    walk->group = order | ((1u << count) - 1) << 24;
 }
 
 // Slots of a node that have items of the walk's world; `order` is the node's.

@@ -16,9 +16,7 @@ static void *proc_of(void *library, const char *name) {
     return get == NULL ? NULL : get(name);
 }
 
-#define EGL_SYMBOL(type, variable, name)                                                                               \
-    type variable = NULL;                                                                                              \
-    *(void **)&variable = symbol_of(library, name)
+#define FIND_SYMBOL(variable, name) *(void **)&(variable) = symbol_of(library, name)
 
 // The display of a device by its number; where devices cannot be listed, Mesa's own without a surface, then the default
 // one.
@@ -27,7 +25,8 @@ static EGLDisplay find_display(void *library, int device) {
     PFNEGLGETPLATFORMDISPLAYEXTPROC get_platform_display = NULL;
     *(void **)&query_devices = proc_of(library, "eglQueryDevicesEXT");
     *(void **)&get_platform_display = proc_of(library, "eglGetPlatformDisplayEXT");
-    EGL_SYMBOL(PFNEGLGETDISPLAYPROC, get_display, "eglGetDisplay");
+    PFNEGLGETDISPLAYPROC get_display = NULL;
+    FIND_SYMBOL(get_display, "eglGetDisplay");
     EGLDeviceEXT devices[64];
     EGLint count = 0;
     if (query_devices != NULL && get_platform_display != NULL && query_devices(64, devices, &count) && count > 0)
@@ -44,9 +43,12 @@ static EGLContext make_context(void *library, EGLDisplay display) {
     static const EGLint wanted[] = {
         EGL_CONTEXT_MAJOR_VERSION,           4,       EGL_CONTEXT_MINOR_VERSION, 5, EGL_CONTEXT_OPENGL_PROFILE_MASK,
         EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
-    EGL_SYMBOL(PFNEGLINITIALIZEPROC, initialize, "eglInitialize");
-    EGL_SYMBOL(PFNEGLBINDAPIPROC, bind_api, "eglBindAPI");
-    EGL_SYMBOL(PFNEGLCREATECONTEXTPROC, create_context, "eglCreateContext");
+    PFNEGLINITIALIZEPROC initialize = NULL;
+    FIND_SYMBOL(initialize, "eglInitialize");
+    PFNEGLBINDAPIPROC bind_api = NULL;
+    FIND_SYMBOL(bind_api, "eglBindAPI");
+    PFNEGLCREATECONTEXTPROC create_context = NULL;
+    FIND_SYMBOL(create_context, "eglCreateContext");
     if (initialize == NULL || bind_api == NULL || create_context == NULL) return EGL_NO_CONTEXT;
     if (!initialize(display, NULL, NULL) || !bind_api(EGL_OPENGL_API)) return EGL_NO_CONTEXT;
     return create_context(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, wanted);
@@ -66,7 +68,8 @@ psv_status psvi_gl_open_own(psv_context *context, int device, psvi_gl_own *own, 
     own->display = all && *load != NULL ? find_display(library, device) : EGL_NO_DISPLAY;
     own->context = own->display != EGL_NO_DISPLAY ? make_context(library, own->display) : EGL_NO_CONTEXT;
     psvi_gl_enter_own(own);
-    EGL_SYMBOL(PFNEGLGETCURRENTCONTEXTPROC, current, "eglGetCurrentContext");
+    PFNEGLGETCURRENTCONTEXTPROC current = NULL;
+    FIND_SYMBOL(current, "eglGetCurrentContext");
     if (own->context != EGL_NO_CONTEXT && current() == own->context) return PSV_OK;
     psv_status status =
         own->display == EGL_NO_DISPLAY
