@@ -139,5 +139,7 @@ const psvi_collision_ops psvi_collision_ops_cpu = {
     .exclude_pairs = psvi_exclude_pairs_cpu,
     .narrow_boxes = psvi_narrow_boxes_cpu,
     .name_pairs = psvi_name_pairs_cpu,
+    .merge_kept = psvi_merge_kept_cpu,
+    .subtract_count = psvi_subtract_count_cpu,
     .compute_bounds = psvi_compute_bounds_cpu,
 };

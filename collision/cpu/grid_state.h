@@ -8,6 +8,7 @@
 typedef struct psvi_grid_state {
     psv_sorter *sorter;
     rows_sample sample;
+    uint64_t boxes; // of the tree of `lbvh`
 } psvi_grid_state;
 
 // Sets finder->state. The sorter's scratch memory is part of the finder's.

@@ -154,13 +154,13 @@ static void build_level(psv_context *context, lbvh_tree *tree, int h) {
     }
 }
 
-static void build_tree(psv_context *context, lbvh_tree *tree, uint64_t count) {
+// Levels and their numbers of nodes.
+static void size_tree(lbvh_tree *tree, uint64_t count) {
     tree->height = 1;
     tree->count[0] = count;
     do {
         int h = tree->height++;
         tree->count[h] = (tree->count[h - 1] + WIDE - 1) / WIDE;
-        build_level(context, tree, h);
     } while (tree->count[tree->height - 1] > WIDE && tree->height < MAX_HEIGHT);
 }
 
@@ -281,35 +281,221 @@ static void query_tree(psv_context *context, const lbvh_tree *tree) {
     psvi_run_tasks(context, psvi_workers_for(context, tree->count[1] / 32), query_some, &job);
 }
 
-static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    psvi_grid_state *state = finder->state;
+// --- boxes against the boxes of a tree -------------------------------------------------------------------------------
+
+// First place of the tree's boxes whose world is not below `world`.
+static uint64_t world_begin(const lbvh_tree *tree, uint64_t world) {
+    const uint64_t *keys = tree->memory.keys;
+    uint64_t low = 0, high = tree->count[0];
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (keys[middle] >> 32 < world)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#define QUERY_CHUNK 64      // boxes that a thread takes at a time
+#define QUERY_FRONTIER 2048 // nodes of one level that they reach, beyond which a node is searched on the spot
+
+// A box that the tree does not have, and the tree's boxes that it is tested against.
+typedef struct lbvh_other {
+    uint32_t id;
+    float box[6];
+    uint64_t begin, end;
+} lbvh_other;
+
+typedef struct lbvh_reached {
+    uint32_t other, node; // node: 16 lanes of the level
+} lbvh_reached;
+
+// The lanes of node `node` of level h that the box reaches.
+static uint32_t test_other(const lbvh_tree *tree, const lbvh_other *other, int h, uint64_t node) {
+    return test_nodes(tree, h, node * WIDE, other->begin >> 4 * h, ((other->end - 1) >> 4 * h) + 1, other->box);
+}
+
+static void emit_others(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *other, uint64_t node,
+                        uint32_t hits) {
+    const uint32_t base = tree->input->between ? (uint32_t)tree->input->a.count : 0; // the tree's boxes are those of b
+    uint32_t ids[WIDE], count = 0;
+    sink->candidates += WIDE;
+    for (; hits != 0; hits &= hits - 1)
+        ids[count++] = base + tree->memory.lanes[0].id[node * WIDE + (uint32_t)__builtin_ctz(hits)];
+    psvi_emit_hits(sink, other->id, ids, count);
+}
+
+// Everything under one node, depth first.
+static void search_node(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *other, int top, uint64_t node) {
+    uint64_t nodes[MAX_HEIGHT];
+    uint32_t hits[MAX_HEIGHT];
+    int h = top;
+    nodes[h] = node;
+    hits[h] = test_other(tree, other, h, node);
+    while (h <= top) {
+        if (h == 0) emit_others(tree, sink, other, nodes[0], hits[0]);
+        if (h == 0 || hits[h] == 0) {
+            ++h;
+            continue;
+        }
+        nodes[h - 1] = nodes[h] * WIDE + (uint32_t)__builtin_ctz(hits[h]);
+        hits[h] &= hits[h] - 1;
+        --h;
+        hits[h] = test_other(tree, other, h, nodes[h]);
+    }
+}
+
+static void prefetch_node(const psvi_lanes *lanes, uint64_t node) {
+    for (int k = 0; k < 3; ++k) {
+        __builtin_prefetch(lanes->min[k] + node * WIDE);
+        __builtin_prefetch(lanes->max[k] + node * WIDE);
+    }
+}
+
+// The pairs of some boxes with those of the tree, level by level: what one of them needs from memory comes while the
+// others are tested.
+static void search_tree(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *others, uint32_t count) {
+    lbvh_reached lists[2][QUERY_FRONTIER];
+    uint32_t reached = count;
+    for (uint32_t i = 0; i < count; ++i)
+        lists[0][i] = (lbvh_reached){i, 0};
+    for (int h = tree->height - 1, side = 0; h >= 0; --h, side ^= 1) {
+        uint32_t next = 0;
+        for (uint32_t r = 0; r < reached; ++r) {
+            const lbvh_reached at = lists[side][r];
+            const lbvh_other *other = &others[at.other];
+            uint32_t hits = test_other(tree, other, h, at.node);
+            if (h == 0) {
+                if (hits != 0) emit_others(tree, sink, other, at.node, hits);
+                continue;
+            }
+            for (; hits != 0; hits &= hits - 1) {
+                const uint32_t node = at.node * WIDE + (uint32_t)__builtin_ctz(hits);
+                if (next == QUERY_FRONTIER) {
+                    search_node(tree, sink, other, h - 1, node);
+                    continue;
+                }
+                prefetch_node(&tree->memory.lanes[h - 1], node);
+                lists[side ^ 1][next++] = (lbvh_reached){at.other, node};
+            }
+        }
+        reached = next;
+    }
+}
+
+// The boxes [first, end) of input->a, at most QUERY_CHUNK. Returns how many are alive; with two sets bad ones are
+// reported.
+static uint64_t query_boxes(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t first, uint64_t end) {
+    const psvi_find_input *input = tree->input;
+    lbvh_other others[QUERY_CHUNK];
+    uint32_t count = 0;
+    uint64_t live = 0;
+    for (uint64_t place = first; place < end; ++place) {
+        lbvh_other *other = &others[count];
+        *other = (lbvh_other){.id = (uint32_t)place, .end = tree->count[0]};
+        const psvi_box_kind kind = psvi_judge_place(&input->a, input->world_count, place, other->box);
+        if (kind == PSVI_BOX_BAD && input->between) psvi_add_bad_boxes(input, &other->id, 1);
+        if (kind != PSVI_BOX_LIVE) continue;
+        ++live;
+        if (tree->wide) {
+            const uint64_t world = input->a.worlds == NULL ? 0 : input->a.worlds[place];
+            other->begin = world_begin(tree, world);
+            other->end = world_begin(tree, world + 1);
+        }
+        count += other->begin < other->end;
+    }
+    if (count > 0) search_tree(tree, sink, others, count);
+    return live;
+}
+
+// --- method ----------------------------------------------------------------------------------------------------------
+
+static lbvh_tree tree_of(const psv_pair_finder *finder, const psvi_find_input *input) {
     lbvh_tree tree = {.input = input, .wide = psvi_has_worlds(&finder->def), .test = psvi_best_test()};
     (void)carve_lbvh(&finder->def, finder->scratch, &tree.memory);
+    return tree;
+}
+
+// Orders the living boxes and builds the tree over them. state->boxes says how many there are.
+static psv_status order_boxes(psv_pair_finder *finder, lbvh_tree *tree) {
+    psv_context *context = finder->context;
+    psvi_grid_state *state = finder->state;
+    const psvi_find_input *input = tree->input;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_grid grid;
     rows_begin_grid(&grid, &state->sample, input);
     psvi_common(finder)->size_groups = rows_size_groups(&grid, &state->sample);
-    uint64_t count = psvi_collect_boxes(context, input, tree.memory.ids);
-    codes_job codes = {&tree, &grid};
+    const uint64_t count = psvi_collect_boxes(context, input, tree->memory.ids);
+    codes_job codes = {tree, &grid};
     psvi_run_ranges(context, count, 4096, make_codes, &codes);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     input->result->key_bits = lbvh_sorter_def(&finder->def).end_bit;
-    if (count < 2) return PSV_OK;
-    psv_status status = psv_sort_index(state->sorter, psv_buffer_of(tree.memory.keys, count * (tree.wide ? 8 : 4)),
-                                       psv_buffer_of(tree.memory.order, count * 4), count, PSV_INDEX_KEYS_SORTED);
+    state->boxes = count;
+    if (count == 0) return PSV_OK;
+    tree->memory.order[0] = 0;
+    psv_status status = psv_sort_index(state->sorter, psv_buffer_of(tree->memory.keys, count * (tree->wide ? 8 : 4)),
+                                       psv_buffer_of(tree->memory.order, count * 4), count, PSV_INDEX_KEYS_SORTED);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    psvi_follow_order(context, tree.memory.order, tree.memory.order, tree.memory.ids, count);
-    psvi_gather_lanes(context, input, tree.memory.order, count, &tree.memory.lanes[0]);
-    build_tree(context, &tree, count);
+    psvi_follow_order(context, tree->memory.order, tree->memory.order, tree->memory.ids, count);
+    psvi_gather_lanes(context, input, tree->memory.order, count, &tree->memory.lanes[0]);
+    size_tree(tree, count);
+    for (int h = 1; h < tree->height; ++h)
+        build_level(context, tree, h);
     psvi_phase_end(context, PSV_PHASE_GATHER);
+    for (int h = 1; h < tree->height; ++h)
+        input->result->rows += tree->count[h];
+    input->result->levels = (uint32_t)tree->height;
+    return PSV_OK;
+}
+
+static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    lbvh_tree tree = tree_of(finder, input);
+    const psv_status status = order_boxes(finder, &tree);
+    if (status != PSV_OK || tree.count[0] < 2) return status;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     query_tree(context, &tree);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
-    for (int h = 1; h < tree.height; ++h)
-        input->result->rows += tree.count[h];
-    input->result->levels = (uint32_t)tree.height;
+    return PSV_OK;
+}
+
+static psv_status lbvh_build(psv_pair_finder *finder, const psvi_find_input *input) {
+    lbvh_tree tree = tree_of(finder, input);
+    return order_boxes(finder, &tree);
+}
+
+typedef struct others_job {
+    const lbvh_tree *tree;
+    psvi_loop loop; // over boxes
+    uint64_t first; // box
+    uint64_t live;  // atomic
+} others_job;
+
+static void query_others(void *data, uint32_t worker) {
+    others_job *job = data;
+    psvi_pair_sink sink;
+    uint64_t live = 0;
+    (void)worker;
+    psvi_open_sink(&sink, job->tree->input, false); // boxes of other worlds are not met
+    for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
+        live += query_boxes(job->tree, &sink, job->first + first, job->first + end);
+    psvi_close_sink(&sink);
+    __atomic_fetch_add(&job->live, live, __ATOMIC_RELAXED);
+}
+
+static psv_status lbvh_query(psv_pair_finder *finder, const psvi_find_input *input, uint64_t first) {
+    psv_context *context = finder->context;
+    const psvi_grid_state *state = finder->state;
+    lbvh_tree tree = tree_of(finder, input);
+    const uint64_t count = input->a.count > first ? input->a.count - first : 0;
+    others_job job = {&tree, {0, count, QUERY_CHUNK}, first, 0};
+    size_tree(&tree, state->boxes);
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    psvi_run_tasks(context, psvi_workers_for(context, psvi_loop_pieces(count, QUERY_CHUNK)), query_others, &job);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    if (input->between) input->result->boxes += job.live;
     return PSV_OK;
 }
 
@@ -320,5 +506,7 @@ const psvi_broad_phase psvi_broad_phase_lbvh_cpu = {
     .create = lbvh_create,
     .destroy = psvi_destroy_grid_state,
     .find = lbvh_find,
+    .build = lbvh_build,
+    .query = lbvh_query,
     .statistics = psvi_grid_statistics,
 };

@@ -1,5 +1,6 @@
 // The rules of pairs on the CPU. A method's pairs pass through them a thousand at a time, when a thread hands them
 // over, rule after rule: what a rule has to fetch for all of them is asked for before the first one is judged.
+#include "../../sort/core/cpu/workers.h"
 #include "cpu_boxes.h"
 
 static uint32_t keep_by_owners(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
@@ -107,7 +108,7 @@ typedef struct exclude_job {
     uint64_t last_bucket;
 } exclude_job;
 
-static void exclude_some(void *data, uint64_t first, uint64_t end) {
+static void exclude_range(void *data, uint64_t first, uint64_t end) {
     const exclude_job *job = data;
     for (uint64_t i = first; i < end; ++i)
         exclude_pair(job->table, job->last_bucket, psvi_pair_key(job->pairs[i].a, job->pairs[i].b));
@@ -116,7 +117,7 @@ static void exclude_some(void *data, uint64_t first, uint64_t end) {
 psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
                                   uint64_t last_bucket) {
     exclude_job job = {pairs, table, last_bucket};
-    psvi_run_ranges(context, count, 16384, exclude_some, &job);
+    psvi_run_ranges(context, count, 8192, exclude_range, &job);
     return PSV_OK;
 }
 
@@ -124,19 +125,20 @@ typedef struct narrow_job {
     const psvi_rule_side *side;
     const double *origin;
     psv_aabb *boxes;
+    uint64_t first;
 } narrow_job;
 
-static void narrow_some(void *data, uint64_t first, uint64_t end) {
+static void narrow_range(void *data, uint64_t first, uint64_t end) {
     const narrow_job *job = data;
-    for (uint64_t i = first; i < end; ++i)
+    for (uint64_t i = job->first + first; i < job->first + end; ++i)
         psvi_narrow_box(job->side, job->origin, i, job->boxes[i].min, job->boxes[i].max);
 }
 
-psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin,
+psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,
                                  const psvi_box_view *view, psv_aabb *boxes) {
-    narrow_job job = {side, origin, boxes};
+    narrow_job job = {side, origin, boxes, first};
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
-    psvi_run_ranges(context, view->count, 4096, narrow_some, &job);
+    if (view->count > first) psvi_run_ranges(context, view->count - first, 4096, narrow_range, &job);
     psvi_phase_end(context, PSV_PHASE_BOUNDS);
     return PSV_OK;
 }
@@ -147,19 +149,48 @@ typedef struct name_job {
     psv_pair *pairs;
 } name_job;
 
-static void name_some(void *data, uint64_t first, uint64_t end) {
+static void name_range(void *data, uint64_t first, uint64_t end) {
     const name_job *job = data;
-    psv_pair *const pairs = job->pairs;
     for (uint64_t p = first; p < end; ++p) {
-        const uint32_t a = job->a_ids == NULL ? pairs[p].a : job->a_ids[pairs[p].a];
-        const uint32_t b = job->b_ids == NULL ? pairs[p].b : job->b_ids[pairs[p].b];
-        pairs[p] = job->between || a < b ? (psv_pair){a, b} : (psv_pair){b, a};
+        const psv_pair pair = job->pairs[p];
+        const uint32_t a = job->a_ids == NULL ? pair.a : job->a_ids[pair.a];
+        const uint32_t b = job->b_ids == NULL ? pair.b : job->b_ids[pair.b];
+        job->pairs[p] = job->between || a < b ? (psv_pair){a, b} : (psv_pair){b, a};
     }
 }
 
 psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
                                psv_pair *pairs, const uint64_t *count, uint64_t capacity) {
     name_job job = {a_ids, b_ids, between, pairs};
-    psvi_run_ranges(context, *count < capacity ? *count : capacity, 16384, name_some, &job);
+    psvi_run_ranges(context, *count < capacity ? *count : capacity, 8192, name_range, &job);
+    return PSV_OK;
+}
+
+// --- kept boxes ------------------------------------------------------------------------------------------------------
+
+psv_status psvi_merge_kept_cpu(psv_context *context, const psvi_kept_merge *merge) {
+    (void)context;
+    psvi_frame_result *result = merge->result;
+    const psvi_frame_result *kept = merge->kept;
+    uint64_t own = result->pair_count < merge->capacity ? result->pair_count : merge->capacity;
+    for (uint64_t p = 0; p < own; ++p) {
+        merge->pairs[p].a += merge->shift;
+        merge->pairs[p].b += merge->shift;
+    }
+    for (uint64_t i = 0; i < result->bad_count; ++i)
+        merge->bad_boxes[i] += merge->shift;
+    for (uint64_t i = 0; i < kept->bad_count; ++i)
+        merge->bad_boxes[result->bad_count + i] = merge->kept_bad[i] + merge->kept_shift;
+    if (merge->kept_pairs != NULL) {
+        uint64_t there = kept->pair_count < merge->capacity - own ? kept->pair_count : merge->capacity - own;
+        if (there > 0) memcpy(merge->pairs + own, merge->kept_pairs, there * sizeof *merge->pairs);
+    }
+    psvi_add_kept_result(result, kept, merge->kept_pairs != NULL);
+    return PSV_OK;
+}
+
+psv_status psvi_subtract_count_cpu(psv_context *context, const uint64_t *count, uint64_t less, uint64_t *target) {
+    (void)context;
+    *target = *count > less ? *count - less : 0;
     return PSV_OK;
 }

@@ -79,8 +79,9 @@ static psv_status exclude_pairs(psv_context *context, const psv_pair *pairs, uin
     return psvi_cuda_status(context, error, "pair rules: a kernel launch");
 }
 
-static psv_status narrow_boxes(psv_context *context, const psvi_rule_side *side, const double *origin,
+static psv_status narrow_boxes(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,
                                const psvi_box_view *view, psv_aabb *boxes) {
+    (void)first; // 0: there are no kept boxes here
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
     cudaError_t error = psvi_launch_narrow_boxes(side, origin, view, boxes, context->stream);
     psvi_phase_end(context, PSV_PHASE_BOUNDS);

@@ -54,7 +54,7 @@ typedef struct psvi_find_input {
     uint64_t capacity;
     psvi_frame_result *result; // in the backend's memory; zero when `find` is called, unless the method clears it
     uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.room + index
-    // NULL, or in the backend's memory: what every pair is asked last, see pair_rules.h.
+    // NULL, or in the backend's memory: what every pair is asked on its way out, see pair_rules.h.
     const struct psvi_pair_rules *rules;
     // The method's own, for its kernels: as in the result, as far as the host knows; and see psvi_phase_split.
     uint32_t route, veto;
@@ -74,6 +74,19 @@ static inline const char *psvi_sorter_name(const psv_pair_finder_def *def) {
     return psv_pair_sorter_name(def->sort_method);
 }
 
+// How the results of a frame's own boxes and of kept boxes become one.
+typedef struct psvi_kept_merge {
+    psvi_frame_result *result;
+    const psvi_frame_result *kept;
+    psv_pair *pairs;
+    const psv_pair *kept_pairs; // appended; NULL: none
+    uint64_t capacity;          // of both lists
+    uint32_t *bad_boxes;
+    const uint32_t *kept_bad; // appended
+    uint32_t shift;           // added to the indices of the frame's own pairs and bad boxes
+    uint32_t kept_shift;      // added to those of kept bad boxes
+} psvi_kept_merge;
+
 typedef struct psvi_broad_phase {
     const char *name;
     const char *description;                                   // one line
@@ -81,6 +94,12 @@ typedef struct psvi_broad_phase {
     psv_status (*create)(psv_pair_finder *finder);             // optional: sorters and one-time setup, finder->state
     void (*destroy)(psv_pair_finder *finder);                  // optional
     psv_status (*find)(psv_pair_finder *finder, const psvi_find_input *input);
+    // Optional, both or none, for boxes that are kept. `build` orders the boxes of input->a, like `find` without the
+    // pairs. `query` finds the pairs of the boxes of input->a from place `first` on with those of the last `find` or
+    // `build`, which are input->b, or the first ones of input->a where there is one set. With two sets it judges the
+    // boxes of a as well: boxes and bad boxes of the result.
+    psv_status (*build)(psv_pair_finder *finder, const psvi_find_input *input);
+    psv_status (*query)(psv_pair_finder *finder, const psvi_find_input *input, uint64_t first);
     // Optional: completes what the host knows and the frame result does not (sort passes, say). May block.
     psv_status (*statistics)(psv_pair_finder *finder, psv_pair_statistics *statistics);
     // Optional, of methods with several ways: the names of the frame result's route and veto.
@@ -112,12 +131,15 @@ typedef struct psvi_collision_ops {
     // Adds pairs to a table of pair_rules.h that has room for them.
     psv_status (*exclude_pairs)(psv_context *context, const psv_pair *pairs, uint64_t count, struct psvi_bucket *table,
                                 uint64_t last_bucket);
-    // boxes[i] = psvi_narrow_box of box i of the view, as many as it has.
+    // boxes[i] = psvi_narrow_box of box i of the view, from `first` to its last one.
     psv_status (*narrow_boxes)(psv_context *context, const struct psvi_rule_side *side, const double *origin,
-                               const psvi_box_view *view, psv_aabb *boxes);
+                               uint64_t first, const psvi_box_view *view, psv_aabb *boxes);
     // Indices of min(*count, capacity) pairs become ids (NULL: they stay), the lower one first unless `between`.
     psv_status (*name_pairs)(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
                              psv_pair *pairs, const uint64_t *count, uint64_t capacity);
+    psv_status (*merge_kept)(psv_context *context, const psvi_kept_merge *merge);
+    // *target = max(*count - less, 0)
+    psv_status (*subtract_count)(psv_context *context, const uint64_t *count, uint64_t less, uint64_t *target);
     psv_status (*compute_bounds)(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes);
 } psvi_collision_ops;
 

@@ -23,6 +23,7 @@ typedef struct psvi_pair_memory {
     uint64_t capacity;
     psv_pair *pairs;
     psv_pair *before, *begin, *end; // events only
+    psv_pair *kept;                 // def.max_kept only
     psv_sorter *sorter;             // sort_output or events
     void *order_scratch;
     void *events_scratch;
@@ -30,7 +31,7 @@ typedef struct psvi_pair_memory {
 
 // What the rules of pairs need, in the backend's memory.
 typedef struct psvi_rule_memory {
-    psvi_pair_rules *rules; // of the frame
+    psvi_pair_rules *rules; // PSVI_RULE_KINDS of the frame
     uint32_t *layer_matrix;
     psvi_bucket *excluded;
     uint64_t *world_pairs; // one count a world
@@ -38,10 +39,29 @@ typedef struct psvi_rule_memory {
     bool has_matrix, has_excluded;
 } psvi_rule_memory;
 
+// Whose places the sides of a frame's rules begin with: all boxes; those that are not kept; all boxes, and pairs are
+// counted with those of the kept boxes.
+enum { PSVI_RULES_ALL = 0, PSVI_RULES_MOVING = 1, PSVI_RULES_KEPT = 2, PSVI_RULE_KINDS = 3 };
+
+// What is known of kept boxes between frames, in the backend's memory where it is a pointer.
+typedef struct psvi_kept {
+    psvi_choice tree;
+    psvi_frame_result *result; // of the kept boxes among themselves
+    uint32_t *bad_boxes;
+    uint64_t *world_pairs;
+    uint64_t *moving_count; // boxes that are not kept, where the count is the device's
+    // Whether all this is of `count` boxes of version `version`.
+    bool valid;
+    bool between;
+    uint64_t count, version;
+    double origin[3];
+} psvi_kept;
+
 // A frame's sets as the rules see them.
 typedef struct psvi_frame_sides {
     psvi_rule_side a, b; // b: between only
     double origin[3];
+    uint64_t kept, kept_version; // of the set that has kept boxes
 } psvi_frame_sides;
 
 typedef struct psvi_finder_common {
@@ -51,6 +71,7 @@ typedef struct psvi_finder_common {
     uint64_t shared_bytes;
     psvi_pair_memory memory;
     psvi_rule_memory rules;
+    psvi_kept kept;
     uint64_t *event_counts; // backend memory: before, begin, end
     uint32_t size_groups;   // on the CPU, of the last frame: how mixed the sizes were (rows_size_groups); 0: not known
     bool has_frame;
@@ -83,18 +104,43 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
 // Replaces the pair memory by a larger one; the previous frame's pairs are kept.
 psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity);
 
+uint64_t
+psvi_world_count_bytes(const psv_pair_finder_def *def); // of a count for each world; 0 where they are not counted
+// PSV_ERROR_UNSUPPORTED where the backend has none of what pair_rules.h and kept_boxes.c do.
+psv_status psvi_check_rule_backend(psv_context *context, const psvi_collision_ops *ops);
 uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def);
 psv_status psvi_create_rule_memory(psv_pair_finder *finder); // on failure psvi_destroy_rule_memory frees what there is
 void psvi_destroy_rule_memory(psv_pair_finder *finder);
 
 // The sets ask for nothing that the finder was not made for.
 psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
-// Once a frame: input->rules, and boxes in double precision become floats.
-psv_status psvi_begin_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
-psv_status psvi_clear_world_pairs(psv_pair_finder *finder); // before each pass of a method
+// Once a frame: boxes in double precision become floats in the views of `input`.
+psv_status psvi_narrow_sets(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
+// Rules of one of the kinds above. *made stays NULL when they let everything through.
+psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
+                          const psvi_pair_rules **made);
+// Before each pass of a method: the counts of worlds are zero, or those of `from`.
+psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from);
 // Indices of the pairs become ids where there are any.
 psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
 psv_status psvi_report_crowded(psv_pair_finder *finder); // some world has more pairs than def.world_pairs. Blocks
+
+uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def);
+psv_status psvi_create_kept(psv_pair_finder *finder); // on failure psvi_destroy_kept frees what there is
+void psvi_destroy_kept(psv_pair_finder *finder);
+psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a,
+                           const psv_box_set *b); // b: NULL or a second set
+// Before the boxes are narrowed: what is known of kept boxes is of these, or is void.
+void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
+// A frame with kept boxes (sides->kept > 0).
+psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
+
+psv_status psvi_create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, void *shared,
+                              psvi_choice *choice);
+void psvi_destroy_choice(psv_pair_finder *finder, psvi_choice *choice);
+void psvi_use_choice(psv_pair_finder *finder, const psvi_choice *choice);
+// One pass of the finder's method over the boxes of `input`. kept_worlds: counts of worlds to begin with, or NULL.
+psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds);
 
 psv_status psvi_check_finder(const psv_pair_finder *finder);
 psv_status psvi_check_frame(psv_pair_finder *finder);                             // there was a find call

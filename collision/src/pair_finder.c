@@ -51,6 +51,14 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_excluded > (uint64_t)1 << 31)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_excluded is %llu; it must be 0 to 2147483648",
                          (unsigned long long)def->max_excluded);
+    const bool ruled = def->ids || def->doubles || def->count_worlds || def->max_excluded > 0 || def->world_pairs > 0;
+    if (ruled || def->max_kept > 0) {
+        const psv_status status = psvi_check_rule_backend(context, psvi_collision_ops_of(backend));
+        if (status != PSV_OK) return status;
+    }
+    if (def->max_kept > def->max_boxes)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_kept is %llu; def.max_boxes is %llu",
+                         (unsigned long long)def->max_kept, (unsigned long long)def->max_boxes);
     if (psvi_list_choices(backend, def->method, choices) == 0)
         return refuse_method(context, backend, "method", def->method, psv_broad_phase_name);
     if (find_sort_method(backend, def->sort_method) == NULL) // also for methods that sort nothing
@@ -87,11 +95,12 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
     uint32_t count = psvi_list_choices(backend, resolved.method, choices);
     uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
     bytes += scratch_bytes_of(backend, choices, count, &resolved) + psvi_rule_memory_bytes(&resolved);
+    bytes += psvi_kept_bytes(backend, &resolved);
     if (resolved.events) bytes += psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
     return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
 }
 
-static void use_choice(psv_pair_finder *finder, const psvi_choice *choice) {
+void psvi_use_choice(psv_pair_finder *finder, const psvi_choice *choice) {
     finder->method = choice->method;
     finder->state = choice->state;
     finder->scratch = choice->scratch;
@@ -99,8 +108,8 @@ static void use_choice(psv_pair_finder *finder, const psvi_choice *choice) {
 }
 
 // `shared`: scratch memory that another choice holds, or NULL.
-static psv_status create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, void *shared,
-                                psvi_choice *choice) {
+psv_status psvi_create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, void *shared,
+                              psvi_choice *choice) {
     psv_context *context = finder->context;
     choice->method = method;
     choice->shares = shared != NULL;
@@ -113,11 +122,18 @@ static psv_status create_choice(psv_pair_finder *finder, const psvi_broad_phase 
                          method->name, (unsigned long long)finder->def.max_boxes,
                          (unsigned long long)choice->scratch_bytes,
                          (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
-    use_choice(finder, choice);
+    psvi_use_choice(finder, choice);
     psv_status status = method->create == NULL ? PSV_OK : method->create(finder);
     choice->state = finder->state;
     choice->created = status == PSV_OK;
     return status;
+}
+
+void psvi_destroy_choice(psv_pair_finder *finder, psvi_choice *choice) {
+    psvi_use_choice(finder, choice);
+    if (choice->created && choice->method->destroy != NULL) choice->method->destroy(finder);
+    if (!choice->shares) psvi_free(finder->context, choice->scratch, choice->scratch_bytes);
+    *choice = (psvi_choice){0};
 }
 
 static psv_status create_parts(psv_pair_finder *finder) {
@@ -145,10 +161,11 @@ static psv_status create_parts(psv_pair_finder *finder) {
                              (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
     }
     for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
-        status = create_choice(finder, choices[i], common->shared, &common->choices[i]);
+        status = psvi_create_choice(finder, choices[i], common->shared, &common->choices[i]);
         common->choice_count = i + 1;
     }
     if (status == PSV_OK) status = psvi_create_rule_memory(finder);
+    if (status == PSV_OK && finder->def.max_kept > 0) status = psvi_create_kept(finder);
     if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &common->memory);
     finder->pairs = common->memory.pairs;
     finder->capacity = common->memory.capacity;
@@ -194,12 +211,9 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     psvi_finder_common *common = psvi_common(finder);
     (void)context->ops->synchronize(context);
-    for (uint32_t i = 0; i < common->choice_count; ++i) {
-        psvi_choice *choice = &common->choices[i];
-        use_choice(finder, choice);
-        if (choice->created && choice->method->destroy != NULL) choice->method->destroy(finder);
-        if (!choice->shares) psvi_free(context, choice->scratch, choice->scratch_bytes);
-    }
+    psvi_destroy_kept(finder);
+    for (uint32_t i = 0; i < common->choice_count; ++i)
+        psvi_destroy_choice(finder, &common->choices[i]);
     psvi_free(context, common->shared, common->shared_bytes);
     psvi_destroy_pair_memory(finder, &common->memory);
     psvi_destroy_rule_memory(finder);
@@ -238,24 +252,33 @@ psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result)
     return status != PSV_OK ? status : context->ops->synchronize(context);
 }
 
-// One pass of the method over the boxes, into the pair buffer as it is now.
-static psv_status run_method(psv_pair_finder *finder, psvi_find_input *input) {
+psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds) {
     psv_context *context = finder->context;
-    input->pairs = finder->pairs;
-    input->capacity = finder->capacity;
-    use_choice(finder, &psvi_common(finder)->choices[psvi_pick_choice(finder, input)]);
-    if (!finder->method->clears_result) {
-        psv_status status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
-        if (status != PSV_OK) return status;
-    }
-    finder->last_method = finder->method;
-    psv_status status = psvi_clear_world_pairs(finder);
+    psvi_use_choice(finder, &psvi_common(finder)->choices[psvi_pick_choice(finder, input)]);
+    psv_status status = psvi_begin_world_pairs(finder, kept_worlds);
+    if (status == PSV_OK && !finder->method->clears_result)
+        status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
     if (status != PSV_OK) return status;
+    finder->last_method = finder->method;
     return finder->method->find(finder, input);
 }
 
+// All pairs of the frame, into the pair buffer as it is now. Views that point into memory of the finder stay valid.
+static psv_status find_all(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+    psvi_find_input input = *frame;
+    input.pairs = finder->pairs;
+    input.capacity = finder->capacity;
+    if (sides->kept > 0) psvi_check_kept_boxes(finder, sides, input.between);
+    psv_status status = psvi_narrow_sets(finder, sides, &input);
+    if (status != PSV_OK) return status;
+    if (sides->kept > 0) return psvi_find_with_kept(finder, sides, &input);
+    status = psvi_put_rules(finder, sides, input.between, PSVI_RULES_ALL, &input.rules);
+    return status == PSV_OK ? psvi_run_method(finder, &input, NULL) : status;
+}
+
 // Growth: enough for what this frame needs, and some more, so that slow growth does not repeat every frame.
-static psv_status grow_and_repeat(psv_pair_finder *finder, psvi_find_input *input) {
+static psv_status grow_and_repeat(psv_pair_finder *finder, const psvi_frame_sides *sides,
+                                  const psvi_find_input *frame) {
     psv_context *context = finder->context;
     if (context->ops->capturing != NULL && context->ops->capturing(context))
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
@@ -264,7 +287,7 @@ static psv_status grow_and_repeat(psv_pair_finder *finder, psvi_find_input *inpu
     psv_status status = psvi_fetch_result(finder, &result);
     if (status != PSV_OK || result.pair_count <= finder->capacity) return status;
     status = psvi_grow_pair_memory(finder, result.pair_count + result.pair_count / 4);
-    return status == PSV_OK ? run_method(finder, input) : status;
+    return status == PSV_OK ? find_all(finder, sides, frame) : status;
 }
 
 static psv_status order_output(psv_pair_finder *finder) {
@@ -297,9 +320,8 @@ static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input, con
     common->has_frame = false;
     common->events_done = false;
     psvi_frame_begin(context);
-    status = psvi_begin_rules(finder, sides, input);
-    if (status == PSV_OK) status = run_method(finder, input);
-    if (status == PSV_OK && finder->def.grow_pairs) status = grow_and_repeat(finder, input);
+    status = find_all(finder, sides, input);
+    if (status == PSV_OK && finder->def.grow_pairs) status = grow_and_repeat(finder, sides, input);
     if (status == PSV_OK) status = psvi_name_pairs(finder, sides, input);
     if (status == PSV_OK) status = order_output(finder);
     psvi_frame_end(context);
@@ -313,12 +335,20 @@ static void take_origin(const psv_box_set *set, psvi_frame_sides *sides) {
         sides->origin[axis] = set->origin[axis];
 }
 
+// A single box is no less work to keep.
+static void take_kept(const psv_box_set *set, psvi_frame_sides *sides) {
+    sides->kept = set->kept < 2 ? 0 : set->kept;
+    sides->kept_version = set->kept_version;
+}
+
 psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes) {
     psv_status status = psvi_check_finder(finder);
     psvi_find_input input = {0};
     psvi_frame_sides sides = {0};
     if (status == PSV_OK) status = psvi_view_boxes(finder->context, boxes, "boxes", &input.a, &sides.a);
+    if (status == PSV_OK) status = psvi_check_kept(finder, boxes, NULL);
     if (status != PSV_OK) return status;
+    take_kept(boxes, &sides);
     if (boxes->doubles) take_origin(boxes, &sides);
     return run_frame(finder, &input, &sides);
 }
@@ -329,7 +359,9 @@ psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a,
     psvi_frame_sides sides = {0};
     if (status == PSV_OK) status = psvi_view_boxes(finder->context, a, "a", &input.a, &sides.a);
     if (status == PSV_OK) status = psvi_view_boxes(finder->context, b, "b", &input.b, &sides.b);
+    if (status == PSV_OK) status = psvi_check_kept(finder, a, b);
     if (status != PSV_OK) return status;
+    take_kept(b, &sides);
     if (a->doubles || b->doubles) take_origin(a->doubles ? a : b, &sides);
     return run_frame(finder, &input, &sides);
 }

@@ -7,7 +7,7 @@ psv_pair_rules psv_default_pair_rules(void) { return (psv_pair_rules){.cookie = 
 
 static bool counts_worlds(const psv_pair_finder_def *def) { return def->count_worlds || def->world_pairs > 0; }
 
-static uint64_t world_bytes(const psv_pair_finder_def *def) {
+uint64_t psvi_world_count_bytes(const psv_pair_finder_def *def) {
     return counts_worlds(def) ? def->world_count * sizeof(uint64_t) : 0;
 }
 
@@ -31,8 +31,8 @@ static uint64_t narrow_bytes(const psv_pair_finder_def *def) {
 #define MATRIX_BYTES (PSV_LAYERS * sizeof(uint32_t))
 
 uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def) {
-    return psvi_align(sizeof(psvi_pair_rules)) + psvi_align(MATRIX_BYTES) + psvi_align(table_bytes(def)) +
-           psvi_align(world_bytes(def)) + psvi_align(narrow_bytes(def));
+    return psvi_align(PSVI_RULE_KINDS * sizeof(psvi_pair_rules)) + psvi_align(MATRIX_BYTES) +
+           psvi_align(table_bytes(def)) + psvi_align(psvi_world_count_bytes(def)) + psvi_align(narrow_bytes(def));
 }
 
 static bool take(psv_context *context, uint64_t bytes, void **address) {
@@ -45,27 +45,37 @@ psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
-    bool enough = take(context, sizeof *memory->rules, (void **)&memory->rules);
+    if (finder->ops->put_rules == NULL) return PSV_OK; // nothing of this is possible, see psvi_check_rule_backend
+    bool enough = take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
     enough = enough && take(context, MATRIX_BYTES, (void **)&memory->layer_matrix);
     enough = enough && take(context, table_bytes(def), (void **)&memory->excluded);
-    enough = enough && take(context, world_bytes(def), (void **)&memory->world_pairs);
+    enough = enough && take(context, psvi_world_count_bytes(def), (void **)&memory->world_pairs);
     enough = enough && take(context, narrow_bytes(def), (void **)&memory->narrow);
     if (!enough)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for the rules of a pair finder (%llu bytes)",
                          context->ops->name, (unsigned long long)psvi_rule_memory_bytes(def));
-    return world_bytes(def) == 0 ? PSV_OK : context->ops->fill(context, memory->world_pairs, 0, world_bytes(def));
+    return psvi_world_count_bytes(def) == 0
+               ? PSV_OK
+               : context->ops->fill(context, memory->world_pairs, 0, psvi_world_count_bytes(def));
 }
 
 void psvi_destroy_rule_memory(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
-    psvi_free(context, memory->rules, sizeof *memory->rules);
+    psvi_free(context, memory->rules, PSVI_RULE_KINDS * sizeof *memory->rules);
     psvi_free(context, memory->layer_matrix, MATRIX_BYTES);
     psvi_free(context, memory->excluded, table_bytes(def));
-    psvi_free(context, memory->world_pairs, world_bytes(def));
+    psvi_free(context, memory->world_pairs, psvi_world_count_bytes(def));
     psvi_free(context, memory->narrow, narrow_bytes(def));
     *memory = (psvi_rule_memory){0};
+}
+
+psv_status psvi_check_rule_backend(psv_context *context, const psvi_collision_ops *ops) {
+    if (ops->put_rules != NULL) return PSV_OK;
+    return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                     "the backend has no ids, owners, layers, excluded pairs, counts of worlds, double precision and "
+                     "kept boxes; the CPU and CUDA have");
 }
 
 // --- rules of the caller ---------------------------------------------------------------------------------------------
@@ -91,10 +101,13 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
     psv_status status = psvi_check_finder(finder);
     if (status != PSV_OK) return status;
     if (rules == NULL) rules = &none;
-    status = check_rules(finder, rules);
+    if (rules->layer_matrix.address != NULL || rules->excluded_count > 0)
+        status = psvi_check_rule_backend(finder->context, finder->ops);
+    if (status == PSV_OK) status = check_rules(finder, rules);
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    psvi_common(finder)->kept.valid = false;
     memory->has_matrix = rules->layer_matrix.address != NULL;
     memory->has_excluded = rules->excluded_count > 0;
     if (memory->has_matrix)
@@ -123,51 +136,80 @@ psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sid
     return PSV_OK;
 }
 
-// The methods see floats; the pairs that they find are then tested in double precision.
-static psv_status narrow_set(psv_pair_finder *finder, const psvi_rule_side *side, const double *origin,
+// The methods see floats; the pairs that they find are then tested in double precision. Boxes before `first` are there.
+static psv_status narrow_set(psv_pair_finder *finder, const psvi_rule_side *side, const double *origin, uint64_t first,
                              psvi_box_view *view, psv_aabb *boxes) {
-    if (view->room == 0) return PSV_OK;
-    psv_status status = finder->ops->narrow_boxes(finder->context, side, origin, view, boxes);
+    psv_status status = PSV_OK;
+    if (view->room > first) status = finder->ops->narrow_boxes(finder->context, side, origin, first, view, boxes);
     view->min = (const char *)boxes;
     view->max = view->min + sizeof boxes->min;
     view->min_stride = view->max_stride = sizeof *boxes;
     return status;
 }
 
-psv_status psvi_begin_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input) {
-    psv_context *context = finder->context;
-    psvi_rule_memory *memory = &psvi_common(finder)->rules;
+// The side from place `first` on.
+static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
+    side.ids = side.ids == NULL ? NULL : side.ids + first;
+    side.owners = side.owners == NULL ? NULL : side.owners + first;
+    side.worlds = side.worlds == NULL ? NULL : side.worlds + first;
+    side.layers = side.layers == NULL ? NULL : side.layers + first;
+    side.min += first * side.min_stride;
+    side.max += first * side.max_stride;
+    side.first = (uint32_t)first;
+    return side;
+}
+
+psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
+                          const psvi_pair_rules **made) {
+    const psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    const psvi_kept *kept = &psvi_common(finder)->kept;
     const psv_pair_finder_def *def = &finder->def;
-    const psvi_rule_side *b = input->between ? &sides->b : &sides->a;
+    const uint64_t first = kind == PSVI_RULES_MOVING ? sides->kept : 0;
+    psv_status status;
+    const psvi_rule_side a = side_from(sides->a, first), b = between ? sides->b : a;
     const psvi_pair_rules rules = {
-        .a = sides->a,
-        .b = *b,
-        .between = input->between,
-        .exact = sides->a.doubles || b->doubles,
+        .a = a,
+        .b = b,
+        .between = between,
+        .exact = a.doubles || b.doubles,
         .layer_matrix = memory->has_matrix ? memory->layer_matrix : NULL,
         .excluded = memory->has_excluded ? memory->excluded : NULL,
         .last_bucket = bucket_count(def) - 1,
-        .world_pairs = memory->world_pairs,
+        .world_pairs = kind == PSVI_RULES_KEPT ? kept->world_pairs : memory->world_pairs,
         .world_room = def->world_pairs > 0 ? def->world_pairs : UINT64_MAX,
-        .refused = &finder->result->refused,
+        .refused = kind == PSVI_RULES_KEPT ? &kept->result->refused : &finder->result->refused,
     };
-    const bool owned = rules.a.owners != NULL && rules.b.owners != NULL;
-    const bool needed =
-        owned || rules.exact || rules.layer_matrix != NULL || rules.excluded != NULL || rules.world_pairs != NULL;
-    input->rules = NULL;
-    if (!needed) return PSV_OK;
-    psv_status status = finder->ops->put_rules(context, &rules, memory->rules);
-    input->rules = memory->rules;
-    if (status != PSV_OK || !rules.exact) return status;
-    status = narrow_set(finder, &sides->a, sides->origin, &input->a, memory->narrow);
-    if (status != PSV_OK || !input->between) return status;
-    return narrow_set(finder, &sides->b, sides->origin, &input->b, memory->narrow + input->a.room);
+    const bool owned = a.owners != NULL && b.owners != NULL;
+    *made = NULL;
+    if (!owned && !rules.exact && rules.layer_matrix == NULL && rules.excluded == NULL && rules.world_pairs == NULL)
+        return PSV_OK;
+    status = psvi_check_rule_backend(finder->context, finder->ops);
+    if (status != PSV_OK) return status;
+    *made = &memory->rules[kind];
+    return finder->ops->put_rules(finder->context, &rules, &memory->rules[kind]);
 }
 
-psv_status psvi_clear_world_pairs(psv_pair_finder *finder) {
+psv_status psvi_narrow_sets(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input) {
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    psv_aabb *narrow = psvi_common(finder)->rules.narrow;
+    if (!sides->a.doubles && !(input->between && sides->b.doubles)) return PSV_OK;
+    // Kept boxes have been narrowed when they were sorted, and nothing else has used their places since.
+    const uint64_t done = sides->kept > 0 && kept->valid ? sides->kept : 0;
+    if (sides->kept == 0) kept->valid = false;
+    psv_status status = narrow_set(finder, &sides->a, sides->origin, input->between ? 0 : done, &input->a, narrow);
+    if (status != PSV_OK || !input->between) return status;
+    // Kept boxes are all of b, behind the places that a may ever take.
+    psv_aabb *second = sides->kept > 0 ? narrow + (finder->def.max_boxes - input->b.room) : narrow + input->a.room;
+    return narrow_set(finder, &sides->b, sides->origin, done, &input->b, second);
+}
+
+psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from) {
     psv_context *context = finder->context;
-    const uint64_t bytes = world_bytes(&finder->def);
-    return bytes == 0 ? PSV_OK : context->ops->fill(context, psvi_common(finder)->rules.world_pairs, 0, bytes);
+    const uint64_t bytes = psvi_world_count_bytes(&finder->def);
+    uint64_t *counts = psvi_common(finder)->rules.world_pairs;
+    if (bytes == 0) return PSV_OK;
+    return from == NULL ? context->ops->fill(context, counts, 0, bytes)
+                        : context->ops->copy(context, counts, from, bytes, PSVI_COPY_INSIDE);
 }
 
 psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
@@ -181,7 +223,7 @@ psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *side
 
 psv_buffer psv_world_pair_buffer(const psv_pair_finder *finder) {
     if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
-    return psv_buffer_of(psvi_common(finder)->rules.world_pairs, world_bytes(&finder->def));
+    return psv_buffer_of(psvi_common(finder)->rules.world_pairs, psvi_world_count_bytes(&finder->def));
 }
 
 #define BLOCK_WORLDS 1024u // counts fetched at once

@@ -2,14 +2,15 @@
 // and CUDA: owners, layers, excluded pairs, and the exact test of boxes in double precision. Also the room of worlds
 // counts here, by each backend's own atomics.
 //
-// Methods know nothing of it. A frame that has any of this carries psvi_pair_rules in the backend's memory; each method
-// asks once for every pair that it would report, as the last question.
+// Methods know nothing of it. A frame that has any of this carries psvi_pair_rules in the backend's memory, and what
+// collects the pairs of threads or warps asks each of them once, many side by side, before it hands them over.
 #ifndef PAIRSIEVE_PAIR_RULES_H
 #define PAIRSIEVE_PAIR_RULES_H
 
 #include <math.h>
 
 #include "box_test.h"
+#include "broad_phase.h"
 
 // One set's arrays that the methods do not see, NULL where they are not given.
 typedef struct psvi_rule_side {
@@ -18,6 +19,7 @@ typedef struct psvi_rule_side {
     const char *min, *max; // corners as the caller gave them
     uint32_t min_stride, max_stride;
     bool doubles;
+    uint32_t first; // index of the box at place 0
 } psvi_rule_side;
 
 // The table of excluded pairs: a power of two of buckets; a key lies in its own bucket or, where that is full, in the
@@ -112,9 +114,9 @@ PSVI_HD bool psvi_corners_overlap(const psvi_rule_side *a, uint64_t i, const psv
     return true;
 }
 
-// The name of a box: its id, or its place in its set.
+// The name of a box: its id, or its index in its set.
 PSVI_HD uint32_t psvi_name_of(const psvi_rule_side *side, uint64_t place) {
-    return side->ids == NULL ? (uint32_t)place : side->ids[place];
+    return side->ids == NULL ? side->first + (uint32_t)place : side->ids[place];
 }
 
 // The key under which box i of set a and box j of set b would be excluded.
@@ -144,6 +146,16 @@ PSVI_HD void psvi_narrow_box(const psvi_rule_side *side, const double *origin, u
         bad = bad || !(from <= to);
     }
     if (bad) min[0] = NAN;
+}
+
+// What kept boxes have given once, on top of a frame's own result.
+PSVI_HD void psvi_add_kept_result(psvi_frame_result *result, const psvi_frame_result *kept, bool with_pairs) {
+    result->boxes += kept->boxes;
+    result->bad_count += kept->bad_count;
+    result->huge_count += kept->huge_count;
+    if (!with_pairs) return;
+    result->pair_count += kept->pair_count;
+    result->refused += kept->refused;
 }
 
 #endif

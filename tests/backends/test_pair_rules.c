@@ -30,6 +30,7 @@ static psv_context *context;
 
 typedef struct box_list {
     uint64_t count, room;
+    uint64_t kept, kept_version;
     psv_aabb64 *boxes; // exact; of floats when `doubles` is false
     bool doubles;
     bool has_ids, has_owners, has_layers, has_flags, has_filters, has_worlds, has_count;
@@ -169,17 +170,37 @@ static psv_box_set upload_list(const rule_case *test, const box_list *list) {
     if (list->has_filters) set.filters = list->filters_at;
     if (list->has_worlds) set.worlds = list->worlds_at;
     if (list->has_count) set.count_buffer = list->count_at;
+    set.kept = list->kept;
+    set.kept_version = list->kept_version;
     return set;
 }
 
-// Some boxes move, some slots get new boxes.
+// How many boxes of a list are kept: of a second set all or none.
+static void draw_kept(rule_case *test, box_list *list) {
+    if (backend != PSV_BACKEND_CPU) return; // CUDA keeps no boxes
+    if (list == &test->b) {
+        list->kept = list->has_count ? 0 : list->room;
+    } else {
+        const uint32_t kind = draw(test, 4);
+        list->kept = kind == 0 ? 0 : kind == 1 ? list->count : draw(test, (uint32_t)list->count + 1);
+    }
+}
+
+// Some boxes move, some slots get new boxes. Kept boxes do so only with a new version.
 static void change_list(rule_case *test, box_list *list) {
-    for (uint64_t i = 0; i < list->room; ++i) {
+    uint64_t first = list->kept;
+    if (first > 0 && draw(test, 3) == 0) {
+        ++list->kept_version;
+        if (list == &test->a) draw_kept(test, list);
+        first = 0;
+    }
+    for (uint64_t i = first; i < list->room; ++i) {
         const uint32_t kind = draw(test, 10);
         if (kind < 3) place_box(test, list, i);
         if (kind == 3) fill_slot(test, list, i);
     }
     if (list->has_count) list->count = list->room - draw(test, list->room < 20 ? (uint32_t)list->room + 1 : 20);
+    if (list->count < list->kept) list->count = list->kept;
 }
 
 // --- the plain reference ---------------------------------------------------------------------------------------------
@@ -290,6 +311,7 @@ static void make_case(rule_case *test, uint64_t seed) {
     test->excluded = calloc(MOST_EXCLUDED, sizeof *test->excluded);
     if (draw(test, 2)) draw_excluded(test);
     find_expected(test);
+    if (draw(test, 2) == 0) draw_kept(test, test->between ? &test->b : &test->a);
     if (draw(test, 3) == 0) test->world_pairs = 1 + test->world_counts[draw(test, test->world_count)];
 }
 
@@ -435,6 +457,7 @@ static void run_method(rule_case *test, const char *method) {
     def.doubles = test->a.doubles || test->b.doubles;
     def.max_excluded = draw(test, 2) ? MOST_EXCLUDED : test->excluded_count;
     def.count_worlds = draw(test, 2);
+    def.max_kept = test->a.kept + test->b.kept > 0 ? def.max_boxes - draw(test, 2) : 0;
     def.world_pairs = test->world_pairs;
     CHECK(psv_create_pair_finder(context, &def, &finder));
     test->before_count = 0;
@@ -573,6 +596,24 @@ static void test_refusals(void **state) {
     bad = set;
     bad.layers = psv_sub_buffer(memory, 0, 9);
     expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.layers");
+    bad = set;
+    psv_pair_finder *none = NULL;
+    if (backend != PSV_BACKEND_CPU) {
+        def.max_kept = 2;
+        expect(psv_create_pair_finder(context, &def, &none), PSV_ERROR_UNSUPPORTED, "keeps no boxes");
+    }
+    bad.kept = 2;
+    expect(psv_find_pairs(finder, &bad), PSV_ERROR_CAPACITY, "def.max_kept");
+    bad.kept = 11;
+    expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.kept is 11; boxes.count is 10");
+    bad.kept = 9;
+    expect(psv_find_pairs_between(finder, &set, &bad), PSV_ERROR_ARGUMENT, "b.kept is 9; b.count is 10");
+    expect(psv_find_pairs_between(finder, &bad, &set), PSV_ERROR_ARGUMENT, "a.kept");
+    bad.kept = 10;
+    bad.count_buffer = memory;
+    expect(psv_find_pairs_between(finder, &set, &bad), PSV_ERROR_ARGUMENT, "b.count_buffer");
+    def.max_kept = 21;
+    expect(psv_create_pair_finder(context, &def, &none), PSV_ERROR_ARGUMENT, "def.max_kept is 21");
     psv_pair_rules rules = {0};
     expect(psv_set_pair_rules(finder, &rules), PSV_ERROR_ARGUMENT, "psv_default_pair_rules");
     rules = psv_default_pair_rules();

@@ -70,6 +70,15 @@ typedef struct psv_box_set {
     // distance from it. Only speed depends on it: far from it many boxes look alike. Finite; default 0, 0, 0. Of two
     // sets that both have doubles, that of the first counts.
     double origin[3];
+    // The first `kept` boxes, with all that belongs to them, are as they were in this finder's last call with the same
+    // kept_version and kept: static and sleeping ones. They are sorted and paired with each other once and cost little
+    // from then on; pairs and events are as if they were given anew. 0 (default): none. Needs def.max_kept, on the CPU
+    // alone (elsewhere PSV_ERROR_UNSUPPORTED at creation); count (in count_buffer too) includes them. In
+    // psv_find_pairs_between b.kept is 0 or b.count (without b.count_buffer), and a.kept 0. Change kept_version when
+    // anything about them changes; psv_set_pair_rules counts as such a change, and so does a call of this finder with
+    // other kept boxes.
+    uint64_t kept;
+    uint64_t kept_version;
 } psv_box_set;
 
 // Alignment: count_buffer 8 bytes, flags 1, all other parts 4.
@@ -102,6 +111,8 @@ typedef struct psv_pair_finder_def {
     bool ids;             // box sets may have ids; default false
     bool doubles;         // box sets may have double precision: 24 bytes more a box; default false
     uint64_t max_excluded; // most pairs of psv_pair_rules.excluded, 18 to 36 bytes each, at most 2^31; default 0
+    uint64_t max_kept;     // most boxes of psv_box_set.kept, about 110 bytes each, and a second list of pairs; at most
+                           // max_boxes; default 0
     bool count_worlds;     // pairs of each world are counted, see psv_world_pair_buffer; default false
     uint64_t world_pairs; // room of each world: no world takes more of the pair buffer; 0 (default): worlds share it as
                           // they come. Counts worlds too
@@ -150,7 +161,7 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
 // psv_read_pairs and psv_finish_pairs. The count is exact in any case and nothing is written past the buffer.
 // Other errors: PSV_ERROR_ARGUMENT (a part of the view is NULL, misaligned or smaller than count asks for, or a stride
 // cannot be used), PSV_ERROR_CAPACITY (count over def.max_boxes), PSV_ERROR_MEMORY (growth), PSV_ERROR_UNSUPPORTED
-// (growth while the stream is captured), PSV_ERROR_DEVICE. With no
+// (growth, or kept boxes that are not sorted yet, while the stream is captured), PSV_ERROR_DEVICE. With no
 // boxes there are no pairs. Can be captured in a CUDA graph unless grow_pairs is set.
 psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes);
 

@@ -1,0 +1,216 @@
+// Kept boxes: those that stay as they are from frame to frame are ordered into a tree and paired with each other once.
+// A frame then runs its method over the other boxes alone, asks the tree about each of them, and puts the results
+// together. The tree is that of `lbvh`, with memory of its own, whatever the finder's method is.
+#include "finder_common.h"
+
+// A choice is created and run with the room that finder->def names: the tree's own.
+static psv_pair_finder_def tree_def(const psv_pair_finder_def *def) {
+    psv_pair_finder_def made = *def;
+    made.max_boxes = def->max_kept;
+    return made;
+}
+
+static const psvi_broad_phase *tree_method(psv_backend backend) {
+    const psvi_broad_phase *method = psvi_find_broad_phase(backend, "lbvh");
+    return method == NULL || method->query == NULL ? NULL : method;
+}
+
+uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def) {
+    const psvi_broad_phase *method = tree_method(backend);
+    if (def->max_kept == 0 || method == NULL) return 0;
+    const psv_pair_finder_def own = tree_def(def);
+    return psvi_align(method->scratch_bytes(&own)) + psvi_align(sizeof(psvi_frame_result)) +
+           psvi_align(def->max_kept * sizeof(uint32_t)) + psvi_align(psvi_world_count_bytes(def)) +
+           psvi_align(sizeof(uint64_t));
+}
+
+psv_status psvi_create_kept(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    const psv_pair_finder_def def = finder->def;
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    const psvi_broad_phase *method = tree_method(context->backend);
+    if (method == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.max_kept is %llu; the %s backend keeps no boxes",
+                         (unsigned long long)def.max_kept, context->ops->name);
+    const uint64_t world_bytes = psvi_world_count_bytes(&def);
+    kept->result = psvi_alloc(context, sizeof *kept->result);
+    kept->bad_boxes = psvi_alloc(context, def.max_kept * sizeof *kept->bad_boxes);
+    kept->moving_count = psvi_alloc(context, sizeof *kept->moving_count);
+    if (world_bytes > 0) kept->world_pairs = psvi_alloc(context, world_bytes);
+    if (kept->result == NULL || kept->bad_boxes == NULL || kept->moving_count == NULL ||
+        (world_bytes > 0 && kept->world_pairs == NULL))
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for kept boxes (%llu bytes)", context->ops->name,
+                         (unsigned long long)psvi_kept_bytes(context->backend, &def));
+    finder->def = tree_def(&def);
+    const psv_status status = psvi_create_choice(finder, method, NULL, &kept->tree);
+    finder->def = def;
+    return status;
+}
+
+void psvi_destroy_kept(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    const psv_pair_finder_def *def = &finder->def;
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    if (kept->tree.method != NULL) psvi_destroy_choice(finder, &kept->tree);
+    psvi_free(context, kept->result, sizeof *kept->result);
+    psvi_free(context, kept->bad_boxes, def->max_kept * sizeof *kept->bad_boxes);
+    psvi_free(context, kept->moving_count, sizeof *kept->moving_count);
+    psvi_free(context, kept->world_pairs, psvi_world_count_bytes(def));
+    *kept = (psvi_kept){0};
+}
+
+// --- checks ----------------------------------------------------------------------------------------------------------
+
+psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b) {
+    psv_context *context = finder->context;
+    const psv_box_set *set = b == NULL ? a : b;
+    const char *name = b == NULL ? "boxes" : "b";
+    if (b != NULL && a->kept != 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "a.kept is %llu; kept boxes of two sets are those of b",
+                         (unsigned long long)a->kept);
+    if (set->kept == 0) return PSV_OK;
+    if (set->kept > set->count || (b != NULL && set->kept < set->count))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.kept is %llu; %s.count is %llu", name,
+                         (unsigned long long)set->kept, name, (unsigned long long)set->count);
+    if (b != NULL && b->count_buffer.address != NULL)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "b.kept is %llu; b.count_buffer is not possible then",
+                         (unsigned long long)b->kept);
+    if (set->kept > finder->def.max_kept)
+        return psvi_fail(context, PSV_ERROR_CAPACITY, "%s.kept is %llu; def.max_kept is %llu", name,
+                         (unsigned long long)set->kept, (unsigned long long)finder->def.max_kept);
+    return PSV_OK;
+}
+
+// --- frames ----------------------------------------------------------------------------------------------------------
+
+// What the tree knows is of these boxes.
+static bool is_current(const psvi_kept *kept, const psvi_frame_sides *sides, bool between) {
+    if (!kept->valid || kept->between != between || kept->count != sides->kept || kept->version != sides->kept_version)
+        return false;
+    for (int axis = 0; axis < 3; ++axis)
+        if (kept->origin[axis] != sides->origin[axis]) return false;
+    return true;
+}
+
+static void remember(psvi_kept *kept, const psvi_frame_sides *sides, bool between) {
+    kept->valid = true;
+    kept->between = between;
+    kept->count = sides->kept;
+    kept->version = sides->kept_version;
+    for (int axis = 0; axis < 3; ++axis)
+        kept->origin[axis] = sides->origin[axis];
+}
+
+void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between) {
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    if (!is_current(kept, sides, between)) kept->valid = false;
+}
+
+// The part [first, first + count) of a view.
+static psvi_box_view part_of_view(psvi_box_view view, uint64_t first, uint64_t count) {
+    view.min += first * view.min_stride;
+    view.max += first * view.max_stride;
+    view.flags = view.flags == NULL ? NULL : view.flags + first;
+    view.filters = view.filters == NULL ? NULL : view.filters + first;
+    view.worlds = view.worlds == NULL ? NULL : view.worlds + first;
+    view.count = view.room = count;
+    view.count_device = NULL;
+    return view;
+}
+
+// Runs the tree's `build` or, for the pairs too, `find`.
+static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+    psv_context *context = finder->context;
+    psvi_finder_common *common = psvi_common(finder);
+    psvi_kept *kept = &common->kept;
+    const psv_pair_finder_def def = finder->def;
+    if (context->ops->capturing != NULL && context->ops->capturing(context))
+        return psvi_fail(
+            context, PSV_ERROR_UNSUPPORTED,
+            "the %llu kept boxes are not sorted yet; make one call with them before the stream is captured",
+            (unsigned long long)sides->kept);
+    psvi_find_input input = *frame;
+    input.between = false;
+    input.a = part_of_view(frame->between ? frame->b : frame->a, 0, sides->kept);
+    input.b = (psvi_box_view){0};
+    input.result = kept->result;
+    input.bad_boxes = kept->bad_boxes;
+    input.pairs = common->memory.kept;
+    psv_status status = context->ops->fill(context, kept->result, 0, sizeof *kept->result);
+    if (status == PSV_OK && kept->world_pairs != NULL)
+        status = context->ops->fill(context, kept->world_pairs, 0, psvi_world_count_bytes(&def));
+    if (status == PSV_OK && !frame->between)
+        status = psvi_put_rules(finder, sides, false, PSVI_RULES_KEPT, &input.rules);
+    if (status != PSV_OK) return status;
+    finder->def = tree_def(&def);
+    psvi_use_choice(finder, &kept->tree);
+    status = frame->between ? finder->method->build(finder, &input) : finder->method->find(finder, &input);
+    finder->def = def;
+    if (status == PSV_OK) remember(kept, sides, frame->between);
+    return status;
+}
+
+// The boxes that are not kept, among themselves. Their places begin at 0.
+static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    psvi_find_input input = *frame;
+    const uint64_t count = frame->a.count > sides->kept ? frame->a.count - sides->kept : 0;
+    psv_status status = PSV_OK;
+    input.a = part_of_view(frame->a, sides->kept, count);
+    if (frame->a.count_device != NULL) {
+        status = finder->ops->subtract_count(finder->context, frame->a.count_device, sides->kept, kept->moving_count);
+        input.a.count_device = kept->moving_count;
+    }
+    if (status == PSV_OK) status = psvi_put_rules(finder, sides, false, PSVI_RULES_MOVING, &input.rules);
+    return status == PSV_OK ? psvi_run_method(finder, &input, kept->world_pairs) : status;
+}
+
+static psv_status merge_results(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+    const psvi_kept *kept = &psvi_common(finder)->kept;
+    const psvi_kept_merge merge = {
+        .result = finder->result,
+        .kept = kept->result,
+        .pairs = finder->pairs,
+        .kept_pairs = frame->between ? NULL : psvi_common(finder)->memory.kept,
+        .capacity = finder->capacity,
+        .bad_boxes = finder->bad_boxes,
+        .kept_bad = kept->bad_boxes,
+        .shift = frame->between ? 0 : (uint32_t)sides->kept,
+        .kept_shift = frame->between ? (uint32_t)frame->a.room : 0,
+    };
+    return finder->ops->merge_kept(finder->context, &merge);
+}
+
+static psv_status query_tree(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    const psv_pair_finder_def def = finder->def;
+    const psvi_choice own = {.method = finder->method,
+                             .state = finder->state,
+                             .scratch = finder->scratch,
+                             .scratch_bytes = finder->scratch_bytes};
+    psvi_find_input input = *frame;
+    psv_status status = psvi_put_rules(finder, sides, frame->between, PSVI_RULES_ALL, &input.rules);
+    if (status != PSV_OK) return status;
+    finder->def = tree_def(&def);
+    psvi_use_choice(finder, &kept->tree);
+    status = finder->method->query(finder, &input, frame->between ? 0 : sides->kept);
+    finder->def = def;
+    if (!frame->between) psvi_use_choice(finder, &own);
+    return status;
+}
+
+// The frame begins with nothing where no method runs.
+static psv_status clear_frame(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    finder->last_method = psvi_common(finder)->kept.tree.method;
+    psv_status status = psvi_begin_world_pairs(finder, NULL);
+    return status == PSV_OK ? context->ops->fill(context, finder->result, 0, sizeof *finder->result) : status;
+}
+
+psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
+    psv_status status = PSV_OK;
+    if (!psvi_common(finder)->kept.valid) status = order_kept(finder, sides, input);
+    if (status == PSV_OK) status = input->between ? clear_frame(finder) : find_moving(finder, sides, input);
+    if (status == PSV_OK) status = merge_results(finder, sides, input);
+    return status == PSV_OK ? query_tree(finder, sides, input) : status;
+}
