@@ -13,6 +13,10 @@
 #define LBVH_PART 1024     // leaves of a part
 #define LBVH_PART_BLOCKS 8 // blocks per multiprocessor that walk parts
 
+#define TREE_THREADS 256
+#define TREE_NODE_THREADS 256
+#define TREE_QUERY_THREADS 128
+
 #define SAP3_THREADS 256
 #define SAP3_OWN_STEPS 256 // partners on the last axis that a thread tests alone before its warp helps
 

@@ -11,6 +11,9 @@
 
 static const psvi_tree_ops *ops_of(psv_backend backend) {
     if (backend == PSV_BACKEND_CPU) return &psvi_tree_ops_cpu;
+#if PSV_HAVE_CUDA
+    if (backend == PSV_BACKEND_CUDA) return &psvi_tree_ops_cuda;
+#endif
     return NULL;
 }
 

@@ -96,6 +96,9 @@ struct psvi_tree_ops {
 };
 
 extern const psvi_tree_ops psvi_tree_ops_cpu;
+#if PSV_HAVE_CUDA
+extern const psvi_tree_ops psvi_tree_ops_cuda;
+#endif
 
 psv_status psvi_check_tree(const psv_tree *tree);
 psv_tree_view psvi_view_of_tree(const psv_tree *tree);

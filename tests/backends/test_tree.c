@@ -10,6 +10,10 @@
 
 #include <cmocka.h>
 
+#if PSV_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 #include "../scenes/box_scenes.h"
 #include "../test_scale.h"
 #include "tree_oracle.h"
@@ -577,7 +581,7 @@ static psv_tree *make_tree(psv_tree_quality quality, uint32_t worlds) {
     def.world_count = worlds;
     def.max_queries = MOST_QUERIES;
     CHECK(psv_create_tree(context, &def, &tree));
-    assert_true(psv_tree_bytes(backend, &def) > 0);
+    assert_true(psv_tree_bytes(psv_context_backend(context), &def) > 0);
     return tree;
 }
 
@@ -596,6 +600,29 @@ static void check_statistics(psv_tree *tree) {
     if (statistics.items != good || statistics.bad_items != bad || (good > 0) != (statistics.nodes > 0))
         fail_msg("case %u: %llu items and %llu bad ones instead of %u and %u", now.seed,
                  (unsigned long long)statistics.items, (unsigned long long)statistics.bad_items, good, bad);
+}
+
+// The same from the CPU, in another context.
+static psv_context *cpu_context;
+static psv_tree *cpu_trees[2]; // fine, with worlds
+
+static void compare_with_cpu(const answers *from, bool in_order) {
+    static answers other;
+    psv_context *const own = context;
+    const psv_backend own_backend = backend;
+    const uint32_t base = held_count;
+    if (cpu_context == NULL) return;
+    context = cpu_context;
+    backend = PSV_BACKEND_CPU;
+    psv_tree *tree = cpu_trees[now.worlds];
+    const item_set set = upload_items();
+    build(tree, &set);
+    ask_tree(tree, false, in_order, &other);
+    while (held_count > base)
+        psv_free_buffer(context, &held[--held_count]);
+    context = own;
+    backend = own_backend;
+    compare_answers(from, &other, "CPU");
 }
 
 // Items move; some become bad, and some bad ones good, which does not bring them back.
@@ -628,6 +655,7 @@ static void run_case(uint32_t seed) {
     ask_tree(first, sort, in_order, &linear);
     check_answers(&linear, in_order);
     memcpy(other_hits, hit_lists, linear.total[RAYS] * sizeof *hit_lists);
+    compare_with_cpu(&linear, in_order);
     if (!now.worlds) {
         build(trees[1], &set);
         check_statistics(trees[1]);
@@ -767,6 +795,73 @@ static void test_watertight(void **state) {
     free_buffers();
 }
 
+#if PSV_HAVE_CUDA
+// A captured build, with rays and lists, follows what lies in the buffers when the graph runs.
+static void test_graph(void **state) {
+    (void)state;
+    static answers direct, captured;
+    if (backend != PSV_BACKEND_CUDA) return;
+    make_case(12);
+    now.count = 700, now.query_count = MOST_QUERIES;
+    now.triangles = true, now.worlds = now.filters = now.flags = now.counted = now.exact = false;
+    for (uint32_t i = 0; i < now.count; ++i)
+        make_item(i);
+    for (uint32_t q = 0; q < now.query_count; ++q)
+        make_query(q);
+    item_set set = upload_items();
+    psv_query_set rays = upload_queries(now.rays, sizeof *now.rays, true);
+    const psv_query_set boxes = upload_queries(now.boxes, sizeof *now.boxes, false);
+    const psv_buffer hits = upload(NULL, sizeof direct.closest);
+    const uint64_t room = (uint64_t)MOST_QUERIES * MOST_ITEMS;
+    const psv_query_lists lists = {.offsets = upload(NULL, sizeof direct.offsets[0]),
+                                   .results = upload(NULL, room * sizeof(uint32_t)),
+                                   .in_order = true};
+    cudaStream_t stream = psv_context_stream(context);
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    for (int turn = 0; turn < 3; ++turn) { // once to get all ready, then captured, then on other items
+        if (turn == 2) {
+            for (uint32_t i = 0; i < now.count; ++i)
+                for (uint32_t c = 0; c < 3; ++c)
+                    now.items[i].corner[c][0] += 1.5f;
+            const uint32_t before = held_count;
+            const psv_triangle_set moved = upload_triangles();
+            const uint64_t bytes = (uint64_t)3 * now.count * moved.vertex_stride;
+            float *copy = malloc(bytes);
+            assert_non_null(copy);
+            CHECK(psv_download(context, copy, moved.vertices, bytes));
+            CHECK(psv_upload(context, set.triangles.vertices, copy, bytes));
+            free(copy);
+            while (held_count > before)
+                psv_free_buffer(context, &held[--held_count]);
+        }
+        if (turn == 1) assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), cudaSuccess);
+        if (turn < 2) {
+            CHECK(psv_build_triangle_tree(trees[0], &set.triangles));
+            CHECK(psv_trace_closest(trees[0], &rays, hits));
+            CHECK(psv_overlap_boxes(trees[0], &boxes, &lists));
+        }
+        if (turn == 1) {
+            assert_int_equal(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+            assert_int_equal(cudaGraphInstantiateWithFlags(&exec, graph, 0), cudaSuccess);
+        }
+        if (turn > 0) assert_int_equal(cudaGraphLaunch(exec, stream), cudaSuccess);
+        CHECK(psv_synchronize(context));
+        CHECK(psv_download(context, captured.closest, hits, sizeof captured.closest));
+        CHECK(psv_download(context, captured.offsets[0], lists.offsets, sizeof captured.offsets[0]));
+        check_closest(captured.closest);
+        if (turn == 1) {
+            assert_memory_equal(captured.closest, direct.closest, sizeof direct.closest);
+            assert_memory_equal(captured.offsets[0], direct.offsets[0], sizeof direct.offsets[0]);
+        }
+        direct = captured;
+    }
+    (void)cudaGraphExecDestroy(exec);
+    (void)cudaGraphDestroy(graph);
+    free_buffers();
+}
+#endif
+
 int main(int argc, char **argv) {
     if (argc < 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     if (!psv_backend_available(backend)) {
@@ -779,14 +874,32 @@ int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     if (psv_create_context(&def, &context) != PSV_OK) return 77;
+    if (backend == PSV_BACKEND_CUDA) {
+        psv_context *const own = context;
+        def.backend = PSV_BACKEND_CPU;
+        if (psv_create_context(&def, &cpu_context) != PSV_OK) return 1;
+        context = cpu_context;
+        cpu_trees[0] = make_tree(PSV_TREE_FINE, 1);
+        cpu_trees[1] = make_tree(PSV_TREE_LINEAR, WORLDS);
+        context = own;
+    }
     trees[0] = make_tree(PSV_TREE_LINEAR, 1);
     trees[1] = make_tree(PSV_TREE_FINE, 1);
     trees[2] = make_tree(PSV_TREE_LINEAR, WORLDS);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_many),
-                                       cmocka_unit_test(test_watertight)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_watertight),
+#if PSV_HAVE_CUDA
+        cmocka_unit_test(test_graph),
+#endif
+    };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     for (int t = 0; t < 3; ++t)
         psv_destroy_tree(trees[t]);
+    psv_destroy_tree(cpu_trees[0]);
+    psv_destroy_tree(cpu_trees[1]);
+    psv_destroy_context(cpu_context);
     psv_destroy_context(context);
     return failed;
 }

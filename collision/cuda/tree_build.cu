@@ -1,0 +1,309 @@
+// Trees on CUDA: the grid of the keys from samples, keys, and the nodes of a linear tree. Eight lanes make a node, one
+// child each; the last of eight nodes to be done has its lanes make the node above.
+#include "../src/tree_internal.h"
+#include "broad_phase_tuning.h"
+#include "launch_cuda.h"
+#include "tree_kernels.h"
+
+#define TREE_FULL 0xffffffffu
+
+__device__ __forceinline__ uint64_t item_count(const psvi_item_view &view) {
+    if (view.boxes.count_device == NULL) return view.boxes.count;
+    const uint64_t count = *view.boxes.count_device;
+    return count < view.boxes.count ? count : view.boxes.count;
+}
+
+// --- keys -----------------------------------------------------------------------------------------------------------
+
+// One block, a third of it for each axis: 256 samples are ranked against each other; then their keys are compared, to
+// see whether the usual number of bits tells places apart. Reads 24 to 36 bytes a sample; five barriers.
+__global__ void __launch_bounds__(3 * PSVI_TREE_SAMPLES)
+    psvk_tree_plan(const psvi_item_view view, const psvi_tree_memory memory, const psvi_tree_keys keys) {
+    __shared__ float centres[3][PSVI_TREE_SAMPLES], marks[3][4];
+    __shared__ uint64_t places[PSVI_TREE_SAMPLES];
+    __shared__ psv_tree_head head;
+    const uint32_t sample = threadIdx.x % PSVI_TREE_SAMPLES, axis = threadIdx.x / PSVI_TREE_SAMPLES;
+    const uint64_t count = item_count(view);
+    psvi_item item;
+    bool good = count > 0 && psvi_load_item(&view, count * sample / PSVI_TREE_SAMPLES, &item) == PSVI_ITEM_GOOD;
+    if (good)
+        for (int k = 0; k < 3; ++k)
+            good = good && fabsf(item.min[k]) < 1e18f && fabsf(item.max[k]) < 1e18f;
+    float centre = INFINITY;
+    if (good)
+        centre = axis == 0   ? psvi_item_centre(&item, 0)
+                 : axis == 1 ? psvi_item_centre(&item, 1)
+                             : psvi_item_centre(&item, 2);
+    centres[axis][sample] = centre;
+    if (threadIdx.x < 12) marks[threadIdx.x / 4][threadIdx.x % 4] = 0;
+    const uint32_t samples = (uint32_t)__syncthreads_count(good) / 3;
+    uint32_t rank = 0;
+#pragma unroll 8
+    for (uint32_t i = 0; i < PSVI_TREE_SAMPLES; ++i)
+        rank += centres[axis][i] < centre || (centres[axis][i] == centre && i < sample);
+    if (good) {
+        if (rank == 0) marks[axis][0] = centre;
+        if (rank == samples / 32) marks[axis][1] = centre;
+        if (rank == samples - 1 - samples / 32) marks[axis][2] = centre;
+        if (rank == samples - 1) marks[axis][3] = centre;
+    }
+    __syncthreads();
+    uint32_t bits = psvi_usual_axis_bits(count);
+    if (bits > keys.axis_bits) bits = keys.axis_bits;
+    if (threadIdx.x == 0) {
+        float side = 0;
+        for (int k = 0; k < 3; ++k) {
+            float high;
+            psvi_key_range(marks[k][0], marks[k][1], marks[k][2], marks[k][3], &head.low[k], &high);
+            side = psv_max(side, high - head.low[k]);
+        }
+        head.scale = side > 0 ? 1.0f / side : 0.0f;
+    }
+    __syncthreads();
+    if (axis == 0) {
+        const float point[3] = {centres[0][sample], centres[1][sample], centres[2][sample]};
+        places[sample] = psvi_tree_place(&head, point, bits, keys.axis_bits);
+    }
+    __syncthreads();
+    bool shared = false;
+    if (axis == 0 && good && count > PSVI_TREE_SAMPLES)
+        for (uint32_t i = 0; i < sample; ++i)
+            shared = shared || (places[i] == places[sample] && centres[0][i] < INFINITY);
+    if (__syncthreads_or(shared)) bits = keys.axis_bits;
+    if (threadIdx.x != 0) return;
+    head.item_count = head.node_count = head.level_count = 0;
+    head.linear = 1;
+    head.unused = 0;
+    head.bad_count = 0;
+    head.key_bits = 3 * bits + keys.world_bits;
+    *memory.head = head;
+    memory.result->count = count;
+}
+
+// One thread an item: reads it, writes 8 bytes. One atomic a block for each count.
+__global__ void __launch_bounds__(TREE_THREADS)
+    psvk_tree_keys(const psvi_item_view view, const psvi_tree_memory memory, const psvi_tree_keys keys) {
+    const uint64_t i = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
+    const uint32_t bits = (memory.head->key_bits - keys.world_bits) / 3;
+    psvi_item_state state = PSVI_ITEM_OFF;
+    if (i < item_count(view)) {
+        psvi_item item;
+        state = psvi_load_item(&view, i, &item);
+        memory.keys[i] = state == PSVI_ITEM_GOOD
+                             ? psvi_item_key(&keys, memory.head, &item, psvi_item_world(&view, i), bits)
+                             : psvi_no_part_key(&keys);
+    }
+    const int good = __syncthreads_count(state == PSVI_ITEM_GOOD), bad = __syncthreads_count(state == PSVI_ITEM_BAD);
+    if (threadIdx.x == 0 && good > 0) atomicAdd(&memory.head->item_count, (uint32_t)good);
+    if (threadIdx.x == 0 && bad > 0)
+        atomicAdd(reinterpret_cast<unsigned long long *>(&memory.head->bad_count), (unsigned long long)bad);
+}
+
+// First item of each world, by halving; one thread a world and one more.
+__global__ void __launch_bounds__(TREE_THREADS)
+    psvk_tree_worlds(const psvi_tree_memory memory, const psvi_tree_keys keys, uint32_t worlds) {
+    const uint64_t world = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
+    if (world > worlds) return;
+    uint32_t low = 0, high = memory.head->item_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (memory.keys[middle] >> (3 * keys.axis_bits) < world)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memory.world_starts[world] = low;
+}
+
+// --- items ----------------------------------------------------------------------------------------------------------
+
+// One thread an item: reads it by its number, writes it to its place, 32 or 48 bytes. The first thread lays out levels.
+__global__ void __launch_bounds__(TREE_THREADS)
+    psvk_tree_items(const psvi_item_view view, const psvi_tree_memory memory, bool refit) {
+    const uint64_t place = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
+    const uint32_t items = memory.head->item_count;
+    if (place == 0 && !refit) psvi_linear_levels(memory.head, items);
+    if (place >= items) return;
+    const uint32_t id = refit ? psvi_stored_id(view.triangles, memory.items, place) : memory.order[place];
+    psvi_item item;
+    if (psvi_load_item(&view, id, &item) != PSVI_ITEM_GOOD) psvi_mark_off(&item);
+    float4 *to = reinterpret_cast<float4 *>(memory.items) + (view.triangles ? 3 : 2) * place;
+    if (view.triangles) {
+        to[0] = make_float4(item.corner[0][0], item.corner[0][1], item.corner[0][2], __uint_as_float(id));
+        to[1] = make_float4(item.corner[1][0], item.corner[1][1], item.corner[1][2], 0);
+        to[2] = make_float4(item.corner[2][0], item.corner[2][1], item.corner[2][2], 0);
+    } else {
+        to[0] = make_float4(item.min[0], item.min[1], item.min[2], __uint_as_float(id));
+        to[1] = make_float4(item.max[0], item.max[1], item.max[2], 0);
+    }
+}
+
+// --- nodes ----------------------------------------------------------------------------------------------------------
+
+struct lane_child {
+    float min[3], max[3];
+};
+
+__device__ __forceinline__ float least_of_eight(unsigned mask, float v) {
+    for (int step = 1; step < 8; step *= 2)
+        v = fminf(v, __shfl_xor_sync(mask, v, step));
+    return v;
+}
+
+// The slot of each lane's child, as psvi_choose_slots gives it.
+__device__ __forceinline__ uint32_t choose_slot(unsigned mask, const float centre[3], uint32_t count) {
+    const uint32_t lane = threadIdx.x & 7;
+    float extent[3];
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        const float low = least_of_eight(mask, lane < count ? centre[axis] : INFINITY);
+        const float high = -least_of_eight(mask, lane < count ? -centre[axis] : INFINITY);
+        extent[axis] = high - low;
+    }
+    const int first = extent[0] >= extent[1] && extent[0] >= extent[2] ? 0 : extent[1] >= extent[2] ? 1 : 2;
+    const int a = first == 2 ? 0 : first + 1, b = a == 2 ? 0 : a + 1;
+    const bool straight = psv_pick(extent, (uint32_t)a) >= psv_pick(extent, (uint32_t)b);
+    uint32_t slot = 0;
+#pragma unroll
+    for (int step = 0; step < 3; ++step) {
+        const uint32_t axis = (uint32_t)(step == 0 ? first : (step == 1) == straight ? a : b);
+        const float own = psv_pick(centre, axis);
+        uint32_t rank = 0, group = 0;
+        for (uint32_t j = 0; j < 8; ++j) {
+            const float other = __shfl_sync(mask, own, (int)j, 8);
+            const bool same = __shfl_sync(mask, slot, (int)j, 8) == slot && j < count;
+            group += same;
+            rank += same && (other < own || (other == own && j < lane));
+        }
+        slot |= rank >= (group + 1) / 2 ? 1u << axis : 0u;
+    }
+    return slot;
+}
+
+// The eight lanes of `mask` make a node of their children, in shared memory, and its box in their registers. `count`
+// of them have one.
+__device__ __forceinline__ void make_node(unsigned mask, lane_child &child, uint32_t count, bool inner,
+                                          psv_tree_node *node) {
+    const uint32_t lane = threadIdx.x & 7;
+    const bool here = lane < count && child.min[0] <= child.max[0];
+    float centre[3], low[3], high[3];
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        low[axis] = least_of_eight(mask, here ? child.min[axis] : INFINITY);
+        high[axis] = -least_of_eight(mask, here ? -child.max[axis] : INFINITY);
+        centre[axis] = psv_tree_clamp(child.min[axis]) * 0.5f + psv_tree_clamp(child.max[axis]) * 0.5f;
+    }
+    const uint32_t slot = choose_slot(mask, centre, count);
+    const bool empty = low[0] > high[0];
+    uint8_t *const lows = reinterpret_cast<uint8_t *>(node->low), *const highs =
+                                                                      reinterpret_cast<uint8_t *>(node->high);
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) { // what no child is in
+        lows[8 * axis + lane] = 255;
+        highs[8 * axis + lane] = 0;
+    }
+    __syncwarp(mask);
+    uint32_t grid = 0;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        uint32_t exponent, from, to;
+        const float origin = psvi_make_grid(empty ? 0.0f : psv_tree_clamp(low[axis]),
+                                            empty ? 0.0f : psv_tree_clamp(high[axis]), &exponent);
+        grid |= exponent << (8 * axis);
+        if (lane == 0) node->origin[axis] = origin;
+        if (here) {
+            psvi_grid_interval(psv_tree_clamp(child.min[axis]), psv_tree_clamp(child.max[axis]), origin, exponent,
+                               &from, &to);
+            lows[8 * axis + slot] = (uint8_t)from;
+            highs[8 * axis + slot] = (uint8_t)to;
+        }
+        child.min[axis] = low[axis];
+        child.max[axis] = high[axis];
+    }
+    uint32_t order = lane < count ? lane << (3 * slot) | (here ? 1u << (24 + slot) : 0u) : 0u;
+    uint32_t slots = lane < count && inner ? 1u << (24 + slot) : 0u;
+    for (int step = 1; step < 8; step *= 2) {
+        order |= __shfl_xor_sync(mask, order, step);
+        slots |= __shfl_xor_sync(mask, slots, step);
+    }
+    if (lane == 0) {
+        node->grid = grid | slots;
+        node->order = order;
+    }
+}
+
+// Eight lanes a node, beginning with those over items. Reads an item and writes a node and its box once; a node above
+// is made by the lanes of the last of its children, which the others' boxes are behind a fence for.
+__global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_tree_memory memory, bool triangles) {
+    __shared__ __align__(16) psv_tree_node made[TREE_NODE_THREADS / 8];
+    const psv_tree_head &head = *memory.head;
+    const uint32_t lane = threadIdx.x & 7;
+    const unsigned mask = 0xffu << (threadIdx.x & 24);
+    uint32_t place = (uint32_t)(((uint64_t)blockIdx.x * TREE_NODE_THREADS + threadIdx.x) / 8);
+    uint32_t below = head.item_count, level = 1;
+    psv_tree_node *const node = &made[threadIdx.x / 8];
+    if ((uint64_t)place * 8 >= below) return;
+    for (;; ++level) {
+        const uint32_t first = place * 8, count = min(below - first, 8u);
+        const uint32_t begin = level == 1 ? 0 : head.level_start[level - 1];
+        lane_child child = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+        if (lane < count && level == 1) {
+            psvi_stored_box(triangles, memory.items, first + lane, child.min, child.max);
+        } else if (lane < count) {
+            const float *box = memory.boxes[begin + first + lane].min;
+            for (int k = 0; k < 3; ++k) {
+                child.min[k] = __ldcg(box + k);
+                child.max[k] = __ldcg(box + 3 + k);
+            }
+        }
+        make_node(mask, child, count, level > 1, node);
+        const uint32_t number = head.level_start[level] + place;
+        if (lane == 0) {
+            node->first_child = level > 1 ? begin + first : 0;
+            node->first_item = level > 1 ? 0 : first;
+            node->parent = ((level == head.level_count ? 0 : head.level_start[level + 1]) + place / 8) | (count - 1)
+                                                                                                             << 29;
+        }
+        __syncwarp(mask);
+        if (lane < 5)
+            reinterpret_cast<uint4 *>(memory.nodes + number)[lane] = reinterpret_cast<const uint4 *>(node)[lane];
+        if (lane < 6)
+            __stcg(memory.boxes[number].min + lane,
+                   lane < 3 ? psv_pick(child.min, lane) : psv_pick(child.max, lane - 3));
+        if (level == head.level_count) return;
+        // The eight nodes of a parent count themselves; the last puts the counter back for the next build.
+        below = (below + 7) / 8;
+        const uint32_t siblings = min(below - place / 8 * 8, 8u);
+        __threadfence();
+        __syncwarp(mask);
+        uint32_t arrived = 0;
+        if (lane == 0) {
+            uint32_t *const counter = memory.arrivals + head.level_start[level + 1] + place / 8;
+            arrived = atomicAdd(counter, 1u) + 1;
+            if (arrived == siblings) *counter = 0;
+        }
+        if (__shfl_sync(mask, arrived, 0, 8) != siblings) return;
+        __threadfence();
+        place /= 8;
+    }
+}
+
+extern "C" cudaError_t psvi_launch_tree_keys(const psvi_item_view *view, const psvi_tree_memory *memory,
+                                             psvi_tree_keys keys, cudaStream_t stream) {
+    psvk_tree_plan<<<1, 3 * PSVI_TREE_SAMPLES, 0, stream>>>(*view, *memory, keys);
+    psvk_tree_keys<<<psvi_block_count(view->boxes.count, TREE_THREADS), TREE_THREADS, 0, stream>>>(*view, *memory,
+                                                                                                   keys);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t psvi_launch_tree_build(const psvi_item_view *view, const psvi_tree_memory *memory,
+                                              psvi_tree_keys keys, bool refit, cudaStream_t stream) {
+    const uint64_t most = view->boxes.count;
+    if (!refit && memory->world_starts != NULL)
+        psvk_tree_worlds<<<psvi_block_count((uint64_t)view->world_count + 1, TREE_THREADS), TREE_THREADS, 0, stream>>>(
+            *memory, keys, view->world_count);
+    psvk_tree_items<<<psvi_block_count(most, TREE_THREADS), TREE_THREADS, 0, stream>>>(*view, *memory, refit);
+    psvk_tree_nodes<<<psvi_block_count((most + 7) / 8 * 8, TREE_NODE_THREADS), TREE_NODE_THREADS, 0, stream>>>(
+        *memory, view->triangles);
+    return cudaGetLastError();
+}

@@ -1,0 +1,103 @@
+// Trees on CUDA, host side.
+#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../sort/src/sort_method.h"
+#include "tree_kernels.h"
+
+static psv_status sort_items(psv_tree *tree, const psvi_item_view *view) {
+    const psvi_tree_memory *memory = &tree->memory;
+    const psvi_sort_request request = {
+        .keys_in = memory->keys,
+        .keys_out = memory->keys,
+        .values_out = memory->order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = view->boxes.count,
+        .count_device = view->boxes.count_device == NULL ? NULL : &memory->result->count,
+    };
+    return psvi_sort_run(tree->sorter, &request);
+}
+
+static psv_status place_all(psv_tree *tree, const psvi_item_view *view, bool refit) {
+    psv_context *context = tree->context;
+    psvi_phase_begin(context, PSV_PHASE_GATHER);
+    const cudaError_t error = psvi_launch_tree_build(view, &tree->memory, tree->keys, refit, context->stream);
+    psvi_phase_end(context, PSV_PHASE_GATHER);
+    return psvi_cuda_status(context, error, "tree: a kernel launch");
+}
+
+// No items, also where worlds had some.
+static psv_status clear_tree(psv_tree *tree) {
+    psv_context *context = tree->context;
+    const psvi_tree_memory *memory = &tree->memory;
+    const psv_status status = context->ops->fill(context, memory->head, 0, sizeof *memory->head);
+    if (status != PSV_OK || memory->world_starts == NULL) return status;
+    return context->ops->fill(context, memory->world_starts, 0,
+                              ((uint64_t)tree->def.world_count + 1) * sizeof *memory->world_starts);
+}
+
+static psv_status build_tree(psv_tree *tree, const psvi_item_view *view) {
+    psv_context *context = tree->context;
+    if (view->boxes.count == 0) return clear_tree(tree);
+    psvi_phase_begin(context, PSV_PHASE_KEYS);
+    const cudaError_t error = psvi_launch_tree_keys(view, &tree->memory, tree->keys, context->stream);
+    psvi_phase_end(context, PSV_PHASE_KEYS);
+    psv_status status = psvi_cuda_status(context, error, "tree: a kernel launch");
+    if (status == PSV_OK) status = sort_items(tree, view);
+    return status == PSV_OK ? place_all(tree, view, false) : status;
+}
+
+static psv_status refit_tree(psv_tree *tree, const psvi_item_view *view) {
+    return view->boxes.count == 0 ? PSV_OK : place_all(tree, view, true);
+}
+
+static psv_status order_queries(psv_tree *tree, psvi_tree_query *query) {
+    psv_context *context = tree->context;
+    const psvi_tree_memory *memory = &tree->memory;
+    const cudaError_t error =
+        psvi_launch_query_keys(query, memory->query_keys, &memory->result->count, context->stream);
+    const psv_status status = psvi_cuda_status(context, error, "queries: a kernel launch");
+    if (status != PSV_OK) return status;
+    const psvi_sort_request request = {
+        .keys_in = memory->query_keys,
+        .keys_out = memory->query_keys,
+        .values_out = memory->query_order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = query->count,
+        .count_device = query->count_device == NULL ? NULL : &memory->result->count,
+    };
+    query->order = memory->query_order;
+    return psvi_sort_run(tree->query_sorter, &request);
+}
+
+static cudaError_t run_lists(psv_tree *tree, const psvi_tree_query *query, cudaStream_t stream) {
+    const psvi_tree_memory *memory = &tree->memory;
+    if (query->offsets == NULL) return psvi_launch_lists(query, true, query->counts, stream);
+    uint32_t *counts = query->counts != NULL ? query->counts : memory->query_counts;
+    cudaError_t error = psvi_launch_lists(query, false, counts, stream);
+    if (error == cudaSuccess)
+        error = psvi_launch_offsets(query, counts, memory->query_sums, &memory->result->results, stream);
+    if (error == cudaSuccess && query->results != NULL) error = psvi_launch_lists(query, true, NULL, stream);
+    return error;
+}
+
+static psv_status query_tree(psv_tree *tree, psvi_tree_query *query) {
+    psv_context *context = tree->context;
+    const bool lists = query->kind >= PSVI_QUERY_ALL_HITS && query->kind <= PSVI_QUERY_SPHERES;
+    if (query->count == 0 && query->offsets == NULL) return PSV_OK;
+    if (query->sort) {
+        const psv_status status = order_queries(tree, query);
+        if (status != PSV_OK) return status;
+    }
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    const cudaError_t error =
+        lists ? run_lists(tree, query, context->stream) : psvi_launch_answers(query, context->stream);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    return psvi_cuda_status(context, error, "queries: a kernel launch");
+}
+
+const psvi_tree_ops psvi_tree_ops_cuda = {
+    .build = build_tree,
+    .refit = refit_tree,
+    .query = query_tree,
+};

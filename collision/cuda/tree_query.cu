@@ -1,0 +1,56 @@
+// Queries of trees on CUDA without lists: one thread a query, by the walk that the CPU has too.
+#include "../src/tree_query.h"
+#include "broad_phase_tuning.h"
+#include "launch_cuda.h"
+#include "tree_kernels.h"
+
+// Query of a thread; false: there is none.
+__device__ __forceinline__ bool query_of_thread(const psvi_tree_query &query, uint32_t *q) {
+    const uint32_t i = blockIdx.x * TREE_QUERY_THREADS + threadIdx.x;
+    uint64_t count = query.count;
+    if (query.count_device != NULL && *query.count_device < count) count = *query.count_device;
+    if (i >= count) return false;
+    *q = query.order == NULL ? i : query.order[i];
+    return true;
+}
+
+// Reads nodes of 80 and items of 32 or 48 bytes, mostly from the caches, and writes one answer.
+template <int KIND>
+__global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_answer(const __grid_constant__ psvi_tree_query query) {
+    uint32_t q;
+    if (query_of_thread(query, &q)) psvi_answer(&query, (psvi_query_kind)KIND, q);
+}
+
+__global__ void __launch_bounds__(TREE_QUERY_THREADS)
+    psvk_query_keys(const __grid_constant__ psvi_tree_query query, uint32_t *keys, uint64_t *count) {
+    uint32_t q;
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        *count = query.count;
+        if (query.count_device != NULL && *query.count_device < query.count) *count = *query.count_device;
+    }
+    if (query_of_thread(query, &q)) keys[q] = psvi_query_key(&query, q);
+}
+
+extern "C" cudaError_t psvi_launch_query_keys(const psvi_tree_query *query, uint32_t *keys, uint64_t *count,
+                                              cudaStream_t stream) {
+    psvk_query_keys<<<psvi_block_count(query->count, TREE_QUERY_THREADS), TREE_QUERY_THREADS, 0, stream>>>(*query, keys,
+                                                                                                           count);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t psvi_launch_answers(const psvi_tree_query *query, cudaStream_t stream) {
+    const uint32_t blocks = psvi_block_count(query->count, TREE_QUERY_THREADS);
+    switch (query->kind) {
+    case PSVI_QUERY_CLOSEST_HIT:
+        psvk_tree_answer<PSVI_QUERY_CLOSEST_HIT><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
+        break;
+    case PSVI_QUERY_ANY_HIT:
+        psvk_tree_answer<PSVI_QUERY_ANY_HIT><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
+        break;
+    case PSVI_QUERY_NEAREST:
+        psvk_tree_answer<PSVI_QUERY_NEAREST><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
+        break;
+    default: psvk_tree_answer<PSVI_QUERY_CLOSEST_POINT><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
+    }
+    return cudaGetLastError();
+}
