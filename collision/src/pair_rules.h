@@ -2,8 +2,9 @@
 // and CUDA: owners, layers, excluded pairs, and the exact test of boxes in double precision. Also the room of worlds
 // counts here, by each backend's own atomics.
 //
-// Methods know nothing of it. A frame that has any of this carries psvi_pair_rules in the backend's memory, and what
-// collects the pairs of threads or warps asks each of them once, many side by side, before it hands them over.
+// A frame that has any of this carries psvi_pair_rules in the backend's memory. On the CPU the methods know nothing of
+// it: what collects the pairs of a thread asks each of them once, before it hands them over. On CUDA the test that
+// finds a pair asks (psvd_arrays_pair).
 #ifndef PAIRSIEVE_PAIR_RULES_H
 #define PAIRSIEVE_PAIR_RULES_H
 

@@ -60,7 +60,7 @@ class World:
     gravity : 3 numbers
         m/s^2.
     substeps : int
-        Solver substeps of a step, 1 to 64.
+        Solver substeps of a step, 1 to 64; 0: 16 for up to 1,024 bodies, 8 for up to 8,192, else 4.
     max_bodies : int
         Room for bodies, static ones included.
     worlds : int
@@ -75,7 +75,7 @@ class World:
     again after bodies were added.
     """
 
-    def __init__(self, *, device: str | int = "cpu", gravity: Any = (0, -9.81, 0), substeps: int = 4, max_bodies: int = 4096,
+    def __init__(self, *, device: str | int = "cpu", gravity: Any = (0, -9.81, 0), substeps: int = 0, max_bodies: int = 4096,
                  worlds: int = 1, broad_phase: str = "auto", sort_method: str = "cells", workers: int = 0, stream: Any = None,
                  **more: Any) -> None:
         self._begin(device, stream, workers)
