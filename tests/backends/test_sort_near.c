@@ -157,11 +157,10 @@ static void test_ways(void **state) {
         const bool moved = mixed || distribution == KEYS_NEARLY || distribution == KEYS_MOVED;
         const bool ordered =
             ways[i / 2].ordered && (!moved || psvi_near_can_order()) && (!mixed || count > RADIX_CACHED_MAX);
-        if ((statistics.passes_run == 0) != ordered)
-            fail_msg("%s, count %u: %u passes", key_distribution_name(distribution), count, statistics.passes_run);
         const char *route = ordered ? "nearly" : count <= RADIX_CACHED_MAX ? "cached" : "split";
-        if (strcmp(statistics.route, route) != 0)
-            fail_msg("%s, count %u: route %s", key_distribution_name(distribution), count, statistics.route);
+        if ((statistics.passes_run == 0) != ordered || strcmp(statistics.route, route) != 0)
+            fail_msg("%s, count %u: route %s of %u passes, where %s is expected", key_distribution_name(distribution),
+                     count, statistics.route, statistics.passes_run, route);
         for (uint32_t k = 1; k < count; ++k)
             if (keys[k - 1] > keys[k]) fail_msg("%s: not sorted at %u", key_distribution_name(distribution), k);
         psv_destroy_sorter(sorter);
