@@ -153,8 +153,8 @@ static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
     side.owners = side.owners == NULL ? NULL : side.owners + first;
     side.worlds = side.worlds == NULL ? NULL : side.worlds + first;
     side.layers = side.layers == NULL ? NULL : side.layers + first;
-    side.min += first * side.min_stride;
-    side.max += first * side.max_stride;
+    if (side.min != NULL) side.min += first * side.min_stride;
+    if (side.max != NULL) side.max += first * side.max_stride;
     side.first = (uint32_t)first;
     return side;
 }

@@ -43,10 +43,10 @@ PSV_TREE_FN uint32_t psvi_item_world(const psvi_item_view *view, uint64_t i) {
 
 // False: an index is out of range, or a coordinate not finite.
 PSV_TREE_FN bool psvi_load_triangle(const psvi_item_view *view, uint64_t i, psvi_item *item) {
-    const uint32_t *indices = (const uint32_t *)(view->indices + i * view->index_stride);
+    const uint32_t *indices = view->indices == NULL ? NULL : (const uint32_t *)(view->indices + i * view->index_stride);
     bool good = true;
     for (int k = 0; k < 3; ++k) {
-        const uint64_t vertex = view->indices == NULL ? 3 * i + (uint64_t)k : indices[k];
+        const uint64_t vertex = indices == NULL ? 3 * i + (uint64_t)k : indices[k];
         if (vertex >= view->vertex_count) return false;
         psvi_load3(view->vertices + vertex * view->vertex_stride, item->corner[k]);
     }

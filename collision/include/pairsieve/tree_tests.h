@@ -405,10 +405,11 @@ PSV_TREE_FN bool psv_box_meets_triangle(const float *min, const float *max, cons
     for (int c = 0; c < 3; ++c)
         psv_minus3(corners[c == 2 ? 0 : c + 1], corners[c], edges[c]);
     PSV_UNROLL
-    for (int c = 0; c < 3; ++c)
+    for (int c = 0; c < 3; ++c) {
         PSV_UNROLL
-    for (int axis = 0; axis < 3; ++axis)
-        if (psv_edge_parts(corners, edges[c], half, axis)) return false;
+        for (int axis = 0; axis < 3; ++axis)
+            if (psv_edge_parts(corners, edges[c], half, axis)) return false;
+    }
     float normal[3], reach = 0;
     PSV_UNROLL
     for (int i = 0; i < 3; ++i) {

@@ -108,7 +108,8 @@ void psvi_run_ranges(psv_context *context, uint64_t count, uint64_t grain, psvi_
 // A stage is open while `ticket` has a next piece below its count. A worker that takes a piece finds task and data of
 // the piece's own stage: the leader does not go on before all pieces taken are done.
 
-struct psvi_crew {
+// What workers write all the time has lines of the cache of its own.
+struct psvi_crew { // NOLINT(clang-analyzer-optin.performance.Padding)
     // Upper half: pieces of the stage. Lower half: next piece; goes above the count by at most one for each worker.
     _Alignas(64) uint64_t ticket;
     _Alignas(64) uint32_t done; // pieces of the stage that are done
