@@ -92,6 +92,7 @@ static void split_mark(const psvi_phase_times *times, int16_t own, double ms, ps
 static double mark_ms(psv_context *context, const psvi_profile_frame *frame, uint32_t m, uint32_t before) {
     if (!uses_events(context)) return 1e3 * (frame->marks[m].end - frame->marks[m].begin);
     void *begin = frame->marks[m].begin_event;
+    // cppcheck-suppress arrayIndexOutOfBoundsCond ; m is below mark_count
     if (m > 0 && frame->marks[m].outer == 0)
         begin = before == 0 ? frame->marks[0].begin_event : frame->marks[before].end_event;
     return context->ops->event_ms(context, begin, frame->marks[m].end_event);
