@@ -1,4 +1,6 @@
 // `pairsieve list` and `pairsieve info`: what there is to choose from, and what this program and machine offer.
+#include <inttypes.h>
+
 #include "pairsieve/collision.h"
 #include "pairsieve/sim.h"
 #include "pairsieve/sort.h"
@@ -80,6 +82,7 @@ typedef struct device_facts {
     char name[128];
     int workers;
     uint64_t free_bytes, total_bytes;
+    psv_device_info info;
 } device_facts;
 
 static device_facts ask_device(psv_backend backend) {
@@ -91,6 +94,7 @@ static device_facts ask_device(psv_backend backend) {
     facts.available = true;
     (void)snprintf(facts.name, sizeof facts.name, "%s", psv_context_device_name(context));
     facts.workers = psv_context_worker_count(context);
+    facts.info = psv_context_device_info(context);
     if (psv_memory_info(context, &facts.free_bytes, &facts.total_bytes) != PSV_OK)
         facts.free_bytes = facts.total_bytes = 0;
     psv_destroy_context(context);
@@ -108,6 +112,32 @@ static const char *absence_of(psv_backend backend) {
     return "not available";
 }
 
+// Capabilities as people write them: 9.0, not 90.
+static const char *capability_text(int capability, char text[16]) {
+    (void)snprintf(text, 16, "%d.%d", capability / 10, capability % 10);
+    return text;
+}
+
+static void add_device_info(json_t *backend, const psv_device_info *info) {
+    char device[16], code[16];
+    json_t *facts = json_pack(
+        "{s:s, s:s, s:i, s:i, s:i, s:I, s:I, s:b, s:b}", "capability", capability_text(info->capability, device),
+        "code_capability", capability_text(info->code_capability, code), "multiprocessors", info->multiprocessors,
+        "driver_version", info->driver_version, "runtime_version", info->runtime_version, "shared_bytes_per_block",
+        (json_int_t)info->shared_bytes_per_block, "l2_bytes", (json_int_t)info->l2_bytes, "cooperative_launch",
+        info->cooperative_launch, "cluster_launch", info->cluster_launch);
+    json_object_update_new(backend, facts);
+}
+
+static void print_device_info(const psv_device_info *info) {
+    char device[16], code[16];
+    printf("        capability %s, code for %s; %d multiprocessors, %" PRIu64 " KB of shared memory a block, %" PRIu64
+           " MB of L2; clusters %s\n",
+           capability_text(info->capability, device), capability_text(info->code_capability, code),
+           info->multiprocessors, info->shared_bytes_per_block / 1024, info->l2_bytes >> 20,
+           info->cluster_launch ? "yes" : "no");
+}
+
 static int info_json(const device_facts facts[BACKENDS]) {
     json_t *backends = json_object();
     for (int b = 0; b < BACKENDS; ++b) {
@@ -117,6 +147,7 @@ static int info_json(const device_facts facts[BACKENDS]) {
             json_object_set_new(backend, "free_bytes", json_integer((json_int_t)facts[b].free_bytes));
             json_object_set_new(backend, "total_bytes", json_integer((json_int_t)facts[b].total_bytes));
         }
+        if (facts[b].available && b == 1) add_device_info(backend, &facts[b].info);
         if (facts[b].available && b == 0) json_object_set_new(backend, "workers", json_integer(facts[b].workers));
         json_object_set_new(backends, psv_backend_name((psv_backend)(b + 1)), backend);
     }
@@ -153,6 +184,7 @@ int command_info(int argc, char **argv) {
         if (facts[b].total_bytes != 0) // not every OpenGL driver tells
             printf(", %.1f of %.1f GiB free", (double)facts[b].free_bytes / gib, (double)facts[b].total_bytes / gib);
         printf(b == 0 ? ", %d threads\n" : "\n", facts[b].workers);
+        if (b == 1) print_device_info(&facts[b].info);
     }
     print_methods("\nsorting methods", psv_sort_method_name, psv_sort_method_description);
     print_methods("\nbroad-phase methods", psv_broad_phase_name, psv_broad_phase_description);

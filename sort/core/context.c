@@ -122,6 +122,23 @@ psv_status psv_set_stream(psv_context *context, void *stream) {
 
 const char *psv_context_device_name(const psv_context *context) { return context == NULL ? "" : context->info.name; }
 
+psv_device_info psv_context_device_info(const psv_context *context) {
+    if (context == NULL) return (psv_device_info){0};
+    const psvi_device_info *info = &context->info;
+    const bool cuda = psv_context_backend(context) == PSV_BACKEND_CUDA; // OpenGL keeps a hash as its driver's version
+    return (psv_device_info){
+        .capability = info->capability,
+        .code_capability = info->code_capability,
+        .multiprocessors = info->multiprocessors,
+        .driver_version = cuda ? info->driver_version : 0,
+        .runtime_version = info->runtime_version,
+        .shared_bytes_per_block = (uint64_t)info->shared_bytes_per_block,
+        .l2_bytes = (uint64_t)info->l2_bytes,
+        .cooperative_launch = info->cooperative_launch,
+        .cluster_launch = info->cluster_launch,
+    };
+}
+
 psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;

@@ -160,6 +160,7 @@ static void test_null_contexts(void **state) {
     EXPECT_FAILURE(psv_memory_info(NULL, &bytes, &bytes), PSV_ERROR_ARGUMENT, NULL, "context", "NULL");
     assert_int_equal(psv_context_worker_count(NULL), 0);
     assert_string_equal(psv_context_device_name(NULL), "");
+    assert_int_equal(psv_context_device_info(NULL).capability, 0);
     assert_null(psv_context_stream(NULL));
     EXPECT_FAILURE(psv_set_stream(NULL, NULL), PSV_ERROR_ARGUMENT, NULL, "context", "NULL");
 }

@@ -390,6 +390,9 @@ static void list_and_info(void **state) {
     assert_true(json_array_size(json_object_get(json_object_get(list, "sort"), "cpu")) >= 2);
     assert_true(json_array_size(json_object_get(json_object_get(list, "broad_phase"), "cpu")) >= 2);
     assert_true(tool_has_keys(info, "version backends build sort broad_phase"));
+    json_t *cuda = json_object_get(json_object_get(info, "backends"), "cuda");
+    if (json_is_true(json_object_get(cuda, "available")))
+        assert_true(tool_has_keys(cuda, "capability code_capability multiprocessors shared_bytes_per_block l2_bytes"));
     json_t *cpu = json_object_get(json_object_get(info, "backends"), "cpu");
     assert_true(json_is_true(json_object_get(cpu, "available")));
     assert_true(integer_of(cpu, "workers") >= 1);

@@ -38,6 +38,7 @@ static psv_status read_info(psv_context *context) {
     if (status != PSV_OK) return status;
     (void)cudaDriverGetVersion(&info->driver_version);
     (void)cudaRuntimeGetVersion(&info->runtime_version);
+    info->capability = 10 * properties.major + properties.minor;
     info->multiprocessors = properties.multiProcessorCount;
     info->shared_bytes_per_block = attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     info->shared_bytes_per_multiprocessor = attribute(device, cudaDevAttrMaxSharedMemoryPerMultiprocessor);

@@ -126,6 +126,22 @@ int psv_context_worker_count(const psv_context *context);
 void *psv_context_stream(const psv_context *context);            // the cudaStream_t; NULL for the CPU
 const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA H200"; the processor's name for the CPU
 
+// What kernels are chosen by. 0: not known, or not a thing that devices of this backend have.
+typedef struct psv_device_info {
+    int capability;      // CUDA: 10 * major + minor of the device
+    int code_capability; // CUDA: that its kernels were compiled for, at most its own: what `radix` and `rows` go by
+    int multiprocessors; // CUDA
+    int driver_version;  // CUDA: the newest CUDA that the driver serves, 1000 * major + 10 * minor
+    int runtime_version; // CUDA: that of the build, in the same form
+    uint64_t shared_bytes_per_block; // CUDA (the most that a kernel can ask for) and OpenGL
+    uint64_t l2_bytes;               // CUDA
+    bool cooperative_launch;         // CUDA: one launch can wait for all of its blocks
+    bool cluster_launch;             // CUDA: device and code have clusters of blocks
+} psv_device_info;
+
+// All zero for NULL.
+psv_device_info psv_context_device_info(const psv_context *context);
+
 // CUDA: from here on everything is enqueued on `stream`, a cudaStream_t of the context's device (NULL: the default
 // stream), which is borrowed; an own stream is waited for and destroyed. The device runs what comes after what was
 // enqueued before, without a stall of the host; only where one of the two streams is being captured into a graph is
