@@ -5,12 +5,14 @@
 >>> pairs = pairsieve.find_pairs((low, low + 1))
 
 Arrays of NumPy, PyTorch, CuPy, JAX, Warp and Numba are taken where they are, on the CPU or the GPU, and results come as arrays of the
-same library on the same device. ``PairFinder`` and ``Sorter`` keep their memory from frame to frame; ``World`` simulates rigid bodies.
+same library on the same device. ``PairFinder``, ``Sorter`` and ``Tree`` (rays, overlaps, nearest) keep their memory from frame to frame;
+``World`` simulates rigid bodies.
 """
 
 from ._native import (ArgumentError, CapacityError, DeviceError, Error, FileError, FormatError, OutOfMemoryError, UnsupportedError, lib)
 from .pairs import PairFinder, clear_cache, find_pairs
 from .sorting import Sorter, argsort, sort, sort_pairs
+from .tree import Tree
 from .world import World, load_mesh, scenes
 
 __version__ = "0.1.0"
@@ -22,5 +24,5 @@ def cuda_available():
 
 
 __all__ = ["ArgumentError", "CapacityError", "DeviceError", "Error", "FileError", "FormatError", "OutOfMemoryError", "PairFinder",
-           "Sorter", "UnsupportedError", "World", "argsort", "clear_cache", "cuda_available", "find_pairs", "load_mesh", "scenes",
+           "Sorter", "Tree", "UnsupportedError", "World", "argsort", "clear_cache", "cuda_available", "find_pairs", "load_mesh", "scenes",
            "sort", "sort_pairs"]

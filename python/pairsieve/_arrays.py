@@ -285,6 +285,45 @@ def finish(made, like):
     return from_numpy(made, like.maker) if isinstance(made, np.ndarray) else made
 
 
+def field(made, first, columns, dtype, like):
+    """Columns of what `empty` made as float32 (.., width) and a call filled, read as `dtype` (of 4 bytes), without a copy but in JAX.
+    columns 0: the one column `first`, without its dimension."""
+    where = (..., first) if columns == 0 else (..., slice(first, first + columns))
+    if like.maker == "warp":
+        import warp
+
+        shape, strides = (made.shape[:-1], made.strides[:-1]) if columns == 0 else ((*made.shape[:-1], columns), made.strides)
+        kind = getattr(warp, dtype)
+        if 0 in shape:
+            return warp.empty(shape, dtype=kind, device=made.device)
+        part = warp.array(ptr=made.ptr + 4 * first, shape=shape, strides=strides, dtype=kind, device=made.device)
+        part._pairsieve_owner = made
+        return part
+    if like.maker == "torch":
+        import torch
+
+        return made.view(getattr(torch, dtype))[where]
+    part = made.view(dtype)[where]
+    if like.maker == "jax":
+        return finish(part.copy(), like)
+    return finish(part, like)
+
+
+def fill_with_ones(made):
+    """All bits: -1 as an int32, NaN as a float32."""
+    library = _library_of(made)
+    if library == "warp":
+        import warp
+
+        made.view(warp.int32).fill_(-1)
+    elif library == "torch":
+        import torch
+
+        made.view(torch.int32).fill_(-1)
+    else:
+        made.view("int32").fill(-1)
+
+
 def copy_into(target, source):
     """target[...] = source, for two arrays of one library."""
     library = _library_of(target)

@@ -10,6 +10,7 @@ from . import _arrays
 from ._arrays import view
 from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, text
 
+_CORNERS = ("float32", "float64")
 _MOST_KEPT = 4  # finders that find_pairs keeps for each thread
 
 
@@ -37,22 +38,25 @@ def device_number(device):
 
 
 def _corner_arrays(boxes, name):
-    """Views of the first min[3] and max[3], as (min View, max View or None, count, strides)."""
+    """Views of the first min[3] and max[3], as (min View, max View or None)."""
     if isinstance(boxes, (tuple, list)) and len(boxes) == 2 and hasattr(boxes[0], "shape"):
         low, high = view(boxes[0], f"{name}[0]"), view(boxes[1], f"{name}[1]")
         for part, each in (("0", low), ("1", high)):
-            if each.dtype != "float32" or len(each.shape) != 2 or each.shape[1] != 3 or (each.strides[1] != 4 and each.shape[0]):
-                raise ArgumentError(f"{name}[{part}] is {each.dtype} {each.shape}; float32 (n, 3) with adjacent columns is wanted")
-        if low.shape != high.shape:
-            raise ArgumentError(f"{name}[0] has {low.shape[0]} corners and {name}[1] {high.shape[0]}")
+            if each.dtype not in _CORNERS or len(each.shape) != 2 or each.shape[1] != 3 or (
+                    each.strides[1] != each.itemsize and each.shape[0]):
+                raise ArgumentError(f"{name}[{part}] is {each.dtype} {each.shape}; float32 (n, 3) with adjacent columns is wanted, "
+                                    "or float64")
+        if low.shape != high.shape or low.dtype != high.dtype:
+            raise ArgumentError(f"{name}[0] has {low.shape[0]} corners of {low.dtype} and {name}[1] {high.shape[0]} of {high.dtype}")
         return low, high
     both = view(boxes, name)
-    if both.dtype != "float32":
-        raise ArgumentError(f"{name} holds {both.dtype}; float32 is wanted")
+    if both.dtype not in _CORNERS:
+        raise ArgumentError(f"{name} holds {both.dtype}; float32 or float64 is wanted")
     n = both.shape[0] if both.shape else 0
-    if both.shape == (n, 6) and (both.strides[1] == 4 or n == 0):
+    size = both.itemsize
+    if both.shape == (n, 6) and (both.strides[1] == size or n == 0):
         return both, None
-    if both.shape == (n, 2, 3) and (both.strides[1:] == (12, 4) or n == 0):
+    if both.shape == (n, 2, 3) and (both.strides[1:] == (3 * size, size) or n == 0):
         return both, None
     raise ArgumentError(
         f"{name} has shape {both.shape} and strides {both.strides}; (n, 6) or (n, 2, 3) with min and max adjacent, or two (n, 3), are wanted")
@@ -109,7 +113,8 @@ class _PlainSet:
 class _Set:
     """A psv_box_set and the arrays that it points to."""
 
-    def __init__(self, boxes, name, worlds=None, groups=None, masks=None, filters=None, flags=None, count=None):
+    def __init__(self, boxes, name, worlds=None, groups=None, masks=None, filters=None, flags=None, count=None, ids=None, owners=None,
+                 layers=None, kept=None, kept_version=0, origin=None):
         low, high = _corner_arrays(boxes, name)
         self.count = low.shape[0]
         if self.count > 1 and min(low.strides[0], (high or low).strides[0]) <= 0:
@@ -117,12 +122,23 @@ class _Set:
         self.views = [low]
         box_set = self.set = ffi.new("psv_box_set *")
         box_set.min = buffer_of(low.pointer, low.nbytes)
-        box_set.min_stride = low.strides[0] if self.count > 1 else (24 if high is None else 12)
+        box_set.doubles = low.dtype == "float64"
+        corner = 3 * low.itemsize
+        box_set.min_stride = low.strides[0] if self.count > 1 else (2 * corner if high is None else corner)
         if high is not None:
             self.views.append(high)
             box_set.max = buffer_of(high.pointer, high.nbytes)
-            box_set.max_stride = high.strides[0] if self.count > 1 else 12
+            box_set.max_stride = high.strides[0] if self.count > 1 else corner
         box_set.count = self.count
+        if origin is not None:
+            numbers = [float(number) for number in origin]
+            if len(numbers) != 3:
+                raise ArgumentError(f"origin is {origin!r}; 3 numbers are wanted")
+            box_set.origin = numbers
+        try:
+            box_set.kept, box_set.kept_version = kept or 0, kept_version or 0
+        except (OverflowError, TypeError) as error:
+            raise ArgumentError(f"kept {kept!r}, kept_version {kept_version!r}: {error}") from None
         if groups is not None or masks is not None:
             if filters is not None:
                 raise ArgumentError("give filters or groups and masks, not both")
@@ -134,6 +150,9 @@ class _Set:
             ("worlds", _optional(worlds, "worlds", ("uint32", "int32"), (self.count,))),
             ("flags", _optional(flags, "flags", ("uint8", "int8", "bool"), (self.count,))),
             ("count_buffer", _optional(count, "count", ("uint64", "int64"), (1,))),
+            ("ids", _optional(ids, "ids", ("uint32", "int32"), (self.count,))),
+            ("owners", _optional(owners, "owners", ("uint32", "int32"), (self.count,))),
+            ("layers", _optional(layers, "layers", ("uint8", "int8"), (self.count,))),
         )
         for field, part in parts:
             if part is not None:
@@ -165,6 +184,18 @@ class PairFinder:
         Keep the previous frame's pairs for :meth:`events`.
     worlds : int
         Number of worlds that boxes may belong to; boxes of different worlds never pair.
+    ids : bool
+        Frames may give `ids`.
+    doubles : bool
+        Frames may give float64 boxes, whose pairs are exact in double precision: 24 bytes more a box.
+    max_excluded : int
+        Most pairs of ``set_rules(excluded=)``.
+    max_kept : int
+        Most boxes of ``find(kept=)``; not on every device (UnsupportedError).
+    count_worlds : bool
+        Pairs of each world are counted, see :attr:`world_count_buffer`.
+    world_pairs : int
+        Room of each world: none takes more of the room for pairs; 0: worlds share it as they come. Counts worlds too.
     method, sort_method : str
         See :func:`methods`; ``"auto"`` is the fastest that is known. `sort_method` may also be ``"cells"``, the default: as is
         fastest for the method, without a calibration.
@@ -173,7 +204,9 @@ class PairFinder:
     """
 
     def __init__(self, max_boxes: int, *, device: str | int = "cpu", max_pairs: int = 0, grow: bool = False, sort: bool = False,
-                 events: bool = False, worlds: int = 1, method: str = "auto", sort_method: str = "cells", stream: Any = None) -> None:
+                 events: bool = False, worlds: int = 1, ids: bool = False, doubles: bool = False, max_excluded: int = 0,
+                 max_kept: int = 0, count_worlds: bool = False, world_pairs: int = 0, method: str = "auto",
+                 sort_method: str = "cells", stream: Any = None) -> None:
         self._stream = _arrays.stream_number(stream)
         self.device = device_number(device)
         self.context = Context(self.device, self._stream)
@@ -183,8 +216,11 @@ class PairFinder:
         definition.method, definition.sort_method = names
         try:
             definition.max_boxes, definition.max_pairs, definition.world_count = max_boxes, max_pairs, worlds
+            definition.max_excluded, definition.max_kept, definition.world_pairs = max_excluded, max_kept, world_pairs
         except (OverflowError, TypeError) as error:
-            raise ArgumentError(f"max_boxes {max_boxes!r}, max_pairs {max_pairs!r}, worlds {worlds!r}: {error}") from None
+            raise ArgumentError(f"max_boxes {max_boxes!r}, max_pairs {max_pairs!r}, worlds {worlds!r}, max_excluded {max_excluded!r}, "
+                                f"max_kept {max_kept!r}, world_pairs {world_pairs!r}: {error}") from None
+        definition.ids, definition.doubles, definition.count_worlds = ids, doubles, count_worlds
         definition.grow_pairs, definition.sort_output, definition.events = grow, sort, events
         made = ffi.new("psv_pair_finder **")
         self.context.check(lib.psv_create_pair_finder(self.context.handle, definition, made))
@@ -192,21 +228,25 @@ class PairFinder:
         self.max_boxes = max_boxes
         self.grow = grow
         self._like = None
-        self._held = ()
+        self._held = self._rules = ()
+        self._worlds = max(worlds, 1)
+        self.max_kept = max_kept
         self._plain = _PlainSet()
         # The context outlives the finder: the finalizer holds it.
         self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
 
     @locked
     def find(self, boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
-             flags: Any = None, count: Any = None, stream: Any = None) -> PairFinder:
+             flags: Any = None, count: Any = None, ids: Any = None, owners: Any = None, layers: Any = None,
+             kept: int | tuple[int, int] = 0, kept_version: int | tuple[int, int] = 0, origin: Any = None,
+             stream: Any = None) -> PairFinder:
         """Finds the pairs of one set, or between two; returns the finder.
 
         Parameters
         ----------
         boxes : array or pair of arrays
             float32, (n, 6) or (n, 2, 3) with the lower corner first, or two (n, 3) with the lower and upper corners. Any stride
-            from box to box; nothing is copied. On the finder's device.
+            from box to box; nothing is copied. On the finder's device. float64 where the finder has ``doubles=True``.
         other : like boxes, optional
             Second set: pairs are then (index in boxes, index in other). The optional arrays belong to `boxes` then; use tuples
             (for boxes, for other) to give both.
@@ -219,34 +259,56 @@ class PairFinder:
             1: static (two static boxes never pair), 2: disabled.
         count : (1,) uint64 or int64, optional
             Count of this frame, read on the device; `boxes` then holds the most there can be.
+        ids : (n,) uint32 or int32, optional
+            Pairs, events and excluded pairs name a box by its id instead of by its number, so that a slot used again with a new
+            id is a new box. Different within a set, below 2^31 to read as positive. Needs ``ids=True``.
+        owners : (n,) uint32 or int32, optional
+            Boxes of one owner never pair (the colliders of one body); -1: of no owner.
+        layers : (n,) uint8, optional
+            0 to 31, see :meth:`set_rules`.
+        kept : int
+            The first so many boxes, with all that belongs to them, are as they were in the last call with the same `kept` and
+            `kept_version`: static and sleeping ones. They cost little then. Needs `max_kept`. Of two sets the second alone may be
+            kept, as a whole: ``kept=(0, n)``.
+        kept_version : int
+            Another number whenever anything about the kept boxes has changed.
+        origin : 3 numbers, optional
+            Of float64 boxes: the middle of the scene, or a point near the boxes that matter. Only speed depends on it.
         stream : int or stream object, optional
             For this frame and those after it.
         """
-        parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count)
+        parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count, ids=ids, owners=owners,
+                     layers=layers, kept=kept or None)
         plain = other is None and type(boxes) not in (tuple, list) and all(part is None for part in parts.values())
+        parts["kept_version"] = kept_version
         if plain and self._plain.show(boxes):
             sets = (self._plain,)
         elif other is None:
-            sets = [_Set(boxes, "boxes", **parts)]
+            sets = [_Set(boxes, "boxes", **parts, origin=origin)]
         else:
             split = [{k: v[i] if isinstance(v, tuple) else (v if i == 0 else None) for k, v in parts.items()} for i in (0, 1)]
-            sets = [_Set(boxes, "boxes", **split[0]), _Set(other, "other", **split[1])]
+            sets = [_Set(boxes, "boxes", **split[0], origin=origin), _Set(other, "other", **split[1], origin=origin)]
         views = sets[0].views if len(sets) == 1 else [each for one in sets for each in one.views]
-        device, current = _arrays.same_place(views)
-        if device != self.device:
-            raise ArgumentError(f"boxes lie on {_arrays.place(device)}, the finder works on {_arrays.place(self.device)}")
-        wanted = self._stream if stream is None else _arrays.stream_number(stream)
-        self.context.use_stream(current if wanted is None else wanted)
+        self._use(views, stream, "boxes")
         self._like = views[0]
         self._held = sets  # the device may still read them
         if other is None:
             status = lib.psv_find_pairs(self.handle, sets[0].set)
         else:
             status = lib.psv_find_pairs_between(self.handle, sets[0].set, sets[1].set)
-        if status == lib.PSV_ERROR_CAPACITY and sum(one.count for one in sets) <= self.max_boxes:
+        fits = sum(one.count for one in sets) <= self.max_boxes and sum(one.set.kept for one in sets) <= self.max_kept
+        if status == lib.PSV_ERROR_CAPACITY and fits:
             return self  # of pairs, on the CPU: reported when they are asked for, as on a GPU
         self.context.check(status)
         return self
+
+    def _check_pairs(self, status, count):
+        """Of a frame whose pairs did not fit: the room that it needs, or that a world needs."""
+        if status == lib.PSV_ERROR_CAPACITY and count <= lib.psv_pair_buffer(self.handle).bytes // 8:
+            counts = ffi.new("uint64_t[]", self._worlds)
+            self.context.check(lib.psv_download(self.context.handle, counts, lib.psv_world_pair_buffer(self.handle), 8 * self._worlds))
+            count = max(counts)
+        self._check(status, int(count))
 
     def _check(self, status, needed=None):
         if status == lib.PSV_ERROR_CAPACITY:
@@ -254,12 +316,49 @@ class PairFinder:
         self.context.check(status)
 
     @locked
+    def set_rules(self, *, layer_matrix: Any = None, excluded: Any = None, stream: Any = None) -> None:
+        """What else decides about pairs, from the next :meth:`find` on, in place of the rules before; nothing: no rules.
+
+        Parameters
+        ----------
+        layer_matrix : (32,) uint32 or int32, optional
+            Boxes of layers i and j pair only where bit j of word i and bit i of word j are set.
+        excluded : (m, 2) uint32 or int32, optional
+            Pairs that are never reported (joints, neighbours of a mesh), in any order, each as it would be reported: ``a < b``
+            within one set, by id where boxes have ids. At most `max_excluded`.
+        stream : int or stream object, optional
+
+        The arrays lie on the finder's device and are read now (on a GPU: on the stream).
+        """
+        rules = ffi.new("psv_pair_rules *", lib.psv_default_pair_rules())
+        views = []
+        if layer_matrix is not None:
+            matrix = _optional(layer_matrix, "layer_matrix", ("uint32", "int32"), (lib.PSV_LAYERS,))
+            rules.layer_matrix = buffer_of(matrix.pointer, matrix.nbytes)
+            views.append(matrix)
+        if excluded is not None:
+            shape = getattr(excluded, "shape", (0,))
+            pairs = _optional(excluded, "excluded", ("uint32", "int32"), (shape[0] if shape else 0, 2))
+            rules.excluded, rules.excluded_count = buffer_of(pairs.pointer, pairs.nbytes), pairs.shape[0]
+            views.append(pairs)
+        self._use(views, stream, "rules")
+        self.context.check(lib.psv_set_pair_rules(self.handle, rules if views else ffi.NULL))
+        self._rules = views  # the device may still read them
+
+    def _use(self, views, stream, what):
+        """Works from now on where the arrays are, and on their stream."""
+        device, current = _arrays.same_place(views) if views else (self.device, self.context.stream)
+        if device != self.device:
+            raise ArgumentError(f"{what} lie on {_arrays.place(device)}, the finder works on {_arrays.place(self.device)}")
+        wanted = self._stream if stream is None else _arrays.stream_number(stream)
+        self.context.use_stream(current if wanted is None else wanted)
+
+    @locked
     def count(self) -> int:
         """Exact number of pairs of the last frame. Waits for the device. Raises CapacityError where they did not fit."""
         count = ffi.new("uint64_t *")
-        self._check(lib.psv_finish_pairs(self.handle, count), None)
+        self._check_pairs(lib.psv_finish_pairs(self.handle, count), count[0])
         return count[0]
-
 
     @locked
     def pairs(self, copy: bool = True) -> Any:
@@ -269,8 +368,7 @@ class PairFinder:
         ``find``. Raises CapacityError with ``needed`` where they did not fit.
         """
         count = ffi.new("uint64_t *")
-        status = lib.psv_finish_pairs(self.handle, count)
-        self._check(status, int(count[0]))
+        self._check_pairs(lib.psv_finish_pairs(self.handle, count), count[0])
         whole = self._buffer(int(count[0]))
         if not copy:
             return whole
@@ -295,11 +393,24 @@ class PairFinder:
     @property
     def count_buffer(self) -> Any:
         """The exact count, a uint64 (int64 in PyTorch) array (1,) on the device, without waiting; may exceed the room."""
-        buffer = lib.psv_pair_count_buffer(self.handle)
-        like = self._like
-        library = like.maker if like is not None else "numpy"
-        return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (1,), "int64" if library == "torch" else "uint64",
-                            self.device, None, library, self)
+        return self._counts(lib.psv_pair_count_buffer(self.handle), 1)
+
+    @property
+    def world_count_buffer(self) -> Any:
+        """The exact count of each world, a uint64 (int64 in PyTorch) array (worlds,) on the device, without waiting.
+
+        Needs ``count_worlds=True`` or `world_pairs`. With `world_pairs` a world that has more makes ``count`` and ``pairs`` raise
+        CapacityError, with the most that a world has as ``needed``; the pairs of all other worlds are there.
+        """
+        buffer = lib.psv_world_pair_buffer(self.handle)
+        if buffer.bytes == 0:
+            raise ArgumentError("the finder does not count worlds: make it with count_worlds=True or world_pairs")
+        return self._counts(buffer, self._worlds)
+
+    def _counts(self, buffer, number):
+        library = self._like.maker if self._like is not None else "numpy"
+        pointer = int(ffi.cast("uintptr_t", buffer.address)) + buffer.offset
+        return _arrays.wrap(pointer, (number,), "int64" if library == "torch" else "uint64", self.device, None, library, self)
 
     @locked
     def events(self) -> tuple[Any, Any]:
@@ -392,34 +503,43 @@ def clear_cache() -> None:
 
 
 def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
-               flags: Any = None, sort: bool = False, method: str = "auto", max_pairs: int = 0, stream: Any = None) -> Any:
+               flags: Any = None, ids: Any = None, owners: Any = None, layers: Any = None, layer_matrix: Any = None,
+               excluded: Any = None, origin: Any = None, sort: bool = False, method: str = "auto", max_pairs: int = 0,
+               stream: Any = None) -> Any:
     """All overlapping pairs of boxes, an int32 array (count, 2) of the library and on the device of `boxes`.
 
-    Touching counts; each pair once, ``a < b``; with `other` a is of `boxes` and b of `other`. Waits for the device to know the
-    count. The memory that it needs is kept for the next call (:func:`clear_cache`); :class:`PairFinder` gives more control.
+    Touching counts; each pair once, ``a < b``; with `other` a is of `boxes` and b of `other`. float64 boxes are compared as such. Waits
+    for the device to know the count. The memory that it needs is kept for the next call (:func:`clear_cache`);
+    :class:`PairFinder` gives more control.
 
-    Parameters are those of :meth:`PairFinder.find`; `sort` gives ascending order, `max_pairs` the room to begin with, which
-    grows as needed.
+    Parameters are those of :meth:`PairFinder.find` and :meth:`PairFinder.set_rules`; `sort` gives ascending order, `max_pairs` the room
+    to begin with, which grows as needed.
 
     >>> import numpy as np, pairsieve
     >>> pairsieve.find_pairs(np.array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 2, 1, 1], [5, 5, 5, 6, 6, 6]], np.float32))
     array([[0, 1]], dtype=int32)
     """
-    first = _corner_arrays(boxes, "boxes")[0]
-    count = first.shape[0] + (_corner_arrays(other, "other")[0].shape[0] if other is not None else 0)
+    sets = [_corner_arrays(boxes, "boxes")[0]] + ([] if other is None else [_corner_arrays(other, "other")[0]])
+    count, device = sum(one.shape[0] for one in sets), sets[0].device
     world_count = _world_count(worlds)
+    doubles = any(one.dtype == "float64" for one in sets)
+    # A power of two, so that lists of about one length share a finder.
+    room = 0 if excluded is None else 1 << max(10, (len(excluded) - 1).bit_length())
     kept = _local.__dict__.setdefault("finders", {})
-    key = (first.device, sort, method, world_count)
+    key = (device, sort, method, world_count, ids is not None, doubles, room)
     finder = kept.pop(key, None)
     if finder is None or finder.max_boxes < count or finder.max_boxes > 4 * count + 65536:
         finder = None  # frees its memory first
         while len(kept) >= _MOST_KEPT:
             kept.pop(next(iter(kept)))
-        finder = PairFinder(max(count + count // 4, 1024), device=first.device, max_pairs=max_pairs, grow=True, sort=sort,
-                            worlds=world_count, method=method, stream=None if stream is None else stream)
+        finder = PairFinder(max(count + count // 4, 1024), device=device, max_pairs=max_pairs, grow=True, sort=sort,
+                            worlds=world_count, ids=ids is not None, doubles=doubles, max_excluded=room, method=method, stream=stream)
         finder._stream = None
     kept[key] = finder
-    finder.find(boxes, other, worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, stream=stream)
+    if layer_matrix is not None or excluded is not None or finder._rules:
+        finder.set_rules(layer_matrix=layer_matrix, excluded=excluded, stream=stream)
+    finder.find(boxes, other, worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, ids=ids, owners=owners,
+                layers=layers, origin=origin, stream=stream)
     return finder.pairs()
 
 

@@ -14,7 +14,7 @@ def overlaps(a, b):
     return ((a[:, None, :3] <= b[None, :, 3:]) & (b[None, :, :3] <= a[:, None, 3:])).all(axis=2)
 
 
-def allowed(count, worlds=None, groups=None, masks=None, flags=None):
+def allowed(count, worlds=None, groups=None, masks=None, flags=None, owners=None, layers=None, layer_matrix=None, excluded=None):
     ok = np.ones((count, count), bool)
     if worlds is not None:
         ok &= worlds[:, None] == worlds[None]
@@ -28,6 +28,15 @@ def allowed(count, worlds=None, groups=None, masks=None, flags=None):
         ok &= ~((flags[:, None] & flags[None] & 1) != 0)
         off = (flags & 2) != 0
         ok &= ~(off[:, None] | off[None])
+    if owners is not None:
+        ok &= (owners[:, None] != owners[None]) | (owners == -1)[:, None]
+    if layer_matrix is not None:
+        of = np.zeros(count, np.int64) if layers is None else layers.astype(np.int64)
+        bits = (layer_matrix.astype(np.uint32)[:, None] >> np.arange(32, dtype=np.uint32)) & 1
+        meets = bits[np.minimum(of, 31)][:, np.minimum(of, 31)] != 0
+        ok &= meets & meets.T & (of < 32)[:, None] & (of < 32)[None]
+    if excluded is not None:
+        ok[excluded[:, 0], excluded[:, 1]] = ok[excluded[:, 1], excluded[:, 0]] = False
     return ok
 
 

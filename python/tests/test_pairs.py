@@ -119,7 +119,7 @@ def test_profile():
 
 @pytest.mark.parametrize("call, words", [
     (lambda: pairsieve.find_pairs(np.zeros((3, 5), np.float32)), ["boxes", "(3, 5)", "(n, 6)"]),
-    (lambda: pairsieve.find_pairs(np.zeros((3, 6), np.float64)), ["boxes", "float64", "float32"]),
+    (lambda: pairsieve.find_pairs(np.zeros((3, 6), np.float16)), ["boxes", "float16", "float32"]),
     (lambda: pairsieve.find_pairs((np.zeros((3, 3), np.float32), np.zeros((2, 3), np.float32))), ["3", "2"]),
     (lambda: pairsieve.find_pairs(np.zeros((3, 6), np.float32), flags=np.zeros(2, np.uint8)), ["flags", "(2,)", "(3,)"]),
     (lambda: pairsieve.find_pairs(np.zeros((3, 6), np.float32), method="magic"), ["magic", "rows"]),

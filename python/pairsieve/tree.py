@@ -1,0 +1,506 @@
+"""A tree over boxes or triangles, and queries of it in bulk: rays, overlaps, nearest items, closest points."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, NamedTuple
+
+from . import _arrays
+from ._arrays import view
+from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked
+from .pairs import _corner_arrays, _interleave, _optional, _Set, device_number, struct_dict
+
+_QUALITIES = {"linear": lib.PSV_TREE_LINEAR, "fine": lib.PSV_TREE_FINE}
+
+
+class RayHits(NamedTuple):
+    """What rays hit. Arrays have one entry a ray, or one a hit."""
+
+    t: Any
+    """float32: the hit is at origin + t direction. The ray's t_max where nothing was hit."""
+    item: Any
+    """int32: the item's number; -1 where nothing was hit."""
+    uv: Any
+    """float32 (.., 2): weights of a triangle's second and third vertex; 0 for boxes."""
+
+
+class ClosestPoints(NamedTuple):
+    """The closest points to n centres."""
+
+    point: Any
+    """float32 (n, 3): on the item; the centre itself inside a box, or where nothing is within the radius."""
+    distance: Any
+    """float32 (n,): the radius where nothing is within it."""
+    item: Any
+    """int32 (n,): -1 where nothing is within the radius."""
+    uv: Any
+    """float32 (n, 2): weights of a triangle's second and third vertex."""
+
+
+class NearItems(NamedTuple):
+    """The k nearest items of n centres, the nearest first, of equal distances the lower item."""
+
+    distance: Any
+    """float32 (n, k): 0 inside a box; the radius where there are no more."""
+    item: Any
+    """int32 (n, k): -1 where there are no more."""
+
+
+class Lists(NamedTuple):
+    """A list for each of n queries: query q has ``items[offsets[q]:offsets[q + 1]]``."""
+
+    offsets: Any
+    """int64 (n + 1,); int32 in JAX where it has 32 bits."""
+    items: Any
+    """int32 (all,), or RayHits of that many entries."""
+
+
+class Rows(NamedTuple):
+    """At most `each` results for each of n queries: query q has ``items[q, :min(counts[q], each)]``."""
+
+    counts: Any
+    """int32 (n,): exact, also where more than `each` were found."""
+    items: Any
+    """int32 (n, each), or RayHits of that shape. Past the results item is -1, t and uv are NaN."""
+
+
+def _row_view(array, name, width):
+    one = view(array, name)
+    if one.dtype != "float32" or len(one.shape) != 2 or one.shape[1] != width or (one.strides[1] != 4 and one.shape[0]):
+        raise ArgumentError(f"{name} is {one.dtype} {one.shape}; float32 (n, {width}) with adjacent columns is wanted")
+    return one
+
+
+def _pack(parts, name):
+    """One array (n, width) of the library of the first part; parts are (array (n, columns) or (n,) or a number, columns)."""
+    like = view(parts[0][0], name)
+    if like.maker == "warp":
+        raise ArgumentError(f"{name}: of warp give one array {(like.shape[0], sum(columns for _, columns in parts))}")
+    made, made_view = _arrays.empty((like.shape[0], sum(columns for _, columns in parts)), "float32", like)
+    at = 0
+    for part, columns in parts:
+        target = made[:, at] if columns == 1 else made[:, at : at + columns]
+        if hasattr(part, "shape") and tuple(part.shape) not in ((), tuple(target.shape)):
+            raise ArgumentError(f"{name}: a part has shape {tuple(part.shape)}; {tuple(target.shape)} is wanted")
+        if like.maker == "jax" and like.device >= 0 and hasattr(part, "shape"):
+            import cupy
+
+            part = cupy.from_dlpack(part)
+        target[...] = part
+        at += columns
+    return made_view
+
+
+def _rays(rays, t_min, t_max):
+    if isinstance(rays, (tuple, list)) and len(rays) == 2 and hasattr(rays[0], "shape"):
+        return _pack([(rays[0], 3), (0.0 if t_min is None else t_min, 1), (rays[1], 3),
+                      (float("inf") if t_max is None else t_max, 1)], "rays")
+    if t_min is not None or t_max is not None:
+        raise ArgumentError("rays (n, 8) hold t_min and t_max; give them beside (origins, directions) alone")
+    return _row_view(rays, "rays", 8)
+
+
+def _spheres(spheres, radius, name="spheres"):
+    shape = getattr(spheres, "shape", ())
+    if radius is None and len(shape) == 2 and shape[1] == 4:
+        return _row_view(spheres, name, 4)
+    if len(shape) != 2 or shape[1] != 3 or radius is None:
+        raise ArgumentError(f"{name} has shape {tuple(shape)}; (n, 4) with the radius last, or (n, 3) and `radius` are wanted")
+    return _pack([(spheres, 3), (radius, 1)], name)
+
+
+class _Triangles:
+    """A psv_triangle_set and the arrays that it points to."""
+
+    def __init__(self, vertices, indices, worlds=None, groups=None, masks=None, filters=None, flags=None, count=None):
+        points = _row_view(vertices, "vertices", 3)
+        self.views = [points]
+        triangle_set = self.set = ffi.new("psv_triangle_set *")
+        triangle_set.vertices = buffer_of(points.pointer, points.nbytes)
+        triangle_set.vertex_stride = points.strides[0] if points.shape[0] > 1 else 12
+        triangle_set.vertex_count = points.shape[0]
+        if indices is None:
+            self.count = points.shape[0] // 3
+        else:
+            corners = view(indices, "indices")
+            if corners.dtype not in ("int32", "uint32") or len(corners.shape) != 2 or corners.shape[1] != 3 or (
+                    corners.strides[1] != 4 and corners.shape[0]):
+                raise ArgumentError(f"indices is {corners.dtype} {corners.shape}; int32 (n, 3) with adjacent columns is wanted")
+            self.views.append(corners)
+            self.count = corners.shape[0]
+            triangle_set.indices = buffer_of(corners.pointer, corners.nbytes)
+            triangle_set.index_stride = corners.strides[0] if self.count > 1 else 12
+        if min(one.strides[0] for one in self.views) <= 0 and self.count > 1:
+            raise ArgumentError("vertices and indices must lie in ascending order of their addresses")
+        triangle_set.count = self.count
+        _add_parts(self, triangle_set, _filter_view(groups, masks, filters, self.count, points), worlds, count)
+        if flags is not None:
+            one = _optional(flags, "flags", ("uint8", "int8", "bool"), (self.count,))
+            triangle_set.flags = buffer_of(one.pointer, one.nbytes)
+            self.views.append(one)
+
+
+def _filter_view(groups, masks, filters, count, like):
+    if groups is None and masks is None:
+        return _optional(filters, "filters", ("uint32", "int32"), (count, 2))
+    if filters is not None:
+        raise ArgumentError("give filters or groups and masks, not both")
+    return _interleave(groups, masks, count, like)
+
+
+def _add_parts(owner, struct, filters, worlds, count):
+    parts = (("filters", filters), ("worlds", _optional(worlds, "worlds", ("uint32", "int32"), (owner.count,))),
+             ("count_buffer", _optional(count, "count", ("uint64", "int64"), (1,))))
+    for field, part in parts:
+        if part is not None:
+            setattr(struct, field, buffer_of(part.pointer, part.nbytes))
+            owner.views.append(part)
+
+
+class _Queries:
+    """A psv_query_set and the arrays that it points to."""
+
+    def __init__(self, data, worlds=None, groups=None, masks=None, filters=None, count=None, sort_queries=False):
+        self.views = [data]
+        self.count = data.shape[0]
+        if self.count > 1 and data.strides[0] <= 0:
+            raise ArgumentError("queries must lie in ascending order of their addresses")
+        size = data.shape[1] * 4
+        query_set = self.set = ffi.new("psv_query_set *")
+        query_set.data = buffer_of(data.pointer, data.nbytes)
+        query_set.stride = data.strides[0] if self.count > 1 else size
+        query_set.count = self.count
+        query_set.sort = sort_queries
+        _add_parts(self, query_set, _filter_view(groups, masks, filters, self.count, data), worlds, count)
+
+
+def _hits(made, like):
+    return RayHits(*(_arrays.field(made, first, columns, dtype, like)
+                     for first, columns, dtype in ((0, 0, "float32"), (1, 0, "int32"), (2, 2, "float32"))))
+
+
+class Tree:
+    """A bounding volume hierarchy over boxes or triangles, and queries in bulk. Made once, built or refitted every frame.
+
+    Answers do not depend on the tree: every quality and every device give the same bytes. On a GPU nothing waits for the
+    device, but for lists of unknown length (``each=None``) and :meth:`statistics`.
+
+    >>> import numpy as np, pairsieve
+    >>> tree = pairsieve.Tree(2).build(np.array([[0, 0, 0, 1, 1, 1], [3, 0, 0, 4, 1, 1]], np.float32))
+    >>> tree.trace_closest((np.array([[-1, .5, .5]], np.float32), np.array([[1, 0, 0]], np.float32))).t
+    array([1.], dtype=float32)
+
+    Parameters
+    ----------
+    max_items : int
+        Most boxes or triangles of a build.
+    device : str or int
+        As for PairFinder.
+    triangles : bool
+        Room for triangles (or as many boxes); False: for boxes alone.
+    quality : str
+        ``"linear"``: the fastest build. ``"fine"``: several times the build, faster queries.
+    worlds : int
+        Number of worlds that items and queries may belong to; a query finds items of its own world alone.
+    max_queries : int, optional
+        Most queries of a call that sorts them or makes lists of unknown length, 20 to 40 bytes each; default: `max_items`, at
+        least 65,536.
+    sort_method : str
+        Sorter of the keys, see ``pairsieve.sorting.methods``.
+    stream : int or stream object, optional
+        CUDA stream to work on. Default: the current stream of the library whose arrays are given.
+
+    Queries
+    -------
+    All query methods take, beside their own arguments, each optional:
+
+    worlds : (n,) int32 or uint32
+        World of each query.
+    filters : (n, 2) int32 or uint32, or groups, masks : (n,)
+        Against those of the items, as in :meth:`PairFinder.find`.
+    count : (1,) uint64 or int64
+        Count of this frame, read on the device; the queries then are the most there can be.
+    sort_queries : bool
+        Take queries in the order of their places: for many that come in no order. Results lie where they would without.
+    stream : int or stream object
+
+    Results are arrays of the library and on the device of the queries. They raise ArgumentError where an array has another shape,
+    type or device than is wanted, or nothing was built, and CapacityError with ``needed`` for more queries than `max_queries`.
+    """
+
+    def __init__(self, max_items: int, *, device: str | int = "cpu", triangles: bool = False, quality: str = "linear", worlds: int = 1,
+                 max_queries: int | None = None, sort_method: str = "radix", stream: Any = None) -> None:
+        if quality not in _QUALITIES:
+            raise ArgumentError(f"quality is {quality!r}; accepted: {', '.join(_QUALITIES)}")
+        self._stream = _arrays.stream_number(stream)
+        self.device = device_number(device)
+        self.context = Context(self.device, self._stream)
+        self._lock = self.context.lock
+        definition = ffi.new("psv_tree_def *", lib.psv_default_tree_def())
+        name = ffi.new("char[]", sort_method.encode())
+        definition.sort_method = name
+        definition.quality, definition.triangles = _QUALITIES[quality], triangles
+        self.max_items = max_items
+        self.max_queries = max(max_items, 65536) if max_queries is None else max_queries
+        try:
+            definition.max_items, definition.world_count, definition.max_queries = max_items, worlds, self.max_queries
+        except (OverflowError, TypeError) as error:
+            raise ArgumentError(f"max_items {max_items!r}, worlds {worlds!r}, max_queries {max_queries!r}: {error}") from None
+        made = ffi.new("psv_tree **")
+        self.context.check(lib.psv_create_tree(self.context.handle, definition, made))
+        self.handle = made[0]
+        self._items = self._asked = None
+        self._room = 1024  # for lists of unknown length: what the last one took
+        self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
+
+    def _work_on(self, views, stream, what):
+        device, current = _arrays.same_place(views)
+        if device != self.device:
+            raise ArgumentError(f"{what} lie on {_arrays.place(device)}, the tree works on {_arrays.place(self.device)}")
+        wanted = self._stream if stream is None else _arrays.stream_number(stream)
+        self.context.use_stream(current if wanted is None else wanted)
+
+    def _fill(self, call, items, stream, what):
+        self._work_on(items.views, stream, what)
+        self.context.check(call(self.handle, items.set))
+        self._items = items  # later queries read its filters, and the device may still read the rest
+        return self
+
+    @locked
+    def build(self, boxes: Any, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None, flags: Any = None,
+              count: Any = None, stream: Any = None) -> Tree:
+        """Builds the tree of boxes in place of what was there; returns the tree.
+
+        Arguments are those of :meth:`PairFinder.find`; float32 alone. Give points as ``(points, points)``. Bad boxes (NaN, min >
+        max) and disabled ones (flag 2) are never found. Items are copied, but `filters` has to stay as it is for queries.
+        """
+        parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count)
+        return self._fill(lib.psv_build_tree, _Set(boxes, "boxes", **parts), stream, "boxes")
+
+    @locked
+    def build_triangles(self, vertices: Any, indices: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None,
+                        filters: Any = None, flags: Any = None, count: Any = None, stream: Any = None) -> Tree:
+        """Builds the tree of triangles; returns the tree, which has to be made with ``triangles=True``.
+
+        Parameters
+        ----------
+        vertices : (v, 3) float32
+            Any stride from vertex to vertex; below 1e15. Triangles with a vertex that is not finite are never found.
+        indices : (n, 3) int32 or uint32, optional
+            Vertices of each triangle. Default: 0 to 2 are the first triangle, 3 to 5 the next.
+        worlds, groups, masks, filters, flags, count, stream
+            As for :meth:`build`, an entry a triangle.
+        """
+        parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count)
+        return self._fill(lib.psv_build_triangle_tree, _Triangles(vertices, indices, **parts), stream, "vertices")
+
+    def _moved(self, items, kind):
+        old = self._items
+        if not isinstance(old, kind) or old.count != items.count:
+            held = "nothing" if old is None else f"{old.count} {'boxes' if isinstance(old, _Set) else 'triangles'}"
+            raise ArgumentError(f"{items.count} items are given, the tree was built of {held}; the same in other places are wanted")
+        for field in ("filters", "worlds", "flags", "count_buffer"):
+            setattr(items.set, field, getattr(old.set, field))
+        items.before = old.views  # that hold those parts
+        return items
+
+    @locked
+    def refit(self, boxes: Any, *, stream: Any = None) -> Tree:
+        """The same tree for boxes that moved since :meth:`build`, whose other arrays go on to count; returns the tree.
+
+        A third of the time of a build; queries get slower the further items moved.
+        """
+        return self._fill(lib.psv_refit_tree, self._moved(_Set(boxes, "boxes"), _Set), stream, "boxes")
+
+    @locked
+    def refit_triangles(self, vertices: Any, indices: Any = None, *, stream: Any = None) -> Tree:
+        """The same tree for vertices that moved since :meth:`build_triangles`, with the same `indices`; returns the tree."""
+        items = self._moved(_Triangles(vertices, indices), _Triangles)
+        return self._fill(lib.psv_refit_triangle_tree, items, stream, "vertices")
+
+    def _queries(self, data, stream, parts):
+        known = ("worlds", "groups", "masks", "filters", "count", "sort_queries")
+        for name in parts:
+            if name not in known:
+                raise TypeError(f"'{name}' is no argument of this query; accepted: {', '.join(known)}, stream")
+        queries = _Queries(data, **parts)
+        if queries.set.sort:
+            self._need_room(queries.count)
+        self._work_on(queries.views, stream, "queries")
+        self._asked = queries  # the device may still read them
+        return queries
+
+    def _need_room(self, count):
+        if count > self.max_queries:
+            raise CapacityError(f"{count} queries; the tree was made with max_queries {self.max_queries}", count)
+
+    def _answer(self, call, queries, shape, *arguments):
+        made, made_view = _arrays.empty(shape, "float32", queries.views[0])
+        self.context.check(call(self.handle, queries.set, *arguments, buffer_of(made_view.pointer, made_view.nbytes)))
+        return made
+
+    @locked
+    def trace_closest(self, rays: Any, *, t_min: Any = None, t_max: Any = None, stream: Any = None, **parts: Any) -> RayHits:
+        """The first hit of each ray: RayHits of n entries, the least t, of equals the lowest item.
+
+        Parameters
+        ----------
+        rays : (n, 8) float32, or (origins, directions), each (n, 3)
+            origin, t_min, direction, t_max side by side, which saves a copy. A direction has any length; t is in lengths of it.
+        t_min, t_max : number or (n,) float32, optional
+            With (origins, directions); default 0 and infinite.
+        **parts
+            See :class:`Tree`.
+
+        Boxes are closed and solid: a ray that begins inside hits at t_min. Triangles are hit from both sides, without gaps.
+        """
+        queries = self._queries(_rays(rays, t_min, t_max), stream, parts)
+        return _hits(self._answer(lib.psv_trace_closest, queries, (queries.count, 4)), queries.views[0])
+
+    @locked
+    def trace_any(self, rays: Any, *, t_min: Any = None, t_max: Any = None, stream: Any = None, **parts: Any) -> Any:
+        """int32 (n,): 1 where the ray hits anything, else 0. Arguments as for :meth:`trace_closest`."""
+        queries = self._queries(_rays(rays, t_min, t_max), stream, parts)
+        made = self._answer(lib.psv_trace_any, queries, (queries.count, 1))
+        return _arrays.field(made, 0, 0, "int32", queries.views[0])
+
+    @locked
+    def trace_all(self, rays: Any, *, t_min: Any = None, t_max: Any = None, each: int | None = None, in_order: bool = False,
+                  stream: Any = None, **parts: Any) -> Lists | Rows:
+        """All items that each ray hits: Lists, or with `each` Rows, of RayHits. `in_order`: ascending t, then items.
+
+        Rays as for :meth:`trace_closest`, `each` as for :meth:`overlap_boxes`.
+        """
+        queries = self._queries(_rays(rays, t_min, t_max), stream, parts)
+        return self._lists(lib.psv_trace_all, queries, 4, each, in_order)
+
+    @locked
+    def overlap_boxes(self, boxes: Any, *, each: int | None = None, in_order: bool = False, stream: Any = None,
+                      **parts: Any) -> Lists | Rows:
+        """All items that each box touches: Lists, or with `each` Rows.
+
+        Parameters
+        ----------
+        boxes : (n, 6) or (n, 2, 3) float32, or two (n, 3)
+            Lower corner first; two arrays are copied. Bad boxes find nothing.
+        each : int, optional
+            Room for each query: nothing waits for the device then, and with ``in_order`` these are the first. 0: counts alone.
+            Default: lists of any length; waits for the device to know it.
+        in_order : bool
+            Ascending items.
+        **parts
+            See :class:`Tree`.
+
+        Boxes are closed. Triangles themselves are tested; what only touches may go either way there, by rounding.
+        """
+        low, high = _corner_arrays(boxes, "boxes")
+        if low.dtype != "float32":
+            raise ArgumentError(f"boxes holds {low.dtype}; float32 is wanted")
+        if high is not None:
+            low = _pack([(boxes[0], 3), (boxes[1], 3)], "boxes")
+        elif len(low.shape) == 3:
+            low = _arrays.View(low.pointer, (low.shape[0], 6), (low.strides[0], 4), low.dtype, low.device, low.stream, low.maker, low)
+        return self._lists(lib.psv_overlap_boxes, self._queries(low, stream, parts), 1, each, in_order)
+
+    @locked
+    def overlap_spheres(self, spheres: Any, radius: Any = None, *, each: int | None = None, in_order: bool = False,
+                        stream: Any = None, **parts: Any) -> Lists | Rows:
+        """All items that each sphere touches: Lists, or with `each` Rows.
+
+        Parameters
+        ----------
+        spheres : (n, 4) float32, centre and radius side by side, or (n, 3) with `radius`
+        radius : number or (n,), optional
+            At least 0; the sphere of a NaN or a negative radius finds nothing.
+        each, in_order, **parts
+            As for :meth:`overlap_boxes`.
+        """
+        queries = self._queries(_spheres(spheres, radius), stream, parts)
+        return self._lists(lib.psv_overlap_spheres, queries, 1, each, in_order)
+
+    @locked
+    def find_nearest(self, points: Any, k: int = 1, *, radius: Any = None, stream: Any = None, **parts: Any) -> NearItems:
+        """The k nearest items of each point, of those within the radius: NearItems.
+
+        Parameters
+        ----------
+        points : (n, 3) float32, or (n, 4) with the radius last, which saves a copy
+        k : int
+            1 to about 100: each result costs up to k steps.
+        radius : number or (n,), optional
+            Default: infinite.
+        **parts
+            See :class:`Tree`.
+        """
+        if not 1 <= k < 1 << 31:
+            raise ArgumentError(f"k is {k}; at least 1 is wanted")
+        queries = self._queries(self._centres(points, radius), stream, parts)
+        made = self._answer(lib.psv_find_nearest, queries, (queries.count, k, 2), k)
+        return NearItems(_arrays.field(made, 0, 0, "float32", queries.views[0]), _arrays.field(made, 1, 0, "int32", queries.views[0]))
+
+    @locked
+    def find_closest(self, points: Any, *, radius: Any = None, stream: Any = None, **parts: Any) -> ClosestPoints:
+        """The closest point of all items to each point within the radius: ClosestPoints. Arguments as for :meth:`find_nearest`."""
+        queries = self._queries(self._centres(points, radius), stream, parts)
+        made = self._answer(lib.psv_find_closest, queries, (queries.count, 7))
+        return ClosestPoints(*(_arrays.field(made, first, columns, dtype, queries.views[0]) for first, columns, dtype in (
+            (0, 3, "float32"), (3, 0, "float32"), (4, 0, "int32"), (5, 2, "float32"))))
+
+    @staticmethod
+    def _centres(points, radius):
+        shape = getattr(points, "shape", ())
+        return _spheres(points, float("inf") if radius is None and len(shape) == 2 and shape[1] == 3 else radius, "points")
+
+    def _results(self, shape, width, like):
+        """An array of items, or of hits, and what to give back of it."""
+        made, made_view = _arrays.empty((*shape, width), "float32", like)
+        show = _hits if width == 4 else lambda part, like_: _arrays.field(part, 0, 0, "int32", like_)
+        return made, buffer_of(made_view.pointer, made_view.nbytes), show
+
+    def _lists(self, call, queries, width, each, in_order):
+        like = queries.views[0]
+        lists = ffi.new("psv_query_lists *")
+        lists.in_order = in_order
+        if each is None:
+            return self._lists_of_any_length(call, queries, width, lists)
+        if not 0 <= each < 1 << 32:
+            raise ArgumentError(f"each is {each}; at least 0 is wanted")
+        counts, counts_view = _arrays.empty((queries.count,), "int32", like)
+        made, results, show = self._results((queries.count, each), width, like)
+        _arrays.fill_with_ones(made)
+        lists.counts = buffer_of(counts_view.pointer, counts_view.nbytes)
+        if each:
+            lists.results, lists.each = results, each
+        self.context.check(call(self.handle, queries.set, lists))
+        return Rows(_arrays.finish(counts, like), show(made, like))
+
+    def _lists_of_any_length(self, call, queries, width, lists):
+        self._need_room(queries.count)
+        like = queries.views[0]
+        offsets, offsets_view = _arrays.empty((queries.count + 1,), "int64", like)
+        lists.offsets = buffer_of(offsets_view.pointer, offsets_view.nbytes)
+        total = ffi.new("uint64_t *")
+        room = max(self._room, 4 * queries.count)
+        while True:
+            made, lists.results, show = self._results((room,), width, like)
+            status = call(self.handle, queries.set, lists)
+            if status != lib.PSV_ERROR_CAPACITY:
+                self.context.check(status)
+            status = lib.psv_finish_queries(self.handle, total)
+            if status != lib.PSV_ERROR_CAPACITY or total[0] <= room:
+                break
+            room = total[0]
+        self.context.check(status)
+        self._room = max(1024, total[0] + total[0] // 4)
+        return Lists(_arrays.finish(offsets, like), show(made[: total[0]], like))
+
+    @locked
+    def statistics(self) -> dict[str, Any]:
+        """Of the last build, as a dict: items, bad_items, nodes, levels, key_bits, fell_back. Waits for the device."""
+        out = ffi.new("psv_tree_statistics *")
+        self.context.check(lib.psv_read_tree_statistics(self.handle, out))
+        return struct_dict(out)
+
+
+def _destroy(handle, _context):
+    lib.psv_destroy_tree(handle)
