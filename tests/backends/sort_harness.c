@@ -13,6 +13,7 @@
 #endif
 
 #include "../../sort/core/context.h"
+#include "../take_profile.h"
 #include "../test_scale.h"
 #include "sort_reference.h"
 
@@ -82,16 +83,6 @@ static psv_allocator harness_allocator(psv_backend backend) {
     return (psv_allocator){NULL, NULL, NULL};
 }
 
-// Lets a device be no more than the profile.
-static void take_for(psvi_device_info *info, const device_profile *profile) {
-    info->cluster_launch &= profile->cluster_blocks != 0;
-    info->cooperative_launch &= profile->cooperative;
-    if (info->shared_bytes_per_block > (int)profile->shared_kb * 1024)
-        info->shared_bytes_per_block = (int)profile->shared_kb * 1024;
-    if (info->code_capability > (int)profile->code) info->code_capability = (int)profile->code;
-    if (info->multiprocessors > (int)profile->multiprocessors) info->multiprocessors = (int)profile->multiprocessors;
-}
-
 psv_context *harness_context(sort_harness *harness, int worker_count) {
     if (harness->backend != PSV_BACKEND_CPU) worker_count = 0;
     psv_context **context = &harness->contexts[worker_count];
@@ -103,7 +94,7 @@ psv_context *harness_context(sort_harness *harness, int worker_count) {
         def.allocator = harness_allocator(harness->backend);
         if (psv_create_context(&def, context) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
         psvi_device_info *info = &(*context)->info;
-        if (harness->device != NULL) take_for(info, harness->device);
+        if (harness->device != NULL) take_device_for(info, harness->device);
     }
     return *context;
 }

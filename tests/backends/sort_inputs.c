@@ -4,10 +4,10 @@
 #include <string.h>
 
 const char *key_distribution_name(key_distribution distribution) {
-    static const char *const names[KEYS_END] = {"uniform",  "gaussian",  "sorted",    "reversed", "nearly", "few",
-                                                "constant", "one_digit", "clustered", "special",  "moved",  "moved_far",
-                                                "replaced", "mixed",     "halves",    "sawtooth", "piled",  "steps",
-                                                "swapped",  "falling",   "upper"};
+    static const char *const names[KEYS_END] = {
+        "uniform", "gaussian", "sorted",    "reversed", "nearly", "few",    "constant", "one_digit", "clustered",
+        "special", "moved",    "moved_far", "replaced", "mixed",  "halves", "sawtooth", "piled",     "steps",
+        "swapped", "falling",  "upper",     "blob",     "zipf",   "half",   "values",   "floats",    "bits"};
     return (unsigned)distribution < KEYS_END ? names[distribution] : "unknown";
 }
 
@@ -63,6 +63,44 @@ static double fraction(key_distribution distribution, uint64_t i, uint64_t count
     }
 }
 
+// A Morton code of 30 bits: x in bits 0, 3, 6, ...
+static uint32_t morton(const uint32_t point[3]) {
+    uint32_t code = 0;
+    for (uint32_t bit = 0; bit < 10; ++bit)
+        for (uint32_t axis = 0; axis < 3; ++axis)
+            code |= (point[axis] >> bit & 1) << (3 * bit + axis);
+    return code;
+}
+
+// About bell-shaped, in [0, 1).
+static double bell(uint64_t *state) {
+    double sum = 0;
+    for (int i = 0; i < 4; ++i)
+        sum += unit(state);
+    return sum / 4;
+}
+
+static double blob(uint64_t *state) {
+    uint32_t point[3];
+    for (int axis = 0; axis < 3; ++axis)
+        point[axis] = (uint32_t)(bell(state) * 1024);
+    return (double)morton(point) * 0x1p-30;
+}
+
+// Place of a key in units of the whole range, for the kinds that users have; in [0, 1).
+static double of_kind(key_distribution distribution, uint64_t *state) {
+    switch (distribution) {
+    case KEYS_BLOB: return blob(state);
+    case KEYS_ZIPF: return floor(exp(unit(state) * log(1e6))) * 0x1p-20;
+    case KEYS_HALF: return next_random(state) & 1 ? 0.6180339 : unit(state);
+    case KEYS_VALUES: {
+        uint64_t value = next_random(state) % 37;
+        return unit(&value);
+    }
+    default: return unit(state);
+    }
+}
+
 static uint64_t special_bits(psv_key_type type, uint64_t *state) {
     static const uint32_t f32[] = {0x00000000u, 0x80000000u, 0x7f800000u, 0xff800000u, 0x7fc00000u, 0xffc00000u,
                                    0x7f800001u, 0xff800001u, 0x00000001u, 0x80000001u, 0x007fffffu, 0x807fffffu,
@@ -102,6 +140,12 @@ static uint64_t key_bits(psv_key_type type, key_distribution distribution, uint6
     const bool is_float = type == PSV_KEY_F32 || type == PSV_KEY_F64;
     if (distribution == KEYS_UPPER)
         return next_random(state) & (psv_key_type_bytes(type) == 4 ? ~0xffffu : ~(uint64_t)0 << 32);
+    if (distribution == KEYS_BITS)
+        return next_random(state) & (psv_key_type_bytes(type) == 4 ? 0x92492495u : 0x8421084200421021u);
+    if (distribution == KEYS_FLOATS && !is_float && psv_key_type_bytes(type) == 4)
+        return bits_of(PSV_KEY_F32, unit(state) / 2 + 0.5);
+    if (distribution == KEYS_FLOATS && !is_float) return bits_of(PSV_KEY_F64, unit(state) / 2 + 0.5);
+    if (distribution >= KEYS_BLOB) return bits_of(type, of_kind(distribution, state));
     if (distribution >= KEYS_DISTRIBUTIONS) return bits_of(type, with_order(distribution, i, count, state));
     switch (distribution) {
     case KEYS_UNIFORM: return is_float ? bits_of(type, unit(state)) : next_random(state);

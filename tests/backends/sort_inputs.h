@@ -30,6 +30,13 @@ typedef enum key_distribution {
     KEYS_SWAPPED,                    // ascending but for two blocks that are exchanged
     KEYS_FALLING,                    // descending, in runs of equal keys of many lengths
     KEYS_UPPER,                      // any bit patterns in the upper half, zeros in the lower
+    // Kinds that users have, beside those above.
+    KEYS_BLOB,   // Morton codes of points of a Gaussian blob, 10 bits an axis
+    KEYS_ZIPF,   // the n-th most frequent of a million keys is n-th in order, and as frequent as 1 / n
+    KEYS_HALF,   // half of them equal, the others uniform
+    KEYS_VALUES, // 37 keys, each as frequent as another, anywhere in the range
+    KEYS_FLOATS, // integers: the bits of floats in [0, 1000)
+    KEYS_BITS,   // 12 bits in use, spread over the key
     KEYS_END
 } key_distribution;
 

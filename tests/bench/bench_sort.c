@@ -9,6 +9,7 @@
 
 #include "bench_numbers.h"
 #include "bench_papers.h"
+#include "sort_table.h"
 #include "sort_timing.h"
 
 #ifndef PSV_COMMIT
@@ -35,6 +36,8 @@ typedef struct options {
     int inputs;       // 0: several for counts up to MANY_INPUTS_MOST
     int before;       // distribution of an untimed sort before each; -1: none
     bool yardstick;
+    bool table;
+    const device_profile *profile;
 } options;
 
 static const char help[] =
@@ -42,15 +45,18 @@ static const char help[] =
     "                  [--distribution uniform,...|all] [--op pairs,keys,index] [--form stream,graph] [--workers N]\n"
     "                  [--seed N] [--inputs 1..4] [--before DISTRIBUTION] [--budget MS] [--no-yardstick]\n"
     "                  [--csv FILE] [--commit TEXT]\n"
+    "       bench_sort --table [--count N,...] [--keys TYPE] [--op OP] ...   one table of kinds of keys by counts\n"
     "       bench_sort --papers [...]   the comparisons of the papers' figures\n"
     "Inputs with different seeds take turns (4 up to 2 million keys, else 1). --before sorts other keys, untimed, "
     "before\n"
     "each timed sort.\n"
+    "--device PROFILE, with any of these: sorts as on a lesser device (tests/device_profiles.h: turing, ampere, ada "
+    "...).\n"
     "Without lists: method radix, u32 pairs, uniform, sorted and nearly sorted input, the counts of the targets.\n";
 
 #define DISTRIBUTIONS                                                                                                  \
     "uniform, gaussian, sorted, reversed, nearly, few, constant, one_digit, clustered, special; moved, moved_far, "    \
-    "replaced, mixed, halves, sawtooth, piled, steps, swapped, falling"
+    "replaced, mixed, halves, sawtooth, piled, steps, swapped, falling, upper; blob, zipf, half, values, floats, bits"
 
 static int fail_usage(const char *what, const char *value, const char *accepted) {
     fprintf(stderr, "bench_sort: %s '%s'; accepted: %s\n", what, value, accepted);
@@ -85,13 +91,6 @@ static int find_operation(const char *name) {
     for (int o = 0; o < 3; ++o)
         if (strcmp(name, names[o]) == 0) return o;
     return -1;
-}
-
-static int repetitions_for(const options *given, const bench_config *config) {
-    // Guessed at 5 Gpairs/s on a GPU and 0.2 on a CPU, with the yardstick and the restoring beside it.
-    const double guess_ms = (double)config->count / (config->backend == PSV_BACKEND_CUDA ? 5e6 : 2e5) + 0.02;
-    const double repetitions = given->budget_ms / guess_ms / 2;
-    return repetitions < 5 ? 5 : repetitions > 101 ? 101 : (int)repetitions | 1;
 }
 
 static void print_head(const bench_device *device, double copy) {
@@ -139,7 +138,7 @@ static void print_row(const report *to, const bench_device *device, const bench_
 
 // One row; false when the method's result is wrong.
 static bool run_row(const options *given, const report *to, bench_device *device, bench_config config) {
-    config.repetitions = repetitions_for(given, &config);
+    config.repetitions = bench_repetitions(&config, given->budget_ms);
     const bench_result result = bench_sort_once(device, &config);
     if (!result.served) {
         printf("%-8s %llu %s: left out: %s\n", config.method, (unsigned long long)config.count,
@@ -252,6 +251,8 @@ static int read_options(int argc, char **argv, options *given) {
                                           {"no-yardstick", no_argument, NULL, 'y'},
                                           {"csv", required_argument, NULL, 'c'},
                                           {"commit", required_argument, NULL, 'i'},
+                                          {"table", no_argument, NULL, 'x'},
+                                          {"device", required_argument, NULL, 'v'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
@@ -277,12 +278,40 @@ static int read_options(int argc, char **argv, options *given) {
         case 'y': given->yardstick = false; break;
         case 'c': given->csv = optarg; break;
         case 'i': given->commit = optarg; break;
+        case 'x': given->table = true; break;
+        case 'v':
+            given->profile = find_device_profile(optarg);
+            if (given->profile == NULL)
+                return fail_usage("unknown device", optarg, "turing, ampere, ampere_rtx, ada, hopper, ...");
+            break;
         case 'h': printf("%s", help); exit(0);
         default: return 2; // getopt has said what is wrong
         }
     }
     if (optind < argc) return fail_usage("unexpected argument", argv[optind], "options only; see --help");
     return 0;
+}
+
+static bool print_table(const options *given, bench_device *device) {
+    static const uint64_t cuda_counts[] = {1000,    4096,    32000,   65536,   100000,   500000,
+                                           1000000, 1200000, 2000000, 4000000, 16000000, 64000000};
+    static const uint64_t cpu_counts[] = {1000, 10000, 100000, 1000000};
+    const bool cuda = given->backend == PSV_BACKEND_CUDA;
+    uint64_t counts[MAX_LIST];
+    int number = cuda ? 12 : 4;
+    memcpy(counts, cuda ? cuda_counts : cpu_counts, cuda ? sizeof cuda_counts : sizeof cpu_counts);
+    if (given->counts.count > 0) number = given->counts.count;
+    for (int c = 0; c < given->counts.count; ++c)
+        counts[c] = bench_count(PROGRAM, "--count", given->counts.items[c], 2, MOST_KEYS);
+    bench_config config = {.backend = given->backend,
+                           .method = given->methods.items[0],
+                           .operation = (bench_operation)find_operation(given->operations.items[0]),
+                           .yardstick = true,
+                           .seed = given->seed};
+    (void)psv_parse_key_type(given->keys.items[0], &config.key_type);
+    printf("%s, %s %s\n", given->profile != NULL ? given->profile->name : "the whole device", given->keys.items[0],
+           given->operations.items[0]);
+    return bench_print_table(device, &config, counts, number, given->budget_ms);
 }
 
 int main(int argc, char **argv) {
@@ -294,9 +323,17 @@ int main(int argc, char **argv) {
     if (device == NULL) return 1;
     if (given.backend == PSV_BACKEND_AUTO)
         given.backend = bench_driver(device)[0] != '\0' ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
+    const text_list asked_counts = given.counts;
     set_defaults(&given);
     failed = check_lists(&given);
     if (failed != 0) return bench_close(device), failed;
+    if (given.profile != NULL) bench_take_for(device, given.profile);
+    if (given.table) {
+        given.counts = asked_counts;
+        const bool right = print_table(&given, device);
+        bench_close(device);
+        return right ? 0 : 1;
+    }
     report to = {.commit = given.commit};
     const time_t now = time(NULL);
     (void)strftime(to.date, sizeof to.date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));

@@ -30,6 +30,10 @@ typedef struct cub_call {
 // 0, or the cudaError_t; 1 (cudaErrorInvalidValue) for a key type that is not among those.
 int cub_yardstick(cub_call *call);
 
+// How many words of 4 bytes differ, in device memory; `differing` is one such word. 0, or the cudaError_t. Waits.
+int cub_count_differing(const void *a, const void *b, uint64_t words, uint32_t *differing, void *stream,
+                        uint32_t *result);
+
 // "CUB 3.0.1"
 const char *cub_yardstick_version(void);
 

@@ -1,5 +1,7 @@
 #include "sort_timing.h"
 
+#include "../take_profile.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +24,12 @@ struct bench_device {
 typedef struct bench_setup {
     bench_device *device;
     const bench_config *config;
-    psv_sorter *sorter, *reference;          // reference: "qsort" on the CPU
-    psv_buffer inputs[BENCH_INPUTS], before; // keys of each input, and of the untimed sort before a timed one
+    psv_sorter *sorter, *reference;         // reference: "qsort" on the CPU
+    psv_buffer inputs[BENCH_KINDS], before; // keys of each input, and of the untimed sort before a timed one
     psv_buffer fresh_keys, fresh_values, keys, values;
     psv_buffer other_keys, other_values, temporary; // CUB
-    void *graph, *yardstick_graph;                  // cudaGraphExec_t
+    psv_buffer differing;
+    void *graph, *yardstick_graph; // cudaGraphExec_t
 } bench_setup;
 
 #define STOP(...) (fprintf(stderr, "bench_sort: " __VA_ARGS__), fprintf(stderr, "\n"), exit(1))
@@ -118,14 +121,15 @@ typedef struct bench_kept_keys {
 } bench_kept_keys;
 
 // Keys of the last row and values of the largest: the next rows mostly have the same, and they take long to make.
+#define KEPT (BENCH_KINDS + 1)
 static struct {
-    bench_kept_keys keys[BENCH_INPUTS + 1];
+    bench_kept_keys keys[KEPT];
     uint64_t value_count;
     uint32_t *values;
 } kept;
 
 void bench_close(bench_device *device) {
-    for (int input = 0; input <= BENCH_INPUTS; ++input)
+    for (int input = 0; input < KEPT; ++input)
         free(kept.keys[input].keys);
     free(kept.values);
     memset(&kept, 0, sizeof kept);
@@ -289,12 +293,16 @@ static bool prepare_yardstick(bench_setup *setup) {
     return psv_create_sorter(setup->device->context, &def, &setup->reference) == PSV_OK;
 }
 
-static const void *make_host_keys(const bench_config *config, key_distribution distribution, uint64_t input) {
-    const uint64_t seed = config->seed + input;
-    bench_kept_keys *mine = &kept.keys[input];
-    if (mine->keys != NULL && mine->type == config->key_type && mine->distribution == distribution &&
-        mine->seed == seed && mine->count == config->count)
-        return mine->keys;
+static bool keeps(const bench_kept_keys *keys, const bench_config *config, key_distribution distribution,
+                  uint64_t seed) {
+    return keys->keys != NULL && keys->type == config->key_type && keys->distribution == distribution &&
+           keys->seed == seed && keys->count == config->count;
+}
+
+static const void *make_host_keys(const bench_config *config, key_distribution distribution, uint64_t seed, int place) {
+    for (int k = 0; k < KEPT; ++k)
+        if (keeps(&kept.keys[k], config, distribution, seed)) return kept.keys[k].keys;
+    bench_kept_keys *mine = &kept.keys[place];
     free(mine->keys);
     mine->keys = malloc(config->count * psv_key_type_bytes(config->key_type));
     if (mine->keys == NULL) STOP("no host memory for %llu keys", (unsigned long long)config->count);
@@ -304,6 +312,26 @@ static const void *make_host_keys(const bench_config *config, key_distribution d
     mine->count = config->count;
     make_keys(config->key_type, distribution, seed, config->count, mine->keys);
     return mine->keys;
+}
+
+void bench_make_kinds(const bench_config *config, const key_distribution *kinds, int count) {
+    for (int k = 0; k < KEPT; ++k) { // so that a thread finds its own place only
+        free(kept.keys[k].keys);
+        kept.keys[k] = (bench_kept_keys){.keys = NULL};
+    }
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic)
+#endif
+    for (int k = 0; k < count; ++k) {
+        void *keys = malloc(config->count * psv_key_type_bytes(config->key_type));
+        if (keys == NULL) continue; // it is made, and missed, when it is asked for
+        make_keys(config->key_type, kinds[k], config->seed, config->count, keys);
+        kept.keys[k] = (bench_kept_keys){.type = config->key_type,
+                                         .distribution = kinds[k],
+                                         .seed = config->seed,
+                                         .count = config->count,
+                                         .keys = keys};
+    }
 }
 
 static const uint32_t *make_host_values(uint64_t count) {
@@ -322,12 +350,14 @@ static void prepare_input(bench_setup *setup) {
     psv_context *context = setup->device->context;
     const uint64_t key_bytes = config->count * psv_key_type_bytes(config->key_type), value_bytes = config->count * 4;
     for (int input = 0; input < config->inputs; ++input) {
-        const void *host = make_host_keys(config, config->distribution, (uint64_t)input);
+        const void *host = config->kinds != NULL
+                               ? make_host_keys(config, config->kinds[input], config->seed, input)
+                               : make_host_keys(config, config->distribution, config->seed + (uint64_t)input, input);
         CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->inputs[input]));
         CHECK(context, psv_upload(context, setup->inputs[input], host, key_bytes));
     }
     if (config->has_before) {
-        const void *host = make_host_keys(config, config->before, BENCH_INPUTS);
+        const void *host = make_host_keys(config, config->before, config->seed + BENCH_INPUTS, BENCH_KINDS);
         CHECK(context, psv_alloc_buffer(context, key_bytes, &setup->before));
         CHECK(context, psv_upload(context, setup->before, host, key_bytes));
     }
@@ -376,6 +406,45 @@ static bool check_result(bench_setup *setup) {
     psv_free_buffer(context, &result);
     psv_free_buffer(context, &gathered);
     return order.descents == 0;
+}
+
+// Whether ours, which has sorted what `fresh_keys` has, gives the same bytes as the yardstick.
+static bool agrees(bench_setup *setup) {
+    const bench_config *config = setup->config;
+    const bool keys = config->operation != BENCH_INDEX, values = config->operation != BENCH_KEYS;
+#if PSV_HAVE_CUDA
+    if (on_cuda(setup->device)) {
+        const uint64_t words = config->count * psv_key_type_bytes(config->key_type) / 4;
+        uint32_t differing_keys = 0, differing_values = 0;
+        psv_buffer mine = setup->values; // the yardstick's index is made in the same memory
+        if (setup->differing.bytes == 0)
+            CHECK(setup->device->context, psv_alloc_buffer(setup->device->context, 256, &setup->differing));
+        if (config->operation == BENCH_INDEX) {
+            CHECK(setup->device->context, psv_alloc_buffer(setup->device->context, mine.bytes, &mine));
+            copy_buffer(setup->device, mine, setup->values);
+        }
+        yardstick_work(setup);
+        if (keys)
+            CUDA(cub_count_differing(setup->keys.address, setup->other_keys.address, words, setup->differing.address,
+                                     setup->device->stream, &differing_keys));
+        if (values)
+            CUDA(cub_count_differing(mine.address, setup->other_values.address, config->count, setup->differing.address,
+                                     setup->device->stream, &differing_values));
+        if (config->operation == BENCH_INDEX) psv_free_buffer(setup->device->context, &mine);
+        return differing_keys == 0 && differing_values == 0;
+    }
+#endif
+    if (setup->device->backend != PSV_BACKEND_CPU) return true;
+    char *ours = malloc(setup->keys.bytes + setup->values.bytes + 1);
+    if (ours == NULL) STOP("no memory");
+    memcpy(ours, setup->keys.address, setup->keys.bytes);
+    if (values) memcpy(ours + setup->keys.bytes, setup->values.address, setup->values.bytes);
+    restore(setup);
+    yardstick_work(setup);
+    bool same = !keys || memcmp(ours, setup->keys.address, setup->keys.bytes) == 0;
+    if (values) same = same && memcmp(ours + setup->keys.bytes, setup->values.address, setup->values.bytes) == 0;
+    free(ours);
+    return same;
 }
 
 static double nominal_gbytes(const bench_config *config) {
@@ -427,8 +496,8 @@ static void tear_down(bench_setup *setup) {
     if (setup->graph != NULL) (void)cudaGraphExecDestroy(setup->graph);
     if (setup->yardstick_graph != NULL) (void)cudaGraphExecDestroy(setup->yardstick_graph);
 #endif
-    psv_buffer *buffers[] = {&setup->fresh_keys, &setup->fresh_values, &setup->keys,     &setup->values,
-                             &setup->other_keys, &setup->other_values, &setup->temporary};
+    psv_buffer *buffers[] = {&setup->fresh_keys, &setup->fresh_values, &setup->keys,      &setup->values,
+                             &setup->other_keys, &setup->other_values, &setup->temporary, &setup->differing};
     for (size_t b = 0; b < sizeof buffers / sizeof *buffers; ++b)
         psv_free_buffer(context, buffers[b]);
     for (int input = 0; input < config->inputs; ++input)
@@ -438,18 +507,31 @@ static void tear_down(bench_setup *setup) {
     psv_destroy_sorter(setup->reference);
 }
 
-bench_result bench_sort_once(bench_device *device, const bench_config *config) {
-    bench_result result = {.gbytes = nominal_gbytes(config)};
-    bench_setup setup = {.device = device, .config = config};
+// False, with the reason, where the method does not serve this.
+static bool make_sorter(bench_setup *setup, char *why, size_t why_bytes) {
+    const bench_config *config = setup->config;
     psv_sorter_def def = psv_default_sorter_def();
     def.method = config->method;
     def.key_type = config->key_type;
     def.value_bytes = config->operation == BENCH_KEYS ? 0 : 4;
     def.max_count = config->count;
-    if (psv_create_sorter(device->context, &def, &setup.sorter) != PSV_OK) {
-        (void)snprintf(result.why, sizeof result.why, "%.255s", psv_last_error(device->context));
-        return result;
-    }
+    if (psv_create_sorter(setup->device->context, &def, &setup->sorter) == PSV_OK) return true;
+    (void)snprintf(why, why_bytes, "%.200s", psv_last_error(setup->device->context));
+    return false;
+}
+
+// «route», or «route/veto».
+static void read_route(bench_setup *setup, char *route, size_t bytes) {
+    psv_sort_statistics statistics;
+    if (psv_read_sort_statistics(setup->sorter, &statistics) != PSV_OK) return;
+    const bool vetoed = strcmp(statistics.veto, "none") != 0;
+    (void)snprintf(route, bytes, "%s%s%s", statistics.route, vetoed ? "/" : "", vetoed ? statistics.veto : "");
+}
+
+bench_result bench_sort_once(bench_device *device, const bench_config *config) {
+    bench_result result = {.gbytes = nominal_gbytes(config)};
+    bench_setup setup = {.device = device, .config = config};
+    if (!make_sorter(&setup, result.why, sizeof result.why)) return result;
     result.served = true;
     (void)snprintf(result.chosen, sizeof result.chosen, "%.31s", psv_sorter_method(setup.sorter, config->count));
     prepare_input(&setup);
@@ -457,11 +539,116 @@ bench_result bench_sort_once(bench_device *device, const bench_config *config) {
     const bool yardstick = config->yardstick && prepare_yardstick(&setup);
     if (result.right) run_repetitions(&setup, yardstick, &result);
     if (result.right) result.right = check_result(&setup); // by now the sorter knows such keys
-    psv_sort_statistics statistics;
-    if (result.right && psv_read_sort_statistics(setup.sorter, &statistics) == PSV_OK)
-        (void)snprintf(result.route, sizeof result.route, "%s%s%s", statistics.route,
-                       strcmp(statistics.veto, "none") == 0 ? "" : "/",
-                       strcmp(statistics.veto, "none") == 0 ? "" : statistics.veto);
+    if (result.right) read_route(&setup, result.route, sizeof result.route);
+    if (result.right && yardstick) result.right = agrees(&setup);
+    tear_down(&setup);
+    return result;
+}
+
+void bench_take_for(bench_device *device, const device_profile *profile) {
+    take_kernels_for(&device->context->info, profile);
+}
+
+// ---- keys of another kind at each call ----
+
+#define MIXED_TURNS 4   // calls with each kind
+#define MIXED_REPLAYS 3 // of the whole sequence, by a new sorter each; a call's time is the median
+#define MIXED_CALLS (BENCH_KINDS * MIXED_TURNS)
+
+static double median_of(double *times, int count) {
+    qsort(times, (size_t)count, sizeof *times, compare_times);
+    return times[count / 2];
+}
+
+static void use_input(bench_setup *setup, int input) {
+    copy_buffer(setup->device, setup->fresh_keys, setup->inputs[input]);
+}
+
+static double time_ours(bench_setup *setup) {
+    restore(setup);
+    return time_once(setup->device, ours_work, setup);
+}
+
+// The yardstick's time with each input.
+static void time_yardstick(bench_setup *setup, double *times) {
+    const int rounds = on_cuda(setup->device) ? 7 : 1;
+    for (int input = 0; input < setup->config->inputs; ++input) {
+        double mine[7];
+        use_input(setup, input);
+        if (on_cuda(setup->device)) yardstick_work(setup);
+        for (int round = 0; round < rounds; ++round) {
+            restore(setup);
+            mine[round] = time_once(setup->device, yardstick_work, setup);
+        }
+        times[input] = median_of(mine, rounds);
+    }
+}
+
+static void make_order(const bench_config *config, uint8_t *order, int calls) {
+    uint64_t random = config->seed * 77 + 5;
+    for (int c = 0; c < calls; ++c)
+        order[c] = (uint8_t)(next_random(&random) % (uint64_t)config->inputs);
+}
+
+static void new_sorter(bench_setup *setup) {
+    char why[256];
+    psv_destroy_sorter(setup->sorter);
+    setup->sorter = NULL;
+    if (!make_sorter(setup, why, sizeof why)) STOP("%s", why);
+}
+
+// First calls of new sorters, three with each input.
+static void time_first_calls(bench_setup *setup, const double *yardstick, bench_mixed *result) {
+    for (int input = 0; input < setup->config->inputs; ++input) {
+        double mine[3];
+        use_input(setup, input);
+        for (int round = 0; round < 3; ++round) {
+            new_sorter(setup);
+            mine[round] = time_ours(setup);
+        }
+        const double ratio = yardstick[input] / median_of(mine, 3);
+        if (input == 0) result->first = ratio;
+        if (input != 0 && ratio >= result->first_worst) continue;
+        result->first_worst = ratio;
+        result->first_worst_kind = setup->config->kinds[input];
+    }
+}
+
+bench_mixed bench_sort_mixed(bench_device *device, const bench_config *config) {
+    bench_mixed result = {.right = true};
+    bench_setup setup = {.device = device, .config = config};
+    char why[256], routes[MIXED_CALLS][32] = {{0}};
+    if (!make_sorter(&setup, why, sizeof why)) return result;
+    result.served = true;
+    prepare_input(&setup);
+    if (!prepare_yardstick(&setup)) STOP("no yardstick for these keys");
+    const int calls = config->inputs * MIXED_TURNS;
+    double yardstick[BENCH_KINDS], times[MIXED_CALLS][MIXED_REPLAYS];
+    uint8_t order[MIXED_CALLS];
+    make_order(config, order, calls);
+    time_yardstick(&setup, yardstick);
+    for (int replay = 0; replay < MIXED_REPLAYS; ++replay) {
+        new_sorter(&setup);
+        for (int c = 0; c < calls; ++c) {
+            use_input(&setup, order[c]);
+            times[c][replay] = time_ours(&setup);
+            if (replay != 0) continue;
+            read_route(&setup, routes[c], sizeof routes[c]);
+            result.right = result.right && agrees(&setup);
+        }
+    }
+    double ours = 0, theirs = 0;
+    for (int c = 0; c < calls; ++c) {
+        const double mine = median_of(times[c], MIXED_REPLAYS), ratio = yardstick[order[c]] / mine;
+        ours += mine;
+        theirs += yardstick[order[c]];
+        if (c != 0 && ratio >= result.worst) continue;
+        result.worst = ratio;
+        result.worst_kind = config->kinds[order[c]];
+        (void)snprintf(result.worst_route, sizeof result.worst_route, "%s", routes[c]);
+    }
+    result.sum = theirs / ours;
+    time_first_calls(&setup, yardstick, &result);
     tear_down(&setup);
     return result;
 }

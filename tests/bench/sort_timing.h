@@ -3,6 +3,7 @@
 #define SORT_TIMING_H
 
 #include "../backends/sort_inputs.h"
+#include "../device_profiles.h"
 
 typedef enum bench_operation { BENCH_PAIRS, BENCH_KEYS, BENCH_INDEX } bench_operation;
 
@@ -13,6 +14,7 @@ typedef enum bench_operation { BENCH_PAIRS, BENCH_KEYS, BENCH_INDEX } bench_oper
 // The input is restored by a copy before each repetition, outside of the timed part. Inputs of one distribution with
 // different seeds take turns, so that no method gains by what it knows of the very same keys.
 #define BENCH_INPUTS 4
+#define BENCH_KINDS 12 // of keys, in bench_sort_mixed
 
 typedef struct bench_config {
     psv_backend backend;
@@ -29,6 +31,7 @@ typedef struct bench_config {
     key_distribution before; // these keys
     int workers;             // CPU
     int repetitions;
+    const key_distribution *kinds; // of each input; NULL: all are of `distribution`
 } bench_config;
 
 typedef struct bench_result {
@@ -39,13 +42,30 @@ typedef struct bench_result {
     double median_ms, min_ms;
     double yardstick_ms; // median; 0: none
     double gbytes;       // that an 8-bit digit sort that skips nothing moves
-    bool right;          // the result was checked
+    bool right;          // the result was checked: in order, and the same bytes as the yardstick's
 } bench_result;
+
+// Calls of one sorter with keys of another kind each time, and first calls. The yardstick's time over ours.
+typedef struct bench_mixed {
+    bool served, right;
+    double sum;                  // of all calls
+    double worst;                // of the slowest call
+    key_distribution worst_kind; // that call's
+    char worst_route[32];
+    double first, first_worst; // first call of a sorter: of the first of the kinds, of the slowest
+    key_distribution first_worst_kind;
+} bench_mixed;
 
 typedef struct bench_device bench_device;
 
 // Opens the backend; NULL with a sentence on stderr.
 bench_device *bench_open(psv_backend backend, int workers);
+
+// From now on sorters take the device for a lesser one, with all its multiprocessors.
+void bench_take_for(bench_device *device, const device_profile *profile);
+
+// Makes the keys of all kinds with the config's seed, on all cores, and keeps them for the calls to come.
+void bench_make_kinds(const bench_config *config, const key_distribution *kinds, int count);
 void bench_close(bench_device *device);
 
 const char *bench_device_name(const bench_device *device);
@@ -56,5 +76,8 @@ const char *bench_yardstick(const bench_device *device); // "CUB 3.0.1", "qsort"
 double bench_copy_gbytes_per_s(bench_device *device);
 
 bench_result bench_sort_once(bench_device *device, const bench_config *config);
+
+// config->kinds and inputs (up to BENCH_KINDS). By calls, never by graphs.
+bench_mixed bench_sort_mixed(bench_device *device, const bench_config *config);
 
 #endif
