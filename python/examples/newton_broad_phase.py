@@ -4,7 +4,9 @@ Its constructor and launch() have the arguments of newton 1.8's class, and its p
 collision groups, excluded pairs, gaps, bodies, displacement. pairsieve finds the overlapping boxes, one world beside the other;
 one kernel then applies newton's own rules to them. Nothing waits for the device, so that a step can be captured.
 
-    collision = newton.CollisionPipeline(model, broad_phase=PairsieveBroadPhase(model.shape_world, model.shape_flags))
+    import newton, newton_broad_phase
+    newton_broad_phase.install()
+    collision = newton.CollisionPipeline(model, broad_phase="sap")     # which is pairsieve from here on
 """
 
 import numpy as np
@@ -12,6 +14,7 @@ import warp as wp
 from newton._src.geometry.broad_phase_common import (check_aabb_overlap_moving, is_pair_excluded, is_shape_pair_immovable_filtered,
                                                       is_shape_pair_same_body_filtered, precompute_world_map,
                                                       test_world_and_group_pair, write_pair)
+from newton._src.sim import collide
 
 import pairsieve
 
@@ -130,3 +133,8 @@ class PairsieveBroadPhase:
                           shape_lower, shape_upper, shape_gap, shape_displacement, shape_collision_group, shape_world,
                           filter_pairs, filters, shape_body, body_flags, include_static_kinematic_pairs],
                   outputs=[candidate_pair, candidate_pair_count])
+
+
+def install():
+    """newton's collision pipelines of the mode "sap" use pairsieve from here on."""
+    collide.BroadPhaseSAP = PairsieveBroadPhase

@@ -1,0 +1,218 @@
+"""mujoco_warp's broad phase by pairsieve: PairsieveBroadPhase takes the place of nxn_broadphase and sap_broadphase (mujoco_warp 4.0).
+
+    import mujoco_warp, mujoco_warp_broad_phase
+    mujoco_warp_broad_phase.install()       # from here on mujoco_warp.collision() uses it
+    mujoco_warp.step(model, data)           # once before a step is captured
+
+The pairs are those of nxn_broadphase: the model's filters (plane, sphere, box, oriented box), margins and gaps, excluded and explicit pairs,
+pairs of collision sensors, missing meshes, sleeping bodies and the second pass for bodies that woke. pairsieve finds the overlapping
+boxes of all environments at once; one kernel then applies mujoco_warp's own rules to them. Nothing waits for the device.
+"""
+
+import numpy as np
+import warp as wp
+from mujoco_warp._src import collision_driver
+from mujoco_warp._src.collision_driver import _add_geom_pair, _broadphase_filter, _mesh_missing
+from mujoco_warp._src.math import upper_tri_index
+from mujoco_warp._src.types import BroadphaseFilter, OverflowType, SleepState
+from mujoco_warp._src.warp_util import cache_kernel
+
+import pairsieve
+
+BY_BOX, BY_SPHERE, BY_CENTRES, ALL = range(4)
+
+
+def kind_of_boxes(filters):
+    """Boxes that overlap wherever the model's filters let a pair pass."""
+    if filters & BroadphaseFilter.AABB:
+        return BY_BOX
+    if filters & BroadphaseFilter.SPHERE:
+        return BY_SPHERE
+    # Oriented boxes are tested along their six normals, which bounds the distance of their centres alone.
+    return BY_CENTRES if filters & BroadphaseFilter.OBB else ALL
+
+
+@wp.kernel
+def widen_for_pairs(pair_geom1: wp.array[int], pair_geom2: wp.array[int], pair_margin: wp.array2d[float],
+                    pair_gap: wp.array2d[float], widened: wp.array2d[float]):
+    world, pair = wp.tid()
+    margin = pair_margin[world % pair_margin.shape[0], pair] + pair_gap[world % pair_gap.shape[0], pair]
+    wp.atomic_max(widened, world, pair_geom1[pair], margin)
+    wp.atomic_max(widened, world, pair_geom2[pair], margin)
+
+
+@wp.kernel
+def place_boxes(kind: int, geom_type: wp.array[int], geom_dataid: wp.array2d[int], geom_aabb: wp.array3d[wp.vec3],
+                geom_rbound: wp.array2d[float], geom_margin: wp.array2d[float], geom_gap: wp.array2d[float],
+                geom_xpos: wp.array2d[wp.vec3], geom_xmat: wp.array2d[wp.mat33], widened: wp.array2d[float], boxes: wp.array3d[float]):
+    world, geom = wp.tid()
+    rbound = geom_rbound[world % geom_rbound.shape[0], geom]
+    margin = geom_margin[world % geom_margin.shape[0], geom] + geom_gap[world % geom_gap.shape[0], geom]
+    margin = wp.max(margin, widened[world % widened.shape[0], geom])
+    centre = geom_xpos[world, geom]
+    half = wp.vec3(rbound, rbound, rbound)
+    if kind != 1:
+        box = world % geom_aabb.shape[0]
+        turn = geom_xmat[world, geom]
+        size = geom_aabb[box, geom, 1]
+        centre += turn @ geom_aabb[box, geom, 0]
+        if kind == 0:
+            for axis in range(3):
+                half[axis] = wp.abs(turn[axis, 0]) * size[0] + wp.abs(turn[axis, 1]) * size[1] + wp.abs(turn[axis, 2]) * size[2]
+        else:
+            reach = 1.7321 * (wp.length(size) + wp.max(margin, 0.0))
+            half = wp.vec3(reach, reach, reach)
+    missing = geom_dataid.shape[0] > 1 and _mesh_missing(geom_dataid, geom, geom_type[geom], world % geom_dataid.shape[0])
+    for axis in range(3):
+        # A little larger than the filters round; they follow.
+        reach = half[axis] + margin
+        reach += 2.0e-6 * (wp.abs(centre[axis]) + wp.abs(reach))
+        low = centre[axis] - reach
+        high = centre[axis] + reach
+        if rbound == 0.0 or kind == 3:  # a plane, or a model that filters nothing
+            low = -wp.inf
+            high = wp.inf
+        if missing:
+            low = wp.inf  # above `high`: not a box
+            high = -wp.inf
+        boxes[world, geom, axis] = low
+        boxes[world, geom, 3 + axis] = high
+
+
+@wp.func
+def rests(state1: int, state2: int) -> bool:
+    """Nothing of the pair can move: one sleeps, and the other sleeps or is static."""
+    return state1 != int(SleepState.AWAKE) and state2 != int(SleepState.AWAKE) and (
+        state1 == int(SleepState.ASLEEP) or state2 == int(SleepState.ASLEEP))
+
+
+@wp.func
+def wanted_now(awake: wp.array2d[int], awake_before: wp.array2d[int], second_pass: bool, world: int, body1: int, body2: int) -> bool:
+    if rests(awake[world, body1], awake[world, body2]):
+        return False
+    return not second_pass or rests(awake_before[world, body1], awake_before[world, body2])
+
+
+@cache_kernel
+def rules_kernel(filters, aabbs, rbounds, margins, gaps, pair_margins, pair_gaps, sleep, second_pass):
+    @wp.kernel(module="unique", enable_backward=False)
+    def apply_rules(pairs: wp.array2d[int], count: wp.array[wp.uint64], threads: int, geoms: int, geom_type: wp.array[int],
+                    geom_bodyid: wp.array[int], geom_aabb: wp.array3d[wp.vec3], geom_rbound: wp.array2d[float],
+                    geom_margin: wp.array2d[float], geom_gap: wp.array2d[float], pair_margin: wp.array2d[float],
+                    pair_gap: wp.array2d[float], nxn_pairid: wp.array[wp.vec2i], geom_xpos: wp.array2d[wp.vec3],
+                    geom_xmat: wp.array2d[wp.mat33], awake: wp.array2d[int], awake_before: wp.array2d[int], most: int,
+                    found: wp.array[int], out_pair: wp.array[wp.vec2i], out_pairid: wp.array[wp.vec2i], out_world: wp.array[int],
+                    overflow: wp.array[int]):
+        n = wp.tid()
+        last = wp.min(wp.int(count[0]), pairs.shape[0])
+        if wp.int(count[0]) > pairs.shape[0] and n == 0:
+            for one in range(overflow.shape[0]):
+                wp.atomic_or(overflow, one, wp.static(int(OverflowType.BROADPHASE)))
+        while n < last:
+            first = pairs[n, 0]
+            world = first // geoms
+            geom1 = first - world * geoms
+            geom2 = pairs[n, 1] - world * geoms
+            n += threads
+            pairid = nxn_pairid[upper_tri_index(geoms, geom1, geom2)]
+            if pairid[0] < -1 or pairid[1] >= 0:
+                continue  # excluded; or of a sensor, which has a kernel of its own
+            if wp.static(sleep):
+                if not wanted_now(awake, awake_before, wp.static(second_pass), world, geom_bodyid[geom1], geom_bodyid[geom2]):
+                    continue
+            if wp.static(_broadphase_filter(filters, aabbs, rbounds, margins, gaps, pair_margins, pair_gaps))(
+                    geom_aabb, geom_rbound, geom_margin, geom_gap, pair_margin, pair_gap, geom_xpos, geom_xmat, geom1, geom2,
+                    pairid[0], world):
+                _add_geom_pair(most, geom1, geom2, geom_type[geom1], geom_type[geom2], world, pairid, found, out_pair, out_pairid, out_world)
+
+    return apply_rules
+
+
+@wp.kernel
+def add_sensor_pairs(pairs: wp.array[wp.vec2i], pairids: wp.array[wp.vec2i], geom_type: wp.array[int], geom_bodyid: wp.array[int],
+                     geom_dataid: wp.array2d[int], awake: wp.array2d[int], awake_before: wp.array2d[int], sleep: bool,
+                     second_pass: bool, most: int, found: wp.array[int], out_pair: wp.array[wp.vec2i],
+                     out_pairid: wp.array[wp.vec2i], out_world: wp.array[int]):
+    world, n = wp.tid()
+    geom1 = pairs[n][0]
+    geom2 = pairs[n][1]
+    type1 = geom_type[geom1]
+    type2 = geom_type[geom2]
+    if geom_dataid.shape[0] > 1:
+        mesh = world % geom_dataid.shape[0]
+        if _mesh_missing(geom_dataid, geom1, type1, mesh) or _mesh_missing(geom_dataid, geom2, type2, mesh):
+            return
+    if sleep:
+        if not wanted_now(awake, awake_before, second_pass, world, geom_bodyid[geom1], geom_bodyid[geom2]):
+            return
+    _add_geom_pair(most, geom1, geom2, type1, type2, world, pairids[n], found, out_pair, out_pairid, out_world)
+
+
+def geoms_without_motion(m):
+    """1 for geoms of bodies that nothing can move, but for those that explicit or sensor pairs name: two such never pair."""
+    weld = m.body_weldid.numpy()[m.geom_bodyid.numpy()]
+    still = m.body_dofnum.numpy()[weld] == 0
+    named = m.nxn_geom_pair_filtered.numpy()[(m.nxn_pairid_filtered.numpy() >= 0).any(axis=1)]
+    still[named.reshape(-1)] = False
+    return still.astype(np.uint8)
+
+
+class PairsieveBroadPhase:
+    """The broad phase of one model and a number of environments. `max_pairs` is room for overlapping boxes of all environments before
+    the rules; 0: all pairs of few geoms, 64 a geom of many. What does not fit sets OverflowType.BROADPHASE in ``data.overflow``."""
+
+    def __init__(self, m, nworld, max_pairs=0):
+        self.device = m.geom_bodyid.device
+        self.geoms = m.ngeom
+        count = nworld * m.ngeom
+        room = max_pairs or max(1, min(nworld * (m.ngeom * (m.ngeom - 1) // 2), 64 * count))
+        still = geoms_without_motion(m)
+        sensor = (m.nxn_pairid_filtered.numpy()[:, 1] >= 0).nonzero()[0]
+        with wp.ScopedDevice(self.device):
+            self.boxes = wp.empty((nworld, m.ngeom, 6), dtype=float)
+            self.worlds = wp.array(np.repeat(np.arange(nworld), m.ngeom), dtype=int)
+            self.flags = wp.array(np.tile(still, nworld), dtype=wp.uint8) if still.sum() > 1 else None
+            self.widened = wp.zeros((nworld if max(m.pair_margin.shape[0], m.pair_gap.shape[0]) > 1 else 1, m.ngeom), dtype=float)
+            self.sensor_pairs = wp.array(m.nxn_geom_pair_filtered.numpy()[sensor], dtype=wp.vec2i)
+            self.sensor_pairids = wp.array(m.nxn_pairid_filtered.numpy()[sensor], dtype=wp.vec2i)
+        self.finder = pairsieve.PairFinder(max(count, 1), device=self.device.ordinal if self.device.is_cuda else "cpu",
+                                           max_pairs=room, worlds=max(nworld, 1))
+
+    def __call__(self, m, d, ctx, awake_prev=None):
+        """As nxn_broadphase and sap_broadphase."""
+        if m.ngeom == 0 or d.nworld == 0:
+            return
+        sleep, second_pass = bool(m.opt.enableflags & collision_driver.EnableBit.SLEEP), awake_prev is not None
+        before = awake_prev if second_pass else d.body_awake
+        results = [d.ncollision, ctx.collision_pair, ctx.collision_pairid, ctx.collision_worldid]
+        with wp.ScopedDevice(self.device):
+            self.widened.zero_()
+            wp.launch(widen_for_pairs, dim=(self.widened.shape[0], m.npair),
+                      inputs=[m.pair_geom1, m.pair_geom2, m.pair_margin, m.pair_gap], outputs=[self.widened])
+            wp.launch(place_boxes, dim=(d.nworld, m.ngeom),
+                      inputs=[kind_of_boxes(m.opt.broadphase_filter), m.geom_type, m.geom_dataid, m.geom_aabb, m.geom_rbound,
+                              m.geom_margin, m.geom_gap, d.geom_xpos, d.geom_xmat, self.widened], outputs=[self.boxes])
+            self.finder.find(self.boxes.reshape((-1, 6)), worlds=self.worlds, flags=self.flags)
+            threads = 1 if self.device.is_cpu else 131072
+            sizes = [array.shape[0] for array in (m.geom_aabb, m.geom_rbound, m.geom_margin, m.geom_gap, m.pair_margin, m.pair_gap)]
+            wp.launch(rules_kernel(int(m.opt.broadphase_filter), *sizes, sleep, second_pass), dim=threads,
+                      inputs=[self.finder.pair_buffer, self.finder.count_buffer, threads, m.ngeom, m.geom_type, m.geom_bodyid, m.geom_aabb,
+                              m.geom_rbound, m.geom_margin, m.geom_gap, m.pair_margin, m.pair_gap, m.nxn_pairid, d.geom_xpos, d.geom_xmat,
+                              d.body_awake, before, d.naconmax], outputs=[*results, d.overflow])
+            if len(self.sensor_pairs):
+                wp.launch(add_sensor_pairs, dim=(d.nworld, len(self.sensor_pairs)),
+                          inputs=[self.sensor_pairs, self.sensor_pairids, m.geom_type, m.geom_bodyid, m.geom_dataid, d.body_awake,
+                                  before, sleep, second_pass, d.naconmax], outputs=results)
+
+
+def broad_phase(m, d, ctx, awake_prev=None):
+    """The PairsieveBroadPhase of this model and data, made when it is first needed."""
+    kept = getattr(d, "pairsieve_broad_phase", None)
+    if kept is None or kept[0] is not m:
+        kept = d.pairsieve_broad_phase = m, PairsieveBroadPhase(m, d.nworld)
+    kept[1](m, d, ctx, awake_prev)
+
+
+def install():
+    """mujoco_warp.collision() uses pairsieve from here on, whatever ``model.opt.broadphase`` says."""
+    collision_driver.nxn_broadphase = collision_driver.sap_broadphase = broad_phase
