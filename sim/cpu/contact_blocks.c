@@ -212,10 +212,6 @@ PSVI_INLINE void solve_hits(const psvi_sim *s, const psvi_step *step, psvi_conta
     bool lasting = !step->loads && !after; // see psvi_lasting
     gather(lasting ? &s->pushed->linear : &s->linear->velocity, c->a, &va, &unused);
     gather(lasting ? &s->pushed->linear : &s->linear->velocity, c->b, &vb, &unused);
-    if (lasting) { // what stands still was never pushed
-        va = w3_both(mask_of(c->moves_a), va);
-        vb = w3_both(mask_of(c->moves_b), vb);
-    }
     f8 speed = w3_dot(w3_sub(vb, va), w3_load(c->normal)), zero = same(0);
     i8 touches = after ? separation <= zero : separation < -speed * same(step->substep);
     i8 hits = touches & (speed < same(-step->restitution_threshold)) & (load(c->restitution) > zero);
@@ -275,8 +271,8 @@ PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_cont
     scatter(&s->linear->velocity, c->a, c->moves_a, t.va, t.ma);
     scatter(&s->linear->velocity, c->b, c->moves_b, t.vb, t.mb);
     if (!spins) return;
-    scatter(&s->angular->velocity, c->a, c->turns_a, t.wa, t.ia);
-    scatter(&s->angular->velocity, c->b, c->turns_b, t.wb, t.ib);
+    scatter(&s->angular->velocity, c->a, c->turns_a & c->moves_a, t.wa, t.ia);
+    scatter(&s->angular->velocity, c->b, c->turns_b & c->moves_b, t.wb, t.ib);
 }
 
 PSVI_INLINE void ask_ahead(const psvi_sim *s, const psvi_contact_block *c) {

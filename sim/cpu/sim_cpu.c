@@ -6,6 +6,7 @@
 #include "../src/body_batch.h"
 #include "../src/body_motion.h"
 #include "../src/contact_kept.h"
+#include "../src/contact_roll.h"
 #include "../src/contact_solver.h"
 #include "../src/narrow.h"
 #include "../src/world.h"
@@ -183,6 +184,11 @@ static uint32_t take_colour(const psvi_sim *s, const psvi_contact *c) {
     return colour;
 }
 
+// Whether a contact is solved one by one. Rolling friction is not made in blocks.
+static bool solved_alone(const psvi_sim *s, const psvi_contact *c) {
+    return !psvi_fits_block(c) || c->colour == PSVI_COLOUR_REST || (s->rolls != NULL && psvi_pair_rolls(s, c->a, c->b));
+}
+
 // Gives each contact, in order, a colour; then lists them colour by colour, those that fit blocks first.
 static void colour_contacts(const psvi_sim *s, cpu_state *state) {
     uint32_t count = (uint32_t)s->counts->contacts, places[2 * (PSVI_COLOURS + 1) + 1] = {0};
@@ -190,8 +196,7 @@ static void colour_contacts(const psvi_sim *s, cpu_state *state) {
     for (uint32_t i = 0; i < count; ++i) {
         psvi_contact *c = &s->contacts[s->order[i]];
         c->colour = take_colour(s, c);
-        bool alone = !psvi_fits_block(c) || c->colour == PSVI_COLOUR_REST;
-        ++places[2 * c->colour + alone + 1];
+        ++places[2 * c->colour + solved_alone(s, c) + 1];
     }
     s->counts->colours = 0;
     state->block_first[0] = 0;
@@ -214,8 +219,7 @@ static void colour_contacts(const psvi_sim *s, cpu_state *state) {
     uint32_t *by_colour = s->order + s->contact_capacity; // the second half of `order`
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_contact *c = &s->contacts[s->order[i]];
-        bool alone = !psvi_fits_block(c) || c->colour == PSVI_COLOUR_REST;
-        by_colour[places[2 * c->colour + alone]++] = s->order[i];
+        by_colour[places[2 * c->colour + solved_alone(s, c)]++] = s->order[i];
     }
 }
 
@@ -225,6 +229,11 @@ static void gather_blocks(void *data, uint64_t first, uint64_t end) {
     const psvi_sim *s = loop->sim;
     for (uint64_t k = first; k < end; ++k)
         psvi_fill_block(s, loop->step, s->order + s->contact_capacity, &loop->state->blocks[k]);
+}
+
+static psvi_roll kept_roll(const psvi_sim *s, const psvi_step *step, const psvi_contact *c, const psvi_point *lead) {
+    const psvi_kept_contact *kept = step->rolls ? psvi_find_kept(s, c->a, c->b) : NULL;
+    return psvi_start_roll(s, c->a, c->b, lead->normal, kept != NULL ? &s->kept_rolls[kept->first] : NULL);
 }
 
 // Which of the contacts in colour order are solved one by one: those from single_first of their colour on.
@@ -237,6 +246,7 @@ static void gather_singles(void *data, uint64_t first, uint64_t end) {
         for (uint64_t k = from > first ? from : first; k < (to < end ? to : end); ++k) {
             s->sorted[k] = s->contacts[by_colour[k]];
             s->leads[k] = s->points[s->sorted[k].first];
+            if (s->rolls != NULL) s->rolls[k] = kept_roll(s, loop->step, &s->sorted[k], &s->leads[k]);
         }
     }
 }
@@ -286,6 +296,42 @@ static void solve_singles(const psvi_sim *s, const psvi_step *step, int64_t firs
     }
 }
 
+// A body's spin with its inertia made 1; all 0 where it does not turn.
+static v3 root_spin(const psvi_sim *s, uint32_t body, psvi_root *root) {
+    *root = psvi_root_isotropic(0);
+    if (s->linear[body].moved.w == 0) return v3_make(0, 0, 0);
+    psvi_f4 w = s->angular[body].velocity;
+    *root = w.w > 0 ? psvi_root_isotropic(sqrtf(w.w)) : psvi_root_of(s->inv_inertia[body]);
+    return psvi_root_solve(*root, v3_of4(w));
+}
+
+static void put_spin(const psvi_sim *s, uint32_t body, psvi_root root, v3 spin) {
+    if (s->linear[body].moved.w == 0 || !(s->linear[body].velocity.w > 0)) return;
+    psvi_f4 *w = &s->angular[body].velocity;
+    *w = f4_make(psvi_root_mul(root, spin), w->w);
+}
+
+// Rolling and spinning friction of contacts [first, last), which are of one colour.
+static void roll_singles(const psvi_sim *s, int64_t first, int64_t last, psvi_pass pass) {
+    for (int64_t k = first; k < last; ++k) {
+        const psvi_contact *c = &s->sorted[k];
+        psvi_roll *roll = &s->rolls[k];
+        if (!(roll->impulse.w > 0 || roll->normal.w > 0)) continue;
+        psvi_spins t;
+        t.a = root_spin(s, c->a, &t.root_a);
+        t.b = root_spin(s, c->b, &t.root_b);
+        float pressing = s->leads[k].impulse.x;
+        for (uint32_t i = 1; i < c->count; ++i)
+            pressing += s->points[c->first + i].impulse.x;
+        if (pass == PSVI_PASS_WARM)
+            psvi_roll_apply(&t, v3_of4(roll->impulse));
+        else
+            psvi_solve_roll(roll, pressing, &t);
+        put_spin(s, c->a, t.root_a, t.a);
+        put_spin(s, c->b, t.root_b, t.b);
+    }
+}
+
 static uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 // What the stages of a solve know.
@@ -312,6 +358,7 @@ static void solve_piece(void *data, uint32_t piece) {
     const uint64_t first = state->single_first[job->colour] + (uint64_t)(piece - job->block_pieces) * PIECE;
     const uint64_t last = lesser(first + PIECE, job->sim->colour_first[job->colour + 1]);
     solve_singles(job->sim, job->step, (int64_t)first, (int64_t)last, job->pass);
+    if (job->step->rolls) roll_singles(job->sim, (int64_t)first, (int64_t)last, job->pass);
 }
 
 // Colour by colour; the rest, which shares bodies, stays on one thread.
@@ -326,7 +373,9 @@ static void run_pass(solve_job *job, psvi_pass pass) {
         job->block_pieces = (uint32_t)psvi_loop_pieces(blocks, PIECE_BLOCKS);
         psvi_run_stage(job->crew, job->block_pieces + (uint32_t)psvi_loop_pieces(singles, PIECE), solve_piece, job);
     }
-    solve_singles(s, job->step, s->colour_first[PSVI_COLOUR_REST], s->colour_first[PSVI_COLOUR_REST + 1], pass);
+    const int64_t rest = s->colour_first[PSVI_COLOUR_REST], end = s->colour_first[PSVI_COLOUR_REST + 1];
+    solve_singles(s, job->step, rest, end, pass);
+    if (job->step->rolls) roll_singles(s, rest, end, pass);
 }
 
 // Bodies of a piece of a stage.
@@ -336,8 +385,12 @@ static uint64_t bodies_end(const solve_job *job, uint32_t piece) {
 
 static void push_bodies(void *data, uint32_t piece) {
     const solve_job *job = data;
-    for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
-        psvi_push_body(job->sim, job->step, job->sim->pushed, job->again, (uint32_t)b);
+    const uint64_t first = (uint64_t)piece * BODIES, end = bodies_end(job, piece);
+    const bool own = job->sim->forces != NULL;
+    for (uint64_t b = first; b < end && !own; ++b)
+        psvi_push_body(job->sim, job->step, job->sim->pushed, job->again, false, (uint32_t)b);
+    for (uint64_t b = first; b < end && own; ++b)
+        psvi_push_body(job->sim, job->step, job->sim->pushed, job->again, true, (uint32_t)b);
 }
 
 static void move_bodies(void *data, uint32_t piece) {
@@ -397,8 +450,10 @@ static void keep_singles(void *data, uint64_t first, uint64_t end) {
     const psvi_sim *s = loop->sim;
     for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
         uint64_t from = loop->state->single_first[colour], to = s->colour_first[colour + 1];
-        for (uint64_t i = from > first ? from : first; i < (to < end ? to : end); ++i)
+        for (uint64_t i = from > first ? from : first; i < (to < end ? to : end); ++i) {
             psvi_keep_contact(s, &s->sorted[i], &s->leads[i]);
+            if (s->rolls != NULL) s->kept_rolls[s->sorted[i].first] = s->rolls[i].impulse;
+        }
     }
 }
 
@@ -427,6 +482,18 @@ static psv_status cpu_batch(psv_world *world, const psvi_batch *batch) {
     return PSV_OK;
 }
 
+static void forget_places(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_forget_kept(loop->sim, i);
+}
+
+static psv_status cpu_forget(psv_world *world) {
+    sim_loop loop = {.sim = &world->sim};
+    psvi_run_ranges(world->context, world->sim.counts->kept_mask + 1, 16 * BODIES, forget_places, &loop);
+    return PSV_OK;
+}
+
 static bool cpu_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
     (void)wait;
     *counts = *world->sim.counts;
@@ -444,5 +511,6 @@ const psvi_sim_ops psvi_sim_ops_cpu = {
     .solve = cpu_solve,
     .finish = cpu_finish,
     .batch = cpu_batch,
+    .forget = cpu_forget,
     .poll = cpu_poll,
 };

@@ -1,7 +1,7 @@
 // Colouring on the device, and laying the contacts out in the order in which they are solved, as one cooperative
 // kernel.
 #include "../src/contact_kept.h"
-#include "../src/contact_rows.h"
+#include "../src/contact_roll.h"
 #include "step_kernels.h"
 #include "team.cuh"
 #include "tuning.h"
@@ -168,6 +168,12 @@ __device__ static psvi_root body_root(const psvi_sim &s, uint32_t body) {
     return ball > 0 ? psvi_root_isotropic(sqrtf(ball)) : psvi_root_of(s.inv_inertia[body]);
 }
 
+// The rolling friction of a contact, in worlds that have any; before the features of the points are overwritten.
+__device__ __noinline__ static void start_roll(const psvi_sim &s, const psvi_contact &c, uint32_t place, bool rolls) {
+    const psvi_kept_contact *kept = rolls ? psvi_find_kept(&s, c.a, c.b) : NULL;
+    s.rolls[place] = psvi_start_roll(&s, c.a, c.b, s.points[c.first].normal, kept ? &s.kept_rolls[kept->first] : NULL);
+}
+
 // Copies a contact to its place, and the features of its points to where they are kept for the next step.
 __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const psvi_contact &c, uint32_t place,
                                psvi_bin bin, uint32_t listed, bool bounces) {
@@ -227,7 +233,7 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
 // contact's place, and the bins. A block takes a row of contacts and blocks stay in order, so a colour goes through the
 // bodies as the pairs did; but the order within a bin is any, and nothing depends on it. Reads a contact three times
 // (32 bytes) and its points once, writes half.
-__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psvi_solver v, bool bounces) {
+__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psvi_solver v, bool bounces, bool rolls) {
     __shared__ psvi_bin bins[PSVI_BINS];
     __shared__ uint32_t sizes[PSVI_BINS], base[PSVI_BINS];
     if (s.counts->halted) return; // the same for all
@@ -271,6 +277,7 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psv
         psvi_contact c = s.contacts[i];
         uint32_t bin = bin_of(c.colour, c.count, c.turning), place = atomicAdd(&base[bin], 1u);
         v.place[i] = place;
+        if (s.rolls) start_roll(s, c, place, rolls);
         lay_out(s, v, c, place, bins[bin], listed_points(bin), bounces);
     }
 }
@@ -284,6 +291,7 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_sol
         psvi_contact c = s.contacts[i];
         uint32_t bin = bin_of(c.colour, c.count, c.turning), place = v.place[i], listed = listed_points(bin);
         psvi_keep_key(&s, &c);
+        if (s.rolls) s.kept_rolls[c.first] = s.rolls[place].impulse;
         if (listed == 0) {
             float4 impulse = quad(v.impulse + place);
             *(float4 *)&s.kept_points[c.first] = make_float4(0, impulse.x, impulse.y, impulse.z); // feature 0
@@ -306,11 +314,12 @@ cudaError_t psvi_colour_team(int *per_processor, int *cluster) {
     return largest_team_cluster((const void *)psvk_colour, PSVI_COLOUR_BLOCK, cluster);
 }
 
-cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, psvi_team team,
+cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, psvi_team team,
                                cudaStream_t stream) {
     psvi_sim s = *sim;
     psvi_solver v = *solver;
-    void *arguments[] = {&s, &v, &bounces};
+    bool bounces = step->bounces, rolls = step->rolls;
+    void *arguments[] = {&s, &v, &bounces, &rolls};
     return launch_team((const void *)psvk_colour, team, PSVI_COLOUR_BLOCK, arguments, stream);
 }
 

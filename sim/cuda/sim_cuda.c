@@ -9,10 +9,10 @@
 #include <string.h>
 
 typedef struct cuda_state {
-    psvi_published *published;                          // host memory that the device writes
-    psvi_published *device;                             // its address there
-    int colour_blocks, general_blocks, round_blocks;    // of all processors together
-    int colour_cluster, general_cluster, round_cluster; // of one cluster
+    psvi_published *published;                           // host memory that the device writes
+    psvi_published *device;                              // its address there
+    int colour_blocks, solve_blocks[PSVI_SOLVE_KINDS];   // of all processors together
+    int colour_cluster, solve_cluster[PSVI_SOLVE_KINDS]; // of one cluster
     psvi_solver solver;
     uint64_t bodies, contacts, points; // that the solver has room for
     uint32_t shapes_seen;
@@ -76,17 +76,15 @@ static psv_status cuda_create(psv_world *world) {
     if (status == PSV_OK)
         status = psvi_cuda_status(context, psvi_colour_team(&state->colour_blocks, &state->colour_cluster),
                                   "occupancy of psvk_colour");
-    if (status == PSV_OK)
-        status = psvi_cuda_status(context, psvi_solve_team(true, &state->general_blocks, &state->general_cluster),
-                                  "occupancy of psvk_solve");
-    if (status == PSV_OK)
-        status = psvi_cuda_status(context, psvi_solve_team(false, &state->round_blocks, &state->round_cluster),
-                                  "occupancy of psvk_solve_round");
+    for (int kind = 0; kind < PSVI_SOLVE_KINDS && status == PSV_OK; ++kind)
+        status = psvi_cuda_status(
+            context, psvi_solve_team((psvi_solve_kind)kind, &state->solve_blocks[kind], &state->solve_cluster[kind]),
+            "occupancy of psvk_solve");
     if (status != PSV_OK) return status;
     if (state->colour_blocks > PSVI_COLOUR_BLOCKS) state->colour_blocks = PSVI_COLOUR_BLOCKS;
     state->colour_blocks *= context->info.multiprocessors;
-    state->general_blocks *= context->info.multiprocessors;
-    state->round_blocks *= context->info.multiprocessors;
+    for (int kind = 0; kind < PSVI_SOLVE_KINDS; ++kind)
+        state->solve_blocks[kind] *= context->info.multiprocessors;
     psvi_solver *v = &state->solver;
     state->bodies = world->def.max_bodies;
     BODY_ROWS(ALLOCATE_ROW, state->bodies)
@@ -194,12 +192,13 @@ static psv_status cuda_solve(psv_world *world, const psvi_step *step) {
     // A colour has about a tenth of the contacts; a body takes part in a pass too.
     uint64_t items = s->slots + (some ? known.points : 8 * (uint64_t)s->slots) / 8;
     psvi_team team = team_for(items, PSVI_COLOUR_BLOCK, state->colour_cluster, state->colour_blocks);
-    status = psvi_cuda_status(context, psvi_launch_colour(s, &state->solver, step->bounces, team, context->stream),
-                              "psvk_colour");
+    status =
+        psvi_cuda_status(context, psvi_launch_colour(s, &state->solver, step, team, context->stream), "psvk_colour");
     if (status != PSV_OK) return status;
-    team = general ? team_for(items, PSVI_SOLVE_BLOCK, state->general_cluster, state->general_blocks)
-                   : team_for(items, PSVI_SOLVE_ROUND_BLOCK, state->round_cluster, state->round_blocks);
-    return psvi_cuda_status(context, psvi_launch_solve(s, &state->solver, step, general, team, context->stream),
+    psvi_solve_kind kind = step->rolls ? PSVI_SOLVE_ROLLING : general ? PSVI_SOLVE_GENERAL : PSVI_SOLVE_ROUND;
+    team = team_for(items, kind == PSVI_SOLVE_ROUND ? PSVI_SOLVE_ROUND_BLOCK : PSVI_SOLVE_BLOCK,
+                    state->solve_cluster[kind], state->solve_blocks[kind]);
+    return psvi_cuda_status(context, psvi_launch_solve(s, &state->solver, step, kind, team, context->stream),
                             "psvk_solve");
 }
 
@@ -217,6 +216,12 @@ static psv_status cuda_batch(psv_world *world, const psvi_batch *batch) {
                             "psvk_batch");
 }
 
+static psv_status cuda_forget(psv_world *world) {
+    psv_context *context = world->context;
+    return psvi_cuda_status(context, psvi_launch_forget(&world->sim, context->info.multiprocessors, context->stream),
+                            "psvk_forget");
+}
+
 const psvi_sim_ops psvi_sim_ops_cuda = {
     .create = cuda_create,
     .destroy = cuda_destroy,
@@ -227,5 +232,6 @@ const psvi_sim_ops psvi_sim_ops_cuda = {
     .solve = cuda_solve,
     .finish = cuda_finish,
     .batch = cuda_batch,
+    .forget = cuda_forget,
     .poll = cuda_poll,
 };

@@ -282,14 +282,15 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
     if (REST) {
         if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(la)));
         if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(lb)));
-        if (aa.w != 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(aa)));
-        if (ab.w != 0) add_rest(s, two.b, 3, v3_sub(t.wb, v3_of4(ab)));
+        if (t.ma > 0 && aa.w != 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(aa)));
+        if (t.mb > 0 && ab.w != 0) add_rest(s, two.b, 3, v3_sub(t.wb, v3_of4(ab)));
         return;
     }
+    // What is kinematic turns, but others are solved against it at the same time.
     if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
-    if (aa.w != 0) v.motion[two.a].angular = f4_make(t.wa, aa.w);
-    if (ab.w != 0) v.motion[two.b].angular = f4_make(t.wb, ab.w);
+    if (t.ma > 0 && aa.w != 0) v.motion[two.a].angular = f4_make(t.wa, aa.w);
+    if (t.mb > 0 && ab.w != 0) v.motion[two.b].angular = f4_make(t.wb, ab.w);
 }
 
 // --- a contact by several lanes --------------------------------------------------------------------------------------

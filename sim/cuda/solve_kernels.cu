@@ -1,5 +1,7 @@
 // The solver on the device, as one kernel whose threads wait for each other between colours, so no colour costs a
 // launch and the host need not know how many there are.
+#include "../src/body_forces.h"
+#include "../src/contact_roll.h"
 #include "../src/contact_round.h"
 #include "solve_general.cuh"
 #include "step_kernels.h"
@@ -155,8 +157,41 @@ __device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v,
         return;
     if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(a.linear)));
     if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(b.linear)));
-    if (TURNING && a.angular.w > 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(a.angular)));
-    if (TURNING && b.angular.w > 0) add_rest(s, two.b, 3, v3_sub(t.wb, v3_of4(b.angular)));
+    if (TURNING && t.ma > 0 && a.angular.w > 0) add_rest(s, two.a, 3, v3_sub(t.wa, v3_of4(a.angular)));
+    if (TURNING && t.mb > 0 && b.angular.w > 0) add_rest(s, two.b, 3, v3_sub(t.wb, v3_of4(b.angular)));
+}
+
+// --- rolling friction ------------------------------------------------------------------------------------------------
+
+__device__ static psvi_root motion_root(const psvi_sim &s, uint32_t body, psvi_f4 angular) {
+    return angular.w >= 0 ? psvi_root_isotropic(angular.w) : psvi_root_of(s.inv_inertia[body]);
+}
+
+// Rolling and spinning friction of a contact of a colour, after all else of the pass; `bin` of its class, `count` of
+// its points where they are listed, else 0.
+template <psvi_pass PASS>
+__device__ static void roll_contact(const psvi_sim &s, const psvi_solver &v, uint32_t place, psvi_two_bodies two,
+                                    psvi_bin bin, uint32_t count) {
+    psvi_roll roll = s.rolls[place];
+    if (!(roll.impulse.w > 0 || roll.normal.w > 0)) return;
+    psvi_f4 *a = &v.motion[two.a].angular, *b = &v.motion[two.b].angular;
+    const psvi_f4 wa = *a, wb = *b;
+    psvi_spins t;
+    t.a = v3_of4(wa);
+    t.b = v3_of4(wb);
+    t.root_a = motion_root(s, two.a, wa);
+    t.root_b = motion_root(s, two.b, wb);
+    if (PASS == PSVI_PASS_WARM) {
+        psvi_roll_apply(&t, v3_of4(roll.impulse));
+    } else {
+        float pressing = count == 0 ? v.impulse[place].x : 0.0f;
+        for (uint32_t k = 0; k < count; ++k)
+            pressing += v.points[3][bin.point + (uint64_t)k * bin.count + (place - bin.place)].x;
+        psvi_solve_roll(&roll, pressing, &t);
+        s.rolls[place].impulse = roll.impulse;
+    }
+    if (wa.w != 0 && v.motion[two.a].linear.w > 0) *a = f4_make(t.a, wa.w);
+    if (wb.w != 0 && v.motion[two.b].linear.w > 0) *b = f4_make(t.b, wb.w);
 }
 
 // --- the solver ------------------------------------------------------------------------------------------------------
@@ -229,7 +264,7 @@ __device__ static void fill_table(const psvi_solver &v, solve_table *table) {
 
 // Contacts of one colour: lanes `first`, `first` + `stride` ... of its plan, both multiples of a warp but for the lane.
 // The lanes that are left over at a kind's end take its last contact and do nothing.
-template <bool GENERAL, psvi_pass PASS, bool LOADS, bool REST>
+template <bool GENERAL, psvi_pass PASS, bool LOADS, bool REST, bool ROLLS>
 __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                   const solve_table *table, uint32_t colour, uint32_t first, uint32_t stride) {
     const psvi_bin *bins = table->bins + colour * PSVI_CLASSES;
@@ -288,21 +323,29 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
             else
                 solve_round_rest<PASS, LOADS, false>(s, v, step, k, two);
         }
+        if (ROLLS && !REST) { // one lane of those that share the contact, when all have written what they found
+            __syncwarp();
+            bool first_lane = (turn - plan->lane[this_kind]) % kind_width(this_kind) == 0;
+            uint32_t count = this_kind <= ALONE ? head_of(v.normal[k]).count : 0;
+            if (is_contact && first_lane)
+                roll_contact<PASS>(s, v, k, two, bins[PSVI_MAX_POINTS - (count > 0 ? count : 1)], count);
+            __syncwarp();
+        }
     }
 }
 
 // Contacts without a colour; rare, so their code stays out of the way of the others' registers.
-template <bool GENERAL, psvi_pass PASS, bool LOADS>
+template <bool GENERAL, psvi_pass PASS, bool LOADS, bool ROLLS>
 __device__ __noinline__ static void run_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                              const solve_table *table, uint32_t first, uint32_t stride) {
-    run_colour<GENERAL, PASS, LOADS, true>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
+    run_colour<GENERAL, PASS, LOADS, true, ROLLS>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
     team_wait();
     for (uint64_t i = team_rank(); i < s.slots; i += team_size())
         apply_rest(s, v, (uint32_t)i);
     team_wait();
 }
 
-template <bool GENERAL, psvi_pass PASS, bool LOADS>
+template <bool GENERAL, psvi_pass PASS, bool LOADS, bool ROLLS>
 __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                 const solve_table *table) {
     // Warp by warp over the processors, so that few contacts are spread over all of them.
@@ -310,25 +353,40 @@ __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const p
     uint32_t first = warp * 32 + threadIdx.x % 32, stride = gridDim.x * blockDim.x;
     for (uint32_t colour = 0; colour < table->tail; ++colour) {
         if (table->first[colour] == table->first[colour + 1]) continue; // the same for all
-        run_colour<GENERAL, PASS, LOADS, false>(s, v, step, table, colour, first, stride);
+        run_colour<GENERAL, PASS, LOADS, false, ROLLS>(s, v, step, table, colour, first, stride);
         team_wait();
     }
     if (table->first[table->tail] < table->first[PSVI_COLOURS]) {
         if (blockIdx.x == 0)
             for (uint32_t colour = table->tail; colour < PSVI_COLOURS; ++colour) {
                 if (table->first[colour] == table->first[colour + 1]) continue;
-                run_colour<GENERAL, PASS, LOADS, false>(s, v, step, table, colour, threadIdx.x, blockDim.x);
+                run_colour<GENERAL, PASS, LOADS, false, ROLLS>(s, v, step, table, colour, threadIdx.x, blockDim.x);
                 __syncthreads();
             }
         team_wait();
     }
     if (table->first[PSVI_COLOUR_REST] < table->first[PSVI_COLOUR_REST + 1])
-        run_rest<GENERAL, PASS, LOADS>(s, v, step, table, first, stride);
+        run_rest<GENERAL, PASS, LOADS, ROLLS>(s, v, step, table, first, stride);
 }
 
-__device__ static v3 force_of(const psvi_sim &s, const psvi_step &step, uint32_t i) {
-    v3 a = v3_of(step.gravity);
-    return s.acceleration ? v3_add(a, v3_of4(s.acceleration[i])) : a;
+// Velocities after the forces of a substep, of bodies that have their own; rare, so it stays out of the way.
+__device__ __noinline__ static psvi_motion own_forces(const psvi_sim &s, const psvi_step &step, uint32_t i,
+                                                      psvi_motion m) {
+    m.linear = f4_make(psvi_forced_velocity(&s, &step, i, true, v3_of4(m.linear)), m.linear.w);
+    m.angular = f4_make(psvi_damped_spin(&s, &step, i, true, v3_of4(m.angular)), m.angular.w);
+    return m;
+}
+
+__device__ static psvi_motion forced(const psvi_sim &s, const psvi_step &step, uint32_t i, psvi_motion m) {
+    if (s.forces) return own_forces(s, step, i, m);
+    m.linear = f4_make(psvi_forced_velocity(&s, &step, i, false, v3_of4(m.linear)), m.linear.w);
+    return m;
+}
+
+// What is static or kinematic moves by the same in all substeps: by nothing, or as its velocities say.
+__device__ static void stand_or_drive(const psvi_solver &v, const psvi_step &step, uint32_t i, const psvi_motion &m) {
+    v.moved[i] = f4_make(v3_scale(v3_of4(m.linear), step.substep), 0);
+    v.turned[i] = f4_make(v3_scale(v3_of4(m.angular), step.substep), 0);
 }
 
 // The first substep's forces; the solver's records of all bodies.
@@ -345,9 +403,9 @@ __device__ static void start_body(const psvi_sim &s, const psvi_solver &v, const
         v.turned[i] = m.angular; // nobody else writes it
     }
     if (m.linear.w > 0)
-        m.linear = f4_make(v3_madd(v3_of4(m.linear), force_of(s, step, i), step.substep), m.linear.w);
+        m = forced(s, step, i, m);
     else
-        v.moved[i] = f4_make(v3_make(0, 0, 0), 0);
+        stand_or_drive(v, step, i, m);
     v.motion[i] = m;
     v.pushed[i] = m;
 }
@@ -362,6 +420,7 @@ __device__ static void push_body(const psvi_sim &s, const psvi_solver &v, const 
     if (!(m.linear.w > 0)) return;
     if (!LOADS) {
         psvi_motion push = v.pushed[i];
+        if (s.forces) m = own_forces(s, step, i, m);
         v.pushed[i] = m;
         m.linear = f4_make(v3_add(v3_of4(m.linear), v3_of4(push.linear)), m.linear.w);
         m.angular = f4_make(v3_add(v3_of4(m.angular), v3_of4(push.angular)), m.angular.w);
@@ -369,13 +428,13 @@ __device__ static void push_body(const psvi_sim &s, const psvi_solver &v, const 
         return;
     }
     psvi_f4 before = v.pushed[i].linear;
-    v3 now = v3_madd(v3_of4(m.linear), force_of(s, step, i), step.substep);
-    v.pushed[i].linear = f4_make(now, m.linear.w);
-    v.motion[i].linear = f4_make(v3_add(now, v3_sub(v3_of4(m.linear), v3_of4(before))), m.linear.w);
+    psvi_motion now = forced(s, step, i, m);
+    v.pushed[i].linear = now.linear;
+    v.motion[i].linear = f4_make(v3_add(v3_of4(now.linear), v3_sub(v3_of4(m.linear), v3_of4(before))), m.linear.w);
     if (m.angular.w == 0) return;
     before = v.pushed[i].angular;
-    v.pushed[i].angular = m.angular;
-    v.motion[i].angular = f4_make(v3_add(v3_of4(m.angular), v3_sub(v3_of4(m.angular), v3_of4(before))), m.angular.w);
+    v.pushed[i].angular = now.angular;
+    v.motion[i].angular = f4_make(v3_add(v3_of4(now.angular), v3_sub(v3_of4(m.angular), v3_of4(before))), m.angular.w);
 }
 
 // Where no forces act, the speeds that undo overlap end here: the bodies have again those from before the pass that
@@ -431,7 +490,7 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
 // plain contact, 48 of a round one, 64 and 80 a point of others (normal, friction), and 32 of each body (after the move
 // 48), and writes 16 of the
 // contact and up to 32 of each body. With GENERAL false there are balls and particles only.
-template <bool GENERAL, bool LOADS>
+template <bool GENERAL, bool LOADS, bool ROLLS>
 __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi_step &step) {
     if (s.counts->halted) return; // the same for all
     __shared__ solve_table table;
@@ -452,13 +511,13 @@ __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi
                 push_body<LOADS>(s, v, step, i);
         }
         team_wait();
-        if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS>(s, v, step, &table);
-        run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS>(s, v, step, &table);
+        if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS, ROLLS>(s, v, step, &table);
+        run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS, ROLLS>(s, v, step, &table);
         for (uint32_t i = first; i < s.slots; i += stride)
             move_body<LOADS>(s, v, step, i);
         team_wait();
-        run_pass<GENERAL, PSVI_PASS_RELAX, LOADS>(s, v, step, &table);
-        if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS>(s, v, step, &table);
+        run_pass<GENERAL, PSVI_PASS_RELAX, LOADS, ROLLS>(s, v, step, &table);
+        if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS, ROLLS>(s, v, step, &table);
     }
     for (uint32_t i = first; i < s.slots; i += stride)
         stop_body(s, v, i);
@@ -468,41 +527,54 @@ __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi
 __global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
     psvk_solve(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                const __grid_constant__ psvi_step step) {
-    solve<true, true>(s, v, step);
+    solve<true, true, false>(s, v, step);
 }
 
 __global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
     psvk_solve_round(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                      const __grid_constant__ psvi_step step) {
-    solve<false, true>(s, v, step);
+    solve<false, true, false>(s, v, step);
+}
+
+// With rolling friction.
+__global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
+    psvk_solve_rolling(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+                       const __grid_constant__ psvi_step step) {
+    solve<true, true, true>(s, v, step);
 }
 
 // Where none do.
 __global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
     psvk_solve_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                     const __grid_constant__ psvi_step step) {
-    solve<true, false>(s, v, step);
+    solve<true, false, false>(s, v, step);
 }
 
 __global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
     psvk_solve_round_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                           const __grid_constant__ psvi_step step) {
-    solve<false, false>(s, v, step);
+    solve<false, false, false>(s, v, step);
 }
 
-static const void *solve_kernel(bool general, bool loads) {
-    if (general) return loads ? (const void *)psvk_solve : (const void *)psvk_solve_free;
-    return loads ? (const void *)psvk_solve_round : (const void *)psvk_solve_round_free;
+static const void *solve_kernel(psvi_solve_kind kind, bool loads) {
+    switch (kind) {
+    case PSVI_SOLVE_ROUND: return loads ? (const void *)psvk_solve_round : (const void *)psvk_solve_round_free;
+    case PSVI_SOLVE_ROLLING: return (const void *)psvk_solve_rolling;
+    default: return loads ? (const void *)psvk_solve : (const void *)psvk_solve_free;
+    }
+}
+
+static int solve_block(psvi_solve_kind kind) {
+    return kind == PSVI_SOLVE_ROUND ? PSVI_SOLVE_ROUND_BLOCK : PSVI_SOLVE_BLOCK;
 }
 
 // What fits the kernels of both kinds of frames.
-cudaError_t psvi_solve_team(bool general, int *per_processor, int *cluster) {
-    const int block = general ? PSVI_SOLVE_BLOCK : PSVI_SOLVE_ROUND_BLOCK;
+cudaError_t psvi_solve_team(psvi_solve_kind kind, int *per_processor, int *cluster) {
     for (int loads = 1; loads >= 0; --loads) {
-        const void *kernel = solve_kernel(general, loads != 0);
+        const void *kernel = solve_kernel(kind, loads != 0);
         int blocks = 0, size = 0;
-        cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, block, 0);
-        if (error == cudaSuccess) error = largest_team_cluster(kernel, block, &size);
+        cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, solve_block(kind), 0);
+        if (error == cudaSuccess) error = largest_team_cluster(kernel, solve_block(kind), &size);
         if (error != cudaSuccess) return error;
         if (loads != 0 || blocks < *per_processor) *per_processor = blocks;
         if (loads != 0 || size < *cluster) *cluster = size;
@@ -510,12 +582,11 @@ cudaError_t psvi_solve_team(bool general, int *per_processor, int *cluster) {
     return cudaSuccess;
 }
 
-cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, bool general,
-                              psvi_team team, cudaStream_t stream) {
+cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
+                              psvi_solve_kind kind, psvi_team team, cudaStream_t stream) {
     psvi_sim s = *sim;
     psvi_solver v = *solver;
     psvi_step t = *step;
     void *arguments[] = {&s, &v, &t};
-    return launch_team(solve_kernel(general, step->loads), team, general ? PSVI_SOLVE_BLOCK : PSVI_SOLVE_ROUND_BLOCK,
-                       arguments, stream);
+    return launch_team(solve_kernel(kind, step->loads), team, solve_block(kind), arguments, stream);
 }

@@ -134,6 +134,19 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_batch(psvi_sim s, psvi_ba
     psvi_batch_item(&s, &batch, i);
 }
 
+// Forgets kept contacts of slots that were given to new bodies. Grid-stride over the table, 8 bytes a place.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_forget(psvi_sim s) {
+    uint64_t places = s.counts->kept_mask + 1;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < places;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        psvi_forget_kept(&s, i);
+}
+
+cudaError_t psvi_launch_forget(const psvi_sim *sim, int processors, cudaStream_t stream) {
+    psvk_forget<<<(unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM), PSVI_SIM_BLOCK, 0, stream>>>(*sim);
+    return cudaGetLastError();
+}
+
 cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream) {
     psvk_batch<<<blocks_for(batch->count, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *batch);
     return cudaGetLastError();

@@ -28,20 +28,27 @@ cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cuda
 cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
                                cudaStream_t stream);
 // Colours the contacts and lays them out in the solver's order.
-cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, bool bounces, psvi_team team,
+cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, psvi_team team,
                                cudaStream_t stream);
-// `general`: there are bodies, or ground, other than particles, spheres, planes and height fields.
-cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, bool general,
-                              psvi_team team, cudaStream_t stream);
+// Solvers: of particles, spheres, planes and height fields; of all bodies; and the same with rolling friction.
+typedef enum psvi_solve_kind {
+    PSVI_SOLVE_ROUND = 0,
+    PSVI_SOLVE_GENERAL = 1,
+    PSVI_SOLVE_ROLLING = 2,
+    PSVI_SOLVE_KINDS = 3
+} psvi_solve_kind;
+cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
+                              psvi_solve_kind kind, psvi_team team, cudaStream_t stream);
 cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
                                psvi_published *published, int processors, cudaStream_t stream);
 cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream);
 
 cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream);
+cudaError_t psvi_launch_forget(const psvi_sim *sim, int processors, cudaStream_t stream);
 
 // Blocks of the cooperative kernels that fit on a processor, and that the largest cluster of them has.
 cudaError_t psvi_colour_team(int *per_processor, int *cluster);
-cudaError_t psvi_solve_team(bool general, int *per_processor, int *cluster);
+cudaError_t psvi_solve_team(psvi_solve_kind kind, int *per_processor, int *cluster);
 
 #ifdef __cplusplus
 }

@@ -42,10 +42,10 @@ PSVI_HD void psvi_read_body(const psvi_sim *s, uint32_t slot, psv_body_state *st
 
 PSVI_HD void psvi_write_body(const psvi_sim *s, uint32_t slot, const psv_body_state *state) {
     if (s->shapes[s->shape[slot]].type >= PSV_SHAPE_PLANE) return;
-    if (!psvi_all_finite(state->pose.position, 3) || !psvi_all_finite(state->pose.rotation, 4) ||
+    if (!psvi_all_finite(state->pose.position, 3) || !psvi_is_rotation(state->pose.rotation) ||
         !psvi_all_finite(state->velocity, 3) || !psvi_all_finite(state->angular_velocity, 3))
         return;
-    bool moves = s->velocity[slot].w > 0;
+    bool moves = s->velocity[slot].w > 0 || (s->flags[slot] & PSVI_FLAG_KINEMATIC) != 0;
     quat q = quat_unit(quat_of(state->pose.rotation));
     v3 zero = v3_make(0, 0, 0);
     psvi_f4 rotation;

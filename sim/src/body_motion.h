@@ -3,6 +3,7 @@
 #define PAIRSIEVE_BODY_MOTION_H
 
 #include "atomics.h"
+#include "body_forces.h"
 #include "free_rotation.h"
 #include "narrow.h"
 #include "sim_data.h"
@@ -44,6 +45,12 @@ PSVI_HD v3 psvi_ball_point(uint64_t seed) {
     return v3_scale(p, 0.5f);
 }
 
+// Whether a body is kinematic and moves: one that stands still is as a static one.
+PSVI_HD bool psvi_is_driven(psvi_f4 position, psvi_f4 velocity, psvi_f4 angular) {
+    if (velocity.w > 0 || !(position.w > 0)) return false;
+    return velocity.x != 0 || velocity.y != 0 || velocity.z != 0 || angular.x != 0 || angular.y != 0 || angular.z != 0;
+}
+
 // Start of a step: solver state, and the box that holds the body during the whole step.
 PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
     psvi_f4 position = s->position[i];
@@ -59,7 +66,8 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
             s->velocity[i] = velocity;
         }
     }
-    bool turns = velocity.w > 0 && shape->type != PSV_SHAPE_PARTICLE;
+    bool driven = psvi_is_driven(position, velocity, angular);
+    bool turns = driven || (velocity.w > 0 && shape->type != PSV_SHAPE_PARTICLE);
     psvi_linear linear;
     linear.velocity = velocity;
     linear.moved = f4_make(v3_make(0, 0, 0), turns ? 1.0f : 0.0f);
@@ -67,18 +75,21 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     if (s->acceleration) s->acceleration[i].w = velocity.w > 0 ? 1.0f / velocity.w : 0.0f; // what others feel: its mass
     if (turns) {
         psvi_angular state;
-        state.velocity = f4_make(v3_of4(angular), psvi_is_round(shape->type) ? shape->inv_inertia.xx : 0.0f);
+        float ball = psvi_is_round(shape->type) ? shape->inv_inertia.xx : 0.0f;
+        state.velocity = f4_make(v3_of4(angular), driven ? PSVI_KINEMATIC_INERTIA : ball);
         state.turned = f4_make(v3_make(0, 0, 0), 0);
         s->angular[i] = state;
-        s->inv_inertia[i] = sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));
+        s->inv_inertia[i] =
+            driven ? sym3_isotropic(0) : sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));
     }
     if (position.w <= 0 || shape->type >= PSV_SHAPE_PLANE) return; // an empty slot, or ground: its box does not change
     v3 p = v3_of4(position), low = p, high = p;
     psvi_body_bounds(s, shape, p, quat_of4(s->rotation[i]), &low, &high);
     float margin = 0;
-    if (velocity.w > 0) {
+    if (velocity.w > 0 || driven) {
         margin = psvi_body_margin(step, position.w, psvi_is_round(shape->type));
-        v3 path = v3_scale(v3_madd(v3_of4(velocity), v3_of(step->gravity), step->seconds), step->seconds);
+        v3 fall = driven ? v3_make(0, 0, 0) : psvi_body_gravity(s, step, i);
+        v3 path = v3_scale(v3_madd(v3_of4(velocity), fall, step->seconds), step->seconds);
         low = v3_add(low, v3_min(path, v3_make(0, 0, 0)));
         high = v3_add(high, v3_max(path, v3_make(0, 0, 0)));
         if (turns && !psvi_is_round(shape->type))
@@ -97,13 +108,15 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
 // Forces of a substep; with `repeat` also all impulses of the last substep. Their share of a velocity is what it has
 // gained since the forces of the last substep: every change of an impulse was applied to the velocities as it happened,
 // and arms and masses stay as they are during a step. So no contact is looked at. Where no forces act, these impulses
-// are those that undo overlap.
-PSVI_HD void psvi_push_body(const psvi_sim *s, const psvi_step *step, psvi_pushed *pushed, bool repeat, uint32_t i) {
+// are those that undo overlap. `own`: see body_forces.h.
+PSVI_HD_CALL void psvi_push_body(const psvi_sim *s, const psvi_step *step, psvi_pushed *pushed, bool repeat, bool own,
+                                 uint32_t i) {
     psvi_linear l = s->linear[i];
-    if (!(l.velocity.w > 0)) return;
-    v3 v = v3_of4(l.velocity), a = v3_of(step->gravity);
-    if (s->acceleration) a = v3_add(a, v3_of4(s->acceleration[i]));
-    v3 now = v3_madd(v, a, step->substep), last = v3_of4(pushed[i].linear);
+    if (!(l.velocity.w > 0)) {
+        if (!step->loads && !repeat) pushed[i].linear = l.velocity; // hits look at it
+        return;
+    }
+    v3 v = v3_of4(l.velocity), now = psvi_forced_velocity(s, step, i, own, v), last = v3_of4(pushed[i].linear);
     v3 all = repeat ? v3_add(now, step->loads ? v3_sub(v, last) : last) : now;
     pushed[i].linear = f4_make(now, 0);
     s->linear[i].velocity = f4_make(all, l.velocity.w);
@@ -111,13 +124,16 @@ PSVI_HD void psvi_push_body(const psvi_sim *s, const psvi_step *step, psvi_pushe
     psvi_f4 spin = s->angular[i].velocity;
     v3 w = v3_of4(spin);
     last = v3_of4(pushed[i].angular);
-    if (repeat) s->angular[i].velocity = f4_make(v3_add(w, step->loads ? v3_sub(w, last) : last), spin.w);
-    pushed[i].angular = f4_make(w, 0);
+    v3 damped = psvi_damped_spin(s, step, i, own, w);
+    if (repeat || own)
+        s->angular[i].velocity =
+            f4_make(repeat ? v3_add(damped, step->loads ? v3_sub(w, last) : last) : damped, spin.w);
+    pushed[i].angular = f4_make(damped, 0);
 }
 
 PSVI_HD void psvi_move_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
     psvi_linear l = s->linear[i];
-    if (!(l.velocity.w > 0)) return;
+    if (!(l.velocity.w > 0) && l.moved.w == 0) return; // static: what is kinematic turns
     s->linear[i].moved = f4_make(v3_madd(v3_of4(l.moved), v3_of4(l.velocity), step->substep), l.moved.w);
     if (l.moved.w == 0) return;
     psvi_angular a = s->angular[i];
@@ -163,15 +179,19 @@ PSVI_HD quat psvi_turn_body(const psvi_shape *shape, quat before, v3 turned, flo
 PSVI_HD void psvi_end_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
     psvi_linear l = s->linear[i];
     psvi_f4 position = s->position[i];
-    if (!(l.velocity.w > 0) || position.w <= 0) return;
-    v3 p = v3_add(v3_of4(position), v3_of4(l.moved)), w = v3_make(0, 0, 0);
+    bool driven = !(l.velocity.w > 0) && l.moved.w != 0;
+    if (!(l.velocity.w > 0 || driven) || position.w <= 0) return;
+    v3 p = driven ? v3_madd(v3_of4(position), v3_of4(l.velocity), step->seconds)
+                  : v3_add(v3_of4(position), v3_of4(l.moved));
+    v3 w = v3_make(0, 0, 0);
     if (l.moved.w != 0) {
         const psvi_shape *shape = &s->shapes[s->shape[i]];
         psvi_angular a = s->angular[i];
         quat before = quat_of4(s->rotation[i]);
         w = v3_of4(a.velocity);
-        quat after = psvi_is_round(shape->type) ? quat_unit(quat_mul(quat_of_vector(v3_of4(a.turned)), before))
-                                                : psvi_turn_body(shape, before, v3_of4(a.turned), step->seconds, &w);
+        v3 turned = driven ? v3_scale(w, step->seconds) : v3_of4(a.turned);
+        quat after = driven || psvi_is_round(shape->type) ? quat_unit(quat_mul(quat_of_vector(turned), before))
+                                                          : psvi_turn_body(shape, before, turned, step->seconds, &w);
         if (shape->type == PSV_SHAPE_COMPOUND) { // turns about its centre of mass, which is not its position
             v3 com = v3_of(shape->com);
             p = v3_add(p, v3_sub(quat_rotate(before, com), quat_rotate(after, com)));

@@ -9,7 +9,8 @@
 #include "narrow_shapes.h"
 #include "sim_data.h"
 
-#define PSVI_KEPT_GROUP 8u // places of 16 bytes
+#define PSVI_KEPT_GROUP 8u        // places of 16 bytes
+#define PSVI_KEPT_GONE UINT64_MAX // the key of a contact that was forgotten, which no pair has: look-ups go on past it
 
 // The place to look at in turn `turn`.
 PSVI_HD uint64_t psvi_kept_place(uint32_t a, uint64_t mixed, uint32_t turn, uint64_t mask, uint64_t scale) {
@@ -31,6 +32,13 @@ PSVI_HD const psvi_kept_contact *psvi_find_kept(const psvi_sim *s, uint32_t a, u
         if (kept->key == key) return kept;
         if (kept->key == 0) return 0;
     }
+}
+
+// Forgets the contact at a place if the slot of one of its bodies is marked in `claim`: another body has it now.
+PSVI_HD void psvi_forget_kept(const psvi_sim *s, uint64_t place) {
+    uint64_t key = s->kept[place].key, pair = key - 1;
+    if (key == 0 || key == PSVI_KEPT_GONE) return;
+    if (s->claim[pair >> 32] != 0 || s->claim[pair & UINT32_MAX] != 0) s->kept[place].key = PSVI_KEPT_GONE;
 }
 
 // Impulse of the last step for a point, by its feature.

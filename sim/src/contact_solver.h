@@ -100,10 +100,15 @@ PSVI_HD_CALL void psvi_load_two(const psvi_sim *s, const psvi_contact *c, psvi_t
 
 PSVI_HD_CALL void psvi_store_two(const psvi_sim *s, const psvi_contact *c, const psvi_two *t, const psvi_angular *aa,
                                  const psvi_angular *ab) {
-    if (t->ma > 0) s->linear[c->a].velocity = f4_make(t->va, t->ma);
-    if (t->mb > 0) s->linear[c->b].velocity = f4_make(t->vb, t->mb);
-    if (t->turn_a) s->angular[c->a].velocity = f4_make(t->wa, aa->velocity.w);
-    if (t->turn_b) s->angular[c->b].velocity = f4_make(t->wb, ab->velocity.w);
+    // What is kinematic turns, but others are solved against it at the same time.
+    if (t->ma > 0) {
+        s->linear[c->a].velocity = f4_make(t->va, t->ma);
+        if (t->turn_a) s->angular[c->a].velocity = f4_make(t->wa, aa->velocity.w);
+    }
+    if (t->mb > 0) {
+        s->linear[c->b].velocity = f4_make(t->vb, t->mb);
+        if (t->turn_b) s->angular[c->b].velocity = f4_make(t->wb, ab->velocity.w);
+    }
 }
 
 // Where a contact's points are: the first one lies apart from the others, in the order in which contacts are solved, so
@@ -206,8 +211,8 @@ PSVI_HD psvi_two psvi_lasting(const psvi_sim *s, const psvi_contact *c, const ps
     if (loads || after) return lasting;
     if (t->ma > 0) lasting.va = v3_of4(s->pushed[c->a].linear);
     if (t->mb > 0) lasting.vb = v3_of4(s->pushed[c->b].linear);
-    if (t->turn_a) lasting.wa = v3_of4(s->pushed[c->a].angular);
-    if (t->turn_b) lasting.wb = v3_of4(s->pushed[c->b].angular);
+    if (t->ma > 0 && t->turn_a) lasting.wa = v3_of4(s->pushed[c->a].angular);
+    if (t->mb > 0 && t->turn_b) lasting.wb = v3_of4(s->pushed[c->b].angular);
     return lasting;
 }
 
@@ -246,8 +251,8 @@ PSVI_HD_CALL void psvi_solve_hits(const psvi_sim *s, psvi_points points, const p
     if (!loads && after) return;
     if (t->ma > 0) psvi_add_lasting(&s->pushed[c->a].linear, va);
     if (t->mb > 0) psvi_add_lasting(&s->pushed[c->b].linear, vb);
-    if (t->turn_a) psvi_add_lasting(&s->pushed[c->a].angular, wa);
-    if (t->turn_b) psvi_add_lasting(&s->pushed[c->b].angular, wb);
+    if (t->ma > 0 && t->turn_a) psvi_add_lasting(&s->pushed[c->a].angular, wa);
+    if (t->mb > 0 && t->turn_b) psvi_add_lasting(&s->pushed[c->b].angular, wb);
 }
 
 PSVI_HD_CALL void psvi_solve_frictions(psvi_two *t, psvi_points points, const psvi_contact *c, bool backward,

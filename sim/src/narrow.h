@@ -79,8 +79,8 @@ PSVI_HD float psvi_pair_travel(const psvi_sim *s, const psvi_step *step, uint32_
     float spin = 0;
     if (s->linear[a].moved.w != 0) spin += v3_length(v3_of4(s->angular[a].velocity)) * radius_a;
     if (s->linear[b].moved.w != 0) spin += v3_length(v3_of4(s->angular[b].velocity)) * radius_b;
-    float fall = v3_length(v3_of(step->gravity)) * step->seconds;
-    return (v3_length(relative) + fminf(spin, 0.5f * (radius_a + radius_b) / step->seconds) + fall) * step->seconds;
+    return (v3_length(relative) + fminf(spin, 0.5f * (radius_a + radius_b) / step->seconds) + step->fall) *
+           step->seconds;
 }
 
 PSVI_HD float psvi_pair_margin(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
@@ -259,12 +259,17 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     v3 com_a = v3_madd(psvi_centre_of_mass(s, shape_a, a), v3_of4(la.velocity), manifold->time);
     v3 com_b = v3_madd(psvi_centre_of_mass(s, shape_b, b), v3_of4(lb.velocity), manifold->time);
     float inverse_mass = la.velocity.w + lb.velocity.w;
+    // What is kinematic turns through the step whatever happens: its arms are those of the middle, or what rides on a
+    // turntable would drift outward.
+    const bool driven_a = turn_a && !(la.velocity.w > 0), driven_b = turn_b && !(lb.velocity.w > 0);
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_found *f = &found[i];
         v3 n = f->normal, t1, t2;
         v3_tangents(n, &t1, &t2);
         // Static bodies turn about nothing: their arms do not matter and may be huge.
-        v3 ra = v3_sub(f->point, com_a), rb = lb.velocity.w > 0 ? v3_sub(f->point, com_b) : v3_make(0, 0, 0);
+        v3 ra = v3_sub(f->point, com_a), rb = turn_b ? v3_sub(f->point, com_b) : v3_make(0, 0, 0);
+        if (driven_a) ra = v3_madd(ra, v3_cross(manifold->spin_a, ra), 0.5f * manifold->seconds);
+        if (driven_b) rb = v3_madd(rb, v3_cross(manifold->spin_b, rb), 0.5f * manifold->seconds);
         psvi_point p;
         p.normal[0] = n.x;
         p.normal[1] = n.y;
@@ -321,10 +326,9 @@ PSVI_HD psvi_round_pair psvi_load_round_pair(const psvi_sim *s, uint32_t a, uint
 
 PSVI_HD float psvi_round_margin(const psvi_step *step, const psvi_round_pair *p) {
     v3 relative = v3_sub(v3_of4(p->lb.velocity), v3_of4(p->la.velocity));
-    float fall = v3_length(v3_of(step->gravity)) * step->seconds;
     return psvi_contact_margin(psvi_body_margin(step, p->pa.w, true), p->la.velocity.w > 0,
                                psvi_body_margin(step, p->pb.w, true), p->lb.velocity.w > 0) +
-           (v3_length(relative) + fall) * step->seconds;
+           (v3_length(relative) + step->fall) * step->seconds;
 }
 
 // Writes the contact of a round body a with b, whose point has no feature, to the place that was reserved for it;
@@ -341,10 +345,10 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     // What is apart now touches at the radii: so are the arms, and no spin is made or lost when it does.
     float inside = 0.5f * fminf(found->separation, 0.0f);
     float ra = pair->pa.w + inside, rb = ball_b ? pair->pb.w + inside : 0.0f;
-    if (!(pair->lb.velocity.w > 0)) rb = 0; // turns about nothing
+    if (!(pair->lb.velocity.w > 0 || turn_b)) rb = 0; // turns about nothing
     float inverse_mass = pair->la.velocity.w + pair->lb.velocity.w;
-    float sliding = inverse_mass + (turn_a ? shape_a->inv_inertia.xx * ra * ra : 0.0f) +
-                    (turn_b ? shape_b->inv_inertia.xx * rb * rb : 0.0f);
+    float sliding = inverse_mass + (turn_a && pair->la.velocity.w > 0 ? shape_a->inv_inertia.xx * ra * ra : 0.0f) +
+                    (turn_b && pair->lb.velocity.w > 0 ? shape_b->inv_inertia.xx * rb * rb : 0.0f);
     psvi_point p;
     p.normal[0] = n.x;
     p.normal[1] = n.y;
@@ -430,7 +434,7 @@ PSVI_HD void psvi_pose_after(const psvi_sim *s, uint32_t body, float time, v3 *p
     *position = v3_of4(s->position[body]);
     *rotation = quat_of4(s->rotation[body]);
     psvi_linear l = s->linear[body];
-    if (!(time > 0) || !(l.velocity.w > 0)) return;
+    if (!(time > 0) || !(l.velocity.w > 0 || l.moved.w != 0)) return;
     *position = v3_madd(*position, v3_of4(l.velocity), time);
     if (l.moved.w == 0) return;
     quat after = quat_mul(quat_of_vector(v3_scale(v3_of4(s->angular[body].velocity), time)), *rotation);

@@ -164,7 +164,8 @@ static psv_status read_effects(psvi_builder *b, const psvi_node *root) {
 
 // Single bodies: ground, walls. With «worlds», one of each in every sub-world.
 static psv_status read_fixed(psvi_builder *b, const psvi_node *root) {
-    static const char *const keys[] = {"shape", "position", "rotation", "velocity", "static", NULL};
+    static const char *const keys[] = {"shape",  "position",  "rotation", "velocity", "angular_velocity",
+                                       "static", "kinematic", NULL};
     psvi_node list = psvi_member(root, "fixed");
     if (list.value == NULL) return PSV_OK;
     psv_status status = psvi_expect_array(&list, 0, 100000);
@@ -178,6 +179,9 @@ static psv_status read_fixed(psvi_builder *b, const psvi_node *root) {
         if (status == PSV_OK) status = psvi_read_floats(&node, "position", 3, def.pose.position);
         if (status == PSV_OK) status = psvi_read_floats(&node, "rotation", 4, def.pose.rotation);
         if (status == PSV_OK) status = psvi_read_floats(&node, "velocity", 3, def.velocity);
+        if (status == PSV_OK) status = psvi_read_floats(&node, "angular_velocity", 3, def.angular_velocity);
+        if (status == PSV_OK) status = psvi_read_bool(&node, "kinematic", &def.is_kinematic);
+        def.is_static = !def.is_kinematic;
         if (status == PSV_OK) status = psvi_read_bool(&node, "static", &def.is_static);
         if (status != PSV_OK) return status;
         const float *q = def.pose.rotation;

@@ -168,6 +168,11 @@ static psv_status check_shape(psv_world *world, const psv_shape_def *def) {
     if (!(def->restitution >= 0 && def->restitution <= 1))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.restitution is %g; 0 to 1 are possible",
                          (double)def->restitution);
+    if (!(def->rolling_friction >= 0) || !isfinite(def->rolling_friction) || !(def->spinning_friction >= 0) ||
+        !isfinite(def->spinning_friction))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
+                         "def.rolling_friction is %g and spinning_friction %g; both must be finite and >= 0",
+                         (double)def->rolling_friction, (double)def->spinning_friction);
     switch (def->type) {
     case PSV_SHAPE_PARTICLE:
     case PSV_SHAPE_SPHERE:
@@ -290,6 +295,8 @@ static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_sha
     *data = (psvi_shape){.type = (uint32_t)def->type,
                          .friction = def->friction,
                          .restitution = def->restitution,
+                         .rolling_friction = def->rolling_friction,
+                         .spinning_friction = def->spinning_friction,
                          .thin = half_width(def)};
     memcpy(data->size, def->size, sizeof data->size);
     if (def->type == PSV_SHAPE_PLANE) {
@@ -352,6 +359,7 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
     if (status == PSV_OK) status = make_data(world, def, &made->data);
     if (status == PSV_OK && !(made->data.radius > 0)) // a radius of 0 marks a slot without a body
         status = psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def has no extent that single precision can hold");
+    if (status == PSV_OK && (def->rolling_friction > 0 || def->spinning_friction > 0)) status = psvi_need_rolls(world);
     if (status == PSV_OK) {
         ++world->shape_count;
         status = psvi_upload_shapes(world);

@@ -6,12 +6,16 @@
 #include "pairsieve/sim.h"
 #include "sim_math.h"
 
-#define PSVI_COLOURS 24         // contacts of one colour share no moving body
-#define PSVI_COLOUR_REST 24     // contacts that found no colour
-#define PSVI_COLOUR_FULL 254    // found to have no free colour in this round
-#define PSVI_COLOUR_NONE 255    // not coloured yet
-#define PSVI_MAX_POINTS 16      // contact points of one pair of bodies; the deepest are kept
-#define PSVI_STATIC_RADIUS 1e9f // bounding radius of what has no end
+#define PSVI_COLOURS 24           // contacts of one colour share no moving body
+#define PSVI_COLOUR_REST 24       // contacts that found no colour
+#define PSVI_COLOUR_FULL 254      // found to have no free colour in this round
+#define PSVI_COLOUR_NONE 255      // not coloured yet
+#define PSVI_MAX_POINTS 16        // contact points of one pair of bodies; the deepest are kept
+#define PSVI_STATIC_RADIUS 1e9f   // bounding radius of what has no end
+#define PSVI_FLAG_KINEMATIC 0x80u // beside the PSV_BOX_ flags of a body
+// A kinematic body is to the solver what turns but is too heavy to be turned: as a ball of this inverse inertia, which
+// no impulse changes in single precision, and without an inverse mass.
+#define PSVI_KINEMATIC_INERTIA 1e-18f
 
 // A shape as the kernels see it.
 typedef struct psvi_shape {
@@ -23,6 +27,7 @@ typedef struct psvi_shape {
     sym3 inv_inertia; // about the centre of mass, in the shape's frame
     sym3 inertia;     // its inverse
     float friction, restitution;
+    float rolling_friction, spinning_friction;
     float thin; // half of the least width of a solid or of its parts; PSVI_STATIC_RADIUS for ground
     uint32_t first_child, child_count;       // compound
     uint32_t first_height, columns, rows;    // height field
@@ -97,6 +102,12 @@ typedef struct PSVI_ALIGN16 psvi_point {
     uint32_t reserved;
 } psvi_point;
 
+// Rolling and spinning friction of a contact (contact_roll.h).
+typedef struct psvi_roll {
+    psvi_f4 impulse; // angular, on b; w: limit of rolling, metres: times the normal impulse
+    psvi_f4 normal;  // w: limit of spinning, metres
+} psvi_roll;
+
 // What is kept of a point for the next step.
 typedef struct PSVI_ALIGN16 psvi_kept_point {
     uint32_t feature;
@@ -139,6 +150,7 @@ typedef struct psvi_sim {
     psvi_pushed *pushed;   // on the CPU; the CUDA solver has its own
     sym3 *inv_inertia;     // world frame
     psvi_f4 *acceleration; // of self-gravity, w: mass; NULL without it
+    psvi_f4 *forces;       // linear damping, angular damping, scale of gravity; NULL while no body has any of its own
     // shapes
     const psvi_shape *shapes;
     const psvi_child *children;
@@ -171,6 +183,10 @@ typedef struct psvi_sim {
     psvi_kept_contact *kept;
     psvi_kept_point *kept_points;
     uint64_t kept_places;
+    // only where some shape has rolling or spinning friction: by contact in the order of the solver; and angular
+    // impulses of the last step, by a kept contact's first point
+    psvi_roll *rolls;
+    psvi_f4 *kept_rolls;
     psvi_step_counts *counts;
 } psvi_sim;
 
@@ -178,6 +194,7 @@ typedef struct psvi_sim {
 typedef struct psvi_step {
     float seconds, substep, rate; // rate: substeps a second
     float gravity[3];
+    float fall;               // the most speed that gravity adds in the step, m/s
     uint32_t substeps, turns; // turns over the points of a contact in a pass
     float self_gravity, softening_squared;
     float bounds_min[3], bounds_max[3];
@@ -187,6 +204,7 @@ typedef struct psvi_step {
     float round_margin;          // of balls, times the radius: contacts are made ready before they touch
     float push_speed;            // overlap is undone no faster, m/s, between bodies that are 1 m thick
     bool bounces;                // some shape has restitution
+    bool rolls;                  // some shape has rolling or spinning friction, and forces act
     bool loads;                  // forces act, which contacts hold: see contact_solver.h
     float restitution_threshold; // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.

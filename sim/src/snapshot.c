@@ -85,7 +85,9 @@ static void put_shapes(stream *s, const psv_world *world) {
                                 .triangle_count = mesh ? d->triangle_count : 0,
                                 .density = d->density,
                                 .friction = d->friction,
-                                .restitution = d->restitution};
+                                .restitution = d->restitution,
+                                .rolling_friction = d->rolling_friction,
+                                .spinning_friction = d->spinning_friction};
         memcpy(part.size, d->size, sizeof part.size);
         put(s, &part, sizeof part);
         put(s, d->children, part.child_count * sizeof *d->children);
@@ -104,6 +106,8 @@ static void get_shape(stream *s, psv_shape_def *d) {
     d->density = part.density;
     d->friction = part.friction;
     d->restitution = part.restitution;
+    d->rolling_friction = part.rolling_friction;
+    d->spinning_friction = part.spinning_friction;
     d->child_count = part.child_count;
     d->columns = part.columns;
     d->rows = part.rows;
@@ -130,6 +134,7 @@ static const struct body_array {
     {offsetof(psvi_sim, filter), offsetof(psvi_snapshot, filter), sizeof(psv_box_filter)},
     {offsetof(psvi_sim, sub_world), offsetof(psvi_snapshot, sub_world), sizeof(uint32_t)},
     {offsetof(psvi_sim, box), offsetof(psvi_snapshot, box), sizeof(psv_aabb)},
+    {offsetof(psvi_sim, forces), offsetof(psvi_snapshot, forces), sizeof(psvi_f4)}, // the last one may be missing
 };
 #define BODY_ARRAYS (sizeof body_arrays / sizeof *body_arrays)
 
@@ -142,7 +147,8 @@ static void *address_at(const void *record, size_t offset) {
 
 static void put_bodies(stream *s, psv_world *world) {
     const uint64_t n = world->sim.slots;
-    for (size_t i = 0; i < BODY_ARRAYS && s->status == PSV_OK; ++i) {
+    const size_t arrays = BODY_ARRAYS - (world->sim.forces == NULL);
+    for (size_t i = 0; i < arrays && s->status == PSV_OK; ++i) {
         const struct body_array *array = &body_arrays[i];
         void *copy = malloc(n * array->each + 1);
         if (copy == NULL)
@@ -160,7 +166,7 @@ static void put_bodies(stream *s, psv_world *world) {
 
 static void get_bodies(stream *s, psvi_snapshot *snapshot) {
     const uint64_t n = snapshot->world.slots;
-    for (size_t i = 0; i < BODY_ARRAYS; ++i) {
+    for (size_t i = 0; i < BODY_ARRAYS - (snapshot->world.has_forces == 0); ++i) {
         void *array = get_array(s, n, body_arrays[i].each);
         memcpy((char *)snapshot + body_arrays[i].in_snapshot, &array, sizeof array);
     }
@@ -184,7 +190,7 @@ static psvi_kept_contact *read_kept(stream *s, psv_world *world, uint64_t places
     s->status = psvi_read_array(world, kept, world->sim.kept, 0, places, sizeof *kept);
     uint64_t n = 0;
     for (uint64_t i = 0; i < places && s->status == PSV_OK; ++i)
-        if (kept[i].key != 0) kept[n++] = kept[i];
+        if (kept[i].key != 0 && kept[i].key != PSVI_KEPT_GONE) kept[n++] = kept[i];
     qsort(kept, n, sizeof *kept, by_key);
     *count = n;
     return kept;
@@ -205,6 +211,26 @@ static void put_kept(stream *s, psv_world *world, const psvi_kept_contact *kept,
         put(s, points + kept[i].first, (kept[i].count_colour & 0xffu) * sizeof *points);
     }
     free(points);
+}
+
+static bool shape_rolls(const psv_shape_def *d) { return d->rolling_friction > 0 || d->spinning_friction > 0; }
+
+// Of contacts without rolling friction nothing is known.
+static void put_rolls(stream *s, psv_world *world, const psvi_kept_contact *kept, uint64_t count) {
+    const uint64_t room = world->sim.point_capacity;
+    const psvi_f4 none = {0, 0, 0, 0};
+    psvi_f4 *rolls = malloc((room + 1) * sizeof *rolls);
+    if (rolls == NULL)
+        s->status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " impulses", room);
+    if (s->status == PSV_OK) s->status = psvi_read_array(world, rolls, world->sim.kept_rolls, 0, room, sizeof *rolls);
+    for (uint64_t i = 0; i < count && s->status == PSV_OK; ++i) {
+        const uint64_t pair = kept[i].key - 1;
+        const bool has = shape_rolls(&world->shapes[world->shape_of[pair >> 32]].def) ||
+                         shape_rolls(&world->shapes[world->shape_of[pair & UINT32_MAX]].def);
+        const psvi_f4 roll = has ? f4_make(v3_of4(rolls[kept[i].first]), 0) : none;
+        put(s, &roll, sizeof roll);
+    }
+    free(rolls);
 }
 
 #define CONTACT_BYTES 12u // of its key and count_colour in the file
@@ -263,6 +289,9 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
                             .softening = d->softening,
                             .substeps = d->substeps,
                             .restitution_threshold = d->restitution_threshold,
+                            .push_speed = d->push_speed,
+                            .most_gravity = world->most_gravity,
+                            .has_forces = world->sim.forces != NULL,
                             .max_shapes = d->max_shapes,
                             .sub_world_count = d->sub_world_count,
                             .shape_count = world->shape_count,
@@ -285,6 +314,7 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     put_shapes(&s, world);
     put_bodies(&s, world);
     if (kept != NULL) put_kept(&s, world, kept, count);
+    if (kept != NULL && world->rolls) put_rolls(&s, world, kept, count);
     if (s.status == PSV_OK) {
         uint64_t sum = psvi_snapshot_checksum(s.data, s.size);
         put(&s, &sum, sizeof sum);
@@ -350,6 +380,10 @@ static void get_snapshot(stream *s, psvi_snapshot *snapshot) {
         get_shape(s, &snapshot->shapes[i]);
     get_bodies(s, snapshot);
     get_kept(s, snapshot);
+    bool rolls = false;
+    for (uint32_t i = 0; i < count && s->status == PSV_OK; ++i)
+        rolls = rolls || shape_rolls(&snapshot->shapes[i]);
+    if (rolls) snapshot->rolls = get_array(s, snapshot->world.contacts, sizeof *snapshot->rolls);
     if (s->status == PSV_OK && s->place != s->size)
         s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " bytes too many at the end", s->path,
                               s->size - s->place);
@@ -370,6 +404,7 @@ static void free_snapshot(psvi_snapshot *snapshot) {
     free(snapshot->free_slots);
     free(snapshot->contacts);
     free(snapshot->points);
+    free(snapshot->rolls);
 }
 
 static psv_status make_world(psv_context *context, const psvi_world_part *part, psv_world **world) {
@@ -384,6 +419,7 @@ static psv_status make_world(psv_context *context, const psvi_world_part *part, 
     d.softening = part->softening;
     d.substeps = part->substeps;
     d.restitution_threshold = part->restitution_threshold;
+    d.push_speed = part->push_speed;
     d.max_shapes = part->max_shapes;
     d.sub_world_count = part->sub_world_count;
     d.max_bodies = part->max_bodies;
@@ -394,6 +430,19 @@ static psv_status make_world(psv_context *context, const psvi_world_part *part, 
     const char *const sorter = psv_pair_sorter_name(sort_method);
     d.sort_method = known_or(sort_method, psv_sort_method_description(backend, sorter), d.sort_method);
     return psv_create_world(context, &d, world);
+}
+
+// Angular impulses, each at its contact's first point.
+static psv_status fill_rolls(const psvi_snapshot *snapshot, psv_world *world) {
+    psvi_f4 *rolls = calloc(snapshot->point_count + 1, sizeof *rolls);
+    if (rolls == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " impulses",
+                         snapshot->point_count);
+    for (uint64_t i = 0; i < snapshot->world.contacts; ++i)
+        rolls[snapshot->contacts[i].first] = snapshot->rolls[i];
+    psv_status status = psvi_write_array(world, world->sim.kept_rolls, rolls, 0, snapshot->point_count, sizeof *rolls);
+    free(rolls);
+    return status;
 }
 
 // The kept contacts, and with them the counts that their table belongs to.
@@ -423,7 +472,7 @@ static psv_status fill_kept(const psvi_snapshot *snapshot, psv_world *world) {
                                   sizeof *snapshot->points);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.counts, &counts, 0, 1, sizeof counts);
     free(kept);
-    return status;
+    return status == PSV_OK && snapshot->rolls != NULL ? fill_rolls(snapshot, world) : status;
 }
 
 // A refusal that names a def's field, as one of the file.
@@ -442,7 +491,8 @@ static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
     for (uint32_t i = 0; i < part->shape_count && status == PSV_OK; ++i)
         status = of_file(snapshot, psv_create_shape(world, &snapshot->shapes[i], &number));
     if (status == PSV_OK) status = psvi_check_snapshot_masses(snapshot, world);
-    for (size_t i = 0; i < BODY_ARRAYS && status == PSV_OK; ++i)
+    if (status == PSV_OK && part->has_forces != 0) status = psvi_need_forces(world);
+    for (size_t i = 0; i < BODY_ARRAYS - (part->has_forces == 0) && status == PSV_OK; ++i)
         status = psvi_write_array(world, address_at(&world->sim, body_arrays[i].in_world),
                                   address_at(snapshot, body_arrays[i].in_snapshot), 0, n, body_arrays[i].each);
     if (status != PSV_OK) return status;
@@ -453,6 +503,7 @@ static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
     world->sim.slots = part->slots;
     world->free_count = part->free_count;
     world->living = part->living;
+    world->most_gravity = part->most_gravity;
     world->idle_steps = part->idle_steps;
     world->steps_asked = part->steps;
     world->lost_known = part->lost;

@@ -4,7 +4,8 @@
 //   generation      a slot's number of uses; ids of other generations are refused
 //   filter          any bits
 //   broad_phase, sort_method   names that are not known give way to the default
-//   impulses of contacts       what is not finite takes its bodies out of the world, as in the world that was saved
+//   impulses of contacts, rolling ones too: what is not finite takes its bodies out of the world, as in the world that
+//   was saved
 #include "snapshot_parts.h"
 
 #include <inttypes.h>
@@ -19,7 +20,8 @@ typedef struct world_rule {
     const char *rule;
 } world_rule;
 
-static bool reserved_is_zero(const psvi_world_part *w) { return w->reserved == 0; }
+static bool forces_are_marked(const psvi_world_part *w) { return w->has_forces <= 1; }
+static bool gravity_has_scale(const psvi_world_part *w) { return w->most_gravity >= 1 && w->most_gravity <= 100; }
 static bool has_substeps(const psvi_world_part *w) { return w->substeps > 0; } // 0 was resolved at creation
 static bool slots_fit(const psvi_world_part *w) { return w->slots <= w->max_bodies; }
 static bool shapes_fit(const psvi_world_part *w) { return w->shape_count <= w->max_shapes; }
@@ -35,7 +37,8 @@ static bool contacts_had_bodies(const psvi_world_part *w) {
 static bool contacts_are_few(const psvi_world_part *w) { return w->contacts <= UINT32_MAX / 2; }
 
 static const world_rule world_rules[] = {
-    {reserved_is_zero, "the reserved numbers are 0"},
+    {forces_are_marked, "bodies have dampings or have not"},
+    {gravity_has_scale, "the largest scale of gravity is 1 to 100"},
     {has_substeps, "substeps are 1 or more"},
     {slots_fit, "no more slots than max_bodies"},
     {shapes_fit, "no more shapes than max_shapes"},
@@ -82,6 +85,9 @@ typedef struct body_rule {
 
 static bool is_ground(const psvi_snapshot *s, uint32_t i) { return s->shapes[s->shape[i]].type >= PSV_SHAPE_PLANE; }
 static bool is_static(const psvi_snapshot *s, uint32_t i) { return (s->flags[i] & PSV_BOX_STATIC) != 0; }
+static bool is_kinematic(const psvi_snapshot *s, uint32_t i) {
+    return s->flags[i] == (PSV_BOX_STATIC | PSVI_FLAG_KINEMATIC);
+}
 static bool finite3(psvi_f4 a) { return isfinite(a.x) && isfinite(a.y) && isfinite(a.z); }
 static bool zero3(psvi_f4 a) { return a.x == 0 && a.y == 0 && a.z == 0; }
 
@@ -100,11 +106,16 @@ static bool velocity_is_finite(const psvi_snapshot *s, uint32_t i) {
 }
 static bool flags_fit_shape(const psvi_snapshot *s, uint32_t i) {
     if (is_ground(s, i)) return s->flags[i] == (PSV_BOX_STATIC | PSV_BOX_DISABLED);
-    return s->flags[i] == PSV_BOX_STATIC || s->flags[i] == 0;
+    return s->flags[i] == PSV_BOX_STATIC || s->flags[i] == 0 || is_kinematic(s, i);
 }
 static bool only_static_ones_rest(const psvi_snapshot *s, uint32_t i) {
     if (!is_static(s, i)) return s->velocity[i].w > 0;
-    return s->velocity[i].w == 0 && zero3(s->velocity[i]) && zero3(s->angular_velocity[i]);
+    return s->velocity[i].w == 0 && (is_kinematic(s, i) || (zero3(s->velocity[i]) && zero3(s->angular_velocity[i])));
+}
+static bool forces_fit(const psvi_snapshot *s, uint32_t i) {
+    if (s->forces == NULL) return true;
+    const psvi_f4 f = s->forces[i];
+    return psvi_forces_are_good(f.x, f.y, f.z) && fabsf(f.z) <= s->world.most_gravity && f.w == 0;
 }
 static bool box_is_good(const psvi_snapshot *s, uint32_t i) {
     const psv_aabb *b = &s->box[i];
@@ -126,7 +137,9 @@ static const body_rule living_rules[] = {
     {pose_is_finite, "its position is finite and its rotation a unit quaternion"},
     {velocity_is_finite, "its velocities are finite"},
     {flags_fit_shape, "ground is static and left out by the broad phase, others take part"},
-    {only_static_ones_rest, "what is static has no velocity and no inverse mass, all else has an inverse mass"},
+    {only_static_ones_rest,
+     "what is static has no velocity and no inverse mass, what is kinematic no inverse mass, all else has one"},
+    {forces_fit, "its dampings are >= 0 and its scale of gravity no larger than the world's largest"},
     {box_is_good, "its box has min <= max"},
 };
 static const body_rule free_rules[] = {

@@ -6,9 +6,10 @@
 #include "world.h"
 
 // Layout of a file: magic, version, byte-order mark, psvi_world_part, shapes, body arrays, generations, marks of the
-// living, free slots, contacts, checksum; one after another without padding.
+// living, free slots, contacts, angular impulses of rolling friction (where a shape has it), checksum; one after
+// another without padding.
 #define PSVI_SNAPSHOT_MAGIC "PSVWORLD"
-#define PSVI_SNAPSHOT_VERSION 2u
+#define PSVI_SNAPSHOT_VERSION 3u
 #define PSVI_SNAPSHOT_BYTE_ORDER 0x01020304u
 #define PSVI_SNAPSHOT_HEAD 16u // bytes before psvi_world_part
 
@@ -16,8 +17,8 @@
 typedef struct psvi_world_part {
     float gravity[3], self_gravity, softening, bounds_min[3], bounds_max[3];
     uint32_t substeps, max_shapes, sub_world_count, shape_count, slots;
-    uint32_t reserved; // 0; fills up to 8 bytes, so that no padding of unknown content is written
-    float restitution_threshold;
+    uint32_t has_forces;                                   // 1: bodies have dampings and scales of gravity, else 0
+    float restitution_threshold, push_speed, most_gravity; // no padding before 8-byte numbers
     uint64_t max_bodies, max_pairs, max_contacts, free_count, living, steps, idle_steps, lost, contacts;
     char broad_phase[32], sort_method[32];
 } psvi_world_part;
@@ -25,7 +26,7 @@ typedef struct psvi_world_part {
 // A shape; its lists follow it: children, heights, vertices, indices.
 typedef struct psvi_shape_part {
     uint32_t type, child_count, columns, rows, vertex_count, triangle_count;
-    float size[3], density, friction, restitution;
+    float size[3], density, friction, restitution, rolling_friction, spinning_friction;
 } psvi_shape_part;
 
 // All of a file. A contact is its key and count_colour in the file, then its points; `first` is its place in `points`.
@@ -41,12 +42,14 @@ typedef struct psvi_snapshot {
     psv_box_filter *filter;
     uint32_t *sub_world;
     psv_aabb *box;
+    psvi_f4 *forces; // NULL unless world.has_forces
     uint32_t *generation;
     uint8_t *alive;
     uint32_t *free_slots; // world.free_count
     psvi_kept_contact *contacts;
     psvi_kept_point *points;
     uint64_t point_count;
+    psvi_f4 *rolls; // by contact; NULL unless a shape has rolling or spinning friction
 } psvi_snapshot;
 
 // Every field against every other, before there is a world: PSV_ERROR_FORMAT with the rule that is broken.

@@ -23,13 +23,15 @@ psv_shape_def psv_default_shape_def(void) {
 }
 
 psv_body_def psv_default_body_def(void) {
-    return (psv_body_def){.cookie = BODY_DEF_COOKIE, .pose = {.rotation = {0, 0, 0, 1}}, .filter = {1, UINT32_MAX}};
+    return (psv_body_def){
+        .cookie = BODY_DEF_COOKIE, .pose = {.rotation = {0, 0, 0, 1}}, .filter = {1, UINT32_MAX}, .gravity_scale = 1};
 }
 
 psv_world_def psv_default_world_def(void) {
     return (psv_world_def){.cookie = WORLD_DEF_COOKIE,
                            .gravity = {0, -9.81f, 0},
                            .restitution_threshold = 0.5f,
+                           .push_speed = 3,
                            .max_bodies = 4096,
                            .max_shapes = 1024,
                            .sub_world_count = 1,
@@ -91,7 +93,9 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
            psv_pair_finder_bytes(backend, &finder);
 }
 
-static psv_status check_def(psv_context *context, const psv_world_def *def) {
+uint32_t psvi_default_substeps(uint64_t max_bodies) { return max_bodies <= 1024 ? 16 : max_bodies <= 8192 ? 8 : 4; }
+
+psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def) {
     if (def == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def is NULL");
     if (def->cookie != WORLD_DEF_COOKIE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def has no cookie: start from psv_default_world_def()");
@@ -104,6 +108,9 @@ static psv_status check_def(psv_context *context, const psv_world_def *def) {
     if (!(def->restitution_threshold >= 0) || !isfinite(def->restitution_threshold))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.restitution_threshold is %g; it must be finite and >= 0",
                          (double)def->restitution_threshold);
+    if (!(def->push_speed > 0) || !isfinite(def->push_speed))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.push_speed is %g; it must be finite and > 0",
+                         (double)def->push_speed);
     if (def->max_shapes == 0 || def->max_shapes > 1u << 20)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_shapes is %u; 1 to %u are possible", def->max_shapes,
                          1u << 20);
@@ -197,8 +204,23 @@ void psvi_free_bodies(psv_world *world) {
 #define RELEASE(name, each) psvi_free(world->context, s->name, n *(each));
     BODY_ARRAYS(RELEASE)
     psvi_free(world->context, s->acceleration, n * sizeof(psvi_f4));
+    psvi_free(world->context, s->forces, n * sizeof(psvi_f4));
     psvi_free(world->context, s->colour_first, (PSVI_COLOURS + 2) * sizeof(uint32_t));
     psvi_free(world->context, s->counts, sizeof(psvi_step_counts));
+}
+
+static psv_status alloc_rolls(psv_world *world, uint64_t contacts, uint64_t points) {
+    psv_status status = alloc_array(world, &world->sim.rolls, contacts * sizeof(psvi_roll));
+    if (status == PSV_OK) status = alloc_array(world, &world->sim.kept_rolls, points * sizeof(psvi_f4));
+    return status;
+}
+
+static void free_rolls(psv_world *world) {
+    psvi_sim *s = &world->sim;
+    psvi_free(world->context, s->rolls, s->contact_capacity * sizeof(psvi_roll));
+    psvi_free(world->context, s->kept_rolls, s->point_capacity * sizeof(psvi_f4));
+    s->rolls = NULL;
+    s->kept_rolls = NULL;
 }
 
 psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points) {
@@ -217,9 +239,19 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
         if (status == PSV_OK) status = alloc_array(world, &s->sorted, contacts * sizeof(psvi_contact));
         if (status == PSV_OK) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
     }
+    if (status == PSV_OK && world->rolls) status = alloc_rolls(world, contacts, points);
     s->contact_capacity = contacts;
     s->point_capacity = points;
     s->kept_places = places;
+    return status;
+}
+
+psv_status psvi_need_rolls(psv_world *world) {
+    psvi_sim *s = &world->sim;
+    if (world->rolls) return PSV_OK;
+    psv_status status = alloc_rolls(world, s->contact_capacity, s->point_capacity);
+    world->rolls = status == PSV_OK;
+    if (status != PSV_OK) free_rolls(world);
     return status;
 }
 
@@ -232,6 +264,8 @@ static void forget_contacts(psvi_sim *s) {
     s->points = NULL;
     s->kept_points = NULL;
     s->kept = NULL;
+    s->rolls = NULL;
+    s->kept_rolls = NULL;
     s->contact_capacity = s->point_capacity = s->kept_places = 0;
 }
 
@@ -246,6 +280,7 @@ void psvi_free_contacts(psv_world *world) {
     psvi_free(context, s->kept, s->kept_places * sizeof(psvi_kept_contact));
     psvi_free(context, s->sorted, s->contact_capacity * sizeof(psvi_contact));
     psvi_free(context, s->leads, s->contact_capacity * sizeof(psvi_point));
+    free_rolls(world);
     forget_contacts(s);
 }
 
@@ -254,9 +289,13 @@ static psv_status copy_kept(psv_world *world, const psvi_sim *old) {
     const psvi_backend_ops *ops = world->context->ops;
     psv_status status = ops->copy(world->context, world->sim.kept, old->kept,
                                   old->kept_places * sizeof(psvi_kept_contact), PSVI_COPY_INSIDE);
-    if (status != PSV_OK) return status;
-    return ops->copy(world->context, world->sim.kept_points, old->kept_points,
-                     old->point_capacity * sizeof(psvi_kept_point), PSVI_COPY_INSIDE);
+    if (status == PSV_OK)
+        status = ops->copy(world->context, world->sim.kept_points, old->kept_points,
+                           old->point_capacity * sizeof(psvi_kept_point), PSVI_COPY_INSIDE);
+    if (status == PSV_OK && old->kept_rolls != NULL)
+        status = ops->copy(world->context, world->sim.kept_rolls, old->kept_rolls,
+                           old->point_capacity * sizeof(psvi_f4), PSVI_COPY_INSIDE);
+    return status;
 }
 
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points) {
@@ -335,7 +374,7 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     *world = NULL;
     if (context->backend == PSV_BACKEND_GL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the gl backend steps no worlds; take cpu or cuda");
-    status = check_def(context, def);
+    status = psvi_check_world_def(context, def);
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;
     psv_world *made = calloc(1, sizeof *made);
@@ -344,7 +383,8 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     made->cookie = PSVI_WORLD_COOKIE;
     made->context = context;
     made->def = *def;
-    if (def->substeps == 0) made->def.substeps = def->max_bodies <= 1024 ? 16 : def->max_bodies <= 8192 ? 8 : 4;
+    if (def->substeps == 0) made->def.substeps = psvi_default_substeps(def->max_bodies);
+    made->most_gravity = 1;
     (void)snprintf(made->broad_phase, sizeof made->broad_phase, "%s", def->broad_phase);
     (void)snprintf(made->sort_method, sizeof made->sort_method, "%s", def->sort_method);
     made->def.broad_phase = made->broad_phase;

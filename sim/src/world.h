@@ -45,7 +45,9 @@ struct psv_world {
     // shapes
     psvi_world_shape *shapes;
     uint32_t shape_count;
-    bool bounces; // some shape has restitution
+    bool bounces;       // some shape has restitution
+    bool rolls;         // some shape has rolling or spinning friction
+    float most_gravity; // 1, or the largest scale of gravity that a body has had
     psvi_child *children;
     uint64_t child_count;
     float *heights;
@@ -74,6 +76,7 @@ typedef struct psvi_sim_ops {
     psv_status (*solve)(psv_world *world, const psvi_step *step);   // colours, substeps, bounce
     psv_status (*finish)(psv_world *world, const psvi_step *step);  // new poses, kept contacts
     psv_status (*batch)(psv_world *world, const struct psvi_batch *batch); // states and impulses of many bodies
+    psv_status (*forget)(psv_world *world); // kept contacts of the bodies whose `claim` is not 0
     // What is known, without waiting, about the steps done; false when nothing new is known. With `wait`: of all steps.
     bool (*poll)(psv_world *world, psvi_step_counts *counts, bool wait);
 } psvi_sim_ops;
@@ -94,8 +97,17 @@ psv_status psvi_alloc_bodies(psv_world *world);
 void psvi_free_bodies(psv_world *world);
 psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 void psvi_free_contacts(psv_world *world);
+psv_status psvi_need_rolls(psv_world *world); // memory for rolling friction, if there is none yet
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs);
+
+// Checks a def; the number of substeps that 0 stands for.
+psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def);
+uint32_t psvi_default_substeps(uint64_t max_bodies);
+
+// Memory for bodies with damping or a scale of gravity of their own, if there is none yet: PSV_ERROR_MEMORY.
+psv_status psvi_need_forces(psv_world *world);
+bool psvi_forces_are_good(float linear_damping, float angular_damping, float gravity_scale);
 
 // The list of ground bodies. Room for it is taken before `more_ground` of them come (or go, -1) and `slots` are in use;
 // the list itself is made after that, and takes the room. A reserved room that is not used is released.

@@ -47,7 +47,19 @@ static psv_status check_body(psv_world *world, const psv_body_def *def, uint64_t
     if (!psvi_is_rotation(q))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "defs[%" PRIu64 "].pose.rotation is zero or huge; a unit quaternion is needed", index);
+    if (def->is_kinematic && (def->is_static || world->shapes[def->shape].data.type >= PSV_SHAPE_PLANE))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                         "defs[%" PRIu64 "].is_kinematic is set for a body that is static too", index);
+    if (!psvi_forces_are_good(def->linear_damping, def->angular_damping, def->gravity_scale))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                         "defs[%" PRIu64 "] has linear_damping %g, angular_damping %g, gravity_scale %g; dampings must "
+                         "be finite and >= 0, the scale -100 to 100",
+                         index, (double)def->linear_damping, (double)def->angular_damping, (double)def->gravity_scale);
     return PSV_OK;
+}
+
+static bool has_forces(const psv_body_def *def) {
+    return def->linear_damping != 0 || def->angular_damping != 0 || def->gravity_scale != 1;
 }
 
 // Box of ground, which never changes. A plane fills a half space; it is tight where the plane is level with an axis.
@@ -73,7 +85,7 @@ static psv_aabb ground_box(const psvi_world_shape *shape, v3 position, quat rota
 }
 
 typedef struct staged {
-    psvi_f4 *position, *rotation, *velocity, *angular;
+    psvi_f4 *position, *rotation, *velocity, *angular, *forces;
     uint32_t *shape, *sub_world;
     uint8_t *flags;
     psv_box_filter *filter;
@@ -89,7 +101,7 @@ static void *take(char **memory, uint64_t bytes) {
 static void stage_body(psv_world *world, const psv_body_def *def, const staged *t, uint64_t i) {
     const psvi_world_shape *shape = &world->shapes[def->shape];
     bool ground = shape->data.type >= PSV_SHAPE_PLANE;
-    bool is_static = def->is_static || ground;
+    bool is_static = def->is_static || ground, driven = def->is_kinematic;
     v3 position = v3_of(def->pose.position);
     quat rotation = quat_unit(quat_of(def->pose.rotation));
     v3 zero = v3_make(0, 0, 0);
@@ -98,11 +110,13 @@ static void stage_body(psv_world *world, const psv_body_def *def, const staged *
     t->rotation[i].y = rotation.y;
     t->rotation[i].z = rotation.z;
     t->rotation[i].w = rotation.w;
-    t->velocity[i] = f4_make(is_static ? zero : v3_of(def->velocity), is_static ? 0 : shape->data.inv_mass);
+    t->velocity[i] = f4_make(is_static ? zero : v3_of(def->velocity), is_static || driven ? 0 : shape->data.inv_mass);
     t->angular[i] = f4_make(is_static ? zero : v3_of(def->angular_velocity), 0);
+    t->forces[i] = f4_make(v3_make(def->linear_damping, def->angular_damping, def->gravity_scale), 0);
     t->shape[i] = def->shape;
     t->sub_world[i] = def->sub_world;
-    t->flags[i] = (uint8_t)((is_static ? PSV_BOX_STATIC : 0u) | (ground ? PSV_BOX_DISABLED : 0u));
+    t->flags[i] = (uint8_t)((is_static || driven ? PSV_BOX_STATIC : 0u) | (ground ? PSV_BOX_DISABLED : 0u) |
+                            (driven ? PSVI_FLAG_KINEMATIC : 0u));
     t->filter[i] = def->filter;
     t->box[i] = ground_box(shape, position, rotation);
 }
@@ -116,6 +130,8 @@ static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from,
         status = psvi_write_array(world, s->velocity, t->velocity + from, slot, count, sizeof(psvi_f4));
     if (status == PSV_OK)
         status = psvi_write_array(world, s->angular_velocity, t->angular + from, slot, count, sizeof(psvi_f4));
+    if (status == PSV_OK && s->forces != NULL)
+        status = psvi_write_array(world, s->forces, t->forces + from, slot, count, sizeof(psvi_f4));
     if (status == PSV_OK) status = psvi_write_array(world, s->shape, t->shape + from, slot, count, 4);
     if (status == PSV_OK) status = psvi_write_array(world, s->sub_world, t->sub_world + from, slot, count, 4);
     if (status == PSV_OK) status = psvi_write_array(world, s->flags, t->flags + from, slot, count, 1);
@@ -140,6 +156,27 @@ static void claim_slot(psv_world *world, uint32_t slot, uint32_t shape, psv_body
     if (id != NULL) *id = (psv_body_id){slot + 1, world->generation[slot]};
 }
 
+// Up to `count` bodies into free slots, one by one; *done of them. What is known of the contacts of those that had the
+// slots before is forgotten.
+static psv_status fill_free_slots(psv_world *world, const psv_body_def *defs, uint64_t count, const staged *t,
+                                  psv_body_id *ids, uint64_t *done) {
+    if (world->free_count == 0) return PSV_OK;
+    psvi_sim *s = &world->sim;
+    const uint64_t taken = 1;
+    psv_status status = world->context->ops->fill(world->context, s->claim, 0, s->slots * sizeof *s->claim);
+    while (status == PSV_OK && *done < count && world->free_count > 0) {
+        uint32_t slot = world->free_slots[world->free_count - 1];
+        status = psvi_write_array(world, s->claim, &taken, slot, 1, sizeof taken);
+        if (status == PSV_OK) status = write_bodies(world, t, *done, slot, 1);
+        if (status != PSV_OK) break;
+        --world->free_count;
+        claim_slot(world, slot, defs[*done].shape, ids == NULL ? NULL : &ids[*done]);
+        ++*done;
+    }
+    psv_status forgotten = world->ops->forget(world);
+    return status == PSV_OK ? forgotten : status;
+}
+
 psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_t count, psv_body_id *ids) {
     psv_status status = psvi_check_world(world);
     if (status == PSV_OK) status = psvi_settle(world);
@@ -152,11 +189,14 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
                          "%" PRIu64 " bodies do not fit: the world has room for %" PRIu64
                          " more of def.max_bodies %" PRIu64,
                          count, room, world->def.max_bodies);
+    float most_gravity = world->most_gravity;
     for (uint64_t i = 0; i < count; ++i) {
         status = check_body(world, &defs[i], i);
+        if (status == PSV_OK && has_forces(&defs[i])) status = psvi_need_forces(world);
         if (status != PSV_OK) return status;
+        most_gravity = fmaxf(most_gravity, fabsf(defs[i].gravity_scale));
     }
-    uint64_t bytes = 4 * psvi_align(count * sizeof(psvi_f4)) + 2 * psvi_align(count * 4) + psvi_align(count) +
+    uint64_t bytes = 5 * psvi_align(count * sizeof(psvi_f4)) + 2 * psvi_align(count * 4) + psvi_align(count) +
                      psvi_align(count * sizeof(psv_box_filter)) + psvi_align(count * sizeof(psv_aabb));
     char *memory = aligned_alloc(256, bytes);
     if (memory == NULL)
@@ -173,6 +213,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
                 .rotation = take(&rest, count * sizeof(psvi_f4)),
                 .velocity = take(&rest, count * sizeof(psvi_f4)),
                 .angular = take(&rest, count * sizeof(psvi_f4)),
+                .forces = take(&rest, count * sizeof(psvi_f4)),
                 .shape = take(&rest, count * 4),
                 .sub_world = take(&rest, count * 4),
                 .flags = take(&rest, count),
@@ -180,21 +221,15 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
                 .box = take(&rest, count * sizeof(psv_aabb))};
     for (uint64_t i = 0; i < count; ++i)
         stage_body(world, &defs[i], &t, i);
-    // Free slots first, one by one; the rest in a row at the end.
+    // Free slots first; the rest in a row at the end.
     uint64_t done = 0;
-    while (status == PSV_OK && done < count && world->free_count > 0) {
-        uint32_t slot = world->free_slots[world->free_count - 1];
-        status = write_bodies(world, &t, done, slot, 1);
-        if (status != PSV_OK) break;
-        --world->free_count;
-        claim_slot(world, slot, defs[done].shape, ids == NULL ? NULL : &ids[done]);
-        ++done;
-    }
+    status = fill_free_slots(world, defs, count, &t, ids, &done);
     if (status == PSV_OK && done < count) status = write_bodies(world, &t, done, world->sim.slots, count - done);
     if (status == PSV_OK)
         for (; done < count; ++done)
             claim_slot(world, world->sim.slots++, defs[done].shape, ids == NULL ? NULL : &ids[done]);
     free(memory);
+    if (status == PSV_OK) world->most_gravity = most_gravity;
     if (status == PSV_OK && ground > 0) return psvi_list_terrain(world, &terrain);
     psvi_release_terrain(world, &terrain);
     return status;
@@ -244,6 +279,13 @@ psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *
     return status;
 }
 
+static psv_status read_kinematic(psv_world *world, uint32_t slot, bool *driven) {
+    uint8_t flags = 0;
+    psv_status status = psvi_read_array(world, &flags, world->sim.flags + slot, 0, 1, 1);
+    *driven = (flags & PSVI_FLAG_KINEMATIC) != 0;
+    return status;
+}
+
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state) {
     psv_status status = psvi_check_world(world);
     uint32_t slot = 0;
@@ -260,13 +302,16 @@ psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_s
                          "state.pose.rotation is zero or huge; a unit quaternion is needed");
     const psvi_world_shape *shape = &world->shapes[world->shape_of[slot]];
     psvi_f4 v = {0};
+    bool driven = false;
     status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
+    if (status == PSV_OK) status = read_kinematic(world, slot, &driven);
     if (status != PSV_OK) return status;
+    const bool moves = v.w > 0 || driven;
     quat q = quat_unit(quat_of(state->pose.rotation));
     v3 zero = v3_make(0, 0, 0), position = v3_of(state->pose.position);
     psvi_f4 p4 = f4_make(position, shape->data.radius), q4 = {q.x, q.y, q.z, q.w};
-    psvi_f4 v4 = f4_make(v.w > 0 ? v3_of(state->velocity) : zero, v.w);
-    psvi_f4 w4 = f4_make(v.w > 0 ? v3_of(state->angular_velocity) : zero, 0);
+    psvi_f4 v4 = f4_make(moves ? v3_of(state->velocity) : zero, v.w);
+    psvi_f4 w4 = f4_make(moves ? v3_of(state->angular_velocity) : zero, 0);
     status = psvi_write_array(world, world->sim.position, &p4, slot, 1, sizeof p4);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.rotation, &q4, slot, 1, sizeof q4);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.velocity, &v4, slot, 1, sizeof v4);
@@ -298,4 +343,47 @@ psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impul
     status = psvi_write_array(world, world->sim.velocity, &v_after, id.index1 - 1, 1, sizeof v_after);
     if (status != PSV_OK) return status;
     return psvi_write_array(world, world->sim.angular_velocity, &w_after, id.index1 - 1, 1, sizeof w_after);
+}
+
+// The spin that turns `from` to `to` within a second, by the shorter way.
+static v3 spin_between(quat from, quat to) {
+    quat d = quat_mul(to, quat_make(-from.x, -from.y, -from.z, from.w));
+    v3 axis = v3_make(d.x, d.y, d.z);
+    float length = v3_length(axis);
+    if (d.w < 0) {
+        axis = v3_neg(axis);
+        d.w = -d.w;
+    }
+    return v3_scale(axis, length > 1e-6f ? 2 * atan2f(length, d.w) / length : 2.0f);
+}
+
+psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds) {
+    psv_body_state state;
+    psv_status status = psv_get_body_state(world, id, &state);
+    if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
+    const uint32_t slot = id.index1 - 1;
+    bool driven = false;
+    if (pose == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "pose is NULL");
+    if (!all_finite(pose->position, 3) || !psvi_is_rotation(pose->rotation))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "pose has a position that is not finite, or no rotation");
+    if (!(seconds > 0) || !isfinite(seconds))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "seconds is %g; it must be finite and > 0",
+                         (double)seconds);
+    status = read_kinematic(world, slot, &driven);
+    if (status != PSV_OK) return status;
+    if (!driven)
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "id {%u, %u} is not a kinematic body", id.index1,
+                         id.generation);
+    const v3 com = v3_of(world->shapes[world->shape_of[slot]].data.com);
+    const quat before = quat_of(state.pose.rotation), after = quat_unit(quat_of(pose->rotation));
+    const v3 from = v3_add(v3_of(state.pose.position), quat_rotate(before, com));
+    const v3 to = v3_add(v3_of(pose->position), quat_rotate(after, com));
+    psvi_f4 v = f4_make(v3_scale(v3_sub(to, from), 1 / seconds), 0);
+    psvi_f4 w = f4_make(v3_scale(spin_between(before, after), 1 / seconds), 0);
+    if (!psvi_finite(v3_of4(v)) || !psvi_finite(v3_of4(w)))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "the velocity to get there in %g s is not finite",
+                         (double)seconds);
+    status = psvi_write_array(world, world->sim.velocity, &v, slot, 1, sizeof v);
+    return status == PSV_OK ? psvi_write_array(world, world->sim.angular_velocity, &w, slot, 1, sizeof w) : status;
 }

@@ -8,6 +8,7 @@
 // Host copies of what the questions need.
 typedef struct body_copy {
     psvi_f4 *position, *rotation, *velocity, *angular;
+    psvi_f4 *forces; // NULL where no body has any
 } body_copy;
 
 static void free_copy(body_copy *c) {
@@ -15,18 +16,22 @@ static void free_copy(body_copy *c) {
     free(c->rotation);
     free(c->velocity);
     free(c->angular);
+    free(c->forces);
 }
 
 static psv_status copy_bodies(psv_world *world, body_copy *c) {
     uint64_t n = world->sim.slots, bytes = (n + 1) * sizeof(psvi_f4);
-    *c = (body_copy){malloc(bytes), malloc(bytes), malloc(bytes), malloc(bytes)};
-    if (!c->position || !c->rotation || !c->velocity || !c->angular)
+    *c = (body_copy){malloc(bytes), malloc(bytes), malloc(bytes), malloc(bytes), NULL};
+    if (world->sim.forces != NULL) c->forces = malloc(bytes);
+    if (!c->position || !c->rotation || !c->velocity || !c->angular || (world->sim.forces != NULL && !c->forces))
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of bodies", 4 * bytes);
     psv_status status = psvi_read_array(world, c->position, world->sim.position, 0, n, sizeof(psvi_f4));
     if (status == PSV_OK) status = psvi_read_array(world, c->rotation, world->sim.rotation, 0, n, sizeof(psvi_f4));
     if (status == PSV_OK) status = psvi_read_array(world, c->velocity, world->sim.velocity, 0, n, sizeof(psvi_f4));
     if (status == PSV_OK)
         status = psvi_read_array(world, c->angular, world->sim.angular_velocity, 0, n, sizeof(psvi_f4));
+    if (status == PSV_OK && c->forces != NULL)
+        status = psvi_read_array(world, c->forces, world->sim.forces, 0, n, sizeof(psvi_f4));
     return status;
 }
 
@@ -83,7 +88,8 @@ psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]
         const float *g = world->def.gravity;
         e += 0.5 * mass * ((double)v.x * v.x + (double)v.y * v.y + (double)v.z * v.z);
         e += spin_energy(shape, &c.rotation[i], &c.angular[i]);
-        e -= mass * ((double)g[0] * com.x + (double)g[1] * com.y + (double)g[2] * com.z);
+        double scale = c.forces != NULL ? (double)c.forces[i].z : 1;
+        e -= mass * scale * ((double)g[0] * com.x + (double)g[1] * com.y + (double)g[2] * com.z);
         p[0] += mass * (double)v.x;
         p[1] += mass * (double)v.y;
         p[2] += mass * (double)v.z;

@@ -42,8 +42,9 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     step->rate = 1.0f / step->substep;
     step->self_gravity = def->self_gravity;
     step->softening_squared = def->softening * def->softening;
-    step->push_speed = 3.0f;
+    step->push_speed = def->push_speed;
     step->bounces = world->bounces;
+    step->rolls = false;
     step->loads = def->self_gravity > 0;
     for (int i = 0; i < 3; ++i) {
         step->gravity[i] = def->gravity[i];
@@ -51,6 +52,8 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
         step->bounds_min[i] = def->bounds_min[i];
         step->bounds_max[i] = def->bounds_max[i];
     }
+    step->rolls = world->rolls && step->loads;
+    step->fall = v3_length(v3_of(step->gravity)) * seconds * world->most_gravity;
     // Where nothing presses bodies together none has to come to rest on another: the slowest hits count.
     step->restitution_threshold = step->loads ? def->restitution_threshold : 1e-5f;
     // Crowds that fly together without forces change their speeds more within a frame.

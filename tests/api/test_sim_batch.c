@@ -193,6 +193,19 @@ static void what_cannot_be_done_is_left_out_or_refused(void **unused) {
     EXPECT_OK(psv_download(context, got, state, sizeof got), context);
     assert_memory_equal(got[0].pose.position, states[0].pose.position, sizeof got[0].pose.position);
     assert_true(got[0].velocity[1] == states[0].velocity[1]); // not the NaN
+    // a rotation whose square overflows, or that is zero, cannot be made a unit one
+    const psv_pose before = got[0].pose;
+    for (int i = 0; i < 2; ++i) {
+        put[0] = states[0];
+        put[0].pose.position[0] += 1;
+        put[0].pose.rotation[0] = put[0].pose.rotation[1] = put[0].pose.rotation[2] = 0;
+        put[0].pose.rotation[3] = i == 0 ? 3e20f : 0;
+        EXPECT_OK(psv_upload(context, state, put, sizeof put), context);
+        EXPECT_OK(psv_write_body_states(world, slot, 3, state), context);
+        EXPECT_OK(psv_read_body_states(world, slot, 3, state), context);
+        EXPECT_OK(psv_download(context, got, state, sizeof got), context);
+        assert_memory_equal(&got[0].pose, &before, sizeof before);
+    }
     const psv_body_state none = {0};
     assert_memory_equal(&got[1], &none, sizeof none);
     assert_memory_equal(&got[2], &none, sizeof none);

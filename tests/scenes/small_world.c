@@ -21,6 +21,7 @@ static bool add_shapes(psv_world *world) {
         shape.vertex_count = type == PSV_SHAPE_MESH ? 3 : 0;
         shape.indices = indices;
         shape.triangle_count = type == PSV_SHAPE_MESH ? 1 : 0;
+        if (type == PSV_SHAPE_SPHERE) shape.rolling_friction = 0.1f;
         if (type == PSV_SHAPE_HEIGHT_FIELD) shape.size[0] = shape.size[2] = 4;
         if (psv_create_shape(world, &shape, &number) != PSV_OK) return false;
     }
@@ -35,6 +36,9 @@ static bool add_bodies(psv_world *world) {
         defs[i] = psv_default_body_def();
         defs[i].shape = i < SHAPES ? i : PSV_SHAPE_BOX;
         defs[i].is_static = i == SHAPES;
+        defs[i].is_kinematic = i == PSV_SHAPE_CAPSULE;
+        if (defs[i].is_kinematic) defs[i].velocity[2] = 0.1f;
+        if (i == PSV_SHAPE_SPHERE) defs[i].linear_damping = 0.1f;
         defs[i].pose.position[0] = i == SHAPES ? 1 : ground ? 2 : (float)i;
         defs[i].pose.position[1] = i > SHAPES ? 30 : i == SHAPES ? -0.3f : ground ? 0 : 0.45f;
     }

@@ -22,22 +22,24 @@ enum {
     SNAPSHOT_SUB_WORLDS = 68,
     SNAPSHOT_SHAPE_COUNT = 72,
     SNAPSHOT_SLOTS = 76,
-    SNAPSHOT_RESERVED = 80,
-    SNAPSHOT_MAX_BODIES = 88,
-    SNAPSHOT_MAX_PAIRS = 96,
-    SNAPSHOT_MAX_CONTACTS = 104,
-    SNAPSHOT_FREE_COUNT = 112,
-    SNAPSHOT_LIVING = 120,
-    SNAPSHOT_STEPS = 128,
-    SNAPSHOT_IDLE_STEPS = 136,
-    SNAPSHOT_LOST = 144,
-    SNAPSHOT_CONTACTS = 152,
-    SNAPSHOT_SHAPES = 224 // the first shape: 48 bytes, then its lists
+    SNAPSHOT_HAS_FORCES = 80,
+    SNAPSHOT_PUSH_SPEED = 88,
+    SNAPSHOT_MOST_GRAVITY = 92,
+    SNAPSHOT_MAX_BODIES = 96,
+    SNAPSHOT_MAX_PAIRS = 104,
+    SNAPSHOT_MAX_CONTACTS = 112,
+    SNAPSHOT_FREE_COUNT = 120,
+    SNAPSHOT_LIVING = 128,
+    SNAPSHOT_STEPS = 136,
+    SNAPSHOT_IDLE_STEPS = 144,
+    SNAPSHOT_LOST = 152,
+    SNAPSHOT_CONTACTS = 160,
+    SNAPSHOT_SHAPES = 232 // the first shape: 56 bytes, then its lists
 };
 
 // Bytes of a body's place in each array, in the order of the file.
-enum { SNAPSHOT_BODY_ARRAYS = 11 };
-static const uint32_t snapshot_body_bytes[SNAPSHOT_BODY_ARRAYS] = {16, 16, 16, 16, 4, 1, 8, 4, 24, 4, 1};
+enum { SNAPSHOT_BODY_ARRAYS = 12 };
+static const uint32_t snapshot_body_bytes[SNAPSHOT_BODY_ARRAYS] = {16, 16, 16, 16, 4, 1, 8, 4, 24, 16, 4, 1};
 enum {
     SNAPSHOT_POSITION,
     SNAPSHOT_ROTATION,
@@ -48,6 +50,7 @@ enum {
     SNAPSHOT_FILTER,
     SNAPSHOT_SUB_WORLD,
     SNAPSHOT_BOX,
+    SNAPSHOT_FORCES, // of worlds whose bodies have some
     SNAPSHOT_GENERATION,
     SNAPSHOT_ALIVE
 };
@@ -109,7 +112,7 @@ static inline uint64_t snapshot_bodies(const snapshot_bytes *file) {
         const uint64_t children = snapshot_u32(file, at + 4), columns = snapshot_u32(file, at + 8);
         const uint64_t rows = snapshot_u32(file, at + 12), vertices = snapshot_u32(file, at + 16);
         const uint64_t triangles = snapshot_u32(file, at + 20);
-        at += 48 + 44 * children + 4 * columns * rows + 12 * vertices + 12 * triangles;
+        at += 56 + 44 * children + 4 * columns * rows + 12 * vertices + 12 * triangles;
     }
     return at;
 }

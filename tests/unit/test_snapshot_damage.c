@@ -120,7 +120,10 @@ static void refuse_byte(const char *what, uint64_t at, uint8_t value) { refuse(w
 
 static void numbers_of_the_world(void **unused) {
     (void)unused;
-    refuse_u32("a reserved number", SNAPSHOT_RESERVED, 1);
+    refuse_u32("neither forces nor none", SNAPSHOT_HAS_FORCES, 2);
+    refuse_u32("forces that are not said to be there", SNAPSHOT_HAS_FORCES, 0);
+    refuse_float("a push speed of 0", SNAPSHOT_PUSH_SPEED, 0);
+    refuse_float("a largest scale of gravity below 1", SNAPSHOT_MOST_GRAVITY, 0.5f);
     refuse_u32("substeps", SNAPSHOT_SUBSTEPS, 0);
     refuse_u32("fewer sub-worlds than bodies name", SNAPSHOT_SUB_WORLDS, 0);
     refuse_u32("more shapes than max_shapes", SNAPSHOT_MAX_SHAPES, 3);
@@ -158,8 +161,11 @@ static void shapes(void **unused) {
     refuse_float("another density than the body's", at + 36, 500);
     refuse_float("friction", at + 40, -1);
     refuse_float("restitution", at + 44, 2);
+    refuse_float("rolling friction", at + 48, -1);
+    refuse_float("infinite spinning friction", at + 52, (float)1e300);
+    refuse_float("no rolling friction, but impulses of it", at + 56 + 48, 0);
     refuse_u32("a particle that becomes a box", at, PSV_SHAPE_BOX);
-    const uint64_t child = at + 5 * 48; // of the compound, behind its own 48 bytes
+    const uint64_t child = at + 5 * 56; // of the compound, behind its own 56 bytes
     assert_int_equal(snapshot_u32(&whole, child), PSV_SHAPE_BOX);
     refuse_float("a part so far away that the radius is infinite", child + 16, 3e38f);
     refuse_float("a part without a rotation", child + 28 + 12, 0);
@@ -167,7 +173,7 @@ static void shapes(void **unused) {
 
 static void bodies(void **unused) {
     (void)unused;
-    const uint32_t ball = PSV_SHAPE_SPHERE, field = PSV_SHAPE_HEIGHT_FIELD; // slots
+    const uint32_t ball = PSV_SHAPE_SPHERE, kinematic = PSV_SHAPE_CAPSULE, field = PSV_SHAPE_HEIGHT_FIELD; // slots
 #define AT(array, slot, offset) (snapshot_slot(&whole, SNAPSHOT_##array, slot) + (offset))
     refuse_float("a height field with an inverse mass", AT(VELOCITY, field, 12), 1);
     refuse_byte("one byte of it", AT(VELOCITY, field, 15), 0x3f);
@@ -185,6 +191,11 @@ static void bodies(void **unused) {
     refuse_u32("a body that becomes ground", AT(SHAPE, ball, 0), PSV_SHAPE_MESH);
     refuse_byte("a static body with a mass", AT(FLAGS, ball, 0), PSV_BOX_STATIC);
     refuse_byte("ground that the broad phase sees", AT(FLAGS, field, 0), PSV_BOX_STATIC);
+    refuse_byte("a kinematic body with a mass", AT(FLAGS, ball, 0), PSV_BOX_STATIC | 0x80);
+    refuse_byte("a kinematic body that the broad phase takes for a moving one", AT(FLAGS, kinematic, 0), 0x80);
+    refuse_byte("a static body that moves", AT(FLAGS, kinematic, 0), PSV_BOX_STATIC);
+    refuse_float("a negative damping", AT(FORCES, ball, 0), -1);
+    refuse_float("a scale of gravity over the largest", AT(FORCES, ball, 8), 2);
     refuse_byte("an unknown flag", AT(FLAGS, ball, 0), 4);
     refuse_u32("no such sub-world", AT(SUB_WORLD, ball, 0), 2);
     refuse_float("a box with min > max", AT(BOX, ball, 0), 1e9f);

@@ -46,12 +46,18 @@ typedef struct psv_shape_child {
 
 // A shape, shared by any number of bodies. Arrays are copied at creation.
 typedef struct psv_shape_def {
-    uint32_t cookie;                 // set by psv_default_shape_def
-    psv_shape_type type;             // default PSV_SHAPE_SPHERE
-    float size[3];                   // metres, what the type says, > 0; default 0.5
-    float density;                   // kg per cubic metre; default 1000
-    float friction;                  // >= 0; default 0.5. Two shapes combine as sqrt(a b)
-    float restitution;               // 0 to 1; default 0. Two shapes combine as max(a, b)
+    uint32_t cookie;     // set by psv_default_shape_def
+    psv_shape_type type; // default PSV_SHAPE_SPHERE
+    float size[3];       // metres, what the type says, > 0; default 0.5
+    float density;       // kg per cubic metre; default 1000
+    float friction;      // >= 0; default 0.5. Two shapes combine as sqrt(a b)
+    float restitution;   // 0 to 1; default 0. Two shapes combine as max(a, b)
+    // Torque against rolling, and against spin about the contact's normal: at most so much times the normal force times
+    // the ball's or capsule's radius (the lesser one of two; where neither is, half of the lesser least width of the
+    // two shapes). >= 0; default 0. Two shapes combine as max(a, b). A ball that rolls stops after 0.7 v^2 /
+    // (rolling_friction g), and stays on slopes up to its arc tangent. Acts where gravity presses bodies together.
+    // Worlds with such shapes step more slowly.
+    float rolling_friction, spinning_friction;
     const psv_shape_child *children; // of a compound: 1 to 64
     uint32_t child_count;
     const float *heights;   // of a height field: rows * columns in metres, row after row along z
@@ -69,8 +75,13 @@ typedef struct psv_body_def {
     float velocity[3]; // m/s
     float angular_velocity[3]; // rad/s
     bool is_static;            // planes, height fields and meshes are always static
-    uint32_t sub_world;        // below psv_world_def.sub_world_count; bodies of different ones never meet; default 0
-    psv_box_filter filter;     // default: group 1, mask all
+    bool is_kinematic; // moves as its velocities say, whatever it meets: it pushes and carries others and takes nothing
+                       // from them, from gravity or from damping. Not with is_static or a shape that always is
+    uint32_t sub_world;    // below psv_world_def.sub_world_count; bodies of different ones never meet; default 0
+    psv_box_filter filter; // default: group 1, mask all
+    // Speeds fall by these shares a second (v' = -c v, solved exactly), 1/s, >= 0; default 0.
+    float linear_damping, angular_damping;
+    float gravity_scale; // times psv_world_def.gravity, at most 100 either way; default 1
 } psv_body_def;
 
 // Substeps decide how stiff contacts are and how high boxes stack. Left 0 they go by max_bodies: 16 for up to 1,024
@@ -80,6 +91,7 @@ typedef struct psv_world_def {
     float gravity[3];                   // m/s^2; default (0, -9.81, 0)
     uint32_t substeps;                  // solver substeps per step, 1 to 64; 0 (default): see below
     float restitution_threshold;        // m/s; under forces slower impacts do not bounce; >= 0; default 0.5
+    float push_speed;                   // m/s; overlap of bodies 1 m thick is undone no faster; > 0; default 3
     uint64_t max_bodies;                // room for bodies, static ones included, 1 to 2^30; default 4096
     uint32_t max_shapes;                // 1 to 2^20; default 1024
     uint64_t max_pairs;                 // 0 (default): 8 per body; grows between steps when too small; at most 2^40
@@ -121,10 +133,17 @@ typedef struct psv_body_state {
 } psv_body_state;
 
 // One body. PSV_ERROR_ARGUMENT for a stale id and for a rotation that is zero. impulse in N s at `point` of the world;
-// what is static has no velocity and takes no impulse.
+// what is static has no velocity, and what is static or kinematic takes no impulse. A static body that is set to
+// another pose is just there, and moves nothing: what others ride on has to be kinematic.
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state);                       // Blocks
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
+
+// Velocities with which a kinematic body comes to `pose` within `seconds`, by the shorter turn; it keeps them until
+// they are set again, so a platform on a path is given its next pose before each step. The velocity of a compound is
+// that of its centre of mass. PSV_ERROR_ARGUMENT for a stale id, a body that is not kinematic, seconds that are not >
+// 0. Blocks.
+psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds);
 
 // The same for many bodies in one call; `states` and `impulses` have `count` elements (at most 2^32-1), as `ids`.
 // Nothing is done when one id is stale. No body twice in calls that write. Block, and take memory while they run.
@@ -141,8 +160,9 @@ psv_status psv_apply_impulses(psv_world *world, const psv_body_id *ids, uint64_t
 // The same on buffers of the context's backend, for programs that drive thousands of worlds: `slots` are u32, the slot
 // of a body is id.index1 - 1; `states` are psv_body_state, `impulses` psv_body_impulse. They wait until the steps so
 // far have happened (but not while a CUDA graph is captured) and are then asynchronous on CUDA. Slots without a body
-// are left out (read as zeros), so are values that are not finite, and ground (planes, height fields, meshes) when
-// written. Errors: PSV_ERROR_ARGUMENT (buffer too small, count over 2^32-1). Can be captured in a CUDA graph.
+// are left out (read as zeros), so are values that are not finite, rotations that are zero or huge, and ground (planes,
+// height fields, meshes) when written. Errors: PSV_ERROR_ARGUMENT (buffer too small, count over 2^32-1). Can be
+// captured in a CUDA graph.
 psv_status psv_read_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_write_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_push_bodies(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer impulses);
@@ -153,6 +173,19 @@ psv_status psv_push_bodies(psv_world *world, psv_buffer slots, uint64_t count, p
 // host looks at a copy of all bodies.
 psv_status psv_cast_ray(psv_world *world, const float origin[3], const float direction[3], float max_distance,
                         psv_body_id *id, float *distance);
+
+// Settings that can be changed at any time between steps; steps that a graph has captured keep theirs. Values as in
+// psv_world_def, as it stands now: psv_get_world_def (its names point into the world). Do not block.
+psv_status psv_set_gravity(psv_world *world, const float gravity[3]);
+psv_status psv_set_substeps(psv_world *world, uint32_t substeps);
+psv_status psv_set_restitution_threshold(psv_world *world, float speed);
+psv_status psv_set_push_speed(psv_world *world, float speed);
+psv_status psv_get_world_def(const psv_world *world, psv_world_def *def);
+
+// Of one body; values as in psv_body_def. PSV_ERROR_ARGUMENT for a stale id and values out of range, PSV_ERROR_MEMORY
+// (the first body of a world with such a value takes 16 bytes for each of max_bodies). Block.
+psv_status psv_set_damping(psv_world *world, psv_body_id id, float linear, float angular);
+psv_status psv_set_gravity_scale(psv_world *world, psv_body_id id, float scale);
 
 // One frame of `seconds`, more than 0 and at most 1 (def.substeps substeps). Asynchronous on CUDA, can be captured.
 // Errors: PSV_ERROR_ARGUMENT (seconds), PSV_ERROR_MEMORY (growth; the step has not happened), PSV_ERROR_DEVICE.
@@ -169,7 +202,7 @@ uint64_t psv_world_slot_count(const psv_world *world); // slots in use: the leng
 // behind that do the arrays show all steps asked for.
 psv_buffer psv_world_positions(const psv_world *world);          // x, y, z, bounding radius (0: empty slot)
 psv_buffer psv_world_rotations(const psv_world *world);          // quaternion x, y, z, w
-psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inverse mass (0: static)
+psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inverse mass (0: static or kinematic)
 psv_buffer psv_world_angular_velocities(const psv_world *world); // x, y, z, 0
 psv_buffer psv_world_shape_indices(const psv_world *world);      // u32 per slot
 psv_buffer psv_world_boxes(const psv_world *world);              // psv_aabb per slot, of the last step
