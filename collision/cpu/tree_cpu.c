@@ -259,13 +259,10 @@ static psv_status refit_tree(psv_tree *tree, const psvi_item_view *view) {
     return PSV_OK;
 }
 
-// A node with fewer than eight children has no inner one, so at most every second item has a node of its own.
-static uint64_t fine_nodes(uint64_t items) { return items / 2 + items / 14 + 2; }
-
 static uint64_t fine_bytes(uint64_t items) { return items * sizeof(psv_aabb); }
 
 const psvi_tree_ops psvi_tree_ops_cpu = {
-    .fine_nodes = fine_nodes,
+    .fine_nodes = psvi_fine_tree_nodes,
     .fine_bytes = fine_bytes,
     .build = build_tree,
     .refit = refit_tree,

@@ -16,6 +16,11 @@
 #define TREE_THREADS 256
 #define TREE_NODE_THREADS 256
 #define TREE_QUERY_THREADS 128
+// Walks of rays and points: queries of a warp, idle lanes that get new ones, and the share of lanes (one in so many)
+// that wait for items when these are tested.
+#define TREE_WALK_QUERIES 128
+#define TREE_WALK_REFILL 8
+#define TREE_WALK_WAITING 4
 
 #define SAP3_THREADS 256
 #define SAP3_OWN_STEPS 256 // partners on the last axis that a thread tests alone before its warp helps

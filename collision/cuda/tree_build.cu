@@ -4,8 +4,7 @@
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"
 #include "tree_kernels.h"
-
-#define TREE_FULL 0xffffffffu
+#include "tree_team.cuh"
 
 __device__ __forceinline__ uint64_t item_count(const psvi_item_view &view) {
     if (view.boxes.count_device == NULL) return view.boxes.count;
@@ -117,12 +116,13 @@ __global__ void __launch_bounds__(TREE_THREADS)
 
 // --- items ----------------------------------------------------------------------------------------------------------
 
-// One thread an item: reads it by its number, writes it to its place, 32 or 48 bytes. The first thread lays out levels.
+// One thread an item: reads it by its number, writes it to its place, 32 or 48 bytes. With `levels` the first thread
+// lays out those of a linear tree.
 __global__ void __launch_bounds__(TREE_THREADS)
-    psvk_tree_items(const psvi_item_view view, const psvi_tree_memory memory, bool refit) {
+    psvk_tree_items(const psvi_item_view view, const psvi_tree_memory memory, bool refit, bool levels) {
     const uint64_t place = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
     const uint32_t items = memory.head->item_count;
-    if (place == 0 && !refit) psvi_linear_levels(memory.head, items);
+    if (place == 0 && levels) psvi_linear_levels(memory.head, items);
     if (place >= items) return;
     const uint32_t id = refit ? psvi_stored_id(view.triangles, memory.items, place) : memory.order[place];
     psvi_item item;
@@ -140,98 +140,6 @@ __global__ void __launch_bounds__(TREE_THREADS)
 
 // --- nodes ----------------------------------------------------------------------------------------------------------
 
-struct lane_child {
-    float min[3], max[3];
-};
-
-__device__ __forceinline__ float least_of_eight(unsigned mask, float v) {
-    for (int step = 1; step < 8; step *= 2)
-        v = fminf(v, __shfl_xor_sync(mask, v, step));
-    return v;
-}
-
-// The slot of each lane's child, as psvi_choose_slots gives it.
-__device__ __forceinline__ uint32_t choose_slot(unsigned mask, const float centre[3], uint32_t count) {
-    const uint32_t lane = threadIdx.x & 7;
-    float extent[3];
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis) {
-        const float low = least_of_eight(mask, lane < count ? centre[axis] : INFINITY);
-        const float high = -least_of_eight(mask, lane < count ? -centre[axis] : INFINITY);
-        extent[axis] = high - low;
-    }
-    const int first = extent[0] >= extent[1] && extent[0] >= extent[2] ? 0 : extent[1] >= extent[2] ? 1 : 2;
-    const int a = first == 2 ? 0 : first + 1, b = a == 2 ? 0 : a + 1;
-    const bool straight = psv_pick(extent, (uint32_t)a) >= psv_pick(extent, (uint32_t)b);
-    uint32_t slot = 0;
-#pragma unroll
-    for (int step = 0; step < 3; ++step) {
-        const uint32_t axis = (uint32_t)(step == 0 ? first : (step == 1) == straight ? a : b);
-        const float own = psv_pick(centre, axis);
-        uint32_t rank = 0, group = 0;
-        for (uint32_t j = 0; j < 8; ++j) {
-            const float other = __shfl_sync(mask, own, (int)j, 8);
-            const bool same = __shfl_sync(mask, slot, (int)j, 8) == slot && j < count;
-            group += same;
-            rank += same && (other < own || (other == own && j < lane));
-        }
-        slot |= rank >= (group + 1) / 2 ? 1u << axis : 0u;
-    }
-    return slot;
-}
-
-// The eight lanes of `mask` make a node of their children, in shared memory, and its box in their registers. `count`
-// of them have one.
-__device__ __forceinline__ void make_node(unsigned mask, lane_child &child, uint32_t count, bool inner,
-                                          psv_tree_node *node) {
-    const uint32_t lane = threadIdx.x & 7;
-    const bool here = lane < count && child.min[0] <= child.max[0];
-    float centre[3], low[3], high[3];
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis) {
-        low[axis] = least_of_eight(mask, here ? child.min[axis] : INFINITY);
-        high[axis] = -least_of_eight(mask, here ? -child.max[axis] : INFINITY);
-        centre[axis] = psv_tree_clamp(child.min[axis]) * 0.5f + psv_tree_clamp(child.max[axis]) * 0.5f;
-    }
-    const uint32_t slot = choose_slot(mask, centre, count);
-    const bool empty = low[0] > high[0];
-    uint8_t *const lows = reinterpret_cast<uint8_t *>(node->low), *const highs =
-                                                                      reinterpret_cast<uint8_t *>(node->high);
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis) { // what no child is in
-        lows[8 * axis + lane] = 255;
-        highs[8 * axis + lane] = 0;
-    }
-    __syncwarp(mask);
-    uint32_t grid = 0;
-#pragma unroll
-    for (int axis = 0; axis < 3; ++axis) {
-        uint32_t exponent, from, to;
-        const float origin = psvi_make_grid(empty ? 0.0f : psv_tree_clamp(low[axis]),
-                                            empty ? 0.0f : psv_tree_clamp(high[axis]), &exponent);
-        grid |= exponent << (8 * axis);
-        if (lane == 0) node->origin[axis] = origin;
-        if (here) {
-            psvi_grid_interval(psv_tree_clamp(child.min[axis]), psv_tree_clamp(child.max[axis]), origin, exponent,
-                               &from, &to);
-            lows[8 * axis + slot] = (uint8_t)from;
-            highs[8 * axis + slot] = (uint8_t)to;
-        }
-        child.min[axis] = low[axis];
-        child.max[axis] = high[axis];
-    }
-    uint32_t order = lane < count ? lane << (3 * slot) | (here ? 1u << (24 + slot) : 0u) : 0u;
-    uint32_t slots = lane < count && inner ? 1u << (24 + slot) : 0u;
-    for (int step = 1; step < 8; step *= 2) {
-        order |= __shfl_xor_sync(mask, order, step);
-        slots |= __shfl_xor_sync(mask, slots, step);
-    }
-    if (lane == 0) {
-        node->grid = grid | slots;
-        node->order = order;
-    }
-}
-
 // Eight lanes a node, beginning with those over items. Reads an item and writes a node and its box once; a node above
 // is made by the lanes of the last of its children, which the others' boxes are behind a fence for.
 __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_tree_memory memory, bool triangles) {
@@ -246,17 +154,12 @@ __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_
     for (;; ++level) {
         const uint32_t first = place * 8, count = min(below - first, 8u);
         const uint32_t begin = level == 1 ? 0 : head.level_start[level - 1];
-        lane_child child = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
-        if (lane < count && level == 1) {
+        psvi_lane_child child = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, lane, level > 1};
+        if (lane < count && level == 1)
             psvi_stored_box(triangles, memory.items, first + lane, child.min, child.max);
-        } else if (lane < count) {
-            const float *box = memory.boxes[begin + first + lane].min;
-            for (int k = 0; k < 3; ++k) {
-                child.min[k] = __ldcg(box + k);
-                child.max[k] = __ldcg(box + 3 + k);
-            }
-        }
-        make_node(mask, child, count, level > 1, node);
+        else if (lane < count)
+            psvi_load_node_box(memory, begin + first + lane, child);
+        psvi_make_team_node(mask, child, count, node);
         const uint32_t number = head.level_start[level] + place;
         if (lane == 0) {
             node->first_child = level > 1 ? begin + first : 0;
@@ -264,26 +167,11 @@ __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_
             node->parent = ((level == head.level_count ? 0 : head.level_start[level + 1]) + place / 8) | (count - 1)
                                                                                                              << 29;
         }
-        __syncwarp(mask);
-        if (lane < 5)
-            reinterpret_cast<uint4 *>(memory.nodes + number)[lane] = reinterpret_cast<const uint4 *>(node)[lane];
-        if (lane < 6)
-            __stcg(memory.boxes[number].min + lane,
-                   lane < 3 ? psv_pick(child.min, lane) : psv_pick(child.max, lane - 3));
+        psvi_store_team_node(mask, memory, number, node, child);
         if (level == head.level_count) return;
-        // The eight nodes of a parent count themselves; the last puts the counter back for the next build.
         below = (below + 7) / 8;
         const uint32_t siblings = min(below - place / 8 * 8, 8u);
-        __threadfence();
-        __syncwarp(mask);
-        uint32_t arrived = 0;
-        if (lane == 0) {
-            uint32_t *const counter = memory.arrivals + head.level_start[level + 1] + place / 8;
-            arrived = atomicAdd(counter, 1u) + 1;
-            if (arrived == siblings) *counter = 0;
-        }
-        if (__shfl_sync(mask, arrived, 0, 8) != siblings) return;
-        __threadfence();
+        if (!psvi_last_of_team(mask, memory.arrivals + head.level_start[level + 1] + place / 8, siblings)) return;
         place /= 8;
     }
 }
@@ -296,14 +184,23 @@ extern "C" cudaError_t psvi_launch_tree_keys(const psvi_item_view *view, const p
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t psvi_launch_tree_build(const psvi_item_view *view, const psvi_tree_memory *memory,
-                                              psvi_tree_keys keys, bool refit, cudaStream_t stream) {
-    const uint64_t most = view->boxes.count;
-    if (!refit && memory->world_starts != NULL)
-        psvk_tree_worlds<<<psvi_block_count((uint64_t)view->world_count + 1, TREE_THREADS), TREE_THREADS, 0, stream>>>(
-            *memory, keys, view->world_count);
-    psvk_tree_items<<<psvi_block_count(most, TREE_THREADS), TREE_THREADS, 0, stream>>>(*view, *memory, refit);
-    psvk_tree_nodes<<<psvi_block_count((most + 7) / 8 * 8, TREE_NODE_THREADS), TREE_NODE_THREADS, 0, stream>>>(
-        *memory, view->triangles);
+extern "C" cudaError_t psvi_launch_tree_items(const psvi_item_view *view, const psvi_tree_memory *memory, bool refit,
+                                              bool levels, cudaStream_t stream) {
+    psvk_tree_items<<<psvi_block_count(view->boxes.count, TREE_THREADS), TREE_THREADS, 0, stream>>>(*view, *memory,
+                                                                                                    refit, levels);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t psvi_launch_tree_nodes(const psvi_item_view *view, const psvi_tree_memory *memory,
+                                              cudaStream_t stream) {
+    psvk_tree_nodes<<<psvi_block_count((view->boxes.count + 7) / 8 * 8, TREE_NODE_THREADS), TREE_NODE_THREADS, 0,
+                      stream>>>(*memory, view->triangles);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t psvi_launch_tree_worlds(const psvi_item_view *view, const psvi_tree_memory *memory,
+                                               psvi_tree_keys keys, cudaStream_t stream) {
+    psvk_tree_worlds<<<psvi_block_count((uint64_t)view->world_count + 1, TREE_THREADS), TREE_THREADS, 0, stream>>>(
+        *memory, keys, view->world_count);
     return cudaGetLastError();
 }

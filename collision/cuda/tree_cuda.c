@@ -19,8 +19,16 @@ static psv_status sort_items(psv_tree *tree, const psvi_item_view *view) {
 
 static psv_status place_all(psv_tree *tree, const psvi_item_view *view, bool refit) {
     psv_context *context = tree->context;
+    const psvi_tree_memory *memory = &tree->memory;
+    const cudaStream_t stream = context->stream;
+    const bool fine = tree->def.quality == PSV_TREE_FINE;
+    cudaError_t error = cudaSuccess;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    const cudaError_t error = psvi_launch_tree_build(view, &tree->memory, tree->keys, refit, context->stream);
+    if (fine && !refit) error = psvi_launch_fine_tree(view, memory, tree->def.max_items, stream);
+    if (!refit && memory->world_starts != NULL) error = psvi_launch_tree_worlds(view, memory, tree->keys, stream);
+    if (error == cudaSuccess) error = psvi_launch_tree_items(view, memory, refit, !fine && !refit, stream);
+    if (error == cudaSuccess && !fine) error = psvi_launch_tree_nodes(view, memory, stream);
+    if (error == cudaSuccess && fine && refit) error = psvi_launch_fine_refit(view, memory, stream);
     psvi_phase_end(context, PSV_PHASE_GATHER);
     return psvi_cuda_status(context, error, "tree: a kernel launch");
 }
@@ -90,13 +98,16 @@ static psv_status query_tree(psv_tree *tree, psvi_tree_query *query) {
         if (status != PSV_OK) return status;
     }
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    const cudaError_t error =
-        lists ? run_lists(tree, query, context->stream) : psvi_launch_answers(query, context->stream);
+    const cudaError_t error = lists                               ? run_lists(tree, query, context->stream)
+                              : query->kind == PSVI_QUERY_NEAREST ? psvi_launch_nearest(query, context->stream)
+                                                                  : psvi_launch_walks(query, context->stream);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
     return psvi_cuda_status(context, error, "queries: a kernel launch");
 }
 
 const psvi_tree_ops psvi_tree_ops_cuda = {
+    .fine_nodes = psvi_fine_tree_nodes,
+    .fine_bytes = psvi_fine_tree_bytes,
     .build = build_tree,
     .refit = refit_tree,
     .query = query_tree,

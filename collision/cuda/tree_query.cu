@@ -1,4 +1,4 @@
-// Queries of trees on CUDA without lists: one thread a query, by the walk that the CPU has too.
+// Nearest items of trees on CUDA: one thread a query, by the walk that the CPU has too; and keys of queries.
 #include "../src/tree_query.h"
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"
@@ -14,11 +14,10 @@ __device__ __forceinline__ bool query_of_thread(const psvi_tree_query &query, ui
     return true;
 }
 
-// Reads nodes of 80 and items of 32 or 48 bytes, mostly from the caches, and writes one answer.
-template <int KIND>
-__global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_answer(const __grid_constant__ psvi_tree_query query) {
+// Reads nodes of 80 and items of 32 or 48 bytes, mostly from the caches, and writes k answers.
+__global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_nearest(const __grid_constant__ psvi_tree_query query) {
     uint32_t q;
-    if (query_of_thread(query, &q)) psvi_answer(&query, (psvi_query_kind)KIND, q);
+    if (query_of_thread(query, &q)) psvi_answer(&query, PSVI_QUERY_NEAREST, q);
 }
 
 __global__ void __launch_bounds__(TREE_QUERY_THREADS)
@@ -38,19 +37,7 @@ extern "C" cudaError_t psvi_launch_query_keys(const psvi_tree_query *query, uint
     return cudaGetLastError();
 }
 
-extern "C" cudaError_t psvi_launch_answers(const psvi_tree_query *query, cudaStream_t stream) {
-    const uint32_t blocks = psvi_block_count(query->count, TREE_QUERY_THREADS);
-    switch (query->kind) {
-    case PSVI_QUERY_CLOSEST_HIT:
-        psvk_tree_answer<PSVI_QUERY_CLOSEST_HIT><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
-        break;
-    case PSVI_QUERY_ANY_HIT:
-        psvk_tree_answer<PSVI_QUERY_ANY_HIT><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
-        break;
-    case PSVI_QUERY_NEAREST:
-        psvk_tree_answer<PSVI_QUERY_NEAREST><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
-        break;
-    default: psvk_tree_answer<PSVI_QUERY_CLOSEST_POINT><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
-    }
+extern "C" cudaError_t psvi_launch_nearest(const psvi_tree_query *query, cudaStream_t stream) {
+    psvk_tree_nearest<<<psvi_block_count(query->count, TREE_QUERY_THREADS), TREE_QUERY_THREADS, 0, stream>>>(*query);
     return cudaGetLastError();
 }

@@ -24,7 +24,8 @@ psv_tree_def psv_default_tree_def(void) {
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 static bool is_fine(const psvi_tree_ops *ops, const psv_tree_def *def) {
-    return def->quality == PSV_TREE_FINE && def->world_count <= 1 && ops->fine_nodes != NULL;
+    return def->quality == PSV_TREE_FINE && def->world_count <= 1 && ops->fine_nodes != NULL &&
+           ops->fine_nodes(def->max_items) <= PSV_TREE_NODE_LIMIT;
 }
 
 static psv_sorter_def item_sorter_def(const psv_tree_def *def) {

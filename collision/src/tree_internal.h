@@ -100,6 +100,10 @@ extern const psvi_tree_ops psvi_tree_ops_cpu;
 extern const psvi_tree_ops psvi_tree_ops_cuda;
 #endif
 
+// Most nodes of a fine tree. Where a node with fewer than eight children has no inner one, or only inner ones that
+// would not fit into it, every second item has a node of its own at most, and one more for every seven of these.
+static inline uint64_t psvi_fine_tree_nodes(uint64_t items) { return items / 2 + items / 14 + 2; }
+
 psv_status psvi_check_tree(const psv_tree *tree);
 psv_tree_view psvi_view_of_tree(const psv_tree *tree);
 

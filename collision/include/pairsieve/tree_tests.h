@@ -344,6 +344,22 @@ PSV_TREE_FN void psv_closest_weights(const float *p, const psv_tree_triangle *t,
     }
 }
 
+// The squared distance of a point and an item's box: not more than that of the item.
+PSV_TREE_FN float psv_item_box_distance2(const psv_tree_view *view, const float *p, uint32_t place) {
+    if (!view->triangles) {
+        const psv_tree_box box = psv_load_box(view, place);
+        return psv_box_distance2(p, box.min, box.max);
+    }
+    const psv_tree_triangle t = psv_load_triangle(view, place);
+    float min[3], max[3];
+    PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis) {
+        min[axis] = psv_min(t.a[axis], psv_min(t.b[axis], t.c[axis]));
+        max[axis] = psv_max(t.a[axis], psv_max(t.b[axis], t.c[axis]));
+    }
+    return psv_box_distance2(p, min, max);
+}
+
 // The squared distance of a point and an item, and where that is. A triangle's is not below its box's, so that it is
 // not below that of any node that it is in. NaN: too large to tell.
 PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, uint32_t place,

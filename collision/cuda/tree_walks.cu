@@ -1,0 +1,173 @@
+// Rays and closest points through a tree on CUDA. Walks differ in length, and only some of the nodes on them have items
+// to test; lanes that went on alone would mostly wait for each other. So a warp takes a few hundred queries: lanes that
+// are done get new ones (Aila, Laine, «Understanding the efficiency of ray traversal on GPUs», 2009), and a lane that
+// has come to items waits until enough others have too (Ylitie, Karras, Laine 2017). On a sheet of triangles that takes
+// a third of the steps for random rays and half of them for those of a camera.
+#include "../src/tree_query.h"
+#include "broad_phase_tuning.h"
+#include "launch_cuda.h"
+#include "tree_kernels.h"
+
+#define WALK_FULL 0xffffffffu
+
+// What a lane looks for, by kind of query: where it begins (false: nothing can be found; `some`: the tree has a root
+// and items of the query's world), which slots of a node matter, what an item means (true: the walk is over), and what
+// is written in the end.
+template <int KIND> struct walk_task;
+
+struct ray_task {
+    psv_tree_ray ray;
+    float t_max; // the caller's
+
+    __device__ bool start(const psvi_tree_query &query, uint32_t q, bool some) {
+        psv_ray from;
+        psvi_copy_words(query.data + (uint64_t)q * query.stride, &from, 8);
+        t_max = from.t_max;
+        return some && psv_make_tree_ray(&from, &query.view.nodes[0], &ray);
+    }
+    __device__ void push(psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots) const {
+        psv_push_slots(walk, node, slots, ray.octant);
+    }
+};
+
+template <> struct walk_task<PSVI_QUERY_CLOSEST_HIT> : ray_task {
+    psv_ray_hit best;
+
+    __device__ bool begin(const psvi_tree_query &query, uint32_t q, bool some) {
+        best = {0, PSV_NO_ITEM, 0, 0};
+        if (!start(query, q, some)) return false;
+        best.t = ray.t_max;
+        return true;
+    }
+    __device__ uint32_t look(const psv_tree_node *node) { return psv_ray_slots(node, &ray, best.t); }
+    __device__ bool take(const psvi_tree_query &query, uint32_t place, psv_box_filter filter) {
+        psv_ray_hit hit;
+        if (psv_ray_meets_item(&query.view, &ray, place, &hit) && psvi_hit_before(&hit, &best) &&
+            psv_item_passes(&query.view, hit.item, filter))
+            best = hit;
+        return false;
+    }
+    __device__ void finish(const psvi_tree_query &query, uint32_t q) {
+        best.t = best.item == PSV_NO_ITEM ? t_max : psv_unscale_t(&ray, best.t);
+        ((psv_ray_hit *)query.target)[q] = best;
+    }
+};
+
+template <> struct walk_task<PSVI_QUERY_ANY_HIT> : ray_task {
+    uint32_t found;
+
+    __device__ bool begin(const psvi_tree_query &query, uint32_t q, bool some) {
+        found = 0;
+        return start(query, q, some);
+    }
+    __device__ uint32_t look(const psv_tree_node *node) { return psv_ray_slots(node, &ray, ray.t_max); }
+    __device__ bool take(const psvi_tree_query &query, uint32_t place, psv_box_filter filter) {
+        psv_ray_hit hit;
+        found = psv_ray_meets_item(&query.view, &ray, place, &hit) && psv_item_passes(&query.view, hit.item, filter);
+        return found != 0;
+    }
+    __device__ void finish(const psvi_tree_query &query, uint32_t q) { ((uint32_t *)query.target)[q] = found; }
+};
+
+template <> struct walk_task<PSVI_QUERY_CLOSEST_POINT> {
+    psv_closest_point best;
+    float centre[3], most2, sum[8];
+
+    __device__ bool begin(const psvi_tree_query &query, uint32_t q, bool some) {
+        psv_sphere sphere;
+        psvi_copy_words(query.data + (uint64_t)q * query.stride, &sphere, 4);
+        for (int k = 0; k < 3; ++k)
+            best.point[k] = centre[k] = sphere.centre[k];
+        best.distance = sphere.radius;
+        best.item = PSV_NO_ITEM;
+        best.u = best.v = 0;
+        most2 = psv_mul(sphere.radius, sphere.radius);
+        return some && psvi_sphere_is_good(&sphere);
+    }
+    __device__ uint32_t look(const psv_tree_node *node) { return psv_near_slots(node, centre, most2, sum); }
+    __device__ void push(psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots) const {
+        psv_push_by_distance(walk, node, slots, sum);
+    }
+    __device__ bool take(const psvi_tree_query &query, uint32_t place, psv_box_filter filter) {
+        // Other items of the node may have been nearer than this one's box since the node was looked at.
+        if (!(psv_item_box_distance2(&query.view, centre, place) <= most2)) return false;
+        psv_closest_point at;
+        const float d2 = psv_item_distance2(&query.view, centre, place, &at);
+        if (!(d2 < most2 || (d2 == most2 && at.item < best.item))) return false;
+        if (!psv_item_passes(&query.view, at.item, filter)) return false;
+        at.distance = psv_root(d2);
+        best = at;
+        most2 = d2;
+        return false;
+    }
+    __device__ void finish(const psvi_tree_query &query, uint32_t q) { ((psv_closest_point *)query.target)[q] = best; }
+};
+
+// A warp: TREE_WALK_QUERIES queries, in their order. Reads nodes of 80 and items of 32 or 48 bytes, mostly from the
+// caches, and writes one answer a query. No memory is shared between lanes; votes alone decide what the warp does.
+template <int KIND>
+__global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_walks(const __grid_constant__ psvi_tree_query query) {
+    uint64_t count = query.count;
+    if (query.count_device != NULL && *query.count_device < count) count = *query.count_device;
+    const uint32_t lane = threadIdx.x & 31;
+    uint64_t next = ((uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x) / 32 * TREE_WALK_QUERIES;
+    const uint64_t end = next + TREE_WALK_QUERIES < count ? next + TREE_WALK_QUERIES : count;
+    walk_task<KIND> task;
+    psv_tree_walk walk;
+    psv_box_filter filter = {~0u, ~0u};
+    uint32_t q = 0, first_item = 0, items = 0; // items: those that wait, as in the upper bits of a node's order
+    bool live = false;
+    for (;;) {
+        const unsigned idle = __ballot_sync(WALK_FULL, !live);
+        if (next < end && __popc(idle) >= TREE_WALK_REFILL) {
+            const uint64_t i = next + (uint32_t)__popc(idle & ((1u << lane) - 1));
+            if (!live && i < end) {
+                q = query.order == NULL ? (uint32_t)i : query.order[i];
+                const psvi_asker asker = psvi_asker_of(&query, q);
+                filter = asker.filter;
+                items = 0;
+                psv_begin_walk(&walk, &query.view, asker.world);
+                live = task.begin(query, q, walk.group != 0);
+                if (!live) task.finish(query, q);
+            }
+            next += (uint32_t)__popc(idle);
+            continue;
+        }
+        if (idle == WALK_FULL) return;
+        const unsigned waiting = __ballot_sync(WALK_FULL, live && items >> 24 != 0);
+        bool done = false;
+        if ((idle | waiting) == WALK_FULL || TREE_WALK_WAITING * __popc(waiting) >= __popc(~idle)) {
+            if (live && items >> 24 != 0) {
+                const uint32_t slot = psv_low_bit(items >> 24);
+                items ^= 1u << (24 + slot);
+                done = task.take(query, psv_slot_child(first_item, items, slot), filter);
+            }
+        } else if (live && items >> 24 == 0) {
+            uint32_t number;
+            (void)psv_next_node(&walk, &number);
+            const psv_tree_node node = psv_load_node(&query.view, number);
+            const uint32_t slots = task.look(&node) & psv_world_slots(&walk, number, node.order);
+            task.push(&walk, &node, slots);
+            items = (slots & ~psv_node_inner(&node)) << 24 | (node.order & 0xffffffu);
+            first_item = node.first_item;
+        }
+        if (live && (done || (items >> 24 == 0 && walk.group >> 24 == 0 && walk.depth == 0))) {
+            task.finish(query, q);
+            live = false;
+        }
+    }
+}
+
+template <int KIND> static void launch_walks(const psvi_tree_query *query, cudaStream_t stream) {
+    const uint32_t blocks = psvi_block_count(query->count, TREE_WALK_QUERIES * (TREE_QUERY_THREADS / 32));
+    psvk_tree_walks<KIND><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
+}
+
+extern "C" cudaError_t psvi_launch_walks(const psvi_tree_query *query, cudaStream_t stream) {
+    switch (query->kind) {
+    case PSVI_QUERY_CLOSEST_HIT: launch_walks<PSVI_QUERY_CLOSEST_HIT>(query, stream); break;
+    case PSVI_QUERY_ANY_HIT: launch_walks<PSVI_QUERY_ANY_HIT>(query, stream); break;
+    default: launch_walks<PSVI_QUERY_CLOSEST_POINT>(query, stream);
+    }
+    return cudaGetLastError();
+}
