@@ -9,6 +9,11 @@ else()
     install(TARGETS ${psv_libraries} EXPORT pairsieve-targets)
 endif()
 install(EXPORT pairsieve-targets NAMESPACE pairsieve:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
+if(PSV_MPI) # apart from the others, so that nobody else has to find MPI
+    install(TARGETS pairsieve_mpi EXPORT pairsieve-mpi-targets)
+    install(EXPORT pairsieve-mpi-targets NAMESPACE pairsieve:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/pairsieve)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/sort/distributed/mpi/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 foreach(module ${psv_modules})
     if(NOT module STREQUAL core) # its header is among those of sort
         install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

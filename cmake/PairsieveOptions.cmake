@@ -59,6 +59,16 @@ if(NOT PAIRSIEVE_OPENMP STREQUAL OFF)
     endif()
 endif()
 
+set(PSV_MPI OFF)
+if(NOT PAIRSIEVE_MPI STREQUAL OFF)
+    find_package(MPI QUIET COMPONENTS C)
+    if(MPI_C_FOUND)
+        set(PSV_MPI ON)
+    elseif(PAIRSIEVE_MPI STREQUAL ON)
+        message(FATAL_ERROR "PAIRSIEVE_MPI is ON, but no MPI was found (Debian: libopenmpi-dev openmpi-bin)")
+    endif()
+endif()
+
 find_package(PkgConfig QUIET)
 set(PSV_SIM OFF)
 if(NOT PAIRSIEVE_SIM STREQUAL OFF)
@@ -125,7 +135,8 @@ if(PAIRSIEVE_SANITIZE)
     endif()
     target_link_options(pairsieve_flags INTERFACE -fsanitize=${psv_sanitizers})
 endif()
-target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_CUDA}> PSV_HAVE_GL=$<BOOL:${PSV_GL}> _GNU_SOURCE)
+target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_CUDA}> PSV_HAVE_GL=$<BOOL:${PSV_GL}>
+                           PSV_HAVE_NCCL=$<BOOL:${PSV_NCCL}> _GNU_SOURCE)
 
 # psv_add_glsl(NAME file...): the text of compute shaders as a source file of the library pairsieve_NAME.
 function(psv_add_glsl name)

@@ -1,0 +1,211 @@
+// Boxes and pairs of a group's finder on the CPU.
+#include <stdlib.h>
+
+#include "../../../sort/core/cpu/workers.h"
+#include "../../../sort/distributed/cpu/part_lists.h"
+#include "../../../sort/distributed/group_internal.h"
+#include "../../src/box_test.h"
+#include "../group_boxes.h"
+
+typedef struct boxes_state {
+    psvi_list_maker boxes, pairs;
+    uint64_t *kept; // of each worker
+} boxes_state;
+
+static void close_boxes(psv_context *context, void *state) {
+    boxes_state *own = state;
+    (void)context;
+    if (own == NULL) return;
+    psvi_close_list_maker(&own->boxes);
+    psvi_close_list_maker(&own->pairs);
+    free(own->kept);
+    free(own);
+}
+
+static psv_status open_boxes(psv_context *context, uint32_t size, void **state) {
+    boxes_state *own = calloc(1, sizeof *own);
+    *state = own;
+    if (own != NULL) own->kept = malloc(psvi_workers_for(context, UINT32_MAX) * sizeof *own->kept);
+    if (own != NULL && own->kept != NULL && psvi_open_list_maker(context, &own->boxes, psvi_box_list_count(size)) &&
+        psvi_open_list_maker(context, &own->pairs, size))
+        return PSV_OK;
+    return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for a finder of %u ranks", size);
+}
+
+// --- boxes -----------------------------------------------------------------------------------------------------------
+
+static const float *min_of(const psvi_box_view *view, uint64_t i) {
+    return (const float *)(view->min + i * view->min_stride);
+}
+
+static const float *max_of(const psvi_box_view *view, uint64_t i) {
+    return (const float *)(view->max + i * view->max_stride);
+}
+
+static uint32_t world_of(const psvi_box_view *view, uint64_t i) { return view->worlds == NULL ? 0 : view->worlds[i]; }
+
+static bool is_disabled(const psvi_box_view *view, uint64_t i) {
+    return view->flags != NULL && (view->flags[i] & PSV_BOX_DISABLED) != 0;
+}
+
+static bool is_bad(const psvi_group_boxes *boxes, uint64_t i) {
+    return psvi_box_is_bad(min_of(boxes->view, i), max_of(boxes->view, i)) ||
+           world_of(boxes->view, i) >= (boxes->world_count < 1 ? 1 : boxes->world_count);
+}
+
+static void copy_box(const psvi_box_view *view, uint64_t i, psv_aabb *box) {
+    for (int axis = 0; axis < 3; ++axis) {
+        box->min[axis] = min_of(view, i)[axis];
+        box->max[axis] = max_of(view, i)[axis];
+    }
+}
+
+static psv_status sample_boxes(psv_context *context, void *state, const psvi_group_boxes *boxes,
+                               psvi_box_sample *samples, uint64_t sample_count) {
+    (void)context, (void)state;
+    for (uint64_t s = 0; s < sample_count; ++s) {
+        const uint64_t i = psvi_sample_place(s, sample_count, boxes->view->count);
+        samples[s] = (psvi_box_sample){.world = world_of(boxes->view, i)};
+        if (is_disabled(boxes->view, i) || is_bad(boxes, i)) continue;
+        copy_box(boxes->view, i, &samples[s].box);
+        samples[s].weight = 1;
+    }
+    return PSV_OK;
+}
+
+static uint32_t choose_regions(const void *data, uint64_t item, uint32_t *lists) {
+    const psvi_group_boxes *boxes = data;
+    if (is_disabled(boxes->view, item)) return 0;
+    if (is_bad(boxes, item)) {
+        lists[0] = 2 * boxes->regions.size;
+        return 1;
+    }
+    const float *min = min_of(boxes->view, item), *max = max_of(boxes->view, item);
+    uint32_t count = 0;
+    psvi_region_walk walk;
+    psvi_begin_region_walk(boxes->regions, &walk);
+    while (psvi_next_region(boxes->regions, &walk, min, max, world_of(boxes->view, item), &lists[count]))
+        ++count;
+    for (uint32_t i = 0; i < count; ++i)
+        lists[i] = 2 * lists[i] + (count > 1);
+    return count;
+}
+
+static psv_status count_lists(psv_context *context, void *state, const psvi_group_boxes *boxes, uint64_t *counts) {
+    psvi_list_maker *maker = &((boxes_state *)state)->boxes;
+    maker->choose = choose_regions;
+    maker->data = boxes;
+    maker->count = boxes->view->count;
+    psvi_cpu_count_lists(context, maker, counts);
+    return PSV_OK;
+}
+
+static psv_status write_lists(psv_context *context, void *state, const psvi_group_boxes *boxes, uint32_t *index) {
+    psvi_list_maker *maker = &((boxes_state *)state)->boxes;
+    maker->data = boxes;
+    psvi_cpu_write_lists(context, maker, index);
+    return PSV_OK;
+}
+
+typedef struct pack_task {
+    const psvi_box_view *view;
+    const uint32_t *index;
+    psv_aabb *packed;
+} pack_task;
+
+static void pack_range(void *data, uint64_t first, uint64_t end) {
+    const pack_task *task = data;
+    for (uint64_t i = first; i < end; ++i)
+        copy_box(task->view, task->index[i], &task->packed[i]);
+}
+
+static psv_status pack_boxes(psv_context *context, const psvi_box_view *view, const uint32_t *index, uint64_t count,
+                             psv_aabb *packed) {
+    psvi_run_ranges(context, count, 1 << 14, pack_range, &(pack_task){view, index, packed});
+    return PSV_OK;
+}
+
+// --- pairs -----------------------------------------------------------------------------------------------------------
+
+typedef struct keep_task {
+    const psvi_seen_pairs *seen;
+    psv_pair *kept; // NULL: only count
+    uint64_t *counts;
+    uint32_t workers;
+} keep_task;
+
+static bool reports(const psvi_seen_pairs *seen, psv_pair pair) {
+    if (pair.a < seen->border_first || pair.b < seen->border_first) return true;
+    return psvi_region_reports(seen->regions, seen->rank, &seen->boxes[pair.a], &seen->boxes[pair.b],
+                               seen->worlds == NULL ? 0 : seen->worlds[pair.a]);
+}
+
+static void keep_share(void *data, uint32_t worker) {
+    const keep_task *task = data;
+    const psvi_seen_pairs *seen = task->seen;
+    const uint64_t begin = seen->count * worker / task->workers, end = seen->count * (worker + 1) / task->workers;
+    uint64_t place = task->counts[worker];
+    for (uint64_t i = begin; i < end; ++i) {
+        if (!reports(seen, seen->pairs[i])) continue;
+        const uint32_t a = seen->ids[seen->pairs[i].a], b = seen->ids[seen->pairs[i].b];
+        if (task->kept != NULL) task->kept[place] = (psv_pair){a < b ? a : b, a < b ? b : a};
+        ++place;
+    }
+    task->counts[worker] = place;
+}
+
+static psv_status keep_pairs(psv_context *context, void *state, const psvi_seen_pairs *seen, psv_pair *kept,
+                             uint64_t *kept_count) {
+    keep_task task = {seen, NULL, ((boxes_state *)state)->kept, psvi_workers_for(context, seen->count)};
+    for (uint32_t w = 0; w < task.workers; ++w)
+        task.counts[w] = 0;
+    psvi_run_tasks(context, task.workers, keep_share, &task);
+    uint64_t first = 0;
+    for (uint32_t w = 0; w < task.workers; ++w) {
+        const uint64_t length = task.counts[w];
+        task.counts[w] = first;
+        first += length;
+    }
+    task.kept = kept;
+    psvi_run_tasks(context, task.workers, keep_share, &task);
+    *kept_count = first;
+    return PSV_OK;
+}
+
+static void swap_range(void *data, uint64_t first, uint64_t end) {
+    psv_pair *pairs = data;
+    for (uint64_t i = first; i < end; ++i)
+        pairs[i] = (psv_pair){pairs[i].b, pairs[i].a};
+}
+
+static psv_status swap_pairs(psv_context *context, psv_pair *pairs, uint64_t count) {
+    psvi_run_ranges(context, count, 1 << 14, swap_range, pairs);
+    return PSV_OK;
+}
+
+typedef struct listed_pairs {
+    const psv_pair *pairs;
+    uint32_t size;
+} listed_pairs;
+
+static uint32_t choose_home(const void *data, uint64_t item, uint32_t *lists) {
+    const listed_pairs *listed = data;
+    lists[0] = psvi_pair_home(listed->pairs[item], listed->size);
+    return 1;
+}
+
+static psv_status list_pairs(psv_context *context, void *state, const psv_pair *pairs, uint64_t count, uint32_t size,
+                             uint32_t *index, uint64_t *counts) {
+    psvi_list_maker *maker = &((boxes_state *)state)->pairs;
+    const listed_pairs listed = {pairs, size};
+    maker->choose = choose_home;
+    maker->data = &listed;
+    maker->count = count;
+    psvi_cpu_count_lists(context, maker, counts);
+    psvi_cpu_write_lists(context, maker, index);
+    return PSV_OK;
+}
+
+const psvi_group_box_ops psvi_cpu_group_box_ops = {
+    open_boxes, close_boxes, sample_boxes, count_lists, write_lists, pack_boxes, keep_pairs, swap_pairs, list_pairs,
+};

@@ -1,0 +1,219 @@
+// Where boxes go: regions from samples, lists of what each rank gets, and the exchange.
+#include "group_finder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t column_bytes[PSVI_COLUMNS] = {sizeof(psv_aabb), 4, 1, sizeof(psv_box_filter), 4};
+
+// --- regions ---------------------------------------------------------------------------------------------------------
+
+static bool grow_host(void **memory, uint64_t *room, uint64_t count, uint64_t bytes) {
+    if (count <= *room) return true;
+    free(*memory);
+    *memory = malloc(count * bytes);
+    *room = *memory == NULL ? 0 : count;
+    return *memory != NULL;
+}
+
+static psv_status take_samples(psv_group_finder *finder, const psvi_group_boxes *boxes) {
+    const psv_group *group = finder->group;
+    const uint64_t wanted = (uint64_t)PSVI_BOX_SAMPLES * group->size;
+    for (uint32_t r = 0; r < group->size; ++r)
+        finder->sampled[r] = psvi_group_samples(finder->given, group->size, r, wanted);
+    const uint64_t mine = finder->sampled[group->rank], all = psvi_sum_before(finder->sampled, group->size);
+    const uint64_t before = finder->all_sample_room;
+    bool there = grow_host((void **)&finder->samples, &finder->sample_room, mine, sizeof *finder->samples) &&
+                 grow_host((void **)&finder->all_samples, &finder->all_sample_room, all, sizeof *finder->all_samples);
+    if (there && finder->all_sample_room > before) {
+        free(finder->sample_keys);
+        finder->sample_keys = malloc(all * sizeof *finder->sample_keys);
+        there = finder->sample_keys != NULL;
+        if (!there) finder->all_sample_room = 0;
+    }
+    if (!there)
+        return psvi_fail(finder->context, PSV_ERROR_MEMORY, "no memory for %llu samples", (unsigned long long)all);
+    return mine == 0 ? PSV_OK : finder->ops->sample(finder->context, finder->state, boxes, finder->samples, mine);
+}
+
+// Work per box in the region of the last frame where a sample lies: boxes held and pairs seen.
+static float weight_of(const psv_group_finder *finder, const psvi_box_sample *sample) {
+    if (!finder->has_last) return 1;
+    const psvi_regions last = {finder->group->size, finder->last_cuts};
+    const psvi_rank_work *work = &finder->last_work[psvi_region_of(last, sample->box.min, sample->world)];
+    return work->held == 0 ? 1 : (float)((double)(work->held + work->seen) / (double)work->held);
+}
+
+static void cut_space(psv_group_finder *finder) {
+    const uint64_t all = psvi_sum_before(finder->sampled, finder->group->size);
+    uint64_t good = 0;
+    for (uint64_t i = 0; i < all; ++i) {
+        psvi_box_sample sample = finder->all_samples[i];
+        if (sample.weight == 0) continue;
+        sample.weight = weight_of(finder, &sample);
+        finder->all_samples[good++] = sample;
+    }
+    psvi_make_cuts(finder->all_samples, good, finder->group->size, finder->cuts, finder->sample_keys);
+}
+
+// --- who gets what ---------------------------------------------------------------------------------------------------
+
+// From the lengths of everybody's lists: what this rank sends and gets.
+static void plan_moves(psv_group_finder *finder) {
+    const uint32_t size = finder->group->size, rank = finder->group->rank, lists = psvi_box_list_count(size);
+    psv_group_pair_statistics *statistics = &finder->statistics;
+    uint64_t most = 0, all = 0;
+    statistics->bad_boxes = 0;
+    for (uint32_t to = 0; to < size; ++to) {
+        uint64_t held = 0;
+        for (uint32_t from = 0; from < size; ++from)
+            held +=
+                finder->matrix[(uint64_t)from * lists + 2 * to] + finder->matrix[(uint64_t)from * lists + 2 * to + 1];
+        most = held > most ? held : most;
+        all += held;
+    }
+    uint64_t sent = 0, held = 0;
+    for (uint32_t r = 0; r < size; ++r) {
+        statistics->bad_boxes += finder->matrix[(uint64_t)r * lists + 2 * size];
+        for (int kind = 0; kind < 2; ++kind) {
+            finder->sent_first[kind][r] = sent;
+            finder->sent_count[kind][r] = finder->lists[2 * r + kind];
+            sent += finder->lists[2 * r + kind];
+        }
+    }
+    for (int kind = 0; kind < 2; ++kind) {
+        if (kind == 1) finder->border_first = held;
+        for (uint32_t r = 0; r < size; ++r) {
+            finder->held_first[kind][r] = held;
+            finder->held_count[kind][r] = finder->matrix[(uint64_t)r * lists + 2 * rank + kind];
+            held += finder->held_count[kind][r];
+        }
+    }
+    finder->held_total = held;
+    statistics->held = held;
+    statistics->held_by_all = all;
+    statistics->held_border = held - finder->border_first;
+    statistics->sent = sent - finder->lists[2 * rank] - finder->lists[2 * rank + 1];
+    statistics->imbalance = all == 0 ? 1 : (double)most * size / (double)all;
+}
+
+// Room for so many boxes on this rank.
+static psv_status hold(psv_group_finder *finder, uint64_t held) {
+    psv_context *context = finder->context;
+    if (finder->local != NULL && held <= finder->local_def.max_boxes) return PSV_OK;
+    if (held > (uint64_t)1 << 31)
+        return psvi_fail(context, PSV_ERROR_CAPACITY, "%llu boxes come to this rank; a finder takes at most 2147483648",
+                         (unsigned long long)held);
+    if (!finder->def.grow_held)
+        return psvi_fail(context, PSV_ERROR_CAPACITY,
+                         "this rank has room for %llu boxes; %llu are needed (def.max_held, or def.grow_held)",
+                         (unsigned long long)finder->local_def.max_boxes, (unsigned long long)held);
+    psv_destroy_pair_finder(finder->local);
+    finder->local = NULL;
+    psv_pair_finder_def def = finder->local_def;
+    def.max_boxes = held + held / 4 < (uint64_t)1 << 31 ? held + held / 4 : (uint64_t)1 << 31;
+    psv_status status = psv_create_pair_finder(context, &def, &finder->local);
+    if (status == PSV_OK)
+        finder->local_def.max_boxes = def.max_boxes;
+    else
+        finder->local_def.max_boxes = 0; // the next call tries again
+    return status;
+}
+
+static psv_status make_box_rooms(psv_group_finder *finder, uint64_t sent, uint32_t columns) {
+    psv_status status = hold(finder, finder->held_total);
+    for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK; ++c) {
+        if ((columns & 1u << c) == 0) continue;
+        status = psvi_make_room(finder->context, &finder->sent[c], sent * column_bytes[c], "boxes to send");
+        if (status == PSV_OK)
+            status = psvi_make_room(finder->context, &finder->held[c], finder->local_def.max_boxes * column_bytes[c],
+                                    "boxes of this rank");
+    }
+    return status;
+}
+
+// --- packing ---------------------------------------------------------------------------------------------------------
+
+// One array in the order in which it is sent. What this rank does not have is what a box without it means.
+static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, int column,
+                              uint64_t count) {
+    psv_context *context = finder->context;
+    void *packed = finder->sent[column].memory;
+    const uint32_t *index = finder->index.memory;
+    const uint32_t bytes = column_bytes[column];
+    const void *source = NULL;
+    switch (column) {
+    case PSVI_COLUMN_BOX: return finder->ops->pack_boxes(context, view, index, count, packed);
+    case PSVI_COLUMN_ID:
+        if (ids == NULL)
+            return psvi_group_key_ops_of(context->backend)
+                ->number(context, packed, 4, psvi_sum_before(finder->given, finder->group->rank), index, count);
+        source = ids;
+        break;
+    case PSVI_COLUMN_FLAGS: source = view->flags; break;
+    case PSVI_COLUMN_FILTER: source = view->filters; break;
+    default: source = view->worlds; break;
+    }
+    if (source == NULL)
+        return context->ops->fill(context, packed, column == PSVI_COLUMN_FILTER ? 0xff : 0, count * bytes);
+    return psv_gather_records(context, psv_buffer_of((void *)(uintptr_t)source, view->count * bytes),
+                              psv_buffer_of(packed, count * bytes), bytes,
+                              psv_buffer_of(finder->index.memory, count * sizeof *index), count);
+}
+
+static psv_status send_columns(psv_group_finder *finder, uint32_t columns) {
+    psvi_moved moved[2 * PSVI_COLUMNS];
+    uint32_t count = 0;
+    finder->statistics.sent_bytes = 0;
+    for (int c = 0; c < PSVI_COLUMNS; ++c) {
+        if ((columns & 1u << c) == 0) continue;
+        finder->statistics.sent_bytes += finder->statistics.sent * column_bytes[c];
+        for (int kind = 0; kind < 2; ++kind)
+            moved[count++] = (psvi_moved){finder->sent[c].memory,   finder->held[c].memory,   column_bytes[c],
+                                          finder->sent_first[kind], finder->sent_count[kind], finder->held_first[kind],
+                                          finder->held_count[kind]};
+    }
+    const psv_status status = psvi_group_move(finder->group, moved, count);
+    return status == PSV_OK ? finder->context->ops->synchronize(finder->context) : status;
+}
+
+// --- the whole -------------------------------------------------------------------------------------------------------
+
+// Regions for this call, and how many of this rank's boxes each of them touches.
+static psv_status split_boxes(psv_group_finder *finder, const psvi_group_boxes *boxes) {
+    psv_group *group = finder->group;
+    psv_status status = psvi_group_agree(group, PSVI_CALL_PAIRS_ROOM, take_samples(finder, boxes));
+    if (status == PSV_OK)
+        status = psvi_group_collect_host(group, finder->samples, finder->all_samples, sizeof(psvi_box_sample),
+                                         finder->sampled);
+    if (status != PSV_OK) return status;
+    cut_space(finder);
+    return finder->ops->count_lists(finder->context, finder->state, boxes, finder->lists);
+}
+
+psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns,
+                           psv_status status) {
+    psv_group *group = finder->group;
+    const uint32_t lists = psvi_box_list_count(group->size);
+    const double begin = psvi_group_now_ms();
+    const psvi_group_boxes boxes = {view, finder->local_def.world_count, {group->size, finder->cuts}};
+    if (status == PSV_OK) status = split_boxes(finder, &boxes);
+    status = psvi_group_gather(group, PSVI_CALL_PAIRS_PARTS, status, finder->lists, finder->matrix,
+                               lists * sizeof(uint64_t));
+    if (status != PSV_OK) return status;
+    plan_moves(finder);
+    const uint64_t listed = psvi_sum_before(finder->lists, lists), sent = listed - finder->lists[lists - 1];
+    status = psvi_make_room(finder->context, &finder->index, listed * sizeof(uint32_t), "lists of boxes");
+    if (status == PSV_OK) status = make_box_rooms(finder, sent, columns);
+    if (status == PSV_OK && listed > 0)
+        status = finder->ops->write_lists(finder->context, finder->state, &boxes, finder->index.memory);
+    for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK && sent > 0; ++c)
+        if ((columns & 1u << c) != 0) status = pack_column(finder, view, ids, c, sent);
+    if (status == PSV_OK) status = finder->context->ops->synchronize(finder->context);
+    finder->statistics.split_ms = psvi_group_now_ms() - begin;
+    status = psvi_group_agree(group, PSVI_CALL_PAIRS_ROOM, status);
+    const double moving = psvi_group_now_ms();
+    if (status == PSV_OK) status = send_columns(finder, columns);
+    finder->statistics.move_ms = psvi_group_now_ms() - moving;
+    return status;
+}

@@ -1,0 +1,76 @@
+// A group's finder, shared by its files.
+#ifndef PAIRSIEVE_GROUP_FINDER_H
+#define PAIRSIEVE_GROUP_FINDER_H
+
+#include "../../sort/distributed/group_internal.h"
+#include "../../sort/distributed/group_keys.h"
+#include "group_boxes.h"
+
+#define PSVI_GROUP_FINDER_COOKIE 0x70736770u // "psgp"
+
+// Samples of boxes for each rank: a region's boxes then stray by 1.6%.
+#define PSVI_BOX_SAMPLES 4096
+
+// Arrays that travel with the boxes, where any rank has them.
+typedef enum psvi_column {
+    PSVI_COLUMN_BOX,
+    PSVI_COLUMN_ID,
+    PSVI_COLUMN_FLAGS,
+    PSVI_COLUMN_FILTER,
+    PSVI_COLUMN_WORLD,
+    PSVI_COLUMNS
+} psvi_column;
+
+// What a rank says at the end of a call.
+typedef struct psvi_rank_work {
+    uint64_t held, seen, kept;
+} psvi_rank_work;
+
+// The pairs of the last frame and of the one before, each on the rank that it belongs to, in order.
+typedef struct psvi_pair_homes {
+    psvi_room index, sent, now, before, begin, end, counts, scratch;
+    uint64_t now_count, before_count;
+    psv_sorter *sorter;
+    uint64_t sorter_room;
+    bool done; // for the last frame
+} psvi_pair_homes;
+
+struct psv_group_finder {
+    uint32_t cookie;
+    psv_group *group;
+    psv_context *context;
+    psv_group_finder_def def;
+    psv_pair_finder_def local_def; // its max_boxes as it is now
+    psv_pair_finder *local;
+    psv_group_sorter *order; // sort_output
+    const psvi_group_box_ops *ops;
+    void *state;
+    psvi_room index, sent[PSVI_COLUMNS], held[PSVI_COLUMNS], kept;
+    psv_buffer pairs; // of the last frame
+    uint64_t pair_count, total_pairs;
+    bool has_frame;
+    psvi_box_sample *samples, *all_samples;
+    psvi_sample_key *sample_keys;
+    uint64_t sample_room, all_sample_room;
+    psvi_cut *cuts, *last_cuts; // of this frame and of the last one
+    psvi_rank_work *work, *last_work;
+    bool has_last;
+    // On the host. Of each rank: boxes given, samples; boxes for and from it and where they begin, those that lie in
+    // one region and then those at borders.
+    uint64_t *given, *sampled;
+    uint64_t *sent_count[2], *sent_first[2], *held_count[2], *held_first[2];
+    uint64_t *lists;  // lengths of this rank's lists
+    uint64_t *matrix; // of all ranks'
+    uint64_t held_total, border_first;
+    psvi_pair_homes homes;
+    psv_group_pair_statistics statistics;
+};
+
+psv_status psvi_check_group_finder(const psv_group_finder *finder);
+void psvi_free_pair_homes(psv_group_finder *finder);
+
+// group_exchange.c: the boxes of this call to the ranks whose regions they touch. `columns`: bits of psvi_column.
+psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns,
+                           psv_status status);
+
+#endif

@@ -1,0 +1,114 @@
+// Regions: space, and the worlds in it, cut in two again and again by planes until each rank has a part. Each plane
+// gives what lies below it to one side and all else to the other, so that every point is in exactly one region.
+#ifndef PAIRSIEVE_REGIONS_H
+#define PAIRSIEVE_REGIONS_H
+
+#include "pairsieve/collision.h"
+
+#if !defined(PSVI_HD)
+#if defined(__CUDACC__)
+#define PSVI_HD __host__ __device__ __forceinline__
+#else
+#define PSVI_HD static inline
+#endif
+#endif
+
+#define PSVI_WORLD_AXIS 3
+
+// One cut of ranks [first, end).
+typedef struct psvi_cut {
+    uint32_t axis;   // 0 to 2, or PSVI_WORLD_AXIS
+    float plane;     // below: a box's min < plane; not below: its max >= plane
+    uint32_t world;  // of the world axis: below: world < this
+    uint32_t middle; // the first rank that is not below
+} psvi_cut;
+
+// size - 1 cuts: the cut of ranks [first, end) is cuts[middle - 1], as each rank but the first begins behind one cut.
+typedef struct psvi_regions {
+    uint32_t size;
+    const psvi_cut *cuts;
+} psvi_regions;
+
+// The middle of ranks [first, end): where they are cut.
+PSVI_HD uint32_t psvi_middle_rank(uint32_t first, uint32_t end) { return first + (end - first) / 2; }
+
+// Which sides of a cut a box touches: bit 0 below, bit 1 not below.
+PSVI_HD uint32_t psvi_cut_sides(const psvi_cut *cut, const float *min, const float *max, uint32_t world) {
+    if (cut->axis == PSVI_WORLD_AXIS) return world < cut->world ? 1 : 2;
+    return (min[cut->axis] < cut->plane ? 1u : 0u) | (max[cut->axis] >= cut->plane ? 2u : 0u);
+}
+
+// The rank whose region a point lies in.
+PSVI_HD uint32_t psvi_region_of(psvi_regions regions, const float *point, uint32_t world) {
+    uint32_t first = 0, end = regions.size;
+    while (end - first > 1) {
+        const uint32_t middle = psvi_middle_rank(first, end);
+        if (psvi_cut_sides(&regions.cuts[middle - 1], point, point, world) == 1)
+            end = middle;
+        else
+            first = middle;
+    }
+    return first;
+}
+
+// Where the overlap of two boxes begins lies in the region of `rank`: asked by the rank that holds both.
+PSVI_HD bool psvi_region_reports(psvi_regions regions, uint32_t rank, const psv_aabb *a, const psv_aabb *b,
+                                 uint32_t world) {
+    float corner[3];
+    for (int axis = 0; axis < 3; ++axis)
+        corner[axis] = a->min[axis] > b->min[axis] ? a->min[axis] : b->min[axis];
+    return psvi_region_of(regions, corner, world) == rank;
+}
+
+// A walk over the ranks whose regions a box touches, in ascending order.
+typedef struct psvi_region_walk {
+    uint32_t first[32], end[32];
+    uint32_t depth;
+} psvi_region_walk;
+
+PSVI_HD void psvi_begin_region_walk(psvi_regions regions, psvi_region_walk *walk) {
+    walk->first[0] = 0;
+    walk->end[0] = regions.size;
+    walk->depth = 1;
+}
+
+// The next rank; false when there is none left.
+PSVI_HD bool psvi_next_region(psvi_regions regions, psvi_region_walk *walk, const float *min, const float *max,
+                              uint32_t world, uint32_t *rank) {
+    while (walk->depth > 0) {
+        const uint32_t first = walk->first[walk->depth - 1], end = walk->end[walk->depth - 1];
+        --walk->depth;
+        if (end - first == 1) {
+            *rank = first;
+            return true;
+        }
+        const uint32_t middle = psvi_middle_rank(first, end);
+        const uint32_t sides = psvi_cut_sides(&regions.cuts[middle - 1], min, max, world);
+        if (sides & 2) {
+            walk->first[walk->depth] = middle;
+            walk->end[walk->depth++] = end;
+        }
+        if (sides & 1) {
+            walk->first[walk->depth] = first;
+            walk->end[walk->depth++] = middle;
+        }
+    }
+    return false;
+}
+
+// A sample of the boxes, and what it stands for.
+typedef struct psvi_box_sample {
+    psv_aabb box;
+    uint32_t world;
+    float weight; // work, in any unit; positive and finite
+} psvi_box_sample;
+
+typedef struct psvi_sample_key {
+    double key, weight;
+} psvi_sample_key;
+
+// Cuts for `size` ranks from samples, in cuts[size - 1]; the samples are reordered. `keys` has room for `count`.
+// The same samples give the same cuts everywhere.
+void psvi_make_cuts(psvi_box_sample *samples, uint64_t count, uint32_t size, psvi_cut *cuts, psvi_sample_key *keys);
+
+#endif

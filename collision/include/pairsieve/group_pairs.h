@@ -1,0 +1,92 @@
+// Pairs of overlapping boxes over a group: each rank gives the boxes that it has, wherever they lie, and gets a part of
+// the pairs. All parts together are the pairs that one finder reports for all boxes, each once.
+//
+// Space is cut by axis-aligned planes into a region for each rank, so that all have about the same work. A box goes to
+// each rank whose region it touches. Where the overlap of two boxes begins (its lower corner) lies in one region, and
+// that rank reports the pair: nothing is found twice, and nothing has to be agreed on. See docs/many-gpus.md.
+#ifndef PAIRSIEVE_GROUP_PAIRS_H
+#define PAIRSIEVE_GROUP_PAIRS_H
+
+#include "pairsieve/collision.h"
+#include "pairsieve/group.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct psv_group_finder psv_group_finder;
+
+typedef struct psv_group_finder_def {
+    uint32_t cookie; // set by psv_default_group_finder_def
+    // What this rank gives and gets. max_boxes: the most boxes that it gives in one call (0 is allowed here);
+    // max_pairs: its room for pairs, also those that another rank turns out to report (0: 8 a box of a mean rank);
+    // grow_pairs, true by default here: that room grows as needed, on each rank by itself. sort_output: the parts in
+    // order of ranks are in ascending (a, b) order, and of about the same size. method, sort_method, events and
+    // world_count as in one finder; all but max_boxes and max_pairs are the same on all ranks. Not served: ids,
+    // doubles, kept boxes, counts of worlds, excluded pairs (boxes always have ids here).
+    psv_pair_finder_def local;
+    // Room for boxes on this rank, those of others included; 0: a quarter more than the mean of all max_boxes.
+    uint64_t max_held;
+    bool grow_held; // that room grows as needed; default true. Without it: PSV_ERROR_CAPACITY with the room needed
+} psv_group_finder_def;
+
+psv_group_finder_def psv_default_group_finder_def(void);
+
+// Collective. Errors: those of psv_create_pair_finder, of any rank; PSV_ERROR_ARGUMENT where the defs differ. Blocks.
+psv_status psv_create_group_finder(psv_group *group, const psv_group_finder_def *def, psv_group_finder **finder);
+void psv_destroy_group_finder(psv_group_finder *finder); // NULL is allowed. Blocks
+
+// All overlapping pairs of the boxes of all ranks. Boxes have flags, filters and worlds where any rank gives them.
+// Pairs name a box by its id; ids are different over all ranks. Either all ranks with boxes give ids, or none does: the
+// id is then the number of the box, those of rank 0 first. Bad boxes are left out and counted. Collective. Errors, on
+// all ranks alike: those of psv_find_pairs; PSV_ERROR_ARGUMENT (ids on some ranks only); PSV_ERROR_UNSUPPORTED
+// (doubles, owners, layers, kept boxes, count_buffer); PSV_ERROR_CAPACITY, also for 2^32 boxes in all and for room that
+// may not grow, where the sentence names the rank and the room that it needs. Blocks.
+psv_status psv_group_find_pairs(psv_group_finder *finder, const psv_box_set *boxes);
+
+// Of the last call: this rank's pairs, in memory of the context's backend until the next call, a < b in each; their
+// number and that of all ranks. Local calls.
+psv_buffer psv_group_pair_buffer(const psv_group_finder *finder);
+uint64_t psv_group_pair_count(const psv_group_finder *finder);
+uint64_t psv_group_total_pairs(const psv_group_finder *finder);
+
+// Copies this rank's pairs to host memory. *count (may be NULL) gets their number, also when `capacity` is too small
+// (PSV_ERROR_CAPACITY; the first `capacity` are copied). Local. Blocks.
+psv_status psv_read_group_pairs(psv_group_finder *finder, psv_pair *pairs, uint64_t capacity, uint64_t *count);
+
+// Pairs of the last call that the one before did not have, and those that are gone; needs def.local.events. A pair
+// belongs to the same rank in every call here, whoever found it: the lists of all ranks together are those of one
+// finder, ascending on each rank. In memory of the finder until its next call. Collective, once after each find call.
+typedef struct psv_group_events {
+    psv_buffer begin, end;                       // psv_pair
+    uint64_t begin_count, end_count;             // of this rank
+    uint64_t total_begin_count, total_end_count; // of all ranks
+} psv_group_events;
+
+psv_status psv_find_group_events(psv_group_finder *finder, psv_group_events *events);
+
+// Of the last call.
+typedef struct psv_group_pair_statistics {
+    uint64_t boxes;       // of all ranks, as they were given
+    uint64_t bad_boxes;   // of all ranks
+    uint64_t held_by_all; // on all ranks, with the copies of those that touch several regions
+    uint64_t held;        // on this rank, its own and others'
+    uint64_t held_border; // of those, boxes that other ranks hold too
+    uint64_t sent;        // boxes that this rank sent to others
+    uint64_t sent_bytes;
+    uint64_t seen_pairs;       // found here, also those that another rank reports
+    double imbalance;          // boxes held by the fullest rank over the mean
+    double pair_imbalance;     // the same of pairs seen
+    double split_ms;           // samples, regions, and what goes where
+    double move_ms;            // to the other ranks and from them
+    double find_ms;            // the finder of this rank
+    double keep_ms;            // which pairs this rank reports, and their names; their order
+    psv_pair_statistics local; // of the finder of this rank
+} psv_group_pair_statistics;
+
+psv_status psv_read_group_pair_statistics(psv_group_finder *finder, psv_group_pair_statistics *statistics);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

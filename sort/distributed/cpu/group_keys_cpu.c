@@ -1,0 +1,70 @@
+// Keys of a group's sort on the CPU.
+#include <stdlib.h>
+
+#include "../../core/cpu/workers.h"
+#include "../group_keys.h"
+#include "part_lists.h"
+
+static psv_status open_keys(psv_context *context, uint32_t parts, void **state) {
+    psvi_list_maker *maker = calloc(1, sizeof *maker);
+    *state = maker;
+    if (maker != NULL && psvi_open_list_maker(context, maker, parts)) return PSV_OK;
+    return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for the parts of %u ranks", parts);
+}
+
+static void close_keys(psv_context *context, void *state) {
+    (void)context;
+    if (state != NULL) psvi_close_list_maker(state);
+    free(state);
+}
+
+static psv_status sample_keys(psv_context *context, void *state, const psvi_group_keys *keys, psvi_place *samples,
+                              uint64_t sample_count) {
+    (void)context, (void)state;
+    for (uint64_t i = 0; i < sample_count; ++i) {
+        const uint64_t place = psvi_sample_place(i, sample_count, keys->count);
+        samples[i] = (psvi_place){psvi_group_key(keys->order, keys->keys, place), keys->first + place};
+    }
+    return PSV_OK;
+}
+
+// The part of a key: how many splitters are not after it.
+static uint32_t choose_part(const void *data, uint64_t item, uint32_t *part) {
+    const psvi_group_keys *keys = data;
+    const psvi_place own = {psvi_group_key(keys->order, keys->keys, item), keys->first + item};
+    uint32_t low = 0, high = keys->parts - 1;
+    while (low < high) {
+        const uint32_t middle = (low + high) / 2;
+        if (psvi_place_before(own, keys->splitters[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    *part = low;
+    return 1;
+}
+
+static psv_status split_keys(psv_context *context, void *state, const psvi_group_keys *keys, uint32_t *index,
+                             uint64_t *counts) {
+    psvi_list_maker *maker = state;
+    maker->choose = choose_part;
+    maker->data = keys;
+    maker->count = keys->count;
+    psvi_cpu_count_lists(context, maker, counts);
+    psvi_cpu_write_lists(context, maker, index);
+    return PSV_OK;
+}
+
+static psv_status number_values(psv_context *context, void *values, uint32_t value_bytes, uint64_t first,
+                                const uint32_t *index, uint64_t count) {
+    (void)context;
+    for (uint64_t i = 0; i < count; ++i) {
+        if (value_bytes == 4)
+            ((uint32_t *)values)[i] = (uint32_t)(first + index[i]);
+        else
+            ((uint64_t *)values)[i] = first + index[i];
+    }
+    return PSV_OK;
+}
+
+const psvi_group_key_ops psvi_cpu_group_key_ops = {open_keys, close_keys, sample_keys, split_keys, number_values};

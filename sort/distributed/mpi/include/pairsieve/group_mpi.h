@@ -1,0 +1,23 @@
+// Groups of the ranks of an MPI job. A library of its own, pairsieve::mpi: programs that use no MPI need none.
+#ifndef PAIRSIEVE_GROUP_MPI_H
+#define PAIRSIEVE_GROUP_MPI_H
+
+#include <mpi.h>
+
+#include "pairsieve/group.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// This rank's part of a group over all ranks of `comm`, of which the group keeps a duplicate. Collective over comm.
+// Each rank gives a context of its own; ranks with CUDA contexts move their data by NCCL, and use MPI to find each
+// other and for counts. Calls of the group are made by the thread that MPI allows. Destroy the group before
+// MPI_Finalize; that is collective here. Errors: those of psv_create_group, and PSV_ERROR_DEVICE when MPI is not
+// initialized or fails. A rank whose context could not be made cannot take part: it ends the job by MPI_Abort. Blocks.
+psv_status psv_create_group_mpi(psv_context *context, MPI_Comm comm, psv_group **group);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,91 @@
+// Ranks of an MPI job. Public calls of the library only, so that it also serves the shared library.
+#include "pairsieve/group_mpi.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Messages have an int for their length; longer parts go in pieces.
+#define PIECE ((uint64_t)1 << 30)
+
+typedef struct mpi_ranks {
+    MPI_Comm comm;
+    int rank, size;
+    MPI_Request *requests; // 2 * size
+} mpi_ranks;
+
+static bool all_gather(const void *sent, void *received, uint64_t bytes, void *user) {
+    const mpi_ranks *ranks = user;
+    return MPI_Allgather(sent, (int)bytes, MPI_BYTE, received, (int)bytes, MPI_BYTE, ranks->comm) == MPI_SUCCESS;
+}
+
+// Bytes of a part from `done` on, one piece at most.
+static int piece_of(uint64_t bytes, uint64_t done) {
+    return bytes <= done ? 0 : (int)(bytes - done < PIECE ? bytes - done : PIECE);
+}
+
+// The pieces that begin at `done` in each part; *more when there are others after them.
+static bool exchange_pieces(mpi_ranks *ranks, const char *sent, const uint64_t *sent_first, const uint64_t *sent_bytes,
+                            char *received, const uint64_t *received_first, const uint64_t *received_bytes,
+                            uint64_t done, bool *more) {
+    int count = 0, code = MPI_SUCCESS;
+    *more = false;
+    for (int i = 1; i < ranks->size && code == MPI_SUCCESS; ++i) {
+        const int from = (ranks->rank + ranks->size - i) % ranks->size;
+        const int bytes = piece_of(received_bytes[from], done);
+        if (bytes > 0)
+            code = MPI_Irecv(received + received_first[from] + done, bytes, MPI_BYTE, from, 0, ranks->comm,
+                             &ranks->requests[count++]);
+        *more = *more || received_bytes[from] > done + PIECE;
+    }
+    for (int i = 1; i < ranks->size && code == MPI_SUCCESS; ++i) {
+        const int to = (ranks->rank + i) % ranks->size;
+        const int bytes = piece_of(sent_bytes[to], done);
+        if (bytes > 0)
+            code =
+                MPI_Isend(sent + sent_first[to] + done, bytes, MPI_BYTE, to, 0, ranks->comm, &ranks->requests[count++]);
+        *more = *more || sent_bytes[to] > done + PIECE;
+    }
+    return code == MPI_SUCCESS && MPI_Waitall(count, ranks->requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS;
+}
+
+static bool exchange(const void *sent, const uint64_t *sent_first, const uint64_t *sent_bytes, void *received,
+                     const uint64_t *received_first, const uint64_t *received_bytes, void *user) {
+    mpi_ranks *ranks = user;
+    if (sent_bytes[ranks->rank] > 0)
+        memcpy((char *)received + received_first[ranks->rank], (const char *)sent + sent_first[ranks->rank],
+               sent_bytes[ranks->rank]);
+    bool more = true;
+    for (uint64_t done = 0; more; done += PIECE)
+        if (!exchange_pieces(ranks, sent, sent_first, sent_bytes, received, received_first, received_bytes, done,
+                             &more))
+            return false;
+    return true;
+}
+
+static void release(void *user) {
+    mpi_ranks *ranks = user;
+    MPI_Comm_free(&ranks->comm);
+    free(ranks->requests);
+    free(ranks);
+}
+
+psv_status psv_create_group_mpi(psv_context *context, MPI_Comm comm, psv_group **group) {
+    int initialized = 0;
+    if (group != NULL) *group = NULL;
+    if (MPI_Initialized(&initialized) != MPI_SUCCESS || !initialized || comm == MPI_COMM_NULL) return PSV_ERROR_DEVICE;
+    mpi_ranks *ranks = calloc(1, sizeof *ranks);
+    if (ranks == NULL || MPI_Comm_dup(comm, &ranks->comm) != MPI_SUCCESS) {
+        free(ranks);
+        return ranks == NULL ? PSV_ERROR_MEMORY : PSV_ERROR_DEVICE;
+    }
+    // What fails comes back as a status instead of ending the job.
+    MPI_Comm_set_errhandler(ranks->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(ranks->comm, &ranks->rank);
+    MPI_Comm_size(ranks->comm, &ranks->size);
+    ranks->requests = malloc(2 * (size_t)ranks->size * sizeof *ranks->requests);
+    const psv_group_transport transport = {
+        (uint32_t)ranks->rank, (uint32_t)ranks->size, all_gather, exchange, release, ranks};
+    const psv_status status = ranks->requests == NULL ? PSV_ERROR_MEMORY : psv_create_group(context, &transport, group);
+    if (status != PSV_OK) release(ranks);
+    return status;
+}

@@ -1,0 +1,650 @@
+#include "group_cases.h"
+
+#include <pairsieve/sort.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../backends/sort_inputs.h"
+#include "../scenes/box_scenes.h"
+
+typedef struct share {
+    uint64_t *numbers; // of the elements of this rank, in order
+    uint64_t count;
+} share;
+
+static void *must(void *memory) {
+    if (memory == NULL) abort();
+    return memory;
+}
+
+static bool fails(const psv_group *group, uint64_t seed, const char *what) {
+    fprintf(stderr, "rank %u of %u, seed %llu: %s\n", psv_group_rank(group), psv_group_size(group),
+            (unsigned long long)seed, what);
+    return false;
+}
+
+static bool fails_with(const psv_group *group, const psv_context *context, uint64_t seed, const char *call) {
+    fprintf(stderr, "rank %u of %u, seed %llu: %s: %s\n", psv_group_rank(group), psv_group_size(group),
+            (unsigned long long)seed, call, psv_last_error(context));
+    return false;
+}
+
+static void upload(psv_context *context, psv_buffer *buffer, const void *source, uint64_t bytes) {
+    if (psv_alloc_buffer(context, bytes, buffer) != PSV_OK || psv_upload(context, *buffer, source, bytes) != PSV_OK)
+        abort();
+}
+
+// Which rank has element i of `count`; `order` is its place in the order that DEAL_BY_SPACE deals by.
+static uint32_t rank_of(group_deal deal, uint32_t size, uint64_t seed, uint64_t i, uint64_t order, uint64_t count) {
+    switch (deal) {
+    case DEAL_EVENLY: return (uint32_t)(i * size / count);
+    case DEAL_RANDOMLY: return (uint32_t)(box_random_bits(seed + 77, i, 5) % size);
+    case DEAL_BY_SPACE: return (uint32_t)(order * size / count);
+    case DEAL_ONE: return (uint32_t)(seed % size);
+    default: {
+        const double place = (double)i / (double)count;
+        uint32_t rank = 0;
+        for (uint32_t r = 1; r < size; ++r)
+            if (place >= (double)box_random(seed, r, 6)) ++rank;
+        return rank;
+    }
+    }
+}
+
+static share take_share(const psv_group *group, group_deal deal, uint64_t seed, const uint64_t *order, uint64_t count) {
+    share own = {must(malloc((count + 1) * sizeof(uint64_t))), 0};
+    for (uint64_t i = 0; i < count; ++i)
+        if (rank_of(deal, psv_group_size(group), seed, i, order == NULL ? i : order[i], count) == psv_group_rank(group))
+            own.numbers[own.count++] = i;
+    return own;
+}
+
+// The parts of all ranks, one after another; *total bytes.
+static char *collect(const psv_group *group, const psv_group_transport *transport, const void *part, uint64_t bytes,
+                     uint64_t *total, uint64_t *parts) {
+    const uint32_t size = psv_group_size(group);
+    uint64_t *numbers = must(calloc(4 * size, sizeof *numbers));
+    uint64_t *received = parts != NULL ? parts : numbers;
+    if (!transport->all_gather(&bytes, received, sizeof bytes, transport->user)) abort();
+    *total = 0;
+    for (uint32_t r = 0; r < size; ++r) {
+        numbers[size + r] = *total;
+        numbers[2 * size + r] = bytes;
+        *total += received[r];
+    }
+    char *all = must(malloc(*total + 1));
+    if (!transport->exchange(part, numbers + 3 * size, numbers + 2 * size, all, numbers + size, received,
+                             transport->user))
+        abort();
+    free(numbers);
+    return all;
+}
+
+// --- sort ------------------------------------------------------------------------------------------------------------
+
+typedef struct sort_case {
+    psv_sorter_def def;
+    key_distribution kind;
+    uint64_t count;
+    uint32_t key_bytes;
+    group_deal deal;
+    int mode; // 0 keys, 1 pairs, 2 index
+} sort_case;
+
+static sort_case make_sort_case(uint64_t seed) {
+    static const uint64_t counts[] = {0, 1, 2, 3, 7, 100, 1000, 5000, 20000, 60000};
+    sort_case made = {.def = psv_default_sorter_def()};
+    uint64_t state = seed * 2654435761u + 1;
+    made.def.key_type = (psv_key_type)(next_random(&state) % 6);
+    made.kind = (key_distribution)(next_random(&state) % KEYS_DISTRIBUTIONS);
+    made.def.descending = next_random(&state) % 3 == 0;
+    made.def.nan_policy = next_random(&state) % 3 == 0 ? PSV_NAN_BITWISE : PSV_NAN_LAST;
+    if (next_random(&state) % 5 == 0) {
+        made.def.begin_bit = (uint32_t)(next_random(&state) % 9);
+        made.def.end_bit = made.def.begin_bit + (uint32_t)(next_random(&state) % 17);
+    }
+    made.def.value_bytes = next_random(&state) % 2 == 0 ? 4 : 8;
+    made.mode = (int)(next_random(&state) % 3);
+    made.deal = (group_deal)(next_random(&state) % DEAL_COUNT);
+    made.count = counts[next_random(&state) % 10];
+    made.count = made.count > 7 ? made.count + next_random(&state) % made.count : made.count;
+    made.key_bytes = psv_key_type_bytes(made.def.key_type);
+    return made;
+}
+
+// One sorter over the keys in order of ranks, on the host: the oracle is a sort that test_sort compares with qsort.
+static void sort_whole(const sort_case *made, void *keys, void *values) {
+    psv_context *context = NULL;
+    psv_sorter *sorter = NULL;
+    psv_context_def context_def = psv_default_context_def();
+    context_def.backend = PSV_BACKEND_CPU;
+    context_def.worker_count = 1;
+    psv_sorter_def def = made->def;
+    def.method = "merge"; // not the method that the ranks use
+    def.max_count = made->count + 1;
+    if (psv_create_context(&context_def, &context) != PSV_OK || psv_create_sorter(context, &def, &sorter) != PSV_OK ||
+        psv_sort_pairs(sorter, psv_buffer_of(keys, made->count * made->key_bytes),
+                       psv_buffer_of(values, made->count * def.value_bytes), made->count) != PSV_OK) {
+        fprintf(stderr, "%s\n", psv_last_error(context));
+        abort();
+    }
+    psv_destroy_sorter(sorter);
+    psv_destroy_context(context);
+}
+
+static void set_value(void *values, uint32_t bytes, uint64_t i, uint64_t value) {
+    if (bytes == 4)
+        ((uint32_t *)values)[i] = (uint32_t)value;
+    else
+        ((uint64_t *)values)[i] = value;
+}
+
+static bool check_balance(const psv_group *group, uint64_t seed, const uint64_t *parts, uint64_t total) {
+    const uint64_t size = psv_group_size(group), mean = total / size;
+    for (uint64_t r = 0; r < size; ++r) {
+        const uint64_t away = parts[r] > mean ? parts[r] - mean : mean - parts[r];
+        if (away > mean / 20 + 1) return fails(group, seed, "parts differ by more than 5%");
+    }
+    return true;
+}
+
+static bool compare_sorted(psv_group *group, psv_context *context, const psv_group_transport *transport,
+                           const sort_case *made, uint64_t seed, const psv_group_sorted *sorted, const char *keys,
+                           const char *values) {
+    const uint32_t value_bytes = made->mode == 0 ? 0 : made->def.value_bytes, size = psv_group_size(group);
+    char *own_keys = must(malloc(sorted->count * 8 + 1)), *own_values = must(malloc(sorted->count * 8 + 1));
+    uint64_t *parts = must(calloc(size, sizeof *parts));
+    uint64_t key_total, value_total;
+    if (psv_download(context, own_keys, sorted->keys, sorted->count * made->key_bytes) != PSV_OK ||
+        (value_bytes > 0 && psv_download(context, own_values, sorted->values, sorted->count * value_bytes) != PSV_OK))
+        abort();
+    char *all_keys = collect(group, transport, own_keys, sorted->count * made->key_bytes, &key_total, parts);
+    char *all_values = collect(group, transport, own_values, sorted->count * value_bytes, &value_total, NULL);
+    for (uint32_t r = 0; r < size; ++r)
+        parts[r] /= made->key_bytes;
+    bool good = true;
+    uint64_t first = 0;
+    for (uint32_t r = 0; r < psv_group_rank(group); ++r)
+        first += parts[r];
+    if (sorted->total != made->count || sorted->first != first) good = fails(group, seed, "total or first is wrong");
+    if (key_total != made->count * made->key_bytes || memcmp(all_keys, keys, key_total) != 0)
+        good = fails(group, seed, "the keys differ from those of one sorter");
+    if (value_total != made->count * value_bytes || memcmp(all_values, values, value_total) != 0)
+        good = fails(group, seed, "the values differ from those of one sorter");
+    if (!check_balance(group, seed, parts, made->count)) good = false;
+    free(parts);
+    free(own_keys);
+    free(own_values);
+    free(all_keys);
+    free(all_values);
+    return good;
+}
+
+typedef struct dealt_keys {
+    psv_buffer keys, values;
+    uint64_t count;
+} dealt_keys;
+
+// This rank's keys and values; what all ranks have, in order of ranks, replaces `keys`, and `values` follow.
+static dealt_keys deal_keys(psv_group *group, psv_context *context, const sort_case *made, uint64_t seed, char *keys,
+                            char *values) {
+    const uint32_t kb = made->key_bytes, vb = made->def.value_bytes, size = psv_group_size(group);
+    char *dealt = must(malloc(made->count * kb + 1));
+    uint64_t place = 0, first = 0, count = 0;
+    for (uint32_t r = 0; r < size; ++r) {
+        if (r == psv_group_rank(group)) first = place;
+        for (uint64_t i = 0; i < made->count; ++i)
+            if (rank_of(made->deal, size, seed, i, i, made->count) == r)
+                memcpy(dealt + kb * place++, keys + kb * i, kb);
+        if (r == psv_group_rank(group)) count = place - first;
+    }
+    memcpy(keys, dealt, made->count * kb);
+    free(dealt);
+    for (uint64_t i = 0; i < made->count; ++i) // an index is the place itself; values of pairs are any numbers
+        set_value(values, vb, i, made->mode == 2 ? i : i * 2654435761u + seed);
+    dealt_keys own = {.count = count};
+    upload(context, &own.keys, keys + kb * first, kb * count);
+    upload(context, &own.values, values + vb * first, vb * count);
+    return own;
+}
+
+bool run_sort_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
+    sort_case made = make_sort_case(seed);
+    if (made.deal == DEAL_BY_SPACE) made.kind = KEYS_SORTED;
+    char *keys = must(malloc(made.count * 8 + 8)), *values = must(malloc(made.count * 8 + 8));
+    make_keys(made.def.key_type, made.kind, seed, made.count, keys);
+    dealt_keys own = deal_keys(group, context, &made, seed, keys, values);
+    psv_group_sorter_def def = psv_default_group_sorter_def();
+    def.local = made.def;
+    def.local.max_count = own.count;
+    psv_group_sorter *sorter = NULL;
+    bool good = true;
+    if (psv_create_group_sorter(group, &def, &sorter) != PSV_OK)
+        good = fails_with(group, context, seed, "create_group_sorter");
+    sort_whole(&made, keys, values);
+    for (int call = 0; call < 2 && good; ++call) { // the second call is on memory that the first one left
+        psv_group_sorted sorted = {0};
+        psv_status status = made.mode == 0   ? psv_group_sort_keys(sorter, own.keys, own.count, &sorted)
+                            : made.mode == 1 ? psv_group_sort_pairs(sorter, own.keys, own.values, own.count, &sorted)
+                                             : psv_group_sort_index(sorter, own.keys, own.count, &sorted);
+        good = status == PSV_OK ? compare_sorted(group, context, transport, &made, seed, &sorted, keys, values)
+                                : fails_with(group, context, seed, "group_sort");
+    }
+    psv_destroy_group_sorter(sorter);
+    psv_free_buffer(context, &own.keys);
+    psv_free_buffer(context, &own.values);
+    free(keys);
+    free(values);
+    return good;
+}
+
+// --- pairs -----------------------------------------------------------------------------------------------------------
+
+// All boxes of a case, on the host, and the parts that they have.
+typedef struct box_case {
+    psv_aabb *boxes;
+    uint8_t *flags;
+    psv_box_filter *filters;
+    uint32_t *worlds, *ids;
+    uint64_t count;
+    uint32_t world_count;
+    bool sort_output;
+} box_case;
+
+static box_case make_box_case(const box_scene *scene, uint64_t count, uint64_t seed, uint32_t parts) {
+    box_case made = {.count = count, .world_count = parts & 4 ? 5 : 0};
+    made.boxes = must(malloc((count + 1) * sizeof *made.boxes));
+    scene->make(made.boxes, count, seed);
+    if (parts & 1) made.flags = must(malloc(count + 1));
+    if (parts & 2) made.filters = must(malloc((count + 1) * sizeof *made.filters));
+    if (parts & 4) made.worlds = must(malloc((count + 1) * sizeof *made.worlds));
+    if (parts & 8) made.ids = must(malloc((count + 1) * sizeof *made.ids));
+    for (uint64_t i = 0; i < count; ++i) {
+        const uint64_t bits = box_random_bits(seed + 5, i, 7);
+        if (parts & 1) made.flags[i] = (bits & 7) == 0 ? PSV_BOX_DISABLED : (bits & 8) != 0 ? PSV_BOX_STATIC : 0;
+        if (parts & 2) made.filters[i] = (psv_box_filter){1u << (bits >> 8 & 3), (uint32_t)(bits >> 12 & 15)};
+        if (parts & 4) made.worlds[i] = (uint32_t)((bits >> 20) % (i % 1000 == 7 ? 9 : 5)); // a few are bad
+        if (parts & 8) made.ids[i] = (uint32_t)((count - 1 - i) * 3 + 1);
+    }
+    return made;
+}
+
+static void free_box_case(box_case *made) {
+    free(made->boxes);
+    free(made->flags);
+    free(made->filters);
+    free(made->worlds);
+    free(made->ids);
+}
+
+typedef struct dealt_boxes {
+    psv_box_set set;
+    psv_buffer parts[5];
+} dealt_boxes;
+
+// Element `i` of an array is element numbers[i] of the whole.
+static psv_buffer deal_array(psv_context *context, const void *whole, uint32_t bytes, const share *own) {
+    psv_buffer buffer = {0};
+    if (whole == NULL) return buffer;
+    char *dealt = must(malloc(own->count * bytes + 1));
+    for (uint64_t i = 0; i < own->count; ++i)
+        memcpy(dealt + i * bytes, (const char *)whole + own->numbers[i] * bytes, bytes);
+    upload(context, &buffer, dealt, own->count * bytes);
+    free(dealt);
+    return buffer;
+}
+
+static dealt_boxes deal_boxes(psv_context *context, const box_case *made, const share *own) {
+    dealt_boxes dealt = {.parts = {deal_array(context, made->boxes, sizeof(psv_aabb), own),
+                                   deal_array(context, made->flags, 1, own),
+                                   deal_array(context, made->filters, sizeof(psv_box_filter), own),
+                                   deal_array(context, made->worlds, 4, own), deal_array(context, made->ids, 4, own)}};
+    dealt.set = psv_boxes_of(dealt.parts[0], sizeof(psv_aabb), own->count);
+    dealt.set.flags = dealt.parts[1];
+    dealt.set.filters = dealt.parts[2];
+    dealt.set.worlds = dealt.parts[3];
+    dealt.set.ids = dealt.parts[4];
+    return dealt;
+}
+
+static void free_dealt(psv_context *context, dealt_boxes *dealt) {
+    for (int p = 0; p < 5; ++p)
+        psv_free_buffer(context, &dealt->parts[p]);
+}
+
+// Numbers by which one finder names the boxes as the group does, whose default ids follow the ranks.
+static uint32_t *ids_of(const psv_group *group, const box_case *made, group_deal deal, uint64_t seed,
+                        const uint64_t *order) {
+    uint32_t *ids = must(malloc((made->count + 1) * sizeof *ids)), next = 0;
+    if (made->ids != NULL) {
+        memcpy(ids, made->ids, made->count * sizeof *ids);
+        return ids;
+    }
+    for (uint32_t r = 0; r < psv_group_size(group); ++r)
+        for (uint64_t i = 0; i < made->count; ++i)
+            if (rank_of(deal, psv_group_size(group), seed, i, order[i], made->count) == r) ids[i] = next++;
+    return ids;
+}
+
+typedef struct whole_pairs {
+    psv_pair *pairs;
+    uint64_t count, bad;
+} whole_pairs;
+
+// One finder over all boxes, on the host, by another method than the ranks take.
+static whole_pairs find_whole(const box_case *made, const uint32_t *ids) {
+    whole_pairs whole = {0};
+    psv_context *context = NULL;
+    psv_pair_finder *finder = NULL;
+    psv_context_def context_def = psv_default_context_def();
+    context_def.backend = PSV_BACKEND_CPU;
+    context_def.worker_count = 1;
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    def.method = made->count < 3000 ? "brute" : "sweep";
+    def.max_boxes = made->count + 1;
+    def.ids = def.grow_pairs = def.sort_output = true;
+    def.world_count = made->world_count;
+    psv_box_set set =
+        psv_boxes_of(psv_buffer_of(made->boxes, made->count * sizeof(psv_aabb)), sizeof(psv_aabb), made->count);
+    set.flags = psv_buffer_of(made->flags, made->count);
+    set.filters = psv_buffer_of(made->filters, made->count * sizeof(psv_box_filter));
+    set.worlds = psv_buffer_of(made->worlds, made->count * 4);
+    set.ids = psv_buffer_of((void *)(uintptr_t)ids, made->count * 4);
+    psv_pair_statistics statistics;
+    if (psv_create_context(&context_def, &context) != PSV_OK ||
+        psv_create_pair_finder(context, &def, &finder) != PSV_OK || psv_find_pairs(finder, &set) != PSV_OK ||
+        psv_finish_pairs(finder, &whole.count) != PSV_OK || psv_read_pair_statistics(finder, &statistics) != PSV_OK) {
+        fprintf(stderr, "%s\n", psv_last_error(context));
+        abort();
+    }
+    whole.pairs = must(malloc((whole.count + 1) * sizeof *whole.pairs));
+    if (psv_read_pairs(finder, whole.pairs, whole.count, NULL) != PSV_OK) abort();
+    whole.bad = statistics.bad_boxes;
+    psv_destroy_pair_finder(finder);
+    psv_destroy_context(context);
+    return whole;
+}
+
+static int compare_pairs(const void *a, const void *b) {
+    const psv_pair *x = a, *y = b;
+    if (x->a != y->a) return x->a < y->a ? -1 : 1;
+    return (x->b > y->b) - (x->b < y->b);
+}
+
+static bool compare_group_pairs(psv_group *group, psv_context *context, const psv_group_transport *transport,
+                                psv_group_finder *finder, const box_case *made, uint64_t seed,
+                                const whole_pairs *whole) {
+    const uint64_t own_count = psv_group_pair_count(finder);
+    psv_pair *own = must(malloc((own_count + 1) * sizeof *own));
+    if (psv_read_group_pairs(finder, own, own_count, NULL) != PSV_OK)
+        return fails_with(group, context, seed, "read_group_pairs");
+    uint64_t bytes = 0;
+    psv_pair *all = (psv_pair *)(void *)collect(group, transport, own, own_count * sizeof *own, &bytes, NULL);
+    bool good = true;
+    if (!made->sort_output) qsort(all, bytes / sizeof *all, sizeof *all, compare_pairs);
+    if (bytes / sizeof *all != whole->count || psv_group_total_pairs(finder) != whole->count) {
+        fprintf(stderr, "%llu pairs, total %llu, of %llu: ", (unsigned long long)(bytes / sizeof *all),
+                (unsigned long long)psv_group_total_pairs(finder), (unsigned long long)whole->count);
+        good = fails(group, seed, "not as many pairs as one finder has");
+    } else if (memcmp(all, whole->pairs, bytes) != 0) {
+        good = fails(group, seed, "the pairs differ from those of one finder");
+    }
+    psv_group_pair_statistics statistics;
+    if (psv_read_group_pair_statistics(finder, &statistics) != PSV_OK || statistics.bad_boxes != whole->bad ||
+        statistics.boxes != made->count)
+        good = fails(group, seed, "boxes or bad boxes are counted wrong");
+    free(own);
+    free(all);
+    return good;
+}
+
+typedef struct placed {
+    float x;
+    uint64_t number;
+} placed;
+
+static int compare_placed(const void *a, const void *b) {
+    const placed *x = a, *y = b;
+    if (x->x < y->x || x->x > y->x) return x->x < y->x ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+// The place of each box in the order by x.
+static uint64_t *order_by_x(const box_case *made) {
+    placed *list = must(malloc((made->count + 1) * sizeof *list));
+    uint64_t *order = must(malloc((made->count + 1) * sizeof *order));
+    for (uint64_t i = 0; i < made->count; ++i) {
+        const float x = made->boxes[i].min[0];
+        list[i] = (placed){x - x == 0 ? x : 0, i};
+    }
+    qsort(list, made->count, sizeof *list, compare_placed);
+    for (uint64_t i = 0; i < made->count; ++i)
+        order[list[i].number] = i;
+    free(list);
+    return order;
+}
+
+static psv_group_finder_def finder_def_of(const box_case *made, uint64_t given) {
+    psv_group_finder_def def = psv_default_group_finder_def();
+    def.local.max_boxes = given;
+    def.local.world_count = made->world_count;
+    def.local.sort_output = made->sort_output;
+    return def;
+}
+
+static bool run_boxes(psv_group *group, psv_context *context, const psv_group_transport *transport,
+                      const box_case *made, uint64_t seed, group_deal deal) {
+    uint64_t *order = order_by_x(made);
+    uint32_t *ids = ids_of(group, made, deal, seed, order);
+    share own = take_share(group, deal, seed, order, made->count);
+    whole_pairs whole = find_whole(made, ids);
+    dealt_boxes dealt = deal_boxes(context, made, &own);
+    psv_group_finder_def def = finder_def_of(made, own.count);
+    psv_group_finder *finder = NULL;
+    bool good = psv_create_group_finder(group, &def, &finder) == PSV_OK ||
+                fails_with(group, context, seed, "create_group_finder");
+    for (int frame = 0; frame < 2 && good; ++frame) // the second has regions that follow the work of the first
+        good = psv_group_find_pairs(finder, &dealt.set) == PSV_OK
+                   ? compare_group_pairs(group, context, transport, finder, made, seed, &whole)
+                   : fails_with(group, context, seed, "group_find_pairs");
+    psv_destroy_group_finder(finder);
+    free_dealt(context, &dealt);
+    free(own.numbers);
+    free(order);
+    free(ids);
+    free(whole.pairs);
+    return good;
+}
+
+static const box_scene *scene_of(uint64_t number) {
+    uint32_t count = 0;
+    while (box_scene_at(count) != NULL)
+        ++count;
+    return box_scene_at((uint32_t)(number % count));
+}
+
+bool run_pairs_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
+    static const uint64_t counts[] = {0, 1, 2, 5, 20, 100, 300, 700};
+    uint64_t state = seed * 2246822519u + 3;
+    const box_scene *scene = scene_of(next_random(&state));
+    uint64_t count = counts[next_random(&state) % 8];
+    const uint32_t parts = (uint32_t)next_random(&state) & 15;
+    const group_deal deal = (group_deal)(next_random(&state) % DEAL_COUNT);
+    box_case made = make_box_case(scene, count, seed, parts);
+    made.sort_output = next_random(&state) % 2 == 0;
+    const bool good = run_boxes(group, context, transport, &made, seed, deal);
+    if (!good)
+        fprintf(stderr, "  scene %s, %llu boxes, parts %u, deal %d\n", scene->name, (unsigned long long)count, parts,
+                (int)deal);
+    free_box_case(&made);
+    return good;
+}
+
+bool run_scene_case(psv_group *group, psv_context *context, const psv_group_transport *transport, const char *scene,
+                    uint64_t count, group_deal deal) {
+    box_case made = make_box_case(box_scene_named(scene), count, 11, 0);
+    const bool good = run_boxes(group, context, transport, &made, 11, deal);
+    if (!good) fprintf(stderr, "  scene %s, %llu boxes, deal %d\n", scene, (unsigned long long)count, (int)deal);
+    free_box_case(&made);
+    return good;
+}
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+static uint64_t differences(const whole_pairs *a, const whole_pairs *b, psv_pair *list) {
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < a->count; ++i)
+        if (b->count == 0 || bsearch(&a->pairs[i], b->pairs, b->count, sizeof(psv_pair), compare_pairs) == NULL)
+            list[count++] = a->pairs[i];
+    return count;
+}
+
+static bool compare_list(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed,
+                         psv_buffer list, uint64_t count, uint64_t total, const whole_pairs *a, const whole_pairs *b) {
+    psv_pair *expected = must(malloc((a->count + 1) * sizeof *expected));
+    psv_pair *own = must(malloc((count + 1) * sizeof *own));
+    const uint64_t expected_count = differences(a, b, expected);
+    if (psv_download(context, own, list, count * sizeof *own) != PSV_OK) abort();
+    bool good = true;
+    for (uint64_t i = 1; i < count; ++i)
+        if (compare_pairs(&own[i - 1], &own[i]) >= 0) good = fails(group, seed, "events are not in order");
+    uint64_t bytes;
+    psv_pair *all = (psv_pair *)(void *)collect(group, transport, own, count * sizeof *own, &bytes, NULL);
+    qsort(all, bytes / sizeof *all, sizeof *all, compare_pairs);
+    if (total != expected_count || bytes != expected_count * sizeof *all || memcmp(all, expected, bytes) != 0)
+        good = fails(group, seed, "events differ from those between the pairs of one finder");
+    free(expected);
+    free(own);
+    free(all);
+    return good;
+}
+
+bool run_events_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
+    box_case made = make_box_case(box_scene_named("cube"), 400 + seed % 300, seed, 8);
+    uint64_t *order = order_by_x(&made);
+    psv_group_finder_def def = finder_def_of(&made, made.count);
+    def.local.events = true;
+    def.local.sort_output = seed % 2 == 0;
+    psv_group_finder *finder = NULL;
+    whole_pairs before = {0};
+    bool good = psv_create_group_finder(group, &def, &finder) == PSV_OK ||
+                fails_with(group, context, seed, "create_group_finder");
+    for (uint64_t frame = 0; frame < 4 && good; ++frame) {
+        for (uint64_t i = 0; i < made.count; ++i) // some move, and all change their ranks
+            for (int axis = 0; axis < 3 && (i + frame) % 3 == 0; ++axis) {
+                const float step = box_random(seed + frame, i, 2) - 0.5f;
+                made.boxes[i].min[axis] += step;
+                made.boxes[i].max[axis] += step;
+            }
+        share own = take_share(group, DEAL_RANDOMLY, seed + frame, order, made.count);
+        dealt_boxes dealt = deal_boxes(context, &made, &own);
+        whole_pairs now = find_whole(&made, made.ids);
+        psv_group_events events;
+        good =
+            (psv_group_find_pairs(finder, &dealt.set) == PSV_OK && psv_find_group_events(finder, &events) == PSV_OK) ||
+            fails_with(group, context, seed, "find_group_events");
+        if (good)
+            good = compare_list(group, context, transport, seed, events.begin, events.begin_count,
+                                events.total_begin_count, &now, &before) &
+                   compare_list(group, context, transport, seed, events.end, events.end_count, events.total_end_count,
+                                &before, &now);
+        free_dealt(context, &dealt);
+        free(own.numbers);
+        free(before.pairs);
+        before = now;
+    }
+    psv_destroy_group_finder(finder);
+    free(before.pairs);
+    free(order);
+    free_box_case(&made);
+    return good;
+}
+
+// --- errors ----------------------------------------------------------------------------------------------------------
+
+// The same status on all ranks, and off the guilty rank a sentence that names it.
+static bool expect_error(psv_group *group, psv_context *context, psv_status status, psv_status expected,
+                         uint32_t guilty, const char *word) {
+    char name[32];
+    snprintf(name, sizeof name, "rank %u: ", guilty);
+    if (status != expected) {
+        fprintf(stderr, "status is %s, expected %s (%s): ", psv_status_name(status), psv_status_name(expected), word);
+        return fails_with(group, context, 0, "expect_error");
+    }
+    if (strstr(psv_last_error(context), word) == NULL ||
+        (psv_group_rank(group) != guilty && strncmp(psv_last_error(context), name, strlen(name)) != 0))
+        return fails_with(group, context, 0, "the sentence does not name rank or cause");
+    return true;
+}
+
+static bool run_finder_errors(psv_group *group, psv_context *context, const psv_group_transport *transport,
+                              uint32_t guilty) {
+    const bool bad = psv_group_rank(group) == guilty;
+    box_case made = make_box_case(box_scene_named("cube"), 500, 3, 0);
+    share own = take_share(group, DEAL_EVENLY, 3, NULL, made.count);
+    dealt_boxes dealt = deal_boxes(context, &made, &own);
+    psv_box_set wrong = dealt.set;
+    psv_group_finder_def def = finder_def_of(&made, own.count);
+    psv_group_finder *finder = NULL;
+    bool good = true;
+    def.local.method = bad ? "no such method" : "auto";
+    good &= expect_error(group, context, psv_create_group_finder(group, &def, &finder), PSV_ERROR_UNSUPPORTED, guilty,
+                         "no such method");
+    def.local.method = "auto";
+    good &= psv_create_group_finder(group, &def, &finder) == PSV_OK;
+    if (bad) wrong.min_stride = 5;
+    good &=
+        expect_error(group, context, psv_group_find_pairs(finder, &wrong), PSV_ERROR_ARGUMENT, guilty, "min_stride");
+    wrong = dealt.set;
+    if (bad) wrong.count = own.count + 1, wrong.min.bytes += sizeof(psv_aabb);
+    good &= expect_error(group, context, psv_group_find_pairs(finder, &wrong), PSV_ERROR_CAPACITY, guilty, "max_boxes");
+    good &= expect_error(group, context, psv_group_find_pairs(finder, bad ? NULL : &dealt.set), PSV_ERROR_ARGUMENT,
+                         guilty, "boxes is NULL");
+    good &= psv_group_find_pairs(finder, &dealt.set) == PSV_OK || fails_with(group, context, 0, "after errors");
+    psv_destroy_group_finder(finder);
+    // One rank has no room for its pairs: all learn how many there are.
+    def.local.grow_pairs = !bad;
+    def.local.max_pairs = bad ? 1 : 0;
+    good &= psv_create_group_finder(group, &def, &finder) == PSV_OK;
+    good &=
+        expect_error(group, context, psv_group_find_pairs(finder, &dealt.set), PSV_ERROR_CAPACITY, guilty, "needed");
+    psv_destroy_group_finder(finder);
+    def = finder_def_of(&made, own.count);
+    def.grow_held = !bad;
+    def.max_held = bad ? 1 : 0;
+    good &= psv_create_group_finder(group, &def, &finder) == PSV_OK;
+    good &=
+        expect_error(group, context, psv_group_find_pairs(finder, &dealt.set), PSV_ERROR_CAPACITY, guilty, "max_held");
+    psv_destroy_group_finder(finder);
+    free_dealt(context, &dealt);
+    free(own.numbers);
+    free_box_case(&made);
+    (void)transport;
+    return good;
+}
+
+bool run_error_cases(psv_group *group, psv_context *context, const psv_group_transport *transport) {
+    bool good = true;
+    for (uint32_t guilty = 0; guilty < psv_group_size(group); ++guilty) {
+        const bool bad = psv_group_rank(group) == guilty;
+        good &= run_finder_errors(group, context, transport, guilty);
+        psv_group_sorter_def def = psv_default_group_sorter_def();
+        def.local.max_count = 100;
+        psv_group_sorter *sorter = NULL;
+        psv_group_sorted sorted;
+        psv_buffer keys;
+        uint32_t zeros[200] = {0};
+        upload(context, &keys, zeros, sizeof zeros);
+        good &= psv_create_group_sorter(group, &def, &sorter) == PSV_OK;
+        good &= expect_error(group, context, psv_group_sort_keys(sorter, keys, bad ? 101 : 50, &sorted),
+                             PSV_ERROR_CAPACITY, guilty, "max_count");
+        good &= expect_error(group, context,
+                             psv_group_sort_keys(sorter, bad ? psv_sub_buffer(keys, 0, 40) : keys, 50, &sorted),
+                             PSV_ERROR_ARGUMENT, guilty, "keys");
+        good &= psv_group_sort_keys(sorter, keys, 50, &sorted) == PSV_OK && sorted.total == 50 * psv_group_size(group);
+        psv_destroy_group_sorter(sorter);
+        psv_free_buffer(context, &keys);
+    }
+    return good;
+}
