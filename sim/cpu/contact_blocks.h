@@ -9,19 +9,22 @@
 #define PSVI_BLOCK_LANES 8 // whatever the processor's vectors: results must not depend on them
 
 // Element k of every array belongs to lane k. Lanes past `count` repeat the first lane's bodies and are not written.
+// What every pass reads comes first and in whole lines of the cache.
 typedef struct psvi_contact_block {
-    float normal[3][PSVI_BLOCK_LANES];
-    float separation[PSVI_BLOCK_LANES], separation_now[PSVI_BLOCK_LANES]; // at the step's beginning, and after the move
-    float radius_a[PSVI_BLOCK_LANES], radius_b[PSVI_BLOCK_LANES];         // from the centres to the point
+    _Alignas(64) float normal[3][PSVI_BLOCK_LANES];
+    float separation_now[PSVI_BLOCK_LANES];                       // after the move
+    float radius_a[PSVI_BLOCK_LANES], radius_b[PSVI_BLOCK_LANES]; // from the centres to the point
     float normal_mass[PSVI_BLOCK_LANES], tangent_mass[PSVI_BLOCK_LANES];
-    float friction[PSVI_BLOCK_LANES], restitution[PSVI_BLOCK_LANES];
+    float friction[PSVI_BLOCK_LANES];
     float impulse[3][PSVI_BLOCK_LANES];
-    float hit[PSVI_BLOCK_LANES], pending[PSVI_BLOCK_LANES]; // impulse of a hit, and the share of it that is to come
     uint32_t a[PSVI_BLOCK_LANES], b[PSVI_BLOCK_LANES];
-    uint32_t first[PSVI_BLOCK_LANES], feature[PSVI_BLOCK_LANES];
-    uint32_t start, count, colour;              // contacts [start, +count) of the list by colour
     uint8_t moves_a, moves_b, turns_a, turns_b; // a bit a lane
     bool bounces;                               // some lane has restitution
+    uint32_t start, count, colour;              // contacts [start, +count) of the list by colour
+    float separation[PSVI_BLOCK_LANES];         // at the step's beginning
+    float restitution[PSVI_BLOCK_LANES];
+    float hit[PSVI_BLOCK_LANES], pending[PSVI_BLOCK_LANES]; // impulse of a hit, and the share of it that is to come
+    uint32_t first[PSVI_BLOCK_LANES], feature[PSVI_BLOCK_LANES];
 } psvi_contact_block;
 
 static inline bool psvi_fits_block(const psvi_contact *c) { return c->count == 1 && c->turning != PSVI_TURN_ANY; }

@@ -105,18 +105,26 @@ void psvi_run_ranges(psv_context *context, uint64_t count, uint64_t grain, psvi_
 // --- crews -----------------------------------------------------------------------------------------------------------
 //
 // Whoever comes first leads; nobody waits for a worker that has not come, so the crew works on any number of threads.
-// A stage is open while `ticket` has a next piece below its count. A worker that takes a piece finds task and data of
+// The pieces of a stage are cut into as many slices in a row as there are workers. Each takes those of its own slice
+// first, which from stage to stage are of the same data and still in its cache, and then what the others have left. A
+// slice is open while its `ticket` has a next piece below its end. A worker that takes a piece finds task and data of
 // the piece's own stage: the leader does not go on before all pieces taken are done.
 
+#define CREW_SLICES 32 // more workers share them
+
 // What workers write all the time has lines of the cache of its own.
+typedef struct crew_slice {
+    _Alignas(64) uint64_t ticket; // upper half: end; lower half: next piece, above the end by at most one a worker
+} crew_slice;
+
 struct psvi_crew { // NOLINT(clang-analyzer-optin.performance.Padding)
-    // Upper half: pieces of the stage. Lower half: next piece; goes above the count by at most one for each worker.
-    _Alignas(64) uint64_t ticket;
+    crew_slice slices[CREW_SLICES];
     _Alignas(64) uint32_t done; // pieces of the stage that are done
+    uint32_t count;             // of all
     bool over, led;
     psv_task *task;
     void *data;
-    uint32_t workers;
+    uint32_t workers, slice_count, leader;
     void (*lead)(psvi_crew *crew, void *data);
     void *lead_data;
     pthread_mutex_t lock; // for those who have waited long and sleep
@@ -126,15 +134,18 @@ struct psvi_crew { // NOLINT(clang-analyzer-optin.performance.Padding)
 
 #define CREW_SPINS 2000 // some 20 to 50 microseconds
 
-static bool has_piece(const psvi_crew *crew) {
-    const uint64_t ticket = __atomic_load_n(&crew->ticket, __ATOMIC_SEQ_CST);
+static bool is_open(const crew_slice *slice) {
+    const uint64_t ticket = __atomic_load_n(&slice->ticket, __ATOMIC_SEQ_CST);
     return (uint32_t)ticket < (uint32_t)(ticket >> 32);
 }
 
-static bool is_done(const psvi_crew *crew) {
-    const uint64_t ticket = __atomic_load_n(&crew->ticket, __ATOMIC_RELAXED);
-    return __atomic_load_n(&crew->done, __ATOMIC_SEQ_CST) == (uint32_t)(ticket >> 32);
+static bool has_piece(const psvi_crew *crew) {
+    for (uint32_t i = 0; i < crew->slice_count; ++i)
+        if (is_open(&crew->slices[i])) return true;
+    return false;
 }
+
+static bool is_done(const psvi_crew *crew) { return __atomic_load_n(&crew->done, __ATOMIC_SEQ_CST) == crew->count; }
 
 static bool helper_is_wanted(const psvi_crew *crew) {
     return has_piece(crew) || __atomic_load_n(&crew->over, __ATOMIC_SEQ_CST);
@@ -165,15 +176,20 @@ static void wake_sleepers(psvi_crew *crew) {
     (void)pthread_mutex_unlock(&crew->lock);
 }
 
-// Takes pieces of the open stage until there are none.
-static void take_pieces(psvi_crew *crew) {
-    while (has_piece(crew)) {
-        const uint64_t ticket = __atomic_fetch_add(&crew->ticket, 1, __ATOMIC_SEQ_CST);
-        const uint32_t piece = (uint32_t)ticket, count = (uint32_t)(ticket >> 32);
-        if (piece >= count) return;
-        crew->task(crew->data, piece);
+// Takes pieces of a slice until there are none.
+static void take_slice(psvi_crew *crew, crew_slice *slice) {
+    while (is_open(slice)) {
+        const uint64_t ticket = __atomic_fetch_add(&slice->ticket, 1, __ATOMIC_SEQ_CST);
+        if ((uint32_t)ticket >= (uint32_t)(ticket >> 32)) return;
+        const uint32_t count = crew->count; // once all are done the leader may write the next stage's
+        crew->task(crew->data, (uint32_t)ticket);
         if (__atomic_add_fetch(&crew->done, 1, __ATOMIC_SEQ_CST) == count) wake_sleepers(crew);
     }
+}
+
+static void take_pieces(psvi_crew *crew, uint32_t worker) {
+    for (uint32_t i = 0; i < crew->slice_count; ++i)
+        take_slice(crew, &crew->slices[(worker + i) % crew->slice_count]);
 }
 
 void psvi_run_stage(psvi_crew *crew, uint32_t count, psv_task *task, void *data) {
@@ -184,17 +200,21 @@ void psvi_run_stage(psvi_crew *crew, uint32_t count, psv_task *task, void *data)
     }
     crew->task = task;
     crew->data = data;
+    crew->count = count;
     __atomic_store_n(&crew->done, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&crew->ticket, (uint64_t)count << 32, __ATOMIC_SEQ_CST);
+    for (uint64_t i = 0, n = crew->slice_count; i < n; ++i) {
+        const uint64_t first = count * i / n, end = count * (i + 1) / n;
+        __atomic_store_n(&crew->slices[i].ticket, end << 32 | first, __ATOMIC_SEQ_CST);
+    }
     wake_sleepers(crew);
-    take_pieces(crew);
+    take_pieces(crew, crew->leader);
     wait_until(crew, is_done);
 }
 
 static void join_crew(void *data, uint32_t index) {
     psvi_crew *crew = data;
-    (void)index;
     if (!__atomic_exchange_n(&crew->led, true, __ATOMIC_SEQ_CST)) {
+        crew->leader = index;
         crew->lead(crew, crew->lead_data);
         __atomic_store_n(&crew->over, true, __ATOMIC_SEQ_CST);
         wake_sleepers(crew);
@@ -202,12 +222,13 @@ static void join_crew(void *data, uint32_t index) {
     }
     while (!__atomic_load_n(&crew->over, __ATOMIC_SEQ_CST)) {
         wait_until(crew, helper_is_wanted);
-        take_pieces(crew);
+        take_pieces(crew, index);
     }
 }
 
 void psvi_run_crew(psv_context *context, uint32_t workers, void (*lead)(psvi_crew *crew, void *data), void *data) {
     psvi_crew crew = {.workers = workers,
+                      .slice_count = workers < CREW_SLICES ? workers : CREW_SLICES,
                       .lead = lead,
                       .lead_data = data,
                       .lock = PTHREAD_MUTEX_INITIALIZER,
