@@ -5,8 +5,7 @@
 #define PAIRSIEVE_CONTACT_BLOCKS_H
 
 #include "../src/contact_solver.h"
-
-#define PSVI_BLOCK_LANES 8 // whatever the processor's vectors: results must not depend on them
+#include "sim_cpu.h"
 
 // Element k of every array belongs to lane k. Lanes past `count` repeat the first lane's bodies and are not written.
 // What every pass reads comes first and in whole lines of the cache.

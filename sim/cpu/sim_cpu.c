@@ -11,6 +11,7 @@
 #include "../src/narrow.h"
 #include "../src/world.h"
 #include "contact_blocks.h"
+#include "manifold_blocks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,11 +27,18 @@
 #define PARALLEL_CONTACTS 1024
 
 #define PIECE_BLOCKS (PIECE / PSVI_BLOCK_LANES)
+#define PIECE_MANIFOLDS 4 // blocks
+
+// How a contact is solved. The contacts of a colour lie in this order.
+enum { IN_BLOCK, IN_MANIFOLD, ALONE, WAYS };
 
 typedef struct cpu_state {
     psvi_contact_block *blocks; // of all colours
-    uint64_t block_room;
-    uint32_t block_first[PSVI_COLOURS + 2];  // by colour; what found no colour has none
+    psvi_manifold_block *manifolds;
+    uint64_t block_room; // of each of the two
+    psvi_root *roots;    // of the inverse inertias, by body
+    // By colour; what found no colour is in no block.
+    uint32_t block_first[PSVI_COLOURS + 2], manifold_first[PSVI_COLOURS + 2];
     uint32_t single_first[PSVI_COLOURS + 1]; // by colour: contacts [it, colour_first of the next) are solved one by one
 } cpu_state;
 
@@ -38,9 +46,11 @@ static uint64_t block_room(uint64_t contacts) {
     return (contacts + PSVI_BLOCK_LANES - 1) / PSVI_BLOCK_LANES + PSVI_COLOURS; // each colour fills up its last one
 }
 
-uint64_t psvi_cpu_body_bytes(uint64_t bodies) { return bodies * sizeof(psvi_pushed); }
+uint64_t psvi_cpu_body_bytes(uint64_t bodies) { return bodies * (sizeof(psvi_pushed) + sizeof(psvi_root)); }
 
-uint64_t psvi_cpu_contact_bytes(uint64_t contacts) { return block_room(contacts) * sizeof(psvi_contact_block); }
+static uint64_t block_bytes(uint64_t room) { return room * (sizeof(psvi_manifold_block) + sizeof(psvi_contact_block)); }
+
+uint64_t psvi_cpu_contact_bytes(uint64_t contacts) { return block_bytes(block_room(contacts)); }
 
 static psv_status cpu_create(psv_world *world) {
     cpu_state *state = calloc(1, sizeof *state);
@@ -52,12 +62,13 @@ static psv_status cpu_create(psv_world *world) {
     world->sim.pushed = psvi_alloc(world->context, bytes);
     if (world->sim.pushed == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of velocities", bytes);
+    state->roots = (psvi_root *)(void *)(world->sim.pushed + world->def.max_bodies);
     return PSV_OK;
 }
 
 static void cpu_destroy(psv_world *world) {
     cpu_state *state = world->state;
-    psvi_free(world->context, state->blocks, state->block_room * sizeof(psvi_contact_block));
+    psvi_free(world->context, state->manifolds, block_bytes(state->block_room));
     psvi_free(world->context, world->sim.pushed, psvi_cpu_body_bytes(world->def.max_bodies));
     free(state);
     world->state = NULL;
@@ -65,13 +76,14 @@ static void cpu_destroy(psv_world *world) {
 
 static psv_status make_blocks(psv_world *world) {
     cpu_state *state = world->state;
-    uint64_t room = block_room(world->sim.contact_capacity), bytes = room * sizeof(psvi_contact_block);
+    uint64_t room = block_room(world->sim.contact_capacity), bytes = block_bytes(room);
     if (room == state->block_room) return PSV_OK;
-    psvi_free(world->context, state->blocks, state->block_room * sizeof(psvi_contact_block));
+    psvi_free(world->context, state->manifolds, block_bytes(state->block_room));
     state->block_room = 0;
-    state->blocks = psvi_alloc(world->context, bytes);
-    if (state->blocks == NULL)
+    state->manifolds = psvi_alloc(world->context, bytes);
+    if (state->manifolds == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of contacts", bytes);
+    state->blocks = (psvi_contact_block *)(void *)(state->manifolds + room);
     state->block_room = room;
     return PSV_OK;
 }
@@ -184,42 +196,61 @@ static uint32_t take_colour(const psvi_sim *s, const psvi_contact *c) {
     return colour;
 }
 
-// Whether a contact is solved one by one. Rolling friction is not made in blocks.
-static bool solved_alone(const psvi_sim *s, const psvi_contact *c) {
-    return !psvi_fits_block(c) || c->colour == PSVI_COLOUR_REST || (s->rolls != NULL && psvi_pair_rolls(s, c->a, c->b));
+// How a contact that has its colour is solved.
+static int way_of(const psvi_sim *s, const psvi_step *step, const psvi_contact *c) {
+    // Rolling friction is not made in blocks.
+    if (c->colour == PSVI_COLOUR_REST || (s->rolls != NULL && psvi_pair_rolls(s, c->a, c->b))) return ALONE;
+    if (psvi_fits_block(c)) return IN_BLOCK;
+    return psvi_fits_manifold(step, c) ? IN_MANIFOLD : ALONE;
 }
 
-// Gives each contact, in order, a colour; then lists them colour by colour, those that fit blocks first.
-static void colour_contacts(const psvi_sim *s, cpu_state *state) {
-    uint32_t count = (uint32_t)s->counts->contacts, places[2 * (PSVI_COLOURS + 1) + 1] = {0};
+// Cuts the contacts [start, end) of a colour into blocks from `blocks` on; returns the block after them.
+static uint32_t cut_blocks(cpu_state *state, uint32_t colour, uint32_t start, uint32_t end, uint32_t blocks) {
+    for (uint32_t at = start; at < end; at += PSVI_BLOCK_LANES) {
+        psvi_contact_block *block = &state->blocks[blocks++];
+        block->start = at;
+        block->count = end - at < PSVI_BLOCK_LANES ? end - at : PSVI_BLOCK_LANES;
+        block->colour = colour;
+    }
+    return blocks;
+}
+
+static uint32_t cut_manifolds(cpu_state *state, uint32_t colour, uint32_t start, uint32_t end, uint32_t blocks) {
+    for (uint32_t at = start; at < end; at += PSVI_BLOCK_LANES) {
+        psvi_manifold_block *block = &state->manifolds[blocks++];
+        block->start = at;
+        block->count = end - at < PSVI_BLOCK_LANES ? end - at : PSVI_BLOCK_LANES;
+        block->colour = colour;
+    }
+    return blocks;
+}
+
+// Gives each contact, in order, a colour; then lists them colour by colour, and within each by how they are solved.
+static void colour_contacts(const psvi_sim *s, const psvi_step *step, cpu_state *state) {
+    uint32_t count = (uint32_t)s->counts->contacts, places[WAYS * (PSVI_COLOURS + 1) + 1] = {0};
     memset(s->colour_mask, 0, s->slots * sizeof *s->colour_mask);
     for (uint32_t i = 0; i < count; ++i) {
         psvi_contact *c = &s->contacts[s->order[i]];
         c->colour = take_colour(s, c);
-        ++places[2 * c->colour + solved_alone(s, c) + 1];
+        ++places[WAYS * c->colour + (uint32_t)way_of(s, step, c) + 1];
     }
     s->counts->colours = 0;
-    state->block_first[0] = 0;
+    for (uint32_t k = 1; k <= WAYS * (PSVI_COLOURS + 1); ++k)
+        places[k] += places[k - 1];
+    state->block_first[0] = state->manifold_first[0] = 0;
     for (uint32_t k = 0; k <= PSVI_COLOURS; ++k) {
-        uint32_t blocks = state->block_first[k], start = places[2 * k], end = start + places[2 * k + 1];
-        for (uint32_t at = start; at < end; at += PSVI_BLOCK_LANES) {
-            psvi_contact_block *block = &state->blocks[blocks++];
-            block->start = at;
-            block->count = end - at < PSVI_BLOCK_LANES ? end - at : PSVI_BLOCK_LANES;
-            block->colour = k;
-        }
-        state->block_first[k + 1] = blocks;
-        s->colour_first[k] = start;
-        state->single_first[k] = end;
-        places[2 * k + 1] = end;
-        places[2 * k + 2] += end;
-        if (places[2 * k + 2] > start) s->counts->colours = k + 1;
+        const uint32_t *at = &places[WAYS * k];
+        state->block_first[k + 1] = cut_blocks(state, k, at[IN_BLOCK], at[IN_MANIFOLD], state->block_first[k]);
+        state->manifold_first[k + 1] = cut_manifolds(state, k, at[IN_MANIFOLD], at[ALONE], state->manifold_first[k]);
+        s->colour_first[k] = at[0];
+        state->single_first[k] = at[ALONE];
+        if (at[WAYS] > at[0]) s->counts->colours = k + 1;
     }
-    s->colour_first[PSVI_COLOURS + 1] = places[2 * PSVI_COLOURS + 2];
+    s->colour_first[PSVI_COLOURS + 1] = places[WAYS * (PSVI_COLOURS + 1)];
     uint32_t *by_colour = s->order + s->contact_capacity; // the second half of `order`
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_contact *c = &s->contacts[s->order[i]];
-        by_colour[places[2 * c->colour + solved_alone(s, c)]++] = s->order[i];
+        by_colour[places[WAYS * c->colour + (uint32_t)way_of(s, step, c)]++] = s->order[i];
     }
 }
 
@@ -229,6 +260,24 @@ static void gather_blocks(void *data, uint64_t first, uint64_t end) {
     const psvi_sim *s = loop->sim;
     for (uint64_t k = first; k < end; ++k)
         psvi_fill_block(s, loop->step, s->order + s->contact_capacity, &loop->state->blocks[k]);
+}
+
+static void gather_manifolds(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    const psvi_sim *s = loop->sim;
+    for (uint64_t k = first; k < end; ++k)
+        psvi_fill_manifolds(s, loop->step, loop->state->roots, s->order + s->contact_capacity,
+                            &loop->state->manifolds[k]);
+}
+
+static void find_roots(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    const psvi_sim *s = loop->sim;
+    for (uint64_t i = first; i < end; ++i) {
+        if (s->linear[i].moved.w == 0) continue;
+        const float ball = s->angular[i].velocity.w;
+        loop->state->roots[i] = ball > 0 ? psvi_root_isotropic(sqrtf(ball)) : psvi_root_of(s->inv_inertia[i]);
+    }
 }
 
 static psvi_roll kept_roll(const psvi_sim *s, const psvi_step *step, const psvi_contact *c, const psvi_point *lead) {
@@ -253,7 +302,10 @@ static void gather_singles(void *data, uint64_t first, uint64_t end) {
 
 static void gather_contacts(psv_world *world, const psvi_step *step) {
     sim_loop loop = loop_of(world, step);
+    const uint64_t manifolds = loop.state->manifold_first[PSVI_COLOURS + 1];
     psvi_run_ranges(world->context, loop.state->block_first[PSVI_COLOURS + 1], PIECE_BLOCKS, gather_blocks, &loop);
+    if (manifolds > 0) psvi_run_ranges(world->context, world->sim.slots, BODIES, find_roots, &loop);
+    psvi_run_ranges(world->context, manifolds, PIECE_MANIFOLDS, gather_manifolds, &loop);
     psvi_run_ranges(world->context, world->sim.counts->contacts, 4 * PIECE, gather_singles, &loop);
 }
 
@@ -341,22 +393,30 @@ typedef struct solve_job {
     const psvi_step *step;
     psvi_crew *crew;
     psvi_pass pass;
-    uint32_t colour, block_pieces; // of the colour
-    bool again;                    // not the first substep
+    uint32_t colour, block_pieces, manifold_pieces; // of the colour
+    bool again;                                     // not the first substep
 } solve_job;
 
-// A piece of a colour: some of its blocks or, behind those, of its other contacts.
+// A piece of a colour: some of its blocks of one kind or the other or, behind those, of its other contacts.
 static void solve_piece(void *data, uint32_t piece) {
     const solve_job *job = data;
     const cpu_state *state = job->state;
+    const uint32_t colour = job->colour;
     if (piece < job->block_pieces) {
-        const uint64_t first = state->block_first[job->colour] + (uint64_t)piece * PIECE_BLOCKS;
+        const uint64_t first = state->block_first[colour] + (uint64_t)piece * PIECE_BLOCKS;
         psvi_solve_blocks(job->sim, job->step, state->blocks, first,
-                          lesser(first + PIECE_BLOCKS, state->block_first[job->colour + 1]), job->pass);
+                          lesser(first + PIECE_BLOCKS, state->block_first[colour + 1]), job->pass);
         return;
     }
-    const uint64_t first = state->single_first[job->colour] + (uint64_t)(piece - job->block_pieces) * PIECE;
-    const uint64_t last = lesser(first + PIECE, job->sim->colour_first[job->colour + 1]);
+    piece -= job->block_pieces;
+    if (piece < job->manifold_pieces) {
+        const uint64_t first = state->manifold_first[colour] + (uint64_t)piece * PIECE_MANIFOLDS;
+        psvi_solve_manifolds(job->sim, job->step, state->manifolds, first,
+                             lesser(first + PIECE_MANIFOLDS, state->manifold_first[colour + 1]), job->pass);
+        return;
+    }
+    const uint64_t first = state->single_first[colour] + (uint64_t)(piece - job->manifold_pieces) * PIECE;
+    const uint64_t last = lesser(first + PIECE, job->sim->colour_first[colour + 1]);
     solve_singles(job->sim, job->step, (int64_t)first, (int64_t)last, job->pass);
     if (job->step->rolls) roll_singles(job->sim, (int64_t)first, (int64_t)last, job->pass);
 }
@@ -368,10 +428,13 @@ static void run_pass(solve_job *job, psvi_pass pass) {
     job->pass = pass;
     for (uint32_t colour = 0; colour < PSVI_COLOURS; ++colour) {
         const uint64_t blocks = state->block_first[colour + 1] - state->block_first[colour];
+        const uint64_t manifolds = state->manifold_first[colour + 1] - state->manifold_first[colour];
         const uint64_t singles = s->colour_first[colour + 1] - state->single_first[colour];
         job->colour = colour;
         job->block_pieces = (uint32_t)psvi_loop_pieces(blocks, PIECE_BLOCKS);
-        psvi_run_stage(job->crew, job->block_pieces + (uint32_t)psvi_loop_pieces(singles, PIECE), solve_piece, job);
+        job->manifold_pieces = (uint32_t)psvi_loop_pieces(manifolds, PIECE_MANIFOLDS);
+        psvi_run_stage(job->crew, job->block_pieces + job->manifold_pieces + (uint32_t)psvi_loop_pieces(singles, PIECE),
+                       solve_piece, job);
     }
     const int64_t rest = s->colour_first[PSVI_COLOUR_REST], end = s->colour_first[PSVI_COLOUR_REST + 1];
     solve_singles(s, job->step, rest, end, pass);
@@ -425,7 +488,7 @@ static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
     psv_status status = psv_sort_pairs(world->sorter, psv_buffer_of(s->keys, contacts * sizeof(uint64_t)),
                                        psv_buffer_of(s->order, contacts * sizeof(uint32_t)), contacts);
     if (status != PSV_OK) return status;
-    colour_contacts(s, state);
+    colour_contacts(s, step, state);
     gather_contacts(world, step);
     const bool worth = s->slots >= PARALLEL_BODIES || contacts >= PARALLEL_CONTACTS;
     solve_job job = {.sim = s, .state = state, .step = step};
@@ -443,6 +506,12 @@ static void keep_blocks(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
     for (uint64_t i = first; i < end; ++i)
         psvi_keep_block(loop->sim, &loop->state->blocks[i]);
+}
+
+static void keep_manifolds(void *data, uint64_t first, uint64_t end) {
+    const sim_loop *loop = data;
+    for (uint64_t i = first; i < end; ++i)
+        psvi_keep_manifolds(loop->sim, &loop->state->manifolds[i]);
 }
 
 static void keep_singles(void *data, uint64_t first, uint64_t end) {
@@ -465,6 +534,8 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
     psvi_run_ranges(world->context, loop.state->block_first[PSVI_COLOURS + 1], 4 * PIECE_BLOCKS, keep_blocks, &loop);
+    psvi_run_ranges(world->context, loop.state->manifold_first[PSVI_COLOURS + 1], 4 * PIECE_MANIFOLDS, keep_manifolds,
+                    &loop);
     psvi_run_ranges(world->context, s->counts->contacts, 4 * PIECE, keep_singles, &loop);
     ++s->counts->steps;
     return PSV_OK;

@@ -216,8 +216,8 @@ PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint3
 // A contact's head, with the colour of the last step if it had one. Room was reserved for the contact and its points;
 // false beyond the room there is, where everything is counted but nothing written.
 PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_shape *shape_a,
-                                const psvi_shape *shape_b, bool moves_a, bool moves_b, uint32_t turning, uint32_t count,
-                                uint64_t index, uint64_t first, const psvi_kept_contact **kept) {
+                                const psvi_shape *shape_b, bool moves_a, bool moves_b, uint32_t turning, bool flat,
+                                uint32_t count, uint64_t index, uint64_t first, const psvi_kept_contact **kept) {
     if (index >= s->contact_capacity || first + count > s->point_capacity) return false;
     *kept = psvi_find_kept(s, a, b);
     psvi_contact c;
@@ -228,7 +228,8 @@ PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     c.size = fminf(shape_a->thin, shape_b->thin);
     c.friction = sqrtf(shape_a->friction * shape_b->friction);
     c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
-    c.turning = (uint16_t)turning;
+    c.turning = (uint8_t)turning;
+    c.flat = flat;
     c.colour = *kept ? (*kept)->count_colour >> 8 : PSVI_COLOUR_NONE;
     if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
     if (c.colour != PSVI_COLOUR_NONE) {
@@ -243,6 +244,15 @@ PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     return true;
 }
 
+PSVI_HD bool psvi_is_flat(const psvi_manifold *manifold) {
+    bool flat = manifold->count <= 4;
+    for (uint32_t i = 1; i < manifold->count && flat; ++i) {
+        v3 n = manifold->found[0].normal, m = manifold->found[i].normal;
+        flat = n.x == m.x && n.y == m.y && n.z == m.z;
+    }
+    return flat;
+}
+
 // Writes the contact of bodies a and b of any shape.
 PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_manifold *manifold) {
     const psvi_found *found = manifold->found;
@@ -254,8 +264,8 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     uint64_t index, first;
     psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
     const psvi_kept_contact *kept;
-    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY, count,
-                            index, first, &kept))
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY,
+                            psvi_is_flat(manifold), count, index, first, &kept))
         return;
     sym3 ia = {0, 0, 0, 0, 0, 0}, ib = ia;
     if (turn_a) ia = s->inv_inertia[a];
@@ -344,7 +354,7 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     bool turn_a = pair->la.moved.w != 0, turn_b = pair->lb.moved.w != 0;
     const psvi_kept_contact *kept;
     if (!psvi_start_contact(s, a, b, shape_a, shape_b, pair->la.velocity.w > 0, pair->lb.velocity.w > 0,
-                            turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, 1, index, first, &kept))
+                            turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, false, 1, index, first, &kept))
         return;
     v3 n = found->normal;
     // What is apart now touches at the radii: so are the arms, and no spin is made or lost when it does.

@@ -82,7 +82,8 @@ typedef struct PSVI_ALIGN16 psvi_contact {
     uint32_t a, b;
     uint32_t first;
     uint16_t count;
-    uint16_t turning; // PSVI_TURN_
+    uint8_t turning; // PSVI_TURN_
+    bool flat;       // up to four points that have one normal, of bodies that turn in any way
     float friction, restitution;
     uint32_t colour;
     float size; // the lesser psvi_shape.thin of the two
