@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from ._api import ffi
-from ._native import ArgumentError
+from ._native import ArgumentError, UnsupportedError
 
 _TYPES = {"f4": "float32", "f8": "float64", "i4": "int32", "u4": "uint32", "i8": "int64", "u8": "uint64", "u1": "uint8", "i1": "int8",
           "b1": "bool", "i2": "int16", "u2": "uint16", "f2": "float16"}
@@ -178,6 +178,9 @@ def view(array, name="array"):
         if library != "jax" and hasattr(array, "__cuda_array_interface__"):
             return _cuda_interface_view(array, library)
         if library == "warp" and hasattr(array, "__array_interface__"):
+            if getattr(array.device, "is_capturing", False):
+                raise UnsupportedError(f"{name}: Warp's capture on the CPU records Warp's own launches alone; a replay would not "
+                                       "run this call. On CUDA it can be captured")
             return _interface_view(array.__array_interface__, -1, None, "warp", array)
         if hasattr(array, "__dlpack__"):
             return _dlpack_view(array, library)

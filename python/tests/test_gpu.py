@@ -68,3 +68,92 @@ def test_world_arrays_on_the_device():
     other.step(count=5)
     other.synchronize()
     assert torch.equal(world.positions, other.positions)
+
+
+def test_tree_in_a_torch_graph():
+    """Build and queries are captured; replays see boxes and rays that have changed."""
+    sets, queries = [oracle.boxes(seed, 2000) for seed in range(3)], [oracle.boxes(seed + 50, 300) for seed in range(3)]
+    boxes, asked = torch.from_numpy(sets[0]).cuda(), torch.from_numpy(queries[0]).cuda()
+    spheres = torch.cat([(asked[:, :3] + asked[:, 3:]) / 2, torch.full((300, 1), 4.0, device="cuda")], dim=1)
+    tree = pairsieve.Tree(2000, device="cuda")
+
+    def frame():
+        rows = tree.build(boxes).overlap_boxes(asked, each=32, in_order=True)
+        return rows.counts, rows.items, tree.find_nearest(spheres, 3).item
+
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        frame()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        counts, items, nearest = frame()
+    for one, other in zip(sets, queries):
+        boxes.copy_(torch.from_numpy(one))
+        asked.copy_(torch.from_numpy(other))
+        spheres[:, :3] = (asked[:, :3] + asked[:, 3:]) / 2
+        graph.replay()
+        torch.cuda.synchronize()
+        expected = oracle.overlaps(other, one)
+        np.testing.assert_array_equal(counts.cpu().numpy(), expected.sum(axis=1))
+        found = items.cpu().numpy()
+        assert [row[row >= 0].tolist() for row in found] == [np.nonzero(row)[0][:32].tolist() for row in expected]
+        fresh = pairsieve.Tree(2000).build(one).find_nearest(spheres.cpu().numpy(), 3)
+        np.testing.assert_array_equal(nearest.cpu().numpy(), fresh.item)
+
+
+def test_rules_in_a_torch_graph():
+    """Excluded pairs that are read within the graph, counts of worlds, and float64 boxes."""
+    random = np.random.default_rng(5)
+    low = random.random((1500, 3)) * 8 + 1e8
+    boxes = torch.from_numpy(np.concatenate([low, low + 1], axis=1)).cuda()
+    worlds = random.integers(0, 3, 1500).astype(np.int32)
+    excluded = torch.zeros((400, 2), dtype=torch.int32, device="cuda")
+    finder = pairsieve.PairFinder(1500, device="cuda", doubles=True, worlds=3, count_worlds=True, max_excluded=400, sort=True,
+                                  max_pairs=200_000)
+    on_gpu = torch.from_numpy(worlds).cuda()
+
+    def frame():
+        finder.set_rules(excluded=excluded)
+        finder.find(boxes, worlds=on_gpu, origin=(1e8, 1e8, 1e8))
+
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        frame()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        frame()
+    for seed in range(3):
+        some = np.sort(np.random.default_rng(seed).integers(0, 1500, (400, 2)), axis=1).astype(np.int32)
+        excluded.copy_(torch.from_numpy(some))
+        graph.replay()
+        torch.cuda.synchronize()
+        expected = oracle.pairs(boxes.cpu().numpy(), worlds=worlds, excluded=some)
+        np.testing.assert_array_equal(finder.pairs().cpu().numpy(), expected)
+        counts = np.bincount(worlds[expected[:, 0]], minlength=3)
+        np.testing.assert_array_equal(finder.world_count_buffer.cpu().numpy(), counts)
+
+
+def test_capture_by_warp():
+    """A finder and a tree inside wp.ScopedCapture."""
+    wp = pytest.importorskip("warp")
+    sets = [oracle.boxes(seed, 3000) for seed in range(4)]
+    boxes = wp.array(sets[0], dtype=float, device="cuda:0")
+    finder, tree = pairsieve.PairFinder(3000, device="cuda", sort=True), pairsieve.Tree(3000, device="cuda")
+
+    def frame():
+        finder.find(boxes)
+        return tree.build(boxes).overlap_boxes(boxes, each=64, in_order=True)
+
+    frame()
+    with wp.ScopedCapture("cuda:0") as capture:
+        counts, items = frame()
+    for one in sets:
+        boxes.assign(one)
+        wp.capture_launch(capture.graph)
+        wp.synchronize()
+        np.testing.assert_array_equal(finder.pairs().numpy(), oracle.pairs(one))
+        expected = oracle.overlaps(one, one)
+        np.testing.assert_array_equal(counts.numpy(), expected.sum(axis=1))
+        assert [row[row >= 0].tolist() for row in items.numpy()] == [np.nonzero(row)[0][:64].tolist() for row in expected]

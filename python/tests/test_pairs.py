@@ -188,3 +188,14 @@ def test_result_outlives_its_finder():
     view = pairsieve.PairFinder(2000, sort=True).find(boxes).pairs(copy=False)
     gc.collect()
     np.testing.assert_array_equal(view, oracle.pairs(boxes))
+
+
+def test_capture_by_warp_on_the_cpu_is_refused():
+    wp = pytest.importorskip("warp")
+    boxes = wp.array(oracle.boxes(1, 20), dtype=float, device="cpu")
+    finder = pairsieve.PairFinder(20)
+    try:
+        with pytest.raises(pairsieve.UnsupportedError, match="capture"), wp.ScopedCapture("cpu"):
+            finder.find(boxes)
+    finally:
+        np.testing.assert_array_equal(finder.find(boxes).pairs().numpy(), pairsieve.find_pairs(oracle.boxes(1, 20)))
