@@ -45,6 +45,16 @@ static psv_pair_finder *make_finder(uint64_t boxes, const char *sort_method) {
     return finder;
 }
 
+static psv_pair_finder *make_other(uint64_t boxes) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = "lbvh";
+    def.max_boxes = boxes;
+    def.max_pairs = 4 * boxes + 1024;
+    CHECK(psv_create_pair_finder(context, &def, &finder));
+    return finder;
+}
+
 static psv_buffer upload_scene(const char *name, uint64_t count) {
     psv_aabb *boxes = malloc(count * sizeof *boxes);
     psv_buffer buffer;
@@ -172,6 +182,48 @@ static void test_sort_is_measured(void **state) {
     CHECK(psv_enable_profile(context, false));
 }
 
+// What was found, whatever its order: a sum over the pairs. 0: there was no room for all of them.
+static uint64_t digest_of(psv_pair_finder *finder) {
+    uint64_t pairs = 0, digest = 0;
+    const psv_status status = psv_finish_pairs(finder, &pairs);
+    if (status == PSV_ERROR_CAPACITY) return 0;
+    CHECK(status);
+    psv_pair *list = malloc((pairs + 1) * sizeof *list);
+    assert_non_null(list);
+    CHECK(psv_read_pairs(finder, list, pairs, &pairs));
+    for (uint64_t p = 0; p < pairs; ++p)
+        digest += box_random_bits(1, (uint64_t)list[p].a << 32 | list[p].b, 0);
+    free(list);
+    return digest + 1;
+}
+
+// The pairs of every route that a scene takes from its first frame on are those of another method.
+static void test_pairs_of_scenes(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {300000, 2100000};
+    for (uint32_t s = 0; box_scene_at(s) != NULL; ++s) {
+        if (box_scene_at(s)->degenerate) continue;
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+            psv_buffer buffer = upload_scene(box_scene_at(s)->name, counts[c]);
+            const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), counts[c]);
+            psv_pair_finder *finders[2] = {make_finder(counts[c], NULL), make_other(counts[c])};
+            CHECK(psv_find_pairs(finders[1], &set));
+            const uint64_t right = digest_of(finders[1]);
+            for (int frame = 0; frame < 3; ++frame) {
+                const psv_pair_statistics got = run_frames(finders[0], &set, 1);
+                const uint64_t digest = digest_of(finders[0]);
+                if (digest != right)
+                    fail_msg("%s of %llu boxes, frame %d by %s (%s): %llu pairs are not those of lbvh",
+                             box_scene_at(s)->name, (unsigned long long)counts[c], frame, got.route, got.veto,
+                             (unsigned long long)got.pairs);
+            }
+            psv_destroy_pair_finder(finders[0]);
+            psv_destroy_pair_finder(finders[1]);
+            psv_free_buffer(context, &buffer);
+        }
+    }
+}
+
 static int print_table(void) {
     static const uint64_t counts[] = {10000, 300000, 1000000, 3000000};
     for (uint32_t s = 0; box_scene_at(s) != NULL; ++s) {
@@ -202,7 +254,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_scenes),       cmocka_unit_test(test_scenes),
         cmocka_unit_test(test_named_sorter),     cmocka_unit_test(test_way_of_bins),
-        cmocka_unit_test(test_sort_is_measured),
+        cmocka_unit_test(test_sort_is_measured), cmocka_unit_test(test_pairs_of_scenes),
     };
     const int failed = cmocka_run_group_tests_name("rows_scenes", tests, NULL, NULL);
     psv_destroy_context(context);

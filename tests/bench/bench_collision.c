@@ -24,6 +24,7 @@
 #define SIMULATED "sim:" // before the name of a scene of the simulation
 #define MAX_LIST 32
 #define MAX_FRAMES 1000
+#define BEFORE_FRAMES 8 // of another scene
 #define PROGRAM "bench_collision"
 
 typedef struct bench_options {
@@ -32,13 +33,16 @@ typedef struct bench_options {
     uint64_t counts[MAX_LIST];
     int scene_count, method_count, count_count;
     int frames, steps, workers;
-    uint64_t seed, worlds, brute_limit;
-    const char *sort_method, *csv, *commit;
+    uint64_t seeds[MAX_LIST], worlds, brute_limit;
+    int seed_count;
+    const char *sort_method, *csv, *commit, *after; // after: a scene that the finder sees before; NULL: none
     double budget_s;
 } bench_options;
 
 typedef struct bench_times {
     double median_ms, min_ms, graph_ms;
+    double first_ms,
+        late_ms; // of a new finder, or after another scene: the first frame, the slowest of 5 from the 5th on
     psv_profile profile;
     psv_pair_statistics statistics;
     uint64_t finder_bytes; // without the pairs
@@ -127,12 +131,20 @@ static double time_graph(psv_context *context, psv_pair_finder *finder, const ps
     return median;
 }
 
+// `before`: boxes that the finder sees first; NULL: it is new.
 static bench_times time_method(const bench_options *options, psv_context *context, psv_pair_finder *finder,
-                               const psv_box_set *set) {
+                               const psv_box_set *set, const psv_box_set *before) {
     bench_times result = {0};
-    double times[MAX_FRAMES] = {0}, begin = now_ms();
+    double times[MAX_FRAMES] = {0};
     int frames = 0;
-    (void)time_frame(context, finder, set);
+    for (int f = 0; before != NULL && f < BEFORE_FRAMES; ++f)
+        (void)time_frame(context, finder, before);
+    result.first_ms = time_frame(context, finder, set);
+    for (int f = 1; f < 9; ++f) {
+        const double ms = time_frame(context, finder, set);
+        if (f >= 4 && ms > result.late_ms) result.late_ms = ms;
+    }
+    const double begin = now_ms();
     while (frames < options->frames && (frames < 3 || now_ms() - begin < options->budget_s * 1e3))
         times[frames++] = time_frame(context, finder, set);
     qsort(times, (size_t)frames, sizeof *times, compare_double);
@@ -160,11 +172,11 @@ static int driver_version(psv_context *context) {
     return version;
 }
 
-static void print_row(const bench_options *options, psv_context *context, const char *scene, uint64_t count,
-                      const char *method, const bench_times *times, FILE *csv) {
+static void print_row(const bench_options *options, psv_context *context, const char *scene, uint64_t seed,
+                      uint64_t count, const char *method, const bench_times *times, FILE *csv) {
     const psv_pair_statistics *s = &times->statistics;
-    printf("%-14s %9llu %-7s %10.3f %10.3f ", scene, (unsigned long long)count, method, times->median_ms,
-           times->min_ms);
+    printf("%-14s %5llu %9llu %-7s %10.4f %10.4f %10.4f %10.4f ", scene, (unsigned long long)seed,
+           (unsigned long long)count, method, times->median_ms, times->min_ms, times->first_ms, times->late_ms);
     if (psv_context_backend(context) == PSV_BACKEND_CUDA) printf("%10.4f ", times->graph_ms);
     printf("%12llu %8.2f ", (unsigned long long)s->pairs,
            times->median_ms * 1e6 / (double)(s->boxes + s->pairs + (s->boxes == 0)));
@@ -190,7 +202,8 @@ static void print_row(const bench_options *options, psv_context *context, const 
             times->graph_ms, (unsigned long long)s->pairs, (unsigned long long)s->candidates);
     for (int phase = PSV_PHASE_KEYS; phase <= PSV_PHASE_SWEEP; ++phase)
         fprintf(csv, ",%.5f", times->profile.phase_ms[phase]);
-    fprintf(csv, "\n");
+    fprintf(csv, ",%llu,%s,%.5f,%.5f,%s,%s\n", (unsigned long long)seed, options->after == NULL ? "" : options->after,
+            times->first_ms, times->late_ms, s->route, s->veto);
 }
 
 static bool wanted(const bench_options *options, const char *method, uint64_t count) {
@@ -200,9 +213,9 @@ static bool wanted(const bench_options *options, const char *method, uint64_t co
     return options->method_count == 0;
 }
 
-// Every method on one set of boxes.
-static void bench_set(const bench_options *options, psv_context *context, const char *scene, const psv_box_set *set,
-                      FILE *csv) {
+// Every method on one set of boxes, of which each finder has seen those of `before` first, if there are any.
+static void bench_set(const bench_options *options, psv_context *context, const char *scene, uint64_t seed,
+                      const psv_box_set *set, const psv_box_set *before, FILE *csv) {
     const uint64_t count = set->count;
     const char *method;
     uint64_t pairs = UINT64_MAX, room = 4 * count + 1024;
@@ -227,10 +240,12 @@ static void bench_set(const bench_options *options, psv_context *context, const 
             if (status == PSV_OK) status = psv_finish_pairs(finder, &need);
         }
         check(context, status, method);
-        bench_times times = time_method(options, context, finder, set);
+        psv_destroy_pair_finder(finder); // a new one, whose first frame is measured too
+        check(context, psv_create_pair_finder(context, &def, &finder), method);
+        bench_times times = time_method(options, context, finder, set, before);
         times.finder_bytes =
             psv_pair_finder_bytes(psv_context_backend(context), &def) - sizeof(psv_pair) * def.max_pairs;
-        print_row(options, context, scene, count, method, &times, csv);
+        print_row(options, context, scene, seed, count, method, &times, csv);
         if (pairs != UINT64_MAX && times.statistics.pairs != pairs) {
             fprintf(stderr, "bench_collision: %s finds %llu pairs, another method %llu\n", method,
                     (unsigned long long)times.statistics.pairs, (unsigned long long)pairs);
@@ -253,42 +268,60 @@ static void bench_simulated(const bench_options *options, psv_context *context, 
     psv_world_counters counters; // these wait for all frames, those that had to make room first among them
     check(context, psv_read_world_counters(psv_scene_world(scene), &counters), "step");
     const psv_box_set set = psv_world_box_set(psv_scene_world(scene));
-    bench_set(options, context, name, &set, csv);
+    bench_set(options, context, name, 0, &set, NULL, csv);
     psv_destroy_scene(scene);
 }
 
-static void bench_scene(const bench_options *options, psv_context *context, const box_scene *scene, uint64_t count,
-                        FILE *csv) {
+static psv_buffer upload_scene(psv_context *context, const box_scene *scene, uint64_t count, uint64_t seed) {
+    psv_buffer buffer;
     psv_aabb *boxes = malloc(count * sizeof *boxes);
-    uint32_t *worlds = malloc(count * sizeof *worlds);
-    if (boxes == NULL || worlds == NULL) exit(1);
-    scene->make(boxes, count, options->seed);
-    psv_buffer buffer, world_buffer = {0};
+    if (boxes == NULL) exit(1);
+    scene->make(boxes, count, seed);
     check(context, psv_alloc_buffer(context, count * sizeof *boxes, &buffer), "alloc");
     check(context, psv_upload(context, buffer, boxes, count * sizeof *boxes), "upload");
-    psv_box_set set = psv_boxes_of(buffer, sizeof *boxes, count);
-    if (options->worlds > 1) {
-        for (uint64_t i = 0; i < count; ++i)
-            worlds[i] = (uint32_t)(i * options->worlds / count);
-        check(context, psv_alloc_buffer(context, count * sizeof *worlds, &world_buffer), "alloc");
-        check(context, psv_upload(context, world_buffer, worlds, count * sizeof *worlds), "upload");
-        set.worlds = world_buffer;
-    }
     free(boxes);
+    return buffer;
+}
+
+static psv_buffer upload_worlds(psv_context *context, uint64_t count, uint64_t world_count) {
+    psv_buffer buffer;
+    uint32_t *worlds = malloc(count * sizeof *worlds);
+    if (worlds == NULL) exit(1);
+    for (uint64_t i = 0; i < count; ++i)
+        worlds[i] = (uint32_t)(i * world_count / count);
+    check(context, psv_alloc_buffer(context, count * sizeof *worlds, &buffer), "alloc");
+    check(context, psv_upload(context, buffer, worlds, count * sizeof *worlds), "upload");
     free(worlds);
-    bench_set(options, context, scene->name, &set, csv);
-    psv_free_buffer(context, &world_buffer);
+    return buffer;
+}
+
+static void bench_scene(const bench_options *options, psv_context *context, const box_scene *scene, uint64_t seed,
+                        uint64_t count, FILE *csv) {
+    psv_buffer buffer = upload_scene(context, scene, count, seed), other = {0}, worlds = {0};
+    psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), count), before = set;
+    if (options->worlds > 1) set.worlds = worlds = upload_worlds(context, count, options->worlds);
+    if (options->after != NULL) {
+        other = upload_scene(context, box_scene_named(options->after), count, seed);
+        before = psv_boxes_of(other, sizeof(psv_aabb), count);
+        before.worlds = set.worlds;
+    }
+    bench_set(options, context, scene->name, seed, &set, options->after == NULL ? NULL : &before, csv);
+    psv_free_buffer(context, &worlds);
+    psv_free_buffer(context, &other);
     psv_free_buffer(context, &buffer);
 }
 
 // --- command line ----------------------------------------------------------------------------------------------------
 
 static void print_help(void) {
-    printf("usage: bench_collision [--backend auto|cpu|cuda|gl] [--scenes a,b] [--counts 10000,1000000]\n"
-           "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
-           "       [--brute-limit N] [--seed N] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
-           "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
-           "scenes:\n");
+    printf(
+        "usage: bench_collision [--backend auto|cpu|cuda|gl] [--scenes a,b] [--counts 10000,1000000]\n"
+        "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
+        "       [--brute-limit N] [--seed N,N] [--after SCENE] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
+        "--after: each finder has seen 8 frames of that scene before. first: the first frame; late: the slowest of\n"
+        "the 5th to the 9th.\n"
+        "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
+        "scenes:\n");
     for (uint32_t i = 0; box_scene_at(i) != NULL; ++i)
         printf("  %-14s %s\n", box_scene_at(i)->name, box_scene_at(i)->description);
 }
@@ -313,8 +346,8 @@ static bench_options parse(int argc, char **argv) {
         {"sort", 1, NULL, 'o'},    {"worlds", 1, NULL, 'w'}, {"frames", 1, NULL, 'f'},      {"budget", 1, NULL, 't'},
         {"workers", 1, NULL, 'k'}, {"seed", 1, NULL, 'e'},   {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
         {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'}, {"cpu-time", 0, NULL, 'p'},    {"steps", 1, NULL, 'z'},
-        {NULL, 0, NULL, 0}};
-    const char *counts[MAX_LIST];
+        {"after", 1, NULL, 'a'},   {NULL, 0, NULL, 0}};
+    const char *counts[MAX_LIST], *seeds[MAX_LIST];
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
         case 'b':
@@ -335,7 +368,12 @@ static bench_options parse(int argc, char **argv) {
         case 'f': o.frames = (int)bench_count(PROGRAM, "--frames", optarg, 3, MAX_FRAMES); break;
         case 't': o.budget_s = bench_positive(PROGRAM, "--budget", optarg, 1e6); break;
         case 'k': o.workers = (int)bench_count(PROGRAM, "--workers", optarg, 1, 1024); break;
-        case 'e': o.seed = bench_count(PROGRAM, "--seed", optarg, 0, UINT64_MAX); break;
+        case 'e':
+            o.seed_count = split(optarg, seeds);
+            for (int i = 0; i < o.seed_count; ++i)
+                o.seeds[i] = bench_count(PROGRAM, "--seed", seeds[i], 0, UINT64_MAX);
+            break;
+        case 'a': o.after = optarg; break;
         case 'l': o.brute_limit = bench_count(PROGRAM, "--brute-limit", optarg, 0, UINT64_MAX); break;
         case 'c': o.csv = optarg; break;
         case 'i': o.commit = optarg; break;
@@ -349,6 +387,11 @@ static bench_options parse(int argc, char **argv) {
         fprintf(stderr, "bench_collision: unexpected argument '%s'; see --help\n", argv[optind]);
         exit(2);
     }
+    if (o.after != NULL && box_scene_named(o.after) == NULL) {
+        fprintf(stderr, "bench_collision: unknown scene '%s'; see --help\n", o.after);
+        exit(2);
+    }
+    if (o.seed_count == 0) o.seed_count = 1;
     if (o.count_count == 0) o.counts[0] = 10000, o.counts[1] = 100000, o.counts[2] = 1000000, o.count_count = 3;
     for (uint32_t i = 0; o.scene_count == 0 && box_scene_at(i) != NULL && !box_scene_at(i)->degenerate; ++i)
         o.scenes[i] = box_scene_at(i)->name;
@@ -387,8 +430,8 @@ int main(int argc, char **argv) {
     printf("%s, %s, %d workers, sort %s, worlds %llu; ms a frame; ns per (box + pair)\n",
            psv_backend_name(psv_context_backend(context)), psv_context_device_name(context),
            psv_context_worker_count(context), options.sort_method, (unsigned long long)options.worlds);
-    printf("%-14s %9s %-7s %10s %10s %s%12s %8s\n", "scene", "boxes", "method", "median", "min",
-           cuda ? "     graph " : "", "pairs", "ns");
+    printf("%-14s %5s %9s %-7s %10s %10s %10s %10s %s%12s %8s\n", "scene", "seed", "boxes", "method", "median", "min",
+           "first", "late", cuda ? "     graph " : "", "pairs", "ns");
     FILE *csv = NULL;
     if (options.csv != NULL && (csv = fopen(options.csv, "w")) == NULL) {
         fprintf(stderr, "bench_collision: %s cannot be written\n", options.csv);
@@ -397,11 +440,13 @@ int main(int argc, char **argv) {
     if (csv != NULL)
         fprintf(csv, "date,commit,driver,backend,device,scene,boxes,method,sort,workers,worlds,median_ms,min_ms,graph_"
                      "ms,pairs,candidates,"
-                     "keys_ms,sort_ms,gather_ms,sweep_ms\n");
+                     "keys_ms,sort_ms,gather_ms,sweep_ms,seed,after,first_ms,late_ms,route,veto\n");
     for (int s = 0; s < options.scene_count; ++s)
         for (int n = 0; n < options.count_count; ++n)
             if (box_scene_named(options.scenes[s]) != NULL)
-                bench_scene(&options, context, box_scene_named(options.scenes[s]), options.counts[n], csv);
+                for (int seed = 0; seed < options.seed_count; ++seed)
+                    bench_scene(&options, context, box_scene_named(options.scenes[s]), options.seeds[seed],
+                                options.counts[n], csv);
             else
                 bench_simulated(&options, context, options.scenes[s], options.counts[n], csv);
     if (csv != NULL && fclose(csv) != 0) return 1;

@@ -18,7 +18,8 @@ ORIGIN = ("date", "commit", "driver", "device", "cuda", "version", "compiler")
 # Results that must be the same in both files, where a file has them.
 ANSWERS = ("pairs", "sorted", "stable", "contacts")
 CASE = ("bench", "backend", "scene", "boxes", "bodies", "count", "keys", "value_bytes", "distribution", "method", "sort",
-        "broad_phase", "op", "form", "workers", "worlds", "claim", "variant", "case", "name", "frames", "seed", "values")
+        "broad_phase", "op", "form", "workers", "worlds", "claim", "variant", "case", "name", "frames", "seed", "after",
+        "values")
 
 
 def fail(sentence):

@@ -249,6 +249,137 @@ static void make_floor(psv_aabb *boxes, uint64_t count, uint64_t seed) {
     }
 }
 
+// --- scenes of uneven sizes, shapes and density ----------------------------------------------------------------------
+
+static void set_box(psv_aabb *box, const float centre[3], const float half[3]) {
+    for (uint32_t axis = 0; axis < 3; ++axis) {
+        box->min[axis] = centre[axis] - half[axis];
+        box->max[axis] = centre[axis] + half[axis];
+    }
+}
+
+static void random_point(float point[3], uint64_t seed, uint64_t index, float side) {
+    for (uint32_t axis = 0; axis < 3; ++axis)
+        point[axis] = side * box_random(seed, index, axis);
+}
+
+// Evenly over the sphere.
+static void random_direction(float direction[3], uint64_t seed, uint64_t index, uint32_t channel) {
+    const float z = 2 * box_random(seed, index, channel) - 1, turn = 6.2831853f * box_random(seed, index, channel + 1);
+    const float flat = sqrtf(fmaxf(1 - z * z, 0));
+    direction[0] = flat * cosf(turn), direction[1] = flat * sinf(turn), direction[2] = z;
+}
+
+// Sizes by a power law: the few largest are hundreds of times as large as most.
+static void make_power(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float side = 1.6f * cbrtf((float)count);
+    for (uint64_t i = 0; i < count; ++i) {
+        float centre[3];
+        const float u = fmaxf(box_random(seed, i, 3), 1e-8f), half = fminf(0.12f * powf(u, -0.45f), 30);
+        random_point(centre, seed, i, side);
+        set_box(&boxes[i], centre, (float[3]){half, half, half});
+    }
+}
+
+// A cube whose boxes are grown by their way of a frame: 98% move by up to 0.2, the others by up to 6.
+static void make_swept(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    make_cube(boxes, count, seed);
+    for (uint64_t i = 0; i < count; ++i) {
+        float way[3];
+        const float most = box_random(seed, i, 4) < 0.02f ? 6 : 0.2f, length = most * box_random(seed, i, 5);
+        random_direction(way, seed, i, 6);
+        for (uint32_t axis = 0; axis < 3; ++axis)
+            if (way[axis] < 0)
+                boxes[i].min[axis] += length * way[axis];
+            else
+                boxes[i].max[axis] += length * way[axis];
+    }
+}
+
+static void make_needles(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float side = 3 * cbrtf((float)count);
+    for (uint64_t i = 0; i < count; ++i) {
+        float centre[3], half[3];
+        random_point(centre, seed, i, side);
+        for (uint32_t axis = 0; axis < 3; ++axis)
+            half[axis] = 0.015f + 0.015f * box_random(seed, i, 3 + axis);
+        half[box_random_bits(seed, i, 6) % 3] = 2 + 6 * box_random(seed, i, 7);
+        set_box(&boxes[i], centre, half);
+    }
+}
+
+// Unit boxes that touch, three at each place of a lattice: 39 pairs a box.
+static void make_lattice_3(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const uint64_t places = (count + 2) / 3, side = (uint64_t)ceil(cbrt((double)places));
+    for (uint64_t i = 0; i < count; ++i) {
+        const uint64_t place = (i * 7919 + seed) % count / 3;
+        const float at[3] = {(float)(place % side), (float)(place / side % side), (float)(place / side / side)};
+        for (uint32_t axis = 0; axis < 3; ++axis) {
+            boxes[i].min[axis] = at[axis];
+            boxes[i].max[axis] = at[axis] + 1;
+        }
+    }
+}
+
+// A cube with 20 boxes of 2 to 12% of its side in it.
+static void make_giants(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float side = cbrtf((float)count);
+    make_cube(boxes, count, seed);
+    for (uint64_t g = 0; g < 20 && g < count; ++g) {
+        float centre[3], half[3];
+        random_point(centre, seed + 1, g, side);
+        for (uint32_t axis = 0; axis < 3; ++axis)
+            half[axis] = side * (0.01f + 0.05f * box_random(seed + 1, g, 3 + axis));
+        set_box(&boxes[box_random_bits(seed + 1, g, 6) % count], centre, half);
+    }
+}
+
+// Flat tiles on a wavy sheet; 1 in 50 is 6 high.
+static void make_terrain(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float side = sqrtf((float)count), wave = 6.2831853f / side;
+    for (uint64_t i = 0; i < count; ++i) {
+        float centre[3], half[3];
+        random_point(centre, seed, i, side);
+        centre[1] = 0.02f * side * (sinf(3 * wave * centre[0]) + cosf(2 * wave * centre[2]));
+        half[0] = 0.25f + 0.25f * box_random(seed, i, 3), half[2] = 0.25f + 0.25f * box_random(seed, i, 4);
+        half[1] = box_random(seed, i, 5) < 0.02f ? 3 : 0.05f;
+        set_box(&boxes[i], centre, half);
+    }
+}
+
+// Half of the boxes in a heap, the others in a thin gas of a thousandth of its density above and around it.
+static void make_gas(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float heap = cbrtf(0.5f * (float)count), room = 10 * heap;
+    for (uint64_t i = 0; i < count; ++i) {
+        float centre[3];
+        const float half = 0.25f + 0.25f * box_random(seed, i, 3);
+        random_point(centre, seed, i, i % 2 ? room : heap);
+        set_box(&boxes[i], centre, (float[3]){half, half, half});
+    }
+}
+
+static void make_shell(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float radius = sqrtf((float)count / 12.566371f);
+    for (uint64_t i = 0; i < count; ++i) {
+        float centre[3];
+        const float half = 0.25f + 0.25f * box_random(seed, i, 3);
+        random_direction(centre, seed, i, 0);
+        for (uint32_t axis = 0; axis < 3; ++axis)
+            centre[axis] *= radius;
+        set_box(&boxes[i], centre, (float[3]){half, half, half});
+    }
+}
+
+static void make_disc(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float radius = sqrtf((float)count / 3.1415927f);
+    for (uint64_t i = 0; i < count; ++i) {
+        const float half = 0.25f + 0.25f * box_random(seed, i, 3), turn = 6.2831853f * box_random(seed, i, 0);
+        const float out = radius * sqrtf(box_random(seed, i, 1));
+        set_box(&boxes[i], (float[3]){out * cosf(turn), box_random(seed, i, 2), out * sinf(turn)},
+                (float[3]){half, half, half});
+    }
+}
+
 static const box_scene scenes[] = {
     {"cube", "uniform in a cube, one box a unit volume", false, make_cube},
     {"pile", "the same, 8 units high", false, make_pile},
@@ -262,8 +393,17 @@ static const box_scene scenes[] = {
     {"one_huge", "a cube in one huge box", false, make_one_huge},
     {"floor", "all standing on one floor, of mixed heights", false, make_floor},
     {"far", "two cubes far apart, and a few boxes farther", false, make_far},
+    {"power", "sizes by a power law, the largest hundreds of times most", false, make_power},
+    {"swept", "a cube grown by the way of a frame, some go far", false, make_swept},
+    {"needles", "needles 1:100 to 1:500 along all axes", false, make_needles},
+    {"giants", "a cube with 20 boxes of up to 12% of its side", false, make_giants},
+    {"terrain", "flat tiles on a wavy sheet, some of them high", false, make_terrain},
+    {"gas", "half a heap, half a thin gas around it", false, make_gas},
+    {"shell", "on a sphere", false, make_shell},
+    {"disc", "in a flat disc", false, make_disc},
     {"identical", "all boxes the same: every pair overlaps", true, make_identical},
     {"lattice", "unit boxes that touch", true, make_lattice},
+    {"lattice_3", "unit boxes that touch, three at each place: 39 pairs a box", true, make_lattice_3},
     {"zero_size", "points, segments and squares, -0 and +0", true, make_zero_size},
     {"denormal", "coordinates below the smallest normal float", true, make_denormal},
     {"infinite", "infinite boxes among finite ones", true, make_infinite},

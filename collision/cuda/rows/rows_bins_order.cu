@@ -49,8 +49,8 @@ __device__ __forceinline__ void start_cells(order_shared &shared) {
 // One bin, whose boxes come from place `start` to before `end`: its entries to shared memory, counted by cells on the
 // way; from there to their places, in sequence.
 __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *plan, const order_tables &tables,
-                                          const psvi_rows_bin_shape &shape, uint32_t cells, uint32_t bin,
-                                          uint32_t start, uint32_t end, uint32_t turn) {
+                                          const psvi_rows_bin_shape &shape, uint32_t cells, uint32_t base_cells,
+                                          uint32_t bin, uint32_t start, uint32_t end, uint32_t turn) {
     const uint32_t count = end - start, first = bin * shape.each, last = min(first + shape.each, cells);
     const uint4 *const from = static_cast<const uint4 *>(tables.bins.entries) + (uint64_t)bin * shape.room;
     const uint16_t *const starts = reinterpret_cast<const uint16_t *>(shared.cells);
@@ -91,8 +91,9 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
         uint4 entry = shared.entries[shared.order[n]];
         entry.z &= (1u << ROWS_BIN_OWN_SHIFT) - 1;
         if ((entry.w >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN) == 0) {
+            if ((entry.w & ROWS_LOOK_CELL) < base_cells) // others look down
+                tables.uniform.listed[atomicAdd(&plan->listed, 1u)] = start + n;
             entry.w = 0;
-            tables.uniform.listed[atomicAdd(&plan->listed, 1u)] = start + n;
         }
         tables.uniform.write_apart(start + n, entry);
     }
@@ -119,12 +120,12 @@ __global__ void __launch_bounds__(THREADS, ORDER_RESIDENT)
     // All loads go out together, whether they are needed or not.
     const psvi_rows_bin_state &state = *tables.bins.state;
     const psvi_rows_bin_shape shape = state.shape;
-    const uint32_t done = state.done, cells = plan->cells + 1;
+    const uint32_t done = state.done, cells = plan->cells + 1, base_cells = plan->level[0].set_cells;
     uint32_t bin = blockIdx.x, start = tables.bins.starts[bin], end = tables.bins.starts[bin + 1], turn = 0;
     if (!done) return;
     __syncthreads();
     while (bin < shape.bins) {
-        order_bin(shared, plan, tables, shape, cells, bin, start, end, turn);
+        order_bin(shared, plan, tables, shape, cells, base_cells, bin, start, end, turn);
         bin += gridDim.x;
         ++turn;
         if (bin < shape.bins) start = tables.bins.starts[bin], end = tables.bins.starts[bin + 1];

@@ -15,7 +15,8 @@ struct bin_shared {
     psvi_rows_bin_shape shape;
     uint64_t gate[ITEMS]; // one for every THREADS boxes
     uint32_t sums[WARPS];
-    uint32_t boxes, unusual, strange, longest;
+    uint32_t boxes, unusual, larger, levels, longest; // larger: boxes of other levels than the first; a bit for each
+    uint32_t filtered;                                // filters do not let all pairs through
     uint32_t veto;       // why there are no bins for the frame; PSVI_ROWS_NO_VETO: there are
     bool again, is_last; // again: after frames that were sorted otherwise, this one makes the next one's plan
     uint64_t began;      // in profiles, by the first block: when the boxes had their entries
@@ -100,7 +101,7 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
                       : rows_pauses_after(last, slots) ? PSVI_ROWS_VETO_DOUBTS
                       : fits                           ? PSVI_ROWS_NO_VETO
                                                        : PSVI_ROWS_VETO_GROWTH;
-        shared.boxes = shared.unusual = shared.strange = shared.longest = 0;
+        shared.boxes = shared.unusual = shared.larger = shared.levels = shared.longest = shared.filtered = 0;
     }
 }
 
@@ -137,7 +138,7 @@ __device__ __forceinline__ void load_tile(bin_shared &shared, const bin_job &job
 // What a thread needs to know of the first level to make entries of its boxes.
 struct bin_level {
     int x, y, z; // axes
-    float limit, origin[3], inverse[3];
+    float reach[3], origin[3], inverse[3];
     int32_t last_cell[3], cells_z;
     uint32_t base;
     float scale, shift[3]; // to rounded coordinates
@@ -148,7 +149,6 @@ __device__ __forceinline__ bin_level level_of(const psvi_rows_plan &plan) {
     const psvi_rows_level &level = plan.level[0];
     bin_level own;
     own.x = plan.axis[0], own.y = plan.axis[1], own.z = plan.axis[2];
-    own.limit = level.limit;
     own.base = level.base;
     own.cells_z = level.cells[2];
     own.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // as rows_rounded_clear has it
@@ -157,6 +157,7 @@ __device__ __forceinline__ bin_level level_of(const psvi_rows_plan &plan) {
     bool plain = level.cells[1] >= 6 && level.cells[2] >= 6 && level.cells[0] >= 8;
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
+        own.reach[axis] = level.reach[axis];
         own.origin[axis] = level.origin[axis];
         own.inverse[axis] = level.inverse[axis];
         own.last_cell[axis] = level.cells[axis] - 1;
@@ -182,16 +183,16 @@ struct bin_box {
 // look as usual into rows that are away from the first and the last one.
 __device__ __forceinline__ bool make_plain_entry(const bin_level &level, const bin_box &box, uint32_t slot,
                                                  uint4 *entry, uint32_t *cell, uint32_t *length) {
-    const uint32_t most = __float_as_uint(level.limit);
     // As integers: less than 0 and not a number are greater than any limit.
     *length = __float_as_uint(__fsub_ru(box.high_x, box.low_x));
     const uint32_t length_y = __float_as_uint(__fsub_ru(box.high_y, box.low_y));
     const uint32_t length_z = __float_as_uint(__fsub_ru(box.high_z, box.low_z));
-    const bool fits = *length <= most && length_y <= most && length_z <= most;
-    const int32_t from_x = cell_on(level, 0, __fsub_rd(box.low_x, level.limit)), x = cell_on(level, 0, box.low_x);
+    const bool fits = *length <= __float_as_uint(level.reach[0]) && length_y <= __float_as_uint(level.reach[1]) &&
+                      length_z <= __float_as_uint(level.reach[2]);
+    const int32_t from_x = cell_on(level, 0, __fsub_rd(box.low_x, level.reach[0])), x = cell_on(level, 0, box.low_x);
     const int32_t to_x = cell_on(level, 0, box.high_x);
     const int32_t y = cell_on(level, 1, box.low_y), to_y = cell_on(level, 1, box.high_y);
-    const int32_t from_z = cell_on(level, 2, __fsub_rd(box.low_z, level.limit)), z = cell_on(level, 2, box.low_z);
+    const int32_t from_z = cell_on(level, 2, __fsub_rd(box.low_z, level.reach[2])), z = cell_on(level, 2, box.low_z);
     const int32_t to_z = cell_on(level, 2, box.high_z);
     // Three rows are met on an axis at most, so there are rows enough to look forward.
     const uint32_t more_y = (uint32_t)(to_y - y), more_z = (uint32_t)(to_z - z), less_z = (uint32_t)(z - from_z);
@@ -218,8 +219,8 @@ __device__ __forceinline__ void hold_entry(float *own, const uint4 &entry) {
     own[2] = __uint_as_float(entry.z), own[3] = __uint_as_float(entry.w);
 }
 
-// The same for any box, which lies at `own` and whose entry goes there. Returns its cell; NO_PLACE if it takes no part
-// or is not of the first level.
+// The same for any box, which lies at `own` and whose entry goes there. Returns its cell; NO_PLACE if it takes no part.
+// Of a larger box, which looks down, the entry holds the slot and the cell alone.
 __device__ __noinline__ uint32_t make_any_entry(bin_shared &shared, const psvi_find_input &input, uint64_t slot,
                                                 float *own) {
     const psvd_box box = {{own[0], own[1], own[2]}, {own[3], own[4], own[5]}};
@@ -229,13 +230,19 @@ __device__ __noinline__ uint32_t make_any_entry(bin_shared &shared, const psvi_f
         psvd_report_bad(input, psvd_read_counts(input), slot);
         return NO_PLACE;
     }
-    const psvd_record record = rows_record(plan, box, (uint32_t)slot, 0);
-    if (rows_record_level(plan, record) != 0) {
-        atomicAdd(&shared.strange, 1u);
-        return NO_PLACE;
+    const bool is_static = input.a.flags != NULL && (__ldg(input.a.flags + slot) & PSV_BOX_STATIC);
+    const psvd_record record = rows_record(plan, box, (uint32_t)slot, is_static ? PSVD_TAG_STATIC : 0u);
+    const uint32_t at = rows_record_level(plan, record);
+    if (at != 0) {
+        const uint32_t larger = rows_key(plan.level[at], record);
+        atomicAdd(&shared.larger, 1u);
+        if (!(shared.levels >> at & 1)) atomicOr(&shared.levels, 1u << at);
+        if (at == plan.levels) atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count), 1ull);
+        hold_entry(own, make_uint4(0, 0, (uint32_t)slot, larger));
+        return larger;
     }
     uint32_t cell;
-    uint4 entry = rows_uniform_entry(level, level.limit, record, &cell);
+    uint4 entry = rows_uniform_entry(level, level.reach[0], record, &cell);
     const uint32_t behind = cell - (entry.w & ROWS_LOOK_CELL);
     if (entry.w != 0 && behind <= ROWS_BIN_OWN_MOST) {
         entry.z |= behind << ROWS_BIN_OWN_SHIFT;
@@ -260,7 +267,8 @@ __device__ __forceinline__ uint32_t take_rank(uint32_t *counts, uint32_t bin, bo
 }
 
 // Entries of a tile in place of its boxes, each with its bin and rank. Plain ones first: a call for the others among
-// them would cost the registers that they need.
+// them would cost the registers that they need. TAGGED: boxes may have flags and filters.
+template <bool TAGGED>
 __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
                                              uint64_t first, uint32_t here, uint32_t turn, bin_tally *tally) {
     const uint32_t magic = shared.shape.magic, shift = shared.shape.shift;
@@ -282,7 +290,17 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
             uint4 entry;
             uint32_t cell, length;
             plain = make_plain_entry(level, box, (uint32_t)first + i, &entry, &cell, &length);
-            if (plain) {
+            bool off = false;
+            if (TAGGED) {
+                const uint32_t flags = input.a.flags == NULL ? 0u : __ldg(input.a.flags + first + i);
+                off = flags & PSV_BOX_DISABLED;
+                if (flags & PSV_BOX_STATIC) entry.y |= ROWS_STATIC;
+                if (!off && input.a.filters != NULL && rows_is_filtered(input, first + i)) shared.filtered = 1;
+            }
+            if (off) {
+                plain = false;
+                own[4] = __uint_as_float(NO_PLACE);
+            } else if (plain) {
                 hold_entry(own, entry);
                 bin = rows_bin_of(magic, shift, cell);
                 tally->longest = max(tally->longest, length); // not negative
@@ -304,7 +322,7 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
             const uint32_t cell = make_any_entry(shared, input, first + item * THREADS + threadIdx.x, own);
             if (cell != NO_PLACE) {
                 bin = rows_bin_of(magic, shift, cell);
-                tally->longest = max(tally->longest, length);
+                if (cell < shared.plan.level[0].set_cells) tally->longest = max(tally->longest, length);
                 ++tally->boxes;
             }
         }
@@ -379,7 +397,10 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
         for (uint32_t bin = threadIdx.x; bin < shared.shape.bins; bin += THREADS)
             shared.offset[bin] = 0;
         __syncthreads();
-        make_entries(shared, job, input, first, here, turn, &tally);
+        if (input.a.flags == NULL && input.a.filters == NULL)
+            make_entries<false>(shared, job, input, first, here, turn, &tally);
+        else
+            make_entries<true>(shared, job, input, first, here, turn, &tally);
         __syncthreads();
         if (is_timed(input)) shared.began = rows_now();
         const uint32_t count = take_places(shared, job);
@@ -403,14 +424,18 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
     atomicAdd(&state.boxes, shared.boxes);
     if (shared.longest > *(volatile uint32_t *)&state.longest) atomicMax(&state.longest, shared.longest);
     if (shared.unusual != 0) atomicAdd(&state.unusual, shared.unusual);
-    if (shared.strange != 0) atomicAdd(&state.strange, shared.strange);
+    if (shared.filtered != 0) *(volatile uint32_t *)&state.filtered = 1;
+    if (shared.larger != 0) {
+        atomicAdd(&state.larger, shared.larger);
+        atomicOr(&state.levels, shared.levels);
+    }
 }
 
 // The plan of the next frame, or of this one where it has no bins.
 __device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &job, const psvi_find_input &input) {
     auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
     psvi_rows_bin_state &state = *job.bins.state;
-    rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO,
+    rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO, true,
                    planning);
     const uint32_t next = (state.frame + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
@@ -464,7 +489,7 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
     state.pauses = job.bins.pauses;
     state.done = done;
     state.tasks = state.counted = state.scanned = state.scattered = 0;
-    state.boxes = state.unusual = state.strange = state.longest = 0;
+    state.boxes = state.unusual = state.larger = state.levels = state.longest = state.filtered = 0;
     state.planned = 1;
     state.arrived = 0;
     ++state.frame;
@@ -474,9 +499,10 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
 __device__ __forceinline__ uint32_t judge_bins(bin_shared &shared, const bin_job &job, uint32_t boxes,
                                                uint32_t unusual) {
     if (shared.veto != PSVI_ROWS_NO_VETO) return shared.veto;
-    const uint32_t strange = __ldcg(&job.bins.state->strange); // it has changed meanwhile
     const bool had_room = start_bins(shared, job);
-    if (boxes == 0 || strange != 0) return PSVI_ROWS_VETO_SIZES;
+    const bool few = shared.plan.larger == 0 || rows_looks_down(&shared.plan, boxes);
+    if (boxes == 0 || !few) return PSVI_ROWS_VETO_SIZES;
+    if (shared.plan.filtered != 0) return PSVI_ROWS_VETO_FILTERS;
     if ((uint64_t)unusual * ROWS_UNIFORM_UNUSUAL > boxes) return PSVI_ROWS_VETO_EDGES;
     return had_room ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_CROWDED;
 }
@@ -488,6 +514,11 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     const bool attempt = shared.veto == PSVI_ROWS_NO_VETO;
     const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
     const uint32_t longest = __ldcg(&state.longest);
+    if (threadIdx.x == 0) {
+        shared.plan.larger = __ldcg(&state.larger);
+        shared.plan.filtered = __ldcg(&state.filtered);
+    }
+    __syncthreads();
     const uint32_t veto = judge_bins(shared, job, boxes, unusual);
     const bool done = veto == PSVI_ROWS_NO_VETO;
     if (!done) {
@@ -500,19 +531,22 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         psvi_rows_plan &plan = shared.plan;
         plan.slots = psvd_read_counts(input).all();
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
+        if (!done) plan.larger = 0;
         psvi_rows_ratio ratio = {};
         if (!done) ratio = target->ratio;
         ratio.at = 0; // which the plan has
         ratio.tested = 0;
         rows_follow(shared.last, ratio, &plan);
         if (done) {
-            plan.populated = 1;
+            plan.populated = __ldcg(&state.levels) | 1;
             plan.longest[0] = longest;
+            for (uint32_t level = 1; level <= plan.levels; ++level) // at most
+                plan.longest[level] = __float_as_uint(plan.level[level].reach[0]);
             plan.unusual = unusual;
             input.result->boxes = boxes;
             state.shape = shared.shape;
         } else {
-            input.result->bad_count = 0; // they are listed again
+            input.result->bad_count = input.result->huge_count = 0; // they are seen again
         }
         input.result->key_bits = job.key_bits;
         input.result->route = done ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_EXACT;

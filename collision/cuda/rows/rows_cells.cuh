@@ -16,12 +16,26 @@ __device__ __forceinline__ float rows_extent(float min_x, float max_x, float min
     return x + y + z <= FLT_MAX ? extent : INFINITY; // also when one of them is not a number
 }
 
-// The finest level that takes the extent; plan.levels for huge ones.
-__device__ __forceinline__ uint32_t rows_level_of(const psvi_rows_plan &plan, float extent) {
+// The finest level that takes the box; plan.levels for huge ones.
+__device__ __forceinline__ uint32_t rows_record_level(const psvi_rows_plan &plan, bool shaped, const psvd_record &box) {
+    const float4 &first = box.first, &second = box.second;
+    const float extent = rows_extent(first.x, first.y, first.z, first.w, second.x, second.y);
     uint32_t level = 0;
-    while (level < plan.levels && !(extent <= plan.level[level].limit))
-        ++level;
+    if (!shaped) {
+        while (level < plan.levels && !(extent <= plan.level[level].limit))
+            ++level;
+        return level;
+    }
+    const float x = __fsub_ru(first.y, first.x), y = __fsub_ru(first.w, first.z), z = __fsub_ru(second.y, second.x);
+    for (; level < plan.levels; ++level) {
+        const psvi_rows_level &its = plan.level[level];
+        if ((extent <= its.limit) & (x <= its.reach[0]) & (y <= its.reach[1]) & (z <= its.reach[2])) break;
+    }
     return level;
+}
+
+__device__ __forceinline__ uint32_t rows_record_level(const psvi_rows_plan &plan, const psvd_record &box) {
+    return rows_record_level(plan, plan.shaped != 0, box);
 }
 
 // Number of the cell of a coordinate before wrapping. Monotone in the coordinate: rounding is, and so is clamping.

@@ -13,7 +13,7 @@
 
 struct rows_key_shared {
     psvi_rows_plan plan; // its longest and populated are the block's own
-    uint32_t boxes, huge, unusual, filtered;
+    uint32_t boxes, larger, huge, unusual, filtered;
     float2 pieces[ROWS_KEY_THREADS / 32][ROWS_KEY_ITEMS][96];
 };
 
@@ -36,6 +36,7 @@ __device__ __forceinline__ void rows_report_tile(const psvi_find_input &input, p
         if (shared.huge != 0)
             atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
                       (unsigned long long)shared.huge);
+        if (shared.larger != 0) atomicAdd(&plan->larger, shared.larger);
         if (shared.unusual != 0) atomicAdd(&plan->unusual, shared.unusual);
         if (shared.filtered != 0) *(volatile uint32_t *)&plan->filtered = 1;
         if ((*(volatile uint32_t *)&plan->populated & shared.plan.populated) != shared.plan.populated)
@@ -71,10 +72,11 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
     for (uint32_t i = threadIdx.x; i < offsetof(psvi_rows_plan, populated) / 4; i += ROWS_KEY_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) shared.plan.longest[threadIdx.x] = 0;
-    if (threadIdx.x == 0) shared.plan.populated = shared.boxes = shared.huge = shared.unusual = shared.filtered = 0;
+    if (threadIdx.x == 0)
+        shared.plan.populated = shared.boxes = shared.larger = shared.huge = shared.unusual = shared.filtered = 0;
     __syncthreads();
     const uint32_t cells = shared.plan.cells;
-    uint32_t present = 0, good = 0, huge = 0, unusual = 0;
+    uint32_t present = 0, good = 0, larger = 0, huge = 0, unusual = 0;
 #pragma unroll
     for (int i = 0; i < ROWS_KEY_ITEMS; ++i) {
         const uint64_t slot = first + i * ROWS_KEY_THREADS;
@@ -84,21 +86,18 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
             const uint32_t level = rows_record_level(shared.plan, record);
             const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
             const psvi_rows_level &own = shared.plan.level[level];
-            if (COUNT && input.a.filters != NULL && !input.between) {
-                const psv_box_filter filter = input.a.filters[slot], first_filter = input.a.filters[0];
-                if (filter.group != first_filter.group || filter.mask != first_filter.mask ||
-                    !psvi_filters_pair(filter, filter))
-                    shared.filtered = 1;
-            }
+            if (COUNT && input.a.filters != NULL && !input.between && rows_is_filtered(input, slot))
+                shared.filtered = 1;
             ++good;
+            larger += level != 0;
             huge += level == shared.plan.levels;
             rows_near near;
             const bool plain = COUNT && !input.between && input.world_count <= 1;
-            if (plain && rows_near_of<true>(own, own.limit, record, 0, &near)) {
+            if (plain && rows_near_of<true>(own, own.reach[0], record, 0, &near)) {
                 key = near.own;
             } else {
                 key = rows_key(own, record);
-                ++unusual;
+                unusual += level == 0 || !shared.plan.down;
             }
             const bool second = tag[i] & PSVD_TAG_SET_B;
             present |= 1u << (level + (second ? 16 : 0));
@@ -117,11 +116,13 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
     __syncwarp();
     present = psvd_reduce_or(present);
     good = psvd_reduce_add(good);
+    larger = psvd_reduce_add(larger);
     huge = psvd_reduce_add(huge);
     unusual = psvd_reduce_add(unusual);
     if ((threadIdx.x & 31) == 0) {
         atomicOr(&shared.plan.populated, present);
         atomicAdd(&shared.boxes, good);
+        if (larger != 0) atomicAdd(&shared.larger, larger);
         if (huge != 0) atomicAdd(&shared.huge, huge);
         if (unusual != 0) atomicAdd(&shared.unusual, unusual);
     }

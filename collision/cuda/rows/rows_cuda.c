@@ -298,8 +298,6 @@ static psvi_rows_choice choose_route(rows_state *state, const psvi_find_input *i
     facts.boxes = psvi_most_boxes(input);
     facts.two_sets = input->between;
     facts.worlds = input->world_count > 1;
-    facts.flags = view->flags != NULL;
-    facts.filters = view->filters != NULL;
     facts.rules = input->rules != NULL;
     facts.packed = view->max == view->min + 12 && view->min_stride == 24 && ((uintptr_t)view->min & 7) == 0 &&
                    view->worlds == NULL;

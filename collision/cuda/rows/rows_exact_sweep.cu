@@ -3,6 +3,7 @@
 #include "../launch_cuda.h"
 #include "rows_counted_tiles.cuh"
 #include "rows_lane_walk.cuh"
+#include "rows_larger.cuh"
 #include "rows_plan.cuh"
 
 #define WARPS (ROWS_SWEEP_THREADS / 32)
@@ -295,6 +296,19 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
     wait_for_tasks(&state.scattered, tiles);
 }
 
+// The larger boxes of a frame whose others have been swept before. All threads of the grid.
+__device__ __forceinline__ void sweep_larger_alone(const psvi_find_input &input, const psvi_rows_plan *plan,
+                                                   const rows_slots &slots, const uint32_t *starts,
+                                                   psvd_pair_stage<WARPS> *stage) {
+    if (plan->larger == 0 || !plan->down) return;
+    const rows_larger_tables looked_at = {slots, starts};
+    const uint2 more = rows_sweep_larger<WARPS>(input, plan, looked_at, blockIdx.x * WARPS + (threadIdx.x >> 5),
+                                                gridDim.x * WARPS, stage, 0);
+    stage->hold(more.x);
+    stage->finish(psvd_make_sink(input, psvd_read_counts(input)));
+    psvd_warp_add(&input.result->candidates, more.y);
+}
+
 // The pairs. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side
 // by side and their loads meet in the first-level cache. Level by level it looks up where the boxes' runs of cells
 // begin and end; then each lane tests its own candidates, and long ranges are swept by the whole warp. Warps work
@@ -305,18 +319,24 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
 template <bool COUNTED>
 __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     psvk_rows_exact(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables, bool few, bool may_be_mixed,
+                    const __grid_constant__ rows_tables tables, bool few, bool may_be_mixed, rows_slots swept_slots,
                     const __grid_constant__ counted_tables counted) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
     rows_wait_for_front();
     if (COUNTED) {
-        if (counted.bins->done) return;
+        if (counted.bins->done) {
+            sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
+            return;
+        }
         sort_by_counting(input, plan, counted, *reinterpret_cast<counted_shared *>(dynamic));
         __syncthreads();
     }
     const uint64_t boxes = COUNTED ? *(volatile uint64_t *)&input.result->boxes : input.result->boxes;
-    if (!COUNTED && may_be_mixed && rows_is_mixed(plan, tables.starts, boxes)) return; // swept already
+    if (!COUNTED && may_be_mixed && rows_is_mixed(plan, tables.starts, boxes)) { // swept already
+        sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
+        return;
+    }
     const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
     if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
     const uint32_t lane = threadIdx.x & 31;
@@ -330,19 +350,23 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += ROWS_SWEEP_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = words[i];
     __syncthreads();
+    const bool down = !input.between && rows_looks_down(&shared.plan, boxes);
+    const uint32_t swept = down ? rows_base_boxes(&shared.plan, tables.starts) : (uint32_t)boxes;
+    __syncthreads();
+    if (down && threadIdx.x == 0) shared.plan.populated &= 1; // no box looks up
+    __syncthreads();
     warp_work *const work = &shared.work[threadIdx.x >> 5];
     uint32_t tested = 0, longest = 0, held = 0;
     sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0, psvd_overlap_decides(input)};
     job.first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp;
 #pragma unroll 1
-    while (job.first_place < boxes) {
+    while (job.first_place < swept) {
         const uint32_t place = job.first_place + lane;
-        const bool here = lane < boxes_per_warp && place < boxes;
+        const bool here = lane < boxes_per_warp && place < swept;
         lane_walk walk = {0, 0, 0, 0, here};
         if (here) {
             const psvd_record own = {tables.records[2ull * place], tables.records[2ull * place + 1]};
-            walk.own_level = rows_level_of(shared.plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w,
-                                                                    own.second.x, own.second.y));
+            walk.own_level = rows_record_level(shared.plan, own);
             const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
             walk.set = input.between && !second;
             enter_level(shared.plan, &walk, walk.own_level + (second ? 1 : 0));
@@ -368,6 +392,14 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
         job.first_place = __shfl_sync(PSVD_FULL, part, 0) * boxes_per_warp;
     }
     if (lane == 0) atomicAdd(&shared.done, 1u); // the part behind the last box
+    if (down && swept != boxes) {
+        const rows_larger_tables looked_at = {rows_slots_of(tables.records), tables.starts};
+        const uint32_t blocks = (uint32_t)min((boxes - 1) / (WARPS * boxes_per_warp) + 1, (uint64_t)gridDim.x);
+        const uint2 more = rows_sweep_larger<WARPS>(input, plan, looked_at, blockIdx.x * WARPS + (threadIdx.x >> 5),
+                                                    blocks * WARPS, &shared.stage, held);
+        held = more.x;
+        tested += more.y;
+    }
     shared.stage.hold(held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tested);
@@ -377,7 +409,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    rows_report_shape(input, shared.plan);
+    rows_report_shape(input, *plan);
     if (!COUNTED && may_be_mixed)
         rows_report_next(input, PSVI_ROWS_COUNTED_EXACT, rows_mixed_veto(plan, tables.starts, boxes));
 }
@@ -396,7 +428,8 @@ extern "C" cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *inp
     const rows_tables swept = {tables.records, tables.starts};
     return rows_launch_early(memory, stream, psvk_rows_exact<true>, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
                              ROWS_SWEEP_THREADS, sizeof(counted_shared), *input, memory->plan, swept,
-                             psvi_most_boxes(input) <= ROWS_FEW_BOXES, false, tables);
+                             psvi_most_boxes(input) <= ROWS_FEW_BOXES, false,
+                             rows_uniform_slots_of(rows_uniform_arrays_of(memory)), tables);
 }
 
 extern "C" cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
@@ -414,5 +447,6 @@ extern "C" cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, cons
     const uint32_t most = memory->multiprocessors * ROWS_SWEEP_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
     return rows_launch_early(memory, stream, psvk_rows_exact<false>, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared),
-                             *input, memory->plan, tables, few, mixed, counted_tables{});
+                             *input, memory->plan, tables, few, mixed,
+                             rows_mixed_slots_of(rows_mixed_arrays_of(memory)), counted_tables{});
 }

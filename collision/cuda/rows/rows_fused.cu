@@ -24,7 +24,8 @@ __device__ __noinline__ void plan_ahead(const psvi_find_input &input, const fuse
     const uint32_t crowd = __ldcg(&state->seen[next].crowd);
     if (input.times != NULL && threadIdx.x == 0) state->began = rows_now();
     arrive(state, 0, false);
-    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, &shared->planning);
+    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, false,
+                   &shared->planning);
     psvi_rows_plan &plan = shared->planning.plan;
     if (threadIdx.x == 0) {
         plan.epoch = frame + 1;

@@ -20,7 +20,8 @@ extern "C" {
 
 // A size level. Rows: 1 or at least 4 on y and z, so that «forward» has a meaning when they wrap.
 typedef struct psvi_rows_level {
-    float limit;        // largest extent of its boxes on y and z; on x, ROWS_LONG_AXIS times that
+    float limit;        // largest extent of its boxes
+    float reach[3];     // the same on x, y and z
     float origin[3];    // where cell 0 begins on x, y, z
     float inverse[3];   // cells per length on x, y, z
     int32_t cells[3];   // cells on x, y, z
@@ -41,6 +42,8 @@ typedef struct psvi_rows_plan {
     int32_t axis[3]; // which of a box's axes is x, y, z
     uint32_t levels; // in use, fine to coarse; the next one is that of huge boxes
     uint32_t cells;  // in all; also the key of boxes that take no part
+    uint32_t shaped; // the first three levels are of boxes that are longest on x, y and z
+    uint32_t down;   // nearly all boxes are of the first level, and larger ones look down; else small ones look up
     psvi_rows_level level[ROWS_LEVELS + 1];
     uint32_t boxes_per_warp; // of a sweep over few boxes: fewer where ranges are long
     uint32_t epoch;          // number of the frame, tells its scan states from older ones; 0 at creation
@@ -48,6 +51,7 @@ typedef struct psvi_rows_plan {
     // Filled by the key kernel, for set b in the second half:
     uint32_t populated;                      // bit per level, from bit 0 and from bit 16
     uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
+    uint32_t larger;                         // boxes of other levels than the first
     uint32_t unusual;                        // boxes that rows_near_of does not hold for, at least
     uint32_t filtered;                       // are there filters of several kinds, or that pair with none?
     uint32_t crowded;                        // boxes in crowded cells; filled by the scan
@@ -114,20 +118,22 @@ typedef struct psvi_rows_bin_shape {
 
 // What the kernels that sort by bins keep between frames; all zero at creation.
 typedef struct psvi_rows_bin_state {
-    uint32_t frame;                            // frames done
-    uint32_t planned;                          // plan[frame & 1] is there, made from the boxes of the frame before
-    uint32_t arrived;                          // blocks that are done with their boxes; zero between frames
-    psvi_backoff backoff;                      // of the attempts, which go on where the host is not asked (a graph)
-    uint32_t more;                             // rounds of bins more than usual, since some had no room for their boxes
-    uint32_t pauses;                           // of the host, up to the last frame
-    uint32_t veto;                             // of the frame: why its boxes do not go to bins
-    uint64_t began, keyed;                     // in profiles: when the counting sort began, and when its keys were made
-    uint64_t sorted_ns;                        // in profiles: what the first block's share of the first pass took
-    uint32_t boxes, unusual, strange, longest; // seen by the blocks; zero between frames
-    uint32_t before[32];                       // the following two share no line with what blocks read
-    uint32_t done;                             // the frame's boxes are in bins: the counting sort has nothing to do
-    psvi_rows_bin_shape shape;                 // of the frame
-    uint32_t failures;                         // attempts that bins did not suit
+    uint32_t frame;                   // frames done
+    uint32_t planned;                 // plan[frame & 1] is there, made from the boxes of the frame before
+    uint32_t arrived;                 // blocks that are done with their boxes; zero between frames
+    psvi_backoff backoff;             // of the attempts, which go on where the host is not asked (a graph)
+    uint32_t more;                    // rounds of bins more than usual, since some had no room for their boxes
+    uint32_t pauses;                  // of the host, up to the last frame
+    uint32_t veto;                    // of the frame: why its boxes do not go to bins
+    uint64_t began, keyed;            // in profiles: when the counting sort began, and when its keys were made
+    uint64_t sorted_ns;               // in profiles: what the first block's share of the first pass took
+    uint32_t boxes, unusual, longest; // seen by the blocks; zero between frames
+    uint32_t filtered;                // the same: filters do not let all pairs through
+    uint32_t larger, levels;          // the same of boxes of other levels than the first: count, a bit a level
+    uint32_t before[32];              // the following two share no line with what blocks read
+    uint32_t done;                    // the frame's boxes are in bins: the counting sort has nothing to do
+    psvi_rows_bin_shape shape;        // of the frame
+    uint32_t failures;                // attempts that bins did not suit
     uint32_t tasks, counted, scanned, scattered; // of the counting sort: taken; done of each step
     uint32_t behind[32];
     uint32_t slots[2];                                // of the following, what the plan was made for

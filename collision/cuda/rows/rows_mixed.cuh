@@ -21,6 +21,11 @@ static inline rows_mixed_arrays rows_mixed_arrays_of(const psvi_rows_memory *mem
     return arrays;
 }
 
+static inline rows_slots rows_mixed_slots_of(const rows_mixed_arrays &arrays) {
+    return rows_slots{reinterpret_cast<const uint32_t *>(arrays.entries) + 2, 4,
+                      (uint32_t)(((uint64_t)1 << arrays.slot_bits) - 1)};
+}
+
 __device__ __forceinline__ bool rows_has_levels(uint32_t populated) { return (populated & (populated - 1)) != 0; }
 
 // Why the mixed sweep does not take the frame, whose route it is as far as the host knows; PSVI_ROWS_NO_VETO: it does.
@@ -33,7 +38,7 @@ __device__ __forceinline__ uint32_t rows_mixed_veto(const psvi_rows_plan *plan, 
     if (plan->filtered != 0) return PSVI_ROWS_VETO_FILTERS;
     if (populated == 0 || populated >= 2u << plan->levels) return PSVI_ROWS_VETO_SIZES;
     if ((uint64_t)plan->unusual * ROWS_MIXED_UNUSUAL > boxes) return PSVI_ROWS_VETO_EDGES;
-    if (!rows_has_levels(populated)) return PSVI_ROWS_NO_VETO;
+    if (!rows_has_levels(populated) || rows_looks_down(plan, boxes)) return PSVI_ROWS_NO_VETO;
     const bool crowded = (uint64_t)plan->crowded * ROWS_MIXED_CROWDED >= boxes;
     bool few = true;
     for (uint32_t levels = populated; levels != 0; levels &= levels - 1) {
@@ -48,10 +53,8 @@ __device__ __forceinline__ bool rows_is_mixed(const psvi_rows_plan *plan, const 
     return rows_mixed_veto(plan, starts, boxes) == PSVI_ROWS_NO_VETO;
 }
 
-// Set in the rounded box's second word: PSV_BOX_STATIC.
-#define ROWS_STATIC (1u << 30)
-// In its first word: it looks across an end of y or z. Such a box is vague, since it has made other turns than those
-// behind the end.
+// In the rounded box's first word: it looks across an end of y or z. Such a box is vague, since it has made other turns
+// than those behind the end.
 #define ROWS_ACROSS (1u << 30)
 
 // How many times a cell's number went around its axis.
@@ -102,9 +105,11 @@ __device__ __forceinline__ bool rows_look_coarser(const psvi_rows_level &level, 
     const int32_t cells_x = level.cells[0], cells_y = level.cells[1], cells_z = level.cells[2];
     const int32_t from_x = rows_cell(__fsub_rd(box.first.x, longest), level.origin[0], level.inverse[0], cells_x);
     const int32_t to_x = rows_cell(box.first.y, level.origin[0], level.inverse[0], cells_x);
-    const int32_t from_y = rows_cell(__fsub_rd(box.first.z, level.limit), level.origin[1], level.inverse[1], cells_y);
+    const int32_t from_y =
+        rows_cell(__fsub_rd(box.first.z, level.reach[1]), level.origin[1], level.inverse[1], cells_y);
     const int32_t to_y = rows_cell(box.first.w, level.origin[1], level.inverse[1], cells_y);
-    const int32_t from_z = rows_cell(__fsub_rd(box.second.x, level.limit), level.origin[2], level.inverse[2], cells_z);
+    const int32_t from_z =
+        rows_cell(__fsub_rd(box.second.x, level.reach[2]), level.origin[2], level.inverse[2], cells_z);
     const int32_t to_z = rows_cell(box.second.y, level.origin[2], level.inverse[2], cells_z);
     const int32_t x = rows_wrap(from_x, cells_x);
     look->y = rows_wrap(from_y, cells_y);

@@ -600,10 +600,11 @@ __global__ void __launch_bounds__(ROWS_MIXED_THREADS, MIXED_RESIDENT)
     if (threadIdx.x == 0) shared.begun = WARPS, shared.put_off = 0;
     __syncthreads();
     sweep_tally tally = {0, 0, 0, 0, 0};
-    if (rows_has_levels(plan->populated))
+    const bool levels = rows_has_levels(plan->populated), down = levels && rows_looks_down(plan, boxes);
+    if (levels && !down)
         sweep_chunks<true>(input, plan, tables, boxes, &tally);
     else
-        sweep_chunks<false>(input, plan, tables, boxes, &tally);
+        sweep_chunks<false>(input, plan, tables, down ? rows_base_boxes(plan, tables.starts) : boxes, &tally);
     __syncthreads();
     if (shared.put_off != 0) {
         sweep_tally sum = tally;

@@ -2,101 +2,24 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_PLAN_CUH
 #define PAIRSIEVE_COLLISION_ROWS_PLAN_CUH
 
-#include "rows_cells.cuh"
+#include "rows_plan_shapes.cuh"
 
-// THREADS: of the block that makes the plan, at most 1,024; one sampled box each.
-template <int THREADS> struct rows_plan_shared {
-    static constexpr int warps = THREADS / 32;
-    float low[3][warps], high[3][warps]; // of each warp's samples, then their medians in [axis][0]
-    float reduced[warps];
-    float limits[ROWS_LEVELS]; // of the sampled levels, coarse to fine
-    uint32_t members[ROWS_LEVELS + 1];
-    psvi_rows_plan plan;
-};
-
-template <int THREADS> __device__ __forceinline__ float rows_block_max(float value, rows_plan_shared<THREADS> *shared) {
-    for (int step = 16; step > 0; step >>= 1)
-        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
-    if ((threadIdx.x & 31) == 0) shared->reduced[threadIdx.x >> 5] = value;
-    __syncthreads();
-    value = shared->reduced[min((int)threadIdx.x & 31, THREADS / 32 - 1)];
-    for (int step = 16; step > 0; step >>= 1)
-        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
-    __syncthreads();
-    return value;
-}
-
-// Medians over the lanes of the finite ones of two values; 0 when there is none.
-__device__ __forceinline__ float2 rows_warp_medians(float2 value) {
-    const int own = threadIdx.x & 31;
-    const bool counts = fabsf(value.x) <= FLT_MAX && fabsf(value.y) <= FLT_MAX;
-    const unsigned valid = __ballot_sync(PSVD_FULL, counts);
-    if (valid == 0) return make_float2(0, 0);
-    int rank_x = 0, rank_y = 0;
-#pragma unroll
-    for (int lane = 0; lane < 32; ++lane) {
-        const float x = __shfl_sync(PSVD_FULL, value.x, lane), y = __shfl_sync(PSVD_FULL, value.y, lane);
-        const bool counted = valid >> lane & 1;
-        rank_x += counted && (x < value.x || (x == value.x && lane < own));
-        rank_y += counted && (y < value.y || (y == value.y && lane < own));
-    }
-    const int middle = __popc(valid) / 2;
-    const int at_x = __ffs(__ballot_sync(PSVD_FULL, counts && rank_x == middle)) - 1;
-    const int at_y = __ffs(__ballot_sync(PSVD_FULL, counts && rank_y == middle)) - 1;
-    return make_float2(__shfl_sync(PSVD_FULL, value.x, at_x), __shfl_sync(PSVD_FULL, value.y, at_y));
-}
-
-// Where most boxes are: the medians over the warps of their samples' least and greatest corners. A few boxes far away
-// do not move them.
-template <int THREADS>
-__device__ __forceinline__ void rows_sample_range(const psvd_box &box, bool good, rows_plan_shared<THREADS> *shared) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    for (int axis = 0; axis < 3; ++axis) {
-        const bool finite = good && fabsf(box.min[axis]) < 1e30f;
-        float low = finite ? box.min[axis] : INFINITY, high = finite ? box.min[axis] : -INFINITY;
-        for (int step = 16; step > 0; step >>= 1) {
-            low = fminf(low, __shfl_xor_sync(PSVD_FULL, low, step));
-            high = fmaxf(high, __shfl_xor_sync(PSVD_FULL, high, step));
-        }
-        if (lane == 0) shared->low[axis][warp] = low, shared->high[axis][warp] = high;
-    }
-    __syncthreads();
-    if (warp < 3) {
-        const float2 range =
-            rows_warp_medians(lane < THREADS / 32 ? make_float2(shared->low[warp][lane], shared->high[warp][lane])
-                                                  : make_float2(INFINITY, INFINITY));
-        __syncwarp();
-        if (lane == 0) shared->low[warp][0] = range.x, shared->high[warp][0] = range.y;
-    }
-    __syncthreads();
-}
-
-template <int THREADS> __device__ __forceinline__ void rows_choose_axes(rows_plan_shared<THREADS> *shared) {
-    psvi_rows_plan &plan = shared->plan;
-    int longest = 0;
-    for (int axis = 1; axis < 3; ++axis)
-        if (shared->high[axis][0] - shared->low[axis][0] > shared->high[longest][0] - shared->low[longest][0])
-            longest = axis;
-    plan.axis[0] = longest;
-    plan.axis[1] = longest == 0 ? 1 : 0;
-    plan.axis[2] = longest == 2 ? 1 : 2;
-}
-
-// Splits `budget` cells of a level over its axes. Rows as wide as the level's limit where the budget allows, else as
+// Splits `budget` cells of a level over its axes. Rows of these widths where the budget allows, else as
 // many rows as an even split gives, wrapping around; what is left divides x. `low` and `spread` tell where most boxes
 // are; the cells cover a little more, so that few boxes wrap.
 __device__ __forceinline__ void rows_divide_level(psvi_rows_level *level, const float *low, const float *spread,
-                                                  float budget, uint32_t world_count) {
+                                                  const float *width, float budget, float x_cells,
+                                                  uint32_t world_count) {
     level->worlds = (uint32_t)fminf((float)world_count, fmaxf(budget, 1.0f));
     budget = fmaxf(budget / (float)level->worlds, 1.0f);
     float wanted[3], range[3];
     for (int axis = 0; axis < 3; ++axis) {
-        level->origin[axis] = low[axis] - 0.05f * spread[axis] - 1.5f * level->limit;
-        range[axis] = 1.1f * spread[axis] + 3.0f * level->limit;
-        wanted[axis] = fminf(range[axis] / level->limit + 1.0f, 1e9f);
+        level->origin[axis] = low[axis] - 0.05f * spread[axis] - 1.5f * width[axis];
+        range[axis] = 1.1f * spread[axis] + 3.0f * width[axis];
+        wanted[axis] = fminf(range[axis] / width[axis] + 1.0f, 1e9f);
     }
-    if (spread[1] < 0.5f * level->limit) wanted[1] = 1.0f;
-    if (spread[2] < 0.5f * level->limit) wanted[2] = 1.0f;
+    if (spread[1] < 0.5f * width[1]) wanted[1] = 1.0f;
+    if (spread[2] < 0.5f * width[2]) wanted[2] = 1.0f;
     // Axes in ascending order of what they want: what one does not need goes to the others.
     float left = budget;
     for (int turn = 0; turn < 2; ++turn) { // y and z
@@ -107,16 +30,15 @@ __device__ __forceinline__ void rows_divide_level(psvi_rows_level *level, const 
         float rows = floorf(fminf(wanted[axis], share));
         if (rows < 4.0f) rows = 1.0f;
         level->cells[axis] = (int32_t)rows;
-        level->inverse[axis] = rows == 1.0f ? 0.0f : ROWS_ROW_FIT / level->limit;
+        level->inverse[axis] = rows == 1.0f ? 0.0f : ROWS_ROW_FIT / width[axis];
         left = fmaxf(left / rows, 1.0f);
     }
-    const float most = fminf(range[0] / level->limit * ROWS_X_CELLS + 2.0f, 1e9f);
+    const float most = fminf(range[0] / width[0] * x_cells + 2.0f, 1e9f);
     const float cells_x = floorf(fmaxf(fminf(most, left), 1.0f));
     // Cells that just cover the range, unless they would be much longer than a box: then they wrap.
     const float pitch = cells_x > 2.0f ? range[0] / (cells_x - 2.0f) : INFINITY;
     level->cells[0] = (int32_t)cells_x;
-    level->inverse[0] =
-        cells_x == 1.0f ? 0.0f : 1.0f / fmaxf(fminf(pitch, 2.0f * level->limit), level->limit / ROWS_X_CELLS);
+    level->inverse[0] = cells_x == 1.0f ? 0.0f : 1.0f / fmaxf(fminf(pitch, 2.0f * width[0]), width[0] / x_cells);
 }
 
 // Level limits from the sampled extents: the largest, then the largest that is a ratio below it, and so on, so
@@ -143,10 +65,9 @@ __device__ __forceinline__ uint32_t rows_choose_limits(float extent, float least
 
 template <int THREADS>
 __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, uint32_t sampled, uint32_t world_count,
-                                             float budget, uint32_t samples) {
+                                             float budget, uint32_t samples, float least) {
     const float *const limits = shared->limits;
     psvi_rows_plan &plan = shared->plan;
-    plan.levels = min(sampled + ROWS_UPPER_LEVELS, (uint32_t)ROWS_LEVELS);
     float low[3], spread[3];
     for (int axis = 0; axis < 3; ++axis) {
         low[axis] = shared->low[plan.axis[axis]][0];
@@ -155,25 +76,36 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
     const uint32_t own = threadIdx.x;
     if (own < plan.levels) {
         psvi_rows_level *const level = &plan.level[own];
-        level->limit =
-            own < sampled ? limits[sampled - 1 - own] : limits[0] * powf(ROWS_LEVEL_RATIO, (float)(own - sampled + 1));
-        const float members = own < sampled ? (float)shared->members[own] / (float)samples : 0.0f;
-        rows_divide_level(level, low, spread, fmaxf(budget * members, 32.0f), world_count);
+        const uint32_t finest = plan.shaped ? 3 : sampled; // levels of boxes that are there
+        level->limit = own >= finest ? limits[0] * powf(ROWS_LEVEL_RATIO, (float)(own - finest + 1))
+                       : plan.shaped ? limits[0]
+                                     : limits[sampled - 1 - own];
+        float width[3];
+        for (int axis = 0; axis < 3; ++axis) {
+            const bool shaped = plan.shaped && own < 3;
+            width[axis] = shaped ? rows_shape_width(*shared, (int)own, axis, least) : level->limit;
+            level->reach[axis] = shaped ? fmaxf(rows_shape_reach(shared->shape[own], axis), least) : level->limit;
+        }
+        const float cells = fmaxf(budget * rows_level_share(*shared, own, samples), 32.0f);
+        rows_divide_level(level, low, spread, width, cells, plan.down && own == 0 ? ROWS_DOWN_X_CELLS : ROWS_X_CELLS,
+                          world_count);
     } else if (own == plan.levels) { // huge boxes: one cell
         psvi_rows_level *const level = &plan.level[own];
         level->limit = INFINITY;
         for (int axis = 0; axis < 3; ++axis)
-            level->cells[axis] = 1, level->inverse[axis] = level->origin[axis] = 0.0f;
+            level->reach[axis] = INFINITY, level->cells[axis] = 1, level->inverse[axis] = level->origin[axis] = 0.0f;
         level->worlds = 1;
     }
 }
 
 // A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, `ratio` apart, cells:
-// about `per_box` a box, at most `room`. Into shared->plan, all but what is kept from frame to frame. All threads of
-// the block; ends with a barrier. Never decides what is found, only how fast.
+// about `per_box` a box, at most `room`. `may_down`: the frame's sweep lets larger boxes look down, if that costs less
+// than levels for all sizes, and its levels may be of one shape each. Into shared->plan, all but what is kept from
+// frame to frame. All threads of the block; ends with a barrier. Never decides what is found, only how fast.
 template <int THREADS>
 __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
-                                               float per_box, float ratio, rows_plan_shared<THREADS> *shared) {
+                                               float per_box, float ratio, bool may_down,
+                                               rows_plan_shared<THREADS> *shared) {
     psvi_rows_plan &plan = shared->plan;
     const uint64_t slots = counts.all();
     psvd_box box = {};
@@ -194,9 +126,46 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     for (int axis = 0; axis < 3; ++axis)
         reach = fmaxf(reach, fmaxf(fabsf(shared->low[axis][0]), fabsf(shared->high[axis][0])));
     const float least = fmaxf(reach * 1e-6f, 1e-30f);
-    const uint32_t sampled = rows_choose_limits(good ? extent : -1.0f, least, ratio, shared);
+    bool down = false, shaped = false;
+    if constexpr (THREADS >= ROWS_DOWN_BINS * ROWS_DOWN_PARTS) {
+        const float cost = may_down ? rows_choose_base(good ? extent : -1.0f, least, slots, shared) : 0.0f;
+        if (cost > ROWS_SHAPE_LEAST && cost < INFINITY) {
+            const float extents[3] = {box.max[x] - box.min[x], box.max[y] - box.min[y], box.max[z] - box.min[z]};
+            rows_collect_shapes(extents, good, shared);
+            if (threadIdx.x < 32) {
+                const float with_shapes = rows_cost_of_shapes(*shared, slots, shared->limits[0], least);
+                if (threadIdx.x == 0) shared->best = with_shapes < ROWS_SHAPE_GAIN * cost;
+            }
+            __syncthreads();
+            shaped = shared->best != 0;
+            __syncthreads();
+        }
+        down = may_down && !shaped && cost <= ROWS_DOWN_MOST;
+    }
+    uint32_t sampled = 1;
+    if (shaped) {
+        const float largest = fmaxf(rows_block_max(good ? extent : -1.0f, shared) * ROWS_LIMIT_PAD, least);
+        if (threadIdx.x == 0) shared->limits[0] = largest;
+    } else if (!down) {
+        sampled = rows_choose_limits(good ? extent : -1.0f, least, ratio, shared);
+    }
     __syncthreads();
-    if (good) {
+    if (threadIdx.x == 0) {
+        plan.down = down;
+        plan.shaped = shaped;
+        plan.levels = down     ? rows_levels_down(*shared)
+                      : shaped ? 3 + ROWS_UPPER_LEVELS
+                               : min(sampled + ROWS_UPPER_LEVELS, (uint32_t)ROWS_LEVELS);
+        for (int shape = 0; shaped && shape < 3; ++shape)
+            shared->members[shape] = shared->shape[shape].boxes;
+    }
+    __syncthreads();
+    if (good && down) {
+        uint32_t level = 0;
+        for (float limit = shared->limits[0]; extent > limit && level < plan.levels; limit *= ROWS_LEVEL_RATIO)
+            ++level;
+        atomicAdd(&shared->members[level], 1u);
+    } else if (good && !shaped) {
         uint32_t level = sampled - 1; // coarse to fine
         while (level > 0 && extent > shared->limits[level])
             --level;
@@ -205,7 +174,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     const int samples = __syncthreads_count(good);
     const float usable = (float)room * 0.98f - 128.0f * (ROWS_LEVELS + 1);
     const float budget = fminf(usable, fmaxf(per_box * (float)slots, 4096.0f)) * (input.between ? 0.5f : 1.0f);
-    rows_lay_out(shared, sampled, input.world_count, budget, (uint32_t)max(samples, 1));
+    rows_lay_out(shared, sampled, input.world_count, budget, (uint32_t)max(samples, 1), least);
     __syncthreads();
     if (threadIdx.x == 0) {
         uint32_t base = 0;
@@ -218,6 +187,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         }
         plan.cells = base;
         plan.slots = slots;
+        plan.larger = 0;
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.listed = plan.ticket = 0;
     }
     __syncthreads();
@@ -226,7 +196,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
 // Will the sweeps over rounded boxes be left out in the frame after `last`? So after a frame with more than a pair in
 // doubt a box, such as boxes that touch make.
 __device__ __forceinline__ bool rows_pauses_after(const psvi_rows_plan &last, uint64_t slots) {
-    return last.paused ? last.backoff.left != 0 : last.doubted > slots;
+    return last.paused ? last.backoff.left != 0 : last.doubted > ROWS_DOUBTS * slots;
 }
 
 // What a plan takes over from the last frame's. One thread.
@@ -239,7 +209,7 @@ __device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const ps
     plan->boxes_per_warp = each < ROWS_BUSY_CANDIDATES ? 32 : each < 16 * ROWS_BUSY_CANDIDATES ? 8 : ROWS_LEAST_A_WARP;
     plan->candidates = 0;
     plan->backoff = last.backoff;
-    if (last.doubted > plan->slots)
+    if (last.doubted > ROWS_DOUBTS * plan->slots)
         psvi_backoff_failed(&plan->backoff, ROWS_PAUSE_LEAST, ROWS_PAUSE_MOST);
     else if (!last.paused)
         psvi_backoff_succeeded(&plan->backoff);
@@ -254,6 +224,7 @@ __device__ __forceinline__ psvi_rows_ratio rows_next_ratio(const psvi_rows_plan 
     psvi_rows_ratio ratio = last.ratio;
     ratio.tested = 0;
     *trial = false;
+    if (last.down || last.shaped) return ratio;
     const uint32_t at = ratio.at, levels = __popc((last.populated | last.populated >> 16) & 0xffffu);
     if (last.slots == 0 || levels == 0) return ratio;
     const float cost = (float)last.ratio.tested / (float)last.slots + (float)(ROWS_LEVEL_COST * levels);

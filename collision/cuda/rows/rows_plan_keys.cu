@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     if (trial && !rows_may_try(input, psvd_read_counts(input), rows_level_ratio(ratio), &shared, samples))
         ratio.cost[ratio.at--] = FLT_MAX;
     rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_ratio(ratio),
-                   &shared);
+                   !input.between && input.world_count <= 1, &shared);
     if (threadIdx.x == 0) {
         rows_follow(*target, ratio, &plan);
         input.result->key_bits = key_bits;

@@ -50,11 +50,6 @@ __device__ __forceinline__ psvd_record rows_record(const psvi_rows_plan &plan, c
     return record;
 }
 
-__device__ __forceinline__ uint32_t rows_record_level(const psvi_rows_plan &plan, const psvd_record &box) {
-    return rows_level_of(plan,
-                         rows_extent(box.first.x, box.first.y, box.first.z, box.first.w, box.second.x, box.second.y));
-}
-
 // The cell of a box, which is its key.
 __device__ __forceinline__ uint32_t rows_key(const psvi_rows_level &level, const psvd_record &box) {
     const uint32_t tag = __float_as_uint(box.second.w);
@@ -159,10 +154,10 @@ __device__ __forceinline__ bool rows_near_of(const psvi_rows_level &level, float
     int32_t from_x = __float2int_rd((__fsub_rd(first.x, longest) - origin_x) * inverse_x);
     int32_t x = __float2int_rd((first.x - origin_x) * inverse_x);
     int32_t to_x = __float2int_rd((first.y - origin_x) * inverse_x);
-    int32_t behind_y = __float2int_rd((__fsub_rd(first.z, level.limit) - origin_y) * inverse_y);
+    int32_t behind_y = __float2int_rd((__fsub_rd(first.z, level.reach[1]) - origin_y) * inverse_y);
     int32_t y = __float2int_rd((first.z - origin_y) * inverse_y);
     int32_t to_y = __float2int_rd((first.w - origin_y) * inverse_y);
-    int32_t from_z = __float2int_rd((__fsub_rd(second.x, level.limit) - origin_z) * inverse_z);
+    int32_t from_z = __float2int_rd((__fsub_rd(second.x, level.reach[2]) - origin_z) * inverse_z);
     int32_t z = __float2int_rd((second.x - origin_z) * inverse_z);
     int32_t to_z = __float2int_rd((second.y - origin_z) * inverse_z);
     near->around = AROUND && (((uint32_t)x >= (uint32_t)cells_x) | ((uint32_t)y >= (uint32_t)cells_y) |
@@ -221,9 +216,9 @@ __device__ __forceinline__ bool rows_coarse_of(const psvi_rows_level &level, flo
     const float inverse_x = level.inverse[0], inverse_y = level.inverse[1], inverse_z = level.inverse[2];
     const int32_t from_x = __float2int_rd((__fsub_rd(first.x, longest) - origin_x) * inverse_x);
     const int32_t to_x = __float2int_rd((first.y - origin_x) * inverse_x);
-    const int32_t from_y = __float2int_rd((__fsub_rd(first.z, level.limit) - origin_y) * inverse_y);
+    const int32_t from_y = __float2int_rd((__fsub_rd(first.z, level.reach[1]) - origin_y) * inverse_y);
     const int32_t to_y = __float2int_rd((first.w - origin_y) * inverse_y);
-    const int32_t from_z = __float2int_rd((__fsub_rd(second.x, level.limit) - origin_z) * inverse_z);
+    const int32_t from_z = __float2int_rd((__fsub_rd(second.x, level.reach[2]) - origin_z) * inverse_z);
     const int32_t to_z = __float2int_rd((second.y - origin_z) * inverse_z);
     const uint32_t world = rows_world(level, __float_as_uint(second.w) >> PSVD_TAG_WORLD_SHIFT);
     coarse->first = rows_base(level, world, from_y, from_z) + (uint32_t)from_x;
@@ -237,8 +232,8 @@ __device__ __forceinline__ bool rows_coarse_of(const psvi_rows_level &level, flo
 // Usual boxes can be copied as they are, and their tags are 0.
 static inline bool are_usual(const psvi_find_input &input) {
     const psvi_box_view &view = input.a;
-    return !input.between && view.flags == NULL && view.worlds == NULL && view.max == view.min + 12 &&
-           view.min_stride == 24 && (reinterpret_cast<uintptr_t>(view.min) & 7) == 0;
+    return !input.between && view.flags == NULL && view.filters == NULL && view.worlds == NULL &&
+           view.max == view.min + 12 && view.min_stride == 24 && (reinterpret_cast<uintptr_t>(view.min) & 7) == 0;
 }
 
 #endif

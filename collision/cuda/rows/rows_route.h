@@ -30,20 +30,19 @@ typedef enum psvi_rows_route {
 typedef enum psvi_rows_veto {
     PSVI_ROWS_NO_VETO,
     // The host knows these:
-    PSVI_ROWS_VETO_SORTER,  // a sorter was named
-    PSVI_ROWS_VETO_DEVICE,  // the device has not what the route needs
-    PSVI_ROWS_VETO_SETS,    // pairs between two sets
-    PSVI_ROWS_VETO_WORLDS,  // more than one world
-    PSVI_ROWS_VETO_FLAGS,   // boxes with flags
-    PSVI_ROWS_VETO_FILTERS, // boxes with filters; seen on the device: not all pairs of filters may pair
-    PSVI_ROWS_VETO_RULES,   // owners, layers, excluded pairs, double precision or room of worlds: see pair_rules.h
-    PSVI_ROWS_VETO_LAYOUT,  // not an array of psv_aabb at an address of 8 bytes
-    PSVI_ROWS_VETO_COUNT,   // more boxes or cells than the route has bits for
-    PSVI_ROWS_VETO_PAUSE,   // it did not suit some frame before, see psvi_backoff
+    PSVI_ROWS_VETO_SORTER, // a sorter was named
+    PSVI_ROWS_VETO_DEVICE, // the device has not what the route needs
+    PSVI_ROWS_VETO_SETS,   // pairs between two sets
+    PSVI_ROWS_VETO_WORLDS, // more than one world
+    PSVI_ROWS_VETO_RULES,  // owners, layers, excluded pairs, double precision or room of worlds: see pair_rules.h
+    PSVI_ROWS_VETO_LAYOUT, // not an array of psv_aabb at an address of 8 bytes
+    PSVI_ROWS_VETO_COUNT,  // more boxes or cells than the route has bits for
+    PSVI_ROWS_VETO_PAUSE,  // it did not suit some frame before, see psvi_backoff
     // The device sees these:
     PSVI_ROWS_VETO_FIRST,   // no frame before this one that a plan was made in
     PSVI_ROWS_VETO_GROWTH,  // the plan was made for another count
     PSVI_ROWS_VETO_SIZES,   // boxes of several sizes
+    PSVI_ROWS_VETO_FILTERS, // filters that do not let all pairs through
     PSVI_ROWS_VETO_CROWDED, // more boxes in some cells than the route has room for
     PSVI_ROWS_VETO_EDGES,   // too many boxes look across the ends of the grid
     PSVI_ROWS_VETO_DOUBTS,  // rounding left too many pairs in doubt, in this frame's pause or the frame before
@@ -56,13 +55,11 @@ enum {
     PSVI_ROWS_NEEDS_CODE_90 = 2,     // code for compute capability 9.0: kernels that begin early, bulk copies; room
     PSVI_ROWS_NEEDS_ONE_SET = 4,
     PSVI_ROWS_NEEDS_ONE_WORLD = 8,
-    PSVI_ROWS_NEEDS_NO_FLAGS = 16,
-    PSVI_ROWS_NEEDS_NO_FILTERS = 32,
     PSVI_ROWS_NEEDS_PACKED = 64,    // psv_aabb side by side
     PSVI_ROWS_NEEDS_KEY_BITS = 128, // a cell's number and a slot fit an entry: ROWS_UNIFORM_BITS, ROWS_UNIFORM_ROOM
     PSVI_ROWS_NEEDS_NO_PAUSE = 256,
     PSVI_ROWS_NEEDS_NO_RULES = 512,
-    PSVI_ROWS_NEEDS_PLAIN = 4 | 8 | 16 | 32 | 64 | 512
+    PSVI_ROWS_NEEDS_SIMPLE = 4 | 8 | 64 | 512
 };
 
 typedef struct psvi_rows_route_row {
@@ -88,7 +85,7 @@ typedef struct psvi_rows_facts {
     bool sorter_named;
     // of the frame
     uint64_t boxes; // most that there can be
-    bool two_sets, worlds, flags, filters, rules, packed, paused;
+    bool two_sets, worlds, rules, packed, paused;
 } psvi_rows_facts;
 
 typedef struct psvi_rows_choice {

@@ -14,6 +14,7 @@ struct order_shared {
     uint32_t taken;                   // segment to follow
     uint64_t gate;                    // of the copies
     bool uniform;                     // entries for the uniform sweep are made, no records
+    uint32_t base;                    // of that: boxes of the first level
     float4 rounding[ROWS_LEVELS + 1]; // shift and scale of the levels
     __align__(16) uint32_t cells[4];  // as many as a segment has: counts, then the next free place of each; then the
                                       // records of a segment and their order
@@ -131,15 +132,35 @@ __device__ __forceinline__ uint2 round_own(const order_shared &shared, const psv
     return make_uint2(upper | ROWS_FIELD_TOPS, lower | ROWS_FIELD_TOPS);
 }
 
-// A box's entry for the uniform sweep.
+// A box's entry for the uniform sweep. LARGER: there may be larger boxes, from place `base` on, of which only the slot
+// is asked for.
+template <bool LARGER>
 __device__ __forceinline__ void write_uniform(const order_shared &shared, const order_arrays &arrays,
-                                              psvi_rows_plan *plan, const psvd_record &record, uint32_t place) {
+                                              psvi_rows_plan *plan, const psvd_record &record, uint32_t place,
+                                              uint32_t base) {
     const psvi_rows_plan &own = shared.local.plan;
+    if (LARGER && place >= base) {
+        arrays.uniform.write_apart(place, make_uint4(0, 0, __float_as_uint(record.second.z), 0));
+        return;
+    }
     const uint32_t level = __ffs(own.populated) - 1;
     uint32_t cell;
     const uint4 entry = rows_uniform_entry(own.level[level], __uint_as_float(own.longest[level]), record, &cell);
     arrays.uniform.write_apart(place, entry);
     if (entry.w == 0) arrays.uniform.listed[atomicAdd(&plan->listed, 1u)] = place;
+}
+
+// Those of a segment whose records are in shared memory, `order` says where.
+template <bool LARGER>
+__device__ __forceinline__ void write_segment(const order_shared &shared, const order_arrays &arrays,
+                                              psvi_rows_plan *plan, const float4 *held, const uint16_t *order,
+                                              uint32_t start, uint32_t count) {
+    const uint32_t base = shared.base;
+#pragma unroll 2
+    for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS) {
+        const float4 *const at = held + 2 * order[i];
+        write_uniform<LARGER>(shared, arrays, plan, psvd_record{at[0], at[1]}, start + i, base);
+    }
 }
 
 // The block orders a segment that fits shared memory. Every record is read and written once, in sequence. Returns the
@@ -186,11 +207,10 @@ __device__ __forceinline__ order_range order_on_chip(order_shared &shared, const
     }
     __syncthreads();
     if (shared.uniform) {
-#pragma unroll 2
-        for (uint32_t i = threadIdx.x; i < count; i += ROWS_ORDER_THREADS) {
-            const float4 *const at = held + 2 * order[i];
-            write_uniform(shared, arrays, plan, psvd_record{at[0], at[1]}, start + i);
-        }
+        if (start + count <= shared.base)
+            write_segment<false>(shared, arrays, plan, held, order, start, count);
+        else
+            write_segment<true>(shared, arrays, plan, held, order, start, count);
         return following;
     }
     float4 *const to = arrays.records + 2ull * start;
@@ -232,7 +252,7 @@ __device__ __forceinline__ order_range order_any(order_shared &shared, const ord
             const float4 halves[2] = {record.first, record.second};
             place = start + atomicAdd(&shared.cells[number_of<NUMBERED>(shared, arrays, halves)], 1u);
             if (shared.uniform) {
-                write_uniform(shared, arrays, plan, record, place);
+                write_uniform<true>(shared, arrays, plan, record, place, shared.base);
                 place = NO_PLACE;
             } else {
                 arrays.rounded[place] = round_own(shared, record);
@@ -259,7 +279,9 @@ __global__ void __launch_bounds__(ROWS_ORDER_THREADS)
     if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->left = 0;
     if (threadIdx.x == 0) {
         open_gate(&shared.gate);
-        shared.uniform = arrays.may_be_uniform && rows_is_uniform(plan, input.result->boxes);
+        const uint32_t populated = shared.local.plan.populated, boxes = (uint32_t)input.result->boxes;
+        shared.uniform = arrays.may_be_uniform && rows_is_uniform(plan, boxes);
+        shared.base = (populated & (populated - 1)) != 0 ? boxes - plan->larger : boxes;
     }
     __syncthreads();
     if (threadIdx.x < shared.local.plan.levels) {

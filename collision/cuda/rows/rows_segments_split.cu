@@ -8,6 +8,7 @@
 #include "../launch_cuda.h"
 #include "rows_launch.cuh"
 #include "rows_segments.cuh"
+#include "rows_uniform.cuh"
 
 #define THREADS ROWS_SPLIT_THREADS
 #define WARPS (THREADS / 32)
@@ -23,7 +24,7 @@ struct level_fields {
 template <int ITEMS> struct split_shared {
     rows_local_plan local; // its longest and populated are the block's own
     level_fields level[ROWS_LEVELS + 1];
-    uint32_t boxes, huge, usual;
+    uint32_t boxes, larger, huge, usual, filtered;
     uint32_t sums[WARPS];
     bool last;
     uint64_t gate;
@@ -119,7 +120,7 @@ struct split_tally {
     uint32_t usual; // boxes whose look is certain to be as usual
 };
 
-__device__ __forceinline__ void count_box(psvi_rows_plan &own, const psvd_record &record, uint32_t level,
+__device__ __forceinline__ void count_box(psvi_rows_plan &own, const psvd_record &record, uint32_t level, bool its_look,
                                           split_tally *tally) {
     const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
     const bool second = __float_as_uint(record.second.w) & PSVD_TAG_SET_B;
@@ -132,15 +133,16 @@ __device__ __forceinline__ void count_box(psvi_rows_plan &own, const psvd_record
     if (length > *(volatile uint32_t *)longest) atomicMax(longest, length);
     tally->present |= 1u << (level + (second ? 16 : 0));
     tally->huge += level == own.levels;
+    tally->usual += !its_look && own.down; // it does not look up
     ++tally->others;
 }
 
 // The key and the level of a usual box, and whether it is certain to look as usual. The key is what rows_key says.
 template <int ITEMS>
-__device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared, const psvd_record &box,
+__device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared, bool shaped, const psvd_record &box,
                                               uint32_t *level, bool *usual) {
     const psvi_rows_plan &plan = shared.local.plan;
-    *level = rows_record_level(plan, box);
+    *level = rows_record_level(plan, shaped, box);
     const level_fields &fields = shared.level[*level];
     const float4 origin = fields.origin, inverse = fields.inverse;
     const int4 cells = fields.cells;
@@ -162,12 +164,14 @@ __device__ __forceinline__ void report_seen(const psvi_find_input &input, psvi_r
     psvi_rows_plan &own = shared->local.plan;
     const uint32_t present = psvd_reduce_or(tally.present | (tally.first != 0 ? 1u : 0u));
     const uint32_t boxes = psvd_reduce_add(tally.first + tally.others), longest = psvd_reduce_max(tally.longest);
+    const uint32_t larger = psvd_reduce_add(tally.others);
     tally.huge = psvd_reduce_add(tally.huge);
     tally.usual = psvd_reduce_add(tally.usual);
     if ((threadIdx.x & 31) == 0) {
         if (present != 0) atomicOr(&own.populated, present);
         if (longest != 0) atomicMax(&own.longest[0], longest);
         atomicAdd(&shared->boxes, boxes);
+        if (larger != 0) atomicAdd(&shared->larger, larger);
         atomicAdd(&shared->usual, tally.usual);
         if (tally.huge != 0) atomicAdd(&shared->huge, tally.huge);
     }
@@ -175,6 +179,8 @@ __device__ __forceinline__ void report_seen(const psvi_find_input &input, psvi_r
     if (threadIdx.x == 0) {
         atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->boxes), (unsigned long long)shared->boxes);
         if (shared->boxes != shared->usual) atomicAdd(&plan->unusual, shared->boxes - shared->usual);
+        if (shared->larger != 0) atomicAdd(&plan->larger, shared->larger);
+        if (shared->filtered != 0) *(volatile uint32_t *)&plan->filtered = 1;
         if (shared->huge != 0)
             atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->huge_count),
                       (unsigned long long)shared->huge);
@@ -278,10 +284,11 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     __syncthreads();
     psvi_rows_plan &own = shared.local.plan;
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) own.longest[threadIdx.x] = 0;
-    if (threadIdx.x == 0) own.populated = shared.boxes = shared.huge = shared.usual = 0;
+    if (threadIdx.x == 0)
+        own.populated = shared.boxes = shared.larger = shared.huge = shared.usual = shared.filtered = 0;
     if (threadIdx.x <= own.levels) {
         const psvi_rows_level &level = own.level[threadIdx.x];
-        const int32_t reach_x = __float2int_ru(level.limit * level.inverse[0]) + 1;
+        const int32_t reach_x = __float2int_ru(level.reach[0] * level.inverse[0]) + 1;
         shared.level[threadIdx.x] = level_fields{
             make_float4(level.origin[0], level.origin[1], level.origin[2], 0),
             make_float4(level.inverse[0], level.inverse[1], level.inverse[2], 0),
@@ -292,6 +299,7 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
     }
     wait_for_boxes<USUAL>(&shared.gate);
     __syncthreads();
+    const bool one_world = !input.between && input.world_count <= 1, shaped = own.shaped != 0;
     uint32_t keys[ITEMS], ranks[ITEMS];
     split_tally tally = {0, 0, 0, 0, 0, 0};
 #pragma unroll
@@ -305,15 +313,17 @@ __global__ void __launch_bounds__(THREADS, RESIDENT)
             if (good) {
                 const psvd_record record = rows_record(own, box, 0, USUAL ? 0 : tag_of(input, counts, first + i));
                 uint32_t level;
-                if (USUAL) {
-                    bool its_look;
-                    keys[item] = usual_key(shared, record, &level, &its_look);
+                bool its_look = false;
+                if (USUAL || one_world) {
+                    keys[item] = usual_key(shared, shaped, record, &level, &its_look);
                     tally.usual += its_look;
                 } else {
                     level = rows_record_level(own, record);
                     keys[item] = rows_key(own.level[level], record);
                 }
-                if (!AGAIN) count_box(own, record, level, &tally);
+                if (!USUAL && !AGAIN && one_world && input.a.filters != NULL && rows_is_filtered(input, first + i))
+                    shared.filtered = 1;
+                if (!AGAIN) count_box(own, record, level, its_look, &tally);
             } else if (!AGAIN && USUAL) {
                 psvd_report_bad(input, counts, first + i);
             }

@@ -47,6 +47,7 @@ struct rows_tables {
     bool plain;    // overlap decides alone: no flags, filters, worlds, second set
     bool all;      // there was no first sweep
     bool may_be_uniform;
+    rows_slots uniform_slots; // of the places that the uniform sweep has swept
 };
 
 // What the first sweep leaves of a chunk.
@@ -372,17 +373,26 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESID
     psvk_rows_segments_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                              psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
-    if (!NEAR && !tables.all && progress->left == 0) return;
-    if (NEAR && tables.may_be_uniform && rows_is_uniform(plan, input.result->boxes)) return; // swept already
-    const uint32_t boxes = (uint32_t)input.result->boxes, lane = threadIdx.x & 31, chunks = (boxes + 31) / 32;
-    if (blockIdx.x * WARPS >= chunks) return;
+    const uint32_t boxes = (uint32_t)input.result->boxes, lane = threadIdx.x & 31;
+    const bool larger = !NEAR && plan->larger != 0 && !tables.all && rows_looks_down(plan, boxes);
+    const bool left_over = NEAR || tables.all || progress->left != 0;
+    if (!left_over && !larger) return;
+    const bool uniform = tables.may_be_uniform && rows_is_uniform(plan, boxes);
+    if (NEAR && uniform) return; // swept already
+    if (blockIdx.x * WARPS * 32 >= boxes) return;
     rows_load_plan(&shared.local, plan, ROWS_SEGMENTS_SWEEP_THREADS);
+    __syncthreads();
+    const bool down = !input.between && rows_looks_down(&shared.local.plan, boxes);
+    const uint32_t swept = down ? rows_base_boxes(&shared.local.plan, tables.starts) : boxes;
+    const uint32_t chunks = left_over ? (swept + 31) / 32 : 0;
+    __syncthreads();
+    if (down && threadIdx.x == 0) shared.local.plan.populated &= 1; // no box looks up
     __syncthreads();
     sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0};
     sweep_tally tally = {0, 0, 0};
     for (uint32_t chunk = blockIdx.x * WARPS + (threadIdx.x >> 5); chunk < chunks; chunk += gridDim.x * WARPS) {
         job.first_place = chunk * 32;
-        const bool here = job.first_place + lane < boxes;
+        const bool here = job.first_place + lane < swept;
         if (NEAR) {
             const uint8_t left = sweep_near(job, boxes, here, &tally);
             if (lane == 0) {
@@ -400,6 +410,15 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESID
         }
         __syncwarp();
     }
+    if (larger) {
+        const rows_larger_tables looked_at = {uniform ? tables.uniform_slots : rows_slots_of(tables.records),
+                                              tables.starts};
+        const uint32_t blocks = min((boxes - 1) / (WARPS * 32) + 1, gridDim.x);
+        const uint2 more = rows_sweep_larger<WARPS>(input, plan, looked_at, blockIdx.x * WARPS + (threadIdx.x >> 5),
+                                                    blocks * WARPS, &shared.stage, tally.held);
+        tally.held = more.x;
+        tally.tested += more.y;
+    }
     shared.stage.hold(tally.held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tally.tested);
@@ -408,7 +427,7 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESID
     if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
     if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) {
-        rows_report_shape(input, shared.local.plan);
+        rows_report_shape(input, *plan);
         if (tables.may_be_uniform) rows_report_next(input, PSVI_ROWS_SEGMENTS_NEAR, rows_uniform_veto(plan, boxes));
     }
 }
@@ -433,7 +452,8 @@ extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *in
                                 memory->segmented.left,
                                 psvd_overlap_decides(*input),
                                 input->between,
-                                input->route == PSVI_ROWS_SEGMENTS_UNIFORM};
+                                input->route == PSVI_ROWS_SEGMENTS_UNIFORM,
+                                rows_uniform_slots_of(rows_uniform_arrays_of(memory))};
     if (tables.may_be_uniform) {
         const cudaError_t error = psvi_launch_rows_uniform(input, memory, stream);
         if (error != cudaSuccess) return error;

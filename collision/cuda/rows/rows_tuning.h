@@ -10,11 +10,34 @@
 #define ROWS_TRY_CANDIDATES 48 // of a box, at most, that a wider ratio may bring, as far as the sampled boxes tell
 #define ROWS_TRY_PARTNERS 128  // other sampled boxes that each of them is compared with to tell that
 #define ROWS_TRY_AGAIN 256     // frames after which it is tried again
+#define ROWS_DOUBTS 4          // pairs in doubt of a box, at most, before the sweeps over rounded boxes are left out
 #define ROWS_PAUSE_LEAST 8     // frames that a sweep over rounded boxes, or the bins, are left out for at first,
 #define ROWS_PAUSE_MOST 256    // and at most; see psvi_backoff
-#define ROWS_LONG_AXIS 1.0f    // extents on x count this much less: x is swept, not divided into rows
-#define ROWS_LIMIT_PAD 1.0625f // sampled extent to level limit, so that boxes a little larger stay in the level
-#define ROWS_SAMPLES 1024      // boxes that the plan is made from; one block
+// One level for nearly all boxes, and a few larger ones that look down into it: how its limit is chosen. What boxes
+// cost then, in instructions of a lane, about.
+#define ROWS_DOWN_BINS 64             // of sampled extents, four an octave
+#define ROWS_DOWN_PARTS 16            // lanes that add up the cost of one limit
+#define ROWS_DOWN_LARGER 16           // larger boxes: at most one of so many
+#define ROWS_DOWN_SPARE 1024          // a level of larger boxes gets a cell of so many, at least
+#define ROWS_DOWN_X_CELLS 14.0f       // finest x cell: level limit over this, so that a run fits a look
+#define ROWS_DOWN_BOX 700.0f          // any box
+#define ROWS_DOWN_CANDIDATE 15.0f     // a candidate of it
+#define ROWS_DOWN_LARGER_BOX 15000.0f // a larger box: a warp goes about with it
+#define ROWS_DOWN_LARGER_ROW 100.0f   // a row that it looks at
+#define ROWS_DOWN_LARGER_CANDIDATE 80.0f
+#define ROWS_DOWN_MOST 2800.0f  // a box on average; at more, levels of all sizes are made
+#define ROWS_DOWN_PART_ROWS 128 // rows of a part of a larger box, about,
+#define ROWS_DOWN_FEW_ROWS 8    // and where there are few of them,
+#define ROWS_DOWN_FEW 4096      // which is so many parts at most
+#define ROWS_DOWN_MOST_PARTS 8192
+// Levels for thin boxes by their shape: where that costs so much less, by the same measure.
+#define ROWS_SHAPE_LEAST 1400.0f // of a box with a level for all shapes, below which they are not looked at
+#define ROWS_SHAPE_GAIN 0.5f     // part of that
+#define ROWS_SHAPE_LOOK 600.0f   // a look at a level
+#define ROWS_SHAPE_ROWS 3.0f     // rows that the others' boxes cover, at most, on average
+#define ROWS_LONG_AXIS 1.0f      // extents on x count this much less: x is swept, not divided into rows
+#define ROWS_LIMIT_PAD 1.0625f   // sampled extent to level limit, so that boxes a little larger stay in the level
+#define ROWS_SAMPLES 1024        // boxes that the plan is made from; one block
 #define ROWS_KEY_THREADS 256
 #define ROWS_KEY_ITEMS 2
 #define ROWS_GATHER_THREADS 256
@@ -96,7 +119,7 @@
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
 #define ROWS_ORDER_BIN_THREADS 512
 #define ROWS_ORDER_BIN_BLOCKS 4   // resident on a multiprocessor
-#define ROWS_BIN_FIXED_BYTES 2112 // shared memory of a block, but for what follows: two words a bin, and for a box
+#define ROWS_BIN_FIXED_BYTES 2560 // shared memory of a block, but for what follows: two words a bin, and for a box
 #define ROWS_BIN_BOX_BYTES 26
 #ifndef ROWS_BINS_PAUSE
 #define ROWS_BINS_PAUSE 64 // frames that the host leaves out bins for at first, when they did not suit one,

@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_UNIFORM_CUH
 #define PAIRSIEVE_COLLISION_ROWS_UNIFORM_CUH
 
-#include "rows_rounded.cuh"
+#include "rows_larger.cuh"
 
 #define ROWS_UNIFORM_PAST 64 // entries behind the last that may be read
 
@@ -32,15 +32,27 @@ static inline rows_uniform_arrays rows_uniform_arrays_of(const psvi_rows_memory 
     return arrays;
 }
 
+// Slots of places whose entries lie apart.
+static inline rows_slots rows_uniform_slots_of(const rows_uniform_arrays &arrays) {
+    return rows_slots{reinterpret_cast<const uint32_t *>(arrays.look), 2, ~0u};
+}
+
 // Why the uniform sweep does not take the frame, whose route it is as far as the host knows; PSVI_ROWS_NO_VETO: it
-// does. It needs one level, and few boxes in crowded cells or where cells wrap around. Known once the scan has run.
+// does. It needs one level, or larger boxes that look down, and few boxes in crowded cells or where cells wrap around.
+// Known once the scan has run.
 __device__ __forceinline__ uint32_t rows_uniform_veto(const psvi_rows_plan *plan, uint64_t boxes) {
     const uint32_t populated = plan->populated;
-    if (plan->paused) return PSVI_ROWS_VETO_DOUBTS;
-    if (populated == 0 || (populated & (populated - 1)) != 0 || populated >= 1u << plan->levels)
-        return PSVI_ROWS_VETO_SIZES;
-    if ((uint64_t)plan->crowded * ROWS_UNIFORM_CROWDED > boxes) return PSVI_ROWS_VETO_CROWDED;
-    return (uint64_t)plan->unusual * ROWS_UNIFORM_UNUSUAL > boxes ? PSVI_ROWS_VETO_EDGES : PSVI_ROWS_NO_VETO;
+    const bool one_level = (populated & (populated - 1)) == 0 && populated < 1u << plan->levels;
+    const bool levels = populated == 0 || !(one_level | ((populated & 1) != 0 & rows_looks_down(plan, boxes)));
+    const bool crowded = (uint64_t)plan->crowded * ROWS_UNIFORM_CROWDED > boxes;
+    const bool edges = (uint64_t)plan->unusual * ROWS_UNIFORM_UNUSUAL > boxes;
+    // All is loaded at once, so that no load waits for another one's answer.
+    uint32_t veto = edges ? PSVI_ROWS_VETO_EDGES : PSVI_ROWS_NO_VETO;
+    if (crowded) veto = PSVI_ROWS_VETO_CROWDED;
+    if (levels) veto = PSVI_ROWS_VETO_SIZES;
+    if (plan->filtered != 0) veto = PSVI_ROWS_VETO_FILTERS;
+    if (plan->paused) veto = PSVI_ROWS_VETO_DOUBTS;
+    return veto;
 }
 
 __device__ __forceinline__ bool rows_is_uniform(const psvi_rows_plan *plan, uint64_t boxes) {
@@ -59,6 +71,8 @@ __device__ __forceinline__ bool rows_is_uniform(const psvi_rows_plan *plan, uint
 // Set in the rounded box's first word when rounding may not tell how far it is from others: coordinates are clamped, or
 // so far from those of its cell that a difference could be a multiple of 512 too long.
 #define ROWS_VAGUE (1u << 31)
+// In its second word: PSV_BOX_STATIC.
+#define ROWS_STATIC (1u << 30)
 
 // The word, if the box looks as usual; else 0.
 template <bool AROUND = false>
@@ -78,6 +92,13 @@ __device__ __forceinline__ rows_rounding rows_uniform_rounding(const psvi_rows_l
     for (int axis = 0; axis < 3; ++axis)
         rounding.shift[axis] = -__fmul_rn(level.origin[axis], rounding.scale);
     return rounding;
+}
+
+// Is a box's filter another one than the first box's, or does that not pair with itself? If none is, filters let all
+// pairs through.
+__device__ __forceinline__ bool rows_is_filtered(const psvi_find_input &input, uint64_t slot) {
+    const psv_box_filter filter = input.a.filters[slot], first = input.a.filters[0];
+    return filter.group != first.group || filter.mask != first.mask || !psvi_filters_pair(filter, filter);
 }
 
 // A box as rows_rounded makes it, with ROWS_VAGUE where that has to be set. One that looks as usual is in the range of
@@ -108,7 +129,8 @@ __device__ __forceinline__ uint4 rows_uniform_entry(const psvi_rows_level &level
     rows_near near;
     const uint32_t look = rows_look(level, longest, box, &near);
     *cell = near.own;
-    const uint2 rounded = rows_rounded_clear(level, look != 0, box);
+    uint2 rounded = rows_rounded_clear(level, look != 0, box);
+    if (__float_as_uint(box.second.w) & PSVD_TAG_STATIC) rounded.y |= ROWS_STATIC;
     return make_uint4(rounded.x, rounded.y, __float_as_uint(box.second.z), look);
 }
 

@@ -11,7 +11,7 @@
 
 // A warp's own memory. A chunk begins with less than ROWS_UNIFORM_HITS pairs in its buffer and less than 32 in doubt.
 struct warp_work {
-    uint4 own[32];                       // lower, upper: negated words, less SURE; slot; ROWS_VAGUE or 0
+    uint4 own[32];                       // lower, upper: negated words, less SURE; slot; ROWS_VAGUE and ROWS_STATIC
     uint32_t hit[ROWS_UNIFORM_HITS];     // places times 32, with the lanes whose boxes they may pair with
     uint2 doubt[ROWS_UNIFORM_HITS + 32]; // slots
 };
@@ -41,16 +41,13 @@ __device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[th
 struct uniform_tables {
     rows_uniform_arrays arrays;
     const uint32_t *starts;
+    rows_slots slots;
 };
 
 // Of a place: its entry, slot and rounded box.
 __device__ __forceinline__ uint4 entry_of(const uniform_tables &tables, uint32_t place) {
     const uint2 box = tables.arrays.rounded[place], look = tables.arrays.look[place];
     return make_uint4(box.x, box.y, look.x, look.y);
-}
-
-__device__ __forceinline__ uint32_t slot_of(const uniform_tables &tables, uint32_t place) {
-    return tables.arrays.look[place].x;
 }
 
 __device__ __forceinline__ const uint2 *box_at(const uniform_tables &tables, uint32_t place) {
@@ -65,11 +62,6 @@ struct sweep_tally {
 __device__ __forceinline__ psvd_sink make_sink(const psvi_find_input &input) {
     return psvd_sink{input.pairs, reinterpret_cast<unsigned long long *>(&input.result->pair_count), input.capacity, 0,
                      false};
-}
-
-__device__ __forceinline__ psvd_record load_exactly(const psvi_find_input &input, const psvi_rows_plan &plan,
-                                                    uint32_t slot) {
-    return rows_record(plan, psvd_load_box(input.a, slot), slot, 0);
 }
 
 // Tests the pairs in doubt. All lanes together; returns how many pairs the warp holds then.
@@ -118,10 +110,11 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
     const psvd_sink sink = make_sink(input);
     const uint32_t lane = threadIdx.x & 31, at = __ffs(plan->populated) - 1, listed = plan->listed;
     const psvi_rows_level &level = plan->level[at];
+    const rows_larger_tables looked_at = {tables.slots, tables.starts};
     uint32_t tested = 0;
     for (uint32_t i = blockIdx.x * WARPS + (threadIdx.x >> 5); i < listed; i += gridDim.x * WARPS) {
         const uint32_t own_place = tables.arrays.listed[i];
-        const psvd_record own = load_exactly(input, *plan, slot_of(tables, own_place));
+        const psvd_record own = rows_load_place(input, *plan, looked_at, own_place);
         const rows_view view = rows_view_of(*plan, own, at, 0, true);
         rows_walk walk = rows_walk_from(level, view, 0);
         bool own_run = view.own_row;
@@ -137,9 +130,10 @@ __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const 
                 uint32_t slot = 0;
                 if (place < end) {
                     ++tested;
-                    slot = slot_of(tables, place);
-                    const psvd_record other = load_exactly(input, *plan, slot);
-                    hit = overlaps(own, other) && (!view.check_owner || rows_owns(level, own, own_place, other, place));
+                    const psvd_record other = rows_load_place(input, *plan, looked_at, place);
+                    slot = __float_as_uint(other.second.z);
+                    hit = overlaps(own, other) &&
+                          rows_may_pair(input, *plan, own, own_place, other, place, view.check_owner);
                 }
                 sweep_memory().stage.emit_together(sink, hit, __float_as_uint(own.second.z), slot, &held);
             }
@@ -204,7 +198,8 @@ __device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t
                      : "r"(own_at + (hit & 31u) * 16)
                      : "memory");
         const uint32_t differs = (other.x - own.x) | (other.y - own.y) | own.w;
-        const bool there = lane < left, sure = there && (differs & (ROWS_FIELD_SIGNS | ROWS_VAGUE)) == 0;
+        const bool there = lane < left && (own.w & other.y & ROWS_STATIC) == 0,
+                   sure = there && (differs & (ROWS_FIELD_SIGNS | ROWS_VAGUE)) == 0;
         const unsigned sures = __ballot_sync(PSVD_FULL, sure), doubts = __ballot_sync(PSVD_FULL, there) & ~sures;
         const uint32_t to = sure ? pairs_at + 8 * __popc(sures & below) : doubts_at + 8 * __popc(doubts & below);
         if (there)
@@ -259,8 +254,8 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
     const uint32_t look = place < boxes ? own.w : 0, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
     warp_work &work = own_work();
-    work.own[lane] =
-        make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, own.z, own.x & ROWS_VAGUE);
+    work.own[lane] = make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, own.z,
+                                (own.x & ROWS_VAGUE) | (own.y & ROWS_STATIC));
     // Runs of places, the own row's first.
     const uint32_t cell = look & ROWS_LOOK_CELL;
     uint32_t start[RANGES] = {}, count[RANGES] = {}, hits[RANGES];
@@ -367,8 +362,9 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
     psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                       const __grid_constant__ uniform_tables tables) {
     rows_wait_for_front();
-    const uint32_t boxes = (uint32_t)input.result->boxes;
-    if (!rows_is_uniform(plan, boxes)) return;
+    const uint32_t all = (uint32_t)input.result->boxes;
+    if (!rows_is_uniform(plan, all)) return;
+    const uint32_t larger = (plan->populated & (plan->populated - 1)) != 0 ? plan->larger : 0, boxes = all - larger;
     const psvi_rows_level &level = plan->level[__ffs(plan->populated) - 1];
     const uint32_t row = (uint32_t)level.cells[0], next_y = row * (uint32_t)level.cells[2];
     sweep_tally tally = {0, 0, 0, 0, 0};
@@ -404,7 +400,8 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
 
 extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                 cudaStream_t stream) {
-    const uniform_tables tables = {rows_uniform_arrays_of(memory), memory->starts};
+    const rows_uniform_arrays arrays = rows_uniform_arrays_of(memory);
+    const uniform_tables tables = {arrays, memory->starts, rows_uniform_slots_of(arrays)};
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     const uint32_t most = memory->multiprocessors * ROWS_UNIFORM_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;

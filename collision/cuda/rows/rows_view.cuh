@@ -47,10 +47,10 @@ __device__ __forceinline__ rows_view rows_view_of(const psvi_rows_plan &plan, co
     const int32_t from_x = rows_cell(__fsub_rd(first.x, longest), level.origin[0], level.inverse[0], cells_x);
     const int32_t to_x = rows_cell(first.y, level.origin[0], level.inverse[0], cells_x);
     rows_wrap_span(from_x, to_x, cells_x, &view.first_x, &view.span_x);
-    const int32_t from_z = rows_cell(__fsub_rd(second.x, level.limit), level.origin[2], level.inverse[2], cells_z);
+    const int32_t from_z = rows_cell(__fsub_rd(second.x, level.reach[2]), level.origin[2], level.inverse[2], cells_z);
     const int32_t to_z = rows_cell(second.y, level.origin[2], level.inverse[2], cells_z);
     rows_wrap_span(from_z, to_z, cells_z, &view.first_z, &view.span_z);
-    int32_t from_y = rows_cell(__fsub_rd(first.z, level.limit), level.origin[1], level.inverse[1], cells_y);
+    int32_t from_y = rows_cell(__fsub_rd(first.z, level.reach[1]), level.origin[1], level.inverse[1], cells_y);
     const int32_t to_y = rows_cell(first.w, level.origin[1], level.inverse[1], cells_y);
     view.skipped = 0;
     view.own_x = view.first_x;
@@ -145,8 +145,7 @@ __device__ __forceinline__ bool rows_may_pair(const psvi_find_input &input, cons
                                               const psvd_record &own, uint32_t own_place, const psvd_record &other,
                                               uint32_t place, bool check_owner) {
     if (check_owner) {
-        const uint32_t level = rows_level_of(
-            plan, rows_extent(own.first.x, own.first.y, own.first.z, own.first.w, own.second.x, own.second.y));
+        const uint32_t level = rows_record_level(plan, own);
         if (!rows_owns(plan.level[level], own, own_place, other, place)) return false;
     }
     if (!psvd_tags_pair(input.between, __float_as_uint(own.second.w), __float_as_uint(other.second.w))) return false;

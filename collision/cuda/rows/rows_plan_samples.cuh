@@ -1,0 +1,95 @@
+// What one block sees of a frame's boxes, a sample a thread: for the plan.
+#ifndef PAIRSIEVE_COLLISION_ROWS_PLAN_SAMPLES_CUH
+#define PAIRSIEVE_COLLISION_ROWS_PLAN_SAMPLES_CUH
+
+#include "rows_cells.cuh"
+
+// Boxes of one shape.
+struct rows_shape {
+    uint32_t boxes;
+    uint32_t reach[3]; // bits of the greatest extent on x, y and z
+    float sum[3];      // of the extents
+};
+
+// THREADS: of the block that makes the plan, at most 1,024; one sampled box each.
+template <int THREADS> struct rows_plan_shared {
+    static constexpr int warps = THREADS / 32;
+    float low[3][warps], high[3][warps]; // of each warp's samples, then their medians in [axis][0]
+    float reduced[warps];
+    float limits[ROWS_LEVELS]; // of the sampled levels, coarse to fine
+    uint32_t members[ROWS_LEVELS + 1];
+    uint32_t extents[ROWS_DOWN_BINS], greatest[ROWS_DOWN_BINS]; // samples by extent: how many, bits of the greatest
+    uint32_t best;
+    rows_shape shape[3]; // of the samples whose longest axis is x, y or z
+    psvi_rows_plan plan;
+};
+
+template <int THREADS> __device__ __forceinline__ float rows_block_max(float value, rows_plan_shared<THREADS> *shared) {
+    for (int step = 16; step > 0; step >>= 1)
+        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
+    if ((threadIdx.x & 31) == 0) shared->reduced[threadIdx.x >> 5] = value;
+    __syncthreads();
+    value = shared->reduced[min((int)threadIdx.x & 31, THREADS / 32 - 1)];
+    for (int step = 16; step > 0; step >>= 1)
+        value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
+    __syncthreads();
+    return value;
+}
+
+// Medians over the lanes of the finite ones of two values; 0 when there is none.
+__device__ __forceinline__ float2 rows_warp_medians(float2 value) {
+    const int own = threadIdx.x & 31;
+    const bool counts = fabsf(value.x) <= FLT_MAX && fabsf(value.y) <= FLT_MAX;
+    const unsigned valid = __ballot_sync(PSVD_FULL, counts);
+    if (valid == 0) return make_float2(0, 0);
+    int rank_x = 0, rank_y = 0;
+#pragma unroll
+    for (int lane = 0; lane < 32; ++lane) {
+        const float x = __shfl_sync(PSVD_FULL, value.x, lane), y = __shfl_sync(PSVD_FULL, value.y, lane);
+        const bool counted = valid >> lane & 1;
+        rank_x += counted && (x < value.x || (x == value.x && lane < own));
+        rank_y += counted && (y < value.y || (y == value.y && lane < own));
+    }
+    const int middle = __popc(valid) / 2;
+    const int at_x = __ffs(__ballot_sync(PSVD_FULL, counts && rank_x == middle)) - 1;
+    const int at_y = __ffs(__ballot_sync(PSVD_FULL, counts && rank_y == middle)) - 1;
+    return make_float2(__shfl_sync(PSVD_FULL, value.x, at_x), __shfl_sync(PSVD_FULL, value.y, at_y));
+}
+
+// Where most boxes are: the medians over the warps of their samples' least and greatest corners. A few boxes far away
+// do not move them.
+template <int THREADS>
+__device__ __forceinline__ void rows_sample_range(const psvd_box &box, bool good, rows_plan_shared<THREADS> *shared) {
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
+    for (int axis = 0; axis < 3; ++axis) {
+        const bool finite = good && fabsf(box.min[axis]) < 1e30f;
+        float low = finite ? box.min[axis] : INFINITY, high = finite ? box.min[axis] : -INFINITY;
+        for (int step = 16; step > 0; step >>= 1) {
+            low = fminf(low, __shfl_xor_sync(PSVD_FULL, low, step));
+            high = fmaxf(high, __shfl_xor_sync(PSVD_FULL, high, step));
+        }
+        if (lane == 0) shared->low[axis][warp] = low, shared->high[axis][warp] = high;
+    }
+    __syncthreads();
+    if (warp < 3) {
+        const float2 range =
+            rows_warp_medians(lane < THREADS / 32 ? make_float2(shared->low[warp][lane], shared->high[warp][lane])
+                                                  : make_float2(INFINITY, INFINITY));
+        __syncwarp();
+        if (lane == 0) shared->low[warp][0] = range.x, shared->high[warp][0] = range.y;
+    }
+    __syncthreads();
+}
+
+template <int THREADS> __device__ __forceinline__ void rows_choose_axes(rows_plan_shared<THREADS> *shared) {
+    psvi_rows_plan &plan = shared->plan;
+    int longest = 0;
+    for (int axis = 1; axis < 3; ++axis)
+        if (shared->high[axis][0] - shared->low[axis][0] > shared->high[longest][0] - shared->low[longest][0])
+            longest = axis;
+    plan.axis[0] = longest;
+    plan.axis[1] = longest == 0 ? 1 : 0;
+    plan.axis[2] = longest == 2 ? 1 : 2;
+}
+
+#endif
