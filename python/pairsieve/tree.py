@@ -88,6 +88,7 @@ def _pack(parts, name):
             part = cupy.from_dlpack(part)
         target[...] = part
         at += columns
+    made_view.maker = like.maker  # of JAX it was made by another library; results are JAX's again
     return made_view
 
 

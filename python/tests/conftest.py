@@ -78,6 +78,9 @@ class Library:
         return array
 
     def back(self, array):
+        """A NumPy array, of an array of this library."""
+        made_by = type(array).__module__.partition(".")[0]
+        assert made_by == self.name or (self.name == "jax" and made_by == "jaxlib"), f"an array of {made_by} for {self.name}"
         if self.name == "torch":
             return array.cpu().numpy()
         if self.name == "cupy":

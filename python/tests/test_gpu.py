@@ -41,8 +41,8 @@ def test_streams_in_turn_are_ordered():
         with torch.cuda.stream(stream):
             finder.find(large)  # still runs when the next stream begins
         with torch.cuda.stream(streams[0]):
-            found = finder.find(boxes).pairs()
-        np.testing.assert_array_equal(found.cpu().numpy(), oracle.pairs(one))
+            found = finder.find(boxes).pairs().cpu()  # on the same stream: PyTorch orders no other one after it
+        np.testing.assert_array_equal(found.numpy(), oracle.pairs(one))
 
 
 def test_results_stay_on_the_device():
