@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The shipped scenes fit scenes/scene.schema.json, and keys that the loader does not know do not.
+"""The scenes fit scenes/scene.schema.json, and keys that the loader does not know do not.
 
 usage: check_scene_schema.py SCENES_FOLDER     exit code 77: the module jsonschema is not there
 """
@@ -41,7 +41,7 @@ def main():
     Draft202012Validator.check_schema(schema)
     validator = Draft202012Validator(schema)
     failures = checked = 0
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted(folder.rglob("*.json")):
         if path.name == "scene.schema.json":
             continue
         scene = json.loads(path.read_text())
