@@ -10,7 +10,7 @@
 //      many high bits as tell nearly all keys apart, then insertion (radix_passes.h). The passes go to and fro between
 //      the bucket and memory of the thread's own, which it uses again and again and which so stays in its cache.
 //   5. Where a few buckets hold nearly everything, the split would leave threads idle: then all threads make digit
-//      passes together over all bits that differ.
+//      passes together over all bits that differ. Not where most keys of the largest are equal: they need no sort.
 // The input is read before the output is written, so they may be the same memory.
 // Routes in psv_sort_statistics: in_order or nearly (1), cached (2), split (3 and 4), passes (5, veto «uneven»).
 #include "radix_cpu.h"
@@ -163,13 +163,90 @@ static void place_digits(const radix_job *job, uint32_t w) {
     }
 }
 
-// A bucket that keeps one thread busy for longer than a fair share makes the split pointless. It would not fit the
-// thread's part of b either.
+// Elements of keys alone, as they are compared.
+static psvi_radix_format key_format(const radix_job *job) {
+    return psvi_radix_make_format(job->sorter->order, 0, false);
+}
+
+// How many of `count` such elements are `key`.
+static uint32_t count_equal(const psvi_radix_format *keys, const void *elements, uint32_t count, uint64_t key) {
+    uint32_t equal = 0;
+    if (keys->element_bytes == 4) {
+        const uint32_t narrow = (uint32_t)key, mask = (uint32_t)keys->mask;
+        for (uint32_t i = 0; i < count; ++i)
+            equal += (((const uint32_t *)elements)[i] & mask) == narrow;
+    } else {
+        for (uint32_t i = 0; i < count; ++i)
+            equal += (((const uint64_t *)elements)[i] & keys->mask) == key;
+    }
+    return equal;
+}
+
+// Counts the keys of this worker's part that are the crowd's.
+static void count_crowd(void *data, uint32_t w) {
+    const radix_job *job = data;
+    radix_worker *worker = &job->workers[w];
+    const psvi_radix_format keys = key_format(job);
+    const uint64_t crowd = job->crowd_key >> job->format.key_shift;
+    worker->equal = 0;
+    for (uint64_t i = psvi_radix_part(job, w), end = psvi_radix_part(job, w + 1); i < end;) {
+        const uint32_t block = end - i < RADIX_BLOCK ? (uint32_t)(end - i) : RADIX_BLOCK;
+        psvi_radix_load(&keys, job->request->keys_in, NULL, i, block, worker->block);
+        worker->equal += count_equal(&keys, worker->block, block, crowd);
+        i += block;
+    }
+}
+
+// Whether most keys of a large bucket are equal, by samples and then by all keys. If so, the bucket is the crowd: its
+// other keys fit in any thread's part of b.
+static bool find_crowd(radix_job *job, uint32_t bucket, uint64_t items) {
+    const psvi_radix_format keys = key_format(job);
+    const uint32_t shift = job->shift - job->format.key_shift, digits = (1u << job->bits) - 1;
+    uint64_t *const samples = job->workers->block;
+    uint64_t candidate = 0;
+    uint32_t met = 0, lead = 0; // a vote: where most are equal, their key is left over
+    for (uint64_t s = 0; s < RADIX_SAMPLES; ++s) {
+        uint64_t element = 0;
+        psvi_radix_load(&keys, job->request->keys_in, NULL, s * job->count / RADIX_SAMPLES, 1, &element);
+        uint32_t narrow = 0; // the element, where it has 4 bytes
+        memcpy(&narrow, &element, sizeof narrow);
+        const uint64_t key = (keys.element_bytes == 4 ? narrow : element) & keys.mask;
+        if ((key >> shift & digits) != bucket) continue;
+        samples[met++] = key;
+        if (lead == 0) candidate = key;
+        if (key == candidate)
+            ++lead;
+        else
+            --lead;
+    }
+    uint32_t votes = 0;
+    for (uint32_t s = 0; s < met; ++s)
+        votes += samples[s] == candidate;
+    if (2 * votes <= met) return false;
+    job->crowd_key = candidate << job->format.key_shift;
+    psvi_run_stage(job->crew, job->team, count_crowd, job);
+    uint64_t equal = 0;
+    for (uint32_t w = 0; w < job->team; ++w)
+        equal += job->workers[w].equal;
+    return 2 * equal > items && (items - equal) <= job->count / job->team;
+}
+
+// A bucket that keeps one thread busy for longer than a fair share makes the split pointless, unless most of its keys
+// are equal: these need no sort. It would not fit the thread's part of b either.
 static void reconsider_split(radix_job *job) {
-    uint32_t largest = 0;
+    uint32_t largest = 0, crowd = 0, second = 0;
     for (uint32_t d = 0; d < 1u << job->bits; ++d) {
         const uint32_t total = digit_total(job, d);
-        if (total > largest) largest = total;
+        second = total > largest ? largest : total > second ? total : second;
+        if (total > largest) {
+            largest = total;
+            crowd = d;
+        }
+    }
+    job->crowd = NO_CROWD;
+    if ((uint64_t)largest * RADIX_CROWD_SHARE > job->count && find_crowd(job, crowd, largest)) {
+        job->crowd = crowd;
+        largest = second;
     }
     if (job->team > 1 && (uint64_t)largest * job->team > job->count) job->plan = PLAN_PASSES;
 }
@@ -256,7 +333,9 @@ static void sort_buckets(void *data, uint32_t w) {
         const uint64_t end = bucket + 1 < 1u << job->bits ? first->begins[bucket + 1] : job->count;
         if (begin == end) continue;
         char *in = (char *)job->a + begin * format->element_bytes;
-        const char *sorted = job->kernels->sort(in, own, end - begin, rest, spare);
+        const char *sorted = bucket == job->crowd
+                                 ? job->kernels->sort_around(in, own, end - begin, rest, job->crowd_key, spare)
+                                 : job->kernels->sort(in, own, end - begin, rest, spare);
         if (!job->gather)
             psvi_radix_store_bucket(job, &job->workers[w], sorted, begin, end - begin);
         else if (sorted != in)

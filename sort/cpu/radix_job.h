@@ -9,12 +9,15 @@
 
 typedef enum radix_plan { PLAN_SORTED, PLAN_CACHED, PLAN_SPLIT, PLAN_PASSES } radix_plan;
 
+#define NO_CROWD UINT32_MAX
+
 // Memory of one worker.
 typedef struct radix_worker {
     _Alignas(64) uint32_t counts[RADIX_MAX_DIGITS];
     uint32_t begins[RADIX_MAX_DIGITS];
     _Alignas(64) uint64_t block[2 * RADIX_BLOCK];
     psvi_radix_scan scan;
+    uint64_t equal; // keys that are job->crowd_key
     // radix_near.c
     uint32_t near_far;                            // elements far from where they belong, in this worker's part
     bool near_failed;                             // its part is not nearly in order
@@ -38,6 +41,8 @@ typedef struct radix_job {
     uint32_t low, high;   // bits of KEY in which elements differ: [low, high)
     uint32_t shift, bits; // digit of the split, or of the pass
     uint32_t next_bucket; // atomic
+    uint32_t crowd;       // bucket most of whose keys are crowd_key; NO_CROWD: none
+    uint64_t crowd_key;   // as KEY of an element
     void *from, *to;      // of a digit pass
     void *sorted;         // the elements in order, for a gather or after passes
     const void *raw_from; // a gather's keys or values

@@ -133,6 +133,10 @@ void psvi_stream_end(void) {
     static void *sort_any_##bytes(void *in, void *other, size_t count, uint64_t mask, uint32_t spare_bits) {           \
         return sort_bucket_##bytes(in, other, count, mask, spare_bits);                                                \
     }                                                                                                                  \
+    static void *around_any_##bytes(void *in, void *other, size_t count, uint64_t mask, uint64_t crowd,                \
+                                    uint32_t spare_bits) {                                                             \
+        return sort_around_##bytes(in, other, count, mask, crowd, spare_bits);                                         \
+    }                                                                                                                  \
     static bool insert_any_##bytes(void *elements, size_t count, uint64_t mask) {                                      \
         return insert_all_##bytes(elements, count, mask);                                                              \
     }                                                                                                                  \
@@ -141,6 +145,7 @@ void psvi_stream_end(void) {
         .scatter = scatter_any_##bytes,                                                                                \
         .scatter_far = far_any_##bytes,                                                                                \
         .sort = sort_any_##bytes,                                                                                      \
+        .sort_around = around_any_##bytes,                                                                             \
         .insert = insert_any_##bytes,                                                                                  \
     };
 

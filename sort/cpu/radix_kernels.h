@@ -16,6 +16,9 @@ typedef struct psvi_radix_kernels {
     // Sorts by the masked key, within `in` and `other`; tells which of them holds the result. Where log2(count) +
     // spare_bits of the highest bits leave few keys that agree, it is fastest.
     void *(*sort)(void *in, void *other, size_t count, uint64_t mask, uint32_t spare_bits);
+    // The same where most elements have the key `crowd`: the result is in `in`, and `other` holds as many as have
+    // another key.
+    void *(*sort_around)(void *in, void *other, size_t count, uint64_t mask, uint64_t crowd, uint32_t spare_bits);
     // Puts elements that are nearly in order in order; false, with the elements still a stable arrangement of what
     // came, when they are not.
     bool (*insert)(void *elements, size_t count, uint64_t mask);

@@ -169,6 +169,37 @@ static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uin
     return NAME(run_passes)(in, other, count, low, high);
 }
 
+// Sorts a bucket in which most elements have one key, `crowd`: these are in order as they come, so only the others,
+// which `other` has to have room for, are sorted. The result is in `in`.
+static ELEMENT *NAME(sort_around)(ELEMENT *in, ELEMENT *other, size_t count, uint64_t mask, uint64_t crowd,
+                                  uint32_t spare_bits) {
+    const KEY_TYPE bits = (KEY_TYPE)mask, key = (KEY_TYPE)(crowd & mask);
+    size_t less = 0, equal = 0;
+    for (size_t i = 0; i < count; ++i)
+        less += (KEY(in[i]) & bits) < key;
+    size_t lesser = 0, greater = less;
+    for (size_t i = 0; i < count; ++i) {
+        const ELEMENT element = in[i];
+        const KEY_TYPE own = KEY(element) & bits;
+        if (own == key)
+            in[equal++] = element;
+        else if (own < key)
+            other[lesser++] = element;
+        else
+            other[greater++] = element;
+    }
+    ELEMENT *parts[2] = {other, other + less}, *free_part = in + equal; // as many as are not equal
+    const size_t counts[2] = {less, greater - less};
+    for (int p = 0; p < 2; ++p) {
+        const ELEMENT *sorted = NAME(sort_bucket)(parts[p], free_part, counts[p], mask, spare_bits);
+        if (sorted != parts[p]) memcpy(parts[p], sorted, counts[p] * sizeof *sorted);
+    }
+    memmove(in + less, in, equal * sizeof *in);
+    memcpy(in, parts[0], counts[0] * sizeof *in);
+    memcpy(in + less + equal, parts[1], counts[1] * sizeof *in);
+    return in;
+}
+
 #undef ELEMENT
 #undef NAME
 #undef KEY

@@ -44,6 +44,9 @@
 // Keys looked at to see whether there are few values.
 #define RADIX_SAMPLES 256u
 
+// A bucket with more than one in so many elements is looked at: are most of its keys equal?
+#define RADIX_CROWD_SHARE 8u
+
 // Costs of an element and of a counter in one digit pass: their ratio decides between few wide and many narrow digits.
 // An element costs more where there are more digits than lines in L1.
 #define RADIX_ELEMENT_COST 5u

@@ -266,8 +266,18 @@ static void test_workers(void **state) {
     if (harness.backend != PSV_BACKEND_CPU) skip();
     static const int workers[] = {1, 2, 3, 8};
     for (size_t w = 0; w < sizeof workers / sizeof *workers; ++w) {
-        for (uint32_t d = 0; d < KEYS_DISTRIBUTIONS; ++d) {
+        for (uint32_t d = 0; d < KEYS_END; ++d) {
+            if (d >= KEYS_DISTRIBUTIONS && d < KEYS_BLOB) continue;
             sort_case test = base_case(d % 2 == 0 ? PSV_KEY_U32 : PSV_KEY_F64, (key_distribution)d, 150001);
+            test.worker_count = workers[w];
+            run_sort_case(&harness, &test);
+        }
+        // Most keys of a bucket are equal: in every kind of element, also where positions are gathered.
+        for (uint32_t i = 0; i < 6 * FORM_COUNT; ++i) {
+            sort_case test = base_case((psv_key_type)(i % 6), i % 4 == 3 ? KEYS_CLUSTERED : KEYS_HALF, 120011);
+            test.form = (sort_form)(i / 6);
+            test.def.value_bytes = i % 5 == 4 && test.form == FORM_PAIRS ? 8 : 4;
+            test.def.descending = i % 7 == 3;
             test.worker_count = workers[w];
             run_sort_case(&harness, &test);
         }
