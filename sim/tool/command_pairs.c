@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "distributed.h"
 #include "mesh_elements.h"
 #include "pairsieve/collision.h"
+#include "pairsieve/group_pairs.h"
 #include "pairsieve/sim.h"
 #include "pairsieve/sort.h"
 #include "tool.h"
@@ -24,7 +26,8 @@ typedef struct pairs_job {
     uint64_t max_pairs;
     bool has_max_pairs;
     uint64_t repeat;
-    bool has_repeat, json;
+    bool has_repeat, json, distributed;
+    tool_ranks ranks;
 
     psv_context *context;
     psv_pair_finder *finder;
@@ -61,12 +64,13 @@ static int load_meshes(const pairs_job *job, psv_mesh meshes[2]) {
 
 static int upload_boxes(pairs_job *job, uint32_t set, uint64_t count) {
     if (job->host_boxes[set] == NULL) return tool_fail(TOOL_REFUSED, "no memory for the boxes of %s", job->paths[0]);
-    uint64_t bytes = count * sizeof(psv_aabb);
+    const uint64_t first = count * job->ranks.rank / job->ranks.size; // of this rank
+    const uint64_t own = count * (job->ranks.rank + 1) / job->ranks.size - first, bytes = own * sizeof(psv_aabb);
     psv_status status = psv_alloc_buffer(job->context, bytes, &job->buffers[set]);
     if (status == PSV_OK && bytes > 0)
-        status = psv_upload(job->context, job->buffers[set], job->host_boxes[set], bytes);
+        status = psv_upload(job->context, job->buffers[set], job->host_boxes[set] + first, bytes);
     if (status != PSV_OK) return tool_fail_status(job->context, status);
-    job->sets[set] = psv_boxes_of(job->buffers[set], sizeof(psv_aabb), count);
+    job->sets[set] = psv_boxes_of(job->buffers[set], sizeof(psv_aabb), own);
     return TOOL_DONE;
 }
 
@@ -206,6 +210,69 @@ static int print_table(FILE *out, const pairs_job *job) {
     return TOOL_DONE;
 }
 
+// --- over the ranks of an MPI job ------------------------------------------------------------------------------------
+
+static int print_distributed(const pairs_job *job, psv_group_finder *finder, const psv_group_pair_statistics *s,
+                             double median_ms) {
+    const uint64_t pairs = psv_group_total_pairs(finder);
+    if (job->json)
+        return tool_print_json(json_pack("{s:I, s:I, s:I, s:s, s:f, s:f, s:{s:f, s:f, s:f, s:f}}", "boxes",
+                                         (json_int_t)s->boxes, "pairs", (json_int_t)pairs, "ranks",
+                                         (json_int_t)job->ranks.size, "method", s->local.method, "imbalance",
+                                         s->imbalance, "ms", median_ms, "phases", "split", s->split_ms, "move",
+                                         s->move_ms, "find", s->find_ms, "keep", s->keep_ms));
+    char boxes[32], found[32];
+    printf("%s boxes, %s overlapping pairs on %u ranks, %s\n", tool_format_count(boxes, s->boxes),
+           tool_format_count(found, pairs), job->ranks.size, psv_context_device_name(job->context));
+    printf(
+        "median %.3f ms; the last one on rank 0: split %.3f, move %.3f, find %.3f, keep %.3f ms; fullest rank %.2f%% "
+        "over the mean\n",
+        median_ms, s->split_ms, s->move_ms, s->find_ms, s->keep_ms, 100 * (s->imbalance - 1));
+    return TOOL_DONE;
+}
+
+static int search_distributed(pairs_job *job) {
+    psv_group_finder_def def = psv_default_group_finder_def();
+    def.local.method = job->broad_phase;
+    def.local.sort_method = job->sort;
+    def.local.max_boxes = job->sets[0].count;
+    psv_group_finder *finder = NULL;
+    psv_group_pair_statistics statistics = {0};
+    const uint64_t repeats = job->has_repeat && job->repeat > 0 ? job->repeat : 5;
+    double times[MOST_REPEATS];
+    psv_status status = psv_create_group_finder(job->ranks.group, &def, &finder);
+    for (uint64_t r = 0; r <= repeats && status == PSV_OK; ++r) { // the first one makes room
+        const double begin = tool_seconds_now();
+        status = psv_group_find_pairs(finder, &job->sets[0]);
+        if (r > 0) times[r - 1] = 1e3 * (tool_seconds_now() - begin);
+    }
+    if (status == PSV_OK) status = psv_read_group_pair_statistics(finder, &statistics);
+    int code = tool_fail_status(job->context, status);
+    if (code == TOOL_DONE && statistics.bad_boxes > 0)
+        code = tool_fail(TOOL_REFUSED, "%s: %llu of %llu boxes are bad (NaN); finite positions are accepted",
+                         job->paths[0], (unsigned long long)statistics.bad_boxes, (unsigned long long)statistics.boxes);
+    if (code == TOOL_DONE && job->ranks.rank == 0)
+        code = print_distributed(job, finder, &statistics, tool_median(times, repeats));
+    psv_destroy_group_finder(finder);
+    return code;
+}
+
+static int run_distributed(pairs_job *job) {
+    psv_mesh meshes[2] = {{0}};
+    job->ranks.size = 0;
+    int code = tool_open_ranks(&job->device, &job->ranks);
+    if (job->ranks.size == 0) return code; // a build without MPI
+    job->context = job->ranks.context;
+    if (code == TOOL_DONE) code = load_meshes(job, meshes);
+    if (code == TOOL_DONE) code = make_boxes(job, meshes);
+    psv_free_mesh(&meshes[0]);
+    psv_free_mesh(&meshes[1]);
+    if (code == TOOL_DONE) code = search_distributed(job);
+    if (job->context != NULL) psv_free_buffer(job->context, &job->buffers[0]);
+    free(job->host_boxes[0]);
+    return tool_close_ranks(&job->ranks, code);
+}
+
 // --- command --------------------------------------------------------------------------------------------------------
 
 static int run_job(pairs_job *job) {
@@ -245,7 +312,8 @@ static void release_job(pairs_job *job) {
 }
 
 int command_pairs(int argc, char **argv) {
-    pairs_job job = {.device = {.backend = "auto"}, .boxes = "all", .broad_phase = "auto", .sort = "cells"};
+    pairs_job job = {
+        .device = {.backend = "auto"}, .boxes = "all", .broad_phase = "auto", .sort = "cells", .ranks.size = 1};
     bool has_boxes = false, has_between = false;
     const tool_option options[] = {
         {.name = "--boxes",
@@ -291,6 +359,10 @@ int command_pairs(int argc, char **argv) {
          .help = "write the pairs as lines a,b in ascending order; - is standard output",
          .kind = OPTION_TEXT,
          .target = &job.csv},
+        {.name = "--distributed",
+         .help = "over the ranks of an MPI job (mpirun -n N pairsieve pairs ...), each with a part of the boxes",
+         .kind = OPTION_FLAG,
+         .target = &job.distributed},
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},
     };
     tool_command command = {
@@ -314,6 +386,9 @@ int command_pairs(int argc, char **argv) {
         return tool_fail(TOOL_REFUSED, "pairs needs a mesh file; usage: pairsieve pairs %s", command.usage);
     if (has_boxes && has_between) return tool_fail(TOOL_REFUSED, "--boxes and --between exclude each other");
     job.set_count = has_between ? 2 : 1;
+    if (job.distributed && (has_between || job.csv != NULL || job.has_max_pairs))
+        return tool_fail(TOOL_REFUSED, "--distributed goes without --between, --csv and --max-pairs");
+    if (job.distributed) return run_distributed(&job);
     code = run_job(&job);
     release_job(&job);
     return code;

@@ -520,6 +520,15 @@ static bool compare_list(psv_group *group, psv_context *context, const psv_group
     return good;
 }
 
+// Whether all ranks fare well: what follows is collective.
+static bool frames_agree(const psv_group_transport *transport, bool *good) {
+    bool all[16] = {false};
+    if (transport->size > 16 || !transport->all_gather(good, all, sizeof *good, transport->user)) abort();
+    for (uint32_t r = 0; r < transport->size; ++r)
+        *good = *good && all[r];
+    return *good;
+}
+
 bool run_events_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
     box_case made = make_box_case(box_scene_named("cube"), 400 + seed % 300, seed, 8);
     uint64_t *order = order_by_x(&made);
@@ -544,10 +553,11 @@ bool run_events_case(psv_group *group, psv_context *context, const psv_group_tra
         good =
             (psv_group_find_pairs(finder, &dealt.set) == PSV_OK && psv_find_group_events(finder, &events) == PSV_OK) ||
             fails_with(group, context, seed, "find_group_events");
-        if (good)
+        if (frames_agree(transport, &good))
             good = compare_list(group, context, transport, seed, events.begin, events.begin_count,
-                                events.total_begin_count, &now, &before) &
-                   compare_list(group, context, transport, seed, events.end, events.end_count, events.total_end_count,
+                                events.total_begin_count, &now, &before);
+        if (frames_agree(transport, &good))
+            good = compare_list(group, context, transport, seed, events.end, events.end_count, events.total_end_count,
                                 &before, &now);
         free_dealt(context, &dealt);
         free(own.numbers);

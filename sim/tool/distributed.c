@@ -1,0 +1,97 @@
+#include "distributed.h"
+
+#include <stdlib.h>
+
+#if PAIRSIEVE_BUILT_WITH_MPI
+
+#include <limits.h>
+
+#include "pairsieve/group_mpi.h"
+
+// The number of this rank among those of its machine.
+static int local_rank(void) {
+    MPI_Comm machine;
+    int rank = 0;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine) != MPI_SUCCESS) return 0;
+    MPI_Comm_rank(machine, &rank);
+    MPI_Comm_free(&machine);
+    return rank;
+}
+
+int tool_open_ranks(const tool_device_options *options, tool_ranks *ranks) {
+    int rank = 0, size = 1;
+    if (MPI_Init(NULL, NULL) != MPI_SUCCESS) return tool_fail(TOOL_FAILED, "MPI could not be started");
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    *ranks = (tool_ranks){.rank = (uint32_t)rank, .size = (uint32_t)size};
+    psv_context_def def = psv_default_context_def();
+    if (psv_parse_backend(options->backend, &def.backend) != PSV_OK)
+        return tool_fail(TOOL_REFUSED, "--backend %s is not known; accepted: auto, cpu, cuda", options->backend);
+    def.worker_count = (int)options->workers;
+    const bool cpu = def.backend == PSV_BACKEND_CPU || !psv_backend_available(PSV_BACKEND_CUDA);
+    def.device = cpu ? 0 : local_rank();
+    psv_status status = psv_create_context(&def, &ranks->context);
+    if (status != PSV_OK) return tool_fail_status(NULL, status);
+    status = psv_create_group_mpi(ranks->context, MPI_COMM_WORLD, &ranks->group);
+    return tool_fail_status(ranks->context, status);
+}
+
+int tool_close_ranks(tool_ranks *ranks, int code) {
+    if (code != TOOL_DONE) {
+        (void)fflush(NULL);
+        MPI_Abort(MPI_COMM_WORLD, code);
+    }
+    psv_destroy_group(ranks->group);
+    psv_destroy_context(ranks->context);
+    MPI_Finalize();
+    return code;
+}
+
+void *tool_collect_parts(const tool_ranks *ranks, const void *part, uint64_t count, uint32_t unit) {
+    const bool first = ranks->rank == 0;
+    int *counts = calloc(2 * (size_t)ranks->size, sizeof *counts), *firsts = counts + ranks->size;
+    uint64_t *all = calloc(ranks->size, sizeof *all);
+    if (counts == NULL || all == NULL) MPI_Abort(MPI_COMM_WORLD, TOOL_REFUSED);
+    MPI_Allgather(&count, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    uint64_t total = 0;
+    for (uint32_t r = 0; r < ranks->size; ++r)
+        total += all[r];
+    char *parts = NULL;
+    if (total <= INT_MAX) {
+        total = 0;
+        for (uint32_t r = 0; r < ranks->size; ++r) {
+            counts[r] = (int)all[r];
+            firsts[r] = (int)total;
+            total += all[r];
+        }
+        MPI_Datatype element;
+        MPI_Type_contiguous((int)unit, MPI_BYTE, &element);
+        MPI_Type_commit(&element);
+        if (first) parts = malloc((total + 1) * unit);
+        if (first && parts == NULL) MPI_Abort(MPI_COMM_WORLD, TOOL_REFUSED);
+        MPI_Gatherv(part, (int)count, element, parts, counts, firsts, element, 0, MPI_COMM_WORLD);
+        MPI_Type_free(&element);
+    }
+    free(counts);
+    free(all);
+    return parts;
+}
+
+#else
+
+int tool_open_ranks(const tool_device_options *options, tool_ranks *ranks) {
+    (void)options, (void)ranks;
+    return tool_fail(TOOL_REFUSED, "--distributed needs MPI, which this program was built without (PAIRSIEVE_MPI)");
+}
+
+int tool_close_ranks(tool_ranks *ranks, int code) {
+    (void)ranks;
+    return code;
+}
+
+void *tool_collect_parts(const tool_ranks *ranks, const void *part, uint64_t count, uint32_t unit) {
+    (void)ranks, (void)part, (void)count, (void)unit;
+    return NULL;
+}
+
+#endif
