@@ -59,6 +59,18 @@ if(NOT PAIRSIEVE_OPENMP STREQUAL OFF)
     endif()
 endif()
 
+# The header only: the library is opened at run time.
+set(PSV_NCCL OFF)
+if(PSV_CUDA AND NOT PAIRSIEVE_NCCL STREQUAL OFF)
+    find_path(PSV_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+    if(PSV_NCCL_INCLUDE)
+        set(PSV_NCCL ON)
+    endif()
+endif()
+if(PAIRSIEVE_NCCL STREQUAL ON AND NOT PSV_NCCL)
+    message(FATAL_ERROR "PAIRSIEVE_NCCL is ON, but nccl.h was not found, or the CUDA backend is off")
+endif()
+
 set(PSV_MPI OFF)
 if(NOT PAIRSIEVE_MPI STREQUAL OFF)
     find_package(MPI QUIET COMPONENTS C)

@@ -3,6 +3,7 @@
 #define PAIRSIEVE_GROUP_BOXES_H
 
 #include "../src/finder_common.h"
+#include "pair_home.h"
 #include "pairsieve/group_pairs.h"
 #include "regions.h"
 
@@ -36,7 +37,7 @@ typedef struct psvi_group_box_ops {
     // samples[i] is the box at psvi_sample_place(i), on the host; of weight 0 when it is bad or disabled, else 1.
     psv_status (*sample)(psv_context *context, void *state, const psvi_group_boxes *boxes, psvi_box_sample *samples,
                          uint64_t sample_count);
-    // The lengths of all lists, on the host; then, for the same boxes, the lists: numbers of boxes, ascending in each.
+    // The lengths of all lists, on the host; then, for the same boxes, the lists: numbers of boxes.
     psv_status (*count_lists)(psv_context *context, void *state, const psvi_group_boxes *boxes, uint64_t *counts);
     psv_status (*write_lists)(psv_context *context, void *state, const psvi_group_boxes *boxes, uint32_t *index);
     // packed[i] = box index[i] of the view.
@@ -56,12 +57,5 @@ extern const psvi_group_box_ops psvi_cpu_group_box_ops;
 #if PSV_HAVE_CUDA && PSV_HAVE_NCCL
 extern const psvi_group_box_ops psvi_cuda_group_box_ops;
 #endif
-
-// The rank that a pair of ids belongs to, as long as the group lasts.
-PSVI_HD uint32_t psvi_pair_home(psv_pair pair, uint32_t size) {
-    uint64_t hash = ((uint64_t)pair.a << 32 | pair.b) * 0x9E3779B97F4A7C15ull;
-    hash = (hash ^ hash >> 32) * 0xBF58476D1CE4E5B9ull;
-    return (uint32_t)((hash >> 32) * size >> 32);
-}
 
 #endif

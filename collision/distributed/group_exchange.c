@@ -113,6 +113,10 @@ static psv_status hold(psv_group_finder *finder, uint64_t held) {
     psv_pair_finder_def def = finder->local_def;
     def.max_boxes = held + held / 4 < (uint64_t)1 << 31 ? held + held / 4 : (uint64_t)1 << 31;
     psv_status status = psv_create_pair_finder(context, &def, &finder->local);
+    if (status == PSV_ERROR_MEMORY) { // without the quarter more
+        def.max_boxes = held;
+        status = psv_create_pair_finder(context, &def, &finder->local);
+    }
     if (status == PSV_OK)
         finder->local_def.max_boxes = def.max_boxes;
     else

@@ -60,38 +60,25 @@ PSVI_HD bool psvi_region_reports(psvi_regions regions, uint32_t rank, const psv_
     return psvi_region_of(regions, corner, world) == rank;
 }
 
-// A walk over the ranks whose regions a box touches, in ascending order.
-typedef struct psvi_region_walk {
-    uint32_t first[32], end[32];
-    uint32_t depth;
-} psvi_region_walk;
-
-PSVI_HD void psvi_begin_region_walk(psvi_regions regions, psvi_region_walk *walk) {
-    walk->first[0] = 0;
-    walk->end[0] = regions.size;
-    walk->depth = 1;
-}
-
-// The next rank; false when there is none left.
-PSVI_HD bool psvi_next_region(psvi_regions regions, psvi_region_walk *walk, const float *min, const float *max,
-                              uint32_t world, uint32_t *rank) {
-    while (walk->depth > 0) {
-        const uint32_t first = walk->first[walk->depth - 1], end = walk->end[walk->depth - 1];
-        --walk->depth;
-        if (end - first == 1) {
-            *rank = first;
-            return true;
+// The ranks whose regions a box touches, in ascending order: *rank becomes the first of them from *rank on; false when
+// there is none left. Begin with 0 and go on with the rank after.
+PSVI_HD bool psvi_next_region(psvi_regions regions, const float *min, const float *max, uint32_t world,
+                              uint32_t *rank) {
+    while (*rank < regions.size) {
+        uint32_t first = 0, end = regions.size;
+        while (end - first > 1 && *rank < end) { // down to *rank, or to the first rank after it that is touched
+            const uint32_t middle = psvi_middle_rank(first, end);
+            const uint32_t sides = psvi_cut_sides(&regions.cuts[middle - 1], min, max, world);
+            if (*rank < middle && (sides & 1) != 0) {
+                end = middle;
+            } else if ((sides & 2) != 0) {
+                if (*rank < middle) *rank = middle;
+                first = middle;
+            } else {
+                *rank = end; // what is left of these ranks is not touched: again from the top
+            }
         }
-        const uint32_t middle = psvi_middle_rank(first, end);
-        const uint32_t sides = psvi_cut_sides(&regions.cuts[middle - 1], min, max, world);
-        if (sides & 2) {
-            walk->first[walk->depth] = middle;
-            walk->end[walk->depth++] = end;
-        }
-        if (sides & 1) {
-            walk->first[walk->depth] = first;
-            walk->end[walk->depth++] = middle;
-        }
+        if (*rank < end) return true;
     }
     return false;
 }

@@ -5,6 +5,14 @@
 #include "../core/context.h"
 #include "pairsieve/group.h"
 
+#if !defined(PSVI_HD)
+#if defined(__CUDACC__)
+#define PSVI_HD __host__ __device__ __forceinline__
+#else
+#define PSVI_HD static inline
+#endif
+#endif
+
 #define PSVI_GROUP_COOKIE 0x70737667u // "psvg"
 #define PSVI_GROUP_SENTENCE 240       // of an error, with its end
 #define PSVI_GROUP_PAYLOAD 64         // bytes of a gather, beside 16 for each rank
@@ -27,9 +35,14 @@ struct psv_group {
     uint64_t *lengths; // 4 * size: bytes and places of an exchange
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 // Which call a rank is in: ranks that are in different calls are told apart from those that disagree.
 typedef enum psvi_group_call {
     PSVI_CALL_CREATE = 1,
+    PSVI_CALL_CREATE_NCCL,
     PSVI_CALL_CREATE_SORTER,
     PSVI_CALL_CREATE_FINDER,
     PSVI_CALL_SORT_COUNTS,
@@ -100,7 +113,7 @@ static inline uint64_t psvi_sum_before(const uint64_t *counts, uint32_t rank) {
 uint64_t psvi_group_samples(const uint64_t *counts, uint32_t size, uint32_t rank, uint64_t wanted);
 
 // The element that sample `i` of `samples` shows, of `count`: one of each stretch of equal length, at random.
-static inline uint64_t psvi_sample_place(uint64_t i, uint64_t samples, uint64_t count) {
+PSVI_HD uint64_t psvi_sample_place(uint64_t i, uint64_t samples, uint64_t count) {
     if (samples >= count) return i;
     const double stretch = (double)count / (double)samples;
     uint64_t hash = (i + 1) * 0x9E3779B97F4A7C15ull;
@@ -109,4 +122,7 @@ static inline uint64_t psvi_sample_place(uint64_t i, uint64_t samples, uint64_t 
     return place < count ? place : count - 1;
 }
 
+#ifdef __cplusplus
+}
+#endif
 #endif

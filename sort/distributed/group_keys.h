@@ -48,6 +48,10 @@ typedef struct psvi_group_key_ops {
                          const uint32_t *index, uint64_t count);
 } psvi_group_key_ops;
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 const psvi_group_key_ops *psvi_group_key_ops_of(psv_backend backend);
 
 extern const psvi_group_key_ops psvi_cpu_group_key_ops;
@@ -55,4 +59,7 @@ extern const psvi_group_key_ops psvi_cpu_group_key_ops;
 extern const psvi_group_key_ops psvi_cuda_group_key_ops;
 #endif
 
+#ifdef __cplusplus
+}
+#endif
 #endif

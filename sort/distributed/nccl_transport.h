@@ -6,6 +6,8 @@
 
 // A communicator over the group's devices. Collective. PSV_ERROR_UNSUPPORTED without NCCL.
 psv_status psvi_open_nccl(psv_group *group);
+// What follows on this thread is for the group's device.
+void psvi_nccl_enter(const psv_group *group);
 void psvi_close_nccl(psv_group *group);
 
 // All arrays of the list in one go, enqueued on the context's stream.

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if PSV_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
 #include "../test_scale.h"
 #include "group_cases.h"
 
@@ -58,6 +62,9 @@ static void *run_rank(void *data) {
     psv_group *group = job->group;
     psv_context *context = job->context;
     const psv_group_transport *way = &job->transport;
+#if PSV_HAVE_CUDA
+    if (psv_context_backend(context) == PSV_BACKEND_CUDA) (void)cudaSetDevice((int)way->rank);
+#endif
     bool good = run_error_cases(group, context, way);
     for (uint64_t c = 0; c < job->cases; ++c) {
         good &= run_sort_case(group, context, way, job->seed + c);
@@ -153,6 +160,22 @@ static bool run_leaving(void) {
     return good;
 }
 
+// As many ranks as there are devices, and fewer: a rank has a device of its own.
+static int run_cuda(uint64_t seed, uint64_t cases) {
+    int devices = 0;
+#if PSV_HAVE_CUDA && PSV_HAVE_NCCL
+    if (cudaGetDeviceCount(&devices) != cudaSuccess) devices = 0;
+#endif
+    if (devices == 0) {
+        printf("no CUDA device, or a build without NCCL\n");
+        return 77;
+    }
+    bool good = true;
+    for (uint32_t size = 1; size <= (uint32_t)devices && size <= 8; ++size)
+        good &= run_size(PSV_BACKEND_CUDA, size, seed + 100000 * size, cases);
+    return good ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     static const uint32_t sizes[] = {1, 2, 3, 4, 7};
     const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
@@ -161,9 +184,9 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--cases") == 0) cases = strtoull(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
     }
+    if (cuda) return run_cuda(seed, cases);
     bool good = run_leaving();
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s)
         good &= run_size(PSV_BACKEND_CPU, sizes[s], seed + 100000 * s, cases);
-    (void)cuda;
     return good ? 0 : 1;
 }

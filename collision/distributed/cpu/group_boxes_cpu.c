@@ -82,10 +82,8 @@ static uint32_t choose_regions(const void *data, uint64_t item, uint32_t *lists)
     }
     const float *min = min_of(boxes->view, item), *max = max_of(boxes->view, item);
     uint32_t count = 0;
-    psvi_region_walk walk;
-    psvi_begin_region_walk(boxes->regions, &walk);
-    while (psvi_next_region(boxes->regions, &walk, min, max, world_of(boxes->view, item), &lists[count]))
-        ++count;
+    for (uint32_t rank = 0; psvi_next_region(boxes->regions, min, max, world_of(boxes->view, item), &rank); ++rank)
+        lists[count++] = rank;
     for (uint32_t i = 0; i < count; ++i)
         lists[i] = 2 * lists[i] + (count > 1);
     return count;

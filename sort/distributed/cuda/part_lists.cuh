@@ -1,0 +1,87 @@
+// Lists of what goes where, on the device: for each list the numbers of its items, one list after another. An item may
+// be in several lists.
+//
+// A choice is a type with a cursor: begin(item, cursor), then next(cursor, list) for each list of the item, which
+// differ.
+#ifndef PAIRSIEVE_PART_LISTS_CUH
+#define PAIRSIEVE_PART_LISTS_CUH
+
+#include "../../core/cuda/cuda_backend.h"
+#include "../../cuda/scan_sums.h"
+#include "list_room.h"
+
+namespace psvi {
+
+constexpr uint32_t list_block_warps = 4;
+
+// Input: items as the choice reads them. Each warp has a chunk of items and counts them by list in shared memory; rows
+// of 32 items go in order, lanes of one list are told apart by match. Counting: leaves the counts of its chunk in
+// tally[list * chunks + chunk]. Writing: begins with the prefix sums of those, which are places, and writes item
+// numbers there. Items of one list keep their order where each item has one list. No synchronization beyond the warp.
+template <typename Choice, bool write>
+__global__ void __launch_bounds__(list_block_warps * 32)
+    psvk_part_lists(Choice choice, uint64_t count, uint32_t list_count, uint32_t chunks, uint32_t *tally,
+                    uint32_t *index) {
+    extern __shared__ uint32_t counters[];
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, chunk = blockIdx.x * list_block_warps + warp;
+    if (chunk >= chunks) return;
+    uint32_t *own = counters + (uint64_t)warp * list_count;
+    for (uint32_t l = lane; l < list_count; l += 32)
+        own[l] = write ? tally[(uint64_t)l * chunks + chunk] : 0;
+    __syncwarp();
+    const uint64_t begin = (uint64_t)chunk * PSVI_LIST_CHUNK;
+    for (uint32_t row = 0; row < PSVI_LIST_CHUNK / 32; ++row) {
+        const uint64_t item = begin + row * 32 + lane;
+        typename Choice::cursor cursor;
+        uint32_t list = 0;
+        bool active = item < count;
+        if (active) {
+            choice.begin(item, cursor);
+            active = choice.next(cursor, list);
+        }
+        for (uint32_t mask = __ballot_sync(0xffffffffu, active); mask != 0; mask = __ballot_sync(0xffffffffu, active)) {
+            if (!active) continue;
+            const uint32_t peers = __match_any_sync(mask, list);
+            const uint32_t place = own[list] + __popc(peers & ((1u << lane) - 1));
+            __syncwarp(mask);
+            if (lane == (uint32_t)__ffs((int)peers) - 1) own[list] += __popc(peers);
+            __syncwarp(mask);
+            if (write) index[place] = (uint32_t)item;
+            active = choice.next(cursor, list);
+        }
+    }
+    __syncwarp();
+    for (uint32_t l = lane; l < list_count && !write; l += 32)
+        tally[(uint64_t)l * chunks + chunk] = own[l];
+}
+
+// Counts, and their prefix sums in place; then counts[l] on the host. Blocks.
+template <typename Choice>
+psv_status count_lists(psv_context *context, psvi_list_room *room, const Choice &choice, uint64_t count,
+                       uint32_t list_count, uint64_t *counts) {
+    psv_status status = psvi_make_list_room(context, room, count, list_count);
+    if (status != PSV_OK) return status;
+    const cudaStream_t stream = (cudaStream_t)context->stream;
+    if (room->chunks > 0)
+        psvk_part_lists<Choice, false>
+            <<<(room->chunks + list_block_warps - 1) / list_block_warps, list_block_warps * 32,
+               list_block_warps * list_count * sizeof(uint32_t), stream>>>(choice, count, list_count, room->chunks,
+                                                                           (uint32_t *)room->tally.memory, nullptr);
+    status = psvi_cuda_status(context, cudaGetLastError(), "psvk_part_lists");
+    return status == PSV_OK ? psvi_read_list_counts(context, room, list_count, counts) : status;
+}
+
+// After count_lists, with the same items.
+template <typename Choice>
+psv_status write_lists(psv_context *context, psvi_list_room *room, const Choice &choice, uint64_t count,
+                       uint32_t list_count, uint32_t *index) {
+    if (room->chunks == 0) return PSV_OK;
+    psvk_part_lists<Choice, true><<<(room->chunks + list_block_warps - 1) / list_block_warps, list_block_warps * 32,
+                                    list_block_warps * list_count * sizeof(uint32_t), (cudaStream_t)context->stream>>>(
+        choice, count, list_count, room->chunks, (uint32_t *)room->tally.memory, index);
+    return psvi_cuda_status(context, cudaGetLastError(), "psvk_part_lists");
+}
+
+} // namespace psvi
+
+#endif
