@@ -387,6 +387,7 @@ __device__ __forceinline__ void tell_bins(const bin_shared &shared, psvi_rows_bi
 }
 
 // Puts all boxes of the block into bins, a tile after the other; the first one is on its way.
+template <bool TAGGED>
 __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
                                           uint64_t all, const bin_tiles &tiles) {
     bin_tally tally = {0, 0};
@@ -397,10 +398,7 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
         for (uint32_t bin = threadIdx.x; bin < shared.shape.bins; bin += THREADS)
             shared.offset[bin] = 0;
         __syncthreads();
-        if (input.a.flags == NULL && input.a.filters == NULL)
-            make_entries<false>(shared, job, input, first, here, turn, &tally);
-        else
-            make_entries<true>(shared, job, input, first, here, turn, &tally);
+        make_entries<TAGGED>(shared, job, input, first, here, turn, &tally);
         __syncthreads();
         if (is_timed(input)) shared.began = rows_now();
         const uint32_t count = take_places(shared, job);
@@ -496,13 +494,13 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
 }
 
 // Whether the frame's boxes are in bins, and why not. All threads of the block.
-__device__ __forceinline__ uint32_t judge_bins(bin_shared &shared, const bin_job &job, uint32_t boxes,
-                                               uint32_t unusual) {
+__device__ __forceinline__ uint32_t judge_bins(bin_shared &shared, const bin_job &job, uint32_t boxes, uint32_t unusual,
+                                               uint32_t larger, uint32_t filtered) {
     if (shared.veto != PSVI_ROWS_NO_VETO) return shared.veto;
     const bool had_room = start_bins(shared, job);
-    const bool few = shared.plan.larger == 0 || rows_looks_down(&shared.plan, boxes);
+    const bool few = larger == 0 || rows_may_look_down(shared.plan.down, larger, boxes);
     if (boxes == 0 || !few) return PSVI_ROWS_VETO_SIZES;
-    if (shared.plan.filtered != 0) return PSVI_ROWS_VETO_FILTERS;
+    if (filtered != 0) return PSVI_ROWS_VETO_FILTERS;
     if ((uint64_t)unusual * ROWS_UNIFORM_UNUSUAL > boxes) return PSVI_ROWS_VETO_EDGES;
     return had_room ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_CROWDED;
 }
@@ -513,13 +511,9 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     psvi_rows_bin_state &state = *job.bins.state;
     const bool attempt = shared.veto == PSVI_ROWS_NO_VETO;
     const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
-    const uint32_t longest = __ldcg(&state.longest);
-    if (threadIdx.x == 0) {
-        shared.plan.larger = __ldcg(&state.larger);
-        shared.plan.filtered = __ldcg(&state.filtered);
-    }
-    __syncthreads();
-    const uint32_t veto = judge_bins(shared, job, boxes, unusual);
+    const uint32_t longest = __ldcg(&state.longest), levels = __ldcg(&state.levels);
+    const uint32_t larger = __ldcg(&state.larger), filtered = __ldcg(&state.filtered);
+    const uint32_t veto = judge_bins(shared, job, boxes, unusual, larger, filtered);
     const bool done = veto == PSVI_ROWS_NO_VETO;
     if (!done) {
         const uint32_t *const from = reinterpret_cast<const uint32_t *>(&state.plan[(state.frame + 1) & 1]);
@@ -527,21 +521,21 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
             reinterpret_cast<uint32_t *>(&shared.plan)[i] = __ldcg(from + i);
         __syncthreads();
     }
+    if (done && threadIdx.x - 1 < shared.plan.levels) // at most
+        shared.plan.longest[threadIdx.x] = __float_as_uint(shared.plan.level[threadIdx.x].reach[0]);
     if (threadIdx.x == 0) {
         psvi_rows_plan &plan = shared.plan;
         plan.slots = psvd_read_counts(input).all();
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
-        if (!done) plan.larger = 0;
         psvi_rows_ratio ratio = {};
         if (!done) ratio = target->ratio;
         ratio.at = 0; // which the plan has
         ratio.tested = 0;
         rows_follow(shared.last, ratio, &plan);
         if (done) {
-            plan.populated = __ldcg(&state.levels) | 1;
+            plan.populated = levels | 1;
+            plan.larger = larger;
             plan.longest[0] = longest;
-            for (uint32_t level = 1; level <= plan.levels; ++level) // at most
-                plan.longest[level] = __float_as_uint(plan.level[level].reach[0]);
             plan.unusual = unusual;
             input.result->boxes = boxes;
             state.shape = shared.shape;
@@ -562,6 +556,7 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
 
 // Entries of the boxes, in bins: blocks hold a tile of boxes each in shared memory, all boxes of a million at once. One
 // block makes the plan of the next frame. Reads 24 bytes a box, writes 16 in runs of about tile over bins.
+template <bool TAGGED>
 __global__ void __launch_bounds__(THREADS, 1)
     psvk_rows_bins_split(const __grid_constant__ psvi_find_input input, psvi_rows_plan *target,
                          const __grid_constant__ bin_job job) {
@@ -581,7 +576,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (plans) {
         plan_ahead(shared, job, input);
     } else if (shared.veto == PSVI_ROWS_NO_VETO) {
-        bin_boxes(shared, job, input, all, tiles);
+        bin_boxes<TAGGED>(shared, job, input, all, tiles);
     } else {
         for (int i = 0; i < ITEMS; ++i) // nothing may be on its way to a block that ends
             wait_at_gate(&shared.gate[i], 0);
@@ -605,13 +600,15 @@ static size_t bin_bytes(const psvi_rows_bins &bins) {
 }
 
 extern "C" cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memory) {
-    return rows_allow_shared(psvk_rows_bins_split, bin_bytes(memory->bins));
+    const cudaError_t error = rows_allow_shared(psvk_rows_bins_split<false>, bin_bytes(memory->bins));
+    return error != cudaSuccess ? error : rows_allow_shared(psvk_rows_bins_split<true>, bin_bytes(memory->bins));
 }
 
 extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                    cudaStream_t stream) {
     const bin_job job = {memory->bins, memory->key_bits};
-    psvk_rows_bins_split<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan,
-                                                                                                job);
+    const bool tagged = input->a.flags != NULL || input->a.filters != NULL;
+    const auto kernel = tagged ? psvk_rows_bins_split<true> : psvk_rows_bins_split<false>;
+    kernel<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan, job);
     return cudaGetLastError();
 }

@@ -300,7 +300,6 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
 __device__ __forceinline__ void sweep_larger_alone(const psvi_find_input &input, const psvi_rows_plan *plan,
                                                    const rows_slots &slots, const uint32_t *starts,
                                                    psvd_pair_stage<WARPS> *stage) {
-    if (plan->larger == 0 || !plan->down) return;
     const rows_larger_tables looked_at = {slots, starts};
     const uint2 more = rows_sweep_larger<WARPS>(input, plan, looked_at, blockIdx.x * WARPS + (threadIdx.x >> 5),
                                                 gridDim.x * WARPS, stage, 0);
@@ -325,8 +324,9 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
     rows_wait_for_front();
     if (COUNTED) {
+        const uint32_t larger = plan->larger, down = plan->down;
         if (counted.bins->done) {
-            sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
+            if (larger != 0 && down != 0) sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
             return;
         }
         sort_by_counting(input, plan, counted, *reinterpret_cast<counted_shared *>(dynamic));
@@ -334,7 +334,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     }
     const uint64_t boxes = COUNTED ? *(volatile uint64_t *)&input.result->boxes : input.result->boxes;
     if (!COUNTED && may_be_mixed && rows_is_mixed(plan, tables.starts, boxes)) { // swept already
-        sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
+        if (plan->larger != 0 && plan->down) sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
         return;
     }
     const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;

@@ -49,7 +49,7 @@ __device__ __forceinline__ uint32_t start_of(const fused_tables &tables, const f
 }
 
 __device__ __forceinline__ uint32_t fused_level_of(const psvi_rows_plan &plan, const psvd_record &box) {
-    return rows_record_level(plan, box);
+    return rows_record_level(plan, false, box);
 }
 
 // --- barriers between blocks -----------------------------------------------------------------------------------------

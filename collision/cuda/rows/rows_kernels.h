@@ -42,7 +42,8 @@ typedef struct psvi_rows_plan {
     int32_t axis[3]; // which of a box's axes is x, y, z
     uint32_t levels; // in use, fine to coarse; the next one is that of huge boxes
     uint32_t cells;  // in all; also the key of boxes that take no part
-    uint32_t shaped; // the first three levels are of boxes that are longest on x, y and z
+    uint32_t shaped; // so many levels, the first ones, have a reach of their own on each axis: one of all boxes, or
+                     // three, of those that are longest on x, y and z
     uint32_t down;   // nearly all boxes are of the first level, and larger ones look down; else small ones look up
     psvi_rows_level level[ROWS_LEVELS + 1];
     uint32_t boxes_per_warp; // of a sweep over few boxes: fewer where ranges are long

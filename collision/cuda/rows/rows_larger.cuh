@@ -26,10 +26,14 @@ struct rows_larger_tables {
     const uint32_t *starts;
 };
 
+__device__ __forceinline__ bool rows_may_look_down(uint32_t down, uint32_t larger, uint64_t boxes) {
+    return (down != 0) & ((uint64_t)larger * (ROWS_DOWN_LARGER / 2) <= boxes);
+}
+
 // Do the larger boxes look down in this frame? There have to be few of them, whatever the plan thought. The same in all
 // kernels of a frame that ask behind the keys.
 __device__ __forceinline__ bool rows_looks_down(const psvi_rows_plan *plan, uint64_t boxes) {
-    return (plan->down != 0) & ((uint64_t)plan->larger * (ROWS_DOWN_LARGER / 2) <= boxes);
+    return rows_may_look_down(plan->down, plan->larger, boxes);
 }
 
 // Boxes of the first level, which lie in front.

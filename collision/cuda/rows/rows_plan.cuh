@@ -74,33 +74,35 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
         spread[axis] = shared->high[plan.axis[axis]][0] - low[axis];
     }
     const uint32_t own = threadIdx.x;
+    if (own > plan.levels) return;
+    psvi_rows_level &its = plan.level[own];
     if (own < plan.levels) {
         psvi_rows_level *const level = &plan.level[own];
-        const uint32_t finest = plan.shaped ? 3 : sampled; // levels of boxes that are there
+        const uint32_t finest = plan.shaped ? plan.shaped : sampled; // levels of boxes that are there
         level->limit = own >= finest ? limits[0] * powf(ROWS_LEVEL_RATIO, (float)(own - finest + 1))
                        : plan.shaped ? limits[0]
                                      : limits[sampled - 1 - own];
         float width[3];
         for (int axis = 0; axis < 3; ++axis) {
-            const bool shaped = plan.shaped && own < 3;
+            const bool shaped = own < plan.shaped;
             width[axis] = shaped ? rows_shape_width(*shared, (int)own, axis, least) : level->limit;
             level->reach[axis] = shaped ? fmaxf(rows_shape_reach(shared->shape[own], axis), least) : level->limit;
         }
         const float cells = fmaxf(budget * rows_level_share(*shared, own, samples), 32.0f);
         rows_divide_level(level, low, spread, width, cells, plan.down && own == 0 ? ROWS_DOWN_X_CELLS : ROWS_X_CELLS,
                           world_count);
-    } else if (own == plan.levels) { // huge boxes: one cell
-        psvi_rows_level *const level = &plan.level[own];
-        level->limit = INFINITY;
+    } else { // huge boxes: one cell
+        its.limit = INFINITY;
         for (int axis = 0; axis < 3; ++axis)
-            level->reach[axis] = INFINITY, level->cells[axis] = 1, level->inverse[axis] = level->origin[axis] = 0.0f;
-        level->worlds = 1;
+            its.reach[axis] = INFINITY, its.cells[axis] = 1, its.inverse[axis] = its.origin[axis] = 0.0f;
+        its.worlds = 1;
     }
+    its.set_cells = its.worlds * (uint32_t)its.cells[0] * (uint32_t)its.cells[1] * (uint32_t)its.cells[2];
 }
 
 // A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, `ratio` apart, cells:
 // about `per_box` a box, at most `room`. `may_down`: the frame's sweep lets larger boxes look down, if that costs less
-// than levels for all sizes, and its levels may be of one shape each. Into shared->plan, all but what is kept from
+// than levels for all sizes, and its levels may go by shape. Into shared->plan, all but what is kept from
 // frame to frame. All threads of the block; ends with a barrier. Never decides what is found, only how fast.
 template <int THREADS>
 __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
@@ -126,21 +128,16 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     for (int axis = 0; axis < 3; ++axis)
         reach = fmaxf(reach, fmaxf(fabsf(shared->low[axis][0]), fabsf(shared->high[axis][0])));
     const float least = fmaxf(reach * 1e-6f, 1e-30f);
-    bool down = false, shaped = false;
+    bool down = false;
+    uint32_t shaped = 0;
     if constexpr (THREADS >= ROWS_DOWN_BINS * ROWS_DOWN_PARTS) {
-        const float cost = may_down ? rows_choose_base(good ? extent : -1.0f, least, slots, shared) : 0.0f;
-        if (cost > ROWS_SHAPE_LEAST && cost < INFINITY) {
+        if (may_down) {
+            const float cost = rows_choose_base(good ? extent : -1.0f, least, slots, shared);
             const float extents[3] = {box.max[x] - box.min[x], box.max[y] - box.min[y], box.max[z] - box.min[z]};
-            rows_collect_shapes(extents, good, shared);
-            if (threadIdx.x < 32) {
-                const float with_shapes = rows_cost_of_shapes(*shared, slots, shared->limits[0], least);
-                if (threadIdx.x == 0) shared->best = with_shapes < ROWS_SHAPE_GAIN * cost;
-            }
-            __syncthreads();
-            shaped = shared->best != 0;
-            __syncthreads();
+            if (cost > ROWS_SHAPE_LEAST || !shared->even)
+                shaped = rows_choose_shapes(extents, good, slots, cost, least, shared);
+            down = shaped == 1 || (shaped == 0 && cost <= ROWS_DOWN_MOST);
         }
-        down = may_down && !shaped && cost <= ROWS_DOWN_MOST;
     }
     uint32_t sampled = 1;
     if (shaped) {
@@ -154,13 +151,13 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         plan.down = down;
         plan.shaped = shaped;
         plan.levels = down     ? rows_levels_down(*shared)
-                      : shaped ? 3 + ROWS_UPPER_LEVELS
+                      : shaped ? shaped + ROWS_UPPER_LEVELS
                                : min(sampled + ROWS_UPPER_LEVELS, (uint32_t)ROWS_LEVELS);
-        for (int shape = 0; shaped && shape < 3; ++shape)
+        for (uint32_t shape = 0; shape < shaped; ++shape)
             shared->members[shape] = shared->shape[shape].boxes;
     }
     __syncthreads();
-    if (good && down) {
+    if (good && down && !shaped) {
         uint32_t level = 0;
         for (float limit = shared->limits[0]; extent > limit && level < plan.levels; limit *= ROWS_LEVEL_RATIO)
             ++level;
@@ -181,8 +178,6 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         for (uint32_t i = 0; i <= plan.levels; ++i) {
             psvi_rows_level &level = plan.level[i];
             level.base = base;
-            level.set_cells =
-                level.worlds * (uint32_t)level.cells[0] * (uint32_t)level.cells[1] * (uint32_t)level.cells[2];
             base += level.set_cells * (input.between ? 2 : 1);
         }
         plan.cells = base;

@@ -58,16 +58,18 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
                                                   rows_plan_shared<THREADS> *shared) {
     static_assert(THREADS >= ROWS_DOWN_BINS * ROWS_DOWN_PARTS && ROWS_DOWN_BINS <= 64, "a thread a part");
     if (threadIdx.x < ROWS_DOWN_BINS) shared->extents[threadIdx.x] = shared->greatest[threadIdx.x] = 0;
-    if (threadIdx.x == 0) shared->best = PSVD_FULL;
-    const float most = fmaxf(rows_block_max(extent, shared), least);
-    const float fewest = -rows_block_max(extent >= 0 ? -fmaxf(extent, least) : -INFINITY, shared);
-    if (fewest == INFINITY) { // no samples
-        if (threadIdx.x == 0) shared->limits[0] = fmaxf(least, 1.0f);
+    if (threadIdx.x == 0) shared->best = PSVD_FULL, shared->even = 0;
+    const float2 range = rows_block_range(extent, shared);
+    const float most = fmaxf(range.y, least), fewest = fmaxf(range.x, least);
+    if (range.y < 0) { // no samples
+        if (threadIdx.x == 0) shared->limits[0] = fmaxf(least, 1.0f), shared->even = 1;
+        __syncthreads();
         return 0.0f;
     }
     if (most <= ROWS_LEVEL_RATIO * fewest) { // of about one size: there is nothing to look for
         const float limit = most * ROWS_LIMIT_PAD, mean = 0.5f * (most + fewest);
-        if (threadIdx.x == 0) shared->limits[0] = limit;
+        if (threadIdx.x == 0) shared->limits[0] = limit, shared->even = 1;
+        __syncthreads();
         return ROWS_DOWN_BOX + ROWS_DOWN_CANDIDATE * 0.5f *
                                    rows_expect(*shared, (float)slots, limit, limit + mean, 2.0f * limit + mean);
     }
@@ -91,7 +93,8 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
                 cost +=
                     members * (ROWS_DOWN_LARGER_BOX + ROWS_DOWN_LARGER_ROW * rows_expect_rows(*shared, limit, theirs) +
                                ROWS_DOWN_LARGER_CANDIDATE *
-                                   rows_expect(*shared, (float)slots, limit, theirs + limit, theirs + 2.0f * limit));
+                                   (rows_expect(*shared, (float)slots, limit, theirs + limit, theirs + 2.0f * limit) -
+                                    rows_expect(*shared, (float)slots, limit, theirs, theirs)));
             }
         }
 #pragma unroll

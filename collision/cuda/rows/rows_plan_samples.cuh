@@ -15,12 +15,12 @@ struct rows_shape {
 template <int THREADS> struct rows_plan_shared {
     static constexpr int warps = THREADS / 32;
     float low[3][warps], high[3][warps]; // of each warp's samples, then their medians in [axis][0]
-    float reduced[warps];
+    float reduced[warps], least[warps];
     float limits[ROWS_LEVELS]; // of the sampled levels, coarse to fine
     uint32_t members[ROWS_LEVELS + 1];
     uint32_t extents[ROWS_DOWN_BINS], greatest[ROWS_DOWN_BINS]; // samples by extent: how many, bits of the greatest
-    uint32_t best;
-    rows_shape shape[3]; // of the samples whose longest axis is x, y or z
+    uint32_t best, even;                                        // even: the samples are of about one size
+    rows_shape shape[3];                                        // of the samples whose longest axis is x, y or z
     psvi_rows_plan plan;
 };
 
@@ -34,6 +34,25 @@ template <int THREADS> __device__ __forceinline__ float rows_block_max(float val
         value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
     __syncthreads();
     return value;
+}
+
+// The least and the greatest of the values that are not below 0; the greatest is below 0 where there is none.
+template <int THREADS>
+__device__ __forceinline__ float2 rows_block_range(float value, rows_plan_shared<THREADS> *shared) {
+    float low = value < 0 ? INFINITY : value, high = value;
+    for (int step = 16; step > 0; step >>= 1) {
+        low = fminf(low, __shfl_xor_sync(PSVD_FULL, low, step));
+        high = fmaxf(high, __shfl_xor_sync(PSVD_FULL, high, step));
+    }
+    if ((threadIdx.x & 31) == 0) shared->least[threadIdx.x >> 5] = low, shared->reduced[threadIdx.x >> 5] = high;
+    __syncthreads();
+    const int at = min((int)threadIdx.x & 31, THREADS / 32 - 1);
+    low = shared->least[at], high = shared->reduced[at];
+    for (int step = 16; step > 0; step >>= 1) {
+        low = fminf(low, __shfl_xor_sync(PSVD_FULL, low, step));
+        high = fmaxf(high, __shfl_xor_sync(PSVD_FULL, high, step));
+    }
+    return make_float2(low, high);
 }
 
 // Medians over the lanes of the finite ones of two values; 0 when there is none.

@@ -53,6 +53,9 @@ __device__ __forceinline__ float rows_shape_width(const rows_plan_shared<THREADS
     float width = fmaxf(rows_shape_reach(shared.shape[shape], axis), least);
     for (int other = 0; other < 3; ++other)
         width = fmaxf(width, rows_shape_mean(shared.shape[other], axis) * (1.0f / ROWS_SHAPE_ROWS));
+    if (axis == 0) // cells are not much longer: they would wrap
+        for (int other = 1; other < 3; ++other)
+            width = fmaxf(width, rows_shape_reach(shared.shape[shape], other) * (1.0f / ROWS_X_CELLS));
     return width;
 }
 
@@ -79,6 +82,47 @@ __device__ __forceinline__ float rows_cost_of_shapes(const rows_plan_shared<THRE
     for (int step = 16; step > 0; step >>= 1)
         cost += __shfl_xor_sync(PSVD_FULL, cost, step);
     return cost / fmaxf(samples, 1.0f);
+}
+
+// The same with one level for all of them, which has a reach of its own on each axis. `all`: their shape.
+template <int THREADS>
+__device__ __forceinline__ float rows_cost_of_shape(const rows_plan_shared<THREADS> &shared, const rows_shape &all,
+                                                    uint64_t slots, float limit, float least) {
+    float met = 0.5f * (float)slots;
+    for (int axis = 0; axis < 3; ++axis) {
+        const float reach = fmaxf(rows_shape_reach(all, axis), least), mean = rows_shape_mean(all, axis);
+        met *= rows_expect_on(shared, axis, (axis == 0 ? 1.25f : 2.0f) * reach + mean, limit);
+    }
+    return ROWS_DOWN_BOX + ROWS_DOWN_CANDIDATE * met;
+}
+
+// How many levels go by shape: none, one of all boxes or three. `cost`: of a box without that. All threads of the
+// block; ends with a barrier.
+template <int THREADS>
+__device__ __forceinline__ uint32_t rows_choose_shapes(const float (&extent)[3], bool good, uint64_t slots, float cost,
+                                                       float least, rows_plan_shared<THREADS> *shared) {
+    rows_collect_shapes(extent, good, shared);
+    if (threadIdx.x < 32) {
+        rows_shape all = shared->shape[0];
+        for (int shape = 1; shape < 3; ++shape) {
+            all.boxes += shared->shape[shape].boxes;
+            for (int axis = 0; axis < 3; ++axis) {
+                all.sum[axis] += shared->shape[shape].sum[axis];
+                all.reach[axis] = max(all.reach[axis], shared->shape[shape].reach[axis]);
+            }
+        }
+        const float limit = shared->limits[0], three = rows_cost_of_shapes(*shared, slots, limit, least);
+        const float one = rows_cost_of_shape(*shared, all, slots, limit, least);
+        __syncwarp();
+        if (threadIdx.x == 0) {
+            const bool all_alike = one < ROWS_SHAPE_ONE_GAIN * cost,
+                       by_shape = three < ROWS_SHAPE_GAIN * fminf(one, cost);
+            shared->best = all.boxes == 0 ? 0 : by_shape ? 3 : all_alike ? 1 : 0;
+            if (shared->best == 1) shared->shape[0] = all, shared->shape[1] = shared->shape[2] = rows_shape{};
+        }
+    }
+    __syncthreads();
+    return shared->best;
 }
 
 #endif

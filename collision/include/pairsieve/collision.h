@@ -225,7 +225,7 @@ typedef struct psv_pair_statistics {
     const char *method;      // that ran: never "auto"
     const char *sort_method; // that sorted: "cells" where the method has cells of its own, else a sorter's name
     const char *route; // the way that the method took, of several (docs/rows.md); the method's name where it has one
-    const char *veto;  // why it did not take a faster one ("flags", "sizes", ...), or "none"
+    const char *veto;  // why it did not take a faster one ("filters", "sizes", ...), or "none"
 } psv_pair_statistics;
 
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics); // Blocks
