@@ -141,5 +141,9 @@ const psvi_collision_ops psvi_collision_ops_cpu = {
     .name_pairs = psvi_name_pairs_cpu,
     .merge_kept = psvi_merge_kept_cpu,
     .subtract_count = psvi_subtract_count_cpu,
+    .widen_boxes = psvi_widen_boxes_cpu,
+    .place_boxes = psvi_place_boxes_cpu,
+    .are_near = psvi_are_near_cpu,
+    .test_again = psvi_test_again_cpu,
     .compute_bounds = psvi_compute_bounds_cpu,
 };

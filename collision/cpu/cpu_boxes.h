@@ -127,6 +127,15 @@ psv_status psvi_subtract_count_cpu(psv_context *context, const uint64_t *count, 
 psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
                                psv_pair *pairs, const uint64_t *count, uint64_t capacity);
 
+// --- margins ---------------------------------------------------------------------------------------------------------
+
+void psvi_widen_boxes_cpu(psv_context *context, const psvi_find_input *input, psvi_near *near);
+void psvi_place_boxes_cpu(psv_context *context, const psvi_find_input *input, psvi_near *near, const psv_pair *pairs,
+                          uint64_t count);
+bool psvi_are_near_cpu(psv_context *context, const psvi_find_input *input, const psvi_near *near);
+void psvi_test_again_cpu(psv_context *context, const psvi_find_input *input, const psvi_near *near,
+                         const psv_pair *pairs, uint64_t count);
+
 // --- output ----------------------------------------------------------------------------------------------------------
 
 // The greater of *value and `other` to *value; safe from several threads.

@@ -8,7 +8,8 @@
 typedef struct psvi_grid_state {
     psv_sorter *sorter;
     rows_sample sample;
-    uint64_t boxes; // of the tree of `lbvh`
+    uint64_t boxes;  // of the tree of `lbvh`
+    bool has_blocks; // of it, for queries
 } psvi_grid_state;
 
 // Sets finder->state. The sorter's scratch memory is part of the finder's.

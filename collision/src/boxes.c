@@ -1,4 +1,6 @@
 // Box sets: views of the caller's memory and their checks.
+#include <float.h>
+
 #include "finder_common.h"
 
 psv_box_set psv_boxes_of(psv_buffer boxes, uint32_t stride, uint64_t count) {
@@ -79,6 +81,11 @@ static psv_status check_optional(psv_context *context, const psv_box_set *set, c
         status = check_part(context, name, "owners", set->owners, set->count * sizeof(uint32_t), 4);
     if (status == PSV_OK && is_given(set->layers))
         status = check_part(context, name, "layers", set->layers, set->count, 1);
+    if (status == PSV_OK && is_given(set->margins))
+        status = check_part(context, name, "margins", set->margins, set->count * sizeof(float), 4);
+    if (status == PSV_OK && !(set->margin >= 0 && set->margin <= FLT_MAX))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.margin is %g; it must be finite and not negative", name,
+                         (double)set->margin);
     return status;
 }
 

@@ -78,14 +78,50 @@ static inline const char *psvi_sorter_name(const psv_pair_finder_def *def) {
 typedef struct psvi_kept_merge {
     psvi_frame_result *result;
     const psvi_frame_result *kept;
-    psv_pair *pairs;
-    const psv_pair *kept_pairs; // appended; NULL: none
+    psv_pair *pairs;            // the frame's own from place `front` on
+    uint64_t front;             // kept pairs that are there already
+    const psv_pair *kept_pairs; // appended; NULL: none, or they are in front
+    bool with_pairs;            // kept boxes have been paired with each other
     uint64_t capacity;          // of both lists
     uint32_t *bad_boxes;
     const uint32_t *kept_bad; // appended
     uint32_t shift;           // added to the indices of the frame's own pairs and bad boxes
     uint32_t kept_shift;      // added to those of kept bad boxes
+    uint32_t *ticket;         // in the backend's memory, zero: for who has to tell which part of the work is the last
 } psvi_kept_merge;
+
+// What is known of a box whose pairs are tested again: a box changes nothing as long as it lies in the widened one and
+// the rest is the same. Boxes of a second set follow those of the first.
+typedef struct psvi_near_tag {
+    uint32_t flags, world;
+    psv_box_filter filter;
+} psvi_near_tag;
+
+// How much the boxes of a set are widened.
+typedef struct psvi_margin {
+    float all;
+    const float *each; // NULL: `all`
+} psvi_margin;
+
+// A box that fills vectors of four; the last number of both is 0.
+typedef struct psvi_placed_box {
+    float min[4], max[4];
+} psvi_placed_box;
+
+typedef struct psvi_near {
+    psvi_margin a, b;
+    psv_aabb *boxes; // widened; NaN where there was none
+    psvi_near_tag *tags;
+    bool tagged; // the boxes have flags, filters or worlds
+    // The frame's own boxes in the order in which the pairs name them, so that pairs in a row read memory in a row, and
+    // the pairs by those places.
+    psvi_placed_box *placed; // NaN for those that take no part
+    uint32_t *places;        // of each box; PSVI_NO_PLACE: in no pair
+    psv_pair *placed_pairs;
+    uint64_t count; // boxes that are known; of one set there may be fewer in a later frame
+} psvi_near;
+
+#define PSVI_NO_PLACE UINT32_MAX
 
 typedef struct psvi_broad_phase {
     const char *name;
@@ -140,6 +176,17 @@ typedef struct psvi_collision_ops {
     psv_status (*merge_kept)(psv_context *context, const psvi_kept_merge *merge);
     // *target = max(*count - less, 0)
     psv_status (*subtract_count)(psv_context *context, const uint64_t *count, uint64_t less, uint64_t *target);
+    // Optional, all or none, for margins; they run at once. Widens the boxes of a frame and notes their tags.
+    void (*widen_boxes)(psv_context *context, const psvi_find_input *input, psvi_near *near);
+    // Gives the boxes of `count` pairs their places, and fills these.
+    void (*place_boxes)(psv_context *context, const psvi_find_input *input, psvi_near *near, const psv_pair *pairs,
+                        uint64_t count);
+    // Whether no box has left what is near. Then result->boxes and the bad boxes are the frame's, and so are the
+    // places.
+    bool (*are_near)(psv_context *context, const psvi_find_input *input, const psvi_near *near);
+    // Those of `count` pairs that are pairs of this frame.
+    void (*test_again)(psv_context *context, const psvi_find_input *input, const psvi_near *near, const psv_pair *pairs,
+                       uint64_t count);
     psv_status (*compute_bounds)(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes);
 } psvi_collision_ops;
 

@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_FINDER_COMMON_H
 #define PAIRSIEVE_FINDER_COMMON_H
 
+#include "../../sort/core/backoff.h"
 #include "broad_phase.h"
 #include "pair_rules.h"
 #include "pairsieve/sort.h"
@@ -24,6 +25,7 @@ typedef struct psvi_pair_memory {
     psv_pair *pairs;
     psv_pair *before, *begin, *end; // events only
     psv_pair *kept;                 // def.max_kept only
+    psv_pair *near, *placed;        // def.margins only
     psv_sorter *sorter;             // sort_output or events
     void *order_scratch;
     void *events_scratch;
@@ -49,7 +51,8 @@ typedef struct psvi_kept {
     psvi_frame_result *result; // of the kept boxes among themselves
     uint32_t *bad_boxes;
     uint64_t *world_pairs;
-    uint64_t *moving_count; // boxes that are not kept, where the count is the device's
+    uint64_t *moving_count; // boxes that are not kept, where the count is the device's; then psvi_kept_merge.ticket
+    bool in_front;          // the pair buffer begins with the pairs of the kept boxes
     // Whether all this is of `count` boxes of version `version`.
     bool valid;
     bool between;
@@ -57,11 +60,22 @@ typedef struct psvi_kept {
     double origin[3];
 } psvi_kept;
 
+// Boxes with margins, see margins.c. The pairs of widened boxes are psvi_pair_memory.near.
+typedef struct psvi_margins {
+    psvi_near near;
+    uint64_t pair_count;
+    uint64_t a_count, b_count; // boxes that are known
+    bool between, valid;
+    uint32_t reused; // frames since they were looked for
+    psvi_backoff backoff;
+} psvi_margins;
+
 // A frame's sets as the rules see them.
 typedef struct psvi_frame_sides {
     psvi_rule_side a, b; // b: between only
     double origin[3];
     uint64_t kept, kept_version; // of the set that has kept boxes
+    psvi_margin a_margin, b_margin;
 } psvi_frame_sides;
 
 typedef struct psvi_finder_common {
@@ -72,6 +86,7 @@ typedef struct psvi_finder_common {
     psvi_pair_memory memory;
     psvi_rule_memory rules;
     psvi_kept kept;
+    psvi_margins margins;
     uint64_t *event_counts; // backend memory: before, begin, end
     uint32_t size_groups;   // on the CPU, of the last frame: how mixed the sizes were (rows_size_groups); 0: not known
     bool has_frame;
@@ -134,6 +149,12 @@ psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a,
 void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
 // A frame with kept boxes (sides->kept > 0).
 psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
+
+bool psvi_has_margins(const psv_pair_finder *finder, const psvi_frame_sides *sides); // and the backend uses them
+uint64_t psvi_margin_bytes(psv_backend backend, const psv_pair_finder_def *def);
+psv_status psvi_create_margins(psv_pair_finder *finder); // on failure psvi_destroy_margins frees what there is
+void psvi_destroy_margins(psv_pair_finder *finder);
+psv_status psvi_find_with_margins(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
 
 psv_status psvi_create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, void *shared,
                               psvi_choice *choice);

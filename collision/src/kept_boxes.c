@@ -15,13 +15,16 @@ static const psvi_broad_phase *tree_method(psv_backend backend) {
     return method == NULL || method->query == NULL ? NULL : method;
 }
 
+// Of psvi_kept.moving_count.
+#define COUNT_BYTES (2 * sizeof(uint64_t))
+
 uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def) {
     const psvi_broad_phase *method = tree_method(backend);
     if (def->max_kept == 0 || method == NULL) return 0;
     const psv_pair_finder_def own = tree_def(def);
     return psvi_align(method->scratch_bytes(&own)) + psvi_align(sizeof(psvi_frame_result)) +
            psvi_align(def->max_kept * sizeof(uint32_t)) + psvi_align(psvi_world_count_bytes(def)) +
-           psvi_align(sizeof(uint64_t));
+           psvi_align(COUNT_BYTES);
 }
 
 psv_status psvi_create_kept(psv_pair_finder *finder) {
@@ -35,14 +38,16 @@ psv_status psvi_create_kept(psv_pair_finder *finder) {
     const uint64_t world_bytes = psvi_world_count_bytes(&def);
     kept->result = psvi_alloc(context, sizeof *kept->result);
     kept->bad_boxes = psvi_alloc(context, def.max_kept * sizeof *kept->bad_boxes);
-    kept->moving_count = psvi_alloc(context, sizeof *kept->moving_count);
+    kept->moving_count = psvi_alloc(context, COUNT_BYTES);
     if (world_bytes > 0) kept->world_pairs = psvi_alloc(context, world_bytes);
     if (kept->result == NULL || kept->bad_boxes == NULL || kept->moving_count == NULL ||
         (world_bytes > 0 && kept->world_pairs == NULL))
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for kept boxes (%llu bytes)", context->ops->name,
                          (unsigned long long)psvi_kept_bytes(context->backend, &def));
+    psv_status status = context->ops->fill(context, kept->moving_count, 0, COUNT_BYTES);
+    if (status != PSV_OK) return status;
     finder->def = tree_def(&def);
-    const psv_status status = psvi_create_choice(finder, method, NULL, &kept->tree);
+    status = psvi_create_choice(finder, method, NULL, &kept->tree);
     finder->def = def;
     return status;
 }
@@ -54,7 +59,7 @@ void psvi_destroy_kept(psv_pair_finder *finder) {
     if (kept->tree.method != NULL) psvi_destroy_choice(finder, &kept->tree);
     psvi_free(context, kept->result, sizeof *kept->result);
     psvi_free(context, kept->bad_boxes, def->max_kept * sizeof *kept->bad_boxes);
-    psvi_free(context, kept->moving_count, sizeof *kept->moving_count);
+    psvi_free(context, kept->moving_count, COUNT_BYTES);
     psvi_free(context, kept->world_pairs, psvi_world_count_bytes(def));
     *kept = (psvi_kept){0};
 }
@@ -150,10 +155,27 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
     return status;
 }
 
-// The boxes that are not kept, among themselves. Their places begin at 0.
-static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+// Where nothing else is done to the pairs, those of the kept boxes stay in the pair buffer from frame to frame. The
+// host has to know how many they are, so this is for the CPU alone. Returns how many the buffer begins with.
+static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame_sides *sides) {
+    const psvi_pair_memory *memory = &psvi_common(finder)->memory;
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    const bool ordered = finder->def.sort_output || finder->def.events;
+    const bool was = kept->in_front;
+    kept->in_front = finder->context->backend == PSV_BACKEND_CPU && !ordered && sides->a.ids == NULL;
+    if (!kept->in_front) return 0;
+    const uint64_t count = kept->result->pair_count < memory->capacity ? kept->result->pair_count : memory->capacity;
+    if (!was && count > 0) memcpy(memory->pairs, memory->kept, count * sizeof *memory->pairs);
+    return count;
+}
+
+// The boxes that are not kept, among themselves. Their places begin at 0, their pairs behind `front` others.
+static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame,
+                              uint64_t front) {
     psvi_kept *kept = &psvi_common(finder)->kept;
     psvi_find_input input = *frame;
+    input.pairs += front;
+    input.capacity -= front;
     const uint64_t count = frame->a.count > sides->kept ? frame->a.count - sides->kept : 0;
     psv_status status = PSV_OK;
     input.a = part_of_view(frame->a, sides->kept, count);
@@ -165,18 +187,22 @@ static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *s
     return status == PSV_OK ? psvi_run_method(finder, &input, kept->world_pairs) : status;
 }
 
-static psv_status merge_results(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+static psv_status merge_results(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame,
+                                uint64_t front) {
     const psvi_kept *kept = &psvi_common(finder)->kept;
     const psvi_kept_merge merge = {
         .result = finder->result,
         .kept = kept->result,
         .pairs = finder->pairs,
-        .kept_pairs = frame->between ? NULL : psvi_common(finder)->memory.kept,
+        .front = front,
+        .kept_pairs = frame->between || kept->in_front ? NULL : psvi_common(finder)->memory.kept,
+        .with_pairs = !frame->between,
         .capacity = finder->capacity,
         .bad_boxes = finder->bad_boxes,
         .kept_bad = kept->bad_boxes,
         .shift = frame->between ? 0 : (uint32_t)sides->kept,
         .kept_shift = frame->between ? (uint32_t)frame->a.room : 0,
+        .ticket = (uint32_t *)(kept->moving_count + 1),
     };
     return finder->ops->merge_kept(finder->context, &merge);
 }
@@ -208,9 +234,12 @@ static psv_status clear_frame(psv_pair_finder *finder) {
 }
 
 psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
+    psvi_kept *kept = &psvi_common(finder)->kept;
     psv_status status = PSV_OK;
-    if (!psvi_common(finder)->kept.valid) status = order_kept(finder, sides, input);
-    if (status == PSV_OK) status = input->between ? clear_frame(finder) : find_moving(finder, sides, input);
-    if (status == PSV_OK) status = merge_results(finder, sides, input);
+    if (!kept->valid || input->between) kept->in_front = false;
+    if (!kept->valid) status = order_kept(finder, sides, input);
+    const uint64_t front = status == PSV_OK && !input->between ? keep_in_front(finder, sides) : 0;
+    if (status == PSV_OK) status = input->between ? clear_frame(finder) : find_moving(finder, sides, input, front);
+    if (status == PSV_OK) status = merge_results(finder, sides, input, front);
     return status == PSV_OK ? query_tree(finder, sides, input) : status;
 }

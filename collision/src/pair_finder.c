@@ -95,7 +95,7 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
     uint32_t count = psvi_list_choices(backend, resolved.method, choices);
     uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
     bytes += scratch_bytes_of(backend, choices, count, &resolved) + psvi_rule_memory_bytes(&resolved);
-    bytes += psvi_kept_bytes(backend, &resolved);
+    bytes += psvi_kept_bytes(backend, &resolved) + psvi_margin_bytes(backend, &resolved);
     if (resolved.events) bytes += psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
     return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
 }
@@ -166,6 +166,7 @@ static psv_status create_parts(psv_pair_finder *finder) {
     }
     if (status == PSV_OK) status = psvi_create_rule_memory(finder);
     if (status == PSV_OK && finder->def.max_kept > 0) status = psvi_create_kept(finder);
+    if (status == PSV_OK && finder->def.margins) status = psvi_create_margins(finder);
     if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &common->memory);
     finder->pairs = common->memory.pairs;
     finder->capacity = common->memory.capacity;
@@ -212,6 +213,7 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
     psvi_finder_common *common = psvi_common(finder);
     (void)context->ops->synchronize(context);
     psvi_destroy_kept(finder);
+    psvi_destroy_margins(finder);
     for (uint32_t i = 0; i < common->choice_count; ++i)
         psvi_destroy_choice(finder, &common->choices[i]);
     psvi_free(context, common->shared, common->shared_bytes);
@@ -272,8 +274,11 @@ static psv_status find_all(psv_pair_finder *finder, const psvi_frame_sides *side
     psv_status status = psvi_narrow_sets(finder, sides, &input);
     if (status != PSV_OK) return status;
     if (sides->kept > 0) return psvi_find_with_kept(finder, sides, &input);
+    psvi_common(finder)->kept.in_front = false;
     status = psvi_put_rules(finder, sides, input.between, PSVI_RULES_ALL, &input.rules);
-    return status == PSV_OK ? psvi_run_method(finder, &input, NULL) : status;
+    if (status != PSV_OK) return status;
+    return psvi_has_margins(finder, sides) ? psvi_find_with_margins(finder, sides, &input)
+                                           : psvi_run_method(finder, &input, NULL);
 }
 
 // Growth: enough for what this frame needs, and some more, so that slow growth does not repeat every frame.
@@ -335,6 +340,10 @@ static void take_origin(const psv_box_set *set, psvi_frame_sides *sides) {
         sides->origin[axis] = set->origin[axis];
 }
 
+static psvi_margin margin_of(const psv_box_set *set) {
+    return (psvi_margin){set->margin, psv_buffer_address(set->margins)};
+}
+
 // A single box is no less work to keep.
 static void take_kept(const psv_box_set *set, psvi_frame_sides *sides) {
     sides->kept = set->kept < 2 ? 0 : set->kept;
@@ -349,6 +358,7 @@ psv_status psv_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes) {
     if (status == PSV_OK) status = psvi_check_kept(finder, boxes, NULL);
     if (status != PSV_OK) return status;
     take_kept(boxes, &sides);
+    sides.a_margin = margin_of(boxes);
     if (boxes->doubles) take_origin(boxes, &sides);
     return run_frame(finder, &input, &sides);
 }
@@ -362,6 +372,8 @@ psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a,
     if (status == PSV_OK) status = psvi_check_kept(finder, a, b);
     if (status != PSV_OK) return status;
     take_kept(b, &sides);
+    sides.a_margin = margin_of(a);
+    sides.b_margin = margin_of(b);
     if (a->doubles || b->doubles) take_origin(a->doubles ? a : b, &sides);
     return run_frame(finder, &input, &sides);
 }

@@ -36,6 +36,7 @@ uint64_t psvi_pair_memory_bytes(psv_backend backend, const psv_pair_finder_def *
         bytes += psvi_align(psv_sorter_scratch_bytes(backend, &sorter)) + psvi_align(order_scratch_of(ops, capacity));
     }
     if (def->max_kept > 0) bytes += list;
+    if (psvi_margin_bytes(backend, def) > 0) bytes += 2 * list;
     if (def->events) bytes += 3 * list + psvi_align(events_scratch_of(ops, capacity));
     return bytes;
 }
@@ -53,6 +54,10 @@ psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, p
     uint64_t list = capacity * sizeof(psv_pair);
     bool enough = take(context, list, (void **)&memory->pairs);
     if (def->max_kept > 0) enough = enough && take(context, list, (void **)&memory->kept);
+    if (psvi_margin_bytes(context->backend, def) > 0) {
+        enough = enough && take(context, list, (void **)&memory->near);
+        enough = enough && take(context, list, (void **)&memory->placed);
+    }
     if (def->events) {
         enough = enough && take(context, list, (void **)&memory->before);
         enough = enough && take(context, list, (void **)&memory->begin);
@@ -80,6 +85,8 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
     psv_destroy_sorter(memory->sorter);
     psvi_free(context, memory->pairs, list);
     psvi_free(context, memory->kept, list);
+    psvi_free(context, memory->near, list);
+    psvi_free(context, memory->placed, list);
     psvi_free(context, memory->before, list);
     psvi_free(context, memory->begin, list);
     psvi_free(context, memory->end, list);
@@ -113,7 +120,7 @@ psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity) {
     }
     psvi_destroy_pair_memory(finder, &common->memory);
     common->memory = grown;
-    common->kept.valid = false; // the list of their pairs is gone
+    common->kept.valid = common->margins.valid = false; // the lists of their pairs are gone
     finder->pairs = grown.pairs;
     finder->capacity = capacity;
     return PSV_OK;

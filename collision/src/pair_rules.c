@@ -132,6 +132,9 @@ psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sid
             return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.ids is given, but def.ids is not set", name);
         if (side->doubles && !finder->def.doubles)
             return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.doubles is set, but def.doubles is not", name);
+        const psvi_margin *margin = s == 0 ? &sides->a_margin : &sides->b_margin;
+        if ((margin->all > 0 || margin->each != NULL) && !finder->def.margins)
+            return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.margin is set, but def.margins is not", name);
     }
     return PSV_OK;
 }

@@ -1,6 +1,6 @@
-// Ids, owners, layers, excluded pairs, rooms of worlds and double precision, in any combination with each other and
-// with flags, filters, worlds, two sets, growth, order and events: frame after frame, every broad-phase method against
-// a plain double loop. Boxes move, slots are used again, rules change, worlds get crowded.
+// Ids, owners, layers, excluded pairs, rooms of worlds, double precision, kept boxes and margins, in any combination
+// with each other and with flags, filters, worlds, two sets, growth, order and events: frame after frame, every
+// broad-phase method against a plain double loop. Boxes move, slots are used again, rules change, worlds get crowded.
 //   test_pair_rules [cpu|cuda] [--seed N] [--cases N] [--method NAME]
 #include <math.h>
 #include <setjmp.h>
@@ -24,6 +24,7 @@ static const char *only_method;
 static psv_context *context;
 
 #define FRAMES 5
+#define CALM_FRAMES 9
 #define MOST_EXCLUDED 3000
 
 // --- cases -----------------------------------------------------------------------------------------------------------
@@ -33,16 +34,19 @@ typedef struct box_list {
     uint64_t kept, kept_version;
     psv_aabb64 *boxes; // exact; of floats when `doubles` is false
     bool doubles;
-    bool has_ids, has_owners, has_layers, has_flags, has_filters, has_worlds, has_count;
+    bool has_ids, has_owners, has_layers, has_flags, has_filters, has_worlds, has_count, has_margins;
+    float margin;
+    float *margins;
     uint32_t *ids, *owners, *worlds;
     uint8_t *layers, *flags;
     psv_box_filter *filters;
-    psv_buffer corners, ids_at, owners_at, worlds_at, layers_at, flags_at, filters_at, count_at;
+    psv_buffer corners, ids_at, owners_at, worlds_at, layers_at, flags_at, filters_at, count_at, margins_at;
 } box_list;
 
 typedef struct rule_case {
     uint64_t seed, draws;
     bool between, has_matrix, has_excluded;
+    bool calm; // boxes move little in most frames
     uint32_t world_count, next_id;
     uint64_t world_pairs;
     double place[3], step;
@@ -94,6 +98,7 @@ static void fill_slot(rule_case *test, box_list *list, uint64_t i) {
     place_box(test, list, i);
     list->ids[i] = new_id(test);
     list->owners[i] = draw(test, 3) == 0 ? PSV_NO_OWNER : draw(test, 1 + (uint32_t)list->room / 6);
+    list->margins[i] = draw(test, 20) == 0 ? NAN : (float)(test->step * (draw(test, 5) - 1.0));
     list->layers[i] = (uint8_t)(draw(test, 50) == 0 ? 32 + draw(test, 200) : draw(test, 32));
     list->flags[i] = (uint8_t)(draw(test, 4) == 0 ? PSV_BOX_STATIC : draw(test, 20) == 0 ? PSV_BOX_DISABLED : 0);
     list->filters[i] = (psv_box_filter){1u << draw(test, 3), draw(test, 8)};
@@ -111,9 +116,12 @@ static void make_list(rule_case *test, box_list *list, uint64_t count, bool doub
     list->ids = calloc(room, 4), list->owners = calloc(room, 4), list->worlds = calloc(room, 4);
     list->layers = calloc(room, 1), list->flags = calloc(room, 1);
     list->filters = calloc(room, sizeof *list->filters);
+    list->margins = calloc(room, sizeof *list->margins);
     for (uint64_t i = 0; i < list->room; ++i)
         fill_slot(test, list, i);
     list->has_ids = draw(test, 2), list->has_owners = draw(test, 2), list->has_layers = draw(test, 2);
+    list->margin = draw(test, 3) == 0 ? (float)(test->step * (0.5 + draw(test, 3))) : 0;
+    list->has_margins = draw(test, 6) == 0;
     list->has_flags = draw(test, 3) == 0, list->has_filters = draw(test, 3) == 0;
     list->has_worlds = test->world_count > 1 && draw(test, 8) != 0;
     CHECK(psv_alloc_buffer(context, room * sizeof(psv_aabb64), &list->corners));
@@ -124,14 +132,15 @@ static void make_list(rule_case *test, box_list *list, uint64_t count, bool doub
     CHECK(psv_alloc_buffer(context, room, &list->flags_at));
     CHECK(psv_alloc_buffer(context, room * sizeof(psv_box_filter), &list->filters_at));
     CHECK(psv_alloc_buffer(context, 8, &list->count_at));
+    CHECK(psv_alloc_buffer(context, room * 4, &list->margins_at));
 }
 
 static void free_list(box_list *list) {
     free(list->boxes);
     free(list->ids), free(list->owners), free(list->worlds);
-    free(list->layers), free(list->flags), free(list->filters);
-    psv_buffer *buffers[] = {&list->corners,   &list->ids_at,   &list->owners_at,  &list->worlds_at,
-                             &list->layers_at, &list->flags_at, &list->filters_at, &list->count_at};
+    free(list->layers), free(list->flags), free(list->filters), free(list->margins);
+    psv_buffer *buffers[] = {&list->corners,  &list->ids_at,     &list->owners_at, &list->worlds_at, &list->layers_at,
+                             &list->flags_at, &list->filters_at, &list->count_at,  &list->margins_at};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; ++i)
         psv_free_buffer(context, buffers[i]);
 }
@@ -162,6 +171,7 @@ static psv_box_set upload_list(const rule_case *test, const box_list *list) {
     CHECK(psv_upload(context, list->layers_at, list->layers, n));
     CHECK(psv_upload(context, list->flags_at, list->flags, n));
     CHECK(psv_upload(context, list->filters_at, list->filters, n * sizeof *list->filters));
+    CHECK(psv_upload(context, list->margins_at, list->margins, n * 4));
     CHECK(psv_upload(context, list->count_at, &list->count, 8));
     if (list->has_ids) set.ids = list->ids_at;
     if (list->has_owners) set.owners = list->owners_at;
@@ -170,6 +180,8 @@ static psv_box_set upload_list(const rule_case *test, const box_list *list) {
     if (list->has_filters) set.filters = list->filters_at;
     if (list->has_worlds) set.worlds = list->worlds_at;
     if (list->has_count) set.count_buffer = list->count_at;
+    if (list->has_margins) set.margins = list->margins_at;
+    set.margin = list->margin;
     set.kept = list->kept;
     set.kept_version = list->kept_version;
     return set;
@@ -186,9 +198,32 @@ static void draw_kept(rule_case *test, box_list *list) {
     }
 }
 
+// A quarter of a step along each axis, at most.
+static void nudge_box(rule_case *test, box_list *list, uint64_t i) {
+    psv_aabb64 *box = &list->boxes[i];
+    for (int axis = 0; axis < 3; ++axis) {
+        const double by = 0.25 * test->step * ((double)draw(test, 3) - 1);
+        box->min[axis] = list->doubles ? box->min[axis] + by : (double)(float)(box->min[axis] + by);
+        box->max[axis] = list->doubles ? box->max[axis] + by : (double)(float)(box->max[axis] + by);
+    }
+}
+
+// Boxes that stay about where they are, and some that are switched off and on.
+static void change_little(rule_case *test, box_list *list) {
+    for (uint64_t i = list->kept; i < list->room; ++i) {
+        const uint32_t kind = draw(test, 8);
+        if (kind == 0) nudge_box(test, list, i);
+        if (kind == 1) list->flags[i] ^= PSV_BOX_DISABLED;
+    }
+}
+
 // Some boxes move, some slots get new boxes. Kept boxes do so only with a new version.
 static void change_list(rule_case *test, box_list *list) {
     uint64_t first = list->kept;
+    if (test->calm && draw(test, 6) != 0) {
+        change_little(test, list);
+        return;
+    }
     if (first > 0 && draw(test, 3) == 0) {
         ++list->kept_version;
         if (list == &test->a) draw_kept(test, list);
@@ -312,6 +347,7 @@ static void make_case(rule_case *test, uint64_t seed) {
     if (draw(test, 2)) draw_excluded(test);
     find_expected(test);
     if (draw(test, 2) == 0) draw_kept(test, test->between ? &test->b : &test->a);
+    test->calm = draw(test, 2);
     if (draw(test, 3) == 0) test->world_pairs = 1 + test->world_counts[draw(test, test->world_count)];
 }
 
@@ -459,10 +495,11 @@ static void run_method(rule_case *test, const char *method) {
     def.count_worlds = draw(test, 2);
     def.max_kept = test->a.kept + test->b.kept > 0 ? def.max_boxes - draw(test, 2) : 0;
     def.world_pairs = test->world_pairs;
+    def.margins = test->a.margin > 0 || test->a.has_margins || test->b.margin > 0 || test->b.has_margins;
     CHECK(psv_create_pair_finder(context, &def, &finder));
     test->before_count = 0;
     test->crowded_before = false;
-    for (int frame = 0; frame < FRAMES; ++frame) {
+    for (int frame = 0; frame < (test->calm ? CALM_FRAMES : FRAMES); ++frame) {
         if (frame == 3 && def.max_excluded == MOST_EXCLUDED && draw(test, 2)) draw_excluded(test);
         if (frame == 4 && draw(test, 3) == 0) test->has_matrix = test->has_excluded = false;
         if (frame == 0 || frame > 2) set_rules(finder, test);
@@ -561,6 +598,71 @@ static void test_exact_borders(void **state) {
     free(boxes);
 }
 
+// --- many kept boxes -------------------------------------------------------------------------------------------------
+
+// Boxes that reach thousands of kept ones: what finds the pairs cuts such searches into parts.
+static void make_crowd(psv_aabb *boxes, uint32_t *worlds, uint32_t kept, uint32_t others, uint32_t world_count) {
+    const float side = cbrtf((float)kept);
+    box_scene_named("cube")->make(boxes, kept + others, base_seed);
+    for (uint32_t i = 0; i < kept + others; ++i)
+        worlds[i] = (uint32_t)(box_random_bits(base_seed, i, 21) % world_count);
+    for (int axis = 0; axis < 3; ++axis) {
+        boxes[kept].min[axis] = -side, boxes[kept].max[axis] = 2 * side;
+        boxes[kept + 1].min[axis] = -INFINITY, boxes[kept + 1].max[axis] = INFINITY;
+        boxes[kept + 2].min[axis] = axis == 1 ? -side : 0.3f * side, boxes[kept + 2].max[axis] = side * 0.35f;
+    }
+}
+
+static uint64_t find_sorted(psv_pair_finder *finder, const psv_box_set *set, psv_pair *pairs, uint64_t room) {
+    uint64_t count = 0;
+    CHECK(psv_find_pairs(finder, set));
+    CHECK(psv_read_pairs(finder, pairs, room, &count));
+    return count;
+}
+
+static void test_many_kept(void **state) {
+    (void)state;
+    if (backend != PSV_BACKEND_CPU) skip();
+    enum { KEPT = 30000, OTHERS = 60, ROOM = 400000 };
+    psv_aabb *boxes = calloc(KEPT + OTHERS, sizeof *boxes);
+    uint32_t *worlds = calloc(KEPT + OTHERS, sizeof *worlds);
+    psv_pair *pairs = calloc(ROOM, sizeof *pairs), *expected = calloc(ROOM, sizeof *expected);
+    psv_buffer corners = {0}, worlds_at = {0};
+    CHECK(psv_alloc_buffer(context, (KEPT + OTHERS) * sizeof *boxes, &corners));
+    CHECK(psv_alloc_buffer(context, (KEPT + OTHERS) * sizeof *worlds, &worlds_at));
+    for (uint32_t world_count = 1; world_count <= 3; world_count += 2) {
+        psv_pair_finder_def def = psv_default_pair_finder_def();
+        psv_pair_finder *plain = NULL, *finder = NULL;
+        make_crowd(boxes, worlds, KEPT, OTHERS, world_count);
+        CHECK(psv_upload(context, corners, boxes, (KEPT + OTHERS) * sizeof *boxes));
+        CHECK(psv_upload(context, worlds_at, worlds, (KEPT + OTHERS) * sizeof *worlds));
+        psv_box_set set = psv_boxes_of(corners, sizeof *boxes, KEPT + OTHERS);
+        if (world_count > 1) set.worlds = worlds_at;
+        def.max_boxes = KEPT + OTHERS;
+        def.max_pairs = ROOM;
+        def.sort_output = true;
+        def.world_count = world_count;
+        CHECK(psv_create_pair_finder(context, &def, &plain));
+        def.max_kept = KEPT;
+        CHECK(psv_create_pair_finder(context, &def, &finder));
+        const uint64_t count = find_sorted(plain, &set, expected, ROOM);
+        assert_true(count > 2 * KEPT / world_count);
+        set.kept = KEPT;
+        for (int frame = 0; frame < 3; ++frame) {
+            assert_int_equal(find_sorted(finder, &set, pairs, ROOM), count);
+            assert_memory_equal(pairs, expected, count * sizeof *pairs);
+        }
+        psv_destroy_pair_finder(finder);
+        psv_destroy_pair_finder(plain);
+    }
+    psv_free_buffer(context, &corners);
+    psv_free_buffer(context, &worlds_at);
+    free(expected);
+    free(pairs);
+    free(worlds);
+    free(boxes);
+}
+
 // --- refusals --------------------------------------------------------------------------------------------------------
 
 static void expect(psv_status status, psv_status expected, const char *part) {
@@ -597,11 +699,22 @@ static void test_refusals(void **state) {
     bad.layers = psv_sub_buffer(memory, 0, 9);
     expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.layers");
     bad = set;
-    psv_pair_finder *none = NULL;
     if (backend != PSV_BACKEND_CPU) {
+        psv_pair_finder *no = NULL;
         def.max_kept = 2;
-        expect(psv_create_pair_finder(context, &def, &none), PSV_ERROR_UNSUPPORTED, "keeps no boxes");
+        expect(psv_create_pair_finder(context, &def, &no), PSV_ERROR_UNSUPPORTED, "keeps no boxes");
     }
+    bad.margin = 0.5f;
+    expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.margin is set, but def.margins is not");
+    expect(psv_find_pairs_between(finder, &set, &bad), PSV_ERROR_ARGUMENT, "b.margin");
+    bad.margin = -1;
+    expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.margin is -1");
+    bad.margin = INFINITY;
+    expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "finite");
+    bad = set;
+    bad.margins = psv_sub_buffer(memory, 0, 36);
+    expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.margins");
+    bad = set;
     bad.kept = 2;
     expect(psv_find_pairs(finder, &bad), PSV_ERROR_CAPACITY, "def.max_kept");
     bad.kept = 11;
@@ -612,6 +725,7 @@ static void test_refusals(void **state) {
     bad.kept = 10;
     bad.count_buffer = memory;
     expect(psv_find_pairs_between(finder, &set, &bad), PSV_ERROR_ARGUMENT, "b.count_buffer");
+    psv_pair_finder *none = NULL;
     def.max_kept = 21;
     expect(psv_create_pair_finder(context, &def, &none), PSV_ERROR_ARGUMENT, "def.max_kept is 21");
     psv_pair_rules rules = {0};
@@ -654,6 +768,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_random_cases, report_case),
         cmocka_unit_test(test_exact_borders),
+        cmocka_unit_test(test_many_kept),
         cmocka_unit_test(test_refusals),
     };
     const int failed = cmocka_run_group_tests_name("pair_rules", tests, NULL, NULL);

@@ -79,6 +79,13 @@ typedef struct psv_box_set {
     // other kept boxes.
     uint64_t kept;
     uint64_t kept_version;
+    // How far the boxes may move from where they were looked for before they are looked for again: pairs of boxes
+    // widened by this on all sides are kept, and tested again in each frame until a box has left its widened one, or
+    // comes with other flags, filter or world. A wish: only speed depends on it, pairs are the exact ones. A third of a
+    // box serves well where boxes take many frames for that way. 0 (default): none. Finite, not negative; needs
+    // def.margins; without effect in calls with kept boxes.
+    float margin;
+    psv_buffer margins; // empty, or count floats, of each box in place of `margin`; not above 0: none for this box
 } psv_box_set;
 
 // Alignment: count_buffer 8 bytes, flags 1, all other parts 4.
@@ -113,7 +120,9 @@ typedef struct psv_pair_finder_def {
     uint64_t max_excluded; // most pairs of psv_pair_rules.excluded, 18 to 36 bytes each, at most 2^31; default 0
     uint64_t max_kept;     // most boxes of psv_box_set.kept, about 110 bytes each, and a second list of pairs; at most
                            // max_boxes; default 0
-    bool count_worlds;     // pairs of each world are counted, see psv_world_pair_buffer; default false
+    bool margins; // box sets may have margins: on the CPU 76 bytes more a box, and two more lists of pairs; on CUDA and
+                  // OpenGL, where looking anew costs no more than testing again, they change nothing; default false
+    bool count_worlds;    // pairs of each world are counted, see psv_world_pair_buffer; default false
     uint64_t world_pairs; // room of each world: no world takes more of the pair buffer; 0 (default): worlds share it as
                           // they come. Counts worlds too
 } psv_pair_finder_def;
