@@ -79,7 +79,7 @@ static uint64_t compare_terms(psv_group_finder *finder, psv_status *status) {
                                 r, group->rank);
     }
     free(all);
-    return sum / group->size;
+    return group->size == 0 ? 0 : sum / group->size;
 }
 
 static psv_status create_parts(psv_group_finder *finder) {

@@ -93,7 +93,8 @@ static psv_status compare_terms(psv_group_sorter *sorter, psvi_sorter_terms mine
                 psvi_fail(group->context, PSV_ERROR_ARGUMENT,
                           "def.local of rank %u is not that of rank %u; only max_count may differ", r, group->rank);
     }
-    *mean = sum / group->size + sum / group->size / 16 + 64;
+    const uint64_t each = group->size == 0 ? 0 : sum / group->size;
+    *mean = each + each / 16 + 64;
     free(all);
     return status;
 }
