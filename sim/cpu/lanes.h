@@ -46,6 +46,7 @@ PSVI_INLINE f8 load(const float *p) {
 PSVI_INLINE void store(float *p, f8 v) { memcpy(p, &v, sizeof v); }
 PSVI_INLINE f8 both(i8 mask, f8 a) { return (f8)((i8)a & mask); } // a, or 0 where the mask is not set
 PSVI_INLINE f8 choose(i8 mask, f8 a, f8 b) { return (f8)(((i8)a & mask) | ((i8)b & ~mask)); }
+PSVI_INLINE f8 smaller(f8 a, f8 b) { return choose(a < b, a, b); }
 PSVI_INLINE f8 larger(f8 a, f8 b) { return choose(a > b, a, b); }
 PSVI_INLINE f8 square_root(f8 a) {
     f8 r = a;

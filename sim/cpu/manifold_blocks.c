@@ -60,20 +60,28 @@ PSVI_INLINE f8 pressing(const psvi_manifold_block *c) {
 PSVI_INLINE void solve_sliding(eight_pairs *t, psvi_manifold_block *c) {
     w3 t1, t2, v = w3_sub(t->vb, t->va);
     w3_tangents(t->n, &t1, &t2);
-    f8 mass = load(c->slide_mass), lever = load(c->per_lever);
+    f8 mass = load(c->slide_mass), twist_mass = load(c->twist_mass), per_lever = load(c->per_lever);
     f8 was_x = load(c->sliding[0]), was_y = load(c->sliding[1]), was_z = load(c->sliding[2]);
-    f8 x = was_x - mass * (w3_dot(v, t1) + row_spin_speed(t, &c->slide[0]));
-    f8 y = was_y - mass * (w3_dot(v, t2) + row_spin_speed(t, &c->slide[1]));
-    f8 z = was_z - load(c->twist_mass) * row_spin_speed(t, &c->slide[2]);
-    f8 limit = load(c->friction) * pressing(c), turning = z * lever;
+    f8 speed_x = w3_dot(v, t1) + row_spin_speed(t, &c->slide[0]);
+    f8 speed_y = w3_dot(v, t2) + row_spin_speed(t, &c->slide[1]);
+    f8 speed_z = row_spin_speed(t, &c->slide[2]);
+    f8 x = was_x - mass * speed_x, y = was_y - mass * speed_y, z = was_z - twist_mass * speed_z;
+    f8 limit = load(c->friction) * pressing(c), turning = z * per_lever;
     f8 squared = x * x + y * y + turning * turning;
+    // What slides has one mass in all three directions, or friction would not point against the sliding.
+    i8 slides = squared > limit * limit;
+    mass = choose(slides, load(c->slip_mass[0]), mass);
+    twist_mass = choose(slides, load(c->slip_mass[1]), twist_mass);
+    x = was_x - mass * speed_x;
+    y = was_y - mass * speed_y;
+    z = was_z - twist_mass * speed_z;
+    turning = z * per_lever;
+    squared = x * x + y * y + turning * turning;
     f8 scale = choose(squared > limit * limit, limit / square_root(squared), same(1));
     x *= scale;
     y *= scale;
     z *= scale;
-    store(c->sliding[0], x);
-    store(c->sliding[1], y);
-    store(c->sliding[2], z);
+    w3_store(c->sliding, (w3){x, y, z});
     x -= was_x;
     y -= was_y;
     z -= was_z;
@@ -318,12 +326,16 @@ PSVI_INLINE void make_slide(psvi_manifold_block *block, const raw_points *raw, w
     make_row(block, &block->slide[0], w3_cross(middle_a, t1), w3_cross(middle_b, t1));
     make_row(block, &block->slide[1], w3_cross(middle_a, t2), w3_cross(middle_b, t2));
     make_row(block, &block->slide[2], n, n);
-    // One mass for both tangents, or friction would not point against the sliding.
+    // One mass for both tangents: see solve_sliding.
     f8 most = larger(row_response(&block->slide[0]), row_response(&block->slide[1]));
     f8 lever = distance / count;
     i8 wide = lever > same(1e-6f);
-    store(block->slide_mass, inverse_or_0(inverse_mass + most));
-    store(block->twist_mass, both(wide, inverse_or_0(row_response(&block->slide[2]))));
+    f8 mass = inverse_or_0(inverse_mass + most), twist_mass = inverse_or_0(row_response(&block->slide[2]));
+    f8 squared = lever * lever, slip = choose(wide, smaller(mass, twist_mass / squared), mass);
+    store(block->slide_mass, mass);
+    store(block->twist_mass, both(wide, twist_mass));
+    store(block->slip_mass[0], slip);
+    store(block->slip_mass[1], both(wide, slip * squared));
     store(block->per_lever, both(wide, same(1) / lever));
     store(block->sliding[0], x);
     store(block->sliding[1], y);

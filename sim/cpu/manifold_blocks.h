@@ -42,6 +42,7 @@ typedef struct psvi_manifold_block {
     float deep[PSVI_BLOCK_LANES], push_speed[PSVI_BLOCK_LANES];
     psvi_block_row slide[3]; // along the tangents, and about the normal
     float slide_mass[PSVI_BLOCK_LANES], twist_mass[PSVI_BLOCK_LANES];
+    float slip_mass[2][PSVI_BLOCK_LANES];                          // of both while it slides
     float friction[PSVI_BLOCK_LANES], per_lever[PSVI_BLOCK_LANES]; // 1 / the points' mean distance from their middle
     float sliding[3][PSVI_BLOCK_LANES];                            // impulses
     psvi_block_point point[PSVI_BLOCK_POINTS];

@@ -20,14 +20,15 @@
 // Items that a worker takes at a time; so many alone are faster on one thread.
 #define BODIES 1024
 #define PAIRS 64
-#define PIECE 128 // contacts
+#define PIECE 128 // contacts that are solved one by one
 
 // Fewer are solved faster on one thread.
 #define PARALLEL_BODIES 2048
 #define PARALLEL_CONTACTS 1024
 
-#define PIECE_BLOCKS (PIECE / PSVI_BLOCK_LANES)
-#define PIECE_MANIFOLDS 4 // blocks
+// Blocks of a piece of a colour: some 5 microseconds, or sharing them out takes longer than they do.
+#define PIECE_BLOCKS 64
+#define PIECE_MANIFOLDS 24
 
 // How a contact is solved. The contacts of a colour lie in this order.
 enum { IN_BLOCK, IN_MANIFOLD, ALONE, WAYS };
@@ -533,8 +534,8 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
     s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
-    psvi_run_ranges(world->context, loop.state->block_first[PSVI_COLOURS + 1], 4 * PIECE_BLOCKS, keep_blocks, &loop);
-    psvi_run_ranges(world->context, loop.state->manifold_first[PSVI_COLOURS + 1], 4 * PIECE_MANIFOLDS, keep_manifolds,
+    psvi_run_ranges(world->context, loop.state->block_first[PSVI_COLOURS + 1], PIECE_BLOCKS, keep_blocks, &loop);
+    psvi_run_ranges(world->context, loop.state->manifold_first[PSVI_COLOURS + 1], PIECE_MANIFOLDS, keep_manifolds,
                     &loop);
     psvi_run_ranges(world->context, s->counts->contacts, 4 * PIECE, keep_singles, &loop);
     ++s->counts->steps;
