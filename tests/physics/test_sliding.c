@@ -107,7 +107,7 @@ static void spins_let_slide_further(void **unused) {
     print_message("6 boxes that slide and spin, up to %.2f times as far: the way off by %.4f, %.4f aside\n", longest,
                   off, aside);
     assert_true(longest > 1.2);
-    assert_true(off < (on_cuda() ? 0.1 : 0.02)); // there friction is that of each corner by itself
+    assert_true(off < 0.02);
     assert_true(aside < 0.02);
 }
 
