@@ -109,7 +109,8 @@ static const first_call first_calls[] = {
     {HOPPER_PLAIN, 4, 4, 4096, NONE, {R(BLOCK)}},
     {HOPPER_PLAIN, 4, 4, 4097, DEVICE, {R(PASSES_ASYNC)}},
     {HOPPER_PLAIN, 8, 8, 100000, DEVICE, {R(PASSES)}},
-    {HOPPER_OLD_CODE, 4, 4, 4096, DEVICE, {R(RESIDENT)}},
+    {HOPPER_OLD_CODE, 4, 4, 4096, NONE, {R(BLOCK)}},
+    {HOPPER_OLD_CODE, 4, 4, 4097, DEVICE, {R(RESIDENT)}},
     {HOPPER_OLD_CODE, 4, 4, 10000000, DEVICE, {R(PASSES_COMPACT)}},
     {BLACKWELL, 4, 4, 148 * 9216 / 13 * 12, NONE, {R(SPLITTERS)}},
     {BLACKWELL, 4, 4, 148 * 7800 * 5, NO_SPLITTERS, {R(WINDOWS), R(PASSES_ASYNC)}},
@@ -118,13 +119,17 @@ static const first_call first_calls[] = {
     {AMPERE, 4, 4, 108 * 512 * 32, DEVICE, {R(RESIDENT)}},
     {AMPERE, 4, 4, 108 * 512 * 32 + 1, DEVICE, {R(PASSES)}},
     {AMPERE, 8, 8, 108 * 512 * 16 + 1, NONE, {R(PASSES)}},
-    {AMPERE_RTX, 4, 4, 100, DEVICE, {R(RESIDENT)}},
+    {AMPERE_RTX, 4, 4, 100, NONE, {R(BLOCK)}},
+    {AMPERE_RTX, 8, 8, 4096, NONE, {R(BLOCK)}},
+    {AMPERE_RTX, 8, 8, 4097, DEVICE, {R(RESIDENT)}},
     {AMPERE_RTX, 4, 4, 84 * 512 * 16, DEVICE, {R(RESIDENT)}},
     {AMPERE_RTX, 4, 4, 84 * 512 * 16 + 1, DEVICE, {R(PASSES_COMPACT)}},
     {ADA, 4, 4, 142 * 512 * 16, DEVICE, {R(RESIDENT)}},
     {ADA, 4, 4, 142 * 512 * 16 + 1, DEVICE, {R(PASSES_COMPACT)}},
     {BLACKWELL_RTX, 4, 4, 170 * 512 * 16, DEVICE, {R(RESIDENT)}},
     {BLACKWELL_RTX, 4, 4, 170 * 512 * 16 + 1, DEVICE, {R(PASSES_COMPACT)}},
+    {TURING, 8, 8, 1024, NONE, {R(BLOCK)}},
+    {TURING, 4, 4, 1025, DEVICE, {R(RESIDENT)}},
     {TURING, 4, 4, 68 * 512 * 8, DEVICE, {R(RESIDENT)}},
     {TURING, 4, 4, 68 * 512 * 8 + 1, DEVICE, {R(PASSES_COMPACT)}},
     {TURING, 4, 0, 68 * 512 * 16, DEVICE, {R(RESIDENT)}},
@@ -284,6 +289,8 @@ static void test_any_facts(void **state) {
             assert_true(facts.count <= blocks * share);
             assert_true(share * (facts.key_bytes + facts.value_bytes) + 16 * KB <= facts.device.shared_bytes);
         }
+        if (last == PSVI_RADIX_BLOCK) // 20 bytes an item at most, and 19 KB of tables
+            assert_true((facts.count > 1024 ? 99 : 39) * KB <= facts.device.shared_bytes);
         if (last == PSVI_RADIX_SPLITTERS)
             assert_true(facts.count <=
                         (uint64_t)facts.device.multiprocessors * (facts.key_bytes + facts.value_bytes <= 8    ? 9216

@@ -3,6 +3,8 @@
 
 namespace {
 
+template <int ITEMS> constexpr int block_kb() { return ITEMS == 1 ? PSVI_RADIX_BLOCK_LEAST_KB : PSVI_RADIX_BLOCK_KB; }
+
 // In and out: all items; out may be in. Bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES, int ITEMS>
 __device__ __forceinline__ void sort_in_block(const psvi_radix_job &job) {
@@ -27,12 +29,12 @@ __device__ __forceinline__ void sort_in_block(const psvi_radix_job &job) {
 
 template <int KIND, int VALUE_BYTES, int ITEMS>
 __global__ void __launch_bounds__(onchip::THREADS, 1) psvk_radix_block(const psvi_radix_job job) {
-    if constexpr (code_holds<KIND>(PSVI_RADIX_ROOMY_KB * 1024)) sort_in_block<KIND, VALUE_BYTES, ITEMS>(job);
+    if constexpr (code_holds<KIND>(block_kb<ITEMS>() * 1024)) sort_in_block<KIND, VALUE_BYTES, ITEMS>(job);
 }
 
 template <int KIND, int VALUE_BYTES, int ITEMS> cudaError_t launch(const psvi_radix_job *job, cudaStream_t stream) {
     constexpr int bytes = (int)sizeof(onchip::memory<KIND, VALUE_BYTES, onchip::THREADS * ITEMS>);
-    static_assert(bytes + 1024 <= PSVI_RADIX_ROOMY_KB * 1024, "with what the kernel declares itself");
+    static_assert(bytes <= block_kb<ITEMS>() * 1024, "the kernel declares nothing itself");
     auto kernel = psvk_radix_block<KIND, VALUE_BYTES, ITEMS>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error != cudaSuccess) return error;

@@ -52,6 +52,7 @@ typedef struct psvi_radix_passes_memory {
     uint32_t bases[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS + 1][PSVI_RADIX_DIGITS];
     uint32_t tile_counter[PSVI_RADIX_MAX_SLOTS][PSVI_RADIX_MAX_PORTIONS];
     uint32_t scattered; // (0) some key is greater than that 64 places on
+    uint32_t many;      // (0) there are other keys than those of radix_values.cuh
     psvi_radix_pass plan[PSVI_RADIX_MAX_SLOTS];
 } psvi_radix_passes_memory;
 
@@ -120,7 +121,8 @@ uint32_t psvi_radix_cluster_blocks(void);
 cudaError_t psvi_radix_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream);
 
 // One cooperative launch; every block takes PSVI_RADIX_RESIDENT_THREADS * items, and no more blocks than fit on the
-// device at once. items is 2, 4, 8, 16, or 32 where a key and its value have at most 8 bytes.
+// device at once. items is one of PSVI_RADIX_RESIDENT_ITEMS, at most
+// PSVI_RADIX_RESIDENT_MAX_ITEMS.
 cudaError_t psvi_radix_resident32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 32-bit keys
 cudaError_t psvi_radix_resident64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream); // 64-bit keys
 

@@ -11,6 +11,7 @@
 #include "radix_device.cuh"
 #include "radix_order.cuh"
 #include "radix_plan.cuh"
+#include "radix_values.cuh"
 #include "radix_windows.cuh"
 
 namespace {
@@ -164,6 +165,86 @@ __device__ __forceinline__ void count_packs(const bin_addresses<K> &bins, const 
     }
 }
 
+// Counts keys of few values, once in place of once a digit: the block's share, `step` packs apart from each of its
+// warps' first, in the first FEW_MOST bins. Whether all keys of the thread are such values; else it may end early.
+template <int KIND, typename K>
+__device__ __forceinline__ bool count_values(const psvi_radix_job &job, const few_values<K> &few, uint32_t *histogram,
+                                             uint32_t copies_log2, const K *keys, uint64_t first_of_warp, uint64_t step,
+                                             uint64_t count, bool &unordered) {
+    constexpr int UNROLL = PSVI_RADIX_HISTOGRAM_UNROLL, SIZE = key_pack<K>::SIZE;
+    uint32_t *own = histogram + (threadIdx.x & ((1u << copies_log2) - 1));
+    const uint32_t one = 1 + job.zero; // see bin_addresses
+    bool known = true;
+#pragma unroll 1
+    for (uint64_t warp_first = first_of_warp; warp_first < count; warp_first += step * UNROLL) {
+        key_pack<K> packs[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            load_pack(packs[u], keys, warp_first + u * step + (threadIdx.x & 31) * SIZE, count, true);
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+            const uint64_t first = warp_first + u * step + (threadIdx.x & 31) * SIZE;
+            uint32_t places[SIZE];
+#pragma unroll
+            for (int i = 0; i < SIZE; ++i) {
+                places[i] = first + i < count
+                                ? few.index_of(sorted_part(transform<KIND>(packs[u].keys[i], job.order), job.order))
+                                : FEW_MOST; // greater than any
+                if (places[i] < FEW_MOST)
+                    atomicAdd(own + (places[i] << copies_log2), one);
+                else if (first + i < count)
+                    known = false;
+                if (i > 0 && places[i - 1] > places[i]) unordered = true;
+            }
+            uint32_t next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, places[0], 1);
+            if ((threadIdx.x & 31) == 31)
+                next = !unordered && first + SIZE < count
+                           ? few.index_of(sorted_part(transform<KIND>(keys[first + SIZE], job.order), job.order))
+                           : FEW_MOST;
+            if (places[SIZE - 1] > next) unordered = true;
+        }
+        if (!__all_sync(PSVI_RADIX_FULL_WARP, known)) break;
+    }
+    return known;
+}
+
+// Looks for few values and counts by them. False: the histogram is empty, and is to be made digit by digit. All threads
+// of the block, after a barrier behind few.look().
+template <int KIND, typename K>
+__device__ __forceinline__ bool make_few(const psvi_radix_job &job, few_values<K> &few, uint32_t *histogram,
+                                         uint32_t copies_log2, uint64_t first_of_warp, uint64_t step, uint64_t count,
+                                         uint32_t digits, bool &unordered) {
+    const K *keys = static_cast<const K *>(job.keys_in);
+    const bool found = few.template find<PSVI_RADIX_HISTOGRAM_THREADS>(
+        *reinterpret_cast<few_samples<K> *>(histogram),
+        [&](uint32_t j) { return sorted_part(transform<KIND>(keys[few_place(j, count)], job.order), job.order); });
+    static_assert(sizeof(few_samples<K>) <= 16 * 1024, "in the place of the histogram");
+    const uint32_t words = max((uint32_t)sizeof(few_samples<K>) / 4, FEW_MOST << copies_log2);
+    for (uint32_t i = threadIdx.x; i < words; i += blockDim.x)
+        histogram[i] = 0;
+    __syncthreads();
+    if (!found) return false;
+    const bool known =
+        count_values<KIND, K>(job, few, histogram, copies_log2, keys, first_of_warp, step, count, unordered);
+    if (!__syncthreads_and(known)) {
+        for (uint32_t i = threadIdx.x; i < FEW_MOST << copies_log2; i += blockDim.x)
+            histogram[i] = 0;
+        __syncthreads();
+        return false;
+    }
+    if (threadIdx.x < few.number) {
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < 1u << copies_log2; ++i)
+            sum += histogram[(threadIdx.x << copies_log2) + i];
+        for (uint32_t digit = 0; digit < digits; ++digit) {
+            const uint32_t bin =
+                (uint32_t)(few.values[threadIdx.x] >> digit * PSVI_RADIX_BITS) & (PSVI_RADIX_DIGITS - 1);
+            atomicAdd(&job.control->passes.histogram[digit][bin], sum);
+        }
+    }
+    return true;
+}
+
 // In: keys. Out: the plan of all passes with the first place of each digit; zeroed tile counters and first array of
 // states. One block counts digits of a grid-strided share of the keys in shared memory, adds them to the global
 // histogram, and the block that finishes last makes the plan. Also says whether the keys are in order already.
@@ -180,6 +261,7 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
     extern __shared__ __align__(16) unsigned char shared[];
     uint32_t *histogram = reinterpret_cast<uint32_t *>(shared);
     __shared__ uint32_t block_ticket;
+    __shared__ few_values<K> few;
 
     let_next_kernel_come();
     wait_for_kernel_before();
@@ -191,7 +273,10 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
     // Most often one look is enough.
     const bool looks = sizeof(K) == 4 && check_order && aligned && first_of_warp + 32 * pack_type::SIZE <= count;
     pack_type seen = {}; // read while memory is cleared
+    const bool samples = counting && aligned && count >= 32 * FEW_SAMPLES;
+    const K sample = samples && threadIdx.x < 32 ? keys[few_look_place(count)] : (K)threadIdx.x;
     if (looks) load_pack(seen, keys, first_of_warp + (threadIdx.x & 31) * pack_type::SIZE, count, aligned);
+    if (threadIdx.x < 32) few.look(sample, samples);
     if (counting)
         for (uint32_t i = threadIdx.x; i < (MAX_DIGITS * PSVI_RADIX_DIGITS / 4 << copies_log2); i += blockDim.x)
             reinterpret_cast<uint4 *>(shared)[i] = make_uint4(0, 0, 0, 0);
@@ -216,9 +301,14 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
         checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
         checking_far = !__any_sync(PSVI_RADIX_FULL_WARP, scattered);
     }
-    if (counting || checking || checking_far) {
+    const uint64_t step = (uint64_t)gridDim.x * blockDim.x * pack_type::SIZE;
+    bool by_values = false;
+    if (few.may_be_few())
+        by_values = make_few<KIND, K>(job, few, histogram, copies_log2, first_of_warp, step, count, digits, unordered);
+    scattered |= by_values; // a digit or two, and not windows
+    if (!by_values && threadIdx.x == 0) job.control->passes.many = 1;
+    if (!by_values && (counting || checking || checking_far)) {
         constexpr int UNROLL = PSVI_RADIX_HISTOGRAM_UNROLL;
-        const uint64_t step = (uint64_t)gridDim.x * blockDim.x * pack_type::SIZE;
         // Whole warps stay in the loop together: neighbours exchange keys below.
         for (uint64_t warp_first = first_of_warp; warp_first < count; warp_first += step * UNROLL) {
             // Once there is nothing to be looked for.
@@ -280,7 +370,7 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
     if (unordered) job.control->unordered = 1;
     if (scattered) job.control->passes.scattered = 1;
     __syncthreads();
-    if (counting)
+    if (counting && !by_values)
         for (uint32_t bin = threadIdx.x; bin < digits * PSVI_RADIX_DIGITS; bin += blockDim.x) {
             uint32_t sum = 0;
 #pragma unroll 8
@@ -295,7 +385,7 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
     __syncthreads();
     if (block_ticket != gridDim.x - 1) return;
     __threadfence();
-    make_plan(job, count, digits, check_order);
+    make_plan(job, count, digits, check_order, by_values ? few.deciding : ~0u);
 }
 
 template <int KIND>

@@ -475,10 +475,16 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
         uint32_t places[SHAPE::ITEMS];
         const bool full = first + SHAPE::TILE <= block.work->count, packed = block.work->packed;
         const uint32_t turned_first = own_first ^ PSVI_RADIX_TURNED_LANES;
+        bool crowd_here = false; // lanes would wait for each other: equal keys lie side by side
+        if (SHAPE::LARGE_PAIRS && full) {
+            const uint32_t digit = digit_of<KIND>(items[turned_first * (packed ? 2 : 1)], job.order, block.field);
+            const uint32_t first_digit = __shfl_sync(PSVI_RADIX_FULL_WARP, digit, 0);
+            crowd_here = __popc(__ballot_sync(PSVI_RADIX_FULL_WARP, digit == first_digit)) > 24;
+        }
         if (!full)
             count_digits<KIND, SHAPE>(items, packed ? 2 : 1, own_counters, own_first, block.work->valid(first),
                                       job.order, block.field);
-        else if (SHAPE::LARGE_PAIRS && block.work->pass.crowded)
+        else if (SHAPE::LARGE_PAIRS && (block.work->pass.crowded || crowd_here))
             rank_crowded<KIND, SHAPE>(items, packed ? 2 : 1, own_counters, turned_first, job.order, block.field,
                                       places);
         else if (packed)

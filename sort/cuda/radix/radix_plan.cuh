@@ -49,18 +49,20 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting, 
 }
 
 // Scans the histograms to first places, plans, and leaves the control block as the next call needs it. One block of
-// 256 threads or a multiple of that: each 256 scan a digit.
-__device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint32_t digits, bool order_known) {
+// 256 threads or a multiple of that: each 256 scan a digit. `deciding`: bits, the digits that are enough where no block
+// has met other keys than those of few values.
+__device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint32_t digits, bool order_known,
+                                 uint32_t deciding) {
     __shared__ uint32_t warp_sums[1024 / 32];
     __shared__ uint32_t wanted, crowded;
     psvi_radix_control *control = job.control;
     const uint32_t *histograms = job.histograms != nullptr ? job.histograms : &control->passes.histogram[0][0];
-    const uint32_t unordered = __ldcg(&control->unordered),
-                   scattered = __ldcg(&control->passes.scattered); // on their way
+    const uint32_t unordered = __ldcg(&control->unordered), scattered = __ldcg(&control->passes.scattered),
+                   many = __ldcg(&control->passes.many); // on their way
     const uint32_t bin = threadIdx.x % PSVI_RADIX_DIGITS, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const uint32_t first_warp = warp - bin / 32; // of the 256
     if (threadIdx.x == 0) {
-        wanted = (1u << digits) - 1;
+        wanted = ((1u << digits) - 1) & (many ? ~0u : deciding);
         crowded = 0;
     }
     for (uint32_t done = 0; done < job.slots; done += blockDim.x / PSVI_RADIX_DIGITS) {
@@ -90,6 +92,7 @@ __device__ inline void make_plan(const psvi_radix_job &job, uint64_t count, uint
         const bool sorted = order_known && unordered == 0, nearly = order_known && !sorted && scattered == 0;
         control->windows.state = nearly ? PSVI_RADIX_NEARLY_MAYBE : PSVI_RADIX_NEARLY_NO;
         control->passes.scattered = 0;
+        control->passes.many = 0;
         if (sorted) tell_order(job, PSVI_RADIX_ORDER_SORTED);
         // The windows are not behind this kernel then; the next call has them before all else.
         if (nearly && (job.before & PSVI_RADIX_AFTER_ROUNDS)) tell_order(job, PSVI_RADIX_ORDER_NEARLY);

@@ -16,8 +16,11 @@
     ROW(100, 227, 8) /* B200, B300 */                                                                                  \
     ROW(120, 99, 6)  /* RTX 50, RTX PRO */
 
-// KB of shared memory of a block that kernels need: of digit passes with full tiles and of BLOCK; of all kernels that
-// hold a chunk or take part in a cluster; of PASSES_ASYNC. What has less is not compiled for and not chosen.
+// KB of shared memory of a block that kernels need: of BLOCK, for a thousand items and for all; of digit passes with
+// full tiles; of all kernels that hold a chunk or take part in a cluster; of PASSES_ASYNC. What has less is not
+// compiled for and not chosen.
+#define PSVI_RADIX_BLOCK_LEAST_KB 48
+#define PSVI_RADIX_BLOCK_KB 99
 #define PSVI_RADIX_ROOMY_KB 160
 #define PSVI_RADIX_CHUNK_KB 227
 #define PSVI_RADIX_ASYNC_KB 227

@@ -18,13 +18,14 @@
 #define ROUNDS_ITEMS (PSVI_RADIX_ROUNDS_MOST * PSVI_RADIX_ROUNDS_QUOTA)
 #define RESIDENT_SHARE(pair_bytes) (PSVI_RADIX_RESIDENT_THREADS * PSVI_RADIX_RESIDENT_MAX_ITEMS(pair_bytes))
 
-// RESIDENT's shares also have to fit in shared memory: see resident_items().
+// RESIDENT's shares also have to fit in shared memory (resident_items), as do more than 1,024 items of BLOCK
+// (most_items).
 // clang-format off
 static const psvi_radix_route_row rows[PSVI_RADIX_ROUTES] = {
     //                     name              how                                                      most, each                                      key, value bytes  shared KB             needs                   next             by keys
     ROUTE(NONE)           = {"none",           "nothing has run",                                       0, {0, 0, 0},                                       8, 8, 0,                   0,                      PSVI_RADIX_NONE,           true},
     ROUTE(IN_ORDER)       = {"in_order",       "keys in order: copies at most",                         PSVI_RADIX_WINDOWS_MOST, {0, 0, 0},                 4, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_RESIDENT,       false},
-    ROUTE(BLOCK)          = {"block",          "one block, on chip",                                    PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_BLOCK_ITEMS, {0, 0, 0}, 8, 8, PSVI_RADIX_ROOMY_KB, 0,           PSVI_RADIX_NONE,           false},
+    ROUTE(BLOCK)          = {"block",          "one block, on chip",                                    PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_BLOCK_ITEMS, {0, 0, 0}, 8, 8, PSVI_RADIX_BLOCK_LEAST_KB, 0,     PSVI_RADIX_NONE,           false},
     ROUTE(CLUSTER)        = {"cluster",        "one cluster, on chip, cut by samples",                  PSVI_RADIX_CLUSTER_MOST, CLUSTER_SHARES,            8, 8, PSVI_RADIX_CHUNK_KB, CLUSTERS | CODE_90,     PSVI_RADIX_CLUSTER_DIGITS, false},
     ROUTE(CLUSTER_DIGITS) = {"cluster_digits", "one cluster, on chip, digit by digit",                  PSVI_RADIX_CLUSTER_MOST, CLUSTER_SHARES,            8, 8, PSVI_RADIX_CHUNK_KB, CLUSTERS | CODE_90,     PSVI_RADIX_NONE,           true},
     ROUTE(SPLITTERS)      = {"splitters",      "a chunk a multiprocessor, cut as the call before ended", ANY, CHUNK_ITEMS,                                   8, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_CHUNKS,         false},
@@ -67,17 +68,29 @@ uint32_t psvi_radix_round_chunks(uint64_t count, uint32_t multiprocessors) {
 
 static uint32_t pair_bytes(const psvi_radix_facts *facts) { return facts->key_bytes + facts->value_bytes; }
 
-// Items of a thread with which all blocks are resident, the fewest that serve; 0: too many items, or no such kernel.
-static uint32_t resident_items(const psvi_radix_facts *facts) {
-    const uint32_t blocks = facts->device.multiprocessors < PSVI_RADIX_RESIDENT_BLOCKS ? facts->device.multiprocessors
-                                                                                       : PSVI_RADIX_RESIDENT_BLOCKS;
+static uint32_t resident_blocks(const psvi_radix_facts *facts) {
+    return facts->device.multiprocessors < PSVI_RADIX_RESIDENT_BLOCKS ? facts->device.multiprocessors
+                                                                      : PSVI_RADIX_RESIDENT_BLOCKS;
+}
+
+// Items of a thread for kernels of RESIDENT, from the fewest on: the first with which all blocks hold `count` items. 0:
+// too many items for shared memory or for the device, or no such kernel. The most that serve where `count` is 0.
+static uint32_t resident_items_for(const psvi_radix_facts *facts, uint64_t count) {
+    static const uint32_t kernels[] = PSVI_RADIX_RESIDENT_ITEMS;
+    uint32_t most = 0;
     if (!facts->device.cooperative) return 0;
-    for (uint32_t items = 2; items <= PSVI_RADIX_RESIDENT_MAX_ITEMS(pair_bytes(facts)); items *= 2) {
-        const uint32_t tile = PSVI_RADIX_RESIDENT_THREADS * items;
-        if (tile * pair_bytes(facts) + PSVI_RADIX_RESIDENT_TABLES > facts->device.shared_bytes) return 0;
-        if (facts->count <= (uint64_t)blocks * tile) return items;
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; ++k) {
+        const uint32_t tile = PSVI_RADIX_RESIDENT_THREADS * kernels[k];
+        if (kernels[k] > PSVI_RADIX_RESIDENT_MAX_ITEMS(pair_bytes(facts))) break;
+        if (tile * pair_bytes(facts) + PSVI_RADIX_RESIDENT_TABLES > facts->device.shared_bytes) break;
+        if (count != 0 && count <= (uint64_t)resident_blocks(facts) * tile) return kernels[k];
+        most = kernels[k];
     }
-    return 0;
+    return count == 0 ? most : 0;
+}
+
+static uint32_t resident_items(const psvi_radix_facts *facts) {
+    return resident_items_for(facts, facts->count != 0 ? facts->count : 1);
 }
 
 static bool device_serves(const psvi_radix_route_row *row, const psvi_radix_device *device) {
@@ -113,7 +126,9 @@ static uint64_t most_items(psvi_radix_route route, const psvi_radix_facts *facts
     const uint32_t each = row->each[pair_bytes(facts) <= 8 ? 0 : pair_bytes(facts) <= 12 ? 1 : 2];
     uint64_t blocks = row->needs & CLUSTERS ? facts->device.cluster_blocks : facts->device.multiprocessors;
     if (blocks == 0) blocks = LEAST_CLUSTER; // no cluster: what the smallest would hold
-    if (route == PSVI_RADIX_RESIDENT && blocks > PSVI_RADIX_RESIDENT_BLOCKS) blocks = PSVI_RADIX_RESIDENT_BLOCKS;
+    if (route == PSVI_RADIX_RESIDENT) blocks = resident_blocks(facts);
+    if (route == PSVI_RADIX_BLOCK && facts->device.shared_bytes < PSVI_RADIX_BLOCK_KB * 1024)
+        return PSVI_RADIX_ONCHIP_THREADS;
     const uint64_t all = each != 0 ? blocks * each : ANY;
     return all < row->most ? all : row->most;
 }
@@ -138,14 +153,9 @@ psvi_radix_span psvi_radix_route_span(psvi_radix_route route, const psvi_radix_f
         while (span.most > 0 && psvi_radix_round_chunks(span.most, facts->device.multiprocessors) == 0)
             span.most -= (uint64_t)facts->device.multiprocessors * PSVI_RADIX_ROUNDS_QUOTA;
         break;
-    case PSVI_RADIX_RESIDENT: {
-        psvi_radix_facts other = *facts;
-        for (; span.most > 0; span.most /= 2) {
-            other.count = span.most;
-            if (resident_items(&other) != 0) break;
-        }
+    case PSVI_RADIX_RESIDENT:
+        span.most = (uint64_t)resident_blocks(facts) * PSVI_RADIX_RESIDENT_THREADS * resident_items_for(facts, 0);
         break;
-    }
     default: break;
     }
     return span.most == 0 ? never : span;
@@ -158,7 +168,9 @@ static bool serves(psvi_radix_route route, const psvi_radix_facts *facts) {
 // Whether the route would take the call on another device.
 static bool lacks_device(psvi_radix_route route, const psvi_radix_facts *facts) {
     const psvi_radix_route_row *row = &rows[route];
-    return types_suit(row, facts) && facts->count <= most_items(route, facts) && !device_serves(row, &facts->device);
+    psvi_radix_facts roomy = *facts;
+    roomy.device.shared_bytes = PSVI_RADIX_MOST_KB * 1024;
+    return types_suit(row, facts) && facts->count <= most_items(route, &roomy) && !serves(route, facts);
 }
 
 // Digit passes for any count.

@@ -34,6 +34,8 @@
 // RESIDENT: at most one block a multiprocessor.
 #define PSVI_RADIX_RESIDENT_THREADS 512
 #define PSVI_RADIX_RESIDENT_BLOCKS 192
+#define PSVI_RADIX_RESIDENT_ITEMS                                                                                      \
+    { 2, 4, 8, 16, 32 } // of a thread: a kernel for each
 #define PSVI_RADIX_RESIDENT_MAX_ITEMS(pair_bytes) ((pair_bytes) <= 8 ? 32 : 16)
 #define PSVI_RADIX_RESIDENT_TABLES (16 * 1024) // bytes of shared memory beside the items
 #define PSVI_RADIX_ROW_WORDS 72                // 64 of counts, 2 of what else is to be known, rounded up
