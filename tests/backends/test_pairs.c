@@ -18,6 +18,7 @@
 #include "../../sort/core/context.h"
 #include "../scenes/box_scenes.h"
 #include "../test_scale.h"
+#include "guarded_memory.h"
 #include "pair_soak.h"
 
 static psv_backend backend = PSV_BACKEND_CPU;
@@ -29,37 +30,6 @@ static bool long_run, no_cooperative, only_soak;
 static psv_context *context;
 
 static bool is_left_out(const char *method) { return only_method != NULL && !soak_is_named(only_method, method); }
-
-// --- memory with guards ----------------------------------------------------------------------------------------------
-
-#define GUARD_BYTES 4096
-#define GUARD 0xA7
-
-static uint64_t bytes_held, blocks_held;
-
-static void *guarded_allocate(uint64_t bytes, void *user) {
-    (void)user;
-    uint64_t room = (bytes + 255) / 256 * 256 + 2 * GUARD_BYTES;
-    unsigned char *block = aligned_alloc(4096, (room + 4095) / 4096 * 4096);
-    if (block == NULL) return NULL;
-    memset(block, GUARD, room);
-    memset(block + GUARD_BYTES, 0xCD, bytes); // nothing may rely on fresh memory being zero
-    bytes_held += bytes;
-    blocks_held++;
-    return block + GUARD_BYTES;
-}
-
-static void guarded_release(void *address, uint64_t bytes, void *user) {
-    (void)user;
-    unsigned char *block = (unsigned char *)address - GUARD_BYTES;
-    for (uint64_t i = 0; i < GUARD_BYTES; ++i)
-        if (block[i] != GUARD || block[GUARD_BYTES + bytes + i] != GUARD)
-            fail_msg("memory was written %s a block of %llu bytes", block[i] != GUARD ? "before" : "after",
-                     (unsigned long long)bytes);
-    bytes_held -= bytes;
-    blocks_held--;
-    free(block);
-}
 
 static psv_context *open_context(int workers) {
     psv_context_def def = psv_default_context_def();

@@ -113,6 +113,7 @@ PKG_CONFIG_LIBDIR=$work/nothing
 export PKG_CONFIG_LIBDIR
 unset PKG_CONFIG_PATH
 with_cmake part C "core;sort;collision" 10 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
+with_cmake part CXX "core;sort;collision" 10 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
 grep -q 'PAIRSIEVE_CUDA:STRING=OFF' "$work/part-C/CMakeCache.txt"
 [ ! -d "$work/part-C/pairsieve/sim" ]
 echo "optimized, in a project that says nothing about it"
