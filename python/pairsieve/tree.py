@@ -14,54 +14,76 @@ _QUALITIES = {"linear": lib.PSV_TREE_LINEAR, "fine": lib.PSV_TREE_FINE}
 
 
 class RayHits(NamedTuple):
-    """What rays hit. Arrays have one entry a ray, or one a hit."""
+    """What rays hit; arrays have one entry a ray, or one a hit.
+
+    t : float32
+        The hit is at origin + t direction. The ray's t_max where nothing was hit.
+    item : int32
+        The item's number; -1 where nothing was hit.
+    uv : float32 (.., 2)
+        Weights of a triangle's second and third vertex; 0 for boxes.
+    """
 
     t: Any
-    """float32: the hit is at origin + t direction. The ray's t_max where nothing was hit."""
     item: Any
-    """int32: the item's number; -1 where nothing was hit."""
     uv: Any
-    """float32 (.., 2): weights of a triangle's second and third vertex; 0 for boxes."""
 
 
 class ClosestPoints(NamedTuple):
-    """The closest points to n centres."""
+    """The closest points to n centres.
+
+    point : float32 (n, 3)
+        On the item; the centre itself inside a box, or where nothing is within the radius.
+    distance : float32 (n,)
+        The radius where nothing is within it.
+    item : int32 (n,)
+        -1 where nothing is within the radius.
+    uv : float32 (n, 2)
+        Weights of a triangle's second and third vertex.
+    """
 
     point: Any
-    """float32 (n, 3): on the item; the centre itself inside a box, or where nothing is within the radius."""
     distance: Any
-    """float32 (n,): the radius where nothing is within it."""
     item: Any
-    """int32 (n,): -1 where nothing is within the radius."""
     uv: Any
-    """float32 (n, 2): weights of a triangle's second and third vertex."""
 
 
 class NearItems(NamedTuple):
-    """The k nearest items of n centres, the nearest first, of equal distances the lower item."""
+    """The k nearest items of n centres, the nearest first, of equal distances the lower item.
+
+    distance : float32 (n, k)
+        0 inside a box; the radius where there are no more.
+    item : int32 (n, k)
+        -1 where there are no more.
+    """
 
     distance: Any
-    """float32 (n, k): 0 inside a box; the radius where there are no more."""
     item: Any
-    """int32 (n, k): -1 where there are no more."""
 
 
 class Lists(NamedTuple):
-    """A list for each of n queries: query q has ``items[offsets[q]:offsets[q + 1]]``."""
+    """A list for each of n queries: query q has ``items[offsets[q]:offsets[q + 1]]``.
+
+    offsets : int64 (n + 1,)
+        int32 in JAX where it has 32 bits.
+    items : int32 (all,), or RayHits of that many entries
+    """
 
     offsets: Any
-    """int64 (n + 1,); int32 in JAX where it has 32 bits."""
     items: Any
-    """int32 (all,), or RayHits of that many entries."""
 
 
 class Rows(NamedTuple):
-    """At most `each` results for each of n queries: query q has ``items[q, :min(counts[q], each)]``."""
+    """At most `each` results for each of n queries: query q has ``items[q, :min(counts[q], each)]``.
+
+    counts : int32 (n,)
+        Exact, also where more than `each` were found.
+    items : int32 (n, each), or RayHits of that shape
+        Past the results item is -1, t and uv are NaN.
+    """
 
     counts: Any
-    """int32 (n,): exact, also where more than `each` were found."""
     items: Any
-    """int32 (n, each), or RayHits of that shape. Past the results item is -1, t and uv are NaN."""
 
 
 def _row_view(array, name, width):

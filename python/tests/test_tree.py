@@ -1,4 +1,5 @@
 import gc
+import threading
 
 import numpy as np
 import oracle
@@ -258,6 +259,28 @@ def test_empty_trees_and_queries(library):
     one = library.make(np.array([[0, 0, 0, 9]], np.float32))
     assert library.back(tree.find_nearest(one, 2).item).tolist() == [[-1, -1]]
     assert library.back(tree.find_nearest(library.make(np.zeros((0, 4), np.float32)), 2).item).shape == (0, 2)
+
+
+def test_threads():
+    """Threads that share a tree take turns; each has its own answers."""
+    items = oracle.boxes(1, 2000)
+    tree = pairsieve.Tree(2000).build(items)
+    queries = [oracle.boxes(seed, 200 + 50 * seed) for seed in range(4)]
+    expected = [[np.nonzero(row)[0].tolist() for row in oracle.overlaps(one, items)] for one in queries]
+    wrong = []
+
+    def work(i):
+        for _ in range(20):
+            found = tree.overlap_boxes(queries[i], in_order=True)
+            if expect.lists(found.offsets, found.items) != expected[i]:
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def test_nothing_leaks():
