@@ -33,6 +33,8 @@ bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
     bool keep = backend == PSV_BACKEND_AUTO && app->context != NULL;
     load->backend = keep ? psv_context_backend(app->context) : backend;
     load->options = psv_default_scene_options();
+    load->options.sleeping = true; // what has come to rest costs little; programs that need the same bytes whatever
+                                   // happened before leave it off
     load->options.bodies = app->options.bodies;
     load->options.seed = app->options.seed;
     load->options.has_seed = app->options.has_seed;

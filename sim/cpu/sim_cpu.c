@@ -5,6 +5,7 @@
 #include "../../sort/core/cpu/workers.h"
 #include "../src/body_batch.h"
 #include "../src/body_motion.h"
+#include "../src/contact_events.h"
 #include "../src/contact_kept.h"
 #include "../src/contact_roll.h"
 #include "../src/contact_solver.h"
@@ -178,6 +179,7 @@ static void narrow_ground(void *data, uint64_t first, uint64_t end) {
 static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
     sim_loop loop = loop_of(world, step);
+    if (s->island != NULL) memset(s->wake, 0, s->slots); // bodies have woken
     s->counts->contacts = s->counts->points = 0;
     s->counts->pairs = *s->pair_count;
     psvi_run_ranges(world->context, *s->pair_count, PAIRS, narrow_pairs, &loop);
@@ -554,6 +556,50 @@ static psv_status cpu_batch(psv_world *world, const psvi_batch *batch) {
     return PSV_OK;
 }
 
+// Events in the order of the pairs' slots, so on one thread.
+static psv_status cpu_notice(psv_world *world, const psvi_step *step) {
+    const psvi_sim *s = &world->sim;
+    memset(s->event_counts, 0, sizeof *s->event_counts);
+    for (uint64_t i = 0; i < s->counts->contacts; ++i)
+        psvi_notice_contact(s, step, s->order[i]);
+    for (uint64_t i = 0; i <= s->counts->kept_mask; ++i)
+        psvi_notice_end(s, i);
+    return PSV_OK;
+}
+
+static int by_slots(const void *x, const void *y) {
+    const psv_contact_event *p = x, *q = y;
+    if (p->a != q->a) return p->a < q->a ? -1 : 1;
+    return p->b < q->b ? -1 : p->b > q->b;
+}
+
+static psv_status cpu_report(psv_world *world, const psvi_step *step) {
+    const psvi_sim *s = &world->sim;
+    for (uint64_t i = 0; i < s->counts->contacts; ++i)
+        psvi_report_contact(s, step, s->order[i]);
+    qsort(s->ends, s->event_counts->ends, sizeof *s->ends, by_slots); // some came by their place in the table
+    return PSV_OK;
+}
+
+static psv_status cpu_rest(psv_world *world, const psvi_step *step) {
+    const psvi_sim *s = &world->sim;
+    const uint64_t contacts = s->counts->contacts;
+    for (uint64_t i = 0; i < contacts; ++i)
+        psvi_wake_by_contact(s, i);
+    if (!step->sleeps) return PSV_OK;
+    for (uint32_t i = 0; i < s->slots; ++i)
+        psvi_count_still(s, step, i);
+    for (uint64_t i = 0; i < contacts; ++i)
+        psvi_join_islands(s, i);
+    for (uint32_t i = 0; i < s->slots; ++i)
+        psvi_mark_busy(s, i);
+    for (uint32_t i = 0; i < s->slots; ++i)
+        psvi_fall_asleep(s, i);
+    for (uint32_t i = 0; i < s->slots; ++i)
+        psvi_label_island(s, i);
+    return PSV_OK;
+}
+
 static void forget_places(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
     for (uint64_t i = first; i < end; ++i)
@@ -584,5 +630,8 @@ const psvi_sim_ops psvi_sim_ops_cpu = {
     .finish = cpu_finish,
     .batch = cpu_batch,
     .forget = cpu_forget,
+    .rest = cpu_rest,
+    .notice = cpu_notice,
+    .report = cpu_report,
     .poll = cpu_poll,
 };

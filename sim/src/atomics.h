@@ -47,6 +47,32 @@ PSVI_HD void psvi_fetch_or(uint32_t *address, uint32_t bits) {
 #endif
 }
 
+// Sets a mark, that others may be setting too.
+PSVI_HD void psvi_mark(uint8_t *address) {
+#if defined(__CUDA_ARCH__)
+    *address = 1;
+#else
+    __atomic_store_n(address, 1, __ATOMIC_RELAXED);
+#endif
+}
+
+PSVI_HD uint32_t psvi_load_relaxed(const uint32_t *address) {
+#if defined(__CUDA_ARCH__)
+    return *(const volatile uint32_t *)address;
+#else
+    return __atomic_load_n(address, __ATOMIC_RELAXED);
+#endif
+}
+
+// Stores `value` where `expected` is; whether it was.
+PSVI_HD bool psvi_swap_if(uint32_t *address, uint32_t expected, uint32_t value) {
+#if defined(__CUDA_ARCH__)
+    return atomicCAS(address, expected, value) == expected;
+#else
+    return __atomic_compare_exchange_n(address, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
 // Stores `value` where 0 is; returns what was there.
 PSVI_HD uint64_t psvi_claim_slot(uint64_t *address, uint64_t value) {
 #if defined(__CUDA_ARCH__)

@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_BODY_BATCH_H
 #define PAIRSIEVE_BODY_BATCH_H
 
+#include "body_sleep.h"
 #include "sim_data.h"
 
 typedef enum psvi_batch_kind {
@@ -45,6 +46,7 @@ PSVI_HD void psvi_write_body(const psvi_sim *s, uint32_t slot, const psv_body_st
     if (!psvi_all_finite(state->pose.position, 3) || !psvi_is_rotation(state->pose.rotation) ||
         !psvi_all_finite(state->velocity, 3) || !psvi_all_finite(state->angular_velocity, 3))
         return;
+    if (s->island != NULL) psvi_wake_island(s, slot);
     bool moves = s->velocity[slot].w > 0 || (s->flags[slot] & PSVI_FLAG_KINEMATIC) != 0;
     quat q = quat_unit(quat_of(state->pose.rotation));
     v3 zero = v3_make(0, 0, 0);
@@ -72,6 +74,7 @@ PSVI_HD void psvi_push_velocities(const psvi_shape *shape, v3 position, quat rot
 PSVI_HD void psvi_push_slot(const psvi_sim *s, uint32_t slot, const psv_body_impulse *push) {
     psvi_f4 velocity = s->velocity[slot];
     if (!(velocity.w > 0) || !psvi_all_finite(push->impulse, 3) || !psvi_all_finite(push->point, 3)) return;
+    if (s->island != NULL) psvi_wake_island(s, slot);
     v3 v = v3_of4(velocity), w = v3_of4(s->angular_velocity[slot]);
     psvi_push_velocities(&s->shapes[s->shape[slot]], v3_of4(s->position[slot]), quat_of4(s->rotation[slot]), velocity.w,
                          v3_of(push->impulse), v3_of(push->point), &v, &w);

@@ -4,6 +4,7 @@
 
 #include "atomics.h"
 #include "body_forces.h"
+#include "body_sleep.h"
 #include "free_rotation.h"
 #include "narrow.h"
 #include "sim_data.h"
@@ -56,6 +57,11 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     psvi_f4 position = s->position[i];
     s->colour_mask[i] = 0;
     s->claim[i] = 0;
+    if (s->island != NULL && psvi_sleep_on(s, i)) { // as static, with its last box
+        psvi_linear none = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+        s->linear[i] = none;
+        return;
+    }
     const psvi_shape *shape = &s->shapes[s->shape[i]];
     psvi_f4 velocity = s->velocity[i], angular = s->angular_velocity[i];
     if (step->kick_count > 0 && velocity.w > 0) {
@@ -67,6 +73,9 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
         }
     }
     bool driven = psvi_is_driven(position, velocity, angular);
+    // What is driven meets sleepers, which are static to the broad phase.
+    if (s->island != NULL && (s->flags[i] & PSVI_FLAG_KINEMATIC) != 0)
+        s->flags[i] = (uint8_t)(PSVI_FLAG_KINEMATIC | (driven ? 0u : PSV_BOX_STATIC));
     bool turns = driven || (velocity.w > 0 && shape->type != PSV_SHAPE_PARTICLE);
     psvi_linear linear;
     linear.velocity = velocity;

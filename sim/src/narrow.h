@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_NARROW_H
 #define PAIRSIEVE_NARROW_H
 
+#include "body_sleep.h"
 #include "contact_kept.h"
 #include "narrow_boxes.h"
 #include "narrow_shapes.h"
@@ -230,7 +231,7 @@ PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
     c.turning = (uint8_t)turning;
     c.flat = flat;
-    c.colour = *kept ? (*kept)->count_colour >> 8 : PSVI_COLOUR_NONE;
+    c.colour = *kept ? (*kept)->count_colour >> 8 & 0xffu : PSVI_COLOUR_NONE;
     if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
     if (c.colour != PSVI_COLOUR_NONE) {
         if (moves_a) psvi_fetch_or(&s->colour_mask[a], 1u << c.colour);
@@ -261,6 +262,10 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     psvi_linear la = s->linear[a], lb = s->linear[b];
     bool turn_a = la.moved.w != 0, turn_b = lb.moved.w != 0;
+    if (!(la.velocity.w > 0 || lb.velocity.w > 0)) {
+        psvi_wake_by_pair(s, a, b);
+        return;
+    }
     uint64_t index, first;
     psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
     const psvi_kept_contact *kept;
@@ -411,6 +416,10 @@ PSVI_HD bool psvi_touch_round_pair(const psvi_sim *s, const psvi_step *step, uin
     *pair = psvi_load_round_pair(s, a, b);
     psvi_f4 p = pair->pa, q = pair->pb;
     if (!psvi_touch_spheres(v3_of4(p), p.w, v3_of4(q), q.w, psvi_round_margin(step, pair), found)) return false;
+    if (!(pair->la.velocity.w > 0 || pair->lb.velocity.w > 0)) {
+        psvi_wake_by_pair(s, a, b);
+        return false;
+    }
     if (found->separation > 0) psvi_follow_spheres(step, pair, found);
     return true;
 }
@@ -584,7 +593,7 @@ PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, 
 
 // One moving body against the ground of its sub-world: what is round on a plane or field, or all else.
 PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, bool round) {
-    if (!(s->velocity[a].w > 0) || s->position[a].w <= 0) return;
+    if (!(s->linear[a].velocity.w > 0) || s->position[a].w <= 0) return;
     uint32_t world = s->sub_world[a];
     bool is_round = psvi_is_round(s->shapes[s->shape[a]].type);
     for (uint32_t i = s->terrain_first[world]; i < s->terrain_first[world + 1]; ++i) {

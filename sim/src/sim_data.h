@@ -13,6 +13,7 @@
 #define PSVI_MAX_POINTS 16        // contact points of one pair of bodies; the deepest are kept
 #define PSVI_STATIC_RADIUS 1e9f   // bounding radius of what has no end
 #define PSVI_FLAG_KINEMATIC 0x80u // beside the PSV_BOX_ flags of a body
+#define PSVI_FLAG_ASLEEP 0x40u
 // A kinematic body is to the solver what turns but is too heavy to be turned: as a ball of this inverse inertia, which
 // no impulse changes in single precision, and without an inverse mass.
 #define PSVI_KINEMATIC_INERTIA 1e-18f
@@ -115,10 +116,12 @@ typedef struct PSVI_ALIGN16 psvi_kept_point {
     float impulse[3];
 } psvi_kept_point;
 
+#define PSVI_KEPT_TOUCHING 0x80000000u // the bodies pressed on each other; only with contact events
+#define PSVI_KEPT_SEEN 0x40000000u     // found again in the step after it
 typedef struct psvi_kept_contact {
     uint64_t key; // a << 32 | b, plus 1 so that 0 is free
     uint32_t first;
-    uint32_t count_colour; // count | colour << 8
+    uint32_t count_colour; // count | colour << 8 | marks
 } psvi_kept_contact;
 
 // Counters of a step, in the backend's memory.
@@ -151,7 +154,13 @@ typedef struct psvi_sim {
     psvi_pushed *pushed;   // on the CPU; the CUDA solver has its own
     sym3 *inv_inertia;     // world frame
     psvi_f4 *acceleration; // of self-gravity, w: mass; NULL without it
-    psvi_f4 *forces;       // linear damping, angular damping, scale of gravity; NULL while no body has any of its own
+    // only of worlds whose bodies sleep: label of the island (a slot), seconds that a body has been slow; by label:
+    // whether it is to wake, or may not sleep
+    uint32_t *island;
+    float *still;
+    uint8_t *wake, *busy;
+    uint64_t *user;  // data of the program; NULL while no body has any
+    psvi_f4 *forces; // linear damping, angular damping, scale of gravity; NULL while no body has any of its own
     // shapes
     const psvi_shape *shapes;
     const psvi_child *children;
@@ -188,6 +197,12 @@ typedef struct psvi_sim {
     // impulses of the last step, by a kept contact's first point
     psvi_roll *rolls;
     psvi_f4 *kept_rolls;
+    // only of worlds with contact events; arrays by contact
+    psv_contact *touching;
+    psv_contact_event *begins, *ends;
+    psv_hit_event *hits;
+    uint8_t *was_touching; // by contact of the narrow phase
+    psv_event_counts *event_counts;
     psvi_step_counts *counts;
 } psvi_sim;
 
@@ -207,6 +222,9 @@ typedef struct psvi_step {
     bool bounces;                // some shape has restitution
     bool rolls;                  // some shape has rolling or spinning friction, and forces act
     bool loads;                  // forces act, which contacts hold: see contact_solver.h
+    float hit_speed;             // of hit events, m/s
+    float sleep_speed;           // m/s
+    bool sleeps;                 // islands are looked for after this step
     float restitution_threshold; // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
     uint32_t kick_first, kick_count;

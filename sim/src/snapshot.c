@@ -124,17 +124,22 @@ static void get_shape(stream *s, psv_shape_def *d) {
 static const struct body_array {
     size_t in_world, in_snapshot;
     uint64_t each;
+    uint32_t part; // psvi_world_part.parts; 0: every world has it
 } body_arrays[] = {
-    {offsetof(psvi_sim, position), offsetof(psvi_snapshot, position), sizeof(psvi_f4)},
-    {offsetof(psvi_sim, rotation), offsetof(psvi_snapshot, rotation), sizeof(psvi_f4)},
-    {offsetof(psvi_sim, velocity), offsetof(psvi_snapshot, velocity), sizeof(psvi_f4)},
-    {offsetof(psvi_sim, angular_velocity), offsetof(psvi_snapshot, angular_velocity), sizeof(psvi_f4)},
-    {offsetof(psvi_sim, shape), offsetof(psvi_snapshot, shape), sizeof(uint32_t)},
-    {offsetof(psvi_sim, flags), offsetof(psvi_snapshot, flags), 1},
-    {offsetof(psvi_sim, filter), offsetof(psvi_snapshot, filter), sizeof(psv_box_filter)},
-    {offsetof(psvi_sim, sub_world), offsetof(psvi_snapshot, sub_world), sizeof(uint32_t)},
-    {offsetof(psvi_sim, box), offsetof(psvi_snapshot, box), sizeof(psv_aabb)},
-    {offsetof(psvi_sim, forces), offsetof(psvi_snapshot, forces), sizeof(psvi_f4)}, // the last one may be missing
+    {offsetof(psvi_sim, position), offsetof(psvi_snapshot, position), sizeof(psvi_f4), 0},
+    {offsetof(psvi_sim, rotation), offsetof(psvi_snapshot, rotation), sizeof(psvi_f4), 0},
+    {offsetof(psvi_sim, velocity), offsetof(psvi_snapshot, velocity), sizeof(psvi_f4), 0},
+    {offsetof(psvi_sim, angular_velocity), offsetof(psvi_snapshot, angular_velocity), sizeof(psvi_f4), 0},
+    {offsetof(psvi_sim, shape), offsetof(psvi_snapshot, shape), sizeof(uint32_t), 0},
+    {offsetof(psvi_sim, flags), offsetof(psvi_snapshot, flags), 1, 0},
+    {offsetof(psvi_sim, filter), offsetof(psvi_snapshot, filter), sizeof(psv_box_filter), 0},
+    {offsetof(psvi_sim, sub_world), offsetof(psvi_snapshot, sub_world), sizeof(uint32_t), 0},
+    {offsetof(psvi_sim, box), offsetof(psvi_snapshot, box), sizeof(psv_aabb), 0},
+    {offsetof(psvi_sim, forces), offsetof(psvi_snapshot, forces), sizeof(psvi_f4), PSVI_SNAPSHOT_FORCES},
+    {offsetof(psvi_sim, user), offsetof(psvi_snapshot, user), sizeof(uint64_t), PSVI_SNAPSHOT_USER},
+    {offsetof(psvi_sim, island), offsetof(psvi_snapshot, island), sizeof(uint32_t), PSVI_SNAPSHOT_SLEEP},
+    {offsetof(psvi_sim, still), offsetof(psvi_snapshot, still), sizeof(float), PSVI_SNAPSHOT_SLEEP},
+    {offsetof(psvi_sim, wake), offsetof(psvi_snapshot, wake), 1, PSVI_SNAPSHOT_SLEEP},
 };
 #define BODY_ARRAYS (sizeof body_arrays / sizeof *body_arrays)
 
@@ -147,9 +152,9 @@ static void *address_at(const void *record, size_t offset) {
 
 static void put_bodies(stream *s, psv_world *world) {
     const uint64_t n = world->sim.slots;
-    const size_t arrays = BODY_ARRAYS - (world->sim.forces == NULL);
-    for (size_t i = 0; i < arrays && s->status == PSV_OK; ++i) {
+    for (size_t i = 0; i < BODY_ARRAYS && s->status == PSV_OK; ++i) {
         const struct body_array *array = &body_arrays[i];
+        if (address_at(&world->sim, array->in_world) == NULL) continue;
         void *copy = malloc(n * array->each + 1);
         if (copy == NULL)
             s->status =
@@ -164,9 +169,14 @@ static void put_bodies(stream *s, psv_world *world) {
     put(s, world->free_slots, world->free_count * sizeof(uint32_t));
 }
 
+static bool has_array(const psvi_world_part *world, size_t i) {
+    return body_arrays[i].part == 0 || (world->parts & body_arrays[i].part) != 0;
+}
+
 static void get_bodies(stream *s, psvi_snapshot *snapshot) {
     const uint64_t n = snapshot->world.slots;
-    for (size_t i = 0; i < BODY_ARRAYS - (snapshot->world.has_forces == 0); ++i) {
+    for (size_t i = 0; i < BODY_ARRAYS; ++i) {
+        if (!has_array(&snapshot->world, i)) continue;
         void *array = get_array(s, n, body_arrays[i].each);
         memcpy((char *)snapshot + body_arrays[i].in_snapshot, &array, sizeof array);
     }
@@ -207,7 +217,8 @@ static void put_kept(stream *s, psv_world *world, const psvi_kept_contact *kept,
         s->status = psvi_read_array(world, points, world->sim.kept_points, 0, room, sizeof *points);
     for (uint64_t i = 0; i < count && s->status == PSV_OK; ++i) {
         put(s, &kept[i].key, sizeof kept[i].key);
-        put(s, &kept[i].count_colour, sizeof kept[i].count_colour);
+        const uint32_t count_colour = kept[i].count_colour & ~PSVI_KEPT_SEEN;
+        put(s, &count_colour, sizeof count_colour);
         put(s, points + kept[i].first, (kept[i].count_colour & 0xffu) * sizeof *points);
     }
     free(points);
@@ -291,7 +302,13 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
                             .restitution_threshold = d->restitution_threshold,
                             .push_speed = d->push_speed,
                             .most_gravity = world->most_gravity,
-                            .has_forces = world->sim.forces != NULL,
+                            .hit_speed = d->hit_speed,
+                            .contact_events = d->contact_events,
+                            .sleeping = d->sleeping,
+                            .sleep_speed = d->sleep_speed,
+                            .parts = (world->sim.forces != NULL ? PSVI_SNAPSHOT_FORCES : 0u) |
+                                     (world->sim.user != NULL ? PSVI_SNAPSHOT_USER : 0u) |
+                                     (d->sleeping ? PSVI_SNAPSHOT_SLEEP : 0u),
                             .max_shapes = d->max_shapes,
                             .sub_world_count = d->sub_world_count,
                             .shape_count = world->shape_count,
@@ -420,6 +437,10 @@ static psv_status make_world(psv_context *context, const psvi_world_part *part, 
     d.substeps = part->substeps;
     d.restitution_threshold = part->restitution_threshold;
     d.push_speed = part->push_speed;
+    d.hit_speed = part->hit_speed;
+    d.contact_events = part->contact_events != 0;
+    d.sleeping = part->sleeping != 0;
+    d.sleep_speed = part->sleep_speed;
     d.max_shapes = part->max_shapes;
     d.sub_world_count = part->sub_world_count;
     d.max_bodies = part->max_bodies;
@@ -491,10 +512,12 @@ static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
     for (uint32_t i = 0; i < part->shape_count && status == PSV_OK; ++i)
         status = of_file(snapshot, psv_create_shape(world, &snapshot->shapes[i], &number));
     if (status == PSV_OK) status = psvi_check_snapshot_masses(snapshot, world);
-    if (status == PSV_OK && part->has_forces != 0) status = psvi_need_forces(world);
-    for (size_t i = 0; i < BODY_ARRAYS - (part->has_forces == 0) && status == PSV_OK; ++i)
-        status = psvi_write_array(world, address_at(&world->sim, body_arrays[i].in_world),
-                                  address_at(snapshot, body_arrays[i].in_snapshot), 0, n, body_arrays[i].each);
+    if (status == PSV_OK && (part->parts & PSVI_SNAPSHOT_FORCES) != 0) status = psvi_need_forces(world);
+    if (status == PSV_OK && (part->parts & PSVI_SNAPSHOT_USER) != 0) status = psvi_need_user(world);
+    for (size_t i = 0; i < BODY_ARRAYS && status == PSV_OK; ++i)
+        if (has_array(part, i))
+            status = psvi_write_array(world, address_at(&world->sim, body_arrays[i].in_world),
+                                      address_at(snapshot, body_arrays[i].in_snapshot), 0, n, body_arrays[i].each);
     if (status != PSV_OK) return status;
     memcpy(world->generation, snapshot->generation, n * sizeof *world->generation);
     memcpy(world->alive, snapshot->alive, n);

@@ -2,7 +2,7 @@
 // of sim.h could have made, for kernels trust what a world holds: an index out of range is read, a slot that is free
 // twice becomes two bodies. A new field of a snapshot gets its rule here, or a word below why any value of it will do:
 //   generation      a slot's number of uses; ids of other generations are refused
-//   filter          any bits
+//   filter, user    any bits
 //   broad_phase, sort_method   names that are not known give way to the default
 //   impulses of contacts, rolling ones too: what is not finite takes its bodies out of the world, as in the world that
 //   was saved
@@ -20,7 +20,11 @@ typedef struct world_rule {
     const char *rule;
 } world_rule;
 
-static bool forces_are_marked(const psvi_world_part *w) { return w->has_forces <= 1; }
+static bool parts_are_known(const psvi_world_part *w) {
+    const uint32_t sleep = w->sleeping != 0 ? PSVI_SNAPSHOT_SLEEP : 0u;
+    return (w->parts & ~(PSVI_SNAPSHOT_FORCES | PSVI_SNAPSHOT_USER)) == sleep;
+}
+static bool events_are_marked(const psvi_world_part *w) { return w->contact_events <= 1 && w->sleeping <= 1; }
 static bool gravity_has_scale(const psvi_world_part *w) { return w->most_gravity >= 1 && w->most_gravity <= 100; }
 static bool has_substeps(const psvi_world_part *w) { return w->substeps > 0; } // 0 was resolved at creation
 static bool slots_fit(const psvi_world_part *w) { return w->slots <= w->max_bodies; }
@@ -37,7 +41,8 @@ static bool contacts_had_bodies(const psvi_world_part *w) {
 static bool contacts_are_few(const psvi_world_part *w) { return w->contacts <= UINT32_MAX / 2; }
 
 static const world_rule world_rules[] = {
-    {forces_are_marked, "bodies have dampings or have not"},
+    {parts_are_known, "bodies have dampings and user data or not, and sleep where the world says so"},
+    {events_are_marked, "there are contact events or there are none, and bodies sleep or do not"},
     {gravity_has_scale, "the largest scale of gravity is 1 to 100"},
     {has_substeps, "substeps are 1 or more"},
     {slots_fit, "no more slots than max_bodies"},
@@ -86,7 +91,12 @@ typedef struct body_rule {
 static bool is_ground(const psvi_snapshot *s, uint32_t i) { return s->shapes[s->shape[i]].type >= PSV_SHAPE_PLANE; }
 static bool is_static(const psvi_snapshot *s, uint32_t i) { return (s->flags[i] & PSV_BOX_STATIC) != 0; }
 static bool is_kinematic(const psvi_snapshot *s, uint32_t i) {
-    return s->flags[i] == (PSV_BOX_STATIC | PSVI_FLAG_KINEMATIC);
+    const uint8_t flags = s->flags[i];
+    if (s->island != NULL && flags == PSVI_FLAG_KINEMATIC) return true; // it moves
+    return flags == (PSV_BOX_STATIC | PSVI_FLAG_KINEMATIC);
+}
+static bool is_asleep(const psvi_snapshot *s, uint32_t i) {
+    return s->island != NULL && s->flags[i] == (PSV_BOX_STATIC | PSVI_FLAG_ASLEEP);
 }
 static bool finite3(psvi_f4 a) { return isfinite(a.x) && isfinite(a.y) && isfinite(a.z); }
 static bool zero3(psvi_f4 a) { return a.x == 0 && a.y == 0 && a.z == 0; }
@@ -106,11 +116,19 @@ static bool velocity_is_finite(const psvi_snapshot *s, uint32_t i) {
 }
 static bool flags_fit_shape(const psvi_snapshot *s, uint32_t i) {
     if (is_ground(s, i)) return s->flags[i] == (PSV_BOX_STATIC | PSV_BOX_DISABLED);
-    return s->flags[i] == PSV_BOX_STATIC || s->flags[i] == 0 || is_kinematic(s, i);
+    return s->flags[i] == PSV_BOX_STATIC || s->flags[i] == 0 || is_kinematic(s, i) || is_asleep(s, i);
 }
 static bool only_static_ones_rest(const psvi_snapshot *s, uint32_t i) {
-    if (!is_static(s, i)) return s->velocity[i].w > 0;
+    if (is_asleep(s, i)) return s->velocity[i].w > 0 && zero3(s->velocity[i]) && zero3(s->angular_velocity[i]);
+    if (!is_static(s, i) && !is_kinematic(s, i)) return s->velocity[i].w > 0;
     return s->velocity[i].w == 0 && (is_kinematic(s, i) || (zero3(s->velocity[i]) && zero3(s->angular_velocity[i])));
+}
+// Of every slot: islands are looked up for sleepers only, but named by slots that may be empty by now.
+static bool island_exists(const psvi_snapshot *s, uint32_t i) {
+    return s->island == NULL || (s->island[i] < s->world.slots && s->wake[i] <= 1);
+}
+static bool still_for_a_time(const psvi_snapshot *s, uint32_t i) {
+    return s->still == NULL || (s->still[i] >= 0 && isfinite(s->still[i]));
 }
 static bool forces_fit(const psvi_snapshot *s, uint32_t i) {
     if (s->forces == NULL) return true;
@@ -132,6 +150,7 @@ static const body_rule slot_rules[] = {
     {mark_is_known, "it is marked as living or free"},
     {shape_exists, "its shape is one of the world's"},
     {sub_world_exists, "its sub-world is below sub_world_count"},
+    {island_exists, "its island is a slot, and wakes or does not"},
 };
 static const body_rule living_rules[] = {
     {pose_is_finite, "its position is finite and its rotation a unit quaternion"},
@@ -139,6 +158,7 @@ static const body_rule living_rules[] = {
     {flags_fit_shape, "ground is static and left out by the broad phase, others take part"},
     {only_static_ones_rest,
      "what is static has no velocity and no inverse mass, what is kinematic no inverse mass, all else has one"},
+    {still_for_a_time, "the time for which it has been slow is finite and not negative"},
     {forces_fit, "its dampings are >= 0 and its scale of gravity no larger than the world's largest"},
     {box_is_good, "its box has min <= max"},
 };
@@ -159,7 +179,8 @@ static bool has_points(const psvi_snapshot *s, uint64_t i) {
     return count >= 1 && count <= PSVI_MAX_POINTS;
 }
 static bool has_colour(const psvi_snapshot *s, uint64_t i) {
-    return s->contacts[i].count_colour >> 8 <= PSVI_COLOUR_NONE;
+    const uint32_t marks = s->world.contact_events != 0 ? PSVI_KEPT_TOUCHING : 0;
+    return (s->contacts[i].count_colour & ~marks) >> 8 <= PSVI_COLOUR_NONE;
 }
 // The bodies may be gone by now, but not their slots.
 static bool has_bodies(const psvi_snapshot *s, uint64_t i) {
@@ -252,7 +273,7 @@ psv_status psvi_check_snapshot_masses(const psvi_snapshot *s, const psv_world *w
         if (!s->alive[i]) continue;
         const psvi_shape *shape = &world->shapes[s->shape[i]].data;
         if (!nearly(s->position[i].w, shape->radius)) return broken(s, "slot", i, "its radius is that of its shape");
-        if (!is_static(s, i) && !nearly(s->velocity[i].w, shape->inv_mass))
+        if (s->velocity[i].w > 0 && !nearly(s->velocity[i].w, shape->inv_mass))
             return broken(s, "slot", i, "its inverse mass is that of its shape");
     }
     return PSV_OK;

@@ -9,16 +9,21 @@
 // living, free slots, contacts, angular impulses of rolling friction (where a shape has it), checksum; one after
 // another without padding.
 #define PSVI_SNAPSHOT_MAGIC "PSVWORLD"
-#define PSVI_SNAPSHOT_VERSION 3u
+#define PSVI_SNAPSHOT_VERSION 5u
 #define PSVI_SNAPSHOT_BYTE_ORDER 0x01020304u
-#define PSVI_SNAPSHOT_HEAD 16u // bytes before psvi_world_part
+#define PSVI_SNAPSHOT_FORCES 1u // bodies have dampings and scales of gravity
+#define PSVI_SNAPSHOT_USER 2u   // bodies have user data
+#define PSVI_SNAPSHOT_SLEEP 4u  // bodies sleep
+#define PSVI_SNAPSHOT_HEAD 16u  // bytes before psvi_world_part
 
 // Fixed-size numbers of a world.
 typedef struct psvi_world_part {
     float gravity[3], self_gravity, softening, bounds_min[3], bounds_max[3];
     uint32_t substeps, max_shapes, sub_world_count, shape_count, slots;
-    uint32_t has_forces;                                   // 1: bodies have dampings and scales of gravity, else 0
-    float restitution_threshold, push_speed, most_gravity; // no padding before 8-byte numbers
+    uint32_t parts; // PSVI_SNAPSHOT_: arrays that not every world has
+    float restitution_threshold, push_speed, most_gravity, hit_speed;
+    uint32_t contact_events, sleeping; // 0 or 1 each
+    float sleep_speed;                 // no padding before 8-byte numbers
     uint64_t max_bodies, max_pairs, max_contacts, free_count, living, steps, idle_steps, lost, contacts;
     char broad_phase[32], sort_method[32];
 } psvi_world_part;
@@ -42,7 +47,11 @@ typedef struct psvi_snapshot {
     psv_box_filter *filter;
     uint32_t *sub_world;
     psv_aabb *box;
-    psvi_f4 *forces; // NULL unless world.has_forces
+    psvi_f4 *forces; // these are NULL unless world.parts says that they are there
+    uint64_t *user;
+    uint32_t *island; // these three only in worlds that sleep
+    float *still;
+    uint8_t *wake;
     uint32_t *generation;
     uint8_t *alive;
     uint32_t *free_slots; // world.free_count

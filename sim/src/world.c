@@ -32,6 +32,8 @@ psv_world_def psv_default_world_def(void) {
                            .gravity = {0, -9.81f, 0},
                            .restitution_threshold = 0.5f,
                            .push_speed = 3,
+                           .hit_speed = 1,
+                           .sleep_speed = 0.05f,
                            .max_bodies = 4096,
                            .max_shapes = 1024,
                            .sub_world_count = 1,
@@ -69,6 +71,7 @@ static uint64_t body_bytes(psv_backend backend, const psv_world_def *def) {
                     sizeof(psv_aabb) + sizeof(psvi_linear) + sizeof(psvi_angular) + sizeof(sym3) + sizeof(uint32_t) +
                     sizeof(uint64_t) + 7 * sizeof(int64_t) + (def->self_gravity > 0 ? sizeof(psvi_f4) : 0) +
                     (backend == PSV_BACKEND_CUDA ? PSVI_SOLVER_BODY_BYTES : 0);
+    if (def->sleeping) each += sizeof(uint32_t) + sizeof(float) + 2;
     return each * def->max_bodies;
 }
 
@@ -87,6 +90,7 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
     psv_pair_finder_def finder = finder_def(def, backend, pairs);
     uint64_t own =
         backend == PSV_BACKEND_CPU ? psvi_cpu_body_bytes(def->max_bodies) + psvi_cpu_contact_bytes(contacts) : 0;
+    if (def->contact_events) own += psvi_event_bytes(contacts);
     uint64_t ground =
         2 * sizeof(uint32_t) * (uint64_t)def->sub_world_count; // the list is made anew beside the last one
     return body_bytes(backend, def) + contact_bytes(backend, contacts, contacts, pairs) + own + ground +
@@ -111,6 +115,14 @@ psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def) 
     if (!(def->push_speed > 0) || !isfinite(def->push_speed))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.push_speed is %g; it must be finite and > 0",
                          (double)def->push_speed);
+    if (!(def->sleep_speed > 0) || !isfinite(def->sleep_speed))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.sleep_speed is %g; it must be finite and > 0",
+                         (double)def->sleep_speed);
+    if (def->sleeping && def->self_gravity > 0)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.sleeping is set in a world with self_gravity");
+    if (!(def->hit_speed >= 0) || !isfinite(def->hit_speed))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.hit_speed is %g; it must be finite and >= 0",
+                         (double)def->hit_speed);
     if (def->max_shapes == 0 || def->max_shapes > 1u << 20)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_shapes is %u; 1 to %u are possible", def->max_shapes,
                          1u << 20);
@@ -182,6 +194,11 @@ static psv_status alloc_array(psv_world *world, void *field, uint64_t bytes) {
     X(colour_mask, 4) \
     X(claim, 8) \
     X(rest, 7 * sizeof(int64_t))
+#define SLEEP_ARRAYS(X) \
+    X(island, sizeof(uint32_t)) \
+    X(still, sizeof(float)) \
+    X(wake, 1) \
+    X(busy, 1)
 // clang-format on
 
 psv_status psvi_alloc_bodies(psv_world *world) {
@@ -195,6 +212,11 @@ psv_status psvi_alloc_bodies(psv_world *world) {
         status = alloc_array(world, &s->acceleration, n * sizeof(psvi_f4));
     if (status == PSV_OK) status = alloc_array(world, &s->colour_first, (PSVI_COLOURS + 2) * sizeof(uint32_t));
     if (status == PSV_OK) status = alloc_array(world, &s->counts, sizeof(psvi_step_counts));
+    if (status == PSV_OK && world->def.sleeping) {
+        SLEEP_ARRAYS(ALLOCATE)
+    }
+    if (status == PSV_OK && world->def.contact_events)
+        status = alloc_array(world, &s->event_counts, sizeof(psv_event_counts));
     return status;
 }
 
@@ -205,6 +227,9 @@ void psvi_free_bodies(psv_world *world) {
     BODY_ARRAYS(RELEASE)
     psvi_free(world->context, s->acceleration, n * sizeof(psvi_f4));
     psvi_free(world->context, s->forces, n * sizeof(psvi_f4));
+    SLEEP_ARRAYS(RELEASE)
+    psvi_free(world->context, s->user, n * sizeof(uint64_t));
+    psvi_free(world->context, s->event_counts, sizeof(psv_event_counts));
     psvi_free(world->context, s->colour_first, (PSVI_COLOURS + 2) * sizeof(uint32_t));
     psvi_free(world->context, s->counts, sizeof(psvi_step_counts));
 }
@@ -240,6 +265,7 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
         if (status == PSV_OK) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
     }
     if (status == PSV_OK && world->rolls) status = alloc_rolls(world, contacts, points);
+    if (status == PSV_OK && world->def.contact_events) status = psvi_alloc_events(world, contacts);
     s->contact_capacity = contacts;
     s->point_capacity = points;
     s->kept_places = places;
@@ -266,6 +292,10 @@ static void forget_contacts(psvi_sim *s) {
     s->kept = NULL;
     s->rolls = NULL;
     s->kept_rolls = NULL;
+    s->touching = NULL;
+    s->begins = s->ends = NULL;
+    s->hits = NULL;
+    s->was_touching = NULL;
     s->contact_capacity = s->point_capacity = s->kept_places = 0;
 }
 
@@ -281,6 +311,7 @@ void psvi_free_contacts(psv_world *world) {
     psvi_free(context, s->sorted, s->contact_capacity * sizeof(psvi_contact));
     psvi_free(context, s->leads, s->contact_capacity * sizeof(psvi_point));
     free_rolls(world);
+    psvi_free_events(world);
     forget_contacts(s);
 }
 
@@ -375,6 +406,10 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     if (context->backend == PSV_BACKEND_GL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the gl backend steps no worlds; take cpu or cuda");
     status = psvi_check_world_def(context, def);
+    if (status == PSV_OK && context->backend == PSV_BACKEND_CUDA && (def->sleeping || def->contact_events))
+        status =
+            psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.%s is set; worlds on cuda have none yet, on cpu they do",
+                      def->sleeping ? "sleeping" : "contact_events");
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;
     psv_world *made = calloc(1, sizeof *made);

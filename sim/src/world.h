@@ -76,6 +76,10 @@ typedef struct psvi_sim_ops {
     psv_status (*solve)(psv_world *world, const psvi_step *step);   // colours, substeps, bounce
     psv_status (*finish)(psv_world *world, const psvi_step *step);  // new poses, kept contacts
     psv_status (*batch)(psv_world *world, const struct psvi_batch *batch); // states and impulses of many bodies
+    psv_status (*rest)(psv_world *world, const psvi_step *step);           // sleep (body_sleep.h), after finish
+    // Contact events (contact_events.h): between solve and finish, and after finish.
+    psv_status (*notice)(psv_world *world, const psvi_step *step);
+    psv_status (*report)(psv_world *world, const psvi_step *step);
     psv_status (*forget)(psv_world *world); // kept contacts of the bodies whose `claim` is not 0
     // What is known, without waiting, about the steps done; false when nothing new is known. With `wait`: of all steps.
     bool (*poll)(psv_world *world, psvi_step_counts *counts, bool wait);
@@ -97,6 +101,14 @@ psv_status psvi_alloc_bodies(psv_world *world);
 void psvi_free_bodies(psv_world *world);
 psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 void psvi_free_contacts(psv_world *world);
+// Wakes the island of a body that sleeps; all islands.
+psv_status psvi_wake_body(psv_world *world, uint32_t slot);
+psv_status psvi_wake_all(psv_world *world);
+
+// Arrays of contact events; room for `contacts`.
+psv_status psvi_alloc_events(psv_world *world, uint64_t contacts);
+void psvi_free_events(psv_world *world);
+uint64_t psvi_event_bytes(uint64_t contacts);
 psv_status psvi_need_rolls(psv_world *world); // memory for rolling friction, if there is none yet
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs);
@@ -107,6 +119,7 @@ uint32_t psvi_default_substeps(uint64_t max_bodies);
 
 // Memory for bodies with damping or a scale of gravity of their own, if there is none yet: PSV_ERROR_MEMORY.
 psv_status psvi_need_forces(psv_world *world);
+psv_status psvi_need_user(psv_world *world); // for bodies with user data, likewise
 bool psvi_forces_are_good(float linear_damping, float angular_damping, float gravity_scale);
 
 // The list of ground bodies. Room for it is taken before `more_ground` of them come (or go, -1) and `slots` are in use;

@@ -87,6 +87,7 @@ static psv_aabb ground_box(const psvi_world_shape *shape, v3 position, quat rota
 typedef struct staged {
     psvi_f4 *position, *rotation, *velocity, *angular, *forces;
     uint32_t *shape, *sub_world;
+    uint64_t *user;
     uint8_t *flags;
     psv_box_filter *filter;
     psv_aabb *box;
@@ -113,6 +114,7 @@ static void stage_body(psv_world *world, const psv_body_def *def, const staged *
     t->velocity[i] = f4_make(is_static ? zero : v3_of(def->velocity), is_static || driven ? 0 : shape->data.inv_mass);
     t->angular[i] = f4_make(is_static ? zero : v3_of(def->angular_velocity), 0);
     t->forces[i] = f4_make(v3_make(def->linear_damping, def->angular_damping, def->gravity_scale), 0);
+    t->user[i] = def->user_data;
     t->shape[i] = def->shape;
     t->sub_world[i] = def->sub_world;
     t->flags[i] = (uint8_t)((is_static || driven ? PSV_BOX_STATIC : 0u) | (ground ? PSV_BOX_DISABLED : 0u) |
@@ -130,6 +132,8 @@ static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from,
         status = psvi_write_array(world, s->velocity, t->velocity + from, slot, count, sizeof(psvi_f4));
     if (status == PSV_OK)
         status = psvi_write_array(world, s->angular_velocity, t->angular + from, slot, count, sizeof(psvi_f4));
+    if (status == PSV_OK && s->user != NULL)
+        status = psvi_write_array(world, s->user, t->user + from, slot, count, sizeof(uint64_t));
     if (status == PSV_OK && s->forces != NULL)
         status = psvi_write_array(world, s->forces, t->forces + from, slot, count, sizeof(psvi_f4));
     if (status == PSV_OK) status = psvi_write_array(world, s->shape, t->shape + from, slot, count, 4);
@@ -193,11 +197,13 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
     for (uint64_t i = 0; i < count; ++i) {
         status = check_body(world, &defs[i], i);
         if (status == PSV_OK && has_forces(&defs[i])) status = psvi_need_forces(world);
+        if (status == PSV_OK && defs[i].user_data != 0) status = psvi_need_user(world);
         if (status != PSV_OK) return status;
         most_gravity = fmaxf(most_gravity, fabsf(defs[i].gravity_scale));
     }
-    uint64_t bytes = 5 * psvi_align(count * sizeof(psvi_f4)) + 2 * psvi_align(count * 4) + psvi_align(count) +
-                     psvi_align(count * sizeof(psv_box_filter)) + psvi_align(count * sizeof(psv_aabb));
+    uint64_t bytes = 5 * psvi_align(count * sizeof(psvi_f4)) + psvi_align(count * sizeof(uint64_t)) +
+                     2 * psvi_align(count * 4) + psvi_align(count) + psvi_align(count * sizeof(psv_box_filter)) +
+                     psvi_align(count * sizeof(psv_aabb));
     char *memory = aligned_alloc(256, bytes);
     if (memory == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of new bodies", bytes);
@@ -214,6 +220,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
                 .velocity = take(&rest, count * sizeof(psvi_f4)),
                 .angular = take(&rest, count * sizeof(psvi_f4)),
                 .forces = take(&rest, count * sizeof(psvi_f4)),
+                .user = take(&rest, count * sizeof(uint64_t)),
                 .shape = take(&rest, count * 4),
                 .sub_world = take(&rest, count * 4),
                 .flags = take(&rest, count),
@@ -235,6 +242,15 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
     return status;
 }
 
+// A body is going to be elsewhere or gone: its island wakes, or everything where others may have slept on it.
+static psv_status wake_before_change(psv_world *world, uint32_t slot) {
+    psvi_f4 v = {0};
+    if (world->sim.island == NULL) return PSV_OK;
+    psv_status status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
+    if (status != PSV_OK) return status;
+    return v.w > 0 ? psvi_wake_body(world, slot) : psvi_wake_all(world);
+}
+
 psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
     psv_status status = psvi_check_world(world);
     uint32_t slot = 0;
@@ -246,6 +262,7 @@ psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
     const bool ground = world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE;
     psvi_terrain_room terrain = {0};
     if (ground) status = psvi_reserve_terrain(world, world->sim.slots, -1, &terrain);
+    if (status == PSV_OK) status = wake_before_change(world, slot);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.position, &none, slot, 1, sizeof none);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.velocity, &none, slot, 1, sizeof none);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.angular_velocity, &none, slot, 1, sizeof none);
@@ -306,6 +323,8 @@ psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_s
     status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
     if (status == PSV_OK) status = read_kinematic(world, slot, &driven);
     if (status != PSV_OK) return status;
+    status = wake_before_change(world, slot);
+    if (status != PSV_OK) return status;
     const bool moves = v.w > 0 || driven;
     quat q = quat_unit(quat_of(state->pose.rotation));
     v3 zero = v3_make(0, 0, 0), position = v3_of(state->pose.position);
@@ -335,6 +354,8 @@ psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impul
     psvi_f4 v4 = {0};
     status = psvi_read_array(world, &v4, world->sim.velocity, id.index1 - 1, 1, sizeof v4);
     if (status != PSV_OK || !(v4.w > 0)) return status; // static bodies do not move
+    status = psvi_wake_body(world, id.index1 - 1);
+    if (status != PSV_OK) return status;
     const psvi_shape *shape = &world->shapes[world->shape_of[id.index1 - 1]].data;
     quat rotation = quat_of(state.pose.rotation);
     v3 v = v3_of(state.velocity), w = v3_of(state.angular_velocity);

@@ -1,4 +1,5 @@
 // Settings of a world and of its bodies that can be changed between steps.
+#include "body_sleep.h"
 #include "world.h"
 
 #include <inttypes.h>
@@ -22,7 +23,8 @@ psv_status psv_set_gravity(psv_world *world, const float gravity[3]) {
     psv_world_def def = world->def;
     for (int i = 0; i < 3; ++i)
         def.gravity[i] = gravity[i];
-    return change_def(world, &def);
+    status = change_def(world, &def);
+    return status == PSV_OK ? psvi_wake_all(world) : status;
 }
 
 psv_status psv_set_substeps(psv_world *world, uint32_t substeps) {
@@ -96,6 +98,7 @@ static psv_status find_forces(psv_world *world, psv_body_id id, uint32_t *slot, 
 
 static psv_status put_forces(psv_world *world, uint32_t slot, psvi_f4 forces) {
     psv_status status = psvi_need_forces(world);
+    if (status == PSV_OK) status = psvi_wake_body(world, slot);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.forces, &forces, slot, 1, sizeof forces);
     if (status == PSV_OK) world->most_gravity = fmaxf(world->most_gravity, fabsf(forces.z));
     return status;
@@ -123,4 +126,22 @@ psv_status psv_set_gravity_scale(psv_world *world, psv_body_id id, float scale) 
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "scale is %g; -100 to 100 are possible", (double)scale);
     forces.z = scale;
     return put_forces(world, slot, forces);
+}
+
+// --- sleep -----------------------------------------------------------------------------------------------------------
+
+psv_status psvi_wake_body(psv_world *world, uint32_t slot) {
+    if (world->sim.island == NULL) return PSV_OK;
+    const uint8_t wakes = 1;
+    uint8_t flags = 0;
+    uint32_t island = 0;
+    psv_status status = psvi_read_array(world, &flags, world->sim.flags + slot, 0, 1, 1);
+    if (status == PSV_OK) status = psvi_read_array(world, &island, world->sim.island + slot, 0, 1, sizeof island);
+    if (status != PSV_OK || (flags & PSVI_FLAG_ASLEEP) == 0) return status;
+    return psvi_write_array(world, world->sim.wake, &wakes, island, 1, 1);
+}
+
+psv_status psvi_wake_all(psv_world *world) {
+    if (world->sim.island == NULL) return PSV_OK;
+    return world->context->ops->fill(world->context, world->sim.wake, 1, world->def.max_bodies);
 }

@@ -1,4 +1,5 @@
 // Steps of a world, what to do when a buffer was too small, and the counters.
+#include "body_sleep.h"
 #include "world.h"
 
 #include <inttypes.h>
@@ -43,6 +44,9 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     step->self_gravity = def->self_gravity;
     step->softening_squared = def->softening * def->softening;
     step->push_speed = def->push_speed;
+    step->hit_speed = def->hit_speed;
+    step->sleep_speed = def->sleep_speed;
+    step->sleeps = false;
     step->bounces = world->bounces;
     step->rolls = false;
     step->loads = def->self_gravity > 0;
@@ -53,6 +57,8 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
         step->bounds_max[i] = def->bounds_max[i];
     }
     step->rolls = world->rolls && step->loads;
+    step->sleeps = def->sleeping && step->loads && step->kick_count == 0 &&
+                   world->steps_asked % PSVI_SLEEP_STEPS == PSVI_SLEEP_STEPS - 1;
     step->fall = v3_length(v3_of(step->gravity)) * seconds * world->most_gravity;
     // Where nothing presses bodies together none has to come to rest on another: the slowest hits count.
     step->restitution_threshold = step->loads ? def->restitution_threshold : 1e-5f;
@@ -96,7 +102,10 @@ static psv_status run_phases(psv_world *world, const psvi_step *step) {
     if (status == PSV_OK) status = world->ops->solve(world, step);
     psvi_phase_end(context, PSV_PHASE_SOLVE);
     psvi_phase_begin(context, PSV_PHASE_INTEGRATE);
+    if (status == PSV_OK && s->event_counts != NULL) status = world->ops->notice(world, step);
     if (status == PSV_OK) status = world->ops->finish(world, step);
+    if (status == PSV_OK && s->event_counts != NULL) status = world->ops->report(world, step);
+    if (status == PSV_OK && s->island != NULL) status = world->ops->rest(world, step);
     psvi_phase_end(context, PSV_PHASE_INTEGRATE);
     return status;
 }
@@ -181,6 +190,7 @@ psv_status psv_world_step(psv_world *world, float seconds) {
     if (status != PSV_OK) return status;
     psvi_step step;
     psvi_make_step(world, seconds, &step);
+    step.sleeps = step.sleeps && !captured; // of every eighth step; a graph is one step
     world->pending[world->steps_asked % PSVI_PENDING_STEPS] = step;
     world->next.kick_count = 0;
     if (world->sim.slots == 0) {
@@ -189,6 +199,18 @@ psv_status psv_world_step(psv_world *world, float seconds) {
     }
     status = run_step(world, &step);
     if (status == PSV_OK) ++world->steps_asked;
+    return status;
+}
+
+static psv_status count_asleep(psv_world *world, uint64_t *asleep) {
+    const uint64_t n = world->sim.slots;
+    if (!world->def.sleeping) return PSV_OK;
+    uint8_t *flags = malloc(n + 1);
+    if (flags == NULL) return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " flags", n);
+    psv_status status = psvi_read_array(world, flags, world->sim.flags, 0, n, 1);
+    for (uint64_t i = 0; i < n && status == PSV_OK; ++i)
+        *asleep += (flags[i] & PSVI_FLAG_ASLEEP) != 0;
+    free(flags);
     return status;
 }
 
@@ -205,6 +227,8 @@ psv_status psv_read_world_counters(psv_world *world, psv_world_counters *counter
                                      .contacts = counts.points,
                                      .lost_bodies = counts.lost,
                                      .colours = counts.colours};
+    status = count_asleep(world, &counters->asleep);
+    if (status != PSV_OK) return status;
     if (!world->finder_used) return PSV_OK; // nothing was looked for yet: a new or restored world, or another method
     psv_pair_statistics pairs = {0};
     status = psv_read_pair_statistics(world->finder, &pairs);

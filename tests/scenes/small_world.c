@@ -39,6 +39,7 @@ static bool add_bodies(psv_world *world) {
         defs[i].is_kinematic = i == PSV_SHAPE_CAPSULE;
         if (defs[i].is_kinematic) defs[i].velocity[2] = 0.1f;
         if (i == PSV_SHAPE_SPHERE) defs[i].linear_damping = 0.1f;
+        defs[i].user_data = i;
         defs[i].pose.position[0] = i == SHAPES ? 1 : ground ? 2 : (float)i;
         defs[i].pose.position[1] = i > SHAPES ? 30 : i == SHAPES ? -0.3f : ground ? 0 : 0.45f;
     }
@@ -56,6 +57,8 @@ psv_world *make_small_world(psv_context *context) {
     def.max_pairs = 32;
     def.max_contacts = 32;
     def.sub_world_count = 2;
+    def.contact_events = true;
+    def.sleeping = true;
     bool good = psv_create_world(context, &def, &world) == PSV_OK && add_shapes(world) && add_bodies(world);
     for (int i = 0; i < 4; ++i)
         good = good && psv_world_step(world, 1.0f / 60) == PSV_OK;

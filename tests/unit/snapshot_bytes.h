@@ -22,24 +22,29 @@ enum {
     SNAPSHOT_SUB_WORLDS = 68,
     SNAPSHOT_SHAPE_COUNT = 72,
     SNAPSHOT_SLOTS = 76,
-    SNAPSHOT_HAS_FORCES = 80,
+    SNAPSHOT_PARTS = 80,
     SNAPSHOT_PUSH_SPEED = 88,
     SNAPSHOT_MOST_GRAVITY = 92,
-    SNAPSHOT_MAX_BODIES = 96,
-    SNAPSHOT_MAX_PAIRS = 104,
-    SNAPSHOT_MAX_CONTACTS = 112,
-    SNAPSHOT_FREE_COUNT = 120,
-    SNAPSHOT_LIVING = 128,
-    SNAPSHOT_STEPS = 136,
-    SNAPSHOT_IDLE_STEPS = 144,
-    SNAPSHOT_LOST = 152,
-    SNAPSHOT_CONTACTS = 160,
-    SNAPSHOT_SHAPES = 232 // the first shape: 56 bytes, then its lists
+    SNAPSHOT_HIT_SPEED = 96,
+    SNAPSHOT_EVENTS = 100,
+    SNAPSHOT_SLEEPING = 104,
+    SNAPSHOT_SLEEP_SPEED = 108,
+    SNAPSHOT_MAX_BODIES = 112,
+    SNAPSHOT_MAX_PAIRS = 120,
+    SNAPSHOT_MAX_CONTACTS = 128,
+    SNAPSHOT_FREE_COUNT = 136,
+    SNAPSHOT_LIVING = 144,
+    SNAPSHOT_STEPS = 152,
+    SNAPSHOT_IDLE_STEPS = 160,
+    SNAPSHOT_LOST = 168,
+    SNAPSHOT_CONTACTS = 176,
+    SNAPSHOT_SHAPES = 248 // the first shape: 56 bytes, then its lists
 };
 
 // Bytes of a body's place in each array, in the order of the file.
-enum { SNAPSHOT_BODY_ARRAYS = 12 };
-static const uint32_t snapshot_body_bytes[SNAPSHOT_BODY_ARRAYS] = {16, 16, 16, 16, 4, 1, 8, 4, 24, 16, 4, 1};
+enum { SNAPSHOT_BODY_ARRAYS = 16 };
+static const uint32_t snapshot_body_bytes[SNAPSHOT_BODY_ARRAYS] = {16, 16, 16, 16, 4, 1, 8, 4,
+                                                                   24, 16, 8,  4,  4, 1, 4, 1};
 enum {
     SNAPSHOT_POSITION,
     SNAPSHOT_ROTATION,
@@ -51,6 +56,10 @@ enum {
     SNAPSHOT_SUB_WORLD,
     SNAPSHOT_BOX,
     SNAPSHOT_FORCES, // of worlds whose bodies have some
+    SNAPSHOT_USER,   // likewise
+    SNAPSHOT_ISLAND, // these three of worlds that sleep
+    SNAPSHOT_STILL,
+    SNAPSHOT_WAKE,
     SNAPSHOT_GENERATION,
     SNAPSHOT_ALIVE
 };

@@ -120,8 +120,12 @@ static void refuse_byte(const char *what, uint64_t at, uint8_t value) { refuse(w
 
 static void numbers_of_the_world(void **unused) {
     (void)unused;
-    refuse_u32("neither forces nor none", SNAPSHOT_HAS_FORCES, 2);
-    refuse_u32("forces that are not said to be there", SNAPSHOT_HAS_FORCES, 0);
+    refuse_u32("unknown arrays", SNAPSHOT_PARTS, 15);
+    refuse_u32("forces that are not said to be there", SNAPSHOT_PARTS, 6);
+    refuse_u32("no sleep", SNAPSHOT_SLEEPING, 0);
+    refuse_float("a speed of sleep of 0", SNAPSHOT_SLEEP_SPEED, 0);
+    refuse_u32("neither events nor none", SNAPSHOT_EVENTS, 2);
+    refuse_float("a negative speed of hits", SNAPSHOT_HIT_SPEED, -1);
     refuse_float("a push speed of 0", SNAPSHOT_PUSH_SPEED, 0);
     refuse_float("a largest scale of gravity below 1", SNAPSHOT_MOST_GRAVITY, 0.5f);
     refuse_u32("substeps", SNAPSHOT_SUBSTEPS, 0);
@@ -192,7 +196,10 @@ static void bodies(void **unused) {
     refuse_byte("a static body with a mass", AT(FLAGS, ball, 0), PSV_BOX_STATIC);
     refuse_byte("ground that the broad phase sees", AT(FLAGS, field, 0), PSV_BOX_STATIC);
     refuse_byte("a kinematic body with a mass", AT(FLAGS, ball, 0), PSV_BOX_STATIC | 0x80);
-    refuse_byte("a kinematic body that the broad phase takes for a moving one", AT(FLAGS, kinematic, 0), 0x80);
+    refuse_byte("a ball that sleeps while it moves", AT(FLAGS, ball, 0), PSV_BOX_STATIC | 0x40);
+    refuse_u32("no such island", AT(ISLAND, ball, 0), SLOTS);
+    refuse_float("slow for less than no time", AT(STILL, ball, 0), -1);
+    refuse_byte("neither wakes nor sleeps on", AT(WAKE, ball, 0), 2);
     refuse_byte("a static body that moves", AT(FLAGS, kinematic, 0), PSV_BOX_STATIC);
     refuse_float("a negative damping", AT(FORCES, ball, 0), -1);
     refuse_float("a scale of gravity over the largest", AT(FORCES, ball, 8), 2);

@@ -82,21 +82,31 @@ typedef struct psv_body_def {
     // Speeds fall by these shares a second (v' = -c v, solved exactly), 1/s, >= 0; default 0.
     float linear_damping, angular_damping;
     float gravity_scale; // times psv_world_def.gravity, at most 100 either way; default 1
+    uint64_t user_data;  // the program's own; default 0
 } psv_body_def;
 
 // Substeps decide how stiff contacts are and how high boxes stack. Left 0 they go by max_bodies: 16 for up to 1,024
 // bodies (towers of 40, 100 times the mass on top, boxes of 1 cm), 8 for up to 8,192, else 4 (heaps; towers of 10).
 typedef struct psv_world_def {
-    uint32_t cookie;                    // set by psv_default_world_def
-    float gravity[3];                   // m/s^2; default (0, -9.81, 0)
-    uint32_t substeps;                  // solver substeps per step, 1 to 64; 0 (default): see below
-    float restitution_threshold;        // m/s; under forces slower impacts do not bounce; >= 0; default 0.5
-    float push_speed;                   // m/s; overlap of bodies 1 m thick is undone no faster; > 0; default 3
-    uint64_t max_bodies;                // room for bodies, static ones included, 1 to 2^30; default 4096
-    uint32_t max_shapes;                // 1 to 2^20; default 1024
-    uint64_t max_pairs;                 // 0 (default): 8 per body; grows between steps when too small; at most 2^40
-    uint64_t max_contacts;              // 0 (default): 8 per body; likewise; at most 2^31 - 1
-    uint32_t sub_world_count;           // 1 or more; default 1
+    uint32_t cookie;             // set by psv_default_world_def
+    float gravity[3];            // m/s^2; default (0, -9.81, 0)
+    uint32_t substeps;           // solver substeps per step, 1 to 64; 0 (default): see below
+    float restitution_threshold; // m/s; under forces slower impacts do not bounce; >= 0; default 0.5
+    float push_speed;            // m/s; overlap of bodies 1 m thick is undone no faster; > 0; default 3
+    uint64_t max_bodies;         // room for bodies, static ones included, 1 to 2^30; default 4096
+    uint32_t max_shapes;         // 1 to 2^20; default 1024
+    uint64_t max_pairs;          // 0 (default): 8 per body; grows between steps when too small; at most 2^40
+    uint64_t max_contacts;       // 0 (default): 8 per body; likewise; at most 2^31 - 1
+    uint32_t sub_world_count;    // 1 or more; default 1
+    bool contact_events;         // each step fills psv_world_contacts and events; CPU, refused on CUDA; default false
+    // Bodies fall asleep, as islands of what touches, when they have been slower than sleep_speed (m/s, > 0; default
+    // 0.05) for half a second, and wake when something presses on one of them, is done to one of them, or gravity
+    // changes. What sleeps costs little, but where it comes to lie depends on when it was disturbed. Contacts of
+    // sleepers are not listed, and begin anew when they wake. Not with self_gravity. Steps of a captured graph
+    // let nobody fall asleep. On the CPU; PSV_ERROR_UNSUPPORTED on CUDA. Default false.
+    bool sleeping;
+    float sleep_speed;
+    float hit_speed;                    // m/s; from this speed of approach on there are hit events; >= 0; default 1
     const char *broad_phase;            // see psv_broad_phase_name; default "auto"
     const char *sort_method;            // see psv_pair_sort_name; default "cells"
     float self_gravity;                 // > 0: bodies attract each other, G in m^3/(kg s^2) (galaxy); default 0
@@ -213,6 +223,60 @@ psv_pair_finder *psv_world_pair_finder(const psv_world *world); // for pairs and
 psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks
 psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase); // Blocks
 
+// --- contacts and their events --------------------------------------------------------------------------------------
+// Of worlds with psv_world_def.contact_events, in memory of the context's backend; of the last step, until the next
+// one. `a` and `b` are slots (id.index1 - 1), the user data those of the bodies (0 where no body of the world has any).
+// In the order of the pairs' slots. The buffers have room for every contact that the world
+// has room for and grow with it, so nothing is left out; they are valid until the next step or change of bodies.
+
+// Two bodies that touch at the step's end: one of the list of contacts.
+typedef struct psv_contact {
+    uint32_t a, b;
+    uint64_t user_a, user_b;
+    float point[3];       // mean of the points, by their loads; world
+    float normal[3];      // from a to b, likewise
+    float separation;     // of the nearest points at the step's end, metres
+    float normal_force;   // N, at the step's end: what the last substep gave, by its time
+    float friction_force; // N
+    uint32_t points;
+} psv_contact;
+
+// Two bodies that touch now and did not after the step before, or the other way round. A contact ends when the bodies
+// are apart by more than a hundredth of the lesser half width. Who is destroyed ends its contacts with the next step,
+// unless its slot has a new body then.
+typedef struct psv_contact_event {
+    uint32_t a, b;
+    uint64_t user_a, user_b;
+} psv_contact_event;
+
+// Two bodies that came together at def.hit_speed or faster and were stopped by more than half of it in this step, also
+// where they have parted again.
+typedef struct psv_hit_event {
+    uint32_t a, b;
+    uint64_t user_a, user_b;
+    float point[3], normal[3]; // as above, of all points alike
+    float speed;               // of approach before the step, m/s
+    float impulse;             // N s along the normal that changes this speed to what it was after the step
+    uint32_t reserved;         // 0
+} psv_hit_event;
+
+typedef struct psv_event_counts {
+    uint64_t contacts, begins, ends, hits;
+} psv_event_counts;
+
+// Empty buffers in worlds without contact events.
+psv_buffer psv_world_event_counts(const psv_world *world); // one psv_event_counts
+psv_buffer psv_world_contacts(const psv_world *world);     // psv_contact
+psv_buffer psv_world_begin_events(const psv_world *world); // psv_contact_event
+psv_buffer psv_world_end_events(const psv_world *world);   // psv_contact_event
+psv_buffer psv_world_hit_events(const psv_world *world);   // psv_hit_event
+
+// Data of the program by body; errors as of psv_set_damping. The buffer has a u64 per slot and is empty while no body
+// of the world has had any.
+psv_status psv_set_user_data(psv_world *world, psv_body_id id, uint64_t data);  // Blocks
+psv_status psv_get_user_data(psv_world *world, psv_body_id id, uint64_t *data); // Blocks
+psv_buffer psv_world_user_data(const psv_world *world);
+
 // Shapes, for drawing.
 uint32_t psv_world_shape_count(const psv_world *world);
 psv_status psv_world_shape(const psv_world *world, uint32_t shape, psv_shape_def *def); // arrays point into the world
@@ -223,6 +287,7 @@ typedef struct psv_world_counters {
     uint64_t bodies;                           // living ones, static ones included
     uint64_t pairs;                            // of overlapping boxes
     uint64_t contacts;                         // contact points
+    uint64_t asleep;                           // bodies that sleep
     uint64_t lost_bodies;                      // taken out because they left the bounds or became NaN, since creation
     uint32_t colours;                          // groups of contacts that are solved one after another
     uint64_t candidates;                       // box pairs tested, 0 where the broad phase does not count them
@@ -272,6 +337,7 @@ typedef struct psv_scene_options {
     bool has_seed;
     const char *broad_phase; // NULL: as the scene says
     const char *sort_method; // NULL: as the scene says
+    bool sleeping;           // psv_world_def.sleeping, on the CPU and without self_gravity; default false
 } psv_scene_options;
 
 psv_scene_options psv_default_scene_options(void);
