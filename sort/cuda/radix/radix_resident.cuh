@@ -329,12 +329,12 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         if (first_exchange) {
             first_exchange = false;
             wanted = slots_that_differ(job, different_bits);
+            // The last pass writes values_out, and those before it to and fro.
+            if (__popc(wanted) % 2 == 0) values_target = static_cast<V *>(job.values_spare[0]);
             if (!(wanted >> slot & 1)) { // nothing moves, but the matrices change places
                 if (wanted != 0) wait_for_all_blocks(control->resident.flags, sequence);
                 continue;
             }
-            // The last pass writes values_out, and those before it to and fro.
-            if (__popc(wanted) % 2 == 0) values_target = static_cast<V *>(job.values_spare[0]);
         }
         find_goals(total, starts, sums, before);
         ++passes;
