@@ -217,9 +217,9 @@ class World:
         (not turned). `shape`, `static`, `world`, `group` and `mask` are one value or (n,).
         """
         places = np.atleast_2d(np.asarray(positions, np.float32))
-        defs = np.zeros(len(places), _BODY)
-        default = lib.psv_default_body_def()
-        defs["cookie"] = default.cookie
+        # Every field begins as the library says, also those that come later.
+        default = ffi.new("psv_body_def *", lib.psv_default_body_def())
+        defs = np.repeat(np.frombuffer(ffi.buffer(default), _BODY), len(places))
         try:
             defs["shape"], defs["is_static"], defs["sub_world"] = shape, static, world
             defs["pose"]["position"] = places
