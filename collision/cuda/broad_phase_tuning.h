@@ -8,10 +8,12 @@
 
 #define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
 #define LBVH_THREADS 128
-#define LBVH_STEPS 8       // of a walk between two looks at the pair buffer
-#define LBVH_OWN_STEPS 256 // of a walk before its rest is cut into parts
-#define LBVH_PART 1024     // leaves of a part
-#define LBVH_PART_BLOCKS 8 // blocks per multiprocessor that walk parts
+#define LBVH_STEPS 8        // of a walk between two looks at the pair buffer
+#define LBVH_OWN_STEPS 256  // of a walk before its rest is cut into parts
+#define LBVH_PART 1024      // leaves of a part
+#define LBVH_PART_BLOCKS 8  // blocks per multiprocessor that walk parts
+#define LBVH_WIDE_LEVELS 8  // of runs of leaves: 16^8 is more than there can be
+#define LBVH_QUERY_STEPS 96 // of a search for one box, two runs each, before its rest is cut into parts
 
 #define TREE_THREADS 256
 #define TREE_NODE_THREADS 256

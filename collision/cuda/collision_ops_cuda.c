@@ -81,9 +81,8 @@ static psv_status exclude_pairs(psv_context *context, const psv_pair *pairs, uin
 
 static psv_status narrow_boxes(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,
                                const psvi_box_view *view, psv_aabb *boxes) {
-    (void)first; // 0: there are no kept boxes here
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
-    cudaError_t error = psvi_launch_narrow_boxes(side, origin, view, boxes, context->stream);
+    cudaError_t error = psvi_launch_narrow_boxes(side, origin, first, view, boxes, context->stream);
     psvi_phase_end(context, PSV_PHASE_BOUNDS);
     return psvi_cuda_status(context, error, "boxes in double precision: a kernel launch");
 }
@@ -93,6 +92,16 @@ static psv_status name_pairs(psv_context *context, const uint32_t *a_ids, const 
     const psvi_name_input input = {a_ids, b_ids, between, pairs, count, capacity};
     cudaError_t error = psvi_launch_name_pairs(&input, context->info.multiprocessors, context->stream);
     return psvi_cuda_status(context, error, "names of pairs: a kernel launch");
+}
+
+static psv_status merge_kept(psv_context *context, const psvi_kept_merge *merge) {
+    cudaError_t error = psvi_launch_merge_kept(merge, context->info.multiprocessors, context->stream);
+    return psvi_cuda_status(context, error, "kept boxes: a kernel launch");
+}
+
+static psv_status subtract_count(psv_context *context, const uint64_t *count, uint64_t less, uint64_t *target) {
+    cudaError_t error = psvi_launch_subtract_count(count, less, target, context->stream);
+    return psvi_cuda_status(context, error, "kept boxes: a kernel launch");
 }
 
 static psv_status compute_bounds(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes) {
@@ -122,5 +131,7 @@ const psvi_collision_ops psvi_collision_ops_cuda = {
     .exclude_pairs = exclude_pairs,
     .narrow_boxes = narrow_boxes,
     .name_pairs = name_pairs,
+    .merge_kept = merge_kept,
+    .subtract_count = subtract_count,
     .compute_bounds = compute_bounds,
 };

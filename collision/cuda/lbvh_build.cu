@@ -154,6 +154,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t boxes = input.result->boxes;
     const uint64_t i = (uint64_t)blockIdx.x * LBVH_THREADS + threadIdx.x;
+    if (i == 0) memory.plan->boxes = boxes;
     if (i >= boxes) return;
     const uint32_t slot = memory.order[i];
     psvd_box box;

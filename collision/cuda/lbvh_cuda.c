@@ -11,6 +11,7 @@
 typedef struct lbvh_state {
     psvi_sorted_state sorted;
     psvi_lbvh_memory memory;
+    bool widened; // the runs of leaves are those of the last build
 } lbvh_state;
 
 // Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
@@ -40,6 +41,8 @@ static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *st
     memory->node_parent = psvi_carve(carver, 4 * room);
     memory->arrivals = psvi_carve(carver, 4 * room);
     memory->parts = psvi_carve(carver, sizeof(psvi_lbvh_part) * memory->part_room);
+    for (uint32_t h = 1; h < LBVH_WIDE_LEVELS; ++h)
+        memory->wide[h] = def->max_kept == 0 ? NULL : psvi_carve(carver, 32 * ((room >> 4 * h) + 1));
 }
 
 static psv_sorter_def sorter_def(const psv_pair_finder_def *def) { return psvi_key_sorter_def(def, psvi_room_of(def)); }
@@ -69,27 +72,47 @@ static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
     return psvi_sort_run(state->sorted.sorter, &request);
 }
 
-static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
+static psv_status lbvh_build(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
     lbvh_state *state = finder->state;
-    const uint64_t boxes = psvi_most_boxes(input);
-    if (boxes == 0) return PSV_OK;
+    state->widened = false;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     cudaError_t error = psvi_launch_lbvh_keys(input, &state->memory, context->stream);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     psv_status status = psvi_cuda_status(context, error, "lbvh: key launch");
-    if (boxes < 2 || status != PSV_OK) return status;
+    if (psvi_most_boxes(input) < 2 || status != PSV_OK) return status;
     status = sort_keys(state, input);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
     error = psvi_launch_lbvh_build(input, &state->memory, context->stream);
     psvi_phase_end(context, PSV_PHASE_GATHER);
-    status = psvi_cuda_status(context, error, "lbvh: build launch");
-    if (status != PSV_OK) return status;
+    return psvi_cuda_status(context, error, "lbvh: build launch");
+}
+
+static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    psv_context *context = finder->context;
+    lbvh_state *state = finder->state;
+    const uint64_t boxes = psvi_most_boxes(input);
+    if (boxes == 0) return PSV_OK;
+    psv_status status = lbvh_build(finder, input);
+    if (boxes < 2 || status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    error = psvi_launch_lbvh_walk(input, &state->memory, context->info.multiprocessors, context->stream);
+    cudaError_t error = psvi_launch_lbvh_walk(input, &state->memory, context->info.multiprocessors, context->stream);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
     return psvi_cuda_status(context, error, "lbvh: walk launch");
+}
+
+// The tree has been built over two places at least, see kept_boxes.c.
+static psv_status lbvh_query(psv_pair_finder *finder, const psvi_find_input *input, uint64_t first) {
+    psv_context *context = finder->context;
+    lbvh_state *state = finder->state;
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    cudaError_t error = state->widened ? cudaSuccess : psvi_launch_lbvh_widen(&state->memory, context->stream);
+    state->widened = true;
+    if (error == cudaSuccess)
+        error = psvi_launch_lbvh_query(input, &state->memory, first, context->info.multiprocessors, context->stream);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    return psvi_cuda_status(context, error, "lbvh: query launch");
 }
 
 const psvi_broad_phase psvi_broad_phase_lbvh_cuda = {
@@ -99,5 +122,7 @@ const psvi_broad_phase psvi_broad_phase_lbvh_cuda = {
     .create = lbvh_create,
     .destroy = psvi_destroy_sorted,
     .find = lbvh_find,
+    .build = lbvh_build,
+    .query = lbvh_query,
     .statistics = lbvh_statistics,
 };

@@ -25,10 +25,12 @@ typedef struct psvi_lbvh_plan {
     float inverse[3]; // 2^bits cells over the scene's extent
     uint32_t bits[3]; // of each axis
     uint8_t axes[32]; // which axis is halved, from the key's high bit down
+    uint64_t boxes;   // leaves
     uint64_t parts;   // parts of long walks in the queue, before it is clamped to its room
+    uint32_t done;    // blocks that have walked the parts of a query
 } psvi_lbvh_plan;
 
-// A part of a long walk: leaf `leaf` against leaves [first, end).
+// A part of a long walk: leaf `leaf` against leaves [first, end). In a query `leaf` is a box's slot.
 typedef struct psvi_lbvh_part {
     uint32_t leaf, first, end;
 } psvi_lbvh_part;
@@ -44,7 +46,8 @@ typedef struct psvi_lbvh_memory {
     uint32_t *node_parent;
     uint32_t *arrivals; // children of a node that are done
     psvi_lbvh_part *parts;
-    uint64_t room; // slots that the arrays hold
+    float *wide[LBVH_WIDE_LEVELS]; // kept boxes: 8 floats for each run of 16, 256, ... leaves; [0] is not used
+    uint64_t room;                 // slots that the arrays hold
     uint32_t part_room;
     uint32_t place_bits, world_bits, world_shift; // of the key
 } psvi_lbvh_memory;
@@ -53,6 +56,11 @@ cudaError_t psvi_launch_lbvh_keys(const psvi_find_input *input, const psvi_lbvh_
 cudaError_t psvi_launch_lbvh_build(const psvi_find_input *input, const psvi_lbvh_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_lbvh_walk(const psvi_find_input *input, const psvi_lbvh_memory *memory, int multiprocessors,
                                   cudaStream_t stream);
+// Boxes of runs of leaves, once after a build of kept boxes; then boxes from slot `first` on against those of the tree,
+// see psvi_broad_phase.query.
+cudaError_t psvi_launch_lbvh_widen(const psvi_lbvh_memory *memory, cudaStream_t stream);
+cudaError_t psvi_launch_lbvh_query(const psvi_find_input *input, const psvi_lbvh_memory *memory, uint64_t first,
+                                   int multiprocessors, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -4,9 +4,8 @@
 //
 // A walk can begin at any leaf and end at any leaf. So a walk that has become long (a huge box, a long thin one) is cut
 // into parts of leaves that warps of a second launch take, each lane a thirty-second of it.
-#include "common.cuh"
 #include "launch_cuda.h"
-#include "lbvh_kernels.h"
+#include "lbvh_parts.cuh"
 
 struct lbvh_walk {
     const psvi_find_input &input;
@@ -15,15 +14,6 @@ struct lbvh_walk {
     const float4 *leaves, *nodes;
     const uint32_t *next;
 };
-
-struct lbvh_box {
-    float4 low, high; // w: slot, tag
-};
-
-__device__ __forceinline__ bool overlap(const lbvh_box &own, const float4 &low, const float4 &high) {
-    return low.x <= own.high.x && own.low.x <= high.x && low.y <= own.high.y && own.low.y <= high.y &&
-           low.z <= own.high.z && own.low.z <= high.z;
-}
 
 // Where a link leads, unless that is at or behind leaf `end`. Nodes are met in the order of their first leaves, and
 // what a link leads to is a right child, whose number is its first leaf. (A left child has its parent's first leaf, and
@@ -64,24 +54,6 @@ __device__ __forceinline__ uint32_t world_end(const psvi_lbvh_memory &memory, ui
             high = middle;
     }
     return low;
-}
-
-// Puts the rest of a walk into the queue; false when there is no room. 64 bits: many may add at once.
-__device__ __forceinline__ bool queue_rest(const psvi_lbvh_memory &memory, uint32_t leaf, uint32_t first,
-                                           uint32_t end) {
-    const uint64_t parts = (end - first + LBVH_PART - 1) / LBVH_PART;
-    unsigned long long *const taken = reinterpret_cast<unsigned long long *>(&memory.plan->parts);
-    if (*(volatile unsigned long long *)taken + parts > memory.part_room) return false;
-    const uint64_t place = atomicAdd(taken, (unsigned long long)parts);
-    if (place + parts > memory.part_room) {
-        // Others came in between: the places that are there are made empty, and the walk goes on alone.
-        for (uint64_t p = place; p < memory.part_room; ++p)
-            memory.parts[p] = {leaf, end, end};
-        return false;
-    }
-    for (uint32_t p = 0; p < parts; ++p)
-        memory.parts[place + p] = {leaf, first + p * LBVH_PART, first + min(end - first, (p + 1) * LBVH_PART)};
-    return true;
 }
 
 // One thread a leaf. Reads the nodes on its way, mostly from the caches: neighbours in the order walk the same nodes.

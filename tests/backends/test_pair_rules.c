@@ -189,7 +189,6 @@ static psv_box_set upload_list(const rule_case *test, const box_list *list) {
 
 // How many boxes of a list are kept: of a second set all or none.
 static void draw_kept(rule_case *test, box_list *list) {
-    if (backend != PSV_BACKEND_CPU) return; // CUDA keeps no boxes
     if (list == &test->b) {
         list->kept = list->has_count ? 0 : list->room;
     } else {
@@ -622,7 +621,6 @@ static uint64_t find_sorted(psv_pair_finder *finder, const psv_box_set *set, psv
 
 static void test_many_kept(void **state) {
     (void)state;
-    if (backend != PSV_BACKEND_CPU) skip();
     enum { KEPT = 30000, OTHERS = 60, ROOM = 400000 };
     psv_aabb *boxes = calloc(KEPT + OTHERS, sizeof *boxes);
     uint32_t *worlds = calloc(KEPT + OTHERS, sizeof *worlds);
@@ -699,11 +697,6 @@ static void test_refusals(void **state) {
     bad.layers = psv_sub_buffer(memory, 0, 9);
     expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.layers");
     bad = set;
-    if (backend != PSV_BACKEND_CPU) {
-        psv_pair_finder *no = NULL;
-        def.max_kept = 2;
-        expect(psv_create_pair_finder(context, &def, &no), PSV_ERROR_UNSUPPORTED, "keeps no boxes");
-    }
     bad.margin = 0.5f;
     expect(psv_find_pairs(finder, &bad), PSV_ERROR_ARGUMENT, "boxes.margin is set, but def.margins is not");
     expect(psv_find_pairs_between(finder, &set, &bad), PSV_ERROR_ARGUMENT, "b.margin");

@@ -18,6 +18,7 @@
 #define MOST 4000
 #define ROOM 60000
 #define FRAMES 12
+#define KEPT 1700
 
 static cudaStream_t stream;
 static psv_context *device, *host;
@@ -85,6 +86,7 @@ static psv_pair_finder *make_finder(psv_context *context, const char *method, co
     def.grow_pairs = grow;
     def.ids = def.doubles = def.count_worlds = ruled;
     def.max_excluded = ruled ? MOST : 0;
+    def.max_kept = ruled ? KEPT : 0;
     CHECK(context, psv_create_pair_finder(context, &def, &finder));
     return finder;
 }
@@ -198,6 +200,82 @@ static void test_replay(void **state) {
     device->info.cooperative_launch = cooperative;
 }
 
+// The first boxes of every frame are those of the first one.
+static void keep_boxes(frame *made, const frame *first) {
+    memcpy(made->boxes, first->boxes, KEPT * sizeof *made->boxes);
+    memcpy(made->flags, first->flags, KEPT * sizeof *made->flags);
+    memcpy(made->doubles, first->doubles, KEPT * sizeof *made->doubles);
+    memcpy(made->ids, first->ids, KEPT * sizeof *made->ids);
+    memcpy(made->owners, first->owners, KEPT * sizeof *made->owners);
+    memcpy(made->layers, first->layers, KEPT * sizeof *made->layers);
+    memcpy(made->layer_matrix, first->layer_matrix, sizeof made->layer_matrix);
+    memcpy(made->excluded, first->excluded, sizeof made->excluded);
+    if (made->count < KEPT) made->count = KEPT;
+}
+
+// Kept boxes are sorted by a call before the capture; a capture before that is refused. The replays find what a finder
+// that keeps nothing finds.
+static void replay_kept(const char *method, bool ruled) {
+    frame *made = calloc(1, sizeof *made), *first = calloc(1, sizeof *first), *on_device = NULL;
+    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
+    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
+    psv_pair_finder *finder = make_finder(device, method, "radix", false, true),
+                    *plain = make_finder(host, "brute", "radix", false, true);
+    psv_box_set set = set_of(on_device, ruled), host_set = set_of(made, ruled);
+    set.kept = KEPT;
+    set.kept_version = 7;
+    make_frame(first, 0);
+    exclude_some(first, NULL, 0);
+    CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
+    *made = *first;
+    if (ruled) {
+        CHECK(device, use_rules(finder, on_device));
+        CHECK(host, use_rules(plain, made));
+    }
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    psv_pair_event_lists lists;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    assert_int_equal(psv_find_pairs(finder, &set), PSV_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(psv_last_error(device), "kept"));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphDestroy(graph));
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    psv_status status = psv_find_pairs(finder, &set);
+    if (status == PSV_OK) status = psv_pair_events(finder, &lists);
+    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
+    CUDA(error);
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int number = 0; number < FRAMES; ++number) {
+        make_frame(made, number);
+        keep_boxes(made, first);
+        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaGraphLaunch(executable, stream));
+        read_results(device, finder, got);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_results(host, plain, expected);
+        compare(got, expected, method, number);
+    }
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(on_device));
+    free(expected);
+    free(got);
+    free(first);
+    free(made);
+}
+
+static void test_replay_with_kept_boxes(void **state) {
+    (void)state;
+    for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
+        for (int ruled = 0; ruled < 2; ++ruled)
+            replay_kept(psv_broad_phase_name(PSV_BACKEND_CUDA, m), ruled != 0);
+}
+
 static void test_growth_in_a_capture(void **state) {
     (void)state;
     psv_aabb *boxes = NULL;
@@ -238,7 +316,8 @@ int main(void) {
     def = psv_default_context_def();
     def.backend = PSV_BACKEND_CPU;
     if (psv_create_context(&def, &host) != PSV_OK) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay), cmocka_unit_test(test_growth_in_a_capture)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay), cmocka_unit_test(test_replay_with_kept_boxes),
+                                       cmocka_unit_test(test_growth_in_a_capture)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     psv_destroy_context(device);
     psv_destroy_context(host);

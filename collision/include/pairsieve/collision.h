@@ -73,10 +73,9 @@ typedef struct psv_box_set {
     // The first `kept` boxes, with all that belongs to them, are as they were in this finder's last call with the same
     // kept_version and kept: static and sleeping ones. They are sorted and paired with each other once and cost little
     // from then on; pairs and events are as if they were given anew. 0 (default): none. Needs def.max_kept, on the CPU
-    // alone (elsewhere PSV_ERROR_UNSUPPORTED at creation); count (in count_buffer too) includes them. In
-    // psv_find_pairs_between b.kept is 0 or b.count (without b.count_buffer), and a.kept 0. Change kept_version when
-    // anything about them changes; psv_set_pair_rules counts as such a change, and so does a call of this finder with
-    // other kept boxes.
+    // and CUDA; count (in count_buffer too) includes them. In psv_find_pairs_between b.kept is 0 or b.count (without
+    // b.count_buffer), and a.kept 0. Change kept_version when anything about them changes; psv_set_pair_rules counts as
+    // such a change, and so does a call of this finder with other kept boxes.
     uint64_t kept;
     uint64_t kept_version;
     // How far the boxes may move from where they were looked for before they are looked for again: pairs of boxes
