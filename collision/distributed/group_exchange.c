@@ -138,14 +138,15 @@ static psv_status make_box_rooms(psv_group_finder *finder, uint64_t sent, uint32
 
 // --- packing ---------------------------------------------------------------------------------------------------------
 
-// One array in the order in which it is sent. What this rank does not have is what a box without it means.
+// One array, of `count` boxes from place `first` of the lists on. What this rank does not have is what a box without it
+// means.
 static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, int column,
-                              uint64_t count) {
+                              uint64_t first, uint64_t count, void *packed) {
     psv_context *context = finder->context;
-    void *packed = finder->sent[column].memory;
-    const uint32_t *index = finder->index.memory;
+    const uint32_t *index = (const uint32_t *)finder->index.memory + first;
     const uint32_t bytes = column_bytes[column];
     const void *source = NULL;
+    if (count == 0) return PSV_OK;
     switch (column) {
     case PSVI_COLUMN_BOX: return finder->ops->pack_boxes(context, view, index, count, packed);
     case PSVI_COLUMN_ID:
@@ -162,7 +163,32 @@ static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *vie
         return context->ops->fill(context, packed, column == PSVI_COLUMN_FILTER ? 0xff : 0, count * bytes);
     return psv_gather_records(context, psv_buffer_of((void *)(uintptr_t)source, view->count * bytes),
                               psv_buffer_of(packed, count * bytes), bytes,
-                              psv_buffer_of(finder->index.memory, count * sizeof *index), count);
+                              psv_buffer_of((void *)(uintptr_t)index, count * sizeof *index), count);
+}
+
+// All arrays in the order in which they are sent; what stays on this rank goes to its place at once.
+static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids,
+                               uint32_t columns, uint64_t sent) {
+    const uint32_t rank = finder->group->rank;
+    psv_status status = PSV_OK;
+    for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK; ++c) {
+        if ((columns & 1u << c) == 0) continue;
+        char *away = finder->sent[c].memory, *here = finder->held[c].memory;
+        uint64_t place = 0; // in the lists: up to this rank's, its two, and those after
+        status = pack_column(finder, view, ids, c, 0, finder->sent_first[0][rank], away);
+        for (int kind = 0; kind < 2 && status == PSV_OK; ++kind) {
+            place = finder->sent_first[kind][rank];
+            const uint64_t count = finder->sent_count[kind][rank];
+            status = pack_column(finder, view, ids, c, place, count,
+                                 here + finder->held_first[kind][rank] * column_bytes[c]);
+            place += count;
+        }
+        if (status == PSV_OK)
+            status = pack_column(finder, view, ids, c, place, sent - place, away + place * column_bytes[c]);
+    }
+    for (int kind = 0; kind < 2; ++kind)
+        finder->sent_count[kind][rank] = finder->held_count[kind][rank] = 0;
+    return status;
 }
 
 static psv_status send_columns(psv_group_finder *finder, uint32_t columns) {
@@ -183,36 +209,52 @@ static psv_status send_columns(psv_group_finder *finder, uint32_t columns) {
 
 // --- the whole -------------------------------------------------------------------------------------------------------
 
-// Regions for this call, and how many of this rank's boxes each of them touches.
-static psv_status split_boxes(psv_group_finder *finder, const psvi_group_boxes *boxes) {
+// New regions for this call.
+static psv_status choose_regions(psv_group_finder *finder, const psvi_group_boxes *boxes) {
     psv_group *group = finder->group;
     psv_status status = psvi_group_agree(group, PSVI_CALL_PAIRS_ROOM, take_samples(finder, boxes));
     if (status == PSV_OK)
         status = psvi_group_collect_host(group, finder->samples, finder->all_samples, sizeof(psvi_box_sample),
                                          finder->sampled);
-    if (status != PSV_OK) return status;
-    cut_space(finder);
-    return finder->ops->count_lists(finder->context, finder->state, boxes, finder->lists);
+    if (status == PSV_OK) cut_space(finder);
+    return status;
 }
 
-psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns,
-                           psv_status status) {
+// How many of each rank's boxes touch each region, and what follows for this rank.
+static psv_status share_out(psv_group_finder *finder, const psvi_group_boxes *boxes) {
+    psv_group *group = finder->group;
+    psv_status status = finder->ops->count_lists(finder->context, finder->state, boxes, finder->lists);
+    status = psvi_group_gather(group, PSVI_CALL_PAIRS_PARTS, status, finder->lists, finder->matrix,
+                               psvi_box_list_count(group->size) * sizeof(uint64_t));
+    if (status == PSV_OK) plan_moves(finder);
+    return status;
+}
+
+// The regions of the last call serve again while they balance; all ranks see the same numbers. Else new ones.
+static psv_status split_boxes(psv_group_finder *finder, const psvi_group_boxes *boxes) {
+    if (finder->has_last && finder->statistics.imbalance <= PSVI_KEPT_IMBALANCE &&
+        finder->statistics.pair_imbalance <= PSVI_KEPT_IMBALANCE) {
+        memcpy(finder->cuts, finder->last_cuts, finder->group->size * sizeof *finder->cuts);
+        const psv_status status = share_out(finder, boxes);
+        if (status != PSV_OK || finder->statistics.imbalance <= PSVI_KEPT_IMBALANCE) return status;
+    }
+    const psv_status status = choose_regions(finder, boxes);
+    return status == PSV_OK ? share_out(finder, boxes) : status;
+}
+
+psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns) {
     psv_group *group = finder->group;
     const uint32_t lists = psvi_box_list_count(group->size);
     const double begin = psvi_group_now_ms();
     const psvi_group_boxes boxes = {view, finder->local_def.world_count, {group->size, finder->cuts}};
-    if (status == PSV_OK) status = split_boxes(finder, &boxes);
-    status = psvi_group_gather(group, PSVI_CALL_PAIRS_PARTS, status, finder->lists, finder->matrix,
-                               lists * sizeof(uint64_t));
+    psv_status status = split_boxes(finder, &boxes);
     if (status != PSV_OK) return status;
-    plan_moves(finder);
     const uint64_t listed = psvi_sum_before(finder->lists, lists), sent = listed - finder->lists[lists - 1];
     status = psvi_make_room(finder->context, &finder->index, listed * sizeof(uint32_t), "lists of boxes");
     if (status == PSV_OK) status = make_box_rooms(finder, sent, columns);
     if (status == PSV_OK && listed > 0)
         status = finder->ops->write_lists(finder->context, finder->state, &boxes, finder->index.memory);
-    for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK && sent > 0; ++c)
-        if ((columns & 1u << c) != 0) status = pack_column(finder, view, ids, c, sent);
+    if (status == PSV_OK && sent > 0) status = pack_columns(finder, view, ids, columns, sent);
     if (status == PSV_OK) status = finder->context->ops->synchronize(finder->context);
     finder->statistics.split_ms = psvi_group_now_ms() - begin;
     status = psvi_group_agree(group, PSVI_CALL_PAIRS_ROOM, status);

@@ -304,7 +304,7 @@ static psv_status run_group_frame(psv_group_finder *finder, const psv_box_set *b
     status = meet(finder, status, &given, &columns);
     if (status != PSV_OK) return status;
     const uint32_t *ids = given.count > 0 ? psvi_buffer_address(boxes->ids) : NULL;
-    status = psvi_move_boxes(finder, &view, ids, columns, status);
+    status = psvi_move_boxes(finder, &view, ids, columns);
     if (status != PSV_OK) return status;
     finder->statistics.boxes = psvi_sum_before(finder->given, finder->group->size);
     uint64_t seen = 0;

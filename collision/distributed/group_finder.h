@@ -11,6 +11,9 @@
 // Samples of boxes for each rank: a region's boxes then stray by 1.6%.
 #define PSVI_BOX_SAMPLES 4096
 
+// Regions serve again as long as the fullest rank has so much more than the mean: three times what samples leave.
+#define PSVI_KEPT_IMBALANCE 1.05
+
 // Arrays that travel with the boxes, where any rank has them.
 typedef enum psvi_column {
     PSVI_COLUMN_BOX,
@@ -70,7 +73,6 @@ psv_status psvi_check_group_finder(const psv_group_finder *finder);
 void psvi_free_pair_homes(psv_group_finder *finder);
 
 // group_exchange.c: the boxes of this call to the ranks whose regions they touch. `columns`: bits of psvi_column.
-psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns,
-                           psv_status status);
+psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns);
 
 #endif

@@ -248,22 +248,43 @@ static psv_status exchange_counts(psv_group_sorter *sorter, psv_status status, p
     return PSV_OK;
 }
 
-// What is sent, in the order in which it is sent.
+// Keys and values of places [first, first + count) of the order to send in, to two arrays from place `to` on.
+typedef struct psvi_packing {
+    psv_buffer keys;
+    const psv_buffer *values; // NULL: places
+    uint32_t value_bytes;
+    uint64_t first_place; // of this rank's keys
+    char *packed_keys, *packed_values;
+} psvi_packing;
+
+static psv_status pack_range(psv_group_sorter *sorter, const psvi_packing *packing, uint64_t first, uint64_t count,
+                             uint64_t to) {
+    psv_context *context = sorter->context;
+    const uint32_t kb = sorter->key_bytes, vb = packing->value_bytes;
+    if (count == 0) return PSV_OK;
+    uint32_t *index = (uint32_t *)sorter->index.memory + first;
+    const psv_buffer places = psv_buffer_of(index, count * sizeof *index);
+    psv_status status = psv_gather_records(
+        context, packing->keys, psv_buffer_of(packing->packed_keys + to * kb, count * kb), kb, places, count);
+    if (status != PSV_OK || vb == 0) return status;
+    char *values = packing->packed_values + to * vb;
+    if (packing->values == NULL) return sorter->ops->number(context, values, vb, packing->first_place, index, count);
+    return psv_gather_records(context, *packing->values, psv_buffer_of(values, count * vb), vb, places, count);
+}
+
+// What is sent, in the order in which it is sent; what stays on this rank goes to its place at once.
 static psv_status pack(psv_group_sorter *sorter, psv_buffer keys, const psv_buffer *values, uint32_t value_bytes,
                        const psvi_group_keys *given) {
-    psv_context *context = sorter->context;
-    const uint64_t count = given->count;
-    if (count == 0) return PSV_OK;
-    const psv_buffer index = psv_buffer_of(sorter->index.memory, count * sizeof(uint32_t));
-    psv_status status =
-        psv_gather_records(context, keys, psv_buffer_of(sorter->sent_keys.memory, count * sorter->key_bytes),
-                           sorter->key_bytes, index, count);
-    if (status != PSV_OK || value_bytes == 0) return status;
-    if (values == NULL)
-        return sorter->ops->number(context, sorter->sent_values.memory, value_bytes, given->first, sorter->index.memory,
-                                   count);
-    return psv_gather_records(context, *values, psv_buffer_of(sorter->sent_values.memory, count * value_bytes),
-                              value_bytes, index, count);
+    const uint32_t rank = sorter->group->rank;
+    const uint64_t first = sorter->sent_first[rank], end = first + sorter->sent[rank];
+    const psvi_packing away = {
+        keys, values, value_bytes, given->first, sorter->sent_keys.memory, sorter->sent_values.memory};
+    const psvi_packing here = {keys, values, value_bytes, given->first, sorter->keys.memory, sorter->values.memory};
+    psv_status status = pack_range(sorter, &away, 0, first, 0);
+    if (status == PSV_OK) status = pack_range(sorter, &here, first, end - first, sorter->received_first[rank]);
+    if (status == PSV_OK) status = pack_range(sorter, &away, end, given->count - end, end);
+    sorter->sent[rank] = sorter->received[rank] = 0;
+    return status;
 }
 
 static psv_status make_sort_rooms(psv_group_sorter *sorter, uint64_t sent, uint64_t received, uint32_t value_bytes) {

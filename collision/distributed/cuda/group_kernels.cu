@@ -75,6 +75,8 @@ struct region_choice {
         at.box.bad = false;
         return bad;
     }
+
+    __device__ bool is_single(const cursor &at) const { return at.border == 0; }
 };
 
 // samples[i]: the box at psvi_sample_place(i), of weight 0 when it takes no part. A thread has one.
@@ -188,6 +190,8 @@ struct home_choice {
         at.done = true;
         return there;
     }
+
+    __device__ bool is_single(const cursor &) const { return true; }
 };
 
 psv_status launched(psv_context *context, const char *kernel) {

@@ -48,6 +48,8 @@ struct part_choice {
         at.done = true;
         return there;
     }
+
+    __device__ bool is_single(const cursor &) const { return true; }
 };
 
 // samples[i]: the key at psvi_sample_place(i). A thread has one.

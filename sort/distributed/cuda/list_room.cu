@@ -33,6 +33,8 @@ extern "C" psv_status psvi_make_list_room(psv_context *context, psvi_list_room *
     if (status == PSV_OK) status = psvi_make_room(context, &room->temporary, psvi_scan_bytes(sums), "a scan");
     if (status == PSV_OK)
         status = psvi_make_room(context, &room->lengths, (list_count + 1) * sizeof(uint64_t), "lengths of lists");
+    if (status == PSV_OK && list_count <= PSVI_CODED_LISTS)
+        status = psvi_make_room(context, &room->codes, count, "codes of lists");
     return status;
 }
 
@@ -40,6 +42,7 @@ extern "C" void psvi_free_list_room(psv_context *context, psvi_list_room *room) 
     psvi_free_room(context, &room->tally);
     psvi_free_room(context, &room->temporary);
     psvi_free_room(context, &room->lengths);
+    psvi_free_room(context, &room->codes);
     free(room->host_lengths);
     *room = psvi_list_room{};
 }

@@ -9,12 +9,14 @@ extern "C" {
 #endif
 
 #define PSVI_LIST_CHUNK 1024 // items that a warp has
+#define PSVI_CODED_LISTS 254
 #define PSVI_MOST_LISTS 3072 // counters of a block's warps in 48 KB
 
 typedef struct psvi_list_room {
     uint32_t chunks;
     psvi_room tally; // list_count * chunks numbers, and one more for the end
     psvi_room temporary, lengths;
+    psvi_room codes;        // a byte an item; empty with more lists than a byte tells apart
     uint64_t *host_lengths; // list_count + 1
     uint32_t host_count;
 } psvi_list_room;
