@@ -134,7 +134,7 @@ static void build_some_nodes(void *data, uint64_t first_node, uint64_t end_node)
     const uint32_t below_end = h == 1 ? head->item_count : h == 2 ? head->node_count : head->level_start[h - 2];
     const uint32_t above = h == head->level_count ? 0 : head->level_start[h + 1];
     for (uint64_t i = first_node; i < end_node; ++i) {
-        psvi_child children[8];
+        psvi_tree_child children[8];
         const uint32_t first = below_begin + (uint32_t)i * 8, count = below_end - first < 8 ? below_end - first : 8;
         for (uint32_t c = 0; c < count; ++c) {
             children[c].offset = (uint8_t)c;

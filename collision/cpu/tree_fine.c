@@ -213,7 +213,7 @@ static uint32_t take_nodes(builder *b, uint32_t count) {
 // Makes one node of the task's range; the inner children become tasks. Returns how many.
 static uint32_t make_node(builder *b, const task *from, uint32_t *scratch, task tasks[8]) {
     range parts[8];
-    psvi_child children[8];
+    psvi_tree_child children[8];
     uint32_t singles = 0, inner = 0;
     const bool halve = from->level >= DEEP;
     const uint32_t count = split_into_children(b->boxes, b->order, &from->items, halve, parts);
@@ -304,7 +304,7 @@ void psvi_refit_fine_cpu(psv_tree *tree) {
     const psvi_tree_memory *memory = &tree->memory;
     for (uint32_t i = memory->head->node_count; i-- > 0;) {
         psv_tree_node *node = &memory->nodes[i];
-        psvi_child children[8];
+        psvi_tree_child children[8];
         const uint32_t count = (node->parent >> 29) + 1;
         uint32_t inner = (uint32_t)__builtin_popcount(psv_node_inner(node));
         for (uint32_t c = 0; c < count; ++c) {

@@ -6,7 +6,7 @@
 
 struct psvi_lane_child {
     float min[3], max[3]; // min > max: nothing is in it
-    uint32_t offset;      // as psvi_child
+    uint32_t offset;      // as psvi_tree_child
     bool inner;
 };
 

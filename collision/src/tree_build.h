@@ -304,14 +304,14 @@ PSV_TREE_FN void psvi_choose_slots(const float centre[8][3], uint32_t count, uin
     }
 }
 
-typedef struct psvi_child {
+typedef struct psvi_tree_child {
     float min[3], max[3]; // min > max: nothing is in it
     uint8_t offset;       // from first_child or first_item
     bool inner;
-} psvi_child;
+} psvi_tree_child;
 
 // Fills a node but for first_child, first_item and parent; *box gets the box of all children.
-PSV_TREE_FN void psvi_make_node(const psvi_child *children, uint32_t count, psv_tree_node *node, psv_aabb *box) {
+PSV_TREE_FN void psvi_make_node(const psvi_tree_child *children, uint32_t count, psv_tree_node *node, psv_aabb *box) {
     float centre[8][3];
     uint8_t slot[8];
     for (int axis = 0; axis < 3; ++axis) {

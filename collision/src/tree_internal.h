@@ -107,6 +107,13 @@ static inline uint64_t psvi_fine_tree_nodes(uint64_t items) { return items / 2 +
 psv_status psvi_check_tree(const psv_tree *tree);
 psv_tree_view psvi_view_of_tree(const psv_tree *tree);
 
+// Checks the view `set`, called `name`, of queries of `bytes` bytes, and fills in its part of the query.
+psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const char *name, uint32_t bytes,
+                             psvi_tree_query *query);
+// The same of the lists of `count` queries, whose results have `record_bytes`.
+psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
+                           psvi_tree_query *query);
+
 #define PSVI_QUERY_BITS 30 // of a query's key: place, and of rays the direction's octant
 
 #ifdef __cplusplus

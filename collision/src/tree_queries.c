@@ -9,9 +9,8 @@ psv_query_set psv_queries_of(psv_buffer data, uint32_t stride, uint64_t count) {
 
 static bool is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
 
-// Checks the view `set`, called `name`, of queries of `bytes` bytes, and fills in its part of the query.
-static psv_status view_queries(psv_tree *tree, const psv_query_set *set, const char *name, uint32_t bytes,
-                               psvi_tree_query *query) {
+psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const char *name, uint32_t bytes,
+                             psvi_tree_query *query) {
     psv_status status = psvi_check_tree(tree);
     if (status != PSV_OK) return status;
     psv_context *context = tree->context;
@@ -72,8 +71,8 @@ static psv_status run_single(psv_tree *tree, psvi_tree_query *query, psv_buffer 
     return status == PSV_OK ? run(tree, query) : status;
 }
 
-static psv_status view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
-                             psvi_tree_query *query) {
+psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
+                           psvi_tree_query *query) {
     psv_context *context = tree->context;
     if (lists == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "lists is NULL");
     const bool offsets = is_given(lists->offsets), results = is_given(lists->results);
@@ -103,43 +102,43 @@ static psv_status view_lists(psv_tree *tree, const psv_query_lists *lists, uint6
 
 static psv_status run_lists(psv_tree *tree, psvi_tree_query *query, const psv_query_set *set, uint64_t record_bytes,
                             const psv_query_lists *lists) {
-    const psv_status status = view_lists(tree, lists, set->count, record_bytes, query);
+    const psv_status status = psvi_view_lists(tree, lists, set->count, record_bytes, query);
     return status == PSV_OK ? run(tree, query) : status;
 }
 
 psv_status psv_trace_closest(psv_tree *tree, const psv_query_set *rays, psv_buffer hits) {
     psvi_tree_query query = {.kind = PSVI_QUERY_CLOSEST_HIT};
-    const psv_status status = view_queries(tree, rays, "rays", sizeof(psv_ray), &query);
+    const psv_status status = psvi_view_queries(tree, rays, "rays", sizeof(psv_ray), &query);
     return status == PSV_OK ? run_single(tree, &query, hits, sizeof(psv_ray_hit), rays->count, "hits") : status;
 }
 
 psv_status psv_trace_any(psv_tree *tree, const psv_query_set *rays, psv_buffer hits) {
     psvi_tree_query query = {.kind = PSVI_QUERY_ANY_HIT};
-    const psv_status status = view_queries(tree, rays, "rays", sizeof(psv_ray), &query);
+    const psv_status status = psvi_view_queries(tree, rays, "rays", sizeof(psv_ray), &query);
     return status == PSV_OK ? run_single(tree, &query, hits, sizeof(uint32_t), rays->count, "hits") : status;
 }
 
 psv_status psv_trace_all(psv_tree *tree, const psv_query_set *rays, const psv_query_lists *lists) {
     psvi_tree_query query = {.kind = PSVI_QUERY_ALL_HITS};
-    const psv_status status = view_queries(tree, rays, "rays", sizeof(psv_ray), &query);
+    const psv_status status = psvi_view_queries(tree, rays, "rays", sizeof(psv_ray), &query);
     return status == PSV_OK ? run_lists(tree, &query, rays, sizeof(psv_ray_hit), lists) : status;
 }
 
 psv_status psv_overlap_boxes(psv_tree *tree, const psv_query_set *boxes, const psv_query_lists *lists) {
     psvi_tree_query query = {.kind = PSVI_QUERY_BOXES};
-    const psv_status status = view_queries(tree, boxes, "boxes", sizeof(psv_aabb), &query);
+    const psv_status status = psvi_view_queries(tree, boxes, "boxes", sizeof(psv_aabb), &query);
     return status == PSV_OK ? run_lists(tree, &query, boxes, sizeof(uint32_t), lists) : status;
 }
 
 psv_status psv_overlap_spheres(psv_tree *tree, const psv_query_set *spheres, const psv_query_lists *lists) {
     psvi_tree_query query = {.kind = PSVI_QUERY_SPHERES};
-    const psv_status status = view_queries(tree, spheres, "spheres", sizeof(psv_sphere), &query);
+    const psv_status status = psvi_view_queries(tree, spheres, "spheres", sizeof(psv_sphere), &query);
     return status == PSV_OK ? run_lists(tree, &query, spheres, sizeof(uint32_t), lists) : status;
 }
 
 psv_status psv_find_nearest(psv_tree *tree, const psv_query_set *spheres, uint32_t k, psv_buffer near_items) {
     psvi_tree_query query = {.kind = PSVI_QUERY_NEAREST, .each = k};
-    const psv_status status = view_queries(tree, spheres, "spheres", sizeof(psv_sphere), &query);
+    const psv_status status = psvi_view_queries(tree, spheres, "spheres", sizeof(psv_sphere), &query);
     if (status != PSV_OK) return status;
     if (k == 0) return psvi_fail(tree->context, PSV_ERROR_ARGUMENT, "k is 0; it must be at least 1");
     return run_single(tree, &query, near_items, k * sizeof(psv_near_item), spheres->count, "near_items");
@@ -147,7 +146,7 @@ psv_status psv_find_nearest(psv_tree *tree, const psv_query_set *spheres, uint32
 
 psv_status psv_find_closest(psv_tree *tree, const psv_query_set *spheres, psv_buffer points) {
     psvi_tree_query query = {.kind = PSVI_QUERY_CLOSEST_POINT};
-    const psv_status status = view_queries(tree, spheres, "spheres", sizeof(psv_sphere), &query);
+    const psv_status status = psvi_view_queries(tree, spheres, "spheres", sizeof(psv_sphere), &query);
     return status == PSV_OK ? run_single(tree, &query, points, sizeof(psv_closest_point), spheres->count, "points")
                             : status;
 }

@@ -1,4 +1,5 @@
 // Worlds: defs, creation, destruction, the arrays that a world owns, and the public views of them.
+#include "body_queries.h"
 #include "world.h"
 #include "../cpu/sim_cpu.h"
 #include "../cuda/solver_data.h"
@@ -441,6 +442,7 @@ void psv_destroy_world(psv_world *world) {
     if (world == NULL || world->cookie != PSVI_WORLD_COOKIE) return;
     (void)world->context->ops->synchronize(world->context);
     if (world->state != NULL) world->ops->destroy(world);
+    psvi_free_body_queries(world);
     psv_destroy_sorter(world->sorter);
     psv_destroy_pair_finder(world->finder);
     psvi_free(world->context, world->sim.other_pairs, 2 * world->max_pairs * sizeof(uint32_t));

@@ -23,6 +23,7 @@ typedef struct psvi_world_shape {
 
 struct psvi_sim_ops;
 struct psvi_batch;
+struct psvi_body_queries;
 
 struct psv_world {
     uint32_t cookie;
@@ -35,7 +36,8 @@ struct psv_world {
     bool finder_used;   // it has a frame
     psv_sorter *sorter; // of contacts by pair, on the CPU
     uint64_t max_pairs;
-    void *state; // the backend's own
+    void *state;                       // the backend's own
+    struct psvi_body_queries *queries; // NULL until the first query
     // bodies on the host
     uint32_t *generation; // by slot
     uint8_t *alive;       // by slot

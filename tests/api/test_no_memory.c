@@ -186,6 +186,36 @@ static void find_work(void) {
     assert_true(between > 0 && between < count);
 }
 
+static void tree_work(void) {
+    static psv_aabb boxes[BOXES];
+    static uint32_t items[BOXES * BOXES];
+    uint64_t offsets[BOXES + 1], total = 0;
+    psv_tree_def def = psv_default_tree_def();
+    psv_tree *tree = NULL;
+    def.max_items = def.max_queries = BOXES;
+    def.quality = PSV_TREE_FINE;
+    const psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, sizeof boxes), sizeof *boxes, BOXES);
+    psv_query_set asked = psv_queries_of(set.min, sizeof *boxes, BOXES);
+    const psv_query_lists lists = {.offsets = psv_buffer_of(offsets, sizeof offsets),
+                                   .results = psv_buffer_of(items, sizeof items)};
+    asked.sort = true;
+    open_context();
+    make_boxes(boxes, 0);
+    TRY_CREATE(psv_create_tree(context, &def, &tree), tree);
+    TRY(psv_build_tree(tree, &set));
+    TRY(psv_overlap_boxes(tree, &asked, &lists));
+    TRY(psv_finish_queries(tree, &total));
+    assert_true(total == offsets[BOXES] && total > BOXES / 2);
+    psv_destroy_tree(tree);
+    close_context();
+}
+
+static void trees(void **unused) {
+    (void)unused;
+    tree_work();
+    sweep("tree", tree_work);
+}
+
 static void finders(void **unused) {
     (void)unused;
     method = "brute";
@@ -265,6 +295,11 @@ static void use_world(const psv_body_id *ids) {
     TRY(psv_apply_impulse(world, ids[9], impulse, states[0].pose.position));
     TRY(psv_cast_ray(world, origin, down, 100, &hit, &distance));
     assert_true(distance > 0);
+    psv_ray ray = {{0.5f, 9, 0.5f}, 0, {0, -1, 0}, 100};
+    psv_body_hit first;
+    const psv_query_set rays = psv_queries_of(psv_buffer_of(&ray, sizeof ray), sizeof ray, 1);
+    TRY(psv_cast_rays(world, &rays, psv_buffer_of(&first, sizeof first)));
+    assert_true(first.slot + 1 == hit.index1 && fabsf(first.t - distance) < 1e-3f);
     TRY(psv_world_energy(world, &energy, momentum));
     TRY(psv_world_set_sort_method(world, "merge"));
     TRY(psv_world_set_broad_phase(world, "sweep"));
@@ -450,13 +485,10 @@ int main(void) {
     char folder[] = "test_no_memory_XXXXXX", file[64];
     if (mkdtemp(folder) == NULL || setenv("XDG_CACHE_HOME", folder, 1) != 0) return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sorters),
-        cmocka_unit_test(finders),
-        cmocka_unit_test(worlds),
-        cmocka_unit_test(scenes),
-        cmocka_unit_test(json_values),
-        cmocka_unit_test(meshes),
-        cmocka_unit_test(free_memory_is_asked),
+        cmocka_unit_test(sorters), cmocka_unit_test(finders),
+        cmocka_unit_test(trees),   cmocka_unit_test(worlds),
+        cmocka_unit_test(scenes),  cmocka_unit_test(json_values),
+        cmocka_unit_test(meshes),  cmocka_unit_test(free_memory_is_asked),
     };
     const int failures = cmocka_run_group_tests_name("no memory", tests, NULL, NULL);
     (void)snprintf(file, sizeof file, "%s/pairsieve/sort-auto.txt", folder);

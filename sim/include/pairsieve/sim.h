@@ -13,6 +13,7 @@
 
 #include "pairsieve/collision.h"
 #include "pairsieve/core.h"
+#include "pairsieve/tree.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -177,12 +178,42 @@ psv_status psv_read_body_states(psv_world *world, psv_buffer slots, uint64_t cou
 psv_status psv_write_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_push_bodies(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer impulses);
 
-// First body hit by a ray, ground and static bodies included; *id all zero, and *distance max_distance, when none is.
-// direction need not be unit, only finite and not zero; *distance in its lengths. max_distance >= 0, may be infinite.
-// A ray that begins inside a solid or under a plane hits it at 0. Triangles after Moeller & Trumbore 1997. Blocks: the
-// host looks at a copy of all bodies.
+// First body hit by a ray, ground and static bodies included, of all sub-worlds; *id all zero, and *distance
+// max_distance, when none is. direction need not be unit, only finite and not zero; *distance in its lengths.
+// max_distance >= 0, may be infinite. A ray that begins inside a solid or under a plane hits it at 0. Blocks; for more
+// than a few rays psv_cast_rays is the faster call.
 psv_status psv_cast_ray(psv_world *world, const float origin[3], const float direction[3], float max_distance,
                         psv_body_id *id, float *distance);
+
+// Queries in bulk, from and to buffers of the context's backend, of the bodies where they are now, ground and static
+// ones included: each call makes a tree of the bodies' boxes (a fraction of a millisecond for a million), then tests
+// the exact shapes. A query sees the sub-world that `worlds` of its set says (empty: sub-world 0), and with `filters`
+// only bodies that these let through. Bodies are named by slot: id.index1 is slot + 1. Equal distances go to the lower
+// slot. The calls wait for steps that found too little room (but not while a CUDA graph is captured) and are then
+// asynchronous on CUDA, and can be captured. The first one of a world allocates, and cannot.
+// Errors: those of pairsieve/tree.h; PSV_ERROR_UNSUPPORTED (`sort`, and lists with offsets), PSV_ERROR_MEMORY (the
+// first call; with the bytes needed).
+typedef struct psv_body_hit {
+    float t;         // in lengths of the ray's direction; its t_max when nothing was hit
+    uint32_t slot;   // PSV_NO_ITEM when nothing was hit
+    float normal[3]; // unit, of the surface, towards where the ray comes from; a ray that begins inside: against it
+    uint32_t part; // child of a compound, triangle of a mesh in the order of its own tree, half cell of a height field
+} psv_body_hit;
+
+typedef struct psv_body_point {
+    float point[3];  // on or in the body; the centre itself inside of one, or when there is none
+    float distance;  // 0 inside of solids and under planes; the radius when nothing is within it
+    float normal[3]; // unit, from the point to the centre; zero at distance 0
+    uint32_t slot;   // PSV_NO_ITEM when nothing is within the radius
+    uint32_t part;   // as in psv_body_hit
+} psv_body_point;
+
+// hits: one psv_body_hit per psv_ray, the first body on it from t_min on.
+psv_status psv_cast_rays(psv_world *world, const psv_query_set *rays, psv_buffer hits);
+// points: one psv_body_point per psv_sphere, the point of all bodies that is nearest to its centre, within its radius.
+psv_status psv_closest_bodies(psv_world *world, const psv_query_set *spheres, psv_buffer points);
+// Slots of all bodies that each psv_sphere touches, as counts and a fixed number for each.
+psv_status psv_overlap_bodies(psv_world *world, const psv_query_set *spheres, const psv_query_lists *lists);
 
 // Settings that can be changed at any time between steps; steps that a graph has captured keep theirs. Values as in
 // psv_world_def, as it stands now: psv_get_world_def (its names point into the world). Do not block.
