@@ -23,6 +23,7 @@
 #define TREE_WALK_QUERIES 128
 #define TREE_WALK_REFILL 8
 #define TREE_WALK_WAITING 4
+#define TREE_WALK_FROM 64 // rays below which all take the plain walk
 
 #define SAP3_THREADS 256
 #define SAP3_OWN_STEPS 256 // partners on the last axis that a thread tests alone before its warp helps

@@ -20,6 +20,7 @@
 #define FINE_TURNS 8u   // after which neighbours are joined, two by two: so the tree is never deeper than walks can go
 #define FINE_BY_SURFACE 10u // levels whose nodes are filled by surface; those below by height, for the same reason
 #define FINE_THREADS 256
+#define FINE_BLOCKS 1056u // of a level: two rounds on a large device; levels without nodes then cost nearly nothing
 #define FINE_REST_THREADS 512
 #define FINE_NONE 0xffffffffu
 #define FINE_ITEM 0x80000000u // a reference to an item, not to a node
@@ -44,6 +45,7 @@ struct fine_cluster {
 
 struct fine_counts {
     uint32_t nodes[PSV_TREE_STACK + 2]; // of each level but the uppermost
+    uint32_t begin[PSV_TREE_STACK + 2]; // number of its first node
     uint32_t items;                     // that have a place
 };
 
@@ -410,10 +412,8 @@ __global__ void __launch_bounds__(FINE_THREADS)
     psvk_fine_level(const psvi_item_view view, const psvi_tree_memory memory, const fine_scratch scratch,
                     const fine_cluster *root, uint32_t h) {
     __shared__ __align__(16) psv_tree_node made[FINE_THREADS / 8];
-    uint32_t begin = 0;
-    for (uint32_t g = 0; g < h; ++g)
-        begin += nodes_of_level(memory, scratch, g);
-    const uint32_t count = nodes_of_level(memory, scratch, h);
+    const uint32_t count = nodes_of_level(memory, scratch, h), begin = __ldcg(&scratch.counts->begin[h]);
+    if (blockIdx.x == 0 && threadIdx.x == 0) scratch.counts->begin[h + 1] = begin + count;
     for (uint32_t i = (blockIdx.x * FINE_THREADS + threadIdx.x) / 8; i < count; i += gridDim.x * (FINE_THREADS / 8))
         make_fine_node(view, memory, scratch, root->reference, begin + i, h, begin + count, &made[threadIdx.x / 8]);
 }
@@ -423,12 +423,9 @@ __global__ void __launch_bounds__(FINE_REST_THREADS)
     psvk_fine_rest(const psvi_item_view view, const psvi_tree_memory memory, const fine_scratch scratch,
                    const fine_cluster *root, uint32_t h) {
     __shared__ __align__(16) psv_tree_node made[FINE_REST_THREADS / 8];
-    uint32_t begin = 0, levels = 0;
-    for (uint32_t g = 0; g < h; ++g) {
-        const uint32_t count = nodes_of_level(memory, scratch, g);
-        levels += count > 0;
-        begin += count;
-    }
+    uint32_t begin = __ldcg(&scratch.counts->begin[h]), levels = 0;
+    while (levels < h && nodes_of_level(memory, scratch, levels) > 0)
+        ++levels;
     for (; h < PSV_TREE_STACK; ++h) {
         const uint32_t count = nodes_of_level(memory, scratch, h);
         if (count == 0) break;
@@ -462,13 +459,14 @@ extern "C" cudaError_t psvi_launch_fine_tree(const psvi_item_view *view, const p
         if (blocks == 1) break;
         slots = (uint64_t)blocks * FINE_KEPT;
     }
-    // Levels have mostly six times the nodes of the one above; a block of threads for each 32 that there can be.
+    // Levels have mostly five times the nodes of the one above.
     const uint64_t most = psvi_fine_tree_nodes(view->boxes.count);
     uint32_t h = 0;
     for (uint64_t reached = 1; reached < 32 * most && h < PSV_TREE_STACK / 2; ++h, reached *= 4) {
         const uint64_t widest = h < 10 ? (uint64_t)1 << (3 * h) : most, teams = widest < most ? widest : most;
-        psvk_fine_level<<<psvi_block_count(teams, FINE_THREADS / 8), FINE_THREADS, 0, stream>>>(*view, *memory, scratch,
-                                                                                                from, h);
+        const uint32_t needed = psvi_block_count(teams, FINE_THREADS / 8);
+        const uint32_t blocks = needed > FINE_BLOCKS ? FINE_BLOCKS : needed;
+        psvk_fine_level<<<blocks, FINE_THREADS, 0, stream>>>(*view, *memory, scratch, from, h);
     }
     psvk_fine_rest<<<1, FINE_REST_THREADS, 0, stream>>>(*view, *memory, scratch, from, h);
     return cudaGetLastError();

@@ -1,8 +1,9 @@
 // Rays and closest points through a tree on CUDA. Walks differ in length, and only some of the nodes on them have items
-// to test; lanes that went on alone would mostly wait for each other. So a warp takes a few hundred queries: lanes that
-// are done get new ones (Aila, Laine, «Understanding the efficiency of ray traversal on GPUs», 2009), and a lane that
-// has come to items waits until enough others have too (Ylitie, Karras, Laine 2017). On a sheet of triangles that takes
-// a third of the steps for random rays and half of them for those of a camera.
+// to test; lanes that went on alone would mostly wait for each other. So a warp takes 128 queries: lanes that are done
+// get new ones (Aila, Laine, «Understanding the efficiency of ray traversal on GPUs», 2009), and a lane that has come
+// to items waits until enough others have too (Ylitie, Karras, Laine 2017). That is 1.3 times as fast for random rays,
+// but slower for rays that go the same way, as those of a camera or to a light: these take the plain walk, 32 in a
+// warp.
 #include "../src/tree_query.h"
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"
@@ -103,15 +104,51 @@ template <> struct walk_task<PSVI_QUERY_CLOSEST_POINT> {
     __device__ void finish(const psvi_tree_query &query, uint32_t q) { ((psv_closest_point *)query.target)[q] = best; }
 };
 
+// Whether the 32 rays from `first` on go the same way, by four of them. Both kernels ask; each group is of one of them.
+__device__ __forceinline__ bool rays_are_alike(const psvi_tree_query &query, uint64_t first, uint64_t count) {
+    const uint64_t last = first + 31 < count ? first + 31 : count - 1;
+    float d[3], own[3];
+    bool alike = true;
+    for (uint64_t part = 0; part < 4; ++part) {
+        const uint64_t i = first + (last - first) * part / 3;
+        const uint32_t q = query.order == NULL ? (uint32_t)i : query.order[i];
+        psvi_load3(query.data + (uint64_t)q * query.stride + 16, part == 0 ? d : own);
+        if (part == 0) continue;
+        const float along = d[0] * own[0] + d[1] * own[1] + d[2] * own[2];
+        const float most =
+            (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * (own[0] * own[0] + own[1] * own[1] + own[2] * own[2]);
+        alike = alike && along > 0 && along * along > 0.8f * most;
+    }
+    return alike;
+}
+
+__device__ __forceinline__ uint64_t query_count(const psvi_tree_query &query) {
+    const uint64_t count = query.count;
+    return query.count_device != NULL && *query.count_device < count ? *query.count_device : count;
+}
+
+// One thread a ray. `all`: also those of groups that go different ways.
+template <int KIND>
+__global__ void __launch_bounds__(TREE_QUERY_THREADS)
+    psvk_tree_rays(const __grid_constant__ psvi_tree_query query, bool all) {
+    const uint64_t i = (uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x, count = query_count(query);
+    if (i >= count || (!all && !rays_are_alike(query, i & ~(uint64_t)31, count))) return;
+    psvi_answer(&query, (psvi_query_kind)KIND, query.order == NULL ? (uint32_t)i : query.order[i]);
+}
+
 // A warp: TREE_WALK_QUERIES queries, in their order. Reads nodes of 80 and items of 32 or 48 bytes, mostly from the
 // caches, and writes one answer a query. No memory is shared between lanes; votes alone decide what the warp does.
 template <int KIND>
 __global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_walks(const __grid_constant__ psvi_tree_query query) {
-    uint64_t count = query.count;
-    if (query.count_device != NULL && *query.count_device < count) count = *query.count_device;
+    const uint64_t count = query_count(query);
     const uint32_t lane = threadIdx.x & 31;
-    uint64_t next = ((uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x) / 32 * TREE_WALK_QUERIES;
-    const uint64_t end = next + TREE_WALK_QUERIES < count ? next + TREE_WALK_QUERIES : count;
+    const uint64_t first = ((uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x) / 32 * TREE_WALK_QUERIES;
+    // Groups of 32 that are this kernel's, a bit each; the queries that are left of the lowest.
+    uint32_t groups = 0, next = 0;
+    for (uint32_t g = 0; g < TREE_WALK_QUERIES / 32; ++g)
+        if (first + 32 * g < count &&
+            (KIND == PSVI_QUERY_CLOSEST_POINT || !rays_are_alike(query, first + 32 * g, count)))
+            groups |= 1u << g;
     walk_task<KIND> task;
     psv_tree_walk walk;
     psv_box_filter filter = {~0u, ~0u};
@@ -119,9 +156,10 @@ __global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_walks(const __gr
     bool live = false;
     for (;;) {
         const unsigned idle = __ballot_sync(WALK_FULL, !live);
-        if (next < end && __popc(idle) >= TREE_WALK_REFILL) {
-            const uint64_t i = next + (uint32_t)__popc(idle & ((1u << lane) - 1));
-            if (!live && i < end) {
+        if (groups != 0 && __popc(idle) >= TREE_WALK_REFILL) {
+            const uint32_t at = next + (uint32_t)__popc(idle & ((1u << lane) - 1));
+            const uint64_t i = first + 32 * psv_low_bit(groups) + at;
+            if (!live && at < 32 && i < count) {
                 q = query.order == NULL ? (uint32_t)i : query.order[i];
                 const psvi_asker asker = psvi_asker_of(&query, q);
                 filter = asker.filter;
@@ -131,6 +169,10 @@ __global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_walks(const __gr
                 if (!live) task.finish(query, q);
             }
             next += (uint32_t)__popc(idle);
+            if (next >= 32) {
+                next = 0;
+                groups &= groups - 1;
+            }
             continue;
         }
         if (idle == WALK_FULL) return;
@@ -163,10 +205,17 @@ template <int KIND> static void launch_walks(const psvi_tree_query *query, cudaS
     psvk_tree_walks<KIND><<<blocks, TREE_QUERY_THREADS, 0, stream>>>(*query);
 }
 
+template <int KIND> static void launch_rays(const psvi_tree_query *query, cudaStream_t stream) {
+    const bool all = query->count < TREE_WALK_FROM;
+    psvk_tree_rays<KIND>
+        <<<psvi_block_count(query->count, TREE_QUERY_THREADS), TREE_QUERY_THREADS, 0, stream>>>(*query, all);
+    if (!all) launch_walks<KIND>(query, stream);
+}
+
 extern "C" cudaError_t psvi_launch_walks(const psvi_tree_query *query, cudaStream_t stream) {
     switch (query->kind) {
-    case PSVI_QUERY_CLOSEST_HIT: launch_walks<PSVI_QUERY_CLOSEST_HIT>(query, stream); break;
-    case PSVI_QUERY_ANY_HIT: launch_walks<PSVI_QUERY_ANY_HIT>(query, stream); break;
+    case PSVI_QUERY_CLOSEST_HIT: launch_rays<PSVI_QUERY_CLOSEST_HIT>(query, stream); break;
+    case PSVI_QUERY_ANY_HIT: launch_rays<PSVI_QUERY_ANY_HIT>(query, stream); break;
     default: launch_walks<PSVI_QUERY_CLOSEST_POINT>(query, stream);
     }
     return cudaGetLastError();
