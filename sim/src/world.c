@@ -1,8 +1,8 @@
 // Worlds: defs, creation, destruction, the arrays that a world owns, and the public views of them.
-#include "body_queries.h"
 #include "world.h"
 #include "../cpu/sim_cpu.h"
 #include "../cuda/solver_data.h"
+#include "body_queries.h"
 
 #include <inttypes.h>
 #include <stdio.h>
