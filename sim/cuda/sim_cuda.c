@@ -146,6 +146,13 @@ static psv_status cuda_attract(psv_world *world, const psvi_step *step) {
 }
 
 static psv_status cuda_narrow(psv_world *world, const psvi_step *step) {
+    if (world->sim.island != NULL) {
+        psv_context *context = world->context;
+        psv_status status = psvi_cuda_status(
+            context, psvi_launch_clear_wakes(&world->sim, context->info.multiprocessors, context->stream),
+            "psvk_clear_wakes");
+        if (status != PSV_OK) return status;
+    }
     bool ground = world->terrain_bytes > (world->def.sub_world_count + 1ull) * sizeof(uint32_t);
     return psvi_cuda_status(
         world->context,
@@ -216,6 +223,26 @@ static psv_status cuda_batch(psv_world *world, const psvi_batch *batch) {
                             "psvk_batch");
 }
 
+static psv_status cuda_notice(psv_world *world, const psvi_step *step) {
+    psv_context *context = world->context;
+    return psvi_cuda_status(context,
+                            psvi_launch_notice(&world->sim, step, context->info.multiprocessors, context->stream),
+                            "psvk_notice_contacts");
+}
+
+static psv_status cuda_report(psv_world *world, const psvi_step *step) {
+    psv_context *context = world->context;
+    return psvi_cuda_status(context,
+                            psvi_launch_report(&world->sim, step, context->info.multiprocessors, context->stream),
+                            "psvk_report_contacts");
+}
+
+static psv_status cuda_rest(psv_world *world, const psvi_step *step) {
+    psv_context *context = world->context;
+    return psvi_cuda_status(
+        context, psvi_launch_rest(&world->sim, step, context->info.multiprocessors, context->stream), "psvk_wake");
+}
+
 static psv_status cuda_forget(psv_world *world) {
     psv_context *context = world->context;
     return psvi_cuda_status(context, psvi_launch_forget(&world->sim, context->info.multiprocessors, context->stream),
@@ -233,5 +260,8 @@ const psvi_sim_ops psvi_sim_ops_cuda = {
     .finish = cuda_finish,
     .batch = cuda_batch,
     .forget = cuda_forget,
+    .rest = cuda_rest,
+    .notice = cuda_notice,
+    .report = cuda_report,
     .poll = cuda_poll,
 };

@@ -44,6 +44,10 @@ cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, c
 cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream);
 
 cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream);
+cudaError_t psvi_launch_notice(const psvi_sim *sim, const psvi_step *step, int processors, cudaStream_t stream);
+cudaError_t psvi_launch_report(const psvi_sim *sim, const psvi_step *step, int processors, cudaStream_t stream);
+cudaError_t psvi_launch_clear_wakes(const psvi_sim *sim, int processors, cudaStream_t stream); // after begin
+cudaError_t psvi_launch_rest(const psvi_sim *sim, const psvi_step *step, int processors, cudaStream_t stream);
 cudaError_t psvi_launch_forget(const psvi_sim *sim, int processors, cudaStream_t stream);
 
 // Blocks of the cooperative kernels that fit on a processor, and that the largest cluster of them has.

@@ -270,8 +270,7 @@ static psv_status read_root(psvi_builder *b, const psv_scene_options *options) {
     if (name != scene->name) set_name(scene, name);
     if (options->bodies > 0) b->wanted = options->bodies;
     if (options->has_seed) scene->seed = options->seed;
-    const bool can_sleep = b->scene->context->backend == PSV_BACKEND_CPU && !(b->world.self_gravity > 0);
-    if (options->sleeping && can_sleep) b->world.sleeping = true;
+    if (options->sleeping && !(b->world.self_gravity > 0)) b->world.sleeping = true;
     if (options->broad_phase != NULL) b->world.broad_phase = options->broad_phase;
     if (options->sort_method != NULL) b->world.sort_method = options->sort_method;
     scene->bodies = b->wanted;

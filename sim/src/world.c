@@ -407,10 +407,6 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     if (context->backend == PSV_BACKEND_GL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the gl backend steps no worlds; take cpu or cuda");
     status = psvi_check_world_def(context, def);
-    if (status == PSV_OK && context->backend == PSV_BACKEND_CUDA && (def->sleeping || def->contact_events))
-        status =
-            psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.%s is set; worlds on cuda have none yet, on cpu they do",
-                      def->sleeping ? "sleeping" : "contact_events");
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;
     psv_world *made = calloc(1, sizeof *made);

@@ -99,12 +99,12 @@ typedef struct psv_world_def {
     uint64_t max_pairs;          // 0 (default): 8 per body; grows between steps when too small; at most 2^40
     uint64_t max_contacts;       // 0 (default): 8 per body; likewise; at most 2^31 - 1
     uint32_t sub_world_count;    // 1 or more; default 1
-    bool contact_events;         // each step fills psv_world_contacts and events; CPU, refused on CUDA; default false
+    bool contact_events;         // each step fills the buffers of psv_world_contacts and events; default false
     // Bodies fall asleep, as islands of what touches, when they have been slower than sleep_speed (m/s, > 0; default
     // 0.05) for half a second, and wake when something presses on one of them, is done to one of them, or gravity
     // changes. What sleeps costs little, but where it comes to lie depends on when it was disturbed. Contacts of
     // sleepers are not listed, and begin anew when they wake. Not with self_gravity. Steps of a captured graph
-    // let nobody fall asleep. On the CPU; PSV_ERROR_UNSUPPORTED on CUDA. Default false.
+    // let nobody fall asleep. Default false.
     bool sleeping;
     float sleep_speed;
     float hit_speed;                    // m/s; from this speed of approach on there are hit events; >= 0; default 1
@@ -257,7 +257,7 @@ psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase);
 // --- contacts and their events --------------------------------------------------------------------------------------
 // Of worlds with psv_world_def.contact_events, in memory of the context's backend; of the last step, until the next
 // one. `a` and `b` are slots (id.index1 - 1), the user data those of the bodies (0 where no body of the world has any).
-// In the order of the pairs' slots. The buffers have room for every contact that the world
+// On the CPU in the order of the pairs' slots, on CUDA in any. The buffers have room for every contact that the world
 // has room for and grow with it, so nothing is left out; they are valid until the next step or change of bodies.
 
 // Two bodies that touch at the step's end: one of the list of contacts.
@@ -368,7 +368,7 @@ typedef struct psv_scene_options {
     bool has_seed;
     const char *broad_phase; // NULL: as the scene says
     const char *sort_method; // NULL: as the scene says
-    bool sleeping;           // psv_world_def.sleeping, on the CPU and without self_gravity; default false
+    bool sleeping;           // psv_world_def.sleeping, where the scene has no gravity of its bodies; default false
 } psv_scene_options;
 
 psv_scene_options psv_default_scene_options(void);
