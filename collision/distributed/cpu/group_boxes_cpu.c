@@ -35,11 +35,11 @@ static psv_status open_boxes(psv_context *context, uint32_t size, void **state) 
 // --- boxes -----------------------------------------------------------------------------------------------------------
 
 static const float *min_of(const psvi_box_view *view, uint64_t i) {
-    return (const float *)(view->min + i * view->min_stride);
+    return (const float *)(const void *)(view->min + i * view->min_stride);
 }
 
 static const float *max_of(const psvi_box_view *view, uint64_t i) {
-    return (const float *)(view->max + i * view->max_stride);
+    return (const float *)(const void *)(view->max + i * view->max_stride);
 }
 
 static uint32_t world_of(const psvi_box_view *view, uint64_t i) { return view->worlds == NULL ? 0 : view->worlds[i]; }
