@@ -288,6 +288,15 @@ static psvi_roll kept_roll(const psvi_sim *s, const psvi_step *step, const psvi_
     return psvi_start_roll(s, c->a, c->b, lead->normal, kept != NULL ? &s->kept_rolls[kept->first] : NULL);
 }
 
+static void find_masses(const psvi_sim *s, const psvi_contact *c) {
+    psvi_two t;
+    psvi_linear la, lb;
+    psvi_angular aa, ab;
+    psvi_load_two(s, c, &t, &la, &lb, &aa, &ab);
+    for (uint32_t i = 0; i < c->count; ++i)
+        psvi_find_masses(&t, &s->points[c->first + i]);
+}
+
 // Which of the contacts in colour order are solved one by one: those from single_first of their colour on.
 static void gather_singles(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
@@ -296,9 +305,11 @@ static void gather_singles(void *data, uint64_t first, uint64_t end) {
     for (uint32_t colour = 0; colour <= PSVI_COLOURS; ++colour) {
         uint64_t from = loop->state->single_first[colour], to = s->colour_first[colour + 1];
         for (uint64_t k = from > first ? from : first; k < (to < end ? to : end); ++k) {
-            s->sorted[k] = s->contacts[by_colour[k]];
-            s->leads[k] = s->points[s->sorted[k].first];
-            if (s->rolls != NULL) s->rolls[k] = kept_roll(s, loop->step, &s->sorted[k], &s->leads[k]);
+            const psvi_contact *c = &s->contacts[by_colour[k]];
+            if (c->turning == PSVI_TURN_ANY) find_masses(s, c);
+            s->sorted[k] = *c;
+            s->leads[k] = s->points[c->first];
+            if (s->rolls != NULL) s->rolls[k] = kept_roll(s, loop->step, c, &s->leads[k]);
         }
     }
 }

@@ -162,6 +162,12 @@ __device__ static void place_bins(const psvi_solver &v, psvi_bin *bins) {
 
 __device__ static float4 quad(const psvi_f4 *p) { return *(const float4 *)p; }
 
+// What resists an impulse along a row.
+__device__ static float row_mass(float inverse_mass, v3 spin_a, v3 spin_b) {
+    float response = inverse_mass + v3_dot(spin_a, spin_a) + v3_dot(spin_b, spin_b);
+    return response > 0 ? 1.0f / response : 0.0f;
+}
+
 __device__ static psvi_root body_root(const psvi_sim &s, uint32_t body) {
     if (s.linear[body].moved.w == 0) return psvi_root_isotropic(0);
     float ball = s.angular[body].velocity.w;
@@ -204,6 +210,7 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
     uint32_t bits = (__float_as_uint(c.size) & 0xffff0000u) | c.count;
     v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(bits)), 0);
     psvi_root root_a = body_root(s, c.a), root_b = body_root(s, c.b);
+    const float inverse_mass = s.linear[c.a].velocity.w + s.linear[c.b].velocity.w;
     psvi_kept_point kept;
     kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
     for (uint32_t k = 0; k < c.count; ++k) {
@@ -218,9 +225,11 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
         v3 a2 = psvi_root_mul_transposed(root_a, v3_cross(arm_a, t2));
         v3 b2 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t2));
         v.points[0][at] = f4_make(n, p->separation);
-        v.points[1][at] = f4_make(na, p->normal_mass);
+        v.points[1][at] = f4_make(na, row_mass(inverse_mass, na, nb));
         v.points[2][at] = f4_make(nb, 0);
-        v.points[3][at] = f4_make(v3_of4(p->impulse), p->tangent_mass);
+        // One mass for both tangents, or friction would not point against the sliding.
+        v.points[3][at] =
+            f4_make(v3_of4(p->impulse), fminf(row_mass(inverse_mass, a1, b1), row_mass(inverse_mass, a2, b2)));
         v.points[4][at] = f4_make(a1, b1.x);
         v.points[5][at] = f4_make(v3_make(b1.y, b1.z, a2.x), a2.y);
         v.points[6][at] = f4_make(v3_make(a2.z, b2.x, b2.y), b2.z);

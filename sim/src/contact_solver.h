@@ -111,6 +111,32 @@ PSVI_HD_CALL void psvi_store_two(const psvi_sim *s, const psvi_contact *c, const
     }
 }
 
+// 1 / effective mass of two bodies at a point along `direction`, turned round.
+PSVI_HD float psvi_effective_mass(float inverse_mass, bool turn_a, sym3 ia, v3 ra, bool turn_b, sym3 ib, v3 rb,
+                                  v3 direction) {
+    float k = inverse_mass;
+    if (turn_a) {
+        v3 c = v3_cross(ra, direction);
+        k += v3_dot(c, sym3_mul(ia, c));
+    }
+    if (turn_b) {
+        v3 c = v3_cross(rb, direction);
+        k += v3_dot(c, sym3_mul(ib, c));
+    }
+    return k > 0 ? 1.0f / k : 0.0f;
+}
+
+// The masses that the two bodies have at a point that the general narrow phase has found.
+PSVI_HD void psvi_find_masses(const psvi_two *t, psvi_point *p) {
+    const float inverse_mass = t->ma + t->mb;
+    v3 n = v3_of(p->normal), arm_a = v3_of(p->arm_a), arm_b = v3_of(p->arm_b), t1, t2;
+    v3_tangents(n, &t1, &t2);
+    p->normal_mass = psvi_effective_mass(inverse_mass, t->turn_a, t->ia, arm_a, t->turn_b, t->ib, arm_b, n);
+    // One mass for both tangents, or friction would not point against the sliding.
+    p->tangent_mass = fminf(psvi_effective_mass(inverse_mass, t->turn_a, t->ia, arm_a, t->turn_b, t->ib, arm_b, t1),
+                            psvi_effective_mass(inverse_mass, t->turn_a, t->ia, arm_a, t->turn_b, t->ib, arm_b, t2));
+}
+
 // Where a contact's points are: the first one lies apart from the others, in the order in which contacts are solved, so
 // that what has one point only is read in a row.
 typedef struct psvi_points {

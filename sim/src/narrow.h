@@ -193,21 +193,6 @@ PSVI_HD void psvi_collide_ground(const psvi_sim *s, uint32_t a, uint32_t ground,
     }
 }
 
-// 1 / effective mass of two bodies at a point along `direction`, turned round.
-PSVI_HD float psvi_effective_mass(float inverse_mass, bool turn_a, sym3 ia, v3 ra, bool turn_b, sym3 ib, v3 rb,
-                                  v3 direction) {
-    float k = inverse_mass;
-    if (turn_a) {
-        v3 c = v3_cross(ra, direction);
-        k += v3_dot(c, sym3_mul(ia, c));
-    }
-    if (turn_b) {
-        v3 c = v3_cross(rb, direction);
-        k += v3_dot(c, sym3_mul(ib, c));
-    }
-    return k > 0 ? 1.0f / k : 0.0f;
-}
-
 PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint32_t body) {
     v3 position = v3_of4(s->position[body]);
     if (shape->type != PSV_SHAPE_COMPOUND) return position;
@@ -261,7 +246,6 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     if (count == 0) return;
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     psvi_linear la = s->linear[a], lb = s->linear[b];
-    bool turn_a = la.moved.w != 0, turn_b = lb.moved.w != 0;
     if (!(la.velocity.w > 0 || lb.velocity.w > 0)) {
         psvi_wake_by_pair(s, a, b);
         return;
@@ -272,20 +256,16 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY,
                             psvi_is_flat(manifold), count, index, first, &kept))
         return;
-    sym3 ia = {0, 0, 0, 0, 0, 0}, ib = ia;
-    if (turn_a) ia = s->inv_inertia[a];
-    if (turn_b) ib = s->inv_inertia[b];
     // Arms are those of the moment at which the points were found.
     v3 com_a = v3_madd(psvi_centre_of_mass(s, shape_a, a), v3_of4(la.velocity), manifold->time);
     v3 com_b = v3_madd(psvi_centre_of_mass(s, shape_b, b), v3_of4(lb.velocity), manifold->time);
-    float inverse_mass = la.velocity.w + lb.velocity.w;
+    const bool turn_a = la.moved.w != 0, turn_b = lb.moved.w != 0;
     // What is kinematic turns through the step whatever happens: its arms are those of the middle, or what rides on a
     // turntable would drift outward.
     const bool driven_a = turn_a && !(la.velocity.w > 0), driven_b = turn_b && !(lb.velocity.w > 0);
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_found *f = &found[i];
-        v3 n = f->normal, t1, t2;
-        v3_tangents(n, &t1, &t2);
+        v3 n = f->normal;
         // Static bodies turn about nothing: their arms do not matter and may be huge.
         v3 ra = v3_sub(f->point, com_a), rb = turn_b ? v3_sub(f->point, com_b) : v3_make(0, 0, 0);
         if (driven_a) ra = v3_madd(ra, v3_cross(manifold->spin_a, ra), 0.5f * manifold->seconds);
@@ -301,10 +281,7 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         p.arm_b[0] = rb.x;
         p.arm_b[1] = rb.y;
         p.arm_b[2] = rb.z;
-        p.normal_mass = psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, n);
-        // One mass for both tangents, or friction would not point against the sliding.
-        p.tangent_mass = fminf(psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t1),
-                               psvi_effective_mass(inverse_mass, turn_a, ia, ra, turn_b, ib, rb, t2));
+        p.normal_mass = p.tangent_mass = 0; // the solver's work
         p.feature = f->feature;
         p.pending = 0;
         p.apart = 0;
