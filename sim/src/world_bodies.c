@@ -136,6 +136,8 @@ static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from,
         status = psvi_write_array(world, s->user, t->user + from, slot, count, sizeof(uint64_t));
     if (status == PSV_OK && s->forces != NULL)
         status = psvi_write_array(world, s->forces, t->forces + from, slot, count, sizeof(psvi_f4));
+    if (status == PSV_OK && s->still != NULL) // the slot's last body may have been slow for long
+        status = world->context->ops->fill(world->context, s->still + slot, 0, count * sizeof *s->still);
     if (status == PSV_OK) status = psvi_write_array(world, s->shape, t->shape + from, slot, count, 4);
     if (status == PSV_OK) status = psvi_write_array(world, s->sub_world, t->sub_world + from, slot, count, 4);
     if (status == PSV_OK) status = psvi_write_array(world, s->flags, t->flags + from, slot, count, 1);

@@ -167,7 +167,7 @@ static double solid_distance(psv_shape_type type, const float *size, vec p) {
     return outside > 0 ? sqrt(outside) : inside;
 }
 
-static psv_shape_def *shape_of(uint32_t i) { return &shapes[i < 3 ? PLANE + i : bodies[i].shape]; }
+static psv_shape_def *shape_of(uint32_t i) { return &shapes[i < 3 ? PLANE + i : bodies[i % BODIES].shape]; }
 static bool has_faces(uint32_t i) { return i == 1 || i == 2; }
 
 // Negative inside of solids and under planes; not for grounds of triangles.

@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
     psv_buffer hits = upload(rays, count * sizeof(psv_body_hit));
     psv_query_set set = psv_queries_of(data, sizeof *rays, count);
     set.worlds = names;
-    double ms[REPEATS];
+    double ms[REPEATS] = {0};
     for (int i = -2; i < REPEATS; ++i) {
         check(psv_synchronize(context));
         const double begin = wall_ms();

@@ -573,7 +573,7 @@ static double time_ours(bench_setup *setup) {
 static void time_yardstick(bench_setup *setup, double *times) {
     const int rounds = on_cuda(setup->device) ? 7 : 1;
     for (int input = 0; input < setup->config->inputs; ++input) {
-        double mine[7];
+        double mine[7] = {0};
         use_input(setup, input);
         if (on_cuda(setup->device)) yardstick_work(setup);
         for (int round = 0; round < rounds; ++round) {

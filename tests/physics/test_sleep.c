@@ -210,6 +210,26 @@ static void heaps_sleep(void **unused) {
     end_stage(&s);
 }
 
+// What a slot's last body did does not count for the next one.
+static void new_bodies_are_awake_for_half_a_second(void **unused) {
+    (void)unused;
+    stage s = sleeping_stage(4);
+    (void)add_box_floor(&s, 50, 0.5f, 0);
+    psv_shape_def box = shape_of(PSV_SHAPE_BOX, 0.5f, 0.5f, 0.5f);
+    const uint32_t shape = add_shape(&s, &box);
+    psv_body_id id = id_of_box(&s, shape, 0, 0.5f);
+    step(&s, 26); // shortly before it would sleep
+    assert_true(asleep(&s) == 0);
+    check(&s, psv_destroy_body(s.world, id));
+    const psv_body_id next = id_of_box(&s, shape, 0, 0.5f);
+    assert_true(next.index1 == id.index1);
+    step(&s, 16);
+    assert_true(asleep(&s) == 0);
+    step(&s, 40);
+    assert_true(asleep(&s) == 1);
+    end_stage(&s);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(towers_fall_asleep_and_stay),
@@ -219,6 +239,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(gravity_and_platforms_wake),
         cmocka_unit_test(riders_do_not_sleep),
         cmocka_unit_test(heaps_sleep),
+        cmocka_unit_test(new_bodies_are_awake_for_half_a_second),
     };
     return RUN_TESTS(argc, argv, "sleep", tests);
 }
