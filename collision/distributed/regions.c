@@ -124,7 +124,8 @@ static void cut_ranks(psvi_box_sample *samples, uint64_t count, uint32_t first, 
     cuts[cut.middle - 1] = cut;
     const uint64_t below = part_samples(samples, count, &cut);
     cut_ranks(samples, below, first, cut.middle, cuts, keys);
-    cut_ranks(samples + below, count - below, cut.middle, end, cuts, keys);
+    if (samples != NULL) samples += below; // NULL has no offsets, not even 0
+    cut_ranks(samples, count - below, cut.middle, end, cuts, keys);
 }
 
 void psvi_make_cuts(psvi_box_sample *samples, uint64_t count, uint32_t size, psvi_cut *cuts, psvi_sample_key *keys) {

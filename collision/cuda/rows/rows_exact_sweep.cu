@@ -334,7 +334,8 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     }
     const uint64_t boxes = COUNTED ? *(volatile uint64_t *)&input.result->boxes : input.result->boxes;
     if (!COUNTED && may_be_mixed && rows_is_mixed(plan, tables.starts, boxes)) { // swept already
-        if (plan->larger != 0 && plan->down) sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
+        if (plan->larger != 0 && rows_looks_down(plan, boxes))
+            sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
         return;
     }
     const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;

@@ -100,7 +100,7 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
     its.set_cells = its.worlds * (uint32_t)its.cells[0] * (uint32_t)its.cells[1] * (uint32_t)its.cells[2];
 }
 
-// A plan from THREADS boxes spread evenly over the slots: axes (the longest is x), size levels, `ratio` apart, cells:
+// A plan from THREADS boxes spread over the slots: axes (the longest is x), size levels, `ratio` apart, cells:
 // about `per_box` a box, at most `room`. `may_down`: the frame's sweep lets larger boxes look down, if that costs less
 // than levels for all sizes, and its levels may go by shape. Into shared->plan, all but what is kept from
 // frame to frame. All threads of the block; ends with a barrier. Never decides what is found, only how fast.
@@ -112,7 +112,8 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
     const uint64_t slots = counts.all();
     psvd_box box = {};
     uint32_t tag;
-    bool good = slots > 0 && psvd_load_slot(input, counts, slots * threadIdx.x / THREADS, &box, &tag) == PSVD_BOX_GOOD;
+    bool good =
+        slots > 0 && psvd_load_slot(input, counts, rows_sample_slot<THREADS>(slots), &box, &tag) == PSVD_BOX_GOOD;
     if (threadIdx.x <= ROWS_LEVELS) {
         shared->members[threadIdx.x] = 0;
         plan.longest[threadIdx.x] = plan.longest[threadIdx.x + ROWS_LEVELS + 1] = 0;
@@ -257,7 +258,7 @@ __device__ __forceinline__ bool rows_may_try(const psvi_find_input &input, const
     const uint64_t slots = counts.all();
     psvd_box box = {};
     uint32_t tag;
-    const bool good = psvd_load_slot(input, counts, slots * threadIdx.x / THREADS, &box, &tag) == PSVD_BOX_GOOD;
+    const bool good = psvd_load_slot(input, counts, rows_sample_slot<THREADS>(slots), &box, &tag) == PSVD_BOX_GOOD;
     const float extent = rows_extent(box.min[0], box.max[0], box.min[1], box.max[1], box.min[2], box.max[2]);
     uint32_t level = rows_choose_limits(good && extent <= 1e30f ? extent : -1.0f, 1e-30f, ratio, shared) - 1;
     __syncthreads();

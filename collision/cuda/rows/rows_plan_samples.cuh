@@ -24,6 +24,15 @@ template <int THREADS> struct rows_plan_shared {
     psvi_rows_plan plan;
 };
 
+// The slot of a thread's sample: one of each THREADS-th of the slots, anywhere in it. Always the same places of a
+// thread would be the same body of each world where worlds are alike, and tell nothing of the others.
+template <int THREADS> __device__ __forceinline__ uint64_t rows_sample_slot(uint64_t slots) {
+    const uint64_t first = slots * threadIdx.x / THREADS, next = slots * (threadIdx.x + 1) / THREADS;
+    uint32_t any = (threadIdx.x + 1) * 2654435761u;
+    any = (any ^ any >> 15) * 2246822519u;
+    return first + __umulhi(any ^ any >> 13, (uint32_t)(next - first));
+}
+
 template <int THREADS> __device__ __forceinline__ float rows_block_max(float value, rows_plan_shared<THREADS> *shared) {
     for (int step = 16; step > 0; step >>= 1)
         value = fmaxf(value, __shfl_xor_sync(PSVD_FULL, value, step));
