@@ -224,6 +224,54 @@ static void test_pairs_of_scenes(void **state) {
     }
 }
 
+#define ALIKE_WORLDS 8192
+#define ALIKE_BODIES 32
+
+// Worlds of the same bodies, as robots learn in: whatever sizes those have, no box is tested against other worlds'
+// ones.
+static void test_worlds_alike(void **state) {
+    (void)state;
+    const uint32_t count = ALIKE_WORLDS * ALIKE_BODIES;
+    psv_aabb *boxes = malloc(count * sizeof *boxes);
+    uint32_t *worlds = malloc(count * sizeof *worlds);
+    assert_true(boxes != NULL && worlds != NULL);
+    psv_buffer buffer, numbers;
+    CHECK(psv_alloc_buffer(context, count * sizeof *boxes, &buffer));
+    CHECK(psv_alloc_buffer(context, count * sizeof *worlds, &numbers));
+    for (uint64_t seed = 1; seed <= 8; ++seed) {
+        for (uint32_t i = 0; i < count; ++i) {
+            worlds[i] = i / ALIKE_BODIES;
+            for (uint32_t axis = 0; axis < 3; ++axis) {
+                const uint64_t size = box_random_bits(seed, i % ALIKE_BODIES, axis),
+                               at = box_random_bits(~seed, i, axis);
+                const float half = 0.2f + 0.25f * (float)(size >> 40) / 16777216.0f;
+                const float middle = 3.2f * (float)(at >> 40) / 16777216.0f;
+                boxes[i].min[axis] = middle - half;
+                boxes[i].max[axis] = middle + half;
+            }
+        }
+        CHECK(psv_upload(context, buffer, boxes, count * sizeof *boxes));
+        CHECK(psv_upload(context, numbers, worlds, count * sizeof *worlds));
+        psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), count);
+        set.worlds = numbers;
+        psv_pair_finder_def def = psv_default_pair_finder_def();
+        def.method = "rows";
+        def.max_boxes = count;
+        def.world_count = ALIKE_WORLDS;
+        psv_pair_finder *finder = NULL;
+        CHECK(psv_create_pair_finder(context, &def, &finder));
+        const psv_pair_statistics got = run_frames(finder, &set, 4);
+        if (got.candidates > (uint64_t)count * ALIKE_BODIES)
+            fail_msg("seed %llu: %llu boxes are tested against %llu", (unsigned long long)seed,
+                     (unsigned long long)count, (unsigned long long)got.candidates);
+        psv_destroy_pair_finder(finder);
+    }
+    psv_free_buffer(context, &buffer);
+    psv_free_buffer(context, &numbers);
+    free(boxes);
+    free(worlds);
+}
+
 static int print_table(void) {
     static const uint64_t counts[] = {10000, 300000, 1000000, 3000000};
     for (uint32_t s = 0; box_scene_at(s) != NULL; ++s) {
@@ -255,6 +303,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_all_scenes),       cmocka_unit_test(test_scenes),
         cmocka_unit_test(test_named_sorter),     cmocka_unit_test(test_way_of_bins),
         cmocka_unit_test(test_sort_is_measured), cmocka_unit_test(test_pairs_of_scenes),
+        cmocka_unit_test(test_worlds_alike),
     };
     const int failed = cmocka_run_group_tests_name("rows_scenes", tests, NULL, NULL);
     psv_destroy_context(context);
