@@ -222,8 +222,7 @@ static void pyramid_stands(void **unused) {
     print_message("pyramid of 20 layers, %d s: top sinks %.2f mm, %.2f mm aside, fastest box %.4f m/s\n", seconds,
                   1000 * fallen, 1000 * aside, fastest);
     assert_true(fallen < 0.05 && aside < 0.05);
-    // Stiff contacts let it sway: up to 0.18 m/s was seen at some frame of 30 s. It does not come to rest.
-    assert_true(fastest < 0.25);
+    assert_true(fastest < 0.03); // 0.007 on the CPU, 0.0001 on an H200
     end_stage(&s);
 }
 

@@ -94,9 +94,8 @@ static void sizes_do_not_matter(void **unused) {
         print_message("10 boxes of %g m, %d substeps, %.0f s: %.4f of a box aside, %.4f down\n", (double)t->size,
                       t->substeps, seconds, r.side, r.down);
         // Springs give way by a length, whatever the boxes' size: boxes of 1 cm want finer substeps than others.
-        const double most = t->size < 0.02f && t->substeps == 0 ? 0.1 : 0.05;
-        // On CUDA, where contacts are solved in another order, the tower of 5 cm boxes has swayed by 0.16 on an H200.
-        assert_true(r.side < (on_cuda() ? 0.25 : most) && r.down < most);
+        const bool coarse = t->size < 0.02f && t->substeps == 0; // 0.08 aside, on an H200 0.13; 0.097 down
+        assert_true(r.side < (coarse ? 0.2 : 0.05) && r.down < (coarse ? 0.1 : 0.05));
     }
 }
 
