@@ -120,7 +120,7 @@ typedef struct psv_pair_finder_def {
     uint64_t max_kept;     // most boxes of psv_box_set.kept, about 110 bytes each, and a second list of pairs; at most
                            // max_boxes; default 0
     bool margins; // box sets may have margins: on the CPU 76 bytes more a box, and two more lists of pairs; on CUDA and
-                  // OpenGL, where looking anew costs no more than testing again, they change nothing; default false
+                  // OpenGL all boxes are looked for anew in every frame, and margins change nothing; default false
     bool count_worlds;    // pairs of each world are counted, see psv_world_pair_buffer; default false
     uint64_t world_pairs; // room of each world: no world takes more of the pair buffer; 0 (default): worlds share it as
                           // they come. Counts worlds too
