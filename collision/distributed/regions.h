@@ -3,15 +3,7 @@
 #ifndef PAIRSIEVE_REGIONS_H
 #define PAIRSIEVE_REGIONS_H
 
-#include "pairsieve/collision.h"
-
-#if !defined(PSVI_HD)
-#if defined(__CUDACC__)
-#define PSVI_HD __host__ __device__ __forceinline__
-#else
-#define PSVI_HD static inline
-#endif
-#endif
+#include "../src/box_test.h" // PSVI_HD
 
 #define PSVI_WORLD_AXIS 3
 

@@ -26,12 +26,6 @@ PSVI_HD bool psvi_all_finite(const float *values, int count) {
     return finite;
 }
 
-PSVI_HD void psvi_put(float target[3], v3 a) {
-    target[0] = a.x;
-    target[1] = a.y;
-    target[2] = a.z;
-}
-
 PSVI_HD void psvi_read_body(const psvi_sim *s, uint32_t slot, psv_body_state *state) {
     psvi_f4 p = s->position[slot], q = s->rotation[slot], v = s->velocity[slot], w = s->angular_velocity[slot];
     psvi_put(state->pose.position, v3_of4(p));

@@ -58,6 +58,12 @@ PSVI_HD v3 v3_make(float x, float y, float z) {
     r.z = z;
     return r;
 }
+PSVI_HD void psvi_put(float target[3], v3 a) {
+    target[0] = a.x;
+    target[1] = a.y;
+    target[2] = a.z;
+}
+
 PSVI_HD v3 v3_of(const float *p) { return v3_make(p[0], p[1], p[2]); }
 PSVI_HD v3 v3_of4(psvi_f4 p) { return v3_make(p.x, p.y, p.z); }
 PSVI_HD psvi_f4 f4_make(v3 a, float w) {
