@@ -11,27 +11,13 @@ import numpy as np
 from . import _arrays
 from ._native import NULL, ArgumentError, Context, ffi, lib, locked, text
 from .pairs import device_number, profile_dict, struct_dict
+from .world_queries import WorldQueries, record_of
 
 
-def _record(name):
-    """The NumPy record type of a struct, with its offsets."""
-    kinds = {"uint32_t": "u4", "uint64_t": "u8", "float": "f4", "_Bool": "?", "int": "i4"}
-    offsets, names, formats = [], [], []
-    kind = ffi.typeof(name)
-    for field, info in kind.fields:
-        shape, inner = (), info.type
-        while inner.kind == "array":
-            shape, inner = shape + (inner.length,), inner.item
-        names.append(field)
-        offsets.append(info.offset)
-        formats.append((_record(inner.cname), shape) if inner.kind == "struct" else (kinds[inner.cname], shape))
-    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(kind)})
-
-
-_BODY = _record("psv_body_def")
-_ID = _record("psv_body_id")
-_STATE = _record("psv_body_state")
-_IMPULSE = _record("psv_body_impulse")
+_BODY = record_of("psv_body_def")
+_ID = record_of("psv_body_id")
+_STATE = record_of("psv_body_state")
+_IMPULSE = record_of("psv_body_impulse")
 
 
 def scenes() -> dict[str, str]:
@@ -50,7 +36,7 @@ def _floats(value, count, name):
     return made
 
 
-class World:
+class World(WorldQueries):
     """Bodies that move. Metres, seconds, kilograms, radians; y is up.
 
     Parameters
@@ -68,7 +54,9 @@ class World:
     broad_phase, sort_method : str
         See ``pairsieve.pairs.methods`` and ``pairsieve.sorting.methods``.
     **more
-        Other fields of ``psv_world_def`` by name: max_pairs, max_contacts, max_shapes, self_gravity, softening, bounds_min, bounds_max.
+        Other fields of ``psv_world_def`` by name: ``contact_events=True`` (for :meth:`contacts` and :meth:`events`; hit_speed, m/s),
+        ``sleeping=True`` (bodies at rest cost little; sleep_speed, m/s), restitution_threshold and push_speed (m/s), max_pairs,
+        max_contacts, max_shapes, self_gravity, softening, bounds_min, bounds_max.
 
     The arrays :attr:`positions`, :attr:`rotations`, :attr:`velocities` and :attr:`angular_velocities` are the world's own memory,
     by slot (the slot of a body is ``id["index1"] - 1``), and show the newest step; on a GPU they live there. Ask for them
@@ -159,7 +147,10 @@ class World:
         return out[0]
 
     def sphere(self, radius: float, **material: float) -> int:
-        """A sphere. Returns its number, for :meth:`add`. Material: density (kg/m^3), friction, restitution."""
+        """A sphere. Returns its number, for :meth:`add`.
+
+        Material: density (kg/m^3), friction, restitution, rolling_friction, spinning_friction.
+        """
         return self._shape("SPHERE", (radius,), **material)
 
     def particle(self, radius: float, **material: float) -> int:
@@ -210,11 +201,14 @@ class World:
 
     @locked
     def add(self, shape: Any, positions: Any = ((0, 0, 0),), *, rotations: Any = None, velocities: Any = None,
-            angular_velocities: Any = None, static: Any = False, world: Any = 0, group: Any = 1, mask: Any = 0xFFFFFFFF) -> np.ndarray:
+            angular_velocities: Any = None, static: Any = False, kinematic: Any = False, world: Any = 0, group: Any = 1,
+            mask: Any = 0xFFFFFFFF, linear_damping: Any = 0, angular_damping: Any = 0, gravity_scale: Any = 1,
+            user_data: Any = 0) -> np.ndarray:
         """Adds bodies of a shape, all or none, and returns their ids (n,) as records of index1 and generation.
 
         positions (n, 3), rotations (n, 4) as x, y, z, w, velocities (n, 3) m/s, angular_velocities (n, 3) rad/s; what is not given is zero
-        (not turned). `shape`, `static`, `world`, `group` and `mask` are one value or (n,).
+        (not turned). The others are one value or (n,): `kinematic` bodies move as their velocities say, whatever they meet; speeds
+        fall by the damping's share a second (1/s); `user_data` (uint64) is the program's own.
         """
         places = np.atleast_2d(np.asarray(positions, np.float32))
         # Every field begins as the library says, also those that come later.
@@ -227,6 +221,8 @@ class World:
             defs["velocity"] = 0 if velocities is None else velocities
             defs["angular_velocity"] = 0 if angular_velocities is None else angular_velocities
             defs["filter"]["group"], defs["filter"]["mask"] = group, mask
+            defs["is_kinematic"], defs["gravity_scale"], defs["user_data"] = kinematic, gravity_scale, user_data
+            defs["linear_damping"], defs["angular_damping"] = linear_damping, angular_damping
         except ValueError as error:
             raise ArgumentError(f"an array does not fit {len(places)} bodies: {error}") from None
         ids = np.zeros(len(places), _ID)
@@ -243,9 +239,66 @@ class World:
     @locked
     def remove(self, ids: np.ndarray) -> None:
         """Takes bodies out. An id that is not alive stops it, with an error."""
-        for one in self._ids(ids):
+        self._each_body(ids, lib.psv_destroy_body)
+
+    def _each_body(self, ids, call, *columns):
+        """call(world, id, one element of each column) for each id; columns are one value or one an id."""
+        wanted = self._ids(ids)
+        try:
+            spread = [np.broadcast_to(column, wanted.shape) for column in columns]
+        except ValueError as error:
+            raise ArgumentError(f"a value does not fit {len(wanted)} bodies: {error}") from None
+        for one, *values in zip(wanted, *spread):
             body = ffi.new("psv_body_id *", (int(one["index1"]), int(one["generation"])))[0]
-            self.context.check(lib.psv_destroy_body(self.handle, body))
+            self.context.check(call(self.handle, body, *(value.item() for value in values)))
+
+    @locked
+    def set_damping(self, ids: np.ndarray, linear: Any = 0, angular: Any = 0) -> None:
+        """Speeds of these bodies fall by these shares a second, 1/s, one value or (n,). Waits for the device."""
+        self._each_body(ids, lib.psv_set_damping, np.asarray(linear, float), np.asarray(angular, float))
+
+    @locked
+    def set_gravity_scale(self, ids: np.ndarray, scale: Any) -> None:
+        """Gravity of these bodies times `scale`, one value or (n,), -100 to 100. Waits for the device."""
+        self._each_body(ids, lib.psv_set_gravity_scale, np.asarray(scale, float))
+
+    @locked
+    def set_user_data(self, ids: np.ndarray, data: Any) -> None:
+        """The program's own numbers, uint64, one or (n,), which contacts and events then give. Waits for the device."""
+        self._each_body(ids, lib.psv_set_user_data, np.asarray(data, np.uint64))
+
+    @locked
+    def set_targets(self, ids: np.ndarray, positions: Any, rotations: Any = None, *, seconds: float = 1 / 60) -> None:
+        """Velocities with which kinematic bodies come to these poses within `seconds`, and which they keep. Waits for the device.
+
+        positions (n, 3), rotations (n, 4) as x, y, z, w; not given: not turned.
+        """
+        wanted = self._ids(ids)
+        try:
+            places = np.broadcast_to(np.asarray(positions, np.float32), (len(wanted), 3))
+            turns = np.broadcast_to(np.asarray((0, 0, 0, 1) if rotations is None else rotations, np.float32), (len(wanted), 4))
+        except ValueError as error:
+            raise ArgumentError(f"an array does not fit {len(wanted)} bodies: {error}") from None
+        pose = ffi.new("psv_pose *")
+        for one, place, turn in zip(wanted, places.tolist(), turns.tolist()):
+            pose.position, pose.rotation = place, turn
+            body = ffi.new("psv_body_id *", (int(one["index1"]), int(one["generation"])))[0]
+            self.context.check(lib.psv_set_body_target(self.handle, body, pose, seconds))
+
+    @locked
+    def configure(self, *, gravity: Any = None, substeps: int | None = None, restitution_threshold: float | None = None,
+                  push_speed: float | None = None) -> None:
+        """Changes settings from the next step on; what is not given stays. Values as of :class:`World`."""
+        if gravity is not None:
+            self.context.check(lib.psv_set_gravity(self.handle, _floats(gravity, 3, "gravity").tolist()))
+        for value, call in ((substeps, lib.psv_set_substeps), (restitution_threshold, lib.psv_set_restitution_threshold),
+                            (push_speed, lib.psv_set_push_speed)):
+            if value is not None:
+                try:
+                    status = call(self.handle, value)
+                except (OverflowError, TypeError) as error:
+                    raise ArgumentError(f"{value!r} is no value of a setting: {error}") from None
+                self.context.check(status)
 
     @locked
     def states(self, ids: np.ndarray) -> np.ndarray:

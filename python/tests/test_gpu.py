@@ -157,3 +157,33 @@ def test_capture_by_warp():
         expected = oracle.overlaps(one, one)
         np.testing.assert_array_equal(counts.numpy(), expected.sum(axis=1))
         assert [row[row >= 0].tolist() for row in items.numpy()] == [np.nonzero(row)[0][:64].tolist() for row in expected]
+
+
+def test_rays_and_events_of_a_world_on_the_device():
+    """As on the CPU; rays of torch, captured after the first call."""
+    shots = []
+    for device in ("cpu", "cuda"):
+        world = pairsieve.World(max_bodies=64, contact_events=True, device=device)
+        world.add(world.plane())
+        world.add(world.box((0.5, 0.5, 0.5)), [[1.5 * i, 1.0, 0] for i in range(20)], user_data=np.arange(20))
+        world.step(count=40)
+        rays = np.zeros((64, 8), np.float32)
+        rays[:, 0], rays[:, 1], rays[:, 5], rays[:, 7] = np.linspace(-1, 30, 64), 9, -1, 100
+        given = torch.from_numpy(rays).to(device)
+        hits = world.cast_rays(given)
+        assert hits.t.device.type == device
+        if device == "cuda":
+            graph = torch.cuda.CUDAGraph()
+            given.zero_()
+            torch.cuda.synchronize()
+            with torch.cuda.graph(graph):
+                captured = world.cast_rays(given)
+            given.copy_(torch.from_numpy(rays))
+            graph.replay()
+            torch.cuda.synchronize()
+            assert torch.equal(captured.slot, hits.slot) and torch.equal(captured.t, hits.t)
+        contacts = world.contacts()
+        shots.append((hits.slot.cpu().numpy(), hits.t.cpu().numpy(), np.sort(contacts["user_b"] + contacts["user_a"])))
+    np.testing.assert_array_equal(shots[0][0], shots[1][0])
+    np.testing.assert_allclose(shots[0][1], shots[1][1], atol=2e-3)
+    np.testing.assert_array_equal(shots[0][2], shots[1][2])

@@ -101,3 +101,72 @@ def test_arrays_outlive_the_world():
     positions = pairsieve.World.scene("drop", bodies=100).positions
     gc.collect()
     assert np.isfinite(positions).all()
+
+
+def test_rays_points_and_overlaps_of_bodies():
+    world = pairsieve.World(max_bodies=8, worlds=2)
+    ids = world.add(world.sphere(1), [[0, 5, 0], [0, 9, 0], [0, 5, 0]], world=[0, 0, 1])
+    slots = ids["index1"].astype(np.int32) - 1
+    origins = np.array([[0, 0, 0], [0, 20, 0], [0, 0, 0], [3, 0, 0]], np.float32)
+    directions = np.array([[0, 2, 0], [0, -1, 0], [0, 1, 0], [0, 1, 0]], np.float32)
+    hits = world.cast_rays((origins, directions), worlds=np.array([0, 0, 1, 0], np.uint32), t_max=100.0)
+    np.testing.assert_allclose(hits.t, [2, 10, 4, 100], rtol=1e-5)
+    np.testing.assert_array_equal(hits.slot, [slots[0], slots[1], slots[2], -1])
+    np.testing.assert_allclose(hits.normal[:3], [[0, -1, 0], [0, 1, 0], [0, -1, 0]], atol=1e-5)
+    near = world.closest_bodies(np.array([[0, 2, 0], [0, 5, 0.5]], np.float32), 3.0)
+    np.testing.assert_allclose(near.distance, [2, 0], atol=1e-5)
+    np.testing.assert_allclose(near.point[0], [0, 4, 0], atol=1e-5)
+    assert list(near.slot) == [slots[0], slots[0]]
+    counts, found = world.overlap_bodies(np.array([[0, 7, 0], [50, 0, 0]], np.float32), 1.5, each=4)
+    assert list(counts) == [2, 0] and set(found[0, :2]) == set(slots[:2]) and (found[0, 2:] == -1).all()
+    with pytest.raises(TypeError, match="sort_queries"):
+        world.cast_rays((origins, directions), sort_queries=True)
+
+
+def test_kinematic_damped_and_weightless_bodies():
+    world = pairsieve.World(max_bodies=8)
+    ball = world.sphere(0.5)
+    lift = world.add(world.box((1, 0.1, 1)), [[0, 0, 0]], kinematic=True)
+    rider = world.add(ball, [[0, 0.6, 0]])
+    floating = world.add(ball, [[10, 5, 0], [20, 5, 0]], velocities=[1, 0, 0], gravity_scale=0, linear_damping=[0, 1])
+    for frame in range(60):
+        world.set_targets(lift, [[0, (frame + 1) / 60, 0]])
+        world.step()
+    states = world.states(np.concatenate([lift, rider, floating]))
+    np.testing.assert_allclose(states["pose"]["position"][0], [0, 1, 0], atol=1e-3)
+    np.testing.assert_allclose(states["pose"]["position"][1], [0, 1.6, 0], atol=0.02)
+    np.testing.assert_allclose(states["velocity"][2:, 0], [1, np.exp(-1)], rtol=1e-3)
+    np.testing.assert_allclose(states["pose"]["position"][2:, 1], 5)
+    world.set_damping(floating, linear=2)
+    world.set_gravity_scale(floating, [0, 1])
+    world.configure(gravity=(0, -1, 0), substeps=2)
+    before = world.states(floating)["velocity"]
+    world.step(count=60)
+    after = world.states(floating)["velocity"]
+    np.testing.assert_allclose(after[:, 0], before[:, 0] * np.exp(-2), rtol=1e-3)
+    assert after[0, 1] == 0 and -1 < after[1, 1] < -0.3
+    with pytest.raises(pairsieve.ArgumentError, match="substeps"):
+        world.configure(substeps=65)
+    with pytest.raises(pairsieve.ArgumentError, match="3 bodies"):
+        world.set_damping(np.concatenate([lift, floating]), linear=[1, 2])
+
+
+def test_contacts_events_and_sleep():
+    world = pairsieve.World(max_bodies=8, contact_events=True, sleeping=True)
+    ground = world.add(world.box((5, 0.5, 5)), [[0, -0.5, 0]], static=True, user_data=7)
+    box = world.add(world.box((0.5, 0.5, 0.5), density=1000), [[0, 1.5, 0]], user_data=1 << 40)
+    begins, ends, hits = [], [], []
+    for _ in range(50):
+        world.step()
+        seen = world.events()
+        begins.extend(seen.begins.copy()), ends.extend(seen.ends.copy()), hits.extend(seen.hits.copy())
+    assert {(b["user_a"], b["user_b"]) for b in begins} == {(7, 1 << 40)} and len(hits) == 1
+    assert abs(hits[0]["speed"] - np.sqrt(2 * 9.81)) < 0.3
+    assert abs(hits[0]["impulse"] / (1000 * hits[0]["speed"]) - 1) < 0.1
+    (contact,) = world.contacts()
+    assert {contact["a"] + 1, contact["b"] + 1} == {ground["index1"][0], box["index1"][0]} and contact["points"] == 4
+    assert abs(contact["normal_force"] / 9810 - 1) < 0.02
+    world.step(count=60)
+    assert world.counters()["asleep"] == 1 and len(world.contacts()) == 0
+    with pytest.raises(pairsieve.ArgumentError, match="contact_events"):
+        pairsieve.World().contacts()
