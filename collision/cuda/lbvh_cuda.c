@@ -45,9 +45,7 @@ static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *st
         memory->wide[h] = def->max_kept == 0 ? NULL : psvi_carve(carver, 32 * ((room >> 4 * h) + 1));
 }
 
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) { return psvi_key_sorter_def(def, psvi_room_of(def)); }
-
-static const psvi_sorted_method method = {"lbvh", MOST_BOXES, sizeof(lbvh_state), sorter_def, layout};
+static const psvi_sorted_method method = {"lbvh", MOST_BOXES, sizeof(lbvh_state), psvi_box_sorter_def, layout};
 _Static_assert(sizeof(lbvh_state) <= PSVI_SORTED_STATE_MOST, "the state is measured on the stack");
 
 static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
@@ -59,17 +57,9 @@ static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *
 }
 
 static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
-    const bool counted = input->a.count_device != NULL || input->b.count_device != NULL;
-    const psvi_sort_request request = {
-        .keys_in = state->memory.keys,
-        .keys_out = state->memory.keys,
-        .values_out = state->memory.order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = psvi_most_boxes(input),
-        .count_device = counted ? &state->memory.plan->slots : NULL,
-    };
-    return psvi_sort_run(state->sorted.sorter, &request);
+    const psvi_lbvh_memory *memory = &state->memory;
+    return psvi_sort_box_keys(state->sorted.sorter, input, memory->keys, memory->keys, memory->order,
+                              &memory->plan->slots);
 }
 
 static psv_status lbvh_build(psv_pair_finder *finder, const psvi_find_input *input) {

@@ -15,6 +15,16 @@ struct lbvh_walk {
     const uint32_t *next;
 };
 
+__device__ __forceinline__ lbvh_walk make_walk(const psvi_find_input &input, const psvi_lbvh_memory &memory) {
+    const psvd_counts counts = psvd_read_counts(input);
+    return {input,
+            counts,
+            psvd_make_sink(input, counts),
+            reinterpret_cast<const float4 *>(memory.leaves),
+            reinterpret_cast<const float4 *>(memory.nodes),
+            memory.next};
+}
+
 // Where a link leads, unless that is at or behind leaf `end`. Nodes are met in the order of their first leaves, and
 // what a link leads to is a right child, whose number is its first leaf. (A left child has its parent's first leaf, and
 // its own number says where it ends.)
@@ -61,13 +71,7 @@ __device__ __forceinline__ uint32_t world_end(const psvi_lbvh_memory &memory, ui
 __global__ void __launch_bounds__(LBVH_THREADS)
     psvk_lbvh_walk(const psvi_find_input input, const psvi_lbvh_memory memory) {
     __shared__ psvd_pair_stage<LBVH_THREADS / 32> stage;
-    lbvh_walk walk = {input,
-                      psvd_read_counts(input),
-                      {},
-                      reinterpret_cast<const float4 *>(memory.leaves),
-                      reinterpret_cast<const float4 *>(memory.nodes),
-                      memory.next};
-    walk.sink = psvd_make_sink(input, walk.counts);
+    const lbvh_walk walk = make_walk(input, memory);
     const uint32_t boxes = (uint32_t)input.result->boxes;
     const uint64_t i = (uint64_t)blockIdx.x * LBVH_THREADS + threadIdx.x;
     if ((uint64_t)blockIdx.x * LBVH_THREADS >= boxes) return;
@@ -104,13 +108,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
     constexpr uint32_t warps = LBVH_THREADS / 32;
     if (blockIdx.x * warps >= parts) return;
     __shared__ psvd_pair_stage<warps> stage;
-    lbvh_walk walk = {input,
-                      psvd_read_counts(input),
-                      {},
-                      reinterpret_cast<const float4 *>(memory.leaves),
-                      reinterpret_cast<const float4 *>(memory.nodes),
-                      memory.next};
-    walk.sink = psvd_make_sink(input, walk.counts);
+    const lbvh_walk walk = make_walk(input, memory);
     stage.begin();
     __syncthreads();
     uint32_t tested = 0;

@@ -11,6 +11,25 @@ psv_sorter_def psvi_key_sorter_def(const psv_pair_finder_def *def, uint64_t most
     return made;
 }
 
+psv_sorter_def psvi_box_sorter_def(const psv_pair_finder_def *def) {
+    return psvi_key_sorter_def(def, psvi_room_of(def));
+}
+
+psv_status psvi_sort_box_keys(psv_sorter *sorter, const psvi_find_input *input, uint32_t *keys, uint32_t *keys_out,
+                              uint32_t *order, const uint64_t *slots) {
+    const bool counted = input->a.count_device != NULL || input->b.count_device != NULL;
+    const psvi_sort_request request = {
+        .keys_in = keys,
+        .keys_out = keys_out,
+        .values_out = order,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = psvi_most_boxes(input),
+        .count_device = counted ? slots : NULL,
+    };
+    return psvi_sort_run(sorter, &request);
+}
+
 static uint64_t sorter_bytes(const psvi_sorted_method *method, const psv_pair_finder_def *def) {
     psv_sorter_def sort = method->sorter_def(def);
     return psv_sorter_scratch_bytes(PSV_BACKEND_CUDA, &sort);

@@ -24,8 +24,12 @@ typedef struct psvi_sorted_method {
 // At least 2, so that a method without pairs needs no case of its own.
 static inline uint64_t psvi_room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
 
-// 32-bit keys with 32-bit values, by the finder's sorting method.
+// 32-bit keys with 32-bit values, by the finder's sorting method: a key a box, or so many keys.
+psv_sorter_def psvi_box_sorter_def(const psv_pair_finder_def *def);
 psv_sorter_def psvi_key_sorter_def(const psv_pair_finder_def *def, uint64_t most_keys);
+// Sorts the keys of a frame's boxes, with their places as values; `slots`: how many, where the device has the count.
+psv_status psvi_sort_box_keys(psv_sorter *sorter, const psvi_find_input *input, uint32_t *keys, uint32_t *keys_out,
+                              uint32_t *order, const uint64_t *slots);
 
 uint64_t psvi_sorted_scratch_bytes(const psvi_sorted_method *method, const psv_pair_finder_def *def);
 psv_status psvi_create_sorted(psv_pair_finder *finder, const psvi_sorted_method *method);

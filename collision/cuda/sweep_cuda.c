@@ -17,9 +17,7 @@ static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *st
     memory->records = psvi_carve(carver, 32 * memory->room);
 }
 
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) { return psvi_key_sorter_def(def, psvi_room_of(def)); }
-
-static const psvi_sorted_method method = {"sweep", UINT64_MAX, sizeof(sweep_state), sorter_def, layout};
+static const psvi_sorted_method method = {"sweep", UINT64_MAX, sizeof(sweep_state), psvi_box_sorter_def, layout};
 _Static_assert(sizeof(sweep_state) <= PSVI_SORTED_STATE_MOST, "the state is measured on the stack");
 
 static uint64_t sweep_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
@@ -31,16 +29,8 @@ static psv_status sweep_statistics(psv_pair_finder *finder, psv_pair_statistics 
 }
 
 static psv_status sort_keys(sweep_state *state, const psvi_find_input *input) {
-    const bool counted = input->a.count_device != NULL || input->b.count_device != NULL;
-    const psvi_sort_request request = {
-        .keys_in = state->memory.keys,
-        .values_out = state->memory.order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = psvi_most_boxes(input),
-        .count_device = counted ? &state->memory.plan->slots : NULL,
-    };
-    return psvi_sort_run(state->sorted.sorter, &request);
+    const psvi_sweep_memory *memory = &state->memory;
+    return psvi_sort_box_keys(state->sorted.sorter, input, memory->keys, NULL, memory->order, &memory->plan->slots);
 }
 
 typedef cudaError_t sweep_launcher(const psvi_find_input *, const psvi_sweep_memory *, cudaStream_t);

@@ -3,15 +3,8 @@
 #ifndef PAIRSIEVE_BOX_TEST_H
 #define PAIRSIEVE_BOX_TEST_H
 
+#include "../../sort/core/host_device.h"
 #include "pairsieve/collision.h"
-
-#if !defined(PSVI_HD)
-#if defined(__CUDACC__)
-#define PSVI_HD __host__ __device__ __forceinline__
-#else
-#define PSVI_HD static inline
-#endif
-#endif
 
 PSVI_HD bool psvi_box_is_bad(const float *min, const float *max) {
     return !(min[0] <= max[0] && min[1] <= max[1] && min[2] <= max[2]);

@@ -6,13 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifndef PSVI_HD
-#if defined(__CUDACC__)
-#define PSVI_HD __host__ __device__ __forceinline__
-#else
-#define PSVI_HD static inline
-#endif
-#endif
+#include "../../sort/core/host_device.h"
 
 // For functions of which each call has its own code, without what the call's constants rule out.
 #if defined(__CUDACC__)

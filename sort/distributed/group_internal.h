@@ -3,15 +3,8 @@
 #define PAIRSIEVE_GROUP_INTERNAL_H
 
 #include "../core/context.h"
+#include "../core/host_device.h"
 #include "pairsieve/group.h"
-
-#if !defined(PSVI_HD)
-#if defined(__CUDACC__)
-#define PSVI_HD __host__ __device__ __forceinline__
-#else
-#define PSVI_HD static inline
-#endif
-#endif
 
 #define PSVI_GROUP_COOKIE 0x70737667u // "psvg"
 #define PSVI_GROUP_SENTENCE 240       // of an error, with its end

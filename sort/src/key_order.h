@@ -4,13 +4,8 @@
 #ifndef PAIRSIEVE_KEY_ORDER_H
 #define PAIRSIEVE_KEY_ORDER_H
 
+#include "../core/host_device.h"
 #include "pairsieve/sort.h"
-
-#if defined(__CUDACC__)
-#define PSVI_HD __host__ __device__ __forceinline__
-#else
-#define PSVI_HD static inline
-#endif
 
 // Integers need only `flip`; floats need the whole. `is_float` is meant to be a compile-time constant in kernels.
 typedef struct psvi_key_order {

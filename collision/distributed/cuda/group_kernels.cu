@@ -173,25 +173,11 @@ __global__ void psvk_swap_pairs(psv_pair *pairs, uint64_t count) {
     if (i < count) pairs[i] = psv_pair{pairs[i].b, pairs[i].a};
 }
 
-struct home_choice {
+struct home_of_pair {
     const psv_pair *pairs;
     uint32_t size;
 
-    struct cursor {
-        uint32_t list;
-        bool done;
-    };
-
-    __device__ void begin(uint64_t item, cursor &at) const { at = cursor{psvi_pair_home(pairs[item], size), false}; }
-
-    __device__ bool next(cursor &at, uint32_t &list) const {
-        list = at.list;
-        const bool there = !at.done;
-        at.done = true;
-        return there;
-    }
-
-    __device__ bool is_single(const cursor &) const { return true; }
+    __device__ uint32_t operator()(uint64_t item) const { return psvi_pair_home(pairs[item], size); }
 };
 
 psv_status launched(psv_context *context, const char *kernel) {
@@ -247,7 +233,7 @@ extern "C" psv_status psvi_cuda_swap_pairs(psv_context *context, psv_pair *pairs
 
 extern "C" psv_status psvi_cuda_list_pairs(psv_context *context, psvi_list_room *room, const psv_pair *pairs,
                                            uint64_t count, uint32_t size, uint32_t *index, uint64_t *counts) {
-    const home_choice choice = {pairs, size};
+    const psvi::one_list<home_of_pair> choice = {{pairs, size}};
     const psv_status status = psvi::count_lists(context, room, choice, count, size, counts);
     return status == PSV_OK ? psvi::write_lists(context, room, choice, count, size, index) : status;
 }

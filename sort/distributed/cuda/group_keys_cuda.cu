@@ -16,19 +16,14 @@ struct keys_state {
 };
 
 // The part of a key: how many splitters are not after it.
-struct part_choice {
+struct part_of_key {
     psvi_key_order order;
     const void *keys;
     uint64_t first;
     const psvi_place *splitters;
     uint32_t parts;
 
-    struct cursor {
-        uint32_t list;
-        bool done;
-    };
-
-    __device__ void begin(uint64_t item, cursor &at) const {
+    __device__ uint32_t operator()(uint64_t item) const {
         const psvi_place own = {psvi_group_key(order, keys, item), first + item};
         uint32_t low = 0, high = parts - 1;
         while (low < high) {
@@ -38,18 +33,8 @@ struct part_choice {
             else
                 low = middle + 1;
         }
-        at.list = low;
-        at.done = false;
+        return low;
     }
-
-    __device__ bool next(cursor &at, uint32_t &list) const {
-        list = at.list;
-        const bool there = !at.done;
-        at.done = true;
-        return there;
-    }
-
-    __device__ bool is_single(const cursor &) const { return true; }
 };
 
 // samples[i]: the key at psvi_sample_place(i). A thread has one.
@@ -99,8 +84,8 @@ psv_status sample_keys(psv_context *context, void *state, const psvi_group_keys 
 psv_status split_keys(psv_context *context, void *state, const psvi_group_keys *keys, uint32_t *index,
                       uint64_t *counts) {
     keys_state *own = static_cast<keys_state *>(state);
-    const part_choice choice = {keys->order, keys->keys, keys->first, (const psvi_place *)own->splitters.memory,
-                                keys->parts};
+    const psvi::one_list<part_of_key> choice = {
+        {keys->order, keys->keys, keys->first, (const psvi_place *)own->splitters.memory, keys->parts}};
     psv_status status = PSV_OK;
     if (keys->parts > 1)
         status = context->ops->copy(context, own->splitters.memory, keys->splitters,

@@ -17,6 +17,27 @@ constexpr uint32_t list_block_warps = 4;
 constexpr uint32_t list_batch = 4;                  // rows whose items are read at once
 constexpr uint8_t code_none = 254, code_many = 255; // of an item; below: the list that it is in
 
+// The choice where each item is in one list: list_of(item).
+template <typename List> struct one_list {
+    List list_of;
+
+    struct cursor {
+        uint32_t list;
+        bool done;
+    };
+
+    __device__ void begin(uint64_t item, cursor &at) const { at = cursor{list_of(item), false}; }
+
+    __device__ bool next(cursor &at, uint32_t &list) const {
+        list = at.list;
+        const bool there = !at.done;
+        at.done = true;
+        return there;
+    }
+
+    __device__ bool is_single(const cursor &) const { return true; }
+};
+
 // What is known of an item before it is written: 0 no list, 1 one, 2 it may be several.
 template <typename Choice>
 __device__ uint32_t choose_first(const Choice &choice, uint64_t item, typename Choice::cursor &cursor, uint32_t &list) {
