@@ -5,7 +5,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PAIRSIEVE_BUILD_DIR:-$root/build}
-want_cuda=auto viewer=AUTO long=OFF filter=
+want_cuda=auto viewer=AUTO long=OFF werror=OFF filter=
 
 usage() {
     cat <<'TEXT'
@@ -14,6 +14,7 @@ usage: sh tests/run.sh [OPTION]...
   --cuda         build the CUDA code, also where there is no GPU (its tests are then skipped)
   --no-cuda      CPU only, also where there is a GPU
   --no-viewer    leave out pairsieve-view, its packages and its tests
+  --werror       warnings of the compilers are errors
   --long         the tests that run for minutes too
   -R PATTERN     only the tests whose names match (a ctest pattern)
   --help         this text
@@ -28,6 +29,7 @@ while [ $# -gt 0 ]; do
     --no-cuda) want_cuda=off ;;
     --no-viewer) viewer=OFF ;;
     --long) long=ON ;;
+    --werror) werror=ON ;;
     -R) [ $# -gt 1 ] || { usage >&2; exit 2; }; filter=$2; shift ;;
     --help | -h) usage; exit 0 ;;
     *) printf '%s\n' "run.sh: unknown option '$1'; sh tests/run.sh --help names them all" >&2; exit 2 ;;
@@ -51,7 +53,7 @@ choose_cuda "$want_cuda"
 
 say "configuring and building in $build (CUDA $cuda)"
 "$cmake" -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPAIRSIEVE_CUDA="$cuda" -DPAIRSIEVE_VIZ="$viewer" \
-    -DPAIRSIEVE_LONG_TESTS="$long"
+    -DPAIRSIEVE_LONG_TESTS="$long" -DPAIRSIEVE_WERROR="$werror"
 "$cmake" --build "$build" --parallel "$(processors)"
 
 say "running the tests"
