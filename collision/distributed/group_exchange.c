@@ -46,11 +46,15 @@ static float weight_of(const psv_group_finder *finder, const psvi_box_sample *sa
 
 static void cut_space(psv_group_finder *finder) {
     const uint64_t all = psvi_sum_before(finder->sampled, finder->group->size);
-    uint64_t good = 0;
+    uint64_t good = 0, end = finder->sampled[0]; // of this rank's samples
+    uint32_t rank = 0;
     for (uint64_t i = 0; i < all; ++i) {
+        while (i == end)
+            end += finder->sampled[++rank];
         psvi_box_sample sample = finder->all_samples[i];
         if (sample.weight == 0) continue;
         sample.weight = weight_of(finder, &sample);
+        sample.rank = rank;
         finder->all_samples[good++] = sample;
     }
     psvi_make_cuts(finder->all_samples, good, finder->group->size, finder->cuts, finder->sample_keys);

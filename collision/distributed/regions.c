@@ -1,6 +1,7 @@
 // How space is cut: at each cut all axes are tried, and the one is taken whose fuller side has the least work. A box
 // that lies across a plane is work for both sides, so an axis along which boxes are long loses, and worlds, in which
-// nothing lies across, win wherever they can be split evenly.
+// nothing lies across, win wherever they can be split evenly. Of cuts that are about as good the one wins for which the
+// fewest boxes have to move.
 #include "regions.h"
 
 #include <float.h>
@@ -17,16 +18,23 @@ static void set_plane(psvi_cut *cut, uint32_t axis, double key) {
     cut->world = axis == PSVI_WORLD_AXIS ? (uint32_t)key : 0;
 }
 
-// The work of the fuller side over its share of the ranks, when these samples are cut so.
-static double cost_of(const psvi_box_sample *samples, uint64_t count, const psvi_cut *cut, double below_ranks,
-                      double other_ranks) {
-    double below = 0, other = 0;
+// What all boxes have to gain by staying: a cut may be so much less even.
+#define PSVI_MOVE_COST 0.04
+
+// The work of the fuller side over its share of the ranks [first, end), when these samples are cut so.
+static double cost_of(const psvi_box_sample *samples, uint64_t count, const psvi_cut *cut, uint32_t first,
+                      uint32_t end) {
+    const double below_ranks = cut->middle - first, other_ranks = end - cut->middle;
+    double below = 0, other = 0, moved = 0;
     for (uint64_t i = 0; i < count; ++i) {
         const uint32_t sides = psvi_cut_sides(cut, samples[i].box.min, samples[i].box.max, samples[i].world);
         below += (sides & 1) != 0 ? samples[i].weight : 0;
         other += (sides & 2) != 0 ? samples[i].weight : 0;
+        const bool is_below = (sides & 1) != 0, was_below = samples[i].rank < cut->middle; // by the lower corner
+        if (samples[i].rank >= first && samples[i].rank < end && is_below != was_below) moved += samples[i].weight;
     }
-    return below / below_ranks > other / other_ranks ? below / below_ranks : other / other_ranks;
+    const double fuller = below / below_ranks > other / other_ranks ? below / below_ranks : other / other_ranks;
+    return fuller + PSVI_MOVE_COST * moved / (below_ranks + other_ranks);
 }
 
 static void swap_keys(psvi_sample_key *keys, uint64_t i, uint64_t j) {
@@ -83,19 +91,18 @@ static double next_key(const psvi_box_sample *samples, uint64_t count, uint32_t 
 static psvi_cut best_cut(const psvi_box_sample *samples, uint64_t count, uint32_t first, uint32_t end,
                          psvi_sample_key *keys) {
     const uint32_t middle = psvi_middle_rank(first, end);
-    const double below_ranks = middle - first, other_ranks = end - middle;
     psvi_cut best = {.middle = middle};
     double least = DBL_MAX;
     for (uint32_t a = 0; a <= PSVI_WORLD_AXIS && count > 0; ++a) {
         const uint32_t axis = (a + PSVI_WORLD_AXIS) % (PSVI_WORLD_AXIS + 1); // worlds first
-        const double share = below_ranks / (below_ranks + other_ranks);
+        const double share = (double)(middle - first) / (end - first);
         double key = key_at_share(samples, count, axis, share, keys);
         for (int equal = 0; equal < 2; ++equal) { // samples at the key itself go to one side or to the other
             if (equal == 1) key = next_key(samples, count, axis, key);
             if (key - key != 0) continue; // no plane at infinity
             psvi_cut cut = {.middle = middle};
             set_plane(&cut, axis, key);
-            const double cost = cost_of(samples, count, &cut, below_ranks, other_ranks);
+            const double cost = cost_of(samples, count, &cut, first, end);
             if (cost < least) {
                 least = cost;
                 best = cut;

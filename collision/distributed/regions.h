@@ -79,7 +79,8 @@ PSVI_HD bool psvi_next_region(psvi_regions regions, const float *min, const floa
 typedef struct psvi_box_sample {
     psv_aabb box;
     uint32_t world;
-    float weight; // work, in any unit; positive and finite
+    float weight;  // work, in any unit; positive and finite
+    uint32_t rank; // that has the boxes it stands for
 } psvi_box_sample;
 
 typedef struct psvi_sample_key {

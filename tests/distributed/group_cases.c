@@ -490,6 +490,42 @@ bool run_scene_case(psv_group *group, psv_context *context, const psv_group_tran
     return good;
 }
 
+// --- boxes that lie well --------------------------------------------------------------------------------------------
+
+#define STAYING 3000 // boxes a rank, of 1/1000 of the cube's side: hardly any reaches over a border
+
+bool run_staying_case(psv_group *group, psv_context *context, uint64_t seed) {
+    const uint32_t size = psv_group_size(group), rank = psv_group_rank(group), axis = (uint32_t)(seed % 3);
+    psv_aabb *boxes = must(malloc(STAYING * sizeof *boxes));
+    uint64_t state = seed * 64 + rank + 1;
+    for (uint64_t i = 0; i < STAYING; ++i)
+        for (uint32_t k = 0; k < 3; ++k) {
+            const float place = (float)(next_random(&state) >> 40) / (float)(1 << 24);
+            boxes[i].min[k] = k == axis ? ((float)rank + place) / (float)size : place;
+            boxes[i].max[k] = boxes[i].min[k] + 0.001f;
+        }
+    psv_buffer given = {0};
+    upload(context, &given, boxes, STAYING * sizeof *boxes);
+    free(boxes);
+    psv_group_finder_def def = psv_default_group_finder_def();
+    def.local.max_boxes = STAYING;
+    psv_group_finder *finder = NULL;
+    psv_group_pair_statistics statistics = {0};
+    const psv_box_set set = psv_boxes_of(given, sizeof(psv_aabb), STAYING);
+    bool good = psv_create_group_finder(group, &def, &finder) == PSV_OK &&
+                psv_group_find_pairs(finder, &set) == PSV_OK &&
+                psv_read_group_pair_statistics(finder, &statistics) == PSV_OK;
+    if (!good) fails_with(group, context, seed, "boxes in slabs");
+    if (statistics.sent > STAYING / 10 || statistics.imbalance > 1.05) {
+        fprintf(stderr, "  slabs along axis %u: %llu of %d boxes left rank %u, imbalance %g\n", axis,
+                (unsigned long long)statistics.sent, STAYING, rank, statistics.imbalance);
+        good = fails(group, seed, "boxes that lay well were moved");
+    }
+    psv_destroy_group_finder(finder);
+    psv_free_buffer(context, &given);
+    return good;
+}
+
 // --- events ----------------------------------------------------------------------------------------------------------
 
 static uint64_t differences(const whole_pairs *a, const whole_pairs *b, psv_pair *list) {

@@ -26,6 +26,9 @@ bool run_pairs_case(psv_group *group, psv_context *context, const psv_group_tran
 bool run_scene_case(psv_group *group, psv_context *context, const psv_group_transport *transport, const char *scene,
                     uint64_t count, group_deal deal);
 
+// Boxes that are dealt out in slabs along any axis stay where they are, but for those at the borders.
+bool run_staying_case(psv_group *group, psv_context *context, uint64_t seed);
+
 // A finder over frames in which boxes move: events against those of one finder.
 bool run_events_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed);
 

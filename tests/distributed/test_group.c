@@ -74,6 +74,8 @@ static void *run_rank(void *data) {
     static const char *const scenes[] = {"cube", "pile", "clusters", "sticks", "mixed_1000", "one_huge", "floor"};
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; ++s)
         good &= run_scene_case(group, context, way, scenes[s], 4000 / test_scale() + 100, (group_deal)(s % DEAL_COUNT));
+    for (uint64_t axis = 0; axis < 3; ++axis)
+        good &= run_staying_case(group, context, 3 * job->seed + axis);
     job->good = good;
     return NULL;
 }

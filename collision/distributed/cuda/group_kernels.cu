@@ -91,6 +91,7 @@ __global__ void psvk_sample_boxes(psvi_device_boxes boxes, psvi_box_sample *samp
     }
     sample.world = box.world;
     sample.weight = box.disabled || box.bad ? 0.0f : 1.0f;
+    sample.rank = 0; // the host knows
     samples[i] = sample;
 }
 
