@@ -18,8 +18,9 @@ static void set_plane(psvi_cut *cut, uint32_t axis, double key) {
     cut->world = axis == PSVI_WORLD_AXIS ? (uint32_t)key : 0;
 }
 
-// What all boxes have to gain by staying: a cut may be so much less even.
-#define PSVI_MOVE_COST 0.04
+// What a box that moves costs, of what one that is held costs. On two H200 it was 0.4 (docs/many-gpus.md); less, as
+// cuts that are not even are made anew in each call.
+#define PSVI_MOVE_COST 0.15
 
 // The work of the fuller side over its share of the ranks [first, end), when these samples are cut so.
 static double cost_of(const psvi_box_sample *samples, uint64_t count, const psvi_cut *cut, uint32_t first,

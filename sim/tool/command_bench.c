@@ -94,6 +94,25 @@ static int run_for_json(const char *name, const char *program, int argc, char **
 
 // --- command --------------------------------------------------------------------------------------------------------
 
+// `--distributed`: the program for ranks of MPI jobs, which gets the benchmark's name as its first word.
+static int run_distributed(int which, int argc, char **argv) {
+    if (strcmp(benchmarks[which], "sim") == 0)
+        return tool_fail(TOOL_REFUSED,
+                         "bench sim --distributed: worlds are not spread over ranks; accepted: sort, collision");
+    char program[4096], own_name[] = "bench_distributed";
+    int code = find_program("distributed", program, sizeof program);
+    if (code != TOOL_DONE) return code;
+    char **words = calloc((size_t)argc + 2, sizeof *words);
+    if (words == NULL) return tool_fail(TOOL_FAILED, "no memory for the command line");
+    int count = 0;
+    words[count++] = own_name;
+    for (int i = 0; i < argc; ++i)
+        if (strcmp(argv[i], "--distributed") != 0) words[count++] = argv[i];
+    execv(program, words);
+    free(words);
+    return tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno));
+}
+
 static bool has_word(int argc, char **argv, const char *word) {
     for (int i = 1; i < argc; ++i)
         if (strcmp(argv[i], word) == 0) return true;
@@ -108,6 +127,7 @@ int command_bench(int argc, char **argv) {
         "options:\n"
         "  --json                   print one JSON object with the rows of the benchmark's --csv;\n"
         "                           its table goes to stderr\n"
+        "  --distributed            (sort, collision) over the ranks of an MPI job: mpirun -n N pairsieve bench ...\n"
         "  --help                   this text\n";
     if (argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)) {
         fputs(usage, stdout);
@@ -117,6 +137,10 @@ int command_bench(int argc, char **argv) {
     int which = tool_choose("bench", argv[0], benchmarks);
     if (which < 0) return TOOL_REFUSED;
     const bool json = has_word(argc, argv, "--json");
+    if (has_word(argc, argv, "--distributed")) {
+        if (json) return tool_fail(TOOL_REFUSED, "--json and --distributed exclude each other; --csv FILE is there");
+        return run_distributed(which, argc, argv);
+    }
     if (json && has_word(argc, argv, "--csv")) return tool_fail(TOOL_REFUSED, "--json and --csv exclude each other");
     char program[4096], name[32];
     int code = find_program(benchmarks[which], program, sizeof program);
