@@ -6,14 +6,15 @@
 #define SWEEP_THREADS 256
 #define SWEEP_OWN_STEPS 256 // candidates that a thread sweeps alone before its warp helps
 
-#define LBVH_SAMPLES 256 // boxes that the scene's extent is estimated from; one block
-#define LBVH_THREADS 128
-#define LBVH_STEPS 8        // of a walk between two looks at the pair buffer
-#define LBVH_OWN_STEPS 256  // of a walk before its rest is cut into parts
-#define LBVH_PART 1024      // leaves of a part
-#define LBVH_PART_BLOCKS 8  // blocks per multiprocessor that walk parts
-#define LBVH_WIDE_LEVELS 8  // of runs of leaves: 16^8 is more than there can be
-#define LBVH_QUERY_STEPS 96 // of a search for one box, two runs each, before its rest is cut into parts
+#define LBVH_SAMPLES 128 // boxes that the scene's extent and the usual size are estimated from; one block
+#define LBVH_KEY_THREADS 256
+#define LBVH_LEAF_THREADS 512 // 8^3: a block makes three levels of runs
+#define LBVH_THREADS 128      // of a block that searches; eight blocks per multiprocessor
+#define LBVH_STEPS 256        // of a search for a group, four runs each, before its rest is cut into parts
+#define LBVH_QUERY_STEPS 96   // of a search for one box
+#define LBVH_PART 1024        // leaves of a part
+#define LBVH_PART_BLOCKS 8    // blocks per multiprocessor that search parts
+#define LBVH_CLASS_STEP 8.0f  // sizes of one class: this many times the usual, then this many times more
 
 #define TREE_THREADS 256
 #define TREE_NODE_THREADS 256

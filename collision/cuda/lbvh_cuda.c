@@ -3,15 +3,14 @@
 #include "lbvh_kernels.h"
 #include "sorted_method.h"
 
-#define KEY_BITS 31u // of world and place; one more says that a box takes no part
-#define LEAST_PLACE_BITS 9u
+#define KEY_BITS 31u        // of world and place; one more says that a box takes no part
+#define LEAST_PLACE_BITS 9u // with the size class
 #define LEAST_PARTS 65536u
-#define MOST_BOXES 0x7fffffffu // leaves are named by 31 bits, and one name means «none»
+#define MOST_BOXES 0x7fffffffu // a run of eight is named by 28 bits
 
 typedef struct lbvh_state {
     psvi_sorted_state sorted;
     psvi_lbvh_memory memory;
-    bool widened; // the runs of leaves are those of the last build
 } lbvh_state;
 
 // Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
@@ -28,21 +27,21 @@ static void choose_bits(const psv_pair_finder_def *def, psvi_lbvh_memory *memory
 static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *state) {
     psvi_lbvh_memory *memory = &((lbvh_state *)state)->memory;
     const uint64_t room = psvi_room_of(def);
-    memory->room = room;
+    memory->room = (uint32_t)room;
     memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
+    memory->ticket_room = (uint32_t)((room >> 18) + (room >> 27) + 2);
     choose_bits(def, memory);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->keys = psvi_carve(carver, 4 * room);
     memory->order = psvi_carve(carver, 4 * room);
-    memory->leaves = psvi_carve(carver, 32 * room);
-    memory->nodes = psvi_carve(carver, 32 * room);
-    memory->next = psvi_carve(carver, 4 * room);
-    memory->leaf_parent = psvi_carve(carver, 4 * room);
-    memory->node_parent = psvi_carve(carver, 4 * room);
-    memory->arrivals = psvi_carve(carver, 4 * room);
+    uint64_t boxes = 0;
+    for (uint32_t level = 0; level < PSVI_LBVH_LEVELS; ++level) {
+        memory->start[level] = boxes;
+        boxes += (room >> 3 * level) + 1;
+    }
+    memory->boxes = psvi_carve(carver, 32 * boxes);
+    memory->tickets = psvi_carve(carver, 4 * (uint64_t)memory->ticket_room);
     memory->parts = psvi_carve(carver, sizeof(psvi_lbvh_part) * memory->part_room);
-    for (uint32_t h = 1; h < LBVH_WIDE_LEVELS; ++h)
-        memory->wide[h] = def->max_kept == 0 ? NULL : psvi_carve(carver, 32 * ((room >> 4 * h) + 1));
 }
 
 static const psvi_sorted_method method = {"lbvh", MOST_BOXES, sizeof(lbvh_state), psvi_box_sorter_def, layout};
@@ -65,7 +64,6 @@ static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
 static psv_status lbvh_build(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
     lbvh_state *state = finder->state;
-    state->widened = false;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     cudaError_t error = psvi_launch_lbvh_keys(input, &state->memory, context->stream);
     psvi_phase_end(context, PSV_PHASE_KEYS);
@@ -95,19 +93,17 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
 // The tree has been built over two places at least, see kept_boxes.c.
 static psv_status lbvh_query(psv_pair_finder *finder, const psvi_find_input *input, uint64_t first) {
     psv_context *context = finder->context;
-    lbvh_state *state = finder->state;
+    const lbvh_state *state = finder->state;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    cudaError_t error = state->widened ? cudaSuccess : psvi_launch_lbvh_widen(&state->memory, context->stream);
-    state->widened = true;
-    if (error == cudaSuccess)
-        error = psvi_launch_lbvh_query(input, &state->memory, first, context->info.multiprocessors, context->stream);
+    const cudaError_t error =
+        psvi_launch_lbvh_query(input, &state->memory, first, context->info.multiprocessors, context->stream);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
     return psvi_cuda_status(context, error, "lbvh: query launch");
 }
 
 const psvi_broad_phase psvi_broad_phase_lbvh_cuda = {
     .name = "lbvh",
-    .description = "linear bounding volume hierarchy, rebuilt each frame (Karras 2012)",
+    .description = "linear bounding volume hierarchy, rebuilt each frame: runs along a Hilbert curve",
     .scratch_bytes = lbvh_scratch_bytes,
     .create = lbvh_create,
     .destroy = psvi_destroy_sorted,

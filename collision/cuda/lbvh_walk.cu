@@ -1,131 +1,145 @@
-// The stackless self-query of the hierarchy. Every leaf walks the nodes that come after it in the tree's order: into a
-// node whose box overlaps its own, past the subtree of one that does not, by the link that each node has to what
-// follows its subtree. Only later leaves are met, so every pair is found once and from one side.
+// The self-query of the hierarchy. A warp takes 32 leaves that follow each other, and so lie close, and searches the
+// tree once for the box around them; leaves that touch it are collected, and each lane tests its own box against them.
+// Only later leaves are searched, so every pair is found once.
 //
-// A walk can begin at any leaf and end at any leaf. So a walk that has become long (a huge box, a long thin one) is cut
-// into parts of leaves that warps of a second launch take, each lane a thirty-second of it.
+// A search that has become long (huge boxes that no size class has put aside, long thin ones) is cut into parts of
+// leaves that warps of a second launch take.
 #include "launch_cuda.h"
-#include "lbvh_parts.cuh"
+#include "lbvh_search.cuh"
 
-struct lbvh_walk {
-    const psvi_find_input &input;
-    psvd_counts counts;
-    psvd_sink sink;
-    const float4 *leaves, *nodes;
-    const uint32_t *next;
+typedef psvd_pair_stage<LBVH_WARPS> walk_stage;
+
+#define LBVH_NEAR 64 // leaves that a warp collects: 31 and up to 32 more
+
+struct near_leaves {
+    float4 low[LBVH_NEAR], high[LBVH_NEAR];
 };
 
-__device__ __forceinline__ lbvh_walk make_walk(const psvi_find_input &input, const psvi_lbvh_memory &memory) {
-    const psvd_counts counts = psvd_read_counts(input);
-    return {input,
-            counts,
-            psvd_make_sink(input, counts),
-            reinterpret_cast<const float4 *>(memory.leaves),
-            reinterpret_cast<const float4 *>(memory.nodes),
-            memory.next};
-}
+// A group's own leaves, one a lane, and those that were found near it.
+struct lbvh_group {
+    const lbvh_search &search;
+    walk_stage &stage;
+    near_leaves &near;
+    lbvh_box own; // NaN in lanes without a leaf
+    uint32_t count, held, tested;
 
-// Where a link leads, unless that is at or behind leaf `end`. Nodes are met in the order of their first leaves, and
-// what a link leads to is a right child, whose number is its first leaf. (A left child has its parent's first leaf, and
-// its own number says where it ends.)
-__device__ __forceinline__ uint32_t follow(uint32_t link, uint32_t end) {
-    return link == PSVI_LBVH_END || (link & ~PSVI_LBVH_LEAF) >= end ? PSVI_LBVH_END : link;
-}
+    __device__ __forceinline__ void put(uint32_t place, const lbvh_box &box) {
+        near.low[place] = box.low;
+        near.high[place] = box.high;
+    }
 
-// One step of the walk from `at`: the node or leaf to look at next.
-template <class Stage>
-__device__ __forceinline__ uint32_t walk_step(const lbvh_walk &walk, Stage &stage, const lbvh_box &own, uint32_t at,
-                                              uint32_t end, uint32_t &tested) {
-    const uint64_t number = at & ~PSVI_LBVH_LEAF;
-    if (!(at & PSVI_LBVH_LEAF)) {
-        const float4 low = __ldg(walk.nodes + 2 * number), high = __ldg(walk.nodes + 2 * number + 1);
-        return overlap(own, low, high) ? __float_as_uint(low.w) : follow(__float_as_uint(high.w), end);
+    __device__ __forceinline__ void add(bool hit, const lbvh_box &box) {
+        const unsigned mask = __ballot_sync(PSVD_FULL, hit);
+        if (hit) put(count + __popc(mask & ((1u << (threadIdx.x & 31)) - 1)), box);
+        count += __popc(mask);
+        __syncwarp();
+        if (count < 32) return;
+        count -= 32;
+        test(count, 32, PSVD_FULL);
     }
-    const float4 low = __ldg(walk.leaves + 2 * number), high = __ldg(walk.leaves + 2 * number + 1);
-    ++tested;
-    if (overlap(own, low, high) &&
-        psvd_tags_pair(walk.input.between, __float_as_uint(own.high.w), __float_as_uint(high.w))) {
-        const uint32_t slot = __float_as_uint(own.low.w), other = __float_as_uint(low.w);
-        if (psvd_arrays_pair(walk.input, walk.counts, slot, other)) stage.emit(walk.sink, slot, other);
-    }
-    return follow(__ldg(walk.next + number), end);
-}
 
-// First leaf behind those of the world of leaf i.
-__device__ __forceinline__ uint32_t world_end(const psvi_lbvh_memory &memory, uint32_t boxes, uint32_t i) {
-    if (memory.world_bits == 0) return boxes;
-    const uint32_t world = memory.keys[i] >> memory.place_bits;
-    uint32_t low = i + 1, high = boxes;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (memory.keys[middle] >> memory.place_bits == world)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-// One thread a leaf. Reads the nodes on its way, mostly from the caches: neighbours in the order walk the same nodes.
-// No barrier but those of the pair collection.
-__global__ void __launch_bounds__(LBVH_THREADS)
-    psvk_lbvh_walk(const psvi_find_input input, const psvi_lbvh_memory memory) {
-    __shared__ psvd_pair_stage<LBVH_THREADS / 32> stage;
-    const lbvh_walk walk = make_walk(input, memory);
-    const uint32_t boxes = (uint32_t)input.result->boxes;
-    const uint64_t i = (uint64_t)blockIdx.x * LBVH_THREADS + threadIdx.x;
-    if ((uint64_t)blockIdx.x * LBVH_THREADS >= boxes) return;
-    stage.begin();
-    __syncthreads();
-    lbvh_box own = {};
-    uint32_t at = PSVI_LBVH_END, end = 0, tested = 0;
-    if (i < boxes) {
-        own.low = walk.leaves[2 * i], own.high = walk.leaves[2 * i + 1];
-        end = world_end(memory, boxes, (uint32_t)i);
-        at = follow(memory.next[i], end);
-    }
-    bool alone = false; // the queue has no room for the rest
-    for (uint32_t steps = 0; __any_sync(PSVD_FULL, at != PSVI_LBVH_END); steps += LBVH_STEPS) {
-        if (steps >= LBVH_OWN_STEPS && at != PSVI_LBVH_END && !alone && (at & PSVI_LBVH_LEAF)) {
-            if (queue_rest(memory, (uint32_t)i, at & ~PSVI_LBVH_LEAF, end))
-                at = PSVI_LBVH_END;
-            else
-                alone = true;
+    // The leaves collected at [first, first + n), n at most 32, against the lanes' own; `wanted` says which of them
+    // count for the lane.
+    __device__ __forceinline__ void test(uint32_t first, uint32_t n, uint32_t wanted) {
+        uint32_t hits = 0;
+#pragma unroll 4
+        for (uint32_t s = 0; s < n; ++s) {
+            const float4 low = near.low[first + s], high = near.high[first + s];
+            hits |= overlap(own, low, high) ? 1u << s : 0u;
         }
-        for (int step = 0; step < LBVH_STEPS && at != PSVI_LBVH_END; ++step)
-            at = walk_step(walk, stage, own, at, end, tested);
-        stage.settle(walk.sink);
+        hits &= wanted;
+        tested += own.low.x == own.low.x ? n : 0;
+        const uint32_t slot = __float_as_uint(own.low.w), tag = __float_as_uint(own.high.w);
+        while (__any_sync(PSVD_FULL, hits != 0)) {
+            bool pair = hits != 0;
+            uint32_t other = 0;
+            if (pair) {
+                const uint32_t at = first + __ffs((int)hits) - 1;
+                other = __float_as_uint(near.low[at].w);
+                pair = psvd_tags_pair(search.input.between, tag, __float_as_uint(near.high[at].w)) &&
+                       psvd_arrays_pair(search.input, search.counts, slot, other);
+            }
+            hits &= hits - 1;
+            stage.emit_together(search.sink, pair, slot, other, &held);
+        }
+        __syncwarp(); // all have read what may be overwritten now
     }
-    stage.finish(walk.sink);
-    psvd_warp_add(&input.result->candidates, tested);
+
+    // Group `number`: its leaves, and the box to search for.
+    __device__ __forceinline__ void begin(lbvh_search *target, uint32_t number, uint32_t boxes) {
+        const uint32_t i = number * 32 + (threadIdx.x & 31), runs = (boxes + 7) / 8;
+        own.low = own.high = make_float4(NAN, NAN, NAN, 0);
+        if (i < boxes) own = load_run(target->memory, 0, i);
+        lbvh_box all = load_run(target->memory, 1, number * 4);
+        for (uint32_t run = number * 4 + 1; run < min(number * 4 + 4, runs); ++run) {
+            const lbvh_box box = load_run(target->memory, 1, run);
+            all.low.x = fminf(all.low.x, box.low.x), all.high.x = fmaxf(all.high.x, box.high.x);
+            all.low.y = fminf(all.low.y, box.low.y), all.high.y = fmaxf(all.high.y, box.high.y);
+            all.low.z = fminf(all.low.z, box.low.z), all.high.z = fmaxf(all.high.z, box.high.z);
+        }
+        target->own = all;
+        target->name = number;
+    }
+
+    // All threads of the block together, at the end.
+    __device__ __forceinline__ void finish(uint64_t *candidates) {
+        stage.hold(held);
+        stage.finish(search.sink);
+        psvd_warp_add(candidates, tested);
+    }
+};
+
+// One warp a group. Reads the boxes on its way, 1 KB a step, mostly from the caches: neighbours search the same ones.
+// No barrier but those of the pair collection.
+__global__ void __launch_bounds__(LBVH_THREADS, 8)
+    psvk_lbvh_walk(const psvi_find_input input, const psvi_lbvh_memory memory) {
+    __shared__ walk_stage stage;
+    __shared__ near_leaves near[LBVH_WARPS];
+    __shared__ uint32_t stacks[LBVH_WARPS][LBVH_STACK];
+    const uint32_t boxes = (uint32_t)input.result->boxes, warp = threadIdx.x / 32, lane = threadIdx.x & 31;
+    const uint32_t number = blockIdx.x * LBVH_WARPS + warp;
+    if ((uint64_t)blockIdx.x * LBVH_THREADS >= boxes) return;
+    lbvh_search search = make_search(input, memory);
+    lbvh_group group = {search, stage, near[warp], {}, 0, 0, 0};
+    group.own.low.x = NAN;
+    if (number * 32ull < boxes) {
+        group.begin(&search, number, boxes);
+        group.put(lane, group.own);
+        __syncwarp();
+        group.test(0, 32, ~((2u << lane) - 1)); // with the later ones of the group itself
+        search.begin = min(number * 32 + 32, boxes);
+        search.end = boxes;
+        if (memory.world_bits != 0) {
+            const uint32_t world = memory.keys[search.begin - 1] >> memory.place_bits;
+            search.end = world_begin(memory, boxes, world + 1);
+        }
+        (void)run_search(search, group, stacks[warp], LBVH_STEPS);
+        group.test(0, group.count, PSVD_FULL);
+    }
+    group.finish(&input.result->candidates);
 }
 
-// One warp a part, each lane an equal run of its leaves. As many blocks as the device holds; they take the parts in
-// turn.
-__global__ void __launch_bounds__(LBVH_THREADS)
+// One warp a part; as many blocks as the device holds take the parts in turn.
+__global__ void __launch_bounds__(LBVH_THREADS, 8)
     psvk_lbvh_walk_parts(const psvi_find_input input, const psvi_lbvh_memory memory) {
     const uint32_t parts = (uint32_t)min(memory.plan->parts, (uint64_t)memory.part_room);
-    constexpr uint32_t warps = LBVH_THREADS / 32;
-    if (blockIdx.x * warps >= parts) return;
-    __shared__ psvd_pair_stage<warps> stage;
-    const lbvh_walk walk = make_walk(input, memory);
-    stage.begin();
-    __syncthreads();
-    uint32_t tested = 0;
-    for (uint32_t p = blockIdx.x * warps + threadIdx.x / 32; p < parts; p += gridDim.x * warps) {
+    if (blockIdx.x * LBVH_WARPS >= parts) return;
+    __shared__ walk_stage stage;
+    __shared__ near_leaves near[LBVH_WARPS];
+    __shared__ uint32_t stacks[LBVH_WARPS][LBVH_STACK];
+    const uint32_t boxes = (uint32_t)memory.plan->boxes, warp = threadIdx.x / 32;
+    lbvh_search search = make_search(input, memory);
+    lbvh_group group = {search, stage, near[warp], {}, 0, 0, 0};
+    group.own.low.x = NAN;
+    for (uint32_t p = blockIdx.x * LBVH_WARPS + warp; p < parts; p += gridDim.x * LBVH_WARPS) {
         const psvi_lbvh_part part = memory.parts[p];
-        const lbvh_box own = {walk.leaves[2 * (uint64_t)part.leaf], walk.leaves[2 * (uint64_t)part.leaf + 1]};
-        const uint32_t run = (part.end - part.first + 31) / 32;
-        const uint32_t first = min(part.end, part.first + (threadIdx.x % 32) * run), end = min(part.end, first + run);
-        uint32_t at = first < end ? first | PSVI_LBVH_LEAF : PSVI_LBVH_END;
-        while (__any_sync(PSVD_FULL, at != PSVI_LBVH_END)) {
-            for (int step = 0; step < LBVH_STEPS && at != PSVI_LBVH_END; ++step)
-                at = walk_step(walk, stage, own, at, end, tested);
-            stage.settle(walk.sink);
-        }
+        group.begin(&search, part.name, boxes);
+        search.begin = part.first, search.end = part.end;
+        (void)run_search(search, group, stacks[warp], 0);
+        group.test(0, group.count, PSVD_FULL);
+        group.count = 0;
     }
-    stage.finish(walk.sink);
-    psvd_warp_add(&input.result->candidates, tested);
+    group.finish(&input.result->candidates);
 }
 
 extern "C" cudaError_t psvi_launch_lbvh_walk(const psvi_find_input *input, const psvi_lbvh_memory *memory,

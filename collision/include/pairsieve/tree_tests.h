@@ -86,12 +86,13 @@ PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root
 }
 
 // What a ray's test of a node's slots needs on one axis: t of grid coordinate q is between q * step + low and
-// q * step + high, whatever was rounded here, in the test of the items, and in the positions of what they hit.
+// q * step + high, whatever was rounded here, in the test of the items, and in the positions of what they hit. The part
+// of a step is for psv_bias_grid.
 PSV_TREE_FN void psv_ray_slab(const psv_tree_ray *ray, const psv_tree_node *node, int axis, float *step, float *low,
                               float *high) {
     const float grid = psv_node_step(node, axis), away = node->origin[axis] - ray->origin[axis];
     const float slab = ray->slab[axis], at = away * slab;
-    const float error = (fabsf(away) + 255.0f * grid) * fabsf(slab) * 0x1p-19f;
+    const float error = (fabsf(away) + 255.0f * grid) * fabsf(slab) * 0x1p-19f + grid * fabsf(slab) * 0x1p-8f;
     *step = grid * slab;
     *low = at - error;
     *high = at + error + ray->pad[axis];
@@ -105,6 +106,9 @@ PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         psv_ray_slab(ray, node, axis, &step[axis], &low[axis], &high[axis]);
+        float other = step[axis];
+        psv_bias_grid(&other, &high[axis]);
+        psv_bias_grid(&step[axis], &low[axis]);
         const bool back = ray->slab[axis] < 0;
         PSV_UNROLL
         for (int half = 0; half < 2; ++half) {
@@ -118,8 +122,8 @@ PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray
         PSV_UNROLL
         PSV_UNROLL
         for (int axis = 0; axis < 3; ++axis) {
-            near = fmaxf(near, psv_slot_byte(enter[axis], slot) * step[axis] + low[axis]);
-            far = fminf(far, psv_slot_byte(leave[axis], slot) * step[axis] + high[axis]);
+            near = fmaxf(near, psv_slot_number(enter[axis], slot) * step[axis] + low[axis]);
+            far = fminf(far, psv_slot_number(leave[axis], slot) * step[axis] + high[axis]);
         }
         slots |= (uint32_t)(near <= far) << slot;
     }
@@ -218,12 +222,13 @@ PSV_TREE_FN uint32_t psv_box_slots(const psv_tree_node *node, const float *min, 
     PSV_UNROLL
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
-        const float step = psv_node_step(node, axis), origin = node->origin[axis];
+        float step = psv_node_step(node, axis), origin = node->origin[axis];
+        psv_bias_grid(&step, &origin);
         const float low = psv_tree_clamp(min[axis]), high = psv_tree_clamp(max[axis]);
         PSV_UNROLL
         for (uint32_t slot = 0; slot < 8; ++slot) {
-            const bool apart = origin + psv_slot_byte(node->low[axis], slot) * step > high ||
-                               origin + psv_slot_byte(node->high[axis], slot) * step < low;
+            const bool apart = origin + psv_slot_number(node->low[axis], slot) * step > high ||
+                               origin + psv_slot_number(node->high[axis], slot) * step < low;
             slots &= ~((uint32_t)apart << slot);
         }
     }
@@ -248,11 +253,12 @@ PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *poin
     PSV_UNROLL
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
-        const float step = psv_node_step(node, axis), origin = node->origin[axis];
+        float step = psv_node_step(node, axis), origin = node->origin[axis];
+        psv_bias_grid(&step, &origin);
         PSV_UNROLL
         for (uint32_t slot = 0; slot < 8; ++slot) {
-            const float away = psv_away(p[axis], origin + psv_slot_byte(node->low[axis], slot) * step,
-                                        origin + psv_slot_byte(node->high[axis], slot) * step);
+            const float away = psv_away(p[axis], origin + psv_slot_number(node->low[axis], slot) * step,
+                                        origin + psv_slot_number(node->high[axis], slot) * step);
             sum[slot] = axis == 0 ? psv_mul(away, away) : psv_add(sum[slot], psv_mul(away, away));
         }
     }

@@ -175,14 +175,26 @@ PSV_TREE_FN float psv_node_step(const psv_tree_node *node, int axis) {
 }
 PSV_TREE_FN uint32_t psv_node_inner(const psv_tree_node *node) { return node->grid >> 24; }
 PSV_TREE_FN uint32_t psv_node_used(const psv_tree_node *node) { return node->order >> 24; }
-PSV_TREE_FN float psv_slot_byte(const uint32_t words[2], uint32_t slot) {
+// A slot's byte q as a number that is quick to make, and what makes of it q * step + from: psv_slot_number * *step +
+// *from, all of it exact where from is a multiple of the step below 2^23 of them.
 #if defined(__CUDA_ARCH__)
-    // 2^23 and the byte as the last bits of a float, less 2^23: conversions take several times as long.
-    return __fsub_rn(__uint_as_float(__byte_perm(words[slot >> 2], 0x4b000000u, 0x7650u | (slot & 3u))), 0x1p23f);
-#else
-    return (float)(words[slot >> 2] >> (8 * (slot & 3u)) & 255u);
-#endif
+// 1 + q / 2^15: the byte as bits of a float's fraction. Conversions take several times as long.
+PSV_TREE_FN float psv_slot_number(const uint32_t words[2], uint32_t slot) {
+    return __uint_as_float(__byte_perm(words[slot >> 2], 0x3f800000u, 0x7604u | (slot & 3u) << 4));
 }
+PSV_TREE_FN void psv_bias_grid(float *step, float *from) {
+    *step *= 0x1p15f;
+    *from -= *step;
+}
+#else
+PSV_TREE_FN float psv_slot_number(const uint32_t words[2], uint32_t slot) {
+    return (float)(words[slot >> 2] >> (8 * (slot & 3u)) & 255u);
+}
+PSV_TREE_FN void psv_bias_grid(float *step, float *from) {
+    (void)step;
+    (void)from;
+}
+#endif
 // Node or item of a slot, as its field says.
 PSV_TREE_FN uint32_t psv_slot_child(uint32_t first, uint32_t order, uint32_t slot) {
     return first + (order >> (3 * slot) & 7u);
