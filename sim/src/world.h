@@ -60,6 +60,7 @@ struct psv_world {
     uint64_t triangle_count;
     uint64_t shapes_bytes, children_bytes, heights_bytes, nodes_bytes, triangles_bytes; // of the backend's copies
     uint64_t terrain_bytes;
+    uint64_t ground_serial; // counts changes of ground bodies, from 1
     // steps
     uint64_t steps_asked; // since creation, those that a full buffer has put off included
     uint64_t idle_steps;  // steps of a world without bodies: nothing is run for them

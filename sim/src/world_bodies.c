@@ -340,6 +340,7 @@ psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_s
     if (status == PSV_OK && shape->data.type >= PSV_SHAPE_PLANE) {
         psv_aabb box = ground_box(shape, position, q);
         status = psvi_write_array(world, world->sim.box, &box, slot, 1, sizeof box);
+        ++world->ground_serial;
     }
     return status;
 }

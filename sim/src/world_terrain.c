@@ -57,6 +57,7 @@ psv_status psvi_list_terrain(psv_world *world, psvi_terrain_room *room) {
         s->terrain = s->terrain_first + worlds + 1;
         world->terrain_bytes = room->bytes;
         room->fresh = NULL;
+        ++world->ground_serial;
     }
     psvi_release_terrain(world, room);
     return status;

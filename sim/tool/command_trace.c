@@ -1,65 +1,34 @@
-// `pairsieve trace`: a mesh as a ray-traced picture, and what the tree and the rays took.
+// `pairsieve trace`: a mesh or a scene as a ray-traced picture, and what each part of it took.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pairsieve/sim.h"
-#include "pairsieve/tree.h"
+#include "pairsieve/render.h"
 #include "png_file.h"
 #include "tool.h"
 
-#define MOST_SIDE 16384u // of the picture: a row of it fits one block of a PNG file
-#define SUN                                                                                                            \
-    { 0.41f, 0.82f, 0.40f }
+#define TIMED_PICTURES 16u // of the last frames
 
 typedef struct trace_job {
     tool_device_options device;
     const char *paths[1];
-    const char *size, *out, *quality;
-    uint64_t samples;
-    bool json;
+    const char *size, *out, *quality, *sort;
+    uint64_t samples, frames, bodies;
+    bool has_frames, plain, json;
 
-    uint32_t width, height;
+    bool is_scene;
+    psv_picture_def picture;
     psv_context *context;
-    psv_tree *tree;
+    psv_scene *scene;
     psv_mesh mesh;
-    psv_buffer vertices, indices, rays, hits;
-    psv_ray *host_rays;
-    psv_ray_hit *first;
-    uint32_t *any;
-    float (*normal)[3], (*place)[3], *light;
-    uint8_t *pixels;
-    double build_ms, trace_ms;
-    uint64_t rays_traced, found;
-    psv_tree_statistics statistics;
+    psv_buffer vertices, indices, pixels;
+    psv_renderer *renderer;
+    psv_render_statistics *timed;
+    uint32_t timed_count;
+    uint8_t *picture_bytes;
 } trace_job;
 
-// --- vectors --------------------------------------------------------------------------------------------------------
-
-static float dot(const float a[3], const float b[3]) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
-
-static void cross(const float a[3], const float b[3], float out[3]) {
-    for (int k = 0; k < 3; ++k)
-        out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
-}
-
-static void normalize(float v[3]) {
-    const float length = sqrtf(dot(v, v));
-    for (int k = 0; k < 3 && length > 0; ++k)
-        v[k] /= length;
-}
-
-// Uniform in [0, 1), the same for the same pixel, sample and channel (hash after Wang).
-static float random_of(uint32_t pixel, uint32_t sample, uint32_t channel) {
-    uint32_t x = pixel * 2654435761u ^ sample * 40503u * 65537u ^ channel * 0x9e3779b9u;
-    x = (x ^ 61) ^ x >> 16;
-    x *= 9;
-    x ^= x >> 4;
-    x *= 0x27d4eb2du;
-    return (float)((x ^ x >> 15) >> 8) * 0x1p-24f;
-}
-
-// --- rays -----------------------------------------------------------------------------------------------------------
+// --- what is seen ----------------------------------------------------------------------------------------------------
 
 static void find_box(const psv_mesh *mesh, float low[3], float high[3]) {
     for (int k = 0; k < 3; ++k) {
@@ -76,143 +45,17 @@ static void find_box(const psv_mesh *mesh, float low[3], float high[3]) {
 }
 
 // A camera that sees all of the mesh, from above one corner.
-static void make_primary_rays(trace_job *job) {
-    const float from[3] = {0.62f, 0.5f, 0.79f}, sky[3] = {0, 1, 0};
-    float low[3], high[3], eye[3], forward[3], right[3], up[3], size[3];
+static void look_at_mesh(trace_job *job) {
+    static const float from[3] = {0.554f, 0.446f, 0.705f};
+    float low[3], high[3], sum = 0;
     find_box(&job->mesh, low, high);
     for (int k = 0; k < 3; ++k)
-        size[k] = high[k] - low[k];
-    const float radius = 0.5f * sqrtf(dot(size, size)), distance = radius > 0 ? 2.4f * radius : 1;
+        sum += (high[k] - low[k]) * (high[k] - low[k]);
+    const float distance = sum > 0 ? 1.15f * sqrtf(sum) : 1;
     for (int k = 0; k < 3; ++k) {
-        eye[k] = 0.5f * (low[k] + high[k]) + distance * from[k] / 1.12f;
-        forward[k] = -from[k];
+        job->picture.camera.target[k] = 0.5f * (low[k] + high[k]);
+        job->picture.camera.eye[k] = job->picture.camera.target[k] + distance * from[k];
     }
-    normalize(forward);
-    cross(forward, sky, right);
-    normalize(right);
-    cross(right, forward, up);
-    const float scale = 0.5f / (float)(job->width < job->height ? job->width : job->height);
-    for (uint32_t i = 0; i < job->width * job->height; ++i) {
-        psv_ray *ray = &job->host_rays[i];
-        const float x = (2 * (float)(i % job->width) + 1 - (float)job->width) * scale;
-        const float y = ((float)job->height - 2 * (float)(i / job->width) - 1) * scale;
-        for (int k = 0; k < 3; ++k) {
-            ray->origin[k] = eye[k];
-            ray->direction[k] = forward[k] + x * right[k] + y * up[k];
-        }
-        ray->t_min = 0;
-        ray->t_max = INFINITY;
-        normalize(ray->direction);
-    }
-}
-
-// Where the first rays hit, and the normal there, to the side that the ray came from.
-static void find_surface(trace_job *job) {
-    for (uint32_t i = 0; i < job->width * job->height; ++i) {
-        const psv_ray_hit *hit = &job->first[i];
-        if (hit->item == PSV_NO_ITEM) continue;
-        const psv_ray *ray = &job->host_rays[i];
-        const uint32_t *corner = job->mesh.triangles + 3 * (size_t)hit->item;
-        float edge[2][3];
-        const float *a = job->mesh.positions + 3 * (size_t)corner[0];
-        for (int k = 0; k < 3; ++k) {
-            edge[0][k] = job->mesh.positions[3 * (size_t)corner[1] + k] - a[k];
-            edge[1][k] = job->mesh.positions[3 * (size_t)corner[2] + k] - a[k];
-        }
-        float *normal = job->normal[i];
-        cross(edge[0], edge[1], normal);
-        normalize(normal);
-        const float side = dot(normal, ray->direction) > 0 ? -1.0f : 1.0f;
-        for (int k = 0; k < 3; ++k) {
-            normal[k] *= side;
-            job->place[i][k] = ray->origin[k] + hit->t * ray->direction[k] + 1e-4f * hit->t * normal[k];
-        }
-        ++job->found;
-    }
-}
-
-// Rays to the sun, or of one sample of the sky around the normal. A pixel without a surface gets a ray that hits
-// nothing.
-static void make_light_rays(trace_job *job, bool sun, uint32_t sample) {
-    const float to_sun[3] = SUN;
-    for (uint32_t i = 0; i < job->width * job->height; ++i) {
-        psv_ray *ray = &job->host_rays[i];
-        *ray = (psv_ray){.t_max = -1, .direction = {0, 1, 0}};
-        if (job->first[i].item == PSV_NO_ITEM) continue;
-        // Cosine-weighted: a point of the unit sphere about the normal's end.
-        const float z = 2 * random_of(i, sample, 0) - 1, turn = 6.2831853f * random_of(i, sample, 1);
-        const float flat = sqrtf(fmaxf(0, 1 - z * z)), ball[3] = {flat * cosf(turn), flat * sinf(turn), z};
-        for (int k = 0; k < 3; ++k) {
-            ray->origin[k] = job->place[i][k];
-            ray->direction[k] = sun ? to_sun[k] : job->normal[i][k] + ball[k];
-        }
-        ray->t_max = INFINITY;
-    }
-}
-
-static int trace(trace_job *job, bool closest) {
-    const uint64_t count = (uint64_t)job->width * job->height;
-    psv_status status = psv_upload(job->context, job->rays, job->host_rays, count * sizeof *job->host_rays);
-    const psv_query_set rays = psv_queries_of(job->rays, sizeof *job->host_rays, count);
-    const double begin = tool_seconds_now();
-    if (status == PSV_OK)
-        status = closest ? psv_trace_closest(job->tree, &rays, job->hits) : psv_trace_any(job->tree, &rays, job->hits);
-    if (status == PSV_OK) status = psv_synchronize(job->context);
-    job->trace_ms += 1e3 * (tool_seconds_now() - begin);
-    job->rays_traced += closest ? count : job->found;
-    if (status == PSV_OK)
-        status = closest ? psv_download(job->context, job->first, job->hits, count * sizeof *job->first)
-                         : psv_download(job->context, job->any, job->hits, count * sizeof *job->any);
-    return tool_fail_status(job->context, status);
-}
-
-// --- picture --------------------------------------------------------------------------------------------------------
-
-static void add_light(trace_job *job, bool sun) {
-    const float to_sun[3] = SUN;
-    for (uint32_t i = 0; i < job->width * job->height; ++i) {
-        if (job->first[i].item == PSV_NO_ITEM || job->any[i] != 0) continue;
-        job->light[i] += sun ? 0.55f * fmaxf(0, dot(job->normal[i], to_sun)) : 0.3f / (float)job->samples;
-    }
-}
-
-static void make_pixels(trace_job *job) {
-    for (uint32_t i = 0; i < job->width * job->height; ++i) {
-        const float height = (float)(i / job->width) / (float)job->height;
-        const float sky[3] = {0.62f + 0.25f * height, 0.74f + 0.17f * height, 0.9f}, stone[3] = {0.92f, 0.86f, 0.78f};
-        for (int k = 0; k < 3; ++k) {
-            const float value = job->first[i].item == PSV_NO_ITEM ? sky[k] : (0.03f + job->light[i]) * stone[k];
-            job->pixels[3 * (size_t)i + k] = (uint8_t)(255 * powf(fminf(value, 1), 1 / 2.2f) + 0.5f);
-        }
-    }
-}
-
-static int render(trace_job *job) {
-    make_primary_rays(job);
-    int code = trace(job, true);
-    if (code != TOOL_DONE) return code;
-    find_surface(job);
-    for (uint32_t sample = 0; sample <= job->samples && code == TOOL_DONE; ++sample) {
-        make_light_rays(job, sample == 0, sample);
-        code = trace(job, false);
-        if (code == TOOL_DONE) add_light(job, sample == 0);
-    }
-    make_pixels(job);
-    return code;
-}
-
-// --- job ------------------------------------------------------------------------------------------------------------
-
-static int read_size(trace_job *job) {
-    char *end;
-    const unsigned long width = strtoul(job->size, &end, 10);
-    const unsigned long height = *end == 'x' ? strtoul(end + 1, &end, 10) : 0;
-    if (*end != 0 || width < 1 || height < 1 || width > MOST_SIDE || height > MOST_SIDE)
-        return tool_fail(TOOL_REFUSED, "--size %s is not accepted: WIDTHxHEIGHT, each from 1 to %u", job->size,
-                         MOST_SIDE);
-    job->width = (uint32_t)width;
-    job->height = (uint32_t)height;
-    return TOOL_DONE;
 }
 
 static int upload(trace_job *job, const void *data, uint64_t bytes, psv_buffer *buffer) {
@@ -221,119 +64,236 @@ static int upload(trace_job *job, const void *data, uint64_t bytes, psv_buffer *
     return tool_fail_status(job->context, status);
 }
 
-static int make_room(trace_job *job) {
-    const size_t pixels = (size_t)job->width * job->height;
-    job->host_rays = malloc(pixels * sizeof *job->host_rays);
-    job->first = malloc(pixels * sizeof *job->first);
-    job->any = malloc(pixels * sizeof *job->any);
-    job->normal = malloc(pixels * sizeof *job->normal);
-    job->place = malloc(pixels * sizeof *job->place);
-    job->light = calloc(pixels, sizeof *job->light);
-    job->pixels = malloc(3 * pixels);
-    if (!job->host_rays || !job->first || !job->any || !job->normal || !job->place || !job->light || !job->pixels)
-        return tool_fail(TOOL_REFUSED, "no memory for a picture of %ux%u", job->width, job->height);
+static int load_mesh(trace_job *job) {
     int code = upload(job, job->mesh.positions, 12 * (uint64_t)job->mesh.vertex_count, &job->vertices);
     if (code == TOOL_DONE)
         code = upload(job, job->mesh.triangles, 12 * (uint64_t)job->mesh.triangle_count, &job->indices);
-    if (code == TOOL_DONE) code = upload(job, NULL, pixels * sizeof *job->host_rays, &job->rays);
-    return code == TOOL_DONE ? upload(job, NULL, pixels * sizeof *job->first, &job->hits) : code;
+    look_at_mesh(job);
+    return code;
 }
 
-// Twice: the first build is not timed.
-static int build(trace_job *job) {
-    psv_tree_def def = psv_default_tree_def();
+static int load_scene(trace_job *job) {
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = job->bodies;
+    const psv_status status = psv_load_scene(job->context, job->paths[0], &options, &job->scene);
+    if (status != PSV_OK) return tool_fail_status(job->context, status);
+    psv_scene_view(job->scene, job->picture.camera.eye, job->picture.camera.target);
+    return TOOL_DONE;
+}
+
+static int make_renderer(trace_job *job) {
+    psv_renderer_def def = psv_default_renderer_def();
+    def.max_width = job->picture.width;
+    def.max_height = job->picture.height;
+    def.sort_method = job->sort;
     def.quality = strcmp(job->quality, "fine") == 0 ? PSV_TREE_FINE : PSV_TREE_LINEAR;
-    def.max_items = job->mesh.triangle_count > 0 ? job->mesh.triangle_count : 1;
-    def.triangles = true;
-    const psv_triangle_set set =
-        psv_triangles_of(job->vertices, job->mesh.vertex_count, job->indices, job->mesh.triangle_count);
-    psv_status status = psv_create_tree(job->context, &def, &job->tree);
-    for (int turn = 0; turn < 2 && status == PSV_OK; ++turn) {
-        const double begin = tool_seconds_now();
-        status = psv_build_triangle_tree(job->tree, &set);
-        if (status == PSV_OK) status = psv_synchronize(job->context);
-        job->build_ms = 1e3 * (tool_seconds_now() - begin);
-    }
-    if (status == PSV_OK) status = psv_read_tree_statistics(job->tree, &job->statistics);
+    if (job->is_scene)
+        def.world = psv_scene_world(job->scene);
+    else
+        def.max_triangles = job->mesh.triangle_count > 0 ? job->mesh.triangle_count : 1;
+    psv_status status = psv_create_renderer(job->context, &def, &job->renderer);
+    if (status == PSV_OK) status = psv_enable_profile(job->context, true);
     return tool_fail_status(job->context, status);
 }
 
-static int write_picture(const trace_job *job) {
+// --- pictures --------------------------------------------------------------------------------------------------------
+
+static int render(trace_job *job, uint32_t frame, bool rests) {
+    job->picture.frame = frame;
+    job->picture.rests = rests;
+    psv_status status;
+    if (job->is_scene) {
+        status = psv_render_world(job->renderer, &job->picture, job->pixels, (psv_buffer){0});
+    } else {
+        const psv_triangle_set set =
+            psv_triangles_of(job->vertices, job->mesh.vertex_count, job->indices, job->mesh.triangle_count);
+        status = psv_render_triangles(job->renderer, &set, &job->picture, job->pixels, (psv_buffer){0});
+    }
+    return tool_fail_status(job->context, status);
+}
+
+// The last frames are pictures, each with its tree made anew; the first of them is not timed.
+static int run_frames(trace_job *job) {
+    const uint64_t frames = job->frames, pictures = frames < TIMED_PICTURES ? frames + 1 : TIMED_PICTURES + 1;
+    uint32_t number = 0;
+    for (uint64_t frame = 0; frame <= frames; ++frame) {
+        if (frame > 0 && job->is_scene) {
+            const int code = tool_fail_status(job->context, psv_scene_step(job->scene));
+            if (code != TOOL_DONE) return code;
+        }
+        if (frames - frame >= pictures) continue;
+        int code = render(job, number, false);
+        psv_render_statistics *found = &job->timed[job->timed_count];
+        if (code == TOOL_DONE) code = tool_fail_status(job->context, psv_read_render_statistics(job->renderer, found));
+        if (code != TOOL_DONE) return code;
+        if (number++ > 0 || pictures == 1) ++job->timed_count;
+    }
+    for (uint64_t sample = 1; sample < job->samples; ++sample) {
+        const int code = render(job, number++, true);
+        if (code != TOOL_DONE) return code;
+    }
+    return tool_fail_status(job->context, psv_synchronize(job->context));
+}
+
+static int write_picture(trace_job *job) {
+    const size_t count = (size_t)job->picture.width * job->picture.height;
+    uint32_t *words = malloc(4 * count);
+    job->picture_bytes = malloc(3 * count);
+    if (words == NULL || job->picture_bytes == NULL) {
+        free(words);
+        return tool_fail(TOOL_REFUSED, "no memory for a picture of %ux%u", job->picture.width, job->picture.height);
+    }
+    int code = tool_fail_status(job->context, psv_download(job->context, words, job->pixels, 4 * count));
+    for (size_t i = 0; i < 3 * count && code == TOOL_DONE; ++i)
+        job->picture_bytes[i] = (uint8_t)(words[i / 3] >> (8 * (i % 3)));
+    free(words);
     tool_output output;
-    int code = tool_open_output(&output, job->out);
+    if (code == TOOL_DONE) code = tool_open_output(&output, job->out);
     if (code != TOOL_DONE) return code;
-    const bool written = tool_write_png(output.stream, job->pixels, job->width, job->height);
+    const bool written = tool_write_png(output.stream, job->picture_bytes, job->picture.width, job->picture.height);
     code = tool_close_output(&output, written);
     return written || code != TOOL_DONE ? code : tool_fail(TOOL_FAILED, "%s could not be written", job->out);
 }
 
+// --- report ----------------------------------------------------------------------------------------------------------
+
+static double median_of(const trace_job *job, size_t offset) {
+    double values[TIMED_PICTURES];
+    for (uint32_t i = 0; i < job->timed_count; ++i)
+        memcpy(&values[i], (const char *)&job->timed[i] + offset, sizeof values[i]);
+    return tool_median(values, job->timed_count);
+}
+
+#define MEDIAN(job, field) median_of(job, offsetof(psv_render_statistics, field))
+
 static int report(const trace_job *job) {
-    const double rate = job->trace_ms > 0 ? (double)job->rays_traced / job->trace_ms / 1e3 : 0;
+    const psv_render_statistics *last = &job->timed[job->timed_count - 1];
+    const double rate = MEDIAN(job, rays_per_second) / 1e6, share = MEDIAN(job, sort_share);
+    const char *backend = psv_backend_name(psv_context_backend(job->context));
     if (job->json)
-        return tool_print_json(
-            json_pack("{s:I, s:I, s:s, s:s, s:f, s:f, s:I, s:f, s:f}", "triangles", (json_int_t)job->statistics.items,
-                      "bad_triangles", (json_int_t)job->statistics.bad_items, "backend",
-                      psv_backend_name(psv_context_backend(job->context)), "quality",
-                      job->statistics.fell_back ? "linear" : job->quality, "build_ms", job->build_ms, "trace_ms",
-                      job->trace_ms, "rays", (json_int_t)job->rays_traced, "million_rays_per_second", rate, "hit_share",
-                      (double)job->found / ((double)job->width * job->height)));
-    printf("%llu triangles on %s: tree %.3f ms, %llu rays in %.3f ms, %.1f million a second\n",
-           (unsigned long long)job->statistics.items, psv_context_device_name(job->context), job->build_ms,
-           (unsigned long long)job->rays_traced, job->trace_ms, rate);
+        return tool_print_json(json_pack(
+            "{s:o, s:I, s:I, s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}",
+            "input", tool_json_text(job->paths[0]), job->is_scene ? "bodies" : "triangles", (json_int_t)last->items,
+            "bad_items", (json_int_t)last->bad_items, "backend", backend, "quality", job->quality, "sort", job->sort,
+            "width", (int)job->picture.width, "height", (int)job->picture.height, "samples", (json_int_t)job->samples,
+            "frames", (json_int_t)job->frames, "bounds_ms", MEDIAN(job, bounds_ms), "keys_ms", MEDIAN(job, keys_ms),
+            "sort_ms", MEDIAN(job, sort_ms), "build_ms", MEDIAN(job, build_ms), "trace_ms", MEDIAN(job, trace_ms),
+            "filter_ms", MEDIAN(job, filter_ms), "frame_ms", MEDIAN(job, frame_ms), "rays", (json_int_t)last->rays,
+            "million_rays_per_second", rate, "sort_share", share));
+    char items[32], rays[32];
+    printf("%s %s on %s, %ux%u, medians of %u pictures\n", tool_format_count(items, last->items),
+           job->is_scene ? "bodies" : "triangles", psv_context_device_name(job->context), job->picture.width,
+           job->picture.height, job->timed_count);
+    printf("  bounds %.3f ms, keys %.3f, sort %.3f, build %.3f, trace %.3f, filter %.3f: picture %.3f ms\n",
+           MEDIAN(job, bounds_ms), MEDIAN(job, keys_ms), MEDIAN(job, sort_ms), MEDIAN(job, build_ms),
+           MEDIAN(job, trace_ms), MEDIAN(job, filter_ms), MEDIAN(job, frame_ms));
+    printf("  %s rays, %.1f million a second; sorting is %.1f%% of the picture\n", tool_format_count(rays, last->rays),
+           rate, 100 * share);
     return TOOL_DONE;
 }
 
-static int run_job(trace_job *job) {
+// --- job -------------------------------------------------------------------------------------------------------------
+
+static int read_size(trace_job *job) {
+    char *end;
+    const unsigned long width = strtoul(job->size, &end, 10);
+    const unsigned long height = *end == 'x' ? strtoul(end + 1, &end, 10) : 0;
+    if (*end != 0 || width < 1 || height < 1 || width > PSV_MAX_PICTURE_SIDE || height > PSV_MAX_PICTURE_SIDE)
+        return tool_fail(TOOL_REFUSED, "--size %s is not accepted: WIDTHxHEIGHT, each from 1 to %u", job->size,
+                         PSV_MAX_PICTURE_SIDE);
+    job->picture.width = (uint32_t)width;
+    job->picture.height = (uint32_t)height;
+    return TOOL_DONE;
+}
+
+// A name without '/' and '.' is a shipped scene, as for psv_load_scene; a file that ends in .json a scene.
+static bool names_scene(const char *name) {
+    const size_t length = strlen(name);
+    return strpbrk(name, "/.") == NULL || (length > 5 && strcmp(name + length - 5, ".json") == 0);
+}
+
+static int take_options(trace_job *job) {
     static const char *const qualities[] = {"linear", "fine", NULL};
-    const tool_file files[] = {{.option = "the mesh", .path = job->paths[0], .is_input = true},
-                               {.option = "--out", .path = job->out, .needs_name = true}};
-    int code = tool_choose("--quality", job->quality, qualities) < 0 ? TOOL_REFUSED : read_size(job);
-    if (code == TOOL_DONE) code = tool_check_files(files, 2);
-    if (code == TOOL_DONE) code = tool_fail_status(NULL, psv_load_mesh(NULL, job->paths[0], &job->mesh));
+    job->is_scene = names_scene(job->paths[0]);
+    job->picture = psv_default_picture_def();
+    if (job->plain) job->picture.mirrors = job->picture.glass = 0;
+    if (!job->has_frames) job->frames = job->is_scene ? 120 : 4;
+    if (job->bodies > 0 && !job->is_scene)
+        return tool_fail(TOOL_REFUSED, "--bodies is for scenes; %s is a mesh", job->paths[0]);
+    const tool_file files[] = {
+        {.option = "the input", .path = strpbrk(job->paths[0], "/.") ? job->paths[0] : NULL, .is_input = true},
+        {.option = "--out", .path = job->out, .needs_name = true}};
+    const int code = tool_choose("--quality", job->quality, qualities) < 0 ? TOOL_REFUSED : read_size(job);
+    return code == TOOL_DONE ? tool_check_files(files, 2) : code;
+}
+
+static int run_job(trace_job *job) {
+    int code = take_options(job);
+    if (code == TOOL_DONE && !job->is_scene)
+        code = tool_fail_status(NULL, psv_load_mesh(NULL, job->paths[0], &job->mesh));
     if (code == TOOL_DONE) code = tool_create_context(&job->device, &job->context);
-    if (code == TOOL_DONE) code = make_room(job);
-    if (code == TOOL_DONE) code = build(job);
-    if (code == TOOL_DONE) code = render(job);
+    if (code == TOOL_DONE) code = job->is_scene ? load_scene(job) : load_mesh(job);
+    if (code == TOOL_DONE) code = make_renderer(job);
+    if (code == TOOL_DONE)
+        code = upload(job, NULL, 4 * (uint64_t)job->picture.width * job->picture.height, &job->pixels);
+    job->timed = calloc(TIMED_PICTURES + 1, sizeof *job->timed);
+    if (code == TOOL_DONE && job->timed == NULL) code = tool_fail(TOOL_REFUSED, "no memory for the times of pictures");
+    if (code == TOOL_DONE) code = run_frames(job);
     if (code == TOOL_DONE && job->out != NULL) code = write_picture(job);
     return code == TOOL_DONE ? report(job) : code;
 }
 
 static void release_job(trace_job *job) {
-    psv_destroy_tree(job->tree);
-    psv_buffer *buffers[4] = {&job->vertices, &job->indices, &job->rays, &job->hits};
-    for (int i = 0; i < 4 && job->context != NULL; ++i)
+    psv_destroy_renderer(job->renderer);
+    psv_buffer *buffers[3] = {&job->vertices, &job->indices, &job->pixels};
+    for (int i = 0; i < 3 && job->context != NULL; ++i)
         psv_free_buffer(job->context, buffers[i]);
+    psv_destroy_scene(job->scene);
     psv_destroy_context(job->context);
     psv_free_mesh(&job->mesh);
-    free(job->host_rays);
-    free(job->first);
-    free(job->any);
-    free(job->normal);
-    free(job->place);
-    free(job->light);
-    free(job->pixels);
+    free(job->timed);
+    free(job->picture_bytes);
 }
 
 int command_trace(int argc, char **argv) {
-    trace_job job = {.device = {.backend = "auto"}, .size = "960x540", .quality = "linear", .samples = 8};
+    trace_job job = {
+        .device = {.backend = "auto"}, .size = "960x540", .quality = "linear", .sort = "radix", .samples = 8};
     const tool_option options[] = {
         {.name = "--size",
          .argument = "WxH",
          .help = "of the picture; 960x540 without it",
          .kind = OPTION_TEXT,
          .target = &job.size},
+        {.name = "--frames",
+         .argument = "N",
+         .help = "steps of the scene (120 without it), of a mesh builds (4); the last 16 are pictures and timed",
+         .kind = OPTION_COUNT,
+         .target = &job.frames,
+         .given = &job.has_frames},
         {.name = "--samples",
          .argument = "N",
-         .help = "rays to the sky of a pixel; 8 without it",
+         .help = "pictures that add up to the one that is written; 8 without it",
          .kind = OPTION_COUNT,
          .target = &job.samples,
          .least = 1,
          .most = 65536},
+        {.name = "--bodies",
+         .argument = "N",
+         .help = "scale the scene to N bodies; 20K and 1M are understood",
+         .kind = OPTION_COUNT,
+         .target = &job.bodies,
+         .least = 1},
         {.name = "--quality",
          .argument = "NAME",
          .help = "of the tree: linear (fastest build, the default) or fine (fastest rays)",
          .kind = OPTION_TEXT,
          .target = &job.quality},
+        {.name = "--sort",
+         .argument = "NAME",
+         .help = "sorter of the tree's keys, see 'pairsieve list'; radix without it",
+         .kind = OPTION_TEXT,
+         .target = &job.sort},
+        {.name = "--plain", .help = "no mirrors and no glass", .kind = OPTION_FLAG, .target = &job.plain},
         {.name = "--out",
          .argument = "FILE",
          .help = "write the picture as PNG",
@@ -344,9 +304,9 @@ int command_trace(int argc, char **argv) {
     };
     tool_command command = {
         .name = "trace",
-        .usage = "MESH [OPTION]...",
-        .summary = "Renders a mesh (PLY, OBJ or STL) by rays: sun, shadow and sky light; tells what the tree and the "
-                   "rays took.",
+        .usage = "MESH|SCENE [OPTION]...",
+        .summary = "Renders a mesh (PLY, OBJ or STL) or a scene by rays: sun, shadow, sky light, mirrors and glass; "
+                   "tells what the sort, the tree and the rays took.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
         .operands = job.paths,
@@ -355,7 +315,7 @@ int command_trace(int argc, char **argv) {
     int code = tool_parse_options(&command, argc, argv);
     if (code != TOOL_CONTINUE) return code;
     if (command.operand_count == 0)
-        return tool_fail(TOOL_REFUSED, "trace needs a mesh file; usage: pairsieve trace %s", command.usage);
+        return tool_fail(TOOL_REFUSED, "trace needs a mesh file or a scene; usage: pairsieve trace %s", command.usage);
     code = run_job(&job);
     release_job(&job);
     return code;

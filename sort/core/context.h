@@ -27,7 +27,7 @@ typedef struct psvi_device_info {
     uint64_t memory_bytes;
 } psvi_device_info;
 
-#define PSVI_PROFILE_FRAMES 3
+#define PSVI_PROFILE_FRAMES 6 // three of each kind on their way: pictures are frames of their own
 #define PSVI_PROFILE_MARKS 96
 #define PSVI_PROFILE_SPLITS 8 // of a frame
 
@@ -41,6 +41,7 @@ typedef struct psvi_profile_frame {
     uint64_t number; // 0: unused
     uint32_t mark_count, split_count;
     bool complete; // all marks are recorded
+    bool picture;  // of psvi_picture_begin
     struct {
         int16_t phase;  // -1: the frame itself
         uint16_t outer; // the mark that it lies in; 0: the frame's
@@ -57,7 +58,7 @@ typedef struct psvi_profiler {
     uint64_t frame_number;
     psvi_profile_frame frames[PSVI_PROFILE_FRAMES];
     psvi_phase_times *times, *times_on_device; // PSVI_PROFILE_SPLITS a frame; NULL: kernels tell nothing
-    psv_profile newest;
+    psv_profile newest, newest_picture;
 } psvi_profiler;
 
 struct psv_context {
@@ -134,9 +135,13 @@ static inline void psvi_end_float_scope(const psvi_float_scope *scope) {
 // Frames and phases. Calls nest: inner frames of a frame do not count as frames of their own. A frame is in the
 // standard floating-point mode.
 void psvi_frame_begin(psv_context *context);
+void psvi_picture_begin(psv_context *context); // of the frames that psv_read_profile leaves out: a renderer's
 void psvi_frame_end(psv_context *context);
 void psvi_phase_begin(psv_context *context, psv_phase phase);
 void psvi_phase_end(psv_context *context, psv_phase phase);
+
+// The newest picture's times, after waiting for it; with phases of their own meaning. Blocks.
+psv_status psvi_wait_picture_profile(psv_context *context, psv_profile *profile);
 
 // For one kernel that runs several phases, after psvi_phase_begin: where it writes how long each of them took. What is
 // left of the phase's own time stays with it. NULL when nothing is recorded: the kernel then takes no time.

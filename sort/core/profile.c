@@ -1,4 +1,4 @@
-// The phase profile. On the CPU marks are wall-clock times; on CUDA they are events, kept for three frames and read
+// The phase profile. On the CPU marks are wall-clock times; on CUDA they are events, kept for some frames and read
 // when they are done, so that nothing stalls.
 #include <string.h>
 #include <time.h>
@@ -130,9 +130,9 @@ static void collect_newest(psv_context *context) {
     if (is_captured(context)) return;
     for (int f = 0; f < PSVI_PROFILE_FRAMES; ++f) {
         const psvi_profile_frame *frame = &context->profiler.frames[f];
+        psv_profile *newest = frame->picture ? &context->profiler.newest_picture : &context->profiler.newest;
         psv_profile profile;
-        if (frame->number > context->profiler.newest.frame && collect(context, frame, &profile))
-            context->profiler.newest = profile;
+        if (frame->number > newest->frame && collect(context, frame, &profile)) *newest = profile;
     }
 }
 
@@ -163,7 +163,7 @@ static void end_mark(psv_context *context, int phase) {
     }
 }
 
-void psvi_frame_begin(psv_context *context) {
+static void begin_frame(psv_context *context, bool picture) {
     psvi_profiler *profiler = &context->profiler;
     psvi_begin_floats(context);
     if (!profiler->enabled || profiler->depth++ > 0) return;
@@ -175,8 +175,12 @@ void psvi_frame_begin(psv_context *context) {
     frame->number = profiler->frame_number;
     frame->mark_count = frame->split_count = 0;
     frame->complete = false;
+    frame->picture = picture;
     begin_mark(context, -1);
 }
+
+void psvi_frame_begin(psv_context *context) { begin_frame(context, false); }
+void psvi_picture_begin(psv_context *context) { begin_frame(context, true); }
 
 static void end_frame_marks(psv_context *context) {
     psvi_profiler *profiler = &context->profiler;
@@ -238,6 +242,13 @@ psv_status psv_wait_profile(psv_context *context, psv_profile *profile) {
     psv_status status = check_profile(context, profile);
     if (status == PSV_OK) status = context->ops->synchronize(context);
     return status != PSV_OK ? status : psv_read_profile(context, profile);
+}
+
+psv_status psvi_wait_picture_profile(psv_context *context, psv_profile *profile) {
+    const psv_status status = context->ops->synchronize(context);
+    if (status == PSV_OK && context->profiler.enabled) collect_newest(context);
+    *profile = context->profiler.newest_picture;
+    return status;
 }
 
 bool psv_profile_next(const psv_profile *profile, uint32_t *cursor, const char **name, double *ms) {

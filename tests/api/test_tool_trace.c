@@ -1,5 +1,5 @@
-// `pairsieve trace`: the picture is a PNG file of the size asked for, the same for both kinds of tree, and bad input is
-// refused.
+// `pairsieve trace`: the picture of a mesh or a scene is a PNG file of the size asked for, the same for both kinds of
+// tree and every sorter, and bad input is refused.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +15,10 @@
 #define HEIGHT 30
 // Signature, header, rows of a filter's number and pixels in stored blocks, end.
 #define FILE_BYTES (8 + 25 + 12 + 2 + HEIGHT * (5 + 1 + 3 * WIDTH) + 4 + 12)
+
+#define REPORT                                                                                                         \
+    " bad_items backend quality sort width height samples frames bounds_ms keys_ms sort_ms build_ms trace_ms "         \
+    "filter_ms frame_ms rays million_rays_per_second sort_share"
 
 static char folder[] = "/tmp/test_tool_traceXXXXXX";
 static unsigned char files[2][FILE_BYTES + 1];
@@ -44,11 +48,12 @@ static void picture(void **state) {
                        folder, WIDTH, HEIGHT, qualities[q], folder, qualities[q]);
         json_t *object = tool_json(command);
         assert_non_null(object);
-        assert_true(tool_has_keys(object, "triangles bad_triangles backend quality build_ms trace_ms rays "
-                                          "million_rays_per_second hit_share"));
+        assert_true(tool_has_keys(object, "input triangles" REPORT));
         assert_int_equal(json_integer_value(json_object_get(object, "triangles")), 4);
-        const double share = json_real_value(json_object_get(object, "hit_share"));
-        assert_true(share > 0.1 && share < 0.8);
+        // One ray a pixel and up to two from each surface.
+        const json_int_t rays = json_integer_value(json_object_get(object, "rays"));
+        assert_in_range(rays, WIDTH * HEIGHT * 12 / 10, WIDTH * HEIGHT * 26 / 10);
+        assert_true(json_real_value(json_object_get(object, "trace_ms")) > 0);
         json_decref(object);
         (void)snprintf(command, sizeof command, "%s/%s.png", folder, qualities[q]);
         FILE *file = fopen(command, "rb");
@@ -60,22 +65,56 @@ static void picture(void **state) {
                                      'I',  'H', 'D', 'R', 0,    0,    0,    WIDTH, 0, 0, 0, HEIGHT};
     assert_memory_equal(files[0], begin, sizeof begin);
     assert_memory_equal(files[0], files[1], FILE_BYTES);
-    // Sky in the corner, which is blue; ground in the middle, which is not.
+    // Sky in the corner, which is blue; ground below the middle, which is not.
     assert_true(pixel(files[0], 0, 0)[2] > pixel(files[0], 0, 0)[0]);
-    const unsigned char *middle = pixel(files[0], WIDTH / 2, HEIGHT / 2);
+    const unsigned char *middle = pixel(files[0], WIDTH / 2, HEIGHT * 3 / 4);
     assert_true(middle[0] >= middle[2] && middle[0] > 40);
+}
+
+// A scene file, and a shipped scene that is scaled.
+static void scenes(void **state) {
+    (void)state;
+    static const char *const sorts[2] = {"radix", "merge"};
+    char command[512];
+    for (int s = 0; s < 2; ++s) {
+        (void)snprintf(command, sizeof command,
+                       "trace drop --bodies 40 --frames 2 --backend cpu --size %dx%d --samples 2 --sort %s --out "
+                       "%s/%s.png --json",
+                       WIDTH, HEIGHT, sorts[s], folder, s == 0 ? "linear" : "fine");
+        json_t *object = tool_json(command);
+        assert_non_null(object);
+        assert_true(tool_has_keys(object, "input bodies" REPORT));
+        assert_int_equal(json_integer_value(json_object_get(object, "bodies")), 40);
+        assert_string_equal(json_string_value(json_object_get(object, "sort")), sorts[s]);
+        json_decref(object);
+        (void)snprintf(command, sizeof command, "%s/%s.png", folder, s == 0 ? "linear" : "fine");
+        FILE *file = fopen(command, "rb");
+        assert_non_null(file);
+        assert_int_equal(fread(files[s], 1, sizeof files[s], file), FILE_BYTES);
+        assert_int_equal(fclose(file), 0);
+    }
+    assert_memory_equal(files[0], files[1], FILE_BYTES); // whatever sorts
+    // Not one colour: bodies before the ground.
+    int others = 0;
+    for (int x = 0; x < WIDTH; ++x)
+        others += memcmp(pixel(files[0], x, HEIGHT / 2), pixel(files[0], 0, HEIGHT / 2), 3) != 0;
+    assert_true(others > 4);
 }
 
 static void refusals(void **state) {
     (void)state;
     char command[512];
-    assert_true(tool_refuses("trace", 2, "trace needs a mesh file"));
+    assert_true(tool_refuses("trace", 2, "trace needs a mesh file or a scene"));
     (void)snprintf(command, sizeof command, "trace %s/mesh.obj --size 0x5", folder);
     assert_true(tool_refuses(command, 2, "--size 0x5 is not accepted"));
     (void)snprintf(command, sizeof command, "trace %s/mesh.obj --quality best", folder);
     assert_true(tool_refuses(command, 2, "best"));
     (void)snprintf(command, sizeof command, "trace %s/none.obj", folder);
     assert_true(tool_refuses(command, 2, "none.obj"));
+    assert_true(tool_refuses("trace nothing_like_this --backend cpu", 2, "nothing_like_this"));
+    assert_true(tool_refuses("trace drop --bodies 40 --frames 0 --backend cpu --sort guess", 2, "guess"));
+    (void)snprintf(command, sizeof command, "trace %s/mesh.obj --bodies 5", folder);
+    assert_true(tool_refuses(command, 2, "--bodies is for scenes"));
 }
 
 static int remove_folder(void **state) {
@@ -91,6 +130,6 @@ static int remove_folder(void **state) {
 
 int main(void) {
     if (mkdtemp(folder) == NULL) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(picture), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(picture), cmocka_unit_test(scenes), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, remove_folder);
 }

@@ -1,0 +1,66 @@
+// What a picture is made from, as one struct that the CPU's loops and the CUDA kernels both take by value.
+#ifndef PAIRSIEVE_RENDER_SCENE_H
+#define PAIRSIEVE_RENDER_SCENE_H
+
+#include "../../collision/src/tree_query.h"
+#include "../src/body_query.h"
+#include "pairsieve/render.h"
+
+#define PSVI_RENDER_BOUNCES 6  // mirrors and panes of glass that a ray meets one after another
+#define PSVI_RENDER_PASSES 5   // of the filter: 2^5 pixels to each side
+#define PSVI_RENDER_ENOUGH 64u // pictures that need no smoothing when they have added up
+
+// Planes, and what stands still as many triangles, which have a tree of their own in the shape's frame.
+typedef struct psvi_render_ground {
+    uint32_t slot;
+    uint32_t type; // psv_shape_type
+    v3 position;   // of a plane any point
+    quat rotation;
+    v3 up; // of a plane
+    psv_tree_view tree;
+} psvi_render_ground;
+
+// Bodies in the order of the tree's items, so that the rays of neighbouring pixels read neighbouring bodies.
+typedef struct psvi_render_bodies {
+    psvi_f4 *centres; // w: the radius of balls, 0 of others
+    psvi_f4 *turns;   // rotation; not of balls
+    psvi_f4 *sizes;   // half extents; radius and half length of capsules. w: bits of the psv_shape_type
+} psvi_render_bodies;
+
+// One value a pixel each.
+typedef struct psvi_render_pixels {
+    psvi_f4 *surface;  // normal; w: length of the way from the eye, infinite for sky
+    psvi_f4 *albedo;   // what of the light comes to the eye
+    psvi_f4 *emission; // what comes to the eye beside that light
+    psvi_f4 *place;    // where rays to sun and sky begin
+    psvi_f4 *light;    // mean of the pictures that have added up
+    psvi_f4 *colour;   // the same of the whole colour, w: 1
+    psvi_f4 *smooth[2];
+    psv_pixel_hit *hits; // NULL: not wanted
+    uint32_t *final;
+} psvi_render_pixels;
+
+typedef struct psvi_render_scene {
+    psvi_sim sim; // not of triangles
+    psv_tree_view tree;
+    bool has_bodies;
+    psvi_render_bodies bodies;
+    const psvi_render_ground *ground;
+    uint32_t ground_count;
+    psvi_render_pixels pixels;
+    uint64_t *rays; // counter
+    // the picture
+    uint32_t width, height;
+    v3 eye, forward, right, up; // right and up are as long as half the picture at a distance of 1
+    float pixel;                // width of one at a distance of 1
+    float scale;                // distance of eye and target
+    float cell;                 // of the grid on planes
+    v3 sun, sun_right, sun_up;  // the latter two as long as the sun's radius at a distance of 1
+    bool space;
+    float mirrors, glass;
+    uint32_t seed, frame;
+    uint32_t added_up; // pictures before this one
+    uint32_t passes;   // of the filter
+} psvi_render_scene;
+
+#endif

@@ -1,0 +1,59 @@
+// A renderer's memory, and what a backend does for a picture.
+#ifndef PAIRSIEVE_RENDERER_H
+#define PAIRSIEVE_RENDERER_H
+
+#include "../src/world.h"
+#include "render_scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PSVI_RENDERER_COOKIE 0x70737672u // "psvr"
+
+// All asynchronous on CUDA.
+typedef struct psvi_render_ops {
+    psv_status (*boxes)(psv_world *world, psv_aabb *boxes); // of all slots
+    psv_status (*place)(psv_context *context, const psvi_render_scene *scene, uint64_t items);
+    psv_status (*trace)(psv_context *context, const psvi_render_scene *scene);
+    psv_status (*filter)(psv_context *context, const psvi_render_scene *scene);
+} psvi_render_ops;
+
+extern const psvi_render_ops psvi_render_ops_cpu;
+#if PSV_HAVE_CUDA
+extern const psvi_render_ops psvi_render_ops_cuda;
+#endif
+
+struct psv_renderer {
+    uint32_t cookie;
+    psv_context *context;
+    const psvi_render_ops *ops;
+    psv_renderer_def def;
+    psv_tree *tree;
+    void *block; // all arrays but those of ground
+    uint64_t block_bytes;
+    psv_aabb *boxes; // by slot
+    psvi_render_scene scene;
+    // ground: trees of the shapes that are many triangles, and the list in the backend's memory
+    psv_tree **shape_trees; // by shape; NULL where there is none
+    uint32_t shape_tree_count;
+    psvi_render_ground *ground;
+    uint64_t ground_bytes, ground_serial;
+    // the last picture
+    psv_picture_def last;
+    uint64_t last_steps;
+    bool has_last;
+};
+
+// Brings the ground up to what the world has now. Blocks, and allocates, where that has changed.
+psv_status psvi_update_render_ground(psv_renderer *renderer);
+void psvi_free_render_ground(psv_renderer *renderer);
+
+static inline bool psvi_is_render_ground(uint32_t type) {
+    return type == PSV_SHAPE_PLANE || type == PSV_SHAPE_HEIGHT_FIELD || type == PSV_SHAPE_MESH;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
