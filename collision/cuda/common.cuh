@@ -15,6 +15,13 @@
 
 #define PSVD_FULL 0xffffffffu
 
+// The sweeps of `rows` are compiled twice. With PSVD_RULED they serve frames that have rules of pairs (pair_rules.h):
+// a warp asks the rules about the pairs that it has collected, side by side, right before it writes them. So the
+// sweeps themselves know nothing of rules, and those without keep their code. Other kernels ask pair by pair.
+#if !defined(PSVD_RULED)
+#define PSVD_RULED 0
+#endif
+
 struct psvd_counts {
     uint64_t a, b;
     __device__ uint64_t all() const { return a + b; }
@@ -33,10 +40,15 @@ __device__ __forceinline__ psvd_counts psvd_read_counts(const psvi_find_input &i
     return counts;
 }
 
+// Does the kernel ask the frame's rules pair by pair?
+__host__ __device__ __forceinline__ bool psvd_asks_rules(const psvi_find_input &input) {
+    return !PSVD_RULED && input.rules != NULL;
+}
+
 // One set in one world, without flags, filters and rules: boxes that overlap are a pair.
 __host__ __device__ __forceinline__ bool psvd_overlap_decides(const psvi_find_input &input) {
     return !input.between && input.world_count <= 1 && input.a.flags == NULL && input.a.filters == NULL &&
-           input.rules == NULL;
+           !psvd_asks_rules(input);
 }
 
 struct psvd_box {
@@ -217,7 +229,7 @@ __device__ __forceinline__ bool psvd_arrays_pair(const psvi_find_input &input, c
         const uint32_t world_b = b < counts.a ? psvd_world_of(input.a, b) : psvd_world_of(input.b, b - counts.a);
         if (world_a != world_b) return false;
     }
-    return input.rules == NULL || psvd_rules_pair(input.rules, counts.a, a, b);
+    return !psvd_asks_rules(input) || psvd_rules_pair(input.rules, counts.a, a, b);
 }
 
 // For a planning kernel, one of `samples` boxes at equal distances; whether it is good and of a size to reckon with.
@@ -241,7 +253,17 @@ struct psvd_sink {
     uint64_t capacity;
     uint64_t first_b; // slot of b's first box: subtracted from b's slots when between
     bool between;
+#if PSVD_RULED
+    const psvi_pair_rules *rules;
+#endif
 };
+
+// Last in the braces of a sink.
+#if PSVD_RULED
+#define PSVD_RULES_OF(input) , (input).rules
+#else
+#define PSVD_RULES_OF(input)
+#endif
 
 __device__ __forceinline__ psvd_sink psvd_make_sink(const psvi_find_input &input, const psvd_counts &counts) {
     psvd_sink sink;
@@ -250,6 +272,9 @@ __device__ __forceinline__ psvd_sink psvd_make_sink(const psvi_find_input &input
     sink.capacity = input.capacity;
     sink.first_b = counts.a;
     sink.between = input.between;
+#if PSVD_RULED
+    sink.rules = input.rules;
+#endif
     return sink;
 }
 
@@ -259,6 +284,68 @@ __device__ __forceinline__ psv_pair psvd_make_pair(const psvd_sink &sink, uint32
     pair.b = max(slot, other) - (sink.between ? (uint32_t)sink.first_b : 0u);
     return pair;
 }
+
+#if PSVD_RULED
+#define PSVD_ASKED 4 // pairs that a lane asks the rules about at a time, so that their loads do not wait for each other
+
+// Which of a lane's pairs are in the table of excluded ones; pairs with allowed[k] unset are not asked.
+__device__ __forceinline__ void
+psvd_leave_excluded_out(const psvi_pair_rules &rules, const psv_pair (&pair)[PSVD_ASKED], bool (&allowed)[PSVD_ASKED]) {
+    const uint32_t *const filter = psvi_filter_of(rules.excluded, rules.last_bucket);
+    uint64_t key[PSVD_ASKED];
+    uint32_t word[PSVD_ASKED];
+#pragma unroll
+    for (int k = 0; k < PSVD_ASKED; ++k)
+        key[k] = psvi_excluded_key(&rules, pair[k].a, pair[k].b);
+#pragma unroll
+    for (int k = 0; k < PSVD_ASKED; ++k)
+        word[k] = allowed[k] ? __ldg(filter + psvi_pair_bucket(key[k], rules.last_bucket)) : 0;
+#pragma unroll
+    for (int k = 0; k < PSVD_ASKED; ++k)
+        if ((word[k] & psvi_filter_bit(key[k])) != 0)
+            allowed[k] = !psvi_is_in_table(rules.excluded, rules.last_bucket, key[k]);
+}
+
+// Leaves out those of a warp's `held` pairs that the rules forbid, and returns how many are left. All 32 lanes
+// together; every pair is asked about once.
+static __device__ __noinline__ uint32_t psvd_keep_allowed(const psvi_pair_rules &rules, psv_pair *pairs, uint32_t held) {
+    const uint32_t lane = threadIdx.x & 31;
+    uint32_t kept = 0;
+#pragma unroll 1
+    for (uint32_t first = 0; first < held; first += 32 * PSVD_ASKED) {
+        psv_pair pair[PSVD_ASKED];
+        bool allowed[PSVD_ASKED];
+        __syncwarp();
+#pragma unroll
+        for (uint32_t k = 0; k < PSVD_ASKED; ++k) {
+            allowed[k] = first + 32 * k + lane < held;
+            pair[k] = {0, 0};
+            if (allowed[k]) pair[k] = pairs[first + 32 * k + lane];
+        }
+        if (rules.a.owners != NULL && rules.b.owners != NULL)
+#pragma unroll
+            for (int k = 0; k < PSVD_ASKED; ++k)
+                allowed[k] = allowed[k] & psvi_owners_pair(&rules, pair[k].a, pair[k].b);
+        if (rules.layer_matrix != NULL)
+#pragma unroll
+            for (int k = 0; k < PSVD_ASKED; ++k)
+                allowed[k] = allowed[k] & psvi_layers_pair(&rules, pair[k].a, pair[k].b);
+        if (rules.excluded != NULL) psvd_leave_excluded_out(rules, pair, allowed);
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < PSVD_ASKED; ++k) {
+            if (rules.exact && allowed[k]) allowed[k] = psvi_corners_overlap(&rules.a, pair[k].a, &rules.b, pair[k].b);
+            if (rules.world_pairs != NULL && allowed[k])
+                allowed[k] = psvd_world_has_room(rules, rules.a.worlds == NULL ? 0u : rules.a.worlds[pair[k].a]);
+            const unsigned mask = __ballot_sync(PSVD_FULL, allowed[k]);
+            if (allowed[k]) pairs[kept + __popc(mask & ((1u << lane) - 1))] = pair[k];
+            kept += __popc(mask);
+        }
+    }
+    __syncwarp();
+    return kept;
+}
+#endif
 
 // Pairs found by a block of WARPS warps, collected in shared memory per warp. Lanes emit whenever they like; the warp
 // calls settle now and then with all its lanes, which moves a filling buffer out with one global atomic; the block
@@ -331,6 +418,7 @@ template <int WARPS> struct psvd_pair_stage {
     // together.
     __device__ __forceinline__ void make_room(const psvd_sink &sink, uint32_t needed, uint32_t *held) {
         if (*held + needed <= PSVD_WARP_PAIRS) return;
+        keep_allowed(sink, held);
         unsigned long long at = 0;
         if ((threadIdx.x & 31) == 0) at = atomicAdd(sink.counter, (unsigned long long)*held);
         at = __shfl_sync(PSVD_FULL, at, 0);
@@ -343,7 +431,16 @@ template <int WARPS> struct psvd_pair_stage {
     // The place of the warp's n-th held pair, to be filled by the caller.
     __device__ __forceinline__ psv_pair *room(uint32_t n) { return &pairs[threadIdx.x >> 5][n]; }
 
-    __device__ __forceinline__ void hold(uint32_t held) {
+    // Leaves those out of the warp's held pairs that the rules forbid, right before they are written. All lanes
+    // together.
+    __device__ __forceinline__ void keep_allowed(const psvd_sink &sink, uint32_t *held) {
+#if PSVD_RULED
+        *held = psvd_keep_allowed(*sink.rules, room(0), *held);
+#endif
+    }
+
+    __device__ __forceinline__ void hold(const psvd_sink &sink, uint32_t held) {
+        keep_allowed(sink, &held);
         if ((threadIdx.x & 31) == 0) count[threadIdx.x >> 5] = held;
     }
 

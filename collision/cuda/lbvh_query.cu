@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
     }
     __syncwarp();
     const uint32_t looked = run_search(search, found, stacks[warp], LBVH_QUERY_STEPS);
-    stage.hold(found.held);
+    stage.hold(search.sink, found.held);
     stage.finish(search.sink);
     psvd_warp_add(&input.result->candidates, looked);
 }
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
         search.begin = part.first, search.end = part.end;
         looked += run_search(search, found, stacks[warp], 0);
     }
-    stage.hold(found.held);
+    stage.hold(search.sink, found.held);
     stage.finish(search.sink);
     psvd_warp_add(&input.result->candidates, looked);
     if (threadIdx.x != 0 || atomicAdd(&memory.plan->done, 1u) != gridDim.x - 1) return;

@@ -83,7 +83,7 @@ struct lbvh_group {
 
     // All threads of the block together, at the end.
     __device__ __forceinline__ void finish(uint64_t *candidates) {
-        stage.hold(held);
+        stage.hold(search.sink, held);
         stage.finish(search.sink);
         psvd_warp_add(candidates, tested);
     }

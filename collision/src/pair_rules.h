@@ -3,8 +3,8 @@
 // counts here, by each backend's own atomics.
 //
 // A frame that has any of this carries psvi_pair_rules in the backend's memory. On the CPU the methods know nothing of
-// it: what collects the pairs of a thread asks each of them once, before it hands them over. On CUDA the test that
-// finds a pair asks (psvd_arrays_pair).
+// it: what collects the pairs of a thread asks each of them once, before it hands them over. On CUDA `rows`
+// does the same (psvd_keep_allowed); in the other methods the test that finds a pair asks (psvd_arrays_pair).
 #ifndef PAIRSIEVE_PAIR_RULES_H
 #define PAIRSIEVE_PAIR_RULES_H
 
@@ -73,8 +73,8 @@ PSVI_HD bool psvi_passes_filter(const psvi_bucket *table, uint64_t last_bucket, 
     return (psvi_filter_of(table, last_bucket)[psvi_pair_bucket(key, last_bucket)] & psvi_filter_bit(key)) != 0;
 }
 
-PSVI_HD bool psvi_is_excluded(const psvi_bucket *table, uint64_t last_bucket, uint64_t key) {
-    if (!psvi_passes_filter(table, last_bucket, key)) return false;
+// For a key that passes the filter.
+PSVI_HD bool psvi_is_in_table(const psvi_bucket *table, uint64_t last_bucket, uint64_t key) {
     for (uint64_t at = psvi_pair_bucket(key, last_bucket);; at = (at + 1) & last_bucket) {
         const psvi_bucket bucket = table[at];
         bool found = false, full = true;
@@ -84,6 +84,10 @@ PSVI_HD bool psvi_is_excluded(const psvi_bucket *table, uint64_t last_bucket, ui
         }
         if (found || !full) return found;
     }
+}
+
+PSVI_HD bool psvi_is_excluded(const psvi_bucket *table, uint64_t last_bucket, uint64_t key) {
+    return psvi_passes_filter(table, last_bucket, key) && psvi_is_in_table(table, last_bucket, key);
 }
 
 PSVI_HD bool psvi_owners_pair(const psvi_pair_rules *rules, uint64_t i, uint64_t j) {

@@ -1,6 +1,7 @@
 // bench_rules: what a million excluded pairs, owners and layers cost, and what kept boxes and margins save. Cases take
 // turns, frame by frame; printed are medians of the call, of processor time over all workers, and of a captured graph.
 //   bench_rules [cpu|cuda] [--boxes N] [--moving N] [--seed N] [--frames N] [--workers N] [--scene NAME]
+//               [--only rules|kept]
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,8 +241,24 @@ static void bench_kept(const char *scene, uint64_t kept, uint64_t moving) {
     free(cases);
 }
 
+static void bench_rules(const char *scene) {
+    psv_aabb *boxes = calloc(box_count, sizeof *boxes);
+    box_scene_named(scene)->make(boxes, box_count, seed);
+    const psv_box_set set = psv_boxes_of(upload(boxes, box_count * sizeof *boxes), sizeof *boxes, box_count);
+    bench_case *cases = calloc(8, sizeof *cases);
+    int count = 0;
+    const psv_pair_finder_def plain = room_for(box_count);
+    add_case(cases, &count, "no rules", &plain, &set);
+    add_exclusions(cases, &count, &set, cases[0].finder);
+    add_owners_and_layers(cases, &count, &set);
+    add_margin(cases, &count, &set);
+    run_cases(cases, count);
+    free(cases);
+    free(boxes);
+}
+
 int main(int argc, char **argv) {
-    const char *scene = "cube";
+    const char *scene = "cube", *only = "";
     psv_context_def def = psv_default_context_def();
     def.backend = PSV_BACKEND_CPU;
     for (int i = 1; i < argc; ++i) {
@@ -260,27 +277,19 @@ int main(int argc, char **argv) {
             def.worker_count = (uint32_t)atoi(value);
         else if (strcmp(name, "--scene") == 0)
             scene = value;
+        else if (strcmp(name, "--only") == 0)
+            only = value;
         else
             return 2;
     }
     if (frame_count < 1 || frame_count > MAX_FRAMES || box_scene_named(scene) == NULL || box_count < 2) return 2;
     if (!psv_backend_available(def.backend)) return 77;
     if (psv_create_context(&def, &context) != PSV_OK) return 1;
-    psv_aabb *boxes = calloc(box_count, sizeof *boxes);
-    box_scene_named(scene)->make(boxes, box_count, seed);
-    const psv_box_set set = psv_boxes_of(upload(boxes, box_count * sizeof *boxes), sizeof *boxes, box_count);
-    bench_case *cases = calloc(8, sizeof *cases);
-    int count = 0;
-    const psv_pair_finder_def plain = room_for(box_count);
-    add_case(cases, &count, "no rules", &plain, &set);
-    add_exclusions(cases, &count, &set, cases[0].finder);
-    add_owners_and_layers(cases, &count, &set);
-    add_margin(cases, &count, &set);
-    run_cases(cases, count);
-    bench_kept(scene, box_count, moving_count);
-    bench_kept(scene, 100000, 1);
-    free(cases);
-    free(boxes);
+    if (strcmp(only, "kept") != 0) bench_rules(scene);
+    if (strcmp(only, "rules") != 0) {
+        bench_kept(scene, box_count, moving_count);
+        bench_kept(scene, 100000, 1);
+    }
     psv_destroy_context(context);
     return 0;
 }

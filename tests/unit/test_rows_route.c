@@ -133,14 +133,13 @@ static void test_counts(void **state) {
     expect("a few of very many", &facts, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
 }
 
-typedef enum box_kind { TWO_SETS, WORLDS, RULES, UNPACKED, PAUSED, BOX_KINDS } box_kind;
+typedef enum box_kind { TWO_SETS, WORLDS, UNPACKED, PAUSED, BOX_KINDS } box_kind;
 
 static psvi_rows_facts frame_of(const device_profile *device, uint64_t boxes, box_kind kind) {
     psvi_rows_facts facts = plain_frame(device, boxes);
     switch (kind) {
     case TWO_SETS: facts.two_sets = true; break;
     case WORLDS: facts.worlds = true; break;
-    case RULES: facts.rules = true; break;
     case UNPACKED: facts.packed = false; break;
     default: facts.paused = true;
     }
@@ -157,14 +156,12 @@ static void test_kinds_of_boxes(void **state) {
                       PSVI_ROWS_VETO_SETS},
         [WORLDS] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_WORLDS,
                     PSVI_ROWS_VETO_WORLDS},
-        [RULES] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_RULES,
-                   PSVI_ROWS_VETO_RULES},
         [UNPACKED] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_MIXED, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_LAYOUT,
                       PSVI_ROWS_VETO_LAYOUT},
         [PAUSED] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_MIXED, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_VETO_PAUSE,
                     PSVI_ROWS_NO_VETO},
     };
-    static const char *const names[BOX_KINDS] = {"two sets", "worlds", "rules", "unpacked", "paused"};
+    static const char *const names[BOX_KINDS] = {"two sets", "worlds", "unpacked", "paused"};
     for (int kind = 0; kind < BOX_KINDS; ++kind) {
         psvi_rows_facts facts = frame_of(&hopper, 10000, (box_kind)kind);
         expect(names[kind], &facts, expected[kind].few, PSVI_ROWS_NO_VETO);
@@ -174,7 +171,7 @@ static void test_kinds_of_boxes(void **state) {
         expect(names[kind], &facts, expected[kind].many, expected[kind].veto_many);
         // Without bins the device is what keeps from the faster routes, unless the next one is ruled out too.
         facts = frame_of(&ada, MILLION, (box_kind)kind);
-        const bool mixed = kind != TWO_SETS && kind != WORLDS && kind != RULES;
+        const bool mixed = kind != TWO_SETS && kind != WORLDS;
         expect(names[kind], &facts, mixed ? PSVI_ROWS_COUNTED_MIXED : PSVI_ROWS_COUNTED_EXACT,
                mixed ? PSVI_ROWS_VETO_DEVICE : expected[kind].veto_middle);
     }
@@ -189,22 +186,22 @@ static void test_all_facts(void **state) {
     for (size_t d = 0; d < sizeof all_profiles / sizeof *all_profiles; ++d)
         for (size_t r = 0; r < sizeof counts / sizeof *counts; ++r)
             for (size_t n = 0; n <= r; ++n)
-                for (uint32_t bits = 0; bits < 64; ++bits) {
+                for (uint32_t bits = 0; bits < 32; ++bits) {
                     psvi_rows_facts facts = plain_frame(all_profiles[d], counts[n]);
                     facts.room = counts[r];
                     facts.two_sets = bits & 1, facts.worlds = bits & 2, facts.packed = bits & 4;
-                    facts.paused = bits & 8, facts.sorter_named = bits & 16, facts.rules = bits & 32;
+                    facts.paused = bits & 8, facts.sorter_named = bits & 16;
                     const psvi_rows_route route = psvi_rows_choose_route(&facts).route;
                     reached[route] = true;
                     assert_int_equal(route == PSVI_ROWS_SORTER, facts.sorter_named);
                     if (facts.sorter_named) continue;
-                    const bool counted = route <= PSVI_ROWS_COUNTED_EXACT, uniform = (bits & (7 | 32)) == 4;
+                    const bool counted = route <= PSVI_ROWS_COUNTED_EXACT, uniform = (bits & 7) == 4;
                     assert_int_not_equal(route, PSVI_ROWS_NO_ROUTE);
                     assert_int_equal(counted, facts.room <= 2097152);
                     if (route == PSVI_ROWS_BINS)
                         assert_true(uniform && !facts.paused && facts.boxes > 131072 && facts.code_capability >= 90);
                     if (route == PSVI_ROWS_SEGMENTS_UNIFORM) assert_true(uniform && facts.room < 14 * MILLION);
-                    if (route == PSVI_ROWS_COUNTED_MIXED) assert_true(!facts.two_sets && !facts.worlds && !facts.rules);
+                    if (route == PSVI_ROWS_COUNTED_MIXED) assert_true(!facts.two_sets && !facts.worlds);
                     if (route == PSVI_ROWS_FUSED)
                         assert_true(facts.cooperative && facts.shared_bytes > 200 * 1024 && facts.boxes <= 262144);
                 }

@@ -165,14 +165,17 @@ static cudaError_t prepare_segments(psvi_rows_memory *memory) {
     cudaError_t error = psvi_prepare_rows_segments_split(memory);
     if (error == cudaSuccess) error = psvi_prepare_rows_segments_order(memory);
     if (error == cudaSuccess) error = psvi_prepare_rows_segments_sweep();
+    if (error == cudaSuccess) error = psvi_prepare_rows_segments_sweep_ruled();
     return error;
 }
 
 static cudaError_t prepare(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
     cudaError_t error = psvi_prepare_rows_exact();
+    if (error == cudaSuccess) error = psvi_prepare_rows_exact_ruled();
     if (error == cudaSuccess && memory->order == PSVI_ROWS_BY_SEGMENTS) error = prepare_segments(memory);
     if (error == cudaSuccess && memory->fused_blocks > 0) error = psvi_prepare_rows_fused();
+    if (error == cudaSuccess && memory->fused_blocks > 0) error = psvi_prepare_rows_fused_ruled();
     if (error == cudaSuccess && memory->early && memory->bins.tile != 0) error = prepare_bins(state);
     return error;
 }
@@ -220,6 +223,20 @@ static psv_status sort_keys(rows_state *state, const psvi_find_input *input) {
 
 typedef cudaError_t rows_launcher(const psvi_find_input *, const psvi_rows_memory *, cudaStream_t);
 
+// The sweeps of frames without and with rules of pairs.
+typedef struct rows_sweeps {
+    rows_launcher *fused, *uniform, *exact, *counted_exact, *segments;
+} rows_sweeps;
+
+static const rows_sweeps *sweeps_of(const psvi_find_input *input) {
+    static const rows_sweeps plain = {psvi_launch_rows_fused, psvi_launch_rows_uniform, psvi_launch_rows_exact,
+                                      psvi_launch_rows_counted_exact, psvi_launch_rows_segments_sweep};
+    static const rows_sweeps ruled = {psvi_launch_rows_fused_ruled, psvi_launch_rows_uniform_ruled,
+                                      psvi_launch_rows_exact_ruled, psvi_launch_rows_counted_exact_ruled,
+                                      psvi_launch_rows_segments_sweep_ruled};
+    return input->rules == NULL ? &plain : &ruled;
+}
+
 static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launcher *launch,
                             const psvi_find_input *input) {
     psv_context *context = finder->context;
@@ -247,7 +264,7 @@ static psv_status find_segmented(psv_pair_finder *finder, const psvi_find_input 
     psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_plan, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_segments_split, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_segments_order, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_segments_sweep, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->segments, input);
     return status;
 }
 
@@ -255,8 +272,8 @@ static psv_status find_segmented(psv_pair_finder *finder, const psvi_find_input 
 static psv_status find_binned(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_status status = run_split_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_bins_order, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_uniform, input);
-    if (status == PSV_OK) status = run_split_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_counted_exact, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->uniform, input);
+    if (status == PSV_OK) status = run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->counted_exact, input);
     return status;
 }
 
@@ -264,7 +281,7 @@ static psv_status find_counted(psv_pair_finder *finder, const psvi_find_input *i
     psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scan, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scatter, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_exact, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->exact, input);
     return status;
 }
 
@@ -273,7 +290,7 @@ static psv_status find_sorted(psv_pair_finder *finder, const psvi_find_input *in
     if (status != PSV_OK || psvi_most_boxes(input) < 2) return status;
     status = sort_keys(finder->state, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_sorted_gather, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_exact, input);
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->exact, input);
     return status;
 }
 
@@ -298,7 +315,6 @@ static psvi_rows_choice choose_route(rows_state *state, const psvi_find_input *i
     facts.boxes = psvi_most_boxes(input);
     facts.two_sets = input->between;
     facts.worlds = input->world_count > 1;
-    facts.rules = input->rules != NULL;
     facts.packed = view->max == view->min + 12 && view->min_stride == 24 && ((uintptr_t)view->min & 7) == 0 &&
                    view->worlds == NULL;
     psvi_rows_choice choice = psvi_rows_choose_route(&facts);
@@ -315,7 +331,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
     frame.route = choice.route;
     frame.veto = choice.veto;
     if (choice.route == PSVI_ROWS_FUSED) // which clears the result
-        return run_split_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_fused, &frame);
+        return run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->fused, &frame);
     psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
     if (status != PSV_OK) return status;
     switch (choice.route) {

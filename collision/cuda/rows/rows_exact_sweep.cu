@@ -46,8 +46,9 @@ struct lane_ranges {
 
 // What is left to be asked about two boxes that overlap. Reads them again: it is rarely called, and this way the
 // callers need not keep anything for it.
-__device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_rows_plan &plan,
-                                      const rows_tables &tables, uint32_t own_place, uint32_t place, bool check_owner) {
+static __device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_rows_plan &plan,
+                                             const rows_tables &tables, uint32_t own_place, uint32_t place,
+                                             bool check_owner) {
     const psvd_record own = {tables.records[2ull * own_place], tables.records[2ull * own_place + 1]};
     const psvd_record other = {tables.records[2ull * place], tables.records[2ull * place + 1]};
     return rows_may_pair(input, plan, own, own_place, other, place, check_owner);
@@ -303,8 +304,9 @@ __device__ __forceinline__ void sweep_larger_alone(const psvi_find_input &input,
     const rows_larger_tables looked_at = {slots, starts};
     const uint2 more = rows_sweep_larger<WARPS>(input, plan, looked_at, blockIdx.x * WARPS + (threadIdx.x >> 5),
                                                 gridDim.x * WARPS, stage, 0);
-    stage->hold(more.x);
-    stage->finish(psvd_make_sink(input, psvd_read_counts(input)));
+    const psvd_sink sink = psvd_make_sink(input, psvd_read_counts(input));
+    stage->hold(sink, more.x);
+    stage->finish(sink);
     psvd_warp_add(&input.result->candidates, more.y);
 }
 
@@ -401,7 +403,7 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
         held = more.x;
         tested += more.y;
     }
-    shared.stage.hold(held);
+    shared.stage.hold(job.sink, held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tested);
     if (few) psvd_warp_add(&plan->candidates, tested);

@@ -15,8 +15,8 @@
 // --- the plan --------------------------------------------------------------------------------------------------------
 
 // The block that plans the next frame. It has read what it needs before it arrives at the first barrier.
-__device__ __noinline__ void plan_ahead(const psvi_find_input &input, const fused_tables &tables,
-                                        fused_shared *shared) {
+static __device__ __noinline__ void plan_ahead(const psvi_find_input &input, const fused_tables &tables,
+                                               fused_shared *shared) {
     psvi_rows_fused *const state = tables.state;
     const psvd_counts counts = psvd_read_counts(input);
     const uint32_t frame = __ldcg(&state->frame), next = (frame + 1) & 1;
@@ -46,7 +46,8 @@ __device__ __noinline__ void plan_ahead(const psvi_find_input &input, const fuse
 }
 
 // Waits for the plan that is made in this frame and takes it.
-__device__ __noinline__ void take_fresh_plan(const psvi_rows_fused *state, uint32_t frame, psvi_rows_plan *plan) {
+static __device__ __noinline__ void take_fresh_plan(const psvi_rows_fused *state, uint32_t frame,
+                                                    psvi_rows_plan *plan) {
     if (threadIdx.x == 0)
         while (load_acquire(&state->ready) != frame + 1) {
         }

@@ -39,8 +39,9 @@ template <int RUNS> struct lane_ranges {
 
 // What is left to be asked about two boxes that overlap. Reads them again: it is rarely called, and this way the
 // callers need not keep anything for it.
-__device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_rows_plan &plan, const float4 *records,
-                                      uint32_t own_place, uint32_t place, bool check_owner) {
+static __device__ __noinline__ bool may_pair(const psvi_find_input &input, const psvi_rows_plan &plan,
+                                             const float4 *records, uint32_t own_place, uint32_t place,
+                                             bool check_owner) {
     const psvd_record own = {records[2ull * own_place], records[2ull * own_place + 1]};
     const psvd_record other = {records[2ull * place], records[2ull * place + 1]};
     if (check_owner && !rows_owns(plan.level[fused_level_of(plan, own)], own, own_place, other, place)) return false;
@@ -306,8 +307,10 @@ __device__ __forceinline__ void finish_sweep(const sweep_job &job, psvi_rows_see
     const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const uint32_t low = psvd_reduce_add(tally.candidates & 0xffffu), high = psvd_reduce_add(tally.candidates >> 16);
     const uint32_t longest = psvd_reduce_max(tally.longest);
+    uint32_t own_held = tally.held;
+    shared->stage.keep_allowed(job.sink, &own_held);
     if (lane == 0) {
-        shared->sums[warp] = tally.held;
+        shared->sums[warp] = own_held;
         shared->candidates[warp][0] = low;
         shared->candidates[warp][1] = high;
         shared->longest[warp] = longest;
@@ -319,7 +322,7 @@ __device__ __forceinline__ void finish_sweep(const sweep_job &job, psvi_rows_see
     if (warp == FUSED_WARPS - 1) report_tally(job, seen);
     if (total == 0) return; // in all threads
     __syncthreads();
-    shared->stage.write(job.sink, (int)warp, tally.held, shared->base + before);
+    shared->stage.write(job.sink, (int)warp, own_held, shared->base + before);
 }
 
 #endif

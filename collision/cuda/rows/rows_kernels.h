@@ -238,6 +238,21 @@ cudaError_t psvi_launch_rows_segments_order(const psvi_find_input *input, const 
 cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *input, const psvi_rows_memory *memory,
                                             cudaStream_t stream);
 
+// The sweeps once more, for frames with rules of pairs.
+cudaError_t psvi_prepare_rows_exact_ruled(void);
+cudaError_t psvi_prepare_rows_fused_ruled(void);
+cudaError_t psvi_prepare_rows_segments_sweep_ruled(void);
+cudaError_t psvi_launch_rows_counted_exact_ruled(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                 cudaStream_t stream);
+cudaError_t psvi_launch_rows_exact_ruled(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                         cudaStream_t stream);
+cudaError_t psvi_launch_rows_fused_ruled(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                         cudaStream_t stream);
+cudaError_t psvi_launch_rows_segments_sweep_ruled(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                  cudaStream_t stream);
+cudaError_t psvi_launch_rows_uniform_ruled(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                           cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -61,7 +61,7 @@ struct sweep_tally {
 
 __device__ __forceinline__ psvd_sink make_sink(const psvi_find_input &input) {
     return psvd_sink{input.pairs, reinterpret_cast<unsigned long long *>(&input.result->pair_count), input.capacity, 0,
-                     false};
+                     false PSVD_RULES_OF(input)};
 }
 
 __device__ __forceinline__ psvd_record load_exactly(const psvi_find_input &input, const psvi_rows_plan &plan,
@@ -95,6 +95,7 @@ static __device__ __noinline__ void write_pairs(const psvi_find_input &input, ui
     const uint32_t lane = threadIdx.x & 31;
     const psv_pair *const from = sweep_memory().stage.room(0);
     unsigned long long at = 0;
+    sweep_memory().stage.keep_allowed(sink, &held);
     if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)held);
     at = __shfl_sync(PSVD_FULL, at, 0);
     if (at + held <= sink.capacity && (reinterpret_cast<uintptr_t>(sink.pairs) & 7) == 0) {

@@ -563,7 +563,7 @@ __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_
         shared.longest[warp] = longest;
         shared.doubted[warp] = tally.doubted;
     }
-    shared.stage.hold(tally.pairs);
+    shared.stage.hold(make_sink(input), tally.pairs);
     shared.stage.finish(make_sink(input));
     if (threadIdx.x != 0) return;
     unsigned long long tested = 0;

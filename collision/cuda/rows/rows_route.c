@@ -13,7 +13,7 @@ const psvi_rows_route_row psvi_rows_routes[EVERY_ROUTE] = {
     {PSVI_ROWS_BINS, "bins", ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST, ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST,
      PSVI_ROWS_NEEDS_CODE_90 | PSVI_ROWS_NEEDS_SIMPLE | PSVI_ROWS_NEEDS_NO_PAUSE, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_COUNTED_MIXED, "counted-mixed", 1, ROWS_COUNTED_MOST, 1, ROWS_COUNTED_MOST,
-     PSVI_ROWS_NEEDS_ONE_SET | PSVI_ROWS_NEEDS_ONE_WORLD | PSVI_ROWS_NEEDS_NO_RULES, PSVI_ROWS_COUNTED_EXACT},
+     PSVI_ROWS_NEEDS_ONE_SET | PSVI_ROWS_NEEDS_ONE_WORLD, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_COUNTED_EXACT, "counted-exact", 1, ROWS_COUNTED_MOST, 1, ROWS_COUNTED_MOST, 0, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_SEGMENTS_UNIFORM, "segments-uniform", 1, ANY_COUNT, ROWS_COUNTED_MOST + 1, ANY_COUNT,
      PSVI_ROWS_NEEDS_SIMPLE | PSVI_ROWS_NEEDS_KEY_BITS, PSVI_ROWS_SEGMENTS_NEAR},
@@ -77,7 +77,6 @@ static psvi_rows_veto device_veto(const psvi_rows_facts *facts, uint32_t needs) 
 static psvi_rows_veto frame_veto(const psvi_rows_facts *facts, uint32_t needs) {
     if ((needs & PSVI_ROWS_NEEDS_ONE_SET) && facts->two_sets) return PSVI_ROWS_VETO_SETS;
     if ((needs & PSVI_ROWS_NEEDS_ONE_WORLD) && facts->worlds) return PSVI_ROWS_VETO_WORLDS;
-    if ((needs & PSVI_ROWS_NEEDS_NO_RULES) && facts->rules) return PSVI_ROWS_VETO_RULES;
     if ((needs & PSVI_ROWS_NEEDS_PACKED) && !facts->packed) return PSVI_ROWS_VETO_LAYOUT;
     if ((needs & PSVI_ROWS_NEEDS_KEY_BITS) &&
         (facts->room > ROWS_UNIFORM_ROOM || psvi_rows_key_bits(facts->room, false) > ROWS_UNIFORM_BITS))
@@ -109,12 +108,11 @@ const char *psvi_rows_route_name(uint32_t route) {
 
 const char *psvi_rows_veto_name(uint32_t veto) {
     static const char *const names[PSVI_ROWS_VETOES] = {
-        [PSVI_ROWS_NO_VETO] = "none",       [PSVI_ROWS_VETO_SORTER] = "sorter",   [PSVI_ROWS_VETO_DEVICE] = "device",
-        [PSVI_ROWS_VETO_SETS] = "sets",     [PSVI_ROWS_VETO_WORLDS] = "worlds",   [PSVI_ROWS_VETO_FILTERS] = "filters",
-        [PSVI_ROWS_VETO_RULES] = "rules",   [PSVI_ROWS_VETO_LAYOUT] = "layout",   [PSVI_ROWS_VETO_COUNT] = "count",
-        [PSVI_ROWS_VETO_PAUSE] = "pause",   [PSVI_ROWS_VETO_FIRST] = "first",     [PSVI_ROWS_VETO_GROWTH] = "growth",
-        [PSVI_ROWS_VETO_SIZES] = "sizes",   [PSVI_ROWS_VETO_CROWDED] = "crowded", [PSVI_ROWS_VETO_EDGES] = "edges",
-        [PSVI_ROWS_VETO_DOUBTS] = "doubts",
+        [PSVI_ROWS_NO_VETO] = "none",         [PSVI_ROWS_VETO_SORTER] = "sorter", [PSVI_ROWS_VETO_DEVICE] = "device",
+        [PSVI_ROWS_VETO_SETS] = "sets",       [PSVI_ROWS_VETO_WORLDS] = "worlds", [PSVI_ROWS_VETO_FILTERS] = "filters",
+        [PSVI_ROWS_VETO_LAYOUT] = "layout",   [PSVI_ROWS_VETO_COUNT] = "count",   [PSVI_ROWS_VETO_PAUSE] = "pause",
+        [PSVI_ROWS_VETO_FIRST] = "first",     [PSVI_ROWS_VETO_GROWTH] = "growth", [PSVI_ROWS_VETO_SIZES] = "sizes",
+        [PSVI_ROWS_VETO_CROWDED] = "crowded", [PSVI_ROWS_VETO_EDGES] = "edges",   [PSVI_ROWS_VETO_DOUBTS] = "doubts",
     };
     return veto < PSVI_ROWS_VETOES ? names[veto] : NULL;
 }

@@ -34,7 +34,6 @@ typedef enum psvi_rows_veto {
     PSVI_ROWS_VETO_DEVICE, // the device has not what the route needs
     PSVI_ROWS_VETO_SETS,   // pairs between two sets
     PSVI_ROWS_VETO_WORLDS, // more than one world
-    PSVI_ROWS_VETO_RULES,  // owners, layers, excluded pairs, double precision or room of worlds: see pair_rules.h
     PSVI_ROWS_VETO_LAYOUT, // not an array of psv_aabb at an address of 8 bytes
     PSVI_ROWS_VETO_COUNT,  // more boxes or cells than the route has bits for
     PSVI_ROWS_VETO_PAUSE,  // it did not suit some frame before, see psvi_backoff
@@ -58,8 +57,7 @@ enum {
     PSVI_ROWS_NEEDS_PACKED = 64,    // psv_aabb side by side
     PSVI_ROWS_NEEDS_KEY_BITS = 128, // a cell's number and a slot fit an entry: ROWS_UNIFORM_BITS, ROWS_UNIFORM_ROOM
     PSVI_ROWS_NEEDS_NO_PAUSE = 256,
-    PSVI_ROWS_NEEDS_NO_RULES = 512,
-    PSVI_ROWS_NEEDS_SIMPLE = 4 | 8 | 64 | 512
+    PSVI_ROWS_NEEDS_SIMPLE = 4 | 8 | 64
 };
 
 typedef struct psvi_rows_route_row {
@@ -85,7 +83,7 @@ typedef struct psvi_rows_facts {
     bool sorter_named;
     // of the frame
     uint64_t boxes; // most that there can be
-    bool two_sets, worlds, rules, packed, paused;
+    bool two_sets, worlds, packed, paused;
 } psvi_rows_facts;
 
 typedef struct psvi_rows_choice {

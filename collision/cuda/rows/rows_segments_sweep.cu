@@ -419,7 +419,7 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESID
         tally.held = more.x;
         tally.tested += more.y;
     }
-    shared.stage.hold(tally.held);
+    shared.stage.hold(job.sink, tally.held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tally.tested);
     if (rows_counts_tested(shared.local.plan)) psvd_warp_add(&plan->ratio.tested, tally.tested);

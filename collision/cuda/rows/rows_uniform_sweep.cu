@@ -61,11 +61,11 @@ struct sweep_tally {
 
 __device__ __forceinline__ psvd_sink make_sink(const psvi_find_input &input) {
     return psvd_sink{input.pairs, reinterpret_cast<unsigned long long *>(&input.result->pair_count), input.capacity, 0,
-                     false};
+                     false PSVD_RULES_OF(input)};
 }
 
 // Tests the pairs in doubt. All lanes together; returns how many pairs the warp holds then.
-__device__ __noinline__ uint32_t settle_doubts(const psvi_find_input &input, uint32_t doubts, uint32_t held) {
+static __device__ __noinline__ uint32_t settle_doubts(const psvi_find_input &input, uint32_t doubts, uint32_t held) {
     const psvd_sink sink = make_sink(input);
     const uint32_t lane = threadIdx.x & 31;
 #pragma unroll 1
@@ -85,11 +85,12 @@ __device__ __noinline__ uint32_t settle_doubts(const psvi_find_input &input, uin
 }
 
 // Writes the pairs that the warp holds. All lanes together.
-__device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t held) {
+static __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t held) {
     const psvd_sink sink = make_sink(input);
     const uint32_t lane = threadIdx.x & 31;
     const psv_pair *const from = sweep_memory().stage.room(0);
     unsigned long long at = 0;
+    sweep_memory().stage.keep_allowed(sink, &held);
     if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)held);
     at = __shfl_sync(PSVD_FULL, at, 0);
     if (at + held <= sink.capacity && (reinterpret_cast<uintptr_t>(sink.pairs) & 7) == 0) {
@@ -105,8 +106,8 @@ __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t 
 
 // The unusual boxes: a whole warp goes through the runs of one. Returns how many pairs the warp holds then, and how
 // many places a lane has looked at.
-__device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const psvi_rows_plan *plan,
-                                            const uniform_tables &tables, uint32_t held) {
+static __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const psvi_rows_plan *plan,
+                                                   const uniform_tables &tables, uint32_t held) {
     const psvd_sink sink = make_sink(input);
     const uint32_t lane = threadIdx.x & 31, at = __ffs(plan->populated) - 1, listed = plan->listed;
     const psvi_rows_level &level = plan->level[at];
@@ -331,7 +332,7 @@ __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_
         shared.longest[warp] = longest;
         shared.doubted[warp] = tally.doubted;
     }
-    shared.stage.hold(tally.pairs);
+    shared.stage.hold(make_sink(input), tally.pairs);
     shared.stage.finish(make_sink(input));
     if (threadIdx.x != 0) return;
     unsigned long long tested = 0;

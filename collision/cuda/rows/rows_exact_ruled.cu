@@ -1,0 +1,4 @@
+// rows_exact_sweep.cu for frames with rules of pairs.
+#include "rows_ruled.h"
+
+#include "rows_exact_sweep.cu"

@@ -1,0 +1,4 @@
+// rows_uniform_sweep.cu for frames with rules of pairs.
+#include "rows_ruled.h"
+
+#include "rows_uniform_sweep.cu"
