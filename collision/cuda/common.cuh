@@ -308,7 +308,8 @@ psvd_leave_excluded_out(const psvi_pair_rules &rules, const psv_pair (&pair)[PSV
 
 // Leaves out those of a warp's `held` pairs that the rules forbid, and returns how many are left. All 32 lanes
 // together; every pair is asked about once.
-static __device__ __noinline__ uint32_t psvd_keep_allowed(const psvi_pair_rules &rules, psv_pair *pairs, uint32_t held) {
+static __device__ __noinline__ uint32_t psvd_keep_allowed(const psvi_pair_rules &rules, psv_pair *pairs,
+                                                          uint32_t held) {
     const uint32_t lane = threadIdx.x & 31;
     uint32_t kept = 0;
 #pragma unroll 1

@@ -46,7 +46,7 @@ with_pkg_config() {
         program=$(basename "$file" .c)
         case $program in
         sort_draws | own_threads) package=pairsieve-sort ;;
-        rigid_bodies) package=pairsieve-sim ;;
+        rigid_bodies | shoot_and_listen) package=pairsieve-sim ;;
         consumer) package=pairsieve ;;
         *) package=pairsieve-collision ;;
         esac
@@ -63,7 +63,7 @@ with_pkg_config() {
             $(pkg-config --libs "$package") -pthread -lm -Wl,-rpath,"$(dirname "$PKG_CONFIG_PATH")" \
             -o "$work/$name-pc-$language/$program"
     done
-    run_all "$work/$name-pc-$language" 12
+    run_all "$work/$name-pc-$language" 20
 }
 
 echo "programs: short, and in the page"
@@ -76,7 +76,7 @@ static=$work/static shared=$work/shared
 quiet "$cmake" --install "$build" --prefix "$static"
 
 echo "headers"
-for header in core sort collision sim; do
+for header in core sort group collision group_pairs tree tree_view tree_tests sim render; do
     echo "#include <pairsieve/$header.h>" >"$work/$header.c"
     cp "$work/$header.c" "$work/$header.cpp"
     strict="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror -fsyntax-only"
@@ -103,7 +103,7 @@ fi
 
 for language in C CXX; do
     for kind in static shared; do
-        with_cmake "$kind" $language "core;sort;collision;sim" 12 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/$kind"
+        with_cmake "$kind" $language "core;sort;collision;sim" 20 -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$work/$kind"
         with_pkg_config "$kind" "$work/$kind" $language
     done
 done
@@ -112,8 +112,8 @@ done
 PKG_CONFIG_LIBDIR=$work/nothing
 export PKG_CONFIG_LIBDIR
 unset PKG_CONFIG_PATH
-with_cmake part C "core;sort;collision" 10 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
-with_cmake part CXX "core;sort;collision" 10 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
+with_cmake part C "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
+with_cmake part CXX "core;sort;collision" 17 -DPAIRSIEVE_SOURCE="$source" -DCMAKE_BUILD_TYPE=Debug
 grep -q 'PAIRSIEVE_CUDA:STRING=OFF' "$work/part-C/CMakeCache.txt"
 [ ! -d "$work/part-C/pairsieve/sim" ]
 echo "optimized, in a project that says nothing about it"
@@ -124,7 +124,7 @@ if grep -v -e ' -O3 .*-DNDEBUG' -e '-DNDEBUG .*-O3' "$work/log" | grep command; 
     echo "not optimized"
     exit 1
 fi
-with_cmake alone C "core;sort;collision" 10 -DCMAKE_PREFIX_PATH="$static"
+with_cmake alone C "core;sort;collision" 17 -DCMAKE_PREFIX_PATH="$static"
 echo "find_package of sim without jansson is refused"
 if "$cmake" -S "$source/tests/install/programs" -B "$work/refused" -G Ninja -DLANGUAGE=C -DCOMPONENTS=sim \
     -DPROGRAMS="$programs" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$static" >"$work/log" 2>&1; then

@@ -6,6 +6,11 @@
 #ifndef PAIRSIEVE_TREE_TESTS_H
 #define PAIRSIEVE_TREE_TESTS_H
 
+// It is C, with the casts of C: no warnings about them in C++.
+#if defined(__GNUC__) && defined(__cplusplus) && !defined(__CUDACC__)
+#pragma GCC system_header
+#endif
+
 #include "pairsieve/tree_view.h"
 
 // --- rays ------------------------------------------------------------------------------------------------------------
@@ -397,7 +402,7 @@ PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, 
 
 // Whether a box that is centred at the origin, of these half sizes, and the triangle are apart along the cross product
 // of axis `i` and an edge (Akenine-Moeller 2001).
-PSV_TREE_FN bool psv_edge_parts(const float corners[3][3], const float *edge, const float *half, int i) {
+PSV_TREE_FN bool psv_edge_parts(float corners[3][3], const float *edge, const float *half, int i) {
     const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
     float low = INFINITY, high = -INFINITY;
     PSV_UNROLL

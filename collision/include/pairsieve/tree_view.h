@@ -9,6 +9,11 @@
 #ifndef PAIRSIEVE_TREE_VIEW_H
 #define PAIRSIEVE_TREE_VIEW_H
 
+// It is C, with the casts of C: no warnings about them in C++.
+#if defined(__GNUC__) && defined(__cplusplus) && !defined(__CUDACC__)
+#pragma GCC system_header
+#endif
+
 #include <math.h>
 #include <string.h>
 
