@@ -118,10 +118,10 @@ static void find_some_worlds(void *data, uint64_t first, uint64_t end) {
 
 // --- nodes -----------------------------------------------------------------------------------------------------------
 
-static void place_item(const psvi_item_view *view, uint32_t id, void *items, uint64_t place) {
+static void place_item(const psvi_item_view *view, uint32_t id, const psvi_stored_items *stored, uint64_t place) {
     psvi_item item;
     if (psvi_load_item(view, id, &item) != PSVI_ITEM_GOOD) psvi_mark_off(&item);
-    psvi_store_item(view, &item, id, items, place);
+    psvi_store_item(stored, &item, id, place);
 }
 
 // Nodes of level h of a linear tree, from the items or the level below.
@@ -129,6 +129,7 @@ static void build_some_nodes(void *data, uint64_t first_node, uint64_t end_node)
     const build_job *job = data;
     const psvi_tree_memory *memory = &job->tree->memory;
     const psv_tree_head *head = memory->head;
+    const psvi_stored_items stored = psvi_items_of(memory, job->triangles);
     const uint32_t h = job->level, begin = head->level_start[h];
     const uint32_t below_begin = h == 1 ? 0 : head->level_start[h - 1];
     const uint32_t below_end = h == 1 ? head->item_count : h == 2 ? head->node_count : head->level_start[h - 2];
@@ -140,7 +141,7 @@ static void build_some_nodes(void *data, uint64_t first_node, uint64_t end_node)
             children[c].offset = (uint8_t)c;
             children[c].inner = h > 1;
             if (h == 1) {
-                psvi_stored_box(job->triangles, memory->items, first + c, children[c].min, children[c].max);
+                psvi_stored_box(&stored, first + c, children[c].min, children[c].max);
             } else {
                 memcpy(children[c].min, memory->boxes[first + c].min, 12);
                 memcpy(children[c].max, memory->boxes[first + c].max, 12);
@@ -158,9 +159,10 @@ static void build_some_nodes(void *data, uint64_t first_node, uint64_t end_node)
 static void place_some_items(void *data, uint64_t first, uint64_t end) {
     const build_job *job = data;
     const psvi_tree_memory *memory = &job->tree->memory;
+    const psvi_stored_items stored = psvi_items_of(memory, job->triangles);
     for (uint64_t i = first; i < end; ++i) {
-        const uint32_t id = job->refit ? psvi_stored_id(job->triangles, memory->items, i) : memory->order[i];
-        place_item(job->view, id, memory->items, i);
+        const uint32_t id = job->refit ? psvi_stored_id(&stored, i) : memory->order[i];
+        place_item(job->view, id, &stored, i);
     }
 }
 

@@ -173,6 +173,91 @@ static uint32_t split_into_children(const psv_aabb *boxes, uint32_t *order, cons
     return count;
 }
 
+static inline bool is_small(const range *r) { return size_of(r) > 1 && size_of(r) <= PSVI_SMALL_ITEMS; }
+
+static inline range join(const range *a, const range *b) {
+    range both = *a;
+    grow(&both.box, b->box.min, b->box.max);
+    grow(&both.centres, b->centres.min, b->centres.max);
+    return both;
+}
+
+// The two small parts that fit into one node with the least surface; false: there are none.
+static bool cheapest_join(const range *parts, uint32_t count, uint32_t *first, uint32_t *second) {
+    float least = INFINITY;
+    bool any = false;
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t j = i + 1; j < count && is_small(&parts[i]); ++j) {
+            if (!is_small(&parts[j]) || size_of(&parts[i]) + size_of(&parts[j]) > PSVI_SMALL_ITEMS) continue;
+            const range both = join(&parts[i], &parts[j]);
+            const float cost = surface(&both.box);
+            if (any && cost >= least) continue;
+            any = true;
+            least = cost;
+            *first = i;
+            *second = j;
+        }
+    return any;
+}
+
+// Joins parts i and j of those that lie from `begin` on: all parts get new places.
+static void join_parts(uint32_t *order, uint32_t begin, range *parts, uint32_t count, uint32_t i, uint32_t j,
+                       uint32_t *scratch) {
+    uint32_t total = 0, at = begin;
+    for (uint32_t p = 0; p < count; ++p)
+        total += size_of(&parts[p]);
+    memcpy(scratch, order + begin, total * sizeof *order);
+    const range joined = parts[j];
+    parts[i] = join(&parts[i], &joined);
+    for (uint32_t p = 0; p < count; ++p) {
+        if (p == j) continue;
+        const uint32_t size = size_of(&parts[p]);
+        memcpy(order + at, scratch + (parts[p].begin - begin), size * sizeof *order);
+        parts[p].begin = at;
+        at += size;
+        if (p == i) {
+            memcpy(order + at, scratch + (joined.begin - begin), size_of(&joined) * sizeof *order);
+            at += size_of(&joined);
+        }
+        parts[p].end = at;
+    }
+    parts[j] = parts[count - 1];
+}
+
+// Small parts give way to their items as long as there is room. Returns the number of parts.
+static uint32_t absorb_parts(const psv_aabb *boxes, uint32_t *order, range parts[8], uint32_t count) {
+    for (;;) {
+        uint32_t widest = count;
+        for (uint32_t i = 0; i < count; ++i)
+            if (is_small(&parts[i]) && count + size_of(&parts[i]) - 1 <= 8 &&
+                (widest == count || surface(&parts[i].box) > surface(&parts[widest].box)))
+                widest = i;
+        if (widest == count) return count;
+        const range whole = parts[widest];
+        for (uint32_t k = 0; k < size_of(&whole); ++k) {
+            range *one = &parts[k == 0 ? widest : count + k - 1];
+            one->begin = whole.begin + k;
+            one->end = one->begin + 1;
+            measure(boxes, order, one);
+        }
+        count += size_of(&whole) - 1;
+    }
+}
+
+// See PSVI_LEAST_FILL. Returns the number of parts.
+static uint32_t fill_parts(const psv_aabb *boxes, uint32_t *order, uint32_t begin, range parts[8], uint32_t count,
+                           uint32_t *scratch) {
+    for (;;) {
+        int filled = 0;
+        uint32_t i = 0, j = 0;
+        for (uint32_t p = 0; p < count; ++p)
+            filled += is_small(&parts[p]) ? (int)size_of(&parts[p]) - 4 : 1;
+        if (filled >= PSVI_LEAST_FILL || !cheapest_join(parts, count, &i, &j)) return count;
+        join_parts(order, begin, parts, count, i, j, scratch);
+        count = absorb_parts(boxes, order, parts, count - 1);
+    }
+}
+
 // Moves the parts of one item each to the front, so that the items of a node lie together. Parts get new places.
 static void gather_singles(uint32_t *order, uint32_t begin, range *parts, uint32_t count, uint32_t *scratch) {
     uint32_t at = begin, total = 0;
@@ -216,7 +301,8 @@ static uint32_t make_node(builder *b, const task *from, uint32_t *scratch, task 
     psvi_tree_child children[8];
     uint32_t singles = 0, inner = 0;
     const bool halve = from->level >= DEEP;
-    const uint32_t count = split_into_children(b->boxes, b->order, &from->items, halve, parts);
+    uint32_t count = split_into_children(b->boxes, b->order, &from->items, halve, parts);
+    count = fill_parts(b->boxes, b->order, from->items.begin, parts, count, scratch);
     for (uint32_t i = 0; i < count; ++i)
         singles += size_of(&parts[i]) == 1;
     if (singles > 0 && singles < count) gather_singles(b->order, from->items.begin, parts, count, scratch);
@@ -302,6 +388,7 @@ void psvi_build_fine_cpu(psv_tree *tree, uint32_t count) {
 // Nodes come after their parents, so from the last one on children are there before they are asked for.
 void psvi_refit_fine_cpu(psv_tree *tree) {
     const psvi_tree_memory *memory = &tree->memory;
+    const psvi_stored_items stored = psvi_items_of(memory, tree->triangles);
     for (uint32_t i = memory->head->node_count; i-- > 0;) {
         psv_tree_node *node = &memory->nodes[i];
         psvi_tree_child children[8];
@@ -311,8 +398,7 @@ void psvi_refit_fine_cpu(psv_tree *tree) {
             children[c].inner = c < inner;
             children[c].offset = (uint8_t)(c < inner ? c : c - inner);
             if (c >= inner) {
-                psvi_stored_box(tree->triangles, memory->items, node->first_item + c - inner, children[c].min,
-                                children[c].max);
+                psvi_stored_box(&stored, node->first_item + c - inner, children[c].min, children[c].max);
                 continue;
             }
             memcpy(children[c].min, memory->boxes[node->first_child + c].min, 12);

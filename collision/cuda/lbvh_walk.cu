@@ -49,20 +49,41 @@ struct lbvh_group {
         }
         hits &= wanted;
         tested += own.low.x == own.low.x ? n : 0;
-        const uint32_t slot = __float_as_uint(own.low.w), tag = __float_as_uint(own.high.w);
-        while (__any_sync(PSVD_FULL, hits != 0)) {
-            bool pair = hits != 0;
-            uint32_t other = 0;
-            if (pair) {
-                const uint32_t at = first + __ffs((int)hits) - 1;
-                other = __float_as_uint(near.low[at].w);
-                pair = psvd_tags_pair(search.input.between, tag, __float_as_uint(near.high[at].w)) &&
-                       psvd_arrays_pair(search.input, search.counts, slot, other);
-            }
-            hits &= hits - 1;
-            stage.emit_together(search.sink, pair, slot, other, &held);
-        }
+        if (!psvd_overlap_decides(search.input)) hits = pairs_of(first, hits);
+        emit(first, hits);
         __syncwarp(); // all have read what may be overwritten now
+    }
+
+    // Those of the lane's hits that are pairs by flags, sets, worlds, filters and rules.
+    __device__ __forceinline__ uint32_t pairs_of(uint32_t first, uint32_t hits) {
+        const uint32_t slot = __float_as_uint(own.low.w), tag = __float_as_uint(own.high.w);
+        for (uint32_t left = hits; left != 0; left &= left - 1) {
+            const uint32_t at = first + __ffs((int)left) - 1;
+            if (!psvd_tags_pair(search.input.between, tag, __float_as_uint(near.high[at].w)) ||
+                !psvd_arrays_pair(search.input, search.counts, slot, __float_as_uint(near.low[at].w)))
+                hits ^= left & (0 - left);
+        }
+        return hits;
+    }
+
+    // The lane's hits go behind those of the lanes before it. All lanes together.
+    __device__ __forceinline__ void emit(uint32_t first, uint32_t hits) {
+        if (!__any_sync(PSVD_FULL, hits != 0)) return;
+        const uint32_t slot = __float_as_uint(own.low.w), up_to = psvd_sum_up_to(__popc(hits));
+        const uint32_t total = __shfl_sync(PSVD_FULL, up_to, 31);
+        if (total <= PSVD_WARP_PAIRS) {
+            stage.make_room(search.sink, total, &held);
+            for (uint32_t at = held + up_to - __popc(hits); hits != 0; hits &= hits - 1, ++at)
+                *stage.room(at) =
+                    psvd_make_pair(search.sink, slot, __float_as_uint(near.low[first + __ffs((int)hits) - 1].w));
+            held += total;
+            return;
+        }
+        for (; __any_sync(PSVD_FULL, hits != 0); hits &= hits - 1) {
+            const bool hit = hits != 0;
+            const uint32_t other = hit ? __float_as_uint(near.low[first + __ffs((int)hits) - 1].w) : 0;
+            stage.emit_together(search.sink, hit, slot, other, &held);
+        }
     }
 
     // Group `number`: its leaves, and the box to search for.

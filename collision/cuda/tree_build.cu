@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(TREE_THREADS)
 
 // --- items ----------------------------------------------------------------------------------------------------------
 
-// One thread an item: reads it by its number, writes it to its place, 32 or 48 bytes. With `levels` the first thread
+// One thread an item: reads it by its number, writes it to its place, 32 or 40 bytes. With `levels` the first thread
 // lays out those of a linear tree.
 __global__ void __launch_bounds__(TREE_THREADS)
     psvk_tree_items(const psvi_item_view view, const psvi_tree_memory memory, bool refit, bool levels) {
@@ -124,14 +124,15 @@ __global__ void __launch_bounds__(TREE_THREADS)
     const uint32_t items = memory.head->item_count;
     if (place == 0 && levels) psvi_linear_levels(memory.head, items);
     if (place >= items) return;
-    const uint32_t id = refit ? psvi_stored_id(view.triangles, memory.items, place) : memory.order[place];
+    const psvi_stored_items stored = psvi_items_of(&memory, view.triangles);
+    const uint32_t id = refit ? psvi_stored_id(&stored, place) : memory.order[place];
     psvi_item item;
     if (psvi_load_item(&view, id, &item) != PSVI_ITEM_GOOD) psvi_mark_off(&item);
-    float4 *to = reinterpret_cast<float4 *>(memory.items) + (view.triangles ? 3 : 2) * place;
+    float4 *to = reinterpret_cast<float4 *>(memory.items) + 2 * place;
     if (view.triangles) {
-        to[0] = make_float4(item.corner[0][0], item.corner[0][1], item.corner[0][2], __uint_as_float(id));
-        to[1] = make_float4(item.corner[1][0], item.corner[1][1], item.corner[1][2], 0);
-        to[2] = make_float4(item.corner[2][0], item.corner[2][1], item.corner[2][2], 0);
+        to[0] = make_float4(item.corner[0][0], item.corner[0][1], item.corner[0][2], item.corner[1][0]);
+        to[1] = make_float4(item.corner[1][1], item.corner[1][2], item.corner[2][0], item.corner[2][1]);
+        reinterpret_cast<float2 *>(memory.ends)[place] = make_float2(item.corner[2][2], __uint_as_float(id));
     } else {
         to[0] = make_float4(item.min[0], item.min[1], item.min[2], __uint_as_float(id));
         to[1] = make_float4(item.max[0], item.max[1], item.max[2], 0);
@@ -145,6 +146,7 @@ __global__ void __launch_bounds__(TREE_THREADS)
 __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_tree_memory memory, bool triangles) {
     __shared__ __align__(16) psv_tree_node made[TREE_NODE_THREADS / 8];
     const psv_tree_head &head = *memory.head;
+    const psvi_stored_items stored = psvi_items_of(&memory, triangles);
     const uint32_t lane = threadIdx.x & 7;
     const unsigned mask = 0xffu << (threadIdx.x & 24);
     uint32_t place = (uint32_t)(((uint64_t)blockIdx.x * TREE_NODE_THREADS + threadIdx.x) / 8);
@@ -156,7 +158,7 @@ __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_
         const uint32_t begin = level == 1 ? 0 : head.level_start[level - 1];
         psvi_lane_child child = {{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, lane, level > 1};
         if (lane < count && level == 1)
-            psvi_stored_box(triangles, memory.items, first + lane, child.min, child.max);
+            psvi_stored_box(&stored, first + lane, child.min, child.max);
         else if (lane < count)
             psvi_load_node_box(memory, begin + first + lane, child);
         psvi_make_team_node(mask, child, count, node);
@@ -167,7 +169,8 @@ __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_
             node->parent = ((level == head.level_count ? 0 : head.level_start[level + 1]) + place / 8) | (count - 1)
                                                                                                              << 29;
         }
-        psvi_store_team_node(mask, memory, number, node, child);
+        psvi_store_team_node(mask, memory, number, node);
+        psvi_store_team_box(memory, number, child);
         if (level == head.level_count) return;
         below = (below + 7) / 8;
         const uint32_t siblings = min(below - place / 8 * 8, 8u);

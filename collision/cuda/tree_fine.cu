@@ -24,7 +24,7 @@
 #define FINE_REST_THREADS 512
 #define FINE_NONE 0xffffffffu
 #define FINE_ITEM 0x80000000u // a reference to an item, not to a node
-#define FINE_SMALL 8u         // items that fit into one node
+#define FINE_SMALL ((uint32_t)PSVI_SMALL_ITEMS)
 
 // Node of the binary tree. A reference is a node's number or, with FINE_ITEM, an item's.
 struct fine_node {
@@ -278,6 +278,7 @@ struct fine_team {
     uint32_t reference, shape, left, right; // of the lane's child
     float min[3], max[3];
     bool absorbed; // it is to be taken apart whole
+    uint32_t free; // of lane i: the binary node that was taken apart for its i-th child
 };
 
 __device__ __forceinline__ bool is_inner(const fine_team &team) {
@@ -307,8 +308,10 @@ __device__ __forceinline__ void open_child(const fine_scratch &scratch, fine_tea
     const uint32_t left = __shfl_sync(team.mask, team.left, (int)opened, 8);
     const uint32_t right = __shfl_sync(team.mask, team.right, (int)opened, 8);
     const bool absorbed = __shfl_sync(team.mask, (int)team.absorbed, (int)opened, 8) != 0;
+    const uint32_t freed = __shfl_sync(team.mask, team.reference, (int)opened, 8);
     if (team.lane == opened) take_reference(scratch, team, left);
     if (team.lane == team.count) {
+        team.free = freed;
         take_reference(scratch, team, right);
         team.absorbed = absorbed;
     }
@@ -324,16 +327,8 @@ __device__ __forceinline__ uint32_t heaviest_child(const fine_team &team, bool m
     return psv_low_bit(team_ballot(team, own == most));
 }
 
-// Takes the tree apart under the root reference until there are eight children, or none is left that should be.
-__device__ __forceinline__ void fill_node(const fine_scratch &scratch, fine_team &team, bool by_surface) {
-    if (team_ballot(team, team.lane == 0 && is_inner(team)) != 0) open_child(scratch, team, 0);
-    while (team.count < 8) {
-        const bool large = (team.shape & 15u) > FINE_SMALL;
-        const uint32_t weight = by_surface ? team.shape & ~FINE_SHAPE : team.shape & FINE_SHAPE;
-        const uint32_t opened = heaviest_child(team, is_inner(team) && (large || (by_surface && weight != 0)), weight);
-        if (opened == 8) break;
-        open_child(scratch, team, opened);
-    }
+// Subtrees of up to 8 items give way to these as long as there is room, those with the largest surface first.
+__device__ __forceinline__ void absorb_children(const fine_scratch &scratch, fine_team &team) {
     for (uint32_t room = 8 - team.count;;) {
         const uint32_t waiting = team_ballot(team, is_inner(team) && team.absorbed);
         if (waiting != 0) {
@@ -349,6 +344,95 @@ __device__ __forceinline__ void fill_node(const fine_scratch &scratch, fine_team
     }
 }
 
+// The two small children that are best joined: the lane of the first in bits 3 to 5, of the
+// second in bits 0 to 2; 64: there are none that together fit into one node.
+__device__ __forceinline__ uint32_t closest_children(const fine_team &team, uint32_t items) {
+    uint32_t best = 0xffffffffu;
+    for (uint32_t j = 1; j < 8; ++j) {
+        const uint32_t others = __shfl_sync(team.mask, items, (int)j, 8);
+        float min[3], max[3];
+#pragma unroll
+        for (int axis = 0; axis < 3; ++axis) {
+            min[axis] = psv_min(team.min[axis], __shfl_sync(team.mask, team.min[axis], (int)j, 8));
+            max[axis] = psv_max(team.max[axis], __shfl_sync(team.mask, team.max[axis], (int)j, 8));
+        }
+        if (team.lane < j && items != 0 && others != 0 && items + others <= FINE_SMALL)
+            best = ::min(best, (__float_as_uint(fine_surface(min, max)) & ~63u) | team.lane << 3 | j);
+    }
+    for (int step = 1; step < 8; step *= 2)
+        best = ::min(best, __shfl_xor_sync(team.mask, best, step));
+    return best == 0xffffffffu ? 64 : best & 63u;
+}
+
+// Joins two small children where the node would fall short of PSVI_LEAST_FILL, under a binary node that was taken apart
+// before; false: it does not, or there are none. `joined`: how many times that was done.
+__device__ __forceinline__ bool join_children(const fine_scratch &scratch, fine_team &team, uint32_t joined) {
+    const uint32_t items = is_inner(team) && (team.shape & 15u) <= FINE_SMALL ? team.shape & 15u : 0;
+    int filled = team.lane >= team.count ? 0 : items != 0 ? (int)items - 4 : 1;
+    for (int step = 1; step < 8; step *= 2)
+        filled += __shfl_xor_sync(team.mask, filled, step);
+    if (filled >= PSVI_LEAST_FILL) return false;
+    const uint32_t pair = closest_children(team, items), first = pair >> 3, second = pair & 7u;
+    if (pair == 64) return false;
+    const uint32_t number = __shfl_sync(team.mask, team.free, (int)joined + 1, 8);
+    const uint32_t other = __shfl_sync(team.mask, team.reference, (int)second, 8);
+    const uint32_t other_shape = __shfl_sync(team.mask, team.shape, (int)second, 8);
+    const uint32_t last = team.count - 1;
+    // The lane of the first gets both, that of the second the last child.
+    const int from = team.lane == first ? (int)second : team.lane == second ? (int)last : (int)team.lane;
+    float min[3], max[3];
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        min[axis] = __shfl_sync(team.mask, team.min[axis], from, 8);
+        max[axis] = __shfl_sync(team.mask, team.max[axis], from, 8);
+    }
+    const uint32_t reference = __shfl_sync(team.mask, team.reference, from, 8);
+    const uint32_t shape = __shfl_sync(team.mask, team.shape, from, 8);
+    const uint32_t left = __shfl_sync(team.mask, team.left, from, 8);
+    const uint32_t right = __shfl_sync(team.mask, team.right, from, 8);
+    if (team.lane == first) {
+        team.left = team.reference;
+        team.right = other;
+        team.reference = number;
+        team.shape = ((team.shape & 15u) + (other_shape & 15u)) |
+                     (::max(team.shape & FINE_SHAPE, other_shape & FINE_SHAPE) >> 4) + 1 << 4;
+        for (int axis = 0; axis < 3; ++axis) {
+            team.min[axis] = psv_min(team.min[axis], min[axis]);
+            team.max[axis] = psv_max(team.max[axis], max[axis]);
+        }
+        float4 *to = reinterpret_cast<float4 *>(scratch.nodes + number);
+        to[0] = make_float4(team.min[0], team.min[1], team.min[2], __uint_as_float(team.left));
+        to[1] = make_float4(team.max[0], team.max[1], team.max[2], __uint_as_float(team.right));
+        scratch.shapes[number] = team.shape;
+    } else if (team.lane == second) {
+        team.reference = reference;
+        team.shape = shape;
+        team.left = left;
+        team.right = right;
+        for (int axis = 0; axis < 3; ++axis) {
+            team.min[axis] = min[axis];
+            team.max[axis] = max[axis];
+        }
+    }
+    --team.count;
+    return true;
+}
+
+// Takes the tree apart under the root reference until there are eight children, or none is left that should be.
+__device__ __forceinline__ void fill_node(const fine_scratch &scratch, fine_team &team, bool by_surface) {
+    if (team_ballot(team, team.lane == 0 && is_inner(team)) != 0) open_child(scratch, team, 0);
+    while (team.count < 8) {
+        const bool large = (team.shape & 15u) > FINE_SMALL;
+        const uint32_t weight = by_surface ? team.shape & ~FINE_SHAPE : team.shape & FINE_SHAPE;
+        const uint32_t opened = heaviest_child(team, is_inner(team) && (large || (by_surface && weight != 0)), weight);
+        if (opened == 8) break;
+        open_child(scratch, team, opened);
+    }
+    absorb_children(scratch, team);
+    for (uint32_t joined = 0; join_children(scratch, team, joined); ++joined)
+        absorb_children(scratch, team);
+}
+
 // Makes node `number` of level h, whose root reference and parent were left in it. Its inner children are the next
 // level's nodes, from `below` on.
 __device__ __forceinline__ void make_fine_node(const psvi_item_view &view, const psvi_tree_memory &memory,
@@ -359,7 +443,9 @@ __device__ __forceinline__ void make_fine_node(const psvi_item_view &view, const
     team.lane = threadIdx.x & 7;
     team.count = 1;
     team.reference = FINE_ITEM;
-    team.left = team.right = team.shape = 0;
+    team.left = team.right = team.shape = team.free = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        team.min[axis] = team.max[axis] = 0;
     team.absorbed = false;
     uint32_t parent = 0;
     if (team.lane == 0) {
@@ -398,7 +484,7 @@ __device__ __forceinline__ void make_fine_node(const psvi_item_view &view, const
         node->first_item = first_item;
         node->parent = parent | (team.count - 1) << 29;
     }
-    psvi_store_team_node(team.mask, memory, number, node, child);
+    psvi_store_team_node(team.mask, memory, number, node);
     __syncwarp(team.mask); // the next node is made in the same place
 }
 
@@ -482,6 +568,7 @@ __global__ void __launch_bounds__(FINE_THREADS) psvk_fine_refit(const psvi_tree_
     const unsigned mask = 0xffu << (threadIdx.x & 24);
     uint32_t number = (uint32_t)(((uint64_t)blockIdx.x * FINE_THREADS + threadIdx.x) / 8);
     psv_tree_node *const node = &made[threadIdx.x / 8];
+    const psvi_stored_items stored = psvi_items_of(&memory, triangles);
     if (number >= memory.head->node_count || psv_node_inner(memory.nodes + number) != 0) return;
     for (;;) {
         const psv_tree_node *old = memory.nodes + number;
@@ -493,7 +580,7 @@ __global__ void __launch_bounds__(FINE_THREADS) psvk_fine_refit(const psvi_tree_
             psvi_load_node_box(memory, first_child + lane, child);
         } else if (lane < count) {
             child.offset = lane - inners;
-            psvi_stored_box(triangles, memory.items, first_item + child.offset, child.min, child.max);
+            psvi_stored_box(&stored, first_item + child.offset, child.min, child.max);
         }
         psvi_make_team_node(mask, child, count, node);
         if (lane == 0) {
@@ -501,7 +588,8 @@ __global__ void __launch_bounds__(FINE_THREADS) psvk_fine_refit(const psvi_tree_
             node->first_item = first_item;
             node->parent = parent;
         }
-        psvi_store_team_node(mask, memory, number, node, child);
+        psvi_store_team_node(mask, memory, number, node);
+        psvi_store_team_box(memory, number, child);
         if (number == 0) return;
         number = parent & (PSV_TREE_NODE_LIMIT - 1);
         const uint32_t siblings = (uint32_t)__popc(psv_node_inner(memory.nodes + number));

@@ -98,12 +98,18 @@ __device__ __forceinline__ void psvi_make_team_node(unsigned mask, psvi_lane_chi
     }
 }
 
-// Writes the finished node and its box, which the lanes have; `node` is in shared memory.
+// Writes the finished node; it is in shared memory.
 __device__ __forceinline__ void psvi_store_team_node(unsigned mask, const psvi_tree_memory &memory, uint32_t number,
-                                                     const psv_tree_node *node, const psvi_lane_child &box) {
+                                                     const psv_tree_node *node) {
     const uint32_t lane = threadIdx.x & 7;
     __syncwarp(mask);
     if (lane < 5) reinterpret_cast<uint4 *>(memory.nodes + number)[lane] = reinterpret_cast<const uint4 *>(node)[lane];
+}
+
+// Writes the node's box, which all lanes have.
+__device__ __forceinline__ void psvi_store_team_box(const psvi_tree_memory &memory, uint32_t number,
+                                                    const psvi_lane_child &box) {
+    const uint32_t lane = threadIdx.x & 7;
     if (lane < 6)
         __stcg(memory.boxes[number].min + lane, lane < 3 ? psv_pick(box.min, lane) : psv_pick(box.max, lane - 3));
 }

@@ -73,15 +73,18 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     memory->head = carve(&at, sizeof *memory->head);
     memory->result = carve(&at, sizeof *memory->result);
     memory->nodes = carve(&at, memory->node_room * sizeof *memory->nodes);
-    memory->boxes = carve(&at, memory->node_room * sizeof *memory->boxes);
-    if (backend == PSV_BACKEND_CUDA) memory->arrivals = carve(&at, memory->node_room * sizeof *memory->arrivals);
-    memory->order = fine ? carve(&at, items * sizeof *memory->order) : (uint32_t *)memory->nodes;
     const bool worlds = def->world_count > 1;
     if (worlds) memory->world_starts = carve(&at, ((uint64_t)def->world_count + 1) * sizeof *memory->world_starts);
+    if (def->triangles) memory->ends = carve(&at, items * sizeof *memory->ends);
+    if (backend == PSV_BACKEND_CUDA) memory->arrivals = carve(&at, memory->node_room * sizeof *memory->arrivals);
+    const uint64_t order_bytes = items * sizeof *memory->order;
+    const bool over_boxes = fine && backend == PSV_BACKEND_CUDA;
+    memory->boxes = carve(&at, greater(memory->node_room * sizeof *memory->boxes, over_boxes ? order_bytes : 0));
+    memory->order = over_boxes ? (uint32_t *)memory->boxes : fine ? carve(&at, order_bytes) : (uint32_t *)memory->nodes;
     // With several worlds keys are still read when items are there.
     if (worlds) memory->keys = carve(&at, items * sizeof *memory->keys);
     char *shared = at;
-    memory->items = carve(&at, items * (def->triangles ? sizeof(psv_tree_triangle) : sizeof(psv_tree_box)));
+    memory->items = carve(&at, items * (def->triangles ? sizeof(psv_tree_corners) : sizeof(psv_tree_box)));
     if (!worlds) memory->keys = carve(&shared, items * sizeof *memory->keys);
     memory->sorter = psv_buffer_of(shared, sorter_bytes);
     memory->fine = fine ? shared : NULL; // the sorter is done before
@@ -200,6 +203,7 @@ psv_tree_view psvi_view_of_tree(const psv_tree *tree) {
     return (psv_tree_view){
         .nodes = tree->memory.nodes,
         .items = tree->memory.items,
+        .ends = tree->memory.ends,
         .head = tree->memory.head,
         .world_starts = tree->memory.world_starts,
         .filters = tree->filters,

@@ -72,22 +72,30 @@ PSV_TREE_FN float psvi_item_centre(const psvi_item *item, int axis) {
     return 0.5f * psv_tree_clamp(item->min[axis]) + 0.5f * psv_tree_clamp(item->max[axis]);
 }
 
-PSV_TREE_FN void psvi_store_item(const psvi_item_view *view, const psvi_item *item, uint32_t id, void *items,
-                                 uint64_t place) {
-    if (view->triangles) {
-        const psv_tree_triangle made = {{item->corner[0][0], item->corner[0][1], item->corner[0][2]}, id,
-                                        {item->corner[1][0], item->corner[1][1], item->corner[1][2]}, 0,
-                                        {item->corner[2][0], item->corner[2][1], item->corner[2][2]}, 0};
-        ((psv_tree_triangle *)items)[place] = made;
+// Where items of a tree are: boxes, or the two parts of triangles.
+typedef struct psvi_stored_items {
+    bool triangles;
+    void *items;
+    psv_tree_end *ends;
+} psvi_stored_items;
+
+PSV_TREE_FN void psvi_store_item(const psvi_stored_items *stored, const psvi_item *item, uint32_t id, uint64_t place) {
+    if (stored->triangles) {
+        const psv_tree_corners made = {{item->corner[0][0], item->corner[0][1], item->corner[0][2]},
+                                       {item->corner[1][0], item->corner[1][1], item->corner[1][2]},
+                                       {item->corner[2][0], item->corner[2][1]}};
+        const psv_tree_end end = {item->corner[2][2], id};
+        ((psv_tree_corners *)stored->items)[place] = made;
+        stored->ends[place] = end;
     } else {
         const psv_tree_box made = {
             {item->min[0], item->min[1], item->min[2]}, id, {item->max[0], item->max[1], item->max[2]}, 0};
-        ((psv_tree_box *)items)[place] = made;
+        ((psv_tree_box *)stored->items)[place] = made;
     }
 }
 
-PSV_TREE_FN uint32_t psvi_stored_id(bool triangles, const void *items, uint64_t place) {
-    return triangles ? ((const psv_tree_triangle *)items)[place].item : ((const psv_tree_box *)items)[place].item;
+PSV_TREE_FN uint32_t psvi_stored_id(const psvi_stored_items *stored, uint64_t place) {
+    return stored->triangles ? stored->ends[place].item : ((const psv_tree_box *)stored->items)[place].item;
 }
 
 // An item of the tree that takes no part any more: a triangle of NaN, a box with min > max.
@@ -100,18 +108,21 @@ PSV_TREE_FN void psvi_mark_off(psvi_item *item) {
 }
 
 // The box of an item of the tree; min > max where it is marked.
-PSV_TREE_FN void psvi_stored_box(bool triangles, const void *items, uint64_t place, float min[3], float max[3]) {
-    const psv_tree_triangle *t = (const psv_tree_triangle *)items + place;
-    const psv_tree_box *box = (const psv_tree_box *)items + place;
-    for (int axis = 0; axis < 3; ++axis) {
-        if (!triangles) {
+PSV_TREE_FN void psvi_stored_box(const psvi_stored_items *stored, uint64_t place, float min[3], float max[3]) {
+    if (!stored->triangles) {
+        const psv_tree_box *box = (const psv_tree_box *)stored->items + place;
+        for (int axis = 0; axis < 3; ++axis) {
             min[axis] = box->min[axis];
             max[axis] = box->max[axis];
-            continue;
         }
-        const bool off = t->a[0] != t->a[0];
-        min[axis] = off ? INFINITY : psv_min(t->a[axis], psv_min(t->b[axis], t->c[axis]));
-        max[axis] = off ? -INFINITY : psv_max(t->a[axis], psv_max(t->b[axis], t->c[axis]));
+        return;
+    }
+    const psv_tree_corners *t = (const psv_tree_corners *)stored->items + place;
+    const float c[3] = {t->c[0], t->c[1], stored->ends[place].c};
+    const bool off = t->a[0] != t->a[0];
+    for (int axis = 0; axis < 3; ++axis) {
+        min[axis] = off ? INFINITY : psv_min(t->a[axis], psv_min(t->b[axis], c[axis]));
+        max[axis] = off ? -INFINITY : psv_max(t->a[axis], psv_max(t->b[axis], c[axis]));
     }
 }
 

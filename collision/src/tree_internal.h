@@ -17,24 +17,31 @@ typedef struct psvi_query_result {
     uint64_t results; // of a call with offsets
 } psvi_query_result;
 
-// Parts of one block of backend memory. While keys are sorted no items are there yet: they share memory. So do the
-// order and the nodes of a linear tree.
+// Parts of one block of backend memory: the tree, then what only builds, refits and queries need. While keys are sorted
+// no items are there yet: they share memory. So do the order and the nodes of a linear tree, and the order and the
+// boxes of the nodes of a fine one on CUDA, which only its refit writes.
 typedef struct psvi_tree_memory {
     psv_tree_head *head;
     psvi_query_result *result;
     psv_tree_node *nodes;
-    psv_aabb *boxes;    // of the nodes
-    uint32_t *arrivals; // CUDA, by node: children that are done; 0 between builds
     void *items;
+    psv_tree_end *ends;     // of triangles
+    uint32_t *world_starts; // NULL with one world
+    psv_aabb *boxes;        // of the nodes
+    uint32_t *arrivals;     // CUDA, by node: children that are done; 0 between builds
     uint64_t *keys;         // NULL where there is no second reader: shares memory with items
     uint32_t *order;        // by place: which item of the view
-    uint32_t *world_starts; // NULL with one world
     void *fine;             // scratch memory of the fine build, until items are there
     uint32_t *query_keys, *query_order, *query_counts;
     uint64_t *query_sums; // of the counts, per block of queries
     psv_buffer sorter, query_sorter;
     uint64_t node_room;
 } psvi_tree_memory;
+
+PSV_TREE_FN psvi_stored_items psvi_items_of(const psvi_tree_memory *memory, bool triangles) {
+    const psvi_stored_items stored = {triangles, memory->items, memory->ends};
+    return stored;
+}
 
 typedef struct psvi_tree_ops psvi_tree_ops;
 
@@ -100,9 +107,16 @@ extern const psvi_tree_ops psvi_tree_ops_cpu;
 extern const psvi_tree_ops psvi_tree_ops_cuda;
 #endif
 
-// Most nodes of a fine tree. Where a node with fewer than eight children has no inner one, or only inner ones that
-// would not fit into it, every second item has a node of its own at most, and one more for every seven of these.
-static inline uint64_t psvi_fine_tree_nodes(uint64_t items) { return items / 2 + items / 14 + 2; }
+// Most nodes of a fine tree: a quarter of its items, because each node is filled so that PSVI_LEAST_FILL holds. Say
+// that a subtree of n > 8 items has at most n / 4 - 1 / 4 nodes, as one of 9 items has, which are 2. Then so has a node
+// above such subtrees, its own items, and subtrees of up to 8 items, which are a node each, if the sum over its
+// children of 1 for an item and for a larger subtree, and of items - 4 for a smaller one, is at least 5. Children that
+// fall short of it are joined, as long as two together have at most 8 items; in the room that this makes, subtrees give
+// way to their items as long as these fit. Where neither can go on the sum is reached: eight children, of which any two
+// smaller ones have 9 items or more, or fewer children c, of which the smaller ones have at least 10 - c.
+static inline uint64_t psvi_fine_tree_nodes(uint64_t items) { return items / 4 + 1; }
+#define PSVI_LEAST_FILL 5
+#define PSVI_SMALL_ITEMS 8 // of a subtree that is one node
 
 psv_status psvi_check_tree(const psv_tree *tree);
 psv_tree_view psvi_view_of_tree(const psv_tree *tree);

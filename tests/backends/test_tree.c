@@ -290,6 +290,9 @@ static void check_statistics(psv_tree *tree) {
     if (statistics.items != good || statistics.bad_items != bad || (good > 0) != (statistics.nodes > 0))
         fail_msg("case %u: %llu items and %llu bad ones instead of %u and %u", now.seed,
                  (unsigned long long)statistics.items, (unsigned long long)statistics.bad_items, good, bad);
+    if (tree == trees[1] && statistics.nodes > good / 4 + 1)
+        fail_msg("case %u: %llu nodes of %u items; there is room for %u", now.seed,
+                 (unsigned long long)statistics.nodes, good, good / 4 + 1);
 }
 
 // The same from the CPU, in another context.

@@ -53,14 +53,20 @@ typedef struct psv_tree_box {
     uint32_t unused;
 } psv_tree_box;
 
+// A triangle as tests get it. It is stored as two parts in arrays of their own, so that both are read as a whole.
 typedef struct psv_tree_triangle {
-    float a[3];
+    float a[3], b[3], c[3];
     uint32_t item;
-    float b[3];
-    uint32_t unused_b;
-    float c[3];
-    uint32_t unused_c;
 } psv_tree_triangle;
+
+typedef struct psv_tree_corners {
+    float a[3], b[3], c[2];
+} psv_tree_corners;
+
+typedef struct psv_tree_end {
+    float c; // the last coordinate
+    uint32_t item;
+} psv_tree_end;
 
 typedef struct psv_tree_head {
     uint32_t item_count;
@@ -78,7 +84,8 @@ typedef struct psv_tree_head {
 // What a kernel gets. Of a linear tree with several worlds, the items of world w are [starts[w], starts[w + 1]).
 typedef struct psv_tree_view {
     const psv_tree_node *nodes; // 0 is the root
-    const void *items;          // psv_tree_triangle or psv_tree_box
+    const void *items;          // psv_tree_box, or psv_tree_corners of triangles
+    const psv_tree_end *ends;   // of triangles
     const psv_tree_head *head;
     const uint32_t *world_starts;  // NULL with one world
     const psv_box_filter *filters; // by item; NULL: all are found
@@ -166,13 +173,19 @@ PSV_TREE_FN psv_tree_box psv_load_box(const psv_tree_view *view, uint32_t place)
 
 PSV_TREE_FN psv_tree_triangle psv_load_triangle(const psv_tree_view *view, uint32_t place) {
 #if defined(__CUDA_ARCH__)
-    const float4 *from = reinterpret_cast<const float4 *>(view->items) + 3 * (uint64_t)place;
-    const float4 a = __ldg(from), b = __ldg(from + 1), c = __ldg(from + 2);
-    const psv_tree_triangle triangle = {{a.x, a.y, a.z}, __float_as_uint(a.w), {b.x, b.y, b.z}, 0, {c.x, c.y, c.z}, 0};
-    return triangle;
+    const float4 *from = reinterpret_cast<const float4 *>(view->items) + 2 * (uint64_t)place;
+    const float4 a = __ldg(from), b = __ldg(from + 1);
+    const float2 end = __ldg(reinterpret_cast<const float2 *>(view->ends) + place);
+    const psv_tree_triangle triangle = {{a.x, a.y, a.z}, {a.w, b.x, b.y}, {b.z, b.w, end.x}, __float_as_uint(end.y)};
 #else
-    return ((const psv_tree_triangle *)view->items)[place];
+    const psv_tree_corners *from = (const psv_tree_corners *)view->items + place;
+    const psv_tree_end end = view->ends[place];
+    const psv_tree_triangle triangle = {{from->a[0], from->a[1], from->a[2]},
+                                        {from->b[0], from->b[1], from->b[2]},
+                                        {from->c[0], from->c[1], end.c},
+                                        end.item};
 #endif
+    return triangle;
 }
 
 PSV_TREE_FN float psv_node_step(const psv_tree_node *node, int axis) {
