@@ -178,6 +178,14 @@ class World(WorldQueries):
         return self._shape("MESH", keep=(points, faces), vertices=ffi.cast("float *", points.ctypes.data), vertex_count=len(points),
                            indices=ffi.cast("uint32_t *", faces.ctypes.data), triangle_count=len(faces), **material)
 
+    def hull(self, points: Any, **material: float) -> int:
+        """The convex hull of points (n, 3) float32, of at most 64 corners. A body's pose is that of the points' frame; it turns about
+        the hull's centre of mass."""
+        corners = np.ascontiguousarray(points, np.float32)
+        if corners.ndim != 2 or corners.shape[1] != 3:
+            raise ArgumentError(f"points {corners.shape}; (n, 3) are wanted")
+        return self._shape("HULL", keep=(corners,), vertices=ffi.cast("float *", corners.ctypes.data), vertex_count=len(corners), **material)
+
     def height_field(self, heights: Any, width: float, depth: float, **material: float) -> int:
         """A static landscape: heights (rows, columns) float32 in metres over width x depth metres, centred."""
         samples = np.ascontiguousarray(heights, np.float32)

@@ -163,16 +163,16 @@ static void narrow_pairs(void *data, uint64_t first, uint64_t end) {
         uint32_t a = s->pairs[i].a, b = s->pairs[i].b;
         if (psvi_pair_is_round(s, a, b))
             psvi_narrow_round_pair(s, loop->step, a, b);
-        else if (psvi_narrow_other_pair(s, loop->step, a, b))
-            psvi_follow_pair(s, loop->step, a, b);
+        else if (psvi_narrow_other_pair(s, loop->step, a, b, true))
+            psvi_follow_pair(s, loop->step, a, b, true);
     }
 }
 
 static void narrow_ground(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
     for (uint64_t i = first; i < end; ++i) {
-        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, true);
-        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, false);
+        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, true, true);
+        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, false, true);
     }
 }
 

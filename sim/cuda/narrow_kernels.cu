@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_narrow_other(psvi_sim 
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         psv_pair pair = s.pairs[s.other_pairs[i]];
-        if (psvi_narrow_other_pair(&s, &step, pair.a, pair.b)) {
+        if (psvi_narrow_other_pair(&s, &step, pair.a, pair.b, false)) {
             uint64_t index, first;
             psvi_reserve(&s.counts->followed, &s.counts->followed, 0, &index, &first);
             s.followed_pairs[index] = (uint32_t)(s.other_pairs[i]);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_follow(psvi_sim s, psv
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         psv_pair pair = s.pairs[s.followed_pairs[i]];
-        psvi_follow_pair(&s, &step, pair.a, pair.b);
+        psvi_follow_pair(&s, &step, pair.a, pair.b, false);
     }
 }
 
@@ -94,14 +94,14 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_follow(psvi_sim s, psv
 __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_ground_round(psvi_sim s, psvi_step step) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= s.slots || s.counts->halted) return;
-    psvi_narrow_ground(&s, &step, i, true);
+    psvi_narrow_ground(&s, &step, i, true, false);
 }
 
 // All else against the ground. One thread a body.
 __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_ground_other(psvi_sim s, psvi_step step) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= s.slots || s.counts->halted) return;
-    psvi_narrow_ground(&s, &step, i, false);
+    psvi_narrow_ground(&s, &step, i, false, false);
 }
 
 // Stops this step when contacts did not fit. One thread.

@@ -36,7 +36,7 @@ PSVI_HD void psvi_read_body(const psvi_sim *s, uint32_t slot, psv_body_state *st
 }
 
 PSVI_HD void psvi_write_body(const psvi_sim *s, uint32_t slot, const psv_body_state *state) {
-    if (s->shapes[s->shape[slot]].type >= PSV_SHAPE_PLANE) return;
+    if (psvi_is_ground(s->shapes[s->shape[slot]].type)) return;
     if (!psvi_all_finite(state->pose.position, 3) || !psvi_is_rotation(state->pose.rotation) ||
         !psvi_all_finite(state->velocity, 3) || !psvi_all_finite(state->angular_velocity, 3))
         return;

@@ -20,9 +20,22 @@ PSVI_HD v3 psvi_solid_extent(const psvi_solid *solid) {
     return v3_madd(v3_madd(extent, y, solid->size.y), v3_abs(axes.u[2]), solid->size.z);
 }
 
+PSVI_HD void psvi_hull_bounds(const psvi_hull *hull, v3 position, quat rotation, v3 *low, v3 *high) {
+    const axes3 axes = quat_axes(rotation);
+    for (uint32_t i = 0; i < hull->vertex_count; ++i) {
+        const v3 x = v3_add(position, axes_apply(&axes, v3_of4(hull->vertices[i])));
+        *low = i == 0 ? x : v3_min(*low, x);
+        *high = i == 0 ? x : v3_max(*high, x);
+    }
+}
+
 // The box that a body fills at its present pose.
 PSVI_HD void psvi_body_bounds(const psvi_sim *s, const psvi_shape *shape, v3 position, quat rotation, v3 *low,
                               v3 *high) {
+    if (shape->type == PSV_SHAPE_HULL) {
+        psvi_hull_bounds(&s->hulls[shape->hull], position, rotation, low, high);
+        return;
+    }
     uint32_t parts = psvi_part_count(shape);
     for (uint32_t i = 0; i < parts; ++i) {
         psvi_solid solid = psvi_part(s, shape, position, rotation, i);
@@ -91,7 +104,7 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
         s->inv_inertia[i] =
             driven ? sym3_isotropic(0) : sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));
     }
-    if (position.w <= 0 || shape->type >= PSV_SHAPE_PLANE) return; // an empty slot, or ground: its box does not change
+    if (position.w <= 0 || psvi_is_ground(shape->type)) return; // an empty slot, or ground: its box does not change
     v3 p = v3_of4(position), low = p, high = p;
     psvi_body_bounds(s, shape, p, quat_of4(s->rotation[i]), &low, &high);
     float margin = 0;
@@ -201,7 +214,8 @@ PSVI_HD void psvi_end_body(const psvi_sim *s, const psvi_step *step, uint32_t i)
         v3 turned = driven ? v3_scale(w, step->seconds) : v3_of4(a.turned);
         quat after = driven || psvi_is_round(shape->type) ? quat_unit(quat_mul(quat_of_vector(turned), before))
                                                           : psvi_turn_body(shape, before, turned, step->seconds, &w);
-        if (shape->type == PSV_SHAPE_COMPOUND) { // turns about its centre of mass, which is not its position
+        if (shape->type == PSV_SHAPE_COMPOUND ||
+            shape->type == PSV_SHAPE_HULL) { // turns about its centre of mass, which is not its position
             v3 com = v3_of(shape->com);
             p = v3_add(p, v3_sub(quat_rotate(before, com), quat_rotate(after, com)));
         }

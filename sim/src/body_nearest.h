@@ -24,6 +24,11 @@ PSVI_HD void psvi_near_solid(const psvi_solid *solid, v3 p, psvi_near_place *at)
         v3 a, b;
         psvi_capsule_ends(solid, &a, &b);
         psvi_near_ball(p, v3_madd(a, v3_sub(b, a), psvi_nearest_on_segment(a, b, p)), solid->size.x, at);
+    } else if (solid->type == PSV_SHAPE_HULL) {
+        const psvi_hull_place near =
+            psvi_nearest_on_hull(solid->hull, quat_unrotate(solid->rotation, v3_sub(p, solid->centre)));
+        at->distance = fmaxf(near.distance, 0.0f);
+        at->point = near.distance > 0 ? v3_add(solid->centre, quat_rotate(solid->rotation, near.point)) : p;
     } else {
         v3 local = quat_unrotate(solid->rotation, v3_sub(p, solid->centre));
         v3 inside = v3_max(v3_min(local, solid->size), v3_neg(solid->size));

@@ -11,7 +11,7 @@
 PSVI_HD psv_aabb psvi_query_box(const psvi_sim *s, uint32_t i) {
     psv_aabb box = {{1, 1, 1}, {-1, -1, -1}};
     const psvi_shape *shape = &s->shapes[s->shape[i]];
-    if (!(s->position[i].w > 0) || shape->type >= PSV_SHAPE_PLANE) return box;
+    if (!(s->position[i].w > 0) || psvi_is_ground(shape->type)) return box;
     v3 position = v3_of4(s->position[i]), low = position, high = position;
     psvi_body_bounds(s, shape, position, quat_of4(s->rotation[i]), &low, &high);
     // What the tests of shapes round may reach a little further than their boxes.

@@ -1,5 +1,5 @@
-// Where a ray meets a body, exactly, and the normal there: balls, boxes, capsules, compounds, planes, height fields and
-// meshes. Distances are in lengths of the direction, which is of about unit length.
+// Where a ray meets a body, exactly, and the normal there: balls, boxes, capsules, hulls, compounds, planes, height
+// fields and meshes. Distances are in lengths of the direction, which is of about unit length.
 #ifndef PAIRSIEVE_BODY_RAYS_H
 #define PAIRSIEVE_BODY_RAYS_H
 
@@ -195,10 +195,36 @@ PSVI_HD bool psvi_ray_field(const psvi_sim *s, const psvi_shape *f, v3 o, v3 d, 
     return false;
 }
 
+PSVI_HD bool psvi_ray_hull(const psvi_hull *hull, v3 o, v3 d, psvi_surface *at) {
+    float near = 0, far = INFINITY;
+    uint32_t entered = hull->face_count;
+    for (uint32_t i = 0; i < hull->face_count; ++i) {
+        const psvi_f4 plane = hull->planes[i];
+        const float height = v3_dot(v3_of4(plane), o) - plane.w, rate = v3_dot(v3_of4(plane), d);
+        if (fabsf(rate) < 1e-30f) {
+            if (height > 0) return false;
+            continue;
+        }
+        const float t = -height / rate;
+        if (rate > 0) {
+            far = fminf(far, t);
+        } else if (height > 0 && t >= near) {
+            near = t;
+            entered = i;
+        }
+    }
+    if (!(near <= far)) return false;
+    if (entered == hull->face_count) return psvi_ray_inside(d, at);
+    at->t = near;
+    at->normal = v3_of4(hull->planes[entered]);
+    return true;
+}
+
 PSVI_HD bool psvi_ray_solid(const psvi_solid *solid, v3 o, v3 d, psvi_surface *at) {
     if (psvi_is_round(solid->type)) return psvi_ray_ball(o, d, solid->centre, solid->size.x, at);
     v3 local = quat_unrotate(solid->rotation, v3_sub(o, solid->centre)), along = quat_unrotate(solid->rotation, d);
     bool hit = solid->type == PSV_SHAPE_CAPSULE ? psvi_ray_capsule(local, along, solid->size.x, solid->size.y, at)
+               : solid->type == PSV_SHAPE_HULL  ? psvi_ray_hull(solid->hull, local, along, at)
                                                 : psvi_ray_block(local, along, v3_neg(solid->size), solid->size, at);
     if (hit) at->normal = quat_rotate(solid->rotation, at->normal);
     return hit;

@@ -17,6 +17,7 @@ PSVI_HD uint32_t psvi_part_count(const psvi_shape *shape) {
 // Part `index` of a body where it is.
 PSVI_HD psvi_solid psvi_part(const psvi_sim *s, const psvi_shape *shape, v3 position, quat rotation, uint32_t index) {
     psvi_solid solid;
+    solid.hull = s->hulls;
     if (shape->type == PSV_SHAPE_COMPOUND) {
         const psvi_child *child = &s->children[shape->first_child + index];
         solid.type = child->type;
@@ -26,6 +27,7 @@ PSVI_HD psvi_solid psvi_part(const psvi_sim *s, const psvi_shape *shape, v3 posi
     } else {
         solid.type = shape->type;
         solid.size = v3_of(shape->size);
+        if (shape->type == PSV_SHAPE_HULL) solid.hull += shape->hull;
         solid.centre = position;
         solid.rotation = rotation;
     }
@@ -37,8 +39,31 @@ PSVI_HD float psvi_solid_reach(const psvi_solid *solid) {
     return solid->type == PSV_SHAPE_CAPSULE ? solid->size.x + solid->size.y : solid->size.x;
 }
 
-PSVI_HD void psvi_collide_solids(const psvi_solid *a, const psvi_solid *b, float margin, uint32_t feature,
+// One of the two is a hull.
+PSVI_HD void psvi_collide_hull(const psvi_solid *a, const psvi_solid *b, float margin, uint32_t feature,
+                               psvi_manifold *out) {
+    const bool flat = (a->type == PSV_SHAPE_HULL || a->type == PSV_SHAPE_BOX) &&
+                      (b->type == PSV_SHAPE_HULL || b->type == PSV_SHAPE_BOX);
+    if (flat) {
+        psvi_collide_polytopes(a, b, margin, feature, out);
+        return;
+    }
+    out->flip = a->type != PSV_SHAPE_HULL;
+    const psvi_solid *p = out->flip ? b : a, *q = out->flip ? a : b;
+    if (q->type == PSV_SHAPE_CAPSULE)
+        psvi_collide_hull_capsule(p, q, margin, feature, out);
+    else
+        psvi_collide_hull_sphere(p, q->centre, q->size.x, margin, feature, out);
+    out->flip = false;
+}
+
+// `hulls`: either may be one. Where it is a constant, code that has no need of them is without them.
+PSVI_HD void psvi_collide_solids(const psvi_solid *a, const psvi_solid *b, float margin, uint32_t feature, bool hulls,
                                  psvi_manifold *out) {
+    if (hulls && (a->type == PSV_SHAPE_HULL || b->type == PSV_SHAPE_HULL)) {
+        psvi_collide_hull(a, b, margin, feature, out);
+        return;
+    }
     uint32_t ta = psvi_is_round(a->type) ? 0 : a->type, tb = psvi_is_round(b->type) ? 0 : b->type;
     // In the order box, capsule, sphere, so that each combination has one function.
     bool swap = (ta == 0 && tb != 0) || (ta == PSV_SHAPE_CAPSULE && tb == PSV_SHAPE_BOX);
@@ -148,7 +173,7 @@ PSVI_HD bool psvi_find_side(const psvi_sim *s, const psvi_shape *shape_a, quat r
 }
 
 PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_poses *at, float margin,
-                                 psvi_manifold *out) {
+                                 bool hulls, psvi_manifold *out) {
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     v3 position_a = at->position_a, position_b = at->position_b;
     quat rotation_a = at->rotation_a, rotation_b = at->rotation_b;
@@ -164,7 +189,7 @@ PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, cons
                 v3 d = v3_sub(solid_b.centre, solid_a.centre);
                 float most = reach + psvi_solid_reach(&solid_b);
                 if (v3_dot(d, d) > most * most) continue;
-                psvi_collide_solids(&solid_a, &solid_b, margin, (i * 64 + j) << PSVI_FEATURE_SOLIDS, out);
+                psvi_collide_solids(&solid_a, &solid_b, margin, (i * 64 + j) << PSVI_FEATURE_SOLIDS, hulls, out);
             }
         }
         if (out->sided || !(out->depth > PSVI_CAUGHT) ||
@@ -176,7 +201,8 @@ PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, cons
 }
 
 // Body a against the plane, height field or mesh of body `ground`.
-PSVI_HD void psvi_collide_ground(const psvi_sim *s, uint32_t a, uint32_t ground, float margin, psvi_manifold *out) {
+PSVI_HD void psvi_collide_ground(const psvi_sim *s, uint32_t a, uint32_t ground, float margin, bool hulls,
+                                 psvi_manifold *out) {
     const psvi_shape *shape = &s->shapes[s->shape[a]], *terrain = &s->shapes[s->shape[ground]];
     v3 position = v3_of4(s->position[ground]);
     quat rotation = quat_of4(s->rotation[ground]);
@@ -185,17 +211,18 @@ PSVI_HD void psvi_collide_ground(const psvi_sim *s, uint32_t a, uint32_t ground,
         psvi_solid solid = psvi_part(s, shape, v3_of4(s->position[a]), quat_of4(s->rotation[a]), i);
         uint32_t feature = i << 26;
         if (terrain->type == PSV_SHAPE_PLANE)
-            psvi_collide_plane(&solid, position, quat_rotate(rotation, v3_make(0, 1, 0)), margin, feature, out);
+            psvi_collide_plane(&solid, position, quat_rotate(rotation, v3_make(0, 1, 0)), margin, feature, hulls, out);
         else if (terrain->type == PSV_SHAPE_HEIGHT_FIELD)
-            psvi_collide_field(s, terrain, position, rotation, &solid, margin, feature, out);
+            psvi_collide_field(s, terrain, position, rotation, &solid, margin, feature, hulls, out);
         else
-            psvi_collide_mesh(s, terrain, position, rotation, &solid, psvi_solid_reach(&solid), margin, feature, out);
+            psvi_collide_mesh(s, terrain, position, rotation, &solid, psvi_solid_reach(&solid), margin, feature, hulls,
+                              out);
     }
 }
 
 PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint32_t body) {
     v3 position = v3_of4(s->position[body]);
-    if (shape->type != PSV_SHAPE_COMPOUND) return position;
+    if (shape->type != PSV_SHAPE_COMPOUND && shape->type != PSV_SHAPE_HULL) return position;
     return v3_add(position, quat_rotate(quat_of4(s->rotation[body]), v3_of(shape->com)));
 }
 
@@ -465,7 +492,8 @@ PSVI_HD void psvi_back_to_beginning(const psvi_step *step, psvi_manifold *out, b
 
 #define PSVI_FOLLOW_STEPS 8
 
-PSVI_HD void psvi_collide_after(const psvi_sim *s, uint32_t a, uint32_t b, float margin, psvi_manifold *out) {
+PSVI_HD void psvi_collide_after(const psvi_sim *s, uint32_t a, uint32_t b, float margin, bool hulls,
+                                psvi_manifold *out) {
     psvi_poses at;
     psvi_pose_after(s, a, out->time, &at.position_a, &at.rotation_a);
     psvi_pose_after(s, b, out->time, &at.position_b, &at.rotation_b);
@@ -473,12 +501,12 @@ PSVI_HD void psvi_collide_after(const psvi_sim *s, uint32_t a, uint32_t b, float
     out->depth = 0;
     out->sided = false;
     out->side = v3_make(0, 0, 0);
-    psvi_collide_bodies(s, a, b, &at, margin, out);
+    psvi_collide_bodies(s, a, b, &at, margin, hulls, out);
 }
 
 // The points of two bodies, of which one is not round, as they are now. True where the two are apart, but so fast that
 // they may meet, at points that are not these, and have to be followed: nothing is written then.
-PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, bool hulls) {
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, b, &manifold);
     psvi_poses at;
@@ -487,7 +515,7 @@ PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
     at.rotation_a = quat_of4(s->rotation[a]);
     at.rotation_b = quat_of4(s->rotation[b]);
     const float travel = psvi_pair_travel(s, step, a, b);
-    psvi_collide_bodies(s, a, b, &at, psvi_pair_margin(s, step, a, b, travel), &manifold);
+    psvi_collide_bodies(s, a, b, &at, psvi_pair_margin(s, step, a, b, travel), hulls, &manifold);
     const float small = 0.01f * fminf(s->position[a].w, s->position[b].w);
     const psvi_found *nearest = travel > 25 * small ? psvi_nearest_point(&manifold) : 0;
     // What does not come as far as the plane between them is not stopped by it, and what touches at once has hardly
@@ -505,7 +533,7 @@ PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
 // The points of two fast bodies that are apart: those of the moment in which they touch, or come nearest, found by
 // conservative advancement: along the normal of the points at which they are nearest they come no nearer in a time than
 // the bodies move and turn that way, and nowhere sooner.
-PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, bool hulls) {
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, b, &manifold);
     const float travel = psvi_pair_travel(s, step, a, b), margin = psvi_pair_margin(s, step, a, b, travel);
@@ -515,7 +543,7 @@ PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t
     float nearest_yet = 3.4e38f, nearest_time = 0;
     bool passes = false, last = false;
     for (int i = 0;; ++i) {
-        psvi_collide_after(s, a, b, margin, &manifold);
+        psvi_collide_after(s, a, b, margin, hulls, &manifold);
         if (last) break;
         const psvi_found *found = psvi_nearest_point(&manifold);
         float nearest = found != 0 ? found->separation : margin;
@@ -561,16 +589,18 @@ PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, 
     psvi_write_round_contact(s, a, ground, &p, false, &found, index, first);
 }
 
-PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground) {
+PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground,
+                                      bool hulls) {
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, ground, &manifold);
     const float travel = psvi_pair_travel(s, step, a, ground);
-    psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground, travel), &manifold);
+    psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground, travel), hulls, &manifold);
     psvi_write_contact(s, a, ground, &manifold);
 }
 
-// One moving body against the ground of its sub-world: what is round on a plane or field, or all else.
-PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, bool round) {
+// One moving body against the ground of its sub-world: what is round on a plane or field, or all else, hulls too or
+// not.
+PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, bool round, bool hulls) {
     if (!(s->linear[a].velocity.w > 0) || s->position[a].w <= 0) return;
     uint32_t world = s->sub_world[a];
     bool is_round = psvi_is_round(s->shapes[s->shape[a]].type);
@@ -581,7 +611,7 @@ PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32
         if (round)
             psvi_narrow_round_ground(s, step, a, ground);
         else
-            psvi_narrow_other_ground(s, step, a, ground);
+            psvi_narrow_other_ground(s, step, a, ground, hulls);
     }
 }
 

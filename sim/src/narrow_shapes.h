@@ -28,10 +28,11 @@ typedef struct psvi_manifold {
     uint32_t others[PSVI_MAX_POINTS];
 } psvi_manifold;
 
-// A sphere, capsule or box where it is.
+// A sphere, capsule, box or hull where it is.
 typedef struct psvi_solid {
     uint32_t type;
-    v3 size;
+    v3 size;               // of a hull: radius about the centre, half of the least width
+    const psvi_hull *hull; // its own, or the cube for a box; NULL in worlds without hulls
     v3 centre;
     quat rotation;
 } psvi_solid;

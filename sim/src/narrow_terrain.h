@@ -1,9 +1,9 @@
-// Contact points of a sphere, capsule or box with a plane, a height field or a triangle mesh. The moving solid is the
-// first body: normals point into the ground.
+// Contact points of a sphere, capsule, box or hull with a plane, a height field or a triangle mesh. The moving solid is
+// the first body: normals point into the ground.
 #ifndef PAIRSIEVE_NARROW_TERRAIN_H
 #define PAIRSIEVE_NARROW_TERRAIN_H
 
-#include "narrow_shapes.h"
+#include "narrow_hulls.h"
 
 PSVI_HD v3 psvi_box_corner(const psvi_solid *box, uint32_t corner) {
     v3 h = box->size;
@@ -28,9 +28,11 @@ PSVI_HD void psvi_collide_plane_sphere(v3 centre, float radius, v3 origin, v3 up
         psvi_add_point(out, f.normal, f.point, f.separation, feature);
 }
 
-PSVI_HD void psvi_collide_plane(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature,
+PSVI_HD void psvi_collide_plane(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature, bool hulls,
                                 psvi_manifold *out) {
-    if (solid->type == PSV_SHAPE_BOX) {
+    if (hulls && solid->type == PSV_SHAPE_HULL) {
+        psvi_collide_plane_hull(solid, origin, up, margin, feature, out);
+    } else if (solid->type == PSV_SHAPE_BOX) {
         for (uint32_t i = 0; i < 8; ++i)
             psvi_collide_plane_sphere(psvi_box_corner(solid, i), 0, origin, up, margin, feature | i, out);
     } else if (solid->type == PSV_SHAPE_CAPSULE) {
@@ -106,8 +108,13 @@ PSVI_HD void psvi_collide_field_sphere(const psvi_sim *s, const psvi_shape *fiel
 }
 
 PSVI_HD void psvi_collide_field(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation,
-                                const psvi_solid *solid, float margin, uint32_t feature, psvi_manifold *out) {
-    if (solid->type == PSV_SHAPE_BOX) {
+                                const psvi_solid *solid, float margin, uint32_t feature, bool hulls,
+                                psvi_manifold *out) {
+    if (hulls && solid->type == PSV_SHAPE_HULL) {
+        for (uint32_t i = 0; i < solid->hull->vertex_count; ++i)
+            psvi_collide_field_sphere(s, field, position, rotation, psvi_hull_vertex(solid, i), 0, margin, feature | i,
+                                      out);
+    } else if (solid->type == PSV_SHAPE_BOX) {
         for (uint32_t i = 0; i < 8; ++i)
             psvi_collide_field_sphere(s, field, position, rotation, psvi_box_corner(solid, i), 0, margin, feature | i,
                                       out);
@@ -156,25 +163,42 @@ PSVI_HD void psvi_collide_triangle_sphere(v3 a, v3 b, v3 c, v3 centre, float rad
     psvi_add_point(out, v3_neg(up), v3_madd(centre, up, -(radius + 0.5f * separation)), separation, feature);
 }
 
-// A box against one triangle: its corners below the face by up to a quarter of the box, and the triangle's corners
+// Unit normal of a triangle, to the side on which x is: both are solid.
+PSVI_HD v3 psvi_triangle_side(v3 a, v3 b, v3 c, v3 x) {
+    v3 face = v3_unit_or(v3_cross(v3_sub(b, a), v3_sub(c, a)), v3_make(0, 1, 0));
+    return v3_dot(v3_sub(x, a), face) < 0 ? v3_neg(face) : face;
+}
+
+// A solid's corner over or up to `depth` below a triangle.
+PSVI_HD void psvi_collide_triangle_corner(v3 a, v3 b, v3 c, v3 face, v3 corner, float depth, float margin,
+                                          uint32_t feature, psvi_manifold *out) {
+    float separation = v3_dot(v3_sub(corner, a), face);
+    if (!(separation <= margin) || separation < -depth) return;
+    v3 foot = v3_madd(corner, face, -separation);
+    v3 off = v3_sub(psvi_nearest_on_triangle(foot, a, b, c), foot);
+    if (v3_dot(off, off) > 1e-10f) return;
+    psvi_add_point(out, v3_neg(face), v3_madd(corner, face, -0.5f * separation), separation, feature);
+}
+
+// A hull against one triangle, as a box is.
+PSVI_HD void psvi_collide_triangle_hull(v3 a, v3 b, v3 c, const psvi_solid *hull, float margin, uint32_t feature,
+                                        psvi_manifold *out) {
+    v3 face = psvi_triangle_side(a, b, c, hull->centre);
+    for (uint32_t i = 0; i < hull->hull->vertex_count; ++i)
+        psvi_collide_triangle_corner(a, b, c, face, psvi_hull_vertex(hull, i), hull->size.y, margin, feature | i, out);
+    psvi_collide_hull_sphere(hull, a, 0, fminf(margin, 0.01f), feature | 64u, out);
+    psvi_collide_hull_sphere(hull, b, 0, fminf(margin, 0.01f), feature | 65u, out);
+    psvi_collide_hull_sphere(hull, c, 0, fminf(margin, 0.01f), feature | 66u, out);
+}
+
+// A box against one triangle: its corners below the face by up to half of its least width, and the triangle's corners
 // inside the box.
 PSVI_HD void psvi_collide_triangle_box(v3 a, v3 b, v3 c, const psvi_solid *box, float margin, uint32_t feature,
                                        psvi_manifold *out) {
-    v3 face = v3_unit_or(v3_cross(v3_sub(b, a), v3_sub(c, a)), v3_make(0, 1, 0));
-    float middle = v3_dot(v3_sub(box->centre, a), face);
-    if (middle < 0) { // both sides are solid
-        face = v3_neg(face);
-    }
-    float depth = 0.5f * fminf(fminf(box->size.x, box->size.y), box->size.z);
-    for (uint32_t i = 0; i < 8; ++i) {
-        v3 corner = psvi_box_corner(box, i);
-        float separation = v3_dot(v3_sub(corner, a), face);
-        if (!(separation <= margin) || separation < -2 * depth) continue;
-        v3 foot = v3_madd(corner, face, -separation);
-        v3 off = v3_sub(psvi_nearest_on_triangle(foot, a, b, c), foot);
-        if (v3_dot(off, off) > 1e-10f) continue;
-        psvi_add_point(out, v3_neg(face), v3_madd(corner, face, -0.5f * separation), separation, feature | i);
-    }
+    v3 face = psvi_triangle_side(a, b, c, box->centre);
+    float depth = fminf(fminf(box->size.x, box->size.y), box->size.z);
+    for (uint32_t i = 0; i < 8; ++i)
+        psvi_collide_triangle_corner(a, b, c, face, psvi_box_corner(box, i), depth, margin, feature | i, out);
     psvi_collide_box_sphere(box, a, 0, fminf(margin, 0.01f), feature | 8u, out);
     psvi_collide_box_sphere(box, b, 0, fminf(margin, 0.01f), feature | 9u, out);
     psvi_collide_box_sphere(box, c, 0, fminf(margin, 0.01f), feature | 10u, out);
@@ -182,7 +206,7 @@ PSVI_HD void psvi_collide_triangle_box(v3 a, v3 b, v3 c, const psvi_solid *box, 
 
 // A solid against a mesh: walks the mesh's tree with the solid's bounds (half extent `reach` about its centre).
 PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 position, quat rotation,
-                               const psvi_solid *solid, float reach, float margin, uint32_t feature,
+                               const psvi_solid *solid, float reach, float margin, uint32_t feature, bool hulls,
                                psvi_manifold *out) {
     v3 centre = quat_unrotate(rotation, v3_sub(solid->centre, position));
     float r = reach + margin;
@@ -201,7 +225,9 @@ PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 pos
             v3 b = v3_add(position, quat_rotate(rotation, v3_of(t->p[1])));
             v3 c = v3_add(position, quat_rotate(rotation, v3_of(t->p[2])));
             uint32_t id = feature ^ ((n->first + i) << 4);
-            if (solid->type == PSV_SHAPE_BOX) {
+            if (hulls && solid->type == PSV_SHAPE_HULL) {
+                psvi_collide_triangle_hull(a, b, c, solid, margin, feature ^ ((n->first + i) << 7), out);
+            } else if (solid->type == PSV_SHAPE_BOX) {
                 psvi_collide_triangle_box(a, b, c, solid, margin, id, out);
             } else if (solid->type == PSV_SHAPE_CAPSULE) {
                 v3 p, q;

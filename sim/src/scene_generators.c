@@ -67,7 +67,7 @@ static psv_status read_kinds(psvi_builder *b, const psvi_node *node, kinds *k) {
         const psvi_scene_shape *shape = name == NULL ? NULL : psvi_find_shape(b, name);
         if (shape == NULL)
             return psvi_node_fail(&item, "there is no shape \"%.60s\" in \"shapes\"", name ? name : "(not a string)");
-        if (b->shape_defs[shape->first].type >= PSV_SHAPE_PLANE)
+        if (psvi_is_ground(b->shape_defs[shape->first].type))
             return psvi_node_fail(&item, "the shape \"%.60s\" is ground: it cannot be thrown about", name);
         k->shape[k->count] = shape;
         k->times[k->count++] = times;

@@ -9,8 +9,11 @@ float psvi_def_radius(const psv_shape_def *def) {
     const float *s = def->size;
     if (def->type == PSV_SHAPE_BOX) return sqrtf(s[0] * s[0] + s[1] * s[1] + s[2] * s[2]);
     if (def->type == PSV_SHAPE_CAPSULE) return s[0] + s[1];
-    if (def->type != PSV_SHAPE_COMPOUND) return s[0];
     float radius = 0;
+    for (uint32_t i = 0; def->type == PSV_SHAPE_HULL && i < def->vertex_count; ++i)
+        radius = fmaxf(radius, v3_length(v3_of(def->vertices + 3ull * i)));
+    if (def->type == PSV_SHAPE_HULL) return radius;
+    if (def->type != PSV_SHAPE_COMPOUND) return s[0];
     for (uint32_t i = 0; i < def->child_count; ++i) {
         psv_shape_def part = {.type = def->children[i].type};
         memcpy(part.size, def->children[i].size, sizeof part.size);
@@ -40,12 +43,12 @@ const psvi_scene_shape *psvi_find_shape(const psvi_builder *b, const char *name)
 
 static psv_status read_type(const psvi_node *node, bool child, psv_shape_type *type) {
     static const char *const names[] = {"particle", "sphere", "box",          "capsule",
-                                        "compound", "plane",  "height_field", "mesh"};
+                                        "compound", "plane",  "height_field", "mesh", "hull"};
     const char *name = NULL;
     psv_status status = psvi_read_string(node, "type", &name);
     if (status != PSV_OK) return status;
     if (name == NULL) return psvi_node_fail(node, "a shape needs a \"type\"");
-    for (int i = 0; i < 8; ++i) {
+    for (int i = 0; i < 9; ++i) {
         if (strcmp(names[i], name) != 0 || i == PSV_SHAPE_HEIGHT_FIELD) continue; // fields come from «landscape»
         if (child && (i < PSV_SHAPE_SPHERE || i > PSV_SHAPE_CAPSULE)) continue;
         *type = (psv_shape_type)i;
@@ -53,7 +56,7 @@ static psv_status read_type(const psvi_node *node, bool child, psv_shape_type *t
     }
     psvi_node at = psvi_member(node, "type");
     return psvi_node_fail(&at, "unknown shape type \"%.40s\"; possible here: %s", name,
-                          child ? "sphere, box, capsule" : "particle, sphere, box, capsule, compound, plane, mesh");
+                          child ? "sphere, box, capsule" : "particle, sphere, box, capsule, compound, plane, mesh, hull");
 }
 
 static psv_status read_size(const psvi_node *node, psv_shape_type type, float size[3]) {
@@ -147,6 +150,41 @@ static psv_status read_mesh(psvi_builder *b, const psvi_node *node, psv_shape_de
     return status;
 }
 
+// "points" of a hull, or those of a "file" as of a mesh; "scale" makes it larger.
+static psv_status read_hull(psvi_builder *b, const psvi_node *node, psv_shape_def *def) {
+    psvi_node list = psvi_member(node, "points");
+    if (list.value == NULL) {
+        if (psvi_member(node, "file").value == NULL)
+            return psvi_node_fail(node, "a hull needs \"points\" or a \"file\"");
+        psv_status status = read_mesh(b, node, def);
+        free((void *)(uintptr_t)def->indices);
+        def->indices = NULL;
+        def->triangle_count = 0;
+        return status;
+    }
+    float scale = 1;
+    psv_status status = psvi_read_float(node, "scale", 1e-6, 1e6, &scale);
+    if (status == PSV_OK) status = psvi_expect_array(&list, 4, PSV_MAX_HULL_POINTS);
+    if (status != PSV_OK) return status;
+    const uint32_t count = (uint32_t)json_array_size(list.value);
+    float *points = calloc(count, 3 * sizeof *points);
+    if (points == NULL) return psvi_fail(b->scene->context, PSV_ERROR_MEMORY, "no host memory for %u points", count);
+    def->vertices = points;
+    def->vertex_count = count;
+    for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
+        psvi_node item = psvi_element(&list, i);
+        status = psvi_expect_array(&item, 3, 3);
+        for (uint32_t k = 0; k < 3 && status == PSV_OK; ++k) {
+            psvi_node number = psvi_element(&item, k);
+            const double x = json_number_value(number.value);
+            if (!json_is_number(number.value) || !(x >= -1e6 && x <= 1e6))
+                status = psvi_node_fail(&number, "a number from -1e6 to 1e6 is expected here");
+            points[3 * i + k] = (float)x * scale;
+        }
+    }
+    return status;
+}
+
 // How sizes vary: "sizes" scales the shape from `from` to `to` times, evenly in the logarithm; the smaller the more
 // often, by the power. "sides" gives boxes with random sides.
 static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv_shape_def *def,
@@ -200,7 +238,7 @@ static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv
 static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char *name) {
     static const char *const keys[] = {
         "type",     "radius", "half_length", "half_extents", "density", "friction",         "restitution",
-        "children", "file",   "scale",       "sizes",        "sides",   "rolling_friction", "spinning_friction",
+        "children", "points", "file",   "scale",       "sizes",        "sides",   "rolling_friction", "spinning_friction",
         NULL};
     psv_shape_def def = psv_default_shape_def();
     psv_status status = psvi_expect_object(node, keys);
@@ -216,6 +254,7 @@ static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char 
     psvi_scene_shape *shape = &b->shapes[b->shape_count];
     if (status == PSV_OK && def.type == PSV_SHAPE_COMPOUND) status = read_children(b, node, &def);
     if (status == PSV_OK && def.type == PSV_SHAPE_MESH) status = read_mesh(b, node, &def);
+    if (status == PSV_OK && def.type == PSV_SHAPE_HULL) status = read_hull(b, node, &def);
     if (status == PSV_OK) {
         (void)snprintf(shape->name, sizeof shape->name, "%s", name);
         ++b->shape_count;

@@ -152,6 +152,20 @@ static psv_status check_mesh(psv_world *world, const psv_shape_def *def) {
     return PSV_OK;
 }
 
+static psv_status check_hull(psv_world *world, const psv_shape_def *def) {
+    if (world->context->backend != PSV_BACKEND_CPU)
+        return psvi_fail(world->context, PSV_ERROR_UNSUPPORTED, "convex hulls are on the cpu backend only so far");
+    if (def->vertices == NULL || def->vertex_count < 4 || def->vertex_count > PSV_MAX_HULL_POINTS)
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.vertex_count is %u; a hull is of 4 to %u points",
+                         def->vertices == NULL ? 0 : def->vertex_count, PSV_MAX_HULL_POINTS);
+    for (uint64_t i = 0; i < 3ull * def->vertex_count; ++i)
+        if (!(fabsf(def->vertices[i]) <= 1e9f))
+            return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
+                             "def.vertices[%" PRIu64 "] is %g; coordinates of hulls are finite, at most 1e9", i,
+                             (double)def->vertices[i]);
+    return PSV_OK;
+}
+
 static psv_status check_shape(psv_world *world, const psv_shape_def *def) {
     psv_shape_def fresh = psv_default_shape_def();
     if (def->cookie != fresh.cookie)
@@ -182,8 +196,9 @@ static psv_status check_shape(psv_world *world, const psv_shape_def *def) {
     case PSV_SHAPE_PLANE: return PSV_OK;
     case PSV_SHAPE_HEIGHT_FIELD: return check_field(world, def);
     case PSV_SHAPE_MESH: return check_mesh(world, def);
+    case PSV_SHAPE_HULL: return check_hull(world, def);
     }
-    return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.type is %d; 0 to 7 are possible", (int)def->type);
+    return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.type is %d; 0 to 8 are possible", (int)def->type);
 }
 
 static float solid_reach(uint32_t type, const float *size) {
@@ -277,6 +292,59 @@ static psv_status add_mesh(psv_world *world, const psv_shape_def *def, psvi_shap
     return status;
 }
 
+// The cube of half extents 1, as which the narrow phase takes boxes beside hulls.
+static psv_status add_cube(psv_world *world) {
+    float corners[24];
+    uint32_t sources[PSVI_HULL_VERTICES];
+    psvi_hull cube;
+    psvi_hull_mass mass;
+    for (uint32_t i = 0; i < 24; ++i)
+        corners[i] = (i / 3) >> i % 3 & 1 ? 1.0f : -1.0f;
+    const char *wrong = psvi_build_hull(corners, 8, &cube, sources, &mass);
+    if (wrong != NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "the corners of a cube %s", wrong);
+    return append(world, &world->hulls, &world->hull_count, &cube, 1, sizeof cube);
+}
+
+// The faces as triangles of the def's points.
+static psv_status list_triangles(psv_world *world, const psvi_hull *hull, const uint32_t *sources,
+                                 psv_shape_def *made) {
+    uint32_t count = 0, *indices = malloc(3 * PSVI_HULL_FACES * sizeof *indices);
+    if (indices == NULL) return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for the faces of a hull");
+    for (uint32_t f = 0; f < hull->face_count; ++f) {
+        const uint8_t *loop = hull->loop + hull->face_first[f];
+        for (uint32_t i = 2; i + hull->face_first[f] < hull->face_first[f + 1]; ++i) {
+            indices[count++] = sources[loop[0]];
+            indices[count++] = sources[loop[i - 1]];
+            indices[count++] = sources[loop[i]];
+        }
+    }
+    made->indices = indices;
+    made->triangle_count = count / 3;
+    return PSV_OK;
+}
+
+static psv_status add_hull(psv_world *world, const psv_shape_def *def, psvi_shape *data, psv_shape_def *made,
+                           mass_properties *m) {
+    psvi_hull hull;
+    psvi_hull_mass mass;
+    uint32_t sources[PSVI_HULL_VERTICES];
+    const char *wrong = psvi_build_hull(def->vertices, def->vertex_count, &hull, sources, &mass);
+    if (wrong != NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.vertices: the points %s", wrong);
+    m->mass = mass.volume * (double)def->density;
+    memcpy(m->centre, mass.centre, sizeof m->centre);
+    for (int k = 0; k < 6; ++k)
+        m->inertia[k] = mass.inertia[k] * (double)def->density;
+    for (uint32_t i = 0; i < hull.vertex_count; ++i)
+        data->radius = fmaxf(data->radius, v3_length(v3_of4(hull.vertices[i])));
+    data->size[0] = data->radius;
+    data->size[1] = data->thin = mass.thin;
+    data->size[2] = 0;
+    psv_status status = world->hull_count == 0 ? add_cube(world) : PSV_OK;
+    data->hull = (uint32_t)world->hull_count;
+    if (status == PSV_OK) status = append(world, &world->hulls, &world->hull_count, &hull, 1, sizeof hull);
+    return status == PSV_OK ? list_triangles(world, &hull, sources, made) : status;
+}
+
 static float solid_half_width(psv_shape_type type, const float *size) {
     return type == PSV_SHAPE_BOX ? fminf(size[0], fminf(size[1], size[2])) : size[0];
 }
@@ -291,7 +359,8 @@ static float half_width(const psv_shape_def *def) {
 }
 
 // Fills the kernels' record of a shape.
-static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_shape *data) {
+static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_world_shape *made) {
+    psvi_shape *data = &made->data;
     *data = (psvi_shape){.type = (uint32_t)def->type,
                          .friction = def->friction,
                          .restitution = def->restitution,
@@ -305,8 +374,14 @@ static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_sha
     }
     if (def->type == PSV_SHAPE_HEIGHT_FIELD) return add_field(world, def, data);
     if (def->type == PSV_SHAPE_MESH) return add_mesh(world, def, data);
-    bool compound = def->type == PSV_SHAPE_COMPOUND;
-    mass_properties m = compound ? compound_mass(def) : solid_mass((uint32_t)def->type, def->size, def->density);
+    const bool compound = def->type == PSV_SHAPE_COMPOUND, hull = def->type == PSV_SHAPE_HULL;
+    mass_properties m = {0};
+    if (hull) {
+        psv_status status = add_hull(world, def, data, &made->def, &m);
+        if (status != PSV_OK) return status;
+    } else {
+        m = compound ? compound_mass(def) : solid_mass((uint32_t)def->type, def->size, def->density);
+    }
     data->inv_mass = (float)(1 / m.mass);
     for (int k = 0; k < 3; ++k)
         data->com[k] = (float)m.centre[k];
@@ -321,7 +396,7 @@ static psv_status make_data(psv_world *world, const psv_shape_def *def, psvi_sha
                          "hold",
                          m.mass);
     if (compound) return add_children(world, def, data);
-    data->radius = solid_reach((uint32_t)def->type, def->size);
+    if (!hull) data->radius = solid_reach((uint32_t)def->type, def->size);
     return PSV_OK;
 }
 
@@ -348,15 +423,16 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
     made->def.children = NULL;
     made->def.heights = made->def.vertices = NULL;
     made->def.indices = NULL;
+    if (type == PSV_SHAPE_HULL) made->def.triangle_count = 0;
     if (type == PSV_SHAPE_COMPOUND)
         made->def.children = copy_array(def->children, def->child_count * sizeof *def->children, &status, world);
     if (type == PSV_SHAPE_HEIGHT_FIELD)
         made->def.heights = copy_array(def->heights, sizeof(float) * def->columns * def->rows, &status, world);
-    if (type == PSV_SHAPE_MESH) {
+    if (type == PSV_SHAPE_MESH || type == PSV_SHAPE_HULL)
         made->def.vertices = copy_array(def->vertices, 12ull * def->vertex_count, &status, world);
+    if (type == PSV_SHAPE_MESH)
         made->def.indices = copy_array(def->indices, 12ull * def->triangle_count, &status, world);
-    }
-    if (status == PSV_OK) status = make_data(world, def, &made->data);
+    if (status == PSV_OK) status = make_data(world, def, made);
     if (status == PSV_OK && !(made->data.radius > 0)) // a radius of 0 marks a slot without a body
         status = psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def has no extent that single precision can hold");
     if (status == PSV_OK && (def->rolling_friction > 0 || def->spinning_friction > 0)) status = psvi_need_rolls(world);
@@ -411,6 +487,8 @@ psv_status psvi_upload_shapes(psv_world *world) {
     if (status == PSV_OK)
         status = upload(world, &s->triangles, &world->triangles_bytes, world->triangles,
                         world->triangle_count * sizeof *world->triangles);
+    if (status == PSV_OK)
+        status = upload(world, &s->hulls, &world->hulls_bytes, world->hulls, world->hull_count * sizeof *world->hulls);
     return status;
 }
 
@@ -421,6 +499,7 @@ void psvi_free_shapes(psv_world *world) {
     psvi_free(world->context, (void *)(uintptr_t)s->heights, world->heights_bytes);
     psvi_free(world->context, (void *)(uintptr_t)s->nodes, world->nodes_bytes);
     psvi_free(world->context, (void *)(uintptr_t)s->triangles, world->triangles_bytes);
+    psvi_free(world->context, (void *)(uintptr_t)s->hulls, world->hulls_bytes);
     for (uint32_t i = 0; world->shapes != NULL && i < world->shape_count; ++i)
         free_shape(&world->shapes[i]);
     free(world->shapes);
@@ -428,6 +507,7 @@ void psvi_free_shapes(psv_world *world) {
     free(world->heights);
     free(world->nodes);
     free(world->triangles);
+    free(world->hulls);
 }
 
 uint32_t psv_world_shape_count(const psv_world *world) {

@@ -3,6 +3,7 @@
 #ifndef PAIRSIEVE_SIM_DATA_H
 #define PAIRSIEVE_SIM_DATA_H
 
+#include "hull.h"
 #include "pairsieve/sim.h"
 #include "sim_math.h"
 
@@ -17,6 +18,8 @@
 // A kinematic body is to the solver what turns but is too heavy to be turned: as a ball of this inverse inertia, which
 // no impulse changes in single precision, and without an inverse mass.
 #define PSVI_KINEMATIC_INERTIA 1e-18f
+
+PSVI_HD bool psvi_is_ground(uint32_t type) { return type >= PSV_SHAPE_PLANE && type <= PSV_SHAPE_MESH; }
 
 // A shape as the kernels see it.
 typedef struct psvi_shape {
@@ -35,6 +38,7 @@ typedef struct psvi_shape {
     float height_min, height_max;            // height field
     uint32_t first_node, node_count;         // mesh
     uint32_t first_triangle, triangle_count; // mesh
+    uint32_t hull;                           // of the world's hulls
 } psvi_shape;
 
 typedef struct psvi_child {
@@ -167,6 +171,7 @@ typedef struct psvi_sim {
     const float *heights;
     const psvi_mesh_node *nodes;
     const psvi_triangle *triangles;
+    const psvi_hull *hulls; // the first is the cube of half extents 1, for boxes; NULL without any
     // planes, height fields and meshes, by sub-world: every moving body of the sub-world is tested against them
     const uint32_t *terrain;
     const uint32_t *terrain_first; // sub_world_count + 1

@@ -76,12 +76,12 @@ static void put_shapes(stream *s, const psv_world *world) {
     for (uint32_t i = 0; i < world->shape_count; ++i) {
         const psv_shape_def *d = &world->shapes[i].def;
         bool compound = d->type == PSV_SHAPE_COMPOUND, field = d->type == PSV_SHAPE_HEIGHT_FIELD;
-        bool mesh = d->type == PSV_SHAPE_MESH;
+        bool mesh = d->type == PSV_SHAPE_MESH, hull = d->type == PSV_SHAPE_HULL;
         psvi_shape_part part = {.type = (uint32_t)d->type,
                                 .child_count = compound ? d->child_count : 0,
                                 .columns = field ? d->columns : 0,
                                 .rows = field ? d->rows : 0,
-                                .vertex_count = mesh ? d->vertex_count : 0,
+                                .vertex_count = mesh || hull ? d->vertex_count : 0,
                                 .triangle_count = mesh ? d->triangle_count : 0,
                                 .density = d->density,
                                 .friction = d->friction,

@@ -62,7 +62,7 @@ typedef struct shape_rule {
     const char *rule;
 } shape_rule;
 
-static bool type_is_known(const psv_shape_def *s) { return (uint32_t)s->type <= PSV_SHAPE_MESH; }
+static bool type_is_known(const psv_shape_def *s) { return (uint32_t)s->type <= PSV_SHAPE_HULL; }
 static bool only_compounds_have_parts(const psv_shape_def *s) {
     return s->type == PSV_SHAPE_COMPOUND ? s->child_count <= PSVI_MAX_PARTS : s->child_count == 0;
 }
@@ -70,14 +70,18 @@ static bool only_fields_have_heights(const psv_shape_def *s) {
     return s->type == PSV_SHAPE_HEIGHT_FIELD || (s->columns == 0 && s->rows == 0);
 }
 static bool only_meshes_have_triangles(const psv_shape_def *s) {
-    return s->type == PSV_SHAPE_MESH || (s->vertex_count == 0 && s->triangle_count == 0);
+    return s->type == PSV_SHAPE_MESH || s->triangle_count == 0;
+}
+static bool only_meshes_and_hulls_have_vertices(const psv_shape_def *s) {
+    return s->type == PSV_SHAPE_MESH || (s->type == PSV_SHAPE_HULL ? s->vertex_count >= 4 : s->vertex_count == 0);
 }
 
 static const shape_rule shape_rules[] = {
     {type_is_known, "its type is one of sim.h"},
     {only_compounds_have_parts, "only a compound has children, 64 at most"},
     {only_fields_have_heights, "only a height field has columns and rows"},
-    {only_meshes_have_triangles, "only a mesh has vertices and triangles"},
+    {only_meshes_have_triangles, "only a mesh has triangles"},
+    {only_meshes_and_hulls_have_vertices, "only a mesh or hull has vertices, a hull 4 or more"},
 };
 
 // --- bodies
@@ -88,7 +92,7 @@ typedef struct body_rule {
     const char *rule;
 } body_rule;
 
-static bool is_ground(const psvi_snapshot *s, uint32_t i) { return s->shapes[s->shape[i]].type >= PSV_SHAPE_PLANE; }
+static bool is_ground(const psvi_snapshot *s, uint32_t i) { return psvi_is_ground(s->shapes[s->shape[i]].type); }
 static bool is_static(const psvi_snapshot *s, uint32_t i) { return (s->flags[i] & PSV_BOX_STATIC) != 0; }
 static bool is_kinematic(const psvi_snapshot *s, uint32_t i) {
     const uint8_t flags = s->flags[i];

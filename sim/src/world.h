@@ -58,6 +58,8 @@ struct psv_world {
     uint64_t node_count;
     psvi_triangle *triangles;
     uint64_t triangle_count;
+    psvi_hull *hulls; // behind the cube
+    uint64_t hull_count, hulls_bytes;
     uint64_t shapes_bytes, children_bytes, heights_bytes, nodes_bytes, triangles_bytes; // of the backend's copies
     uint64_t terrain_bytes;
     uint64_t ground_serial; // counts changes of ground bodies, from 1

@@ -112,7 +112,7 @@ static psv_status run_on_arrays(psv_world *world, psvi_batch_kind kind, const ps
     if (status == PSV_OK) status = run_through(world, kind, slots, count, items);
     // Ground has a box of its own, which the call for one body keeps right.
     for (uint64_t i = 0; status == PSV_OK && kind == PSVI_BATCH_WRITE && i < count; ++i)
-        if (world->shapes[world->shape_of[slots[i]]].data.type >= PSV_SHAPE_PLANE)
+        if (psvi_is_ground(world->shapes[world->shape_of[slots[i]]].data.type))
             status = psv_set_body_state(world, ids[i], (const psv_body_state *)items + i);
     free(slots);
     return status;

@@ -47,7 +47,7 @@ static psv_status check_body(psv_world *world, const psv_body_def *def, uint64_t
     if (!psvi_is_rotation(q))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "defs[%" PRIu64 "].pose.rotation is zero or huge; a unit quaternion is needed", index);
-    if (def->is_kinematic && (def->is_static || world->shapes[def->shape].data.type >= PSV_SHAPE_PLANE))
+    if (def->is_kinematic && (def->is_static || psvi_is_ground(world->shapes[def->shape].data.type)))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "defs[%" PRIu64 "].is_kinematic is set for a body that is static too", index);
     if (!psvi_forces_are_good(def->linear_damping, def->angular_damping, def->gravity_scale))
@@ -101,7 +101,7 @@ static void *take(char **memory, uint64_t bytes) {
 
 static void stage_body(psv_world *world, const psv_body_def *def, const staged *t, uint64_t i) {
     const psvi_world_shape *shape = &world->shapes[def->shape];
-    bool ground = shape->data.type >= PSV_SHAPE_PLANE;
+    bool ground = psvi_is_ground(shape->data.type);
     bool is_static = def->is_static || ground, driven = def->is_kinematic;
     v3 position = v3_of(def->pose.position);
     quat rotation = quat_unit(quat_of(def->pose.rotation));
@@ -150,7 +150,7 @@ static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from,
 static uint64_t count_ground(const psv_world *world, const psv_body_def *defs, uint64_t count) {
     uint64_t ground = 0;
     for (uint64_t i = 0; i < count; ++i)
-        ground += world->shapes[defs[i].shape].data.type >= PSV_SHAPE_PLANE;
+        ground += psvi_is_ground(world->shapes[defs[i].shape].data.type);
     return ground;
 }
 
@@ -261,7 +261,7 @@ psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
     if (status != PSV_OK) return status;
     psvi_f4 none = {0, 0, 0, 0};
     uint8_t flags = PSV_BOX_DISABLED;
-    const bool ground = world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE;
+    const bool ground = psvi_is_ground(world->shapes[world->shape_of[slot]].data.type);
     psvi_terrain_room terrain = {0};
     if (ground) status = psvi_reserve_terrain(world, world->sim.slots, -1, &terrain);
     if (status == PSV_OK) status = wake_before_change(world, slot);
@@ -337,7 +337,7 @@ psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_s
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.rotation, &q4, slot, 1, sizeof q4);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.velocity, &v4, slot, 1, sizeof v4);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.angular_velocity, &w4, slot, 1, sizeof w4);
-    if (status == PSV_OK && shape->data.type >= PSV_SHAPE_PLANE) {
+    if (status == PSV_OK && psvi_is_ground(shape->data.type)) {
         psv_aabb box = ground_box(shape, position, q);
         status = psvi_write_array(world, world->sim.box, &box, slot, 1, sizeof box);
         ++world->ground_serial;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static bool is_ground(const psv_world *world, uint32_t slot) {
-    return world->alive[slot] && world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE;
+    return world->alive[slot] && psvi_is_ground(world->shapes[world->shape_of[slot]].data.type);
 }
 
 void psvi_release_terrain(psv_world *world, psvi_terrain_room *room) {

@@ -27,6 +27,9 @@ typedef struct psv_body_id {
     uint32_t generation;
 } psv_body_id;
 
+#define PSV_MAX_HULL_POINTS 65536u
+#define PSV_MAX_HULL_VERTICES 64u
+
 typedef enum psv_shape_type {
     PSV_SHAPE_PARTICLE = 0,     // sphere without rotation: size[0] radius
     PSV_SHAPE_SPHERE = 1,       // size[0] radius
@@ -35,7 +38,8 @@ typedef enum psv_shape_type {
     PSV_SHAPE_COMPOUND = 4,     // children
     PSV_SHAPE_PLANE = 5,        // static: through the body's position, normal = rotated local y
     PSV_SHAPE_HEIGHT_FIELD = 6, // static: columns x rows samples over size[0] x size[2] metres, centred
-    PSV_SHAPE_MESH = 7          // static: triangles
+    PSV_SHAPE_MESH = 7,         // static: triangles
+    PSV_SHAPE_HULL = 8          // convex hull of the vertices, in whose frame the body's pose is
 } psv_shape_type;
 
 // A part of a compound: a box, sphere or capsule at a pose of the compound's frame.
@@ -63,9 +67,16 @@ typedef struct psv_shape_def {
     uint32_t child_count;
     const float *heights;   // of a height field: rows * columns in metres, row after row along z
     uint32_t columns, rows; // 2 or more each
-    const float *vertices;  // of a mesh: 3 floats each
+    const float *vertices;  // of a mesh or hull: 3 floats each
+    // Of a hull 4 to PSV_MAX_HULL_POINTS points in any order. Those that are not corners of it do not matter; it has at
+    // most PSV_MAX_HULL_VERTICES corners. What is flat, or thinner than a 2,000th of its length, is refused. Points
+    // that are nearer to a plane than about 2e-6 of the width lie in it. The body's pose is that of the frame in which
+    // the points are given, as a compound's is that of its children's: it turns about the hull's centre of mass, which
+    // may lie elsewhere. Give points about their middle: radius and margins are those about the frame's origin.
     uint32_t vertex_count;
-    const uint32_t *indices; // 3 per triangle, each < vertex_count
+    // Of a mesh 3 per triangle, each < vertex_count. Of a hull psv_world_shape gives the triangles of its faces,
+    // counter-clockwise from outside; what a def names here for a hull is not read.
+    const uint32_t *indices;
     uint32_t triangle_count;
 } psv_shape_def;
 
