@@ -97,7 +97,7 @@ PSVI_HD v3 psvi_paint(const psvi_render_scene *scene, const psvi_seen *seen, v3 
 typedef enum psvi_material { PSVI_PAINTED, PSVI_MIRROR, PSVI_GLASS } psvi_material;
 
 PSVI_HD psvi_material psvi_material_of(const psvi_render_scene *scene, const psvi_seen *seen) {
-    if (!scene->has_bodies || seen->type >= PSV_SHAPE_PLANE) return PSVI_PAINTED;
+    if (!scene->has_bodies || psvi_is_ground(seen->type)) return PSVI_PAINTED;
     const float draw = (float)(psvi_render_hash(seen->slot ^ 0x5bd1e995u) >> 8) * 0x1p-24f;
     if (draw < scene->mirrors) return PSVI_MIRROR;
     return draw < scene->mirrors + scene->glass && seen->type != PSV_SHAPE_COMPOUND ? PSVI_GLASS : PSVI_PAINTED;

@@ -39,7 +39,7 @@ PSV_TREE_FN void psvi_meet_body(const psvi_render_scene *scene, uint32_t place, 
     const uint32_t type = psv_float_bits(size.w);
     bool hit;
     if (type == PSV_SHAPE_BOX || type == PSV_SHAPE_CAPSULE) {
-        const psvi_solid solid = {type, v3_of4(size), v3_of4(centre), quat_of4(scene->bodies.turns[place])};
+        const psvi_solid solid = {type, v3_of4(size), v3_of4(centre), quat_of4(scene->bodies.turns[place]), NULL};
         hit = psvi_ray_solid(&solid, o, d, &at);
     } else {
         hit = psvi_ray_body(&scene->sim, items[place].item, o, d, seen->t, &at);

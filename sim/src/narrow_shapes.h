@@ -31,10 +31,10 @@ typedef struct psvi_manifold {
 // A sphere, capsule, box or hull where it is.
 typedef struct psvi_solid {
     uint32_t type;
-    v3 size;               // of a hull: radius about the centre, half of the least width
-    const psvi_hull *hull; // its own, or the cube for a box; NULL in worlds without hulls
+    v3 size; // of a hull: radius about the centre, half of the least width
     v3 centre;
     quat rotation;
+    const psvi_hull *hull; // its own, or the cube for a box; NULL in worlds without hulls
 } psvi_solid;
 
 #define PSVI_FEATURE_SOLIDS 14 // the bits of a feature from this one on tell which two solids it is of

@@ -42,8 +42,8 @@ const psvi_scene_shape *psvi_find_shape(const psvi_builder *b, const char *name)
 }
 
 static psv_status read_type(const psvi_node *node, bool child, psv_shape_type *type) {
-    static const char *const names[] = {"particle", "sphere", "box",          "capsule",
-                                        "compound", "plane",  "height_field", "mesh", "hull"};
+    static const char *const names[] = {"particle", "sphere",       "box",  "capsule", "compound",
+                                        "plane",    "height_field", "mesh", "hull"};
     const char *name = NULL;
     psv_status status = psvi_read_string(node, "type", &name);
     if (status != PSV_OK) return status;
@@ -56,7 +56,8 @@ static psv_status read_type(const psvi_node *node, bool child, psv_shape_type *t
     }
     psvi_node at = psvi_member(node, "type");
     return psvi_node_fail(&at, "unknown shape type \"%.40s\"; possible here: %s", name,
-                          child ? "sphere, box, capsule" : "particle, sphere, box, capsule, compound, plane, mesh, hull");
+                          child ? "sphere, box, capsule"
+                                : "particle, sphere, box, capsule, compound, plane, mesh, hull");
 }
 
 static psv_status read_size(const psvi_node *node, psv_shape_type type, float size[3]) {
@@ -237,8 +238,9 @@ static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv
 
 static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char *name) {
     static const char *const keys[] = {
-        "type",     "radius", "half_length", "half_extents", "density", "friction",         "restitution",
-        "children", "points", "file",   "scale",       "sizes",        "sides",   "rolling_friction", "spinning_friction",
+        "type",     "radius",      "half_length", "half_extents",     "density",
+        "friction", "restitution", "children",    "points",           "file",
+        "scale",    "sizes",       "sides",       "rolling_friction", "spinning_friction",
         NULL};
     psv_shape_def def = psv_default_shape_def();
     psv_status status = psvi_expect_object(node, keys);
