@@ -1,4 +1,4 @@
-# Resolves the AUTO options to PSV_CUDA, PSV_SIM, PSV_VIZ and PSV_OPENMP, and defines the flags that every target gets.
+# Resolves the AUTO options to PSV_CUDA, PSV_SIM and PSV_VIZ, and defines the flags that every target gets.
 include(CheckLanguage)
 
 set(PSV_CUDA OFF)
@@ -47,16 +47,6 @@ endif()
 if(PAIRSIEVE_GL STREQUAL ON AND NOT PSV_GL)
     message(FATAL_ERROR "PAIRSIEVE_GL is ON, but GL/glcorearb.h or EGL/eglext.h was not found, or this is no 64-bit "
                         "Linux or BSD (Debian: libgl-dev libegl-dev)")
-endif()
-
-set(PSV_OPENMP OFF)
-if(NOT PAIRSIEVE_OPENMP STREQUAL OFF)
-    find_package(OpenMP COMPONENTS C)
-    if(OpenMP_C_FOUND)
-        set(PSV_OPENMP ON)
-    elseif(PAIRSIEVE_OPENMP STREQUAL ON)
-        message(FATAL_ERROR "PAIRSIEVE_OPENMP is ON, but the C compiler has no OpenMP")
-    endif()
 endif()
 
 # The header only: the library is opened at run time.
@@ -187,9 +177,6 @@ function(psv_add_module name)
                           PRIVATE $<BUILD_INTERFACE:pairsieve_flags> ${module_PRIVATE_DEPENDS} m)
     if(name STREQUAL core) # all loops run there
         target_link_libraries(pairsieve_core PRIVATE Threads::Threads)
-        if(PSV_OPENMP)
-            target_link_libraries(pairsieve_core PRIVATE OpenMP::OpenMP_C)
-        endif()
     endif()
     if(PSV_CUDA)
         target_link_libraries(pairsieve_${name} PRIVATE CUDA::cudart_static stdc++) # nvcc's host code is C++

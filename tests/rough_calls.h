@@ -2,8 +2,9 @@
 // set the floating-point environment to its taste, and that runs the tasks on threads of its own. Included before all
 // else (-include) by the tests of backends/, whose oracles stay in the usual environment.
 //   PAIRSIEVE_TEST_ROUGH=all          each call in the next of eight modes, each context with the next of 1, 2, 4
-//                                     workers and of OpenMP, a pool, and one thread that runs tasks from last to first
-//   PAIRSIEVE_TEST_ROUGH=ftz+up:4     one of nearest, up, down, zero, also behind ftz+; so many workers; OpenMP
+//                                     workers and of threads of the context, a pool, and one thread that runs tasks
+//                                     from last to first
+//   PAIRSIEVE_TEST_ROUGH=ftz+up:4     one of nearest, up, down, zero, also behind ftz+; so many workers, the context's
 #ifndef PAIRSIEVE_ROUGH_CALLS_H
 #define PAIRSIEVE_ROUGH_CALLS_H
 

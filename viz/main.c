@@ -1,6 +1,5 @@
 // pairsieve-view: shows a scene, and what finding its pairs costs.
 #include "app.h"
-#include "short_spin.h"
 #include "smoke.h"
 
 #include <stdlib.h>
@@ -44,7 +43,6 @@ static int run(const view_options *options) {
 }
 
 int main(int count, char **arguments) {
-    psv_keep_spinning_short(arguments);
     view_options options = view_default_options();
     view_message message = {""};
     if (!view_parse_options(count, arguments, &options, &message)) {

@@ -1,30 +1,13 @@
 """The shared library, its errors, and contexts: one for each object that works."""
 
 import functools
-import os
 import threading
 import weakref
 from pathlib import Path
 
 from ._api import ffi
 
-
-
-def _load():
-    # Threads of OpenMP that wait spin for milliseconds, and take the cores of other programs meanwhile: at most about
-    # 0.1 ms here, unless the user says otherwise. OpenMP reads this when it is loaded, if nobody loaded it before.
-    settings = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
-    short = not any(name in os.environ for name in settings)
-    if short:
-        os.environ["GOMP_SPINCOUNT"] = "30000"
-    try:
-        return ffi.dlopen(str(Path(__file__).with_name("libpairsieve_native.so")))
-    finally:
-        if short:
-            del os.environ["GOMP_SPINCOUNT"]
-
-
-lib = _load()
+lib = ffi.dlopen(str(Path(__file__).with_name("libpairsieve_native.so")))
 
 NULL = ffi.NULL
 

@@ -153,10 +153,9 @@ static int info_json(const device_facts facts[BACKENDS]) {
     }
     char version[32];
     (void)snprintf(version, sizeof version, "%d.%d.%d", PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH);
-    json_t *object =
-        json_pack("{s:s, s:o, s:{s:b, s:b, s:b, s:s, s:s}}", "version", version, "backends", backends, "build", "cuda",
-                  PAIRSIEVE_BUILT_WITH_CUDA, "gl", PAIRSIEVE_BUILT_WITH_GL, "openmp", PAIRSIEVE_BUILT_WITH_OPENMP,
-                  "type", PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER);
+    json_t *object = json_pack("{s:s, s:o, s:{s:b, s:b, s:s, s:s}}", "version", version, "backends", backends, "build",
+                               "cuda", PAIRSIEVE_BUILT_WITH_CUDA, "gl", PAIRSIEVE_BUILT_WITH_GL, "type",
+                               PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER);
     add_methods(object);
     return tool_print_json(object);
 }
@@ -170,10 +169,9 @@ int command_info(int argc, char **argv) {
                                           ask_device(PSV_BACKEND_GL)};
     if (json) return info_json(facts);
     const double gib = 1024.0 * 1024.0 * 1024.0;
-    printf("pairsieve %d.%d.%d, %s, %s; CUDA %s, OpenGL %s, OpenMP %s\n\nbackends\n", PSV_VERSION_MAJOR,
-           PSV_VERSION_MINOR, PSV_VERSION_PATCH, PAIRSIEVE_BUILD_TYPE, PAIRSIEVE_COMPILER,
-           PAIRSIEVE_BUILT_WITH_CUDA ? "on" : "off", PAIRSIEVE_BUILT_WITH_GL ? "on" : "off",
-           PAIRSIEVE_BUILT_WITH_OPENMP ? "on" : "off");
+    printf("pairsieve %d.%d.%d, %s, %s; CUDA %s, OpenGL %s\n\nbackends\n", PSV_VERSION_MAJOR, PSV_VERSION_MINOR,
+           PSV_VERSION_PATCH, PAIRSIEVE_BUILD_TYPE, PAIRSIEVE_COMPILER, PAIRSIEVE_BUILT_WITH_CUDA ? "on" : "off",
+           PAIRSIEVE_BUILT_WITH_GL ? "on" : "off");
     for (int b = 0; b < BACKENDS; ++b) {
         printf("  %-5s ", psv_backend_name((psv_backend)(b + 1)));
         if (!facts[b].available) {

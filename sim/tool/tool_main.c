@@ -1,7 +1,6 @@
 // The `pairsieve` program: which command, and the help about all of them.
 #include <string.h>
 
-#include "short_spin.h"
 #include "tool.h"
 
 typedef struct command_entry {
@@ -51,7 +50,6 @@ static int run_command(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    psv_keep_spinning_short(argv);
     const int code = run_command(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     return code != TOOL_DONE ? code : tool_fail(TOOL_FAILED, "could not write the output");

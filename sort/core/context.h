@@ -61,6 +61,8 @@ typedef struct psvi_profiler {
     psv_profile newest, newest_picture;
 } psvi_profiler;
 
+typedef struct psvi_pool psvi_pool; // cpu/workers.h
+
 struct psv_context {
     uint32_t cookie;
     psv_backend backend;
@@ -69,8 +71,9 @@ struct psv_context {
     void *stream; // cudaStream_t
     bool owns_stream;
     int worker_count;
-    void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user); // NULL: OpenMP
+    void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user); // NULL: pool
     void *parallel_user;
+    psvi_pool *pool; // on the CPU
     bool check_buffers;
     psv_allocator allocator, pinned_allocator;
     psvi_device_info info;

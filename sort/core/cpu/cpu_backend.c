@@ -1,4 +1,4 @@
-// The CPU backend: host memory, the wall clock, and the program's threads or OpenMP's.
+// The CPU backend: host memory, the wall clock, and the program's threads or the context's own.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +31,13 @@ static psv_status cpu_open(psv_context *context, const psv_context_def *def) {
                          def->device);
     if (def->borrow_stream)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.borrow_stream is set; the CPU backend has no streams");
-#if defined(_OPENMP)
-    const bool has_threads = true;
-#else
-    const bool has_threads = def->run_parallel != NULL;
-#endif
-    context->worker_count = def->worker_count > 0 ? def->worker_count : has_threads ? psvi_count_cores() : 1;
+    context->worker_count = def->worker_count > 0 ? def->worker_count : psvi_count_cores();
+    if (def->run_parallel == NULL) context->pool = psvi_make_pool();
     read_processor_name(context->info.name, sizeof context->info.name);
     return PSV_OK;
 }
 
-static void cpu_close(psv_context *context) { (void)context; }
+static void cpu_close(psv_context *context) { psvi_end_pool(context->pool); }
 
 // From this size on memory is asked for in huge pages: random access to many small ones costs more than the access.
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)

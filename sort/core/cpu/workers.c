@@ -1,8 +1,12 @@
-// Tasks on the program's threads or OpenMP's, and crews: workers that go through stages together.
+// Tasks on the program's threads or the library's own, and crews: workers that go through stages together.
 #include "workers.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../float_mode.h"
@@ -31,39 +35,208 @@ static void run_call(void *data, uint32_t index) {
     psvi_leave_float_mode(before);
 }
 
-#if defined(_OPENMP)
+// --- the library's own threads ---------------------------------------------------------------------------------------
+//
+// The caller takes tasks like every other thread, so it waits only for tasks that others have begun: threads that get
+// no core cost nothing. Who has nothing to do looks for a short while, for loops follow each other in a frame, then
+// sleeps.
 
-// The threads that OpenMP keeps for a thread do not come along when that thread forks; GCC's runtime waits for them in
-// the child for ever. There the tasks run on the thread itself.
-static _Thread_local bool has_threads, lost_threads;
+#define SPINS 2000 // some 20 to 50 microseconds
 
-static void mark_child(void) { lost_threads = has_threads; }
+static void pause_shortly(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+// Cores that have other work: a thread that is put off in the middle of its piece of a loop holds all others up until
+// it gets a core again, milliseconds later. So a loop that lost threads in this way is followed by loops with as many
+// fewer, for a short time, and for a longer one each time that this happens again soon after.
+#define CROWD_SHORTEST 0.01 // seconds
+#define CROWD_LONGEST 4.0
+#define CROWD_SOON 2.0
+#define CROWD_WAIT 0.0005 // for others, or nothing was lost
+
+typedef struct crowd {
+    uint32_t threads;          // that loops take at most; 0: all
+    uint32_t put_off;          // threads other than the caller's that lost their core within the loop
+    double until, pause, over; // over: when all threads were taken again
+} crowd;
+
+// How often the thread lost its core to another one.
+static long count_losses(void) {
+#if defined(RUSAGE_THREAD)
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+#else
+    return 0;
+#endif
+}
+
+static double seconds_now(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// Threads for a loop that wants `count`.
+static uint32_t uncrowded(crowd *c, uint32_t count) {
+    if (c->threads == 0) return count;
+    const double now = seconds_now();
+    if (now >= c->until) { // more again
+        c->threads += 1 + c->threads / 2;
+        c->until = now + c->pause;
+    }
+    if (c->threads < count) return c->threads;
+    c->threads = 0;
+    c->over = now;
+    return count;
+}
+
+static void note_losses(crowd *c, uint32_t count) {
+    const double now = seconds_now();
+    const bool soon = c->threads != 0 || now - c->over < CROWD_SOON;
+    c->pause = soon && 4 * c->pause > CROWD_SHORTEST ? 4 * c->pause : CROWD_SHORTEST;
+    if (c->pause > CROWD_LONGEST) c->pause = CROWD_LONGEST;
+    c->threads = count > c->put_off ? count - c->put_off : 1;
+    c->until = now + c->pause;
+}
+
+struct psvi_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wanted, finished;
+    pthread_t *threads;
+    uint32_t thread_count, sleepers;
+    task_call *call; // the loop that runs; tasks [next, count) have not begun
+    uint32_t next, count;
+    uint32_t helpers; // that may still come to it
+    crowd crowd;
+    _Alignas(64) uint32_t serial; // of the loop; atomic, as the next two
+    uint32_t done;                // tasks that have ended
+    bool over;
+};
+
+// Threads do not come along into the child of a fork: there the tasks run on the calling thread.
+static bool made_threads, lost_threads; // atomic: contexts on several threads
+
+static void mark_child(void) { lost_threads = __atomic_load_n(&made_threads, __ATOMIC_RELAXED); }
 
 static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, mark_child); }
 
-static bool run_on_openmp(uint32_t count, task_call *call) {
+// Takes tasks until there is none that nobody has begun. With the lock, which it gives up meanwhile.
+static void take_tasks(psvi_pool *pool, bool helper) {
+    while (pool->next < pool->count) {
+        task_call *call = pool->call;
+        const uint32_t index = pool->next++;
+        (void)pthread_mutex_unlock(&pool->lock);
+        const long losses = helper ? count_losses() : 0;
+        run_call(call, index);
+        const bool put_off = helper && count_losses() > losses;
+        (void)pthread_mutex_lock(&pool->lock);
+        pool->crowd.put_off += put_off;
+        if (__atomic_add_fetch(&pool->done, 1, __ATOMIC_RELEASE) == pool->count)
+            (void)pthread_cond_signal(&pool->finished);
+    }
+}
+
+// The same on a thread of the pool, if it is wanted.
+static void help(psvi_pool *pool) {
+    if (pool->next >= pool->count || pool->helpers == 0) return;
+    --pool->helpers;
+    take_tasks(pool, true);
+}
+
+static void *serve(void *data) {
+    psvi_pool *pool = data;
+    (void)pthread_mutex_lock(&pool->lock);
+    while (!pool->over) {
+        help(pool);
+        const uint32_t serial = pool->serial;
+        (void)pthread_mutex_unlock(&pool->lock);
+        for (uint32_t k = 0; k < SPINS && __atomic_load_n(&pool->serial, __ATOMIC_RELAXED) == serial; ++k)
+            pause_shortly();
+        (void)pthread_mutex_lock(&pool->lock);
+        while (pool->serial == serial && !pool->over) {
+            ++pool->sleepers;
+            (void)pthread_cond_wait(&pool->wanted, &pool->lock);
+            --pool->sleepers;
+        }
+    }
+    (void)pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+psvi_pool *psvi_make_pool(void) {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
-    if (lost_threads) return false;
-    if (!has_threads) (void)pthread_once(&watched, watch_forks);
-    has_threads = true;
-#pragma omp parallel for schedule(static, 1) num_threads((int)count)
-    for (uint32_t i = 0; i < count; ++i)
-        run_call(call, i);
+    psvi_pool *pool = aligned_alloc(64, sizeof *pool);
+    if (pool == NULL) return NULL;
+    (void)pthread_once(&watched, watch_forks);
+    *pool = (psvi_pool){
+        .lock = PTHREAD_MUTEX_INITIALIZER, .wanted = PTHREAD_COND_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
+    return pool;
+}
+
+void psvi_end_pool(psvi_pool *pool) {
+    if (pool == NULL) return;
+    if (!lost_threads) {
+        (void)pthread_mutex_lock(&pool->lock);
+        pool->over = true;
+        __atomic_store_n(&pool->serial, pool->serial + 1, __ATOMIC_RELAXED);
+        (void)pthread_cond_broadcast(&pool->wanted);
+        (void)pthread_mutex_unlock(&pool->lock);
+        for (uint32_t i = 0; i < pool->thread_count; ++i)
+            (void)pthread_join(pool->threads[i], NULL);
+        (void)pthread_cond_destroy(&pool->wanted);
+        (void)pthread_cond_destroy(&pool->finished);
+        (void)pthread_mutex_destroy(&pool->lock);
+    }
+    free(pool->threads);
+    free(pool);
+}
+
+// Threads of its own up to `count`, or as many as there can be. Signals are for the program's threads.
+static void make_threads(psvi_pool *pool, uint32_t count) {
+    pthread_t *threads = realloc(pool->threads, count * sizeof *threads);
+    sigset_t all, before;
+    if (threads == NULL) return;
+    pool->threads = threads;
+    __atomic_store_n(&made_threads, true, __ATOMIC_RELAXED);
+    (void)sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return;
+    while (pool->thread_count < count && pthread_create(&threads[pool->thread_count], NULL, serve, pool) == 0)
+        ++pool->thread_count;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static bool run_on_pool(psvi_pool *pool, uint32_t count, task_call *call) {
+    if (pool == NULL || lost_threads) return false;
+    if (pool->thread_count + 1 < count) make_threads(pool, count - 1);
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->call = call;
+    pool->next = 0;
+    pool->count = count;
+    pool->helpers = uncrowded(&pool->crowd, count) - 1;
+    __atomic_store_n(&pool->done, 0, __ATOMIC_RELAXED);
+    if (pool->helpers > 0) __atomic_store_n(&pool->serial, pool->serial + 1, __ATOMIC_RELAXED);
+    if (pool->helpers > 0 && pool->sleepers > 0) (void)pthread_cond_broadcast(&pool->wanted);
+    take_tasks(pool, false);
+    (void)pthread_mutex_unlock(&pool->lock);
+    for (uint32_t k = 0; k < SPINS && __atomic_load_n(&pool->done, __ATOMIC_ACQUIRE) < count; ++k)
+        pause_shortly();
+    (void)pthread_mutex_lock(&pool->lock);
+    if (pool->done < count) {
+        const double began = seconds_now();
+        while (pool->done < count)
+            (void)pthread_cond_wait(&pool->finished, &pool->lock);
+        if (pool->crowd.put_off > 0 && seconds_now() - began > CROWD_WAIT) note_losses(&pool->crowd, count);
+    }
+    pool->crowd.put_off = 0;
+    (void)pthread_mutex_unlock(&pool->lock);
     return true;
 }
 
-#else
-
-static bool run_on_openmp(uint32_t count, task_call *call) {
-    (void)count;
-    (void)call;
-    return false;
-}
-
-#endif
-
 static bool run_on_threads(psv_context *context, uint32_t count, task_call *call) {
-    if (context->run_parallel == NULL) return run_on_openmp(count, call);
+    if (context->run_parallel == NULL) return run_on_pool(context->pool, count, call);
     context->run_parallel(run_call, call, count, context->parallel_user);
     return true;
 }
@@ -72,7 +245,7 @@ void psvi_run_tasks(psv_context *context, uint32_t count, psv_task *task, void *
     task_call call = {task, data};
     if (count > 1) {
         // In the caller's floating-point mode: the program's function may do other work of the program's while it
-        // waits, and threads that OpenMP makes here take over the mode that they are made in.
+        // waits, and threads that are made here take over the mode that they are made in.
         const psvi_float_mode mode = psvi_enter_float_mode();
         psvi_leave_float_mode(context->float_depth > 0 ? context->callers_mode : mode);
         const bool ran = run_on_threads(context, count, &call);
@@ -132,8 +305,6 @@ struct psvi_crew { // NOLINT(clang-analyzer-optin.performance.Padding)
     uint32_t sleepers;
 };
 
-#define CREW_SPINS 2000 // some 20 to 50 microseconds
-
 static bool is_open(const crew_slice *slice) {
     const uint64_t ticket = __atomic_load_n(&slice->ticket, __ATOMIC_SEQ_CST);
     return (uint32_t)ticket < (uint32_t)(ticket >> 32);
@@ -153,11 +324,9 @@ static bool helper_is_wanted(const psvi_crew *crew) {
 
 // Returns when `ready`; looks for a short while, then sleeps.
 static void wait_until(psvi_crew *crew, bool (*ready)(const psvi_crew *crew)) {
-    for (uint32_t spins = 0; spins < CREW_SPINS; ++spins) {
+    for (uint32_t spins = 0; spins < SPINS; ++spins) {
         if (ready(crew)) return;
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
+        pause_shortly();
     }
     (void)pthread_mutex_lock(&crew->lock);
     (void)__atomic_fetch_add(&crew->sleepers, 1, __ATOMIC_SEQ_CST);

@@ -1,6 +1,7 @@
 // How CPU code shares its work: the only place that knows whose threads they are. The program's own, when the context
-// has psv_context_def.run_parallel; OpenMP's otherwise. A task may run on any thread, at any time and order, one after
-// another too, so no task waits for another one. Every task runs in the standard floating-point mode (float_mode.h).
+// has psv_context_def.run_parallel; else threads that the context makes when it first needs them and keeps. A task may
+// run on any thread, at any time and order, one after another too, so no task waits for another one. Every task runs in
+// the standard floating-point mode (float_mode.h).
 //
 //   psvi_run_tasks   the same function on several workers; they share out a loop with psvi_take_range
 //   psvi_run_ranges  a loop over ranges that do not depend on each other
@@ -50,6 +51,10 @@ void psvi_run_crew(psv_context *context, uint32_t workers, void (*lead)(psvi_cre
 
 // Calls task(data, i) once for each i in [0, count), count < 2^31; returns when all have returned.
 void psvi_run_stage(psvi_crew *crew, uint32_t count, psv_task *task, void *data);
+
+// The threads of a context; NULL without memory, and then tasks run one after another. psvi_end_pool waits for them.
+psvi_pool *psvi_make_pool(void);
+void psvi_end_pool(psvi_pool *pool);
 
 // Cores that the process may use.
 int psvi_count_cores(void);

@@ -9,9 +9,9 @@
 // traps. Calls that compute set the standard mode on each of their threads and put back what was there, flags included.
 // Coordinates below 1e-38 are numbers like others, on CUDA too.
 //
-// fork: on the CPU a child process may go on with its parent's contexts. Where a thread used OpenMP's threads through
-// pairsieve and then forks, that thread works alone in the child (run_parallel brings it threads). Contexts of CUDA do
-// not work in a child: calls give PSV_ERROR_DEVICE.
+// fork: on the CPU a child process may go on with its parent's contexts. Where contexts had made threads, their calls
+// run on the calling thread alone in the child (run_parallel brings them threads). Contexts of CUDA do not work in a
+// child: calls give PSV_ERROR_DEVICE.
 //
 // Errors that the comments of calls do not repeat: PSV_ERROR_ARGUMENT for a NULL handle or a destroyed one, and for a
 // NULL pointer where NULL is not said to be allowed; PSV_ERROR_UNSUPPORTED for a psv_buffer of the other kind (an
@@ -89,11 +89,11 @@ typedef struct psv_context_def {
     int worker_count;    // CPU threads; 0 takes all cores that the process may use
     bool check_buffers;  // CUDA: check in every call that addresses are device-accessible; default true in debug builds
     psv_allocator allocator; // both functions NULL: the backend's own allocation. Not for OpenGL
-    // CPU: the program's own threads instead of OpenMP's (NULL, the default). Calls task(data, i) once for every i in
-    // [0, count), on any threads, in any order, side by side or one after another, and returns when all have returned.
-    // It is called by the calls of this context that compute, on their thread, never from within a task; count is at
-    // most worker_count. Tasks allocate nothing and wait for nothing that is not running. What is computed does not
-    // depend on it.
+    // CPU: the program's own threads instead of those that the context makes when it first needs them and ends when it
+    // is destroyed (NULL, the default). Calls task(data, i) once for every i in [0, count), on any threads, in any
+    // order, side by side or one after another, and returns when all have returned. It is called by the calls of this
+    // context that compute, on their thread, never from within a task; count is at most worker_count. Tasks allocate
+    // nothing and wait for nothing that is not running. What is computed does not depend on it.
     void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user);
     void *parallel_user; // handed to run_parallel
     // OpenGL: finds a function by name, as SDL_GL_GetProcAddress does, in the context that is current on this thread;
