@@ -143,9 +143,24 @@ static bool NAME(has_few_values)(const ELEMENT *elements, size_t count, uint64_t
     return equal > RADIX_SAMPLES / 2;
 }
 
+// Whether so many keys agree from bit `shift` on, but are not equal, that insertion would take longer than another
+// pass: where pairs of all that agree are as many as keys, by the pairs of a sample.
+static bool NAME(is_crowded)(const ELEMENT *elements, size_t count, uint64_t mask, uint32_t shift) {
+    uint32_t seen[RADIX_CROWD_PLACES] = {0}, pairs = 0;
+    for (uint32_t s = 0; s < RADIX_SAMPLES; ++s) {
+        const uint32_t at = (uint32_t)(s * count / RADIX_SAMPLES);
+        const uint64_t key = KEY(elements[at]) & mask, high = key >> shift;
+        uint32_t *slot = &seen[(high * 0x9e3779b97f4a7c15u >> 32) % RADIX_CROWD_PLACES];
+        const uint64_t other = KEY(elements[*slot]) & mask;
+        pairs += other >> shift == high && other != key;
+        *slot = at;
+    }
+    return pairs > 1 && pairs * count > RADIX_SAMPLES * RADIX_SAMPLES / 2;
+}
+
 // Sorts a bucket by the bits of `mask` (spare_bits: beyond log2(count)); the result is in the array that is returned.
 // First by as many of the highest bits as tell nearly all elements of a uniform distribution apart, then by insertion;
-// where too many are left to that (clustered keys), by all bits.
+// where that would leave, or has left, too many to insertion (clustered keys), by all bits.
 static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uint64_t mask, uint32_t spare_bits) {
     if (count <= RADIX_INSERTION_MAX) {
         NAME(insertion_sort)(in, count, mask);
@@ -153,18 +168,22 @@ static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uin
     }
     const uint64_t bits = mask == 0 ? 0 : NAME(varying_of)(in, count, mask);
     if (bits == 0) return in;
-    const uint32_t low = (uint32_t)__builtin_ctzll(bits), high = 64 - (uint32_t)__builtin_clzll(bits);
+    uint32_t low = (uint32_t)__builtin_ctzll(bits);
+    const uint32_t high = 64 - (uint32_t)__builtin_clzll(bits);
     psvi_digits plan = psvi_plan_digits(count, psvi_log2(count) + spare_bits);
     if (plan.passes > 2 && NAME(has_few_values)(in, count, mask)) // fewer bits tell them apart
         plan = psvi_plan_digits(count, psvi_log2(count) + RADIX_SPARE_BITS);
     const uint32_t enough = plan.passes * plan.bits;
     if (high - low > enough) {
-        ELEMENT *sorted = NAME(run_passes)(in, other, count, high - enough, high);
-        if (sorted != in) {
-            other = in;
-            in = sorted;
+        if (!NAME(is_crowded)(in, count, mask, high - enough)) {
+            ELEMENT *sorted = NAME(run_passes)(in, other, count, high - enough, high);
+            if (sorted != in) {
+                other = in;
+                in = sorted;
+            }
+            if (NAME(insert_all)(in, count, mask)) return in;
         }
-        if (NAME(insert_all)(in, count, mask)) return in;
+        low = (uint32_t)__builtin_ctzll(NAME(varying)(in, count) & mask);
     }
     return NAME(run_passes)(in, other, count, low, high);
 }

@@ -41,8 +41,11 @@
 // order.
 #define RADIX_SPARE_BITS 5u
 
-// Keys looked at to see whether there are few values.
+// Keys looked at to see whether there are few values, and whether the highest bits tell them apart.
 #define RADIX_SAMPLES 256u
+
+// Places of the table in which samples meet whose highest bits agree.
+#define RADIX_CROWD_PLACES 512u
 
 // A bucket with more than one in so many elements is looked at: are most of its keys equal?
 #define RADIX_CROWD_SHARE 8u
