@@ -114,6 +114,10 @@ target_compile_options(pairsieve_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra>
     $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr ${PSV_CUDA_COMPRESS} -Xcompiler=-Wall --ftz=false
                                --prec-div=true --prec-sqrt=true>)
+if(WIN32) # with mingw-w64: formats are those of C, and what POSIX has is there
+    target_compile_options(pairsieve_flags INTERFACE -Wno-format
+                           "SHELL:-include ${PROJECT_SOURCE_DIR}/sort/core/windows/posix_names.h")
+endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND NOT "${CMAKE_C_FLAGS} " MATCHES "-O[0-9sgf ]")
     # Part of a project that does not say how it wants to be built.
     target_compile_options(pairsieve_flags INTERFACE -O3)

@@ -1,4 +1,5 @@
 // Bodies: creation, destruction, state, impulses.
+#include "../../sort/core/aligned_memory.h"
 #include "body_batch.h"
 #include "body_motion.h"
 #include "world.h"
@@ -206,14 +207,14 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
     uint64_t bytes = 5 * psvi_align(count * sizeof(psvi_f4)) + psvi_align(count * sizeof(uint64_t)) +
                      2 * psvi_align(count * 4) + psvi_align(count) + psvi_align(count * sizeof(psv_box_filter)) +
                      psvi_align(count * sizeof(psv_aabb));
-    char *memory = aligned_alloc(256, bytes);
+    char *memory = psvi_alloc_aligned(256, bytes);
     if (memory == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " bytes of new bodies", bytes);
     const uint64_t ground = count_ground(world, defs, count);
     psvi_terrain_room terrain = {0};
     if (ground > 0) status = psvi_reserve_terrain(world, world->sim.slots + count, (int64_t)ground, &terrain);
     if (status != PSV_OK) {
-        free(memory);
+        psvi_free_aligned(memory);
         return status;
     }
     char *rest = memory;
@@ -237,7 +238,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
     if (status == PSV_OK)
         for (; done < count; ++done)
             claim_slot(world, world->sim.slots++, defs[done].shape, ids == NULL ? NULL : &ids[done]);
-    free(memory);
+    psvi_free_aligned(memory);
     if (status == PSV_OK) world->most_gravity = most_gravity;
     if (status == PSV_OK && ground > 0) return psvi_list_terrain(world, &terrain);
     psvi_release_terrain(world, &terrain);

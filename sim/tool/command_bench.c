@@ -2,8 +2,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#if defined(_WIN32)
+#include <process.h>
+#else
+#include <sys/wait.h>
+#endif
 
 #include "bench_json.h"
 #include "tool.h"
@@ -12,9 +16,16 @@ static const char *const benchmarks[] = {"sort", "collision", "sim", NULL};
 
 // The folder of this program, with a slash at its end.
 static bool own_folder(char *path, size_t room) {
+#if defined(_WIN32)
+    const char *program = _pgmptr;
+    if (program == NULL || strlen(program) >= room) return false;
+    for (size_t i = 0; i <= strlen(program); ++i)
+        path[i] = (char)(program[i] == '\\' ? '/' : program[i]);
+#else
     ssize_t length = readlink("/proc/self/exe", path, room - 1);
     if (length <= 0) return false;
     path[length] = 0;
+#endif
     char *slash = strrchr(path, '/');
     if (slash == NULL) return false;
     slash[1] = 0;
@@ -38,6 +49,17 @@ static int find_program(const char *name, char *program, size_t room) {
 // --- --json ---------------------------------------------------------------------------------------------------------
 
 // Runs the program with its table on stderr, and waits; exit codes.
+#if defined(_WIN32)
+static int run_aside(const char *program, char **argv) {
+    (void)fflush(NULL);
+    const int own = _dup(1);
+    if (own < 0 || _dup2(2, 1) != 0) return tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno));
+    const intptr_t code = _spawnv(_P_WAIT, program, (const char *const *)argv);
+    (void)_dup2(own, 1);
+    (void)_close(own);
+    return code < 0 ? tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno)) : (int)code;
+}
+#else
 static int run_aside(const char *program, char **argv) {
     (void)fflush(NULL);
     const pid_t child = fork();
@@ -52,6 +74,7 @@ static int run_aside(const char *program, char **argv) {
     if (!WIFEXITED(state)) return tool_fail(TOOL_FAILED, "%s was ended by signal %d", argv[0], WTERMSIG(state));
     return WEXITSTATUS(state);
 }
+#endif
 
 static int print_rows(const char *name, const char *path) {
     FILE *file = fopen(path, "r");

@@ -59,11 +59,16 @@ static void catch_signal(int number) { signal_caught = number; }
 // is ignored (as in the background of a shell) stays so.
 static void catch_signals(void) {
     static const int numbers[2] = {SIGINT, SIGTERM};
+#if defined(_WIN32)
+    for (int i = 0; i < 2; ++i) // one signal is caught, the next one ends the program
+        if (signal(numbers[i], catch_signal) == SIG_IGN) (void)signal(numbers[i], SIG_IGN);
+#else
     struct sigaction old, action = {.sa_handler = catch_signal, .sa_flags = (int)SA_RESETHAND};
     (void)sigemptyset(&action.sa_mask);
     for (int i = 0; i < 2; ++i)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             (void)sigaction(numbers[i], &action, NULL);
+#endif
 }
 
 // The run so far is all there is.

@@ -25,8 +25,10 @@ static bool same_file(const char *a, const char *b) {
     struct stat first, second;
     const bool has_first = stat(a, &first) == 0, has_second = stat(b, &second) == 0;
     if (has_first != has_second) return false;
-    if (has_first) // two outputs may go to one device or pipe
+#if !defined(_WIN32) // which has no file numbers
+    if (has_first)   // two outputs may go to one device or pipe
         return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+#endif
     char folder_a[PATH_MAX], folder_b[PATH_MAX];
     const char *name_a, *name_b;
     return resolve_folder(a, folder_a, &name_a) && resolve_folder(b, folder_b, &name_b) &&

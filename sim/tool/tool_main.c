@@ -50,6 +50,10 @@ static int run_command(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+#if defined(_WIN32) // the same bytes in files and pipes as elsewhere
+    _fmode = _O_BINARY;
+    (void)_setmode(1, _O_BINARY);
+#endif
     const int code = run_command(argc, argv);
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     return code != TOOL_DONE ? code : tool_fail(TOOL_FAILED, "could not write the output");

@@ -1,7 +1,8 @@
 // The cache of `auto`: one text file, one line for each kind of sort:
 //   kind<TAB>count=method count=method ...
-// in $XDG_CACHE_HOME/pairsieve or ~/.cache/pairsieve. A line that cannot be read is as good as none. Writing goes
-// through a file of its own and a rename, so that readers and other writers see a whole file.
+// in $XDG_CACHE_HOME/pairsieve or ~/.cache/pairsieve (Windows: %LOCALAPPDATA%/pairsieve). A line that cannot be read is
+// as good as none. Writing goes through a file of its own and a rename, so that readers and other writers see a whole
+// file.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,25 @@
 #define MAX_FILE_BYTES (1 << 20)
 #define MAX_PATH_BYTES 1024
 
+static bool is_absolute(const char *path) {
+#if defined(_WIN32)
+    if (path != NULL && path[0] != '\0' && path[1] == ':') return true;
+#endif
+    return path != NULL && path[0] == '/';
+}
+
 // The folder; false when the user has none.
 static bool cache_folder(char *folder, size_t bytes) {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int length = -1;
-    if (cache != NULL && cache[0] == '/')
+    if (is_absolute(cache))
         length = snprintf(folder, bytes, "%s/pairsieve", cache);
-    else if (home != NULL && home[0] == '/')
+    else if (is_absolute(home))
         length = snprintf(folder, bytes, "%s/.cache/pairsieve", home);
+#if defined(_WIN32)
+    else if (getenv("LOCALAPPDATA") != NULL)
+        length = snprintf(folder, bytes, "%s/pairsieve", getenv("LOCALAPPDATA"));
+#endif
     return length > 0 && (size_t)length < bytes;
 }
 

@@ -6,6 +6,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../../sort/core/aligned_memory.h"
 #include "expect.h"
 
 static psv_backend backend = PSV_BACKEND_CPU;
@@ -160,13 +161,13 @@ static void *allocate(uint64_t bytes, void *user) {
     (void)user;
     if (bytes > bytes_left) return NULL;
     bytes_left -= bytes;
-    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+    return psvi_alloc_aligned(256, (bytes + 255) / 256 * 256);
 }
 
 static void release(void *address, uint64_t bytes, void *user) {
     (void)user;
     bytes_left += bytes;
-    free(address);
+    psvi_free_aligned(address);
 }
 
 // Whichever allocation fails, the sentence tells the need, and what was taken is given back.

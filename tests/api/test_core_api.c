@@ -1,6 +1,7 @@
 // Misuse of pairsieve/core.h, each with its status and sentence, and what core promises otherwise.
 #include <stdlib.h>
 
+#include "../../sort/core/aligned_memory.h"
 #include "expect.h"
 
 static psv_context *open_cpu(void) {
@@ -121,12 +122,12 @@ static void *pool_allocate(uint64_t bytes, void *user) {
     pool->calls++;
     if (pool->fail) return NULL;
     pool->live_bytes += bytes;
-    return aligned_alloc(256, (bytes + 255) / 256 * 256);
+    return psvi_alloc_aligned(256, (bytes + 255) / 256 * 256);
 }
 
 static void pool_release(void *address, uint64_t bytes, void *user) {
     ((counting_pool *)user)->live_bytes -= bytes;
-    free(address);
+    psvi_free_aligned(address);
 }
 
 static void test_allocator(void **state) {

@@ -83,7 +83,7 @@ static int close_world(void **unused) {
 
 static double milliseconds(void) {
     struct timespec now;
-    (void)timespec_get(&now, TIME_UTC);
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 

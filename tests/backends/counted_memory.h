@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <pairsieve/core.h>
+
+#include "../../sort/core/aligned_memory.h"
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif
@@ -22,7 +24,7 @@ static inline void *counted_allocate(uint64_t bytes, void *user) {
 #if PSV_HAVE_CUDA
     if (memory->backend == PSV_BACKEND_CUDA && cudaMalloc(&address, bytes) != cudaSuccess) return NULL;
 #endif
-    if (memory->backend == PSV_BACKEND_CPU) address = aligned_alloc(256, (bytes + 255) / 256 * 256);
+    if (memory->backend == PSV_BACKEND_CPU) address = psvi_alloc_aligned(256, (bytes + 255) / 256 * 256);
     if (address != NULL) memory->held += bytes;
     return address;
 }
@@ -33,7 +35,7 @@ static inline void counted_release(void *address, uint64_t bytes, void *user) {
 #if PSV_HAVE_CUDA
     if (memory->backend == PSV_BACKEND_CUDA) (void)cudaFree(address);
 #endif
-    if (memory->backend == PSV_BACKEND_CPU) free(address);
+    if (memory->backend == PSV_BACKEND_CPU) psvi_free_aligned(address);
 }
 
 // All memory of the process; 0 where the system does not tell.

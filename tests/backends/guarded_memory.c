@@ -1,4 +1,5 @@
 #include "guarded_memory.h"
+#include "../../sort/core/aligned_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,7 @@ uint64_t bytes_held, blocks_held;
 void *guarded_allocate(uint64_t bytes, void *user) {
     (void)user;
     uint64_t room = (bytes + 255) / 256 * 256 + 2 * GUARD_BYTES;
-    unsigned char *block = aligned_alloc(4096, (room + 4095) / 4096 * 4096);
+    unsigned char *block = psvi_alloc_aligned(4096, (room + 4095) / 4096 * 4096);
     if (block == NULL) return NULL;
     memset(block, GUARD, room);
     memset(block + GUARD_BYTES, 0xCD, bytes); // nothing may rely on fresh memory being zero
@@ -34,5 +35,5 @@ void guarded_release(void *address, uint64_t bytes, void *user) {
                      (unsigned long long)bytes);
     bytes_held -= bytes;
     blocks_held--;
-    free(block);
+    psvi_free_aligned(block);
 }

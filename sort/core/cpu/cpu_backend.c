@@ -2,9 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
+#if !defined(_WIN32)
+#include <sys/mman.h>
+#endif
 
+#include "../aligned_memory.h"
 #include "../context.h"
 #include "workers.h"
 
@@ -45,9 +48,9 @@ static void cpu_close(psv_context *context) { psvi_end_pool(context->pool); }
 static void *cpu_alloc(psv_context *context, uint64_t bytes) {
     (void)context;
     if (bytes > SIZE_MAX / 2) return NULL;
-    if (bytes < 2 * HUGE_PAGE_BYTES) return aligned_alloc(256, (size_t)psvi_align(bytes));
+    if (bytes < 2 * HUGE_PAGE_BYTES) return psvi_alloc_aligned(256, (size_t)psvi_align(bytes));
     size_t whole = ((size_t)bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
-    void *memory = aligned_alloc(HUGE_PAGE_BYTES, whole);
+    void *memory = psvi_alloc_aligned(HUGE_PAGE_BYTES, whole);
 #if defined(MADV_HUGEPAGE)
     if (memory != NULL) (void)madvise(memory, whole, MADV_HUGEPAGE); // a wish; nothing depends on it
 #endif
@@ -56,7 +59,7 @@ static void *cpu_alloc(psv_context *context, uint64_t bytes) {
 
 static void cpu_release(psv_context *context, void *address) {
     (void)context;
-    free(address);
+    psvi_free_aligned(address);
 }
 
 static psv_status cpu_copy(psv_context *context, void *target, const void *source, uint64_t bytes,

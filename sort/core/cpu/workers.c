@@ -121,7 +121,13 @@ static bool made_threads, lost_threads; // atomic: contexts on several threads
 
 static void mark_child(void) { lost_threads = __atomic_load_n(&made_threads, __ATOMIC_RELAXED); }
 
-static void watch_forks(void) { (void)pthread_atfork(NULL, NULL, mark_child); }
+static void watch_forks(void) {
+#if defined(_WIN32) // nothing forks there
+    (void)mark_child;
+#else
+    (void)pthread_atfork(NULL, NULL, mark_child);
+#endif
+}
 
 // Takes tasks until there is none that nobody has begun. With the lock, which it gives up meanwhile.
 static void take_tasks(psvi_pool *pool, bool helper) {
