@@ -47,17 +47,10 @@ template <int KIND, int VALUE_BYTES> cudaError_t launch_items(const psvi_radix_j
                                          : launch<KIND, VALUE_BYTES, PSVI_RADIX_BLOCK_ITEMS>(job, stream);
 }
 
-template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, cudaStream_t stream) {
-    if (job->value_bytes == 0) return launch_items<KIND, 0>(job, stream);
-    return job->value_bytes == 4 ? launch_items<KIND, 4>(job, stream) : launch_items<KIND, 8>(job, stream);
-}
-
 } // namespace
 
 cudaError_t psvi_radix_block(const psvi_radix_job *job, cudaStream_t stream) {
-    if (job->order.is_wide)
-        return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, stream)
-                                   : launch_values<PSVI_RADIX_INT64>(job, stream);
-    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, stream)
-                               : launch_values<PSVI_RADIX_INT32>(job, stream);
+    return with_types(job, [&](auto kind, auto bytes) {
+        return launch_items<decltype(kind)::value, decltype(bytes)::value>(job, stream);
+    });
 }

@@ -620,21 +620,11 @@ cudaError_t launch(const psvi_radix_job *job, psvi_radix_chunks_state *state, co
                                        bytes, stream);
 }
 
-template <int KIND>
-cudaError_t launch_values(const psvi_radix_job *job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call *call,
-                          cudaStream_t stream) {
-    if (job->value_bytes == 8) return launch<KIND, 8>(job, state, call, stream);
-    if (job->value_bytes == 4) return launch<KIND, 4>(job, state, call, stream);
-    return launch<KIND, 0>(job, state, call, stream);
-}
-
 } // namespace
 
 extern "C" cudaError_t psvi_radix_chunks(const psvi_radix_job *job, psvi_radix_chunks_state *state,
                                          const psvi_radix_chunks_call *call, cudaStream_t stream) {
-    if (job->order.is_wide)
-        return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, state, call, stream)
-                                   : launch_values<PSVI_RADIX_INT64>(job, state, call, stream);
-    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, state, call, stream)
-                               : launch_values<PSVI_RADIX_INT32>(job, state, call, stream);
+    return with_types(job, [&](auto kind, auto bytes) {
+        return launch<decltype(kind)::value, decltype(bytes)::value>(job, state, call, stream);
+    });
 }

@@ -216,18 +216,12 @@ cudaError_t launch_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStrea
     return cudaLaunchKernelEx(&config, kernel, *job);
 }
 
-template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream) {
-    if (job->value_bytes == 0) return launch_cluster<KIND, 0>(job, blocks, stream, false);
-    return job->value_bytes == 4 ? launch_cluster<KIND, 4>(job, blocks, stream, false)
-                                 : launch_cluster<KIND, 8>(job, blocks, stream, false);
-}
-
 } // namespace
 
 uint32_t psvi_radix_cluster_blocks(void) {
     for (uint32_t blocks = MOST_BLOCKS; blocks >= 8; blocks /= 2) {
         // The kernel with the largest shared memory: if its cluster fits, so do the others'.
-        if (launch_cluster<PSVI_RADIX_INT64, 8>(nullptr, blocks, nullptr, true) == cudaSuccess &&
+        if (launch_cluster<PSVI_RADIX_WIDE, 8>(nullptr, blocks, nullptr, true) == cudaSuccess &&
             launch_cluster<PSVI_RADIX_INT32, 4>(nullptr, blocks, nullptr, true) == cudaSuccess)
             return blocks;
         (void)cudaGetLastError();
@@ -236,9 +230,7 @@ uint32_t psvi_radix_cluster_blocks(void) {
 }
 
 cudaError_t psvi_radix_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream) {
-    if (job->order.is_wide)
-        return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, blocks, stream)
-                                   : launch_values<PSVI_RADIX_INT64>(job, blocks, stream);
-    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, blocks, stream)
-                               : launch_values<PSVI_RADIX_INT32>(job, blocks, stream);
+    return with_types(job, [&](auto kind, auto bytes) {
+        return launch_cluster<decltype(kind)::value, decltype(bytes)::value>(job, blocks, stream, false);
+    });
 }

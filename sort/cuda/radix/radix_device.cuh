@@ -8,14 +8,36 @@
 #define PSVI_RADIX_FULL_WARP 0xffffffffu
 
 // Kinds of keys: what the kernels are compiled for. Signed and descending integers are one xor away from u32 and u64.
-enum { PSVI_RADIX_INT32 = 0, PSVI_RADIX_FLOAT32 = 1, PSVI_RADIX_INT64 = 2, PSVI_RADIX_FLOAT64 = 3 };
+// 64-bit keys are one kind: asking each whether it is a float costs less than a second set of kernels.
+enum { PSVI_RADIX_INT32 = 0, PSVI_RADIX_FLOAT32 = 1, PSVI_RADIX_WIDE = 2 };
 
 template <int KIND> struct radix_key { using type = uint32_t; };
-template <> struct radix_key<PSVI_RADIX_INT64> { using type = uint64_t; };
-template <> struct radix_key<PSVI_RADIX_FLOAT64> { using type = uint64_t; };
+template <> struct radix_key<PSVI_RADIX_WIDE> { using type = uint64_t; };
 
 template <int BYTES> struct radix_value { using type = uint32_t; };
 template <> struct radix_value<8> { using type = uint64_t; };
+
+// A number that a function template takes from an argument: decltype(argument)::value.
+template <int VALUE> struct constant { static constexpr int value = VALUE; };
+
+// Calls `launch` with the kind of 32-bit keys, with that of any keys, and with the bytes of the values, as constants.
+template <typename F> cudaError_t with_narrow_kind(const psvi_radix_job *job, F launch) {
+    return job->order.is_float ? launch(constant<PSVI_RADIX_FLOAT32>()) : launch(constant<PSVI_RADIX_INT32>());
+}
+
+template <typename F> cudaError_t with_kind(const psvi_radix_job *job, F launch) {
+    return job->order.is_wide ? launch(constant<PSVI_RADIX_WIDE>()) : with_narrow_kind(job, launch);
+}
+
+template <typename F> cudaError_t with_values(const psvi_radix_job *job, F launch) {
+    if (job->value_bytes == 0) return launch(constant<0>());
+    return job->value_bytes == 4 ? launch(constant<4>()) : launch(constant<8>());
+}
+
+// Launches for the types of the job: launch(kind, bytes of a value).
+template <typename F> cudaError_t with_types(const psvi_radix_job *job, F launch) {
+    return with_kind(job, [&](auto kind) { return with_values(job, [&](auto bytes) { return launch(kind, bytes); }); });
+}
 
 // The order-preserving unsigned form of a raw key.
 template <int KIND>
@@ -23,8 +45,7 @@ __device__ __forceinline__ typename radix_key<KIND>::type transform(typename rad
                                                                     const psvi_key_order &order) {
     if constexpr (KIND == PSVI_RADIX_INT32) return raw ^ (uint32_t)order.flip;
     if constexpr (KIND == PSVI_RADIX_FLOAT32) return psvi_transform_f32(raw, (uint32_t)order.flip, order.nan_last);
-    if constexpr (KIND == PSVI_RADIX_INT64) return raw ^ order.flip;
-    if constexpr (KIND == PSVI_RADIX_FLOAT64) return psvi_transform_f64(raw, order.flip, order.nan_last);
+    if constexpr (KIND == PSVI_RADIX_WIDE) return psvi_transform_u64(raw, order);
 }
 
 // Makes the compiler forget what it has computed from a key: digits are cheap, registers are not. `zero` must be a zero

@@ -72,11 +72,10 @@ template <int KIND> __global__ void __launch_bounds__(CHECK_THREADS, 2) psvk_rad
 inline cudaError_t launch_check(const psvi_radix_job *job, cudaStream_t stream) {
     const uint64_t wanted = (job->count + CHECK_BLOCK_KEYS - 1) / CHECK_BLOCK_KEYS;
     const uint32_t blocks = (uint32_t)(wanted < 2 * job->multiprocessors ? wanted : 2 * job->multiprocessors);
-    if (job->order.is_float)
-        psvk_radix_order<PSVI_RADIX_FLOAT32><<<blocks, CHECK_THREADS, 0, stream>>>(*job);
-    else
-        psvk_radix_order<PSVI_RADIX_INT32><<<blocks, CHECK_THREADS, 0, stream>>>(*job);
-    return cudaGetLastError();
+    return with_narrow_kind(job, [&](auto kind) {
+        psvk_radix_order<decltype(kind)::value><<<blocks, CHECK_THREADS, 0, stream>>>(*job);
+        return cudaGetLastError();
+    });
 }
 
 } // namespace

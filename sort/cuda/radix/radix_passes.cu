@@ -10,6 +10,9 @@ cudaError_t psvi_radix_passes(const psvi_radix_job *job, cudaStream_t stream) { 
 cudaError_t psvi_radix_check_order(const psvi_radix_job *job, cudaStream_t stream) { return launch_check(job, stream); }
 
 cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream) {
-    return job->order.is_float ? run_windows<PSVI_RADIX_FLOAT32>(job, stream)
-                               : run_windows<PSVI_RADIX_INT32>(job, stream);
+    return with_narrow_kind(job, [&](auto kind) {
+        return with_values(job, [&](auto bytes) {
+            return launch_windows<decltype(kind)::value, decltype(bytes)::value>(job, 0, true, false, stream);
+        });
+    });
 }

@@ -747,22 +747,10 @@ template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job
         stream);
 }
 
-template <int KIND> cudaError_t run_kind(const psvi_radix_job *job, cudaStream_t stream) {
-    if (job->value_bytes == 0) return run_values<KIND, 0>(job, stream);
-    return job->value_bytes == 4 ? run_values<KIND, 4>(job, stream) : run_values<KIND, 8>(job, stream);
-}
-
-template <int KIND> cudaError_t run_windows(const psvi_radix_job *job, cudaStream_t stream) {
-    if (job->value_bytes == 0) return launch_windows<KIND, 0>(job, 0, true, false, stream);
-    return job->value_bytes == 4 ? launch_windows<KIND, 4>(job, 0, true, false, stream)
-                                 : launch_windows<KIND, 8>(job, 0, true, false, stream);
-}
-
 cudaError_t run(const psvi_radix_job *job, cudaStream_t stream) {
-    if (job->order.is_wide)
-        return job->order.is_float ? run_kind<PSVI_RADIX_FLOAT64>(job, stream)
-                                   : run_kind<PSVI_RADIX_INT64>(job, stream);
-    return job->order.is_float ? run_kind<PSVI_RADIX_FLOAT32>(job, stream) : run_kind<PSVI_RADIX_INT32>(job, stream);
+    return with_types(job, [&](auto kind, auto bytes) {
+        return run_values<decltype(kind)::value, decltype(bytes)::value>(job, stream);
+    });
 }
 
 } // namespace

@@ -387,9 +387,7 @@ cudaError_t launch_items(const psvi_radix_job *job, uint32_t items, cudaStream_t
 }
 
 template <int KIND> cudaError_t launch_values(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
-    if (job->value_bytes == 0) return launch_items<KIND, 0>(job, items, stream);
-    return job->value_bytes == 4 ? launch_items<KIND, 4>(job, items, stream)
-                                 : launch_items<KIND, 8>(job, items, stream);
+    return with_values(job, [&](auto bytes) { return launch_items<KIND, decltype(bytes)::value>(job, items, stream); });
 }
 
 } // namespace

@@ -2,6 +2,5 @@
 #include "radix_resident.cuh"
 
 cudaError_t psvi_radix_resident32(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
-    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT32>(job, items, stream)
-                               : launch_values<PSVI_RADIX_INT32>(job, items, stream);
+    return with_narrow_kind(job, [&](auto kind) { return launch_values<decltype(kind)::value>(job, items, stream); });
 }

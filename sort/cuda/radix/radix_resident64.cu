@@ -2,6 +2,5 @@
 #include "radix_resident.cuh"
 
 cudaError_t psvi_radix_resident64(const psvi_radix_job *job, uint32_t items, cudaStream_t stream) {
-    return job->order.is_float ? launch_values<PSVI_RADIX_FLOAT64>(job, items, stream)
-                               : launch_values<PSVI_RADIX_INT64>(job, items, stream);
+    return launch_values<PSVI_RADIX_WIDE>(job, items, stream);
 }

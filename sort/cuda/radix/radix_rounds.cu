@@ -223,18 +223,17 @@ cudaError_t launch(const psvi_radix_job *job, psvi_radix_rounds_state *state, co
 
 extern "C" cudaError_t psvi_radix_rounds(const psvi_radix_job *job, psvi_radix_rounds_state *state,
                                          const psvi_radix_rounds_call *call, cudaStream_t stream) {
-    if (job->order.is_float)
-        return job->value_bytes == 0 ? launch<PSVI_RADIX_FLOAT32, 0>(job, state, call, stream)
-                                     : launch<PSVI_RADIX_FLOAT32, 4>(job, state, call, stream);
-    return job->value_bytes == 0 ? launch<PSVI_RADIX_INT32, 0>(job, state, call, stream)
-                                 : launch<PSVI_RADIX_INT32, 4>(job, state, call, stream);
+    return with_narrow_kind(job, [&](auto kind) {
+        constexpr int KIND = decltype(kind)::value;
+        return job->value_bytes == 0 ? launch<KIND, 0>(job, state, call, stream)
+                                     : launch<KIND, 4>(job, state, call, stream);
+    });
 }
 
 extern "C" cudaError_t psvi_radix_rounds_remember(const psvi_radix_job *job, psvi_radix_rounds_state *state,
                                                   const psvi_radix_rounds_call *call, cudaStream_t stream) {
-    if (job->order.is_float)
-        psvk_radix_rounds_remember<PSVI_RADIX_FLOAT32><<<1, THREADS, 0, stream>>>(*job, state, *call);
-    else
-        psvk_radix_rounds_remember<PSVI_RADIX_INT32><<<1, THREADS, 0, stream>>>(*job, state, *call);
-    return cudaGetLastError();
+    return with_narrow_kind(job, [&](auto kind) {
+        psvk_radix_rounds_remember<decltype(kind)::value><<<1, THREADS, 0, stream>>>(*job, state, *call);
+        return cudaGetLastError();
+    });
 }
