@@ -53,6 +53,7 @@ static void take_options(view_app *app) {
     app->paused = o->paused;
     app->transparent = o->transparent;
     app->shadows = !o->no_shadows;
+    app->ray_traced = o->ray_traced;
     app->show_panel = true;
     app->show_help = o->help_panel;
     app->focused = true;
@@ -185,7 +186,9 @@ static bool prepare(view_app *app, view_frame *frame, view_message *message) {
                       1u << VIEW_STREAM_SHAPES;
     if (needs_boxes(app)) wanted |= 1u << VIEW_STREAM_BOXES;
     if (needs_pairs(app)) wanted |= 1u << VIEW_STREAM_PAIRS;
-    if (app->stale && !view_update_streams(&app->streams, app->world, wanted, message)) return false;
+    const bool stale = app->stale || app->old_streams;
+    if (stale && !view_update_streams(&app->streams, app->world, wanted, message)) return false;
+    app->old_streams = false;
     *frame = make_frame(app);
     if ((app->transparent || needs_rows(app)) && !fits_one_block(app)) {
         view_toast(app, "%llu bodies are too many to order on this driver", (unsigned long long)app->streams.slots);
@@ -208,7 +211,26 @@ static bool sort_for_drawing(view_app *app, view_order_mode mode, view_message *
                             message);
 }
 
+// Where the mode cannot go on the picture is drawn, with the reason.
+static bool trace_world(view_app *app) {
+    view_message message = {""};
+    const bool rests = !app->stale, whole = app->options.headless;
+    if (view_draw_traced(&app->traced, app->world, &app->streams, &app->renderer, &app->camera, rests, whole,
+                         &message)) {
+        app->old_streams = app->old_streams || app->stale;
+        app->stale = false;
+        view_finish_streams(&app->streams);
+        return true;
+    }
+    view_destroy_traced(&app->traced, app->context);
+    app->ray_traced = false;
+    app->stale = true;
+    view_report(app, &message);
+    return false;
+}
+
 static bool draw_world(view_app *app, view_message *message) {
+    if (app->ray_traced && trace_world(app)) return true;
     view_frame frame;
     if (!prepare(app, &frame, message)) return false;
     bool rows = needs_rows(app);

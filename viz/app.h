@@ -9,6 +9,7 @@
 #include "options.h"
 #include "renderer.h"
 #include "touch.h"
+#include "traced.h"
 
 #include "../sim/src/replaced_file.h"
 
@@ -56,6 +57,7 @@ typedef struct view_app {
     view_streams streams;
     view_model model;
     view_order order;
+    view_traced traced;
     view_history history;
     view_sample sample; // of this frame
     view_check check;
@@ -66,11 +68,12 @@ typedef struct view_app {
 
     view_colour_mode colour;
     uint32_t overlays;
-    bool paused, step_once, transparent, shadows, show_panel, show_help;
+    bool paused, step_once, transparent, shadows, ray_traced, show_panel, show_help;
     bool quit, minimised, focused;
     bool want_screenshot;
     bool interrupted; // without a window: a signal asks for the last frame now
-    bool stale;       // the streams do not hold the world as it is
+    bool stale;       // the last picture does not show the world as it is
+    bool old_streams; // the streams do not hold the world as it was in the last picture, which was ray-traced
     int exit_code;
     uint64_t frame;      // turns with a world
     uint64_t steps;      // world steps

@@ -66,7 +66,10 @@ static void fill_model(view_app *app, view_hud_model *model) {
     model->frame_ms = app->frame_ms;
     model->draw_ms = app->renderer.draw_ms;
     model->order_ms = app->order.sort_ms;
-    model->ordering = app->transparent;
+    model->ordering = app->transparent && !app->ray_traced;
+    model->traced = app->ray_traced ? &app->traced.statistics : NULL;
+    model->traced_width = app->traced.width;
+    model->traced_height = app->traced.height;
     model->history = &app->history;
     model->check = &app->check;
     model->recording = app->video.process > 0;
@@ -109,6 +112,7 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
     if (actions->frame_all) view_frame_all(app);
     if (actions->toggle_transparent) app->transparent = !app->transparent;
     if (actions->toggle_shadows) app->shadows = !app->shadows;
+    if (actions->toggle_traced) app->ray_traced = !app->ray_traced;
     if (actions->toggle_help) app->show_help = !app->show_help;
     if (actions->toggle_panel) app->show_panel = !app->show_panel;
     if (actions->check) view_run_check(app);

@@ -3,6 +3,7 @@
 #define PAIRSIEVE_VIEW_HUD_H
 
 #include "measure.h"
+#include "pairsieve/render.h"
 
 #include <SDL.h>
 
@@ -33,6 +34,8 @@ typedef struct view_hud_model {
     uint32_t drawn[4];
     double frame_ms, draw_ms, order_ms;
     bool ordering;
+    const psv_render_statistics *traced; // of a ray-traced picture; NULL: it is drawn
+    uint32_t traced_width, traced_height;
     const view_history *history;
     const view_check *check;
     bool has_picked;
@@ -48,7 +51,8 @@ typedef struct view_hud_model {
 // What the user asked for in this frame; -1 and false: nothing.
 typedef struct view_hud_actions {
     int scene, backend, sort, broad_phase, colour;
-    bool toggle_pause, step, restart, frame_all, toggle_transparent, toggle_shadows, toggle_help, toggle_panel;
+    bool toggle_pause, step, restart, frame_all, toggle_transparent, toggle_shadows, toggle_traced, toggle_help,
+        toggle_panel;
     uint32_t toggle_overlays;
     bool check, export_csv, export_trace, screenshot, toggle_video;
 } view_hud_actions;

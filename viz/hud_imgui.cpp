@@ -198,6 +198,18 @@ void legend(const view_history &history) {
     ImGui::EndTable();
 }
 
+// What the ray-traced picture cost.
+void traced(const view_hud_model &model) {
+    const psv_render_statistics &s = *model.traced;
+    ImGui::Text("rays %.2f ms, %u x %u", s.frame_ms, model.traced_width, model.traced_height);
+    ImGui::TextColored(ImVec4(0.96f, 0.67f, 0.24f, 1.0f), "sort %.3f ms (%.1f%% of the rays' picture)", s.sort_ms,
+                       100.0 * s.sort_share);
+    ImGui::Text("bounds, keys %.3f  build %.3f ms", s.bounds_ms + s.keys_ms, s.build_ms);
+    ImGui::Text("trace %.2f  filter %.2f ms", s.trace_ms, s.filter_ms);
+    ImGui::Text("%.1f million rays a second", s.rays_per_second * 1.0e-6);
+    if (s.added_up > 1) ImGui::Text("%u pictures added up", s.added_up);
+}
+
 void costs(const view_hud_model &model) {
     const view_sample *last = view_last_sample(model.history);
     if (last == nullptr) {
@@ -218,6 +230,7 @@ void costs(const view_hud_model &model) {
     if (model.ordering) ImGui::Text("depth sort of all bodies %.3f ms", model.order_ms);
     plot(*model.history);
     legend(*model.history);
+    if (model.traced != nullptr) traced(model);
 }
 
 void counters(const view_hud_model &model) {
@@ -300,6 +313,8 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
     if (checkbox("transparent", model.transparent)) actions.toggle_transparent = true;
     ImGui::SameLine();
     if (checkbox("shadows", model.shadows)) actions.toggle_shadows = true;
+    ImGui::SameLine();
+    if (checkbox("rays", model.traced != nullptr)) actions.toggle_traced = true;
 }
 
 void buttons(const view_hud_model &model, view_hud_actions &actions) {
@@ -368,6 +383,7 @@ void help(float width, float height) {
                                         "V          next colour mode",
                                         "T          transparent, depth sorted",
                                         "H          shadows",
+                                        "Y          ray-traced, without overlays",
                                         "N          next sorting method",
                                         "B          next broad phase",
                                         "K          next backend",

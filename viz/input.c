@@ -62,6 +62,7 @@ static void press_setting(view_app *app, SDL_Keycode key) {
         break;
     case SDLK_t: app->transparent = !app->transparent; break;
     case SDLK_h: app->shadows = !app->shadows; break;
+    case SDLK_y: app->ray_traced = !app->ray_traced; break;
     case SDLK_n: view_next_method(app, true); break;
     case SDLK_b: view_next_method(app, false); break;
     case SDLK_k: view_next_backend(app); break;

@@ -36,6 +36,7 @@ void view_print_help(void) {
          "  --colour MODE         body, state, pairs, cell or rank\n"
          "  --order-on NAME       cpu (default), gl or auto: where the CPU backend's bodies are put in order\n"
          "  --transparent         draw all bodies as glass, sorted by depth with pairsieve's own sorter\n"
+         "  --ray-traced          sun, sky, mirrors and glass by rays; the key Y, too\n"
          "  --no-shadows          no shadow map (above 400,000 bodies it starts off; H turns it on)\n"
          "  --no-hud              no panel\n"
          "  --frame-all           look at all bodies, as the key Home does; without a window in each frame\n"
@@ -127,6 +128,7 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--help-panel", &o->help_panel},
         {"--transparent", &o->transparent},
         {"--no-shadows", &o->no_shadows},
+        {"--ray-traced", &o->ray_traced},
         {"--no-interop", &o->no_interop},
         {"--no-vsync", &o->no_vsync},
         {"--list", &o->list},

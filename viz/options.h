@@ -49,6 +49,7 @@ typedef struct view_options {
     bool help_panel;
     bool transparent;
     bool no_shadows;
+    bool ray_traced;
     bool no_interop;
     bool no_vsync;
     bool list;

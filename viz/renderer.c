@@ -288,6 +288,21 @@ bool view_render(view_renderer *renderer, const view_frame *frame, view_message 
     return good;
 }
 
+void view_show_traced(view_renderer *renderer, const view_streams *streams, int width, int height) {
+    const view_targets *targets = &renderer->targets;
+    mark_time(renderer, 0);
+    view_bind_stream(streams, VIEW_STREAM_PICTURE, 0, 0, 4ull * (uint64_t)width * (uint64_t)height);
+    glBindImageTexture(0, targets->final, 0, GL_FALSE, 0, GL_WRITE_ONLY, GL_RGBA8);
+    glUseProgram(renderer->programs.traced);
+    glUniform2i(0, width, height);
+    run_per_pixel(renderer->programs.traced, targets->width, targets->height);
+    glMemoryBarrier(GL_FRAMEBUFFER_BARRIER_BIT | GL_PIXEL_BUFFER_BARRIER_BIT);
+    glDisable(GL_DEPTH_TEST);
+    for (int stage = 1; stage <= VIEW_STAGE_COUNT; ++stage)
+        mark_time(renderer, stage);
+    take_times(renderer);
+}
+
 void view_bind_picture(const view_renderer *renderer) {
     glBindFramebuffer(GL_FRAMEBUFFER, renderer->targets.picture);
     glViewport(0, 0, renderer->targets.width, renderer->targets.height);

@@ -46,7 +46,7 @@ typedef struct view_programs {
     GLuint point, sphere, box, capsule, ordered, surface;
     GLuint shadow_point, shadow_box, shadow_surface;
     GLuint box_lines, pair_lines, order_lines;
-    GLuint occlusion, light, composite;
+    GLuint occlusion, light, composite, traced;
 } view_programs;
 
 typedef struct view_targets {
@@ -102,6 +102,9 @@ bool view_resize_renderer(view_renderer *renderer, int width, int height, int sa
 // Sets the constants for a frame; needed before view_render, and before keys are computed.
 void view_set_frame(view_renderer *renderer, const view_frame *frame);
 bool view_render(view_renderer *renderer, const view_frame *frame, view_message *message);
+
+// Shows the picture stream, of width x height pixels, in place of a frame that is drawn.
+void view_show_traced(view_renderer *renderer, const view_streams *streams, int width, int height);
 
 // Leaves the picture's framebuffer bound, for the panel.
 void view_bind_picture(const view_renderer *renderer);

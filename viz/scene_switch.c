@@ -48,6 +48,7 @@ bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
 
 void view_unload(view_app *app) {
     view_destroy_order(&app->order);
+    view_destroy_traced(&app->traced, app->context);
     view_destroy_streams(&app->streams);
     view_destroy_model(&app->model);
     memset(&app->touch, 0, sizeof app->touch);

@@ -13,9 +13,10 @@ typedef enum view_stream_name {
     VIEW_STREAM_SHAPES = 3,
     VIEW_STREAM_BOXES = 4,
     VIEW_STREAM_PAIRS = 5,
-    VIEW_STREAM_KEYS = 6,  // written by keys.comp, sorted by CUDA; used with interop only
-    VIEW_STREAM_ORDER = 7, // slots in sorted order
-    VIEW_STREAM_COUNT = 8
+    VIEW_STREAM_KEYS = 6,    // written by keys.comp, sorted by CUDA; used with interop only
+    VIEW_STREAM_ORDER = 7,   // slots in sorted order
+    VIEW_STREAM_PICTURE = 8, // a ray-traced picture, four bytes a pixel
+    VIEW_STREAM_COUNT = 9
 } view_stream_name;
 
 #define VIEW_STREAM_REGIONS 3 // mapped buffers: the GPU may still read two older frames

@@ -26,7 +26,7 @@ bool view_build_programs(view_programs *p, view_message *m) {
            build(&p->pair_lines, "pair_lines.vert", "line.frag", m) &&
            build(&p->order_lines, "order_lines.vert", "line.frag", m) &&
            build(&p->occlusion, "occlusion.comp", NULL, m) && build(&p->light, "lighting.glsl light.comp", NULL, m) &&
-           build(&p->composite, "composite.comp", NULL, m);
+           build(&p->composite, "composite.comp", NULL, m) && build(&p->traced, "traced.comp", NULL, m);
 }
 
 void view_free_programs(view_programs *programs) {

@@ -1,6 +1,5 @@
 // Pictures on CUDA: a thread a place of the tree, a pixel.
 #include "../../sort/core/cuda/cuda_backend.h"
-#include "../src/body_queries.h"
 #include "render_filter.h"
 #include "render_place.h"
 #include "renderer.h"
@@ -9,9 +8,20 @@
 #define TILE_X 8 // a warp has 8 x 4 pixels: their rays go the same way
 #define TILE_Y 4
 #define RAY_WARPS 4
+#ifndef RAY_BLOCKS
+#define RAY_BLOCKS 6
+#endif
 #define FILTER_THREADS 256
 
-// Reads a body of 60 bytes by slot and its shape, writes up to 48 bytes by place.
+__global__ void psvk_begin_items(uint64_t *count, uint64_t slots) { *count = slots; }
+
+// In: poses and shapes. Out: 24 bytes a slot, and 29 for each part of a compound.
+__global__ void __launch_bounds__(PLACE_THREADS) psvk_make_items(const __grid_constant__ psvi_render_scene scene) {
+    const uint32_t slot = blockIdx.x * PLACE_THREADS + threadIdx.x;
+    if (slot < scene.sim.slots) psvi_make_items(&scene, slot);
+}
+
+// Reads a body of 60 bytes by slot and its shape, writes up to 52 bytes by place.
 __global__ void __launch_bounds__(PLACE_THREADS) psvk_place_bodies(const __grid_constant__ psvi_render_scene scene) {
     psvi_place_body(&scene, blockIdx.x * PLACE_THREADS + threadIdx.x);
 }
@@ -35,14 +45,16 @@ static __device__ __forceinline__ void psvi_count_rays(const psvi_render_scene &
 }
 
 // Reads nodes of 80 bytes and bodies of 16 or 48, mostly from the caches; writes 64 bytes a pixel.
-__global__ void __launch_bounds__(32 * RAY_WARPS) psvk_trace_surfaces(const __grid_constant__ psvi_render_scene scene) {
+__global__ void __launch_bounds__(32 * RAY_WARPS, RAY_BLOCKS)
+    psvk_trace_surfaces(const __grid_constant__ psvi_render_scene scene) {
     uint32_t pixel;
     const bool inside = psvi_tile_pixel(scene, &pixel);
     psvi_count_rays(scene, inside ? psvi_render_surface(&scene, pixel) : 0);
 }
 
 // The same for the rays to sun and sky; reads and writes 64 and 32 bytes a pixel.
-__global__ void __launch_bounds__(32 * RAY_WARPS) psvk_trace_light(const __grid_constant__ psvi_render_scene scene) {
+__global__ void __launch_bounds__(32 * RAY_WARPS, RAY_BLOCKS)
+    psvk_trace_light(const __grid_constant__ psvi_render_scene scene) {
     uint32_t pixel;
     const bool inside = psvi_tile_pixel(scene, &pixel);
     psvi_count_rays(scene, inside ? psvi_render_light(&scene, pixel) : 0);
@@ -61,6 +73,14 @@ __global__ void __launch_bounds__(FILTER_THREADS) psvk_finish_picture(const __gr
 }
 
 static uint32_t blocks_for(uint64_t threads, uint32_t block) { return (uint32_t)((threads + block - 1) / block); }
+
+static psv_status make_items(psv_context *context, const psvi_render_scene *scene) {
+    const cudaStream_t stream = (cudaStream_t)context->stream;
+    const uint32_t slots = scene->sim.slots;
+    if (scene->items.room > slots) psvk_begin_items<<<1, 1, 0, stream>>>(scene->items.count, slots);
+    if (slots > 0) psvk_make_items<<<blocks_for(slots, PLACE_THREADS), PLACE_THREADS, 0, stream>>>(*scene);
+    return psvi_cuda_status(context, cudaGetLastError(), "psvk_make_items");
+}
 
 static psv_status place_bodies(psv_context *context, const psvi_render_scene *scene, uint64_t items) {
     const cudaStream_t stream = (cudaStream_t)context->stream;
@@ -86,4 +106,4 @@ static psv_status filter(psv_context *context, const psvi_render_scene *scene) {
     return psvi_cuda_status(context, cudaGetLastError(), "psvk_finish_picture");
 }
 
-extern "C" const psvi_render_ops psvi_render_ops_cuda = {psvi_cuda_query_boxes, place_bodies, trace, filter};
+extern "C" const psvi_render_ops psvi_render_ops_cuda = {make_items, place_bodies, trace, filter};

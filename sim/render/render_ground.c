@@ -113,7 +113,7 @@ static psv_status fill_list(psv_renderer *renderer, const psvi_f4 *position, con
     *count = 0;
     for (uint32_t i = 0; i < world->sim.slots; ++i) {
         const uint32_t shape = world->shape_of[i];
-        if (!world->alive[i] || !psvi_is_render_ground(world->shapes[shape].data.type)) continue;
+        if (!world->alive[i] || !psvi_is_ground(world->shapes[shape].data.type)) continue;
         psvi_render_ground *ground = &list[*count];
         *ground = (psvi_render_ground){
             .slot = i,
@@ -154,7 +154,7 @@ static psv_status put_list(psv_renderer *renderer, const psvi_render_ground *lis
 static uint64_t count_ground(const psv_world *world) {
     uint64_t count = 0;
     for (uint32_t i = 0; i < world->sim.slots; ++i)
-        count += world->alive[i] && psvi_is_render_ground(world->shapes[world->shape_of[i]].data.type);
+        count += world->alive[i] && psvi_is_ground(world->shapes[world->shape_of[i]].data.type);
     return count;
 }
 

@@ -127,7 +127,7 @@ PSVI_HD v3 psvi_lift(v3 p, v3 n, float t) {
 
 // A ray through a convex body of glass from p on, just inside, until it comes out: a ray from the other side,
 // backwards, tells where. At most three times it is reflected inside.
-PSV_TREE_FN void psvi_pass_glass(const psvi_render_scene *scene, uint32_t slot, v3 *p, v3 *d, v3 *weight) {
+PSVI_RENDER_CALL void psvi_pass_glass(const psvi_render_scene *scene, uint32_t slot, v3 *p, v3 *d, v3 *weight) {
     const float radius = scene->sim.position[slot].w;
     for (int turn = 0; turn < 4; ++turn) {
         const float reach = 2.1f * radius;

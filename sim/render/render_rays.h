@@ -25,26 +25,31 @@ PSV_TREE_FN void psvi_see(psvi_seen *seen, const psvi_surface *at, uint32_t slot
     seen->type = type;
 }
 
+// Compounds that are no items by their parts, and what comes new: slower, and out of the walk's registers.
+PSVI_RENDER_CALL bool psvi_meet_other(const psvi_sim *sim, uint32_t slot, v3 o, v3 d, float most, psvi_surface *at) {
+    return psvi_ray_body(sim, slot, o, d, most, at);
+}
+
 // The solid at a place of the tree. A new kind of shape comes here by psvi_ray_body; a case of its own saves loads.
 PSV_TREE_FN void psvi_meet_body(const psvi_render_scene *scene, uint32_t place, v3 o, v3 d, psvi_seen *seen) {
     const psvi_f4 centre = scene->bodies.centres[place];
-    const psv_tree_box *items = (const psv_tree_box *)scene->tree.items;
     psvi_surface at = {0, d, 0};
     if (centre.w > 0) {
         if (psvi_ray_ball(o, d, v3_of4(centre), centre.w, &at) && at.t <= seen->t)
-            psvi_see(seen, &at, items[place].item, PSV_SHAPE_SPHERE);
+            psvi_see(seen, &at, scene->bodies.slots[place], PSV_SHAPE_SPHERE);
         return;
     }
     const psvi_f4 size = scene->bodies.sizes[place];
-    const uint32_t type = psv_float_bits(size.w);
+    const uint32_t bits = psv_float_bits(size.w), type = bits & ~PSVI_RENDER_PART;
     bool hit;
-    if (type == PSV_SHAPE_BOX || type == PSV_SHAPE_CAPSULE) {
+    if (type <= PSV_SHAPE_CAPSULE) {
         const psvi_solid solid = {type, v3_of4(size), v3_of4(centre), quat_of4(scene->bodies.turns[place]), NULL};
         hit = psvi_ray_solid(&solid, o, d, &at);
     } else {
-        hit = psvi_ray_body(&scene->sim, items[place].item, o, d, seen->t, &at);
+        hit = psvi_meet_other(&scene->sim, scene->bodies.slots[place], o, d, seen->t, &at);
     }
-    if (hit && at.t <= seen->t) psvi_see(seen, &at, items[place].item, type);
+    if (!hit || !(at.t <= seen->t)) return;
+    psvi_see(seen, &at, scene->bodies.slots[place], bits == type ? type : (uint32_t)PSV_SHAPE_COMPOUND);
 }
 
 PSV_TREE_FN void psvi_meet_triangle(const psv_tree_view *view, const psv_tree_ray *ray, uint32_t place, v3 d,

@@ -20,11 +20,24 @@ typedef struct psvi_render_ground {
     psv_tree_view tree;
 } psvi_render_ground;
 
+#define PSVI_RENDER_PART 0x100u // beside the psv_shape_type of what is a part of a compound
+
+// What the tree is made of (render_place.h).
+typedef struct psvi_render_items {
+    psv_aabb *boxes;
+    uint32_t *part_slots; // of the items behind those of the slots
+    uint8_t *parts;       // likewise: which part
+    uint64_t *count;      // in use, may exceed the room; with parts alone
+    uint64_t room;
+} psvi_render_items;
+
 // Bodies in the order of the tree's items, so that the rays of neighbouring pixels read neighbouring bodies.
 typedef struct psvi_render_bodies {
+    uint32_t *slots;
     psvi_f4 *centres; // w: the radius of balls, 0 of others
     psvi_f4 *turns;   // rotation; not of balls
-    psvi_f4 *sizes;   // half extents; radius and half length of capsules. w: bits of the psv_shape_type
+    psvi_f4
+        *sizes; // half extents; radius and half length of capsules. w: bits of the psv_shape_type and PSVI_RENDER_PART
 } psvi_render_bodies;
 
 // One value a pixel each.
@@ -44,6 +57,7 @@ typedef struct psvi_render_scene {
     psvi_sim sim; // not of triangles
     psv_tree_view tree;
     bool has_bodies;
+    psvi_render_items items;
     psvi_render_bodies bodies;
     const psvi_render_ground *ground;
     uint32_t ground_count;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_PARTS 8u              // of compounds whose parts all find room; beyond, some are one item each
 #define PICTURE_COOKIE 0x70737670u // "psvp"
 
 psv_renderer_def psv_default_renderer_def(void) {
@@ -41,7 +42,7 @@ static void *part_at(char *block, uint64_t at) { return block == NULL ? NULL : b
 // Parts of the block, in order; with `block` NULL only their size.
 static uint64_t carve(psv_renderer *renderer, char *block) {
     const uint64_t pixels = (uint64_t)renderer->def.max_width * renderer->def.max_height;
-    const uint64_t items = renderer->def.world != NULL ? renderer->def.world->def.max_bodies : 0;
+    const uint64_t items = renderer->scene.items.room, parts = renderer->part_room;
     psvi_render_scene *scene = &renderer->scene;
     psvi_render_pixels *p = &scene->pixels;
     uint64_t at = 0;
@@ -52,8 +53,16 @@ static uint64_t carve(psv_renderer *renderer, char *block) {
     psvi_f4 **bodies[] = {&scene->bodies.centres, &scene->bodies.turns, &scene->bodies.sizes};
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; ++i, at += psvi_align(items * sizeof(psvi_f4)))
         *bodies[i] = part_at(block, at);
-    renderer->boxes = part_at(block, at);
+    scene->items.boxes = part_at(block, at);
     at += psvi_align(items * sizeof(psv_aabb));
+    scene->bodies.slots = part_at(block, at);
+    at += psvi_align(items * sizeof(uint32_t));
+    scene->items.part_slots = part_at(block, at);
+    at += psvi_align(parts * sizeof(uint32_t));
+    scene->items.parts = part_at(block, at);
+    at += psvi_align(parts);
+    scene->items.count = part_at(block, at);
+    at += psvi_align(sizeof(uint64_t));
     scene->rays = part_at(block, at);
     return at + psvi_align(sizeof *scene->rays);
 }
@@ -74,6 +83,15 @@ static psv_status check_renderer_def(psv_context *context, const psv_renderer_de
     return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.world belongs to another context");
 }
 
+// Room for the parts of compounds: for all of the world's, up to eight a body.
+static uint64_t room_for_parts(const psv_world *world) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < world->shape_count; ++i)
+        if (world->shapes[i].data.type == PSV_SHAPE_COMPOUND && world->shapes[i].data.child_count > most)
+            most = world->shapes[i].data.child_count;
+    return world->def.max_bodies * (most < MOST_PARTS ? most : MOST_PARTS);
+}
+
 static psv_status make_parts(psv_renderer *renderer) {
     psv_context *context = renderer->context;
     const psv_renderer_def *def = &renderer->def;
@@ -81,7 +99,11 @@ static psv_status make_parts(psv_renderer *renderer) {
     tree.quality = def->quality;
     tree.sort_method = def->sort_method;
     tree.triangles = def->world == NULL;
-    tree.max_items = def->world != NULL ? def->world->def.max_bodies : def->max_triangles;
+    tree.max_items = def->max_triangles;
+    if (def->world != NULL) {
+        renderer->part_room = room_for_parts(def->world);
+        renderer->scene.items.room = tree.max_items = def->world->def.max_bodies + renderer->part_room;
+    }
     psv_status status = psv_create_tree(context, &tree, &renderer->tree);
     if (status != PSV_OK) return status;
     renderer->block_bytes = carve(renderer, NULL);
@@ -256,18 +278,21 @@ static psv_status trace_and_filter(psv_renderer *renderer) {
 static psv_status build_bodies(psv_renderer *renderer) {
     psv_context *context = renderer->context;
     psv_world *world = renderer->def.world;
-    const uint64_t slots = world->sim.slots;
+    psvi_render_scene *scene = &renderer->scene;
+    scene->sim = world->sim;
+    // Parts lie right behind the slots in use.
+    scene->items.room = scene->sim.slots + renderer->part_room;
+    const uint64_t room = scene->items.room;
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
-    psv_status status = renderer->ops->boxes(world, renderer->boxes);
+    psv_status status = renderer->ops->items(context, scene);
     psvi_phase_end(context, PSV_PHASE_BOUNDS);
-    const psv_box_set set =
-        psv_boxes_of(psv_buffer_of(renderer->boxes, slots * sizeof(psv_aabb)), sizeof(psv_aabb), slots);
+    psv_box_set set = psv_boxes_of(psv_buffer_of(scene->items.boxes, room * sizeof(psv_aabb)), sizeof(psv_aabb), room);
+    if (renderer->part_room > 0) set.count_buffer = psv_buffer_of(scene->items.count, sizeof *scene->items.count);
     if (status == PSV_OK) status = psv_build_tree(renderer->tree, &set);
     if (status == PSV_OK) status = psv_view_tree(renderer->tree, &renderer->scene.tree);
     if (status != PSV_OK) return status;
-    renderer->scene.sim = world->sim;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    status = renderer->ops->place(context, &renderer->scene, slots);
+    status = renderer->ops->place(context, scene, room);
     psvi_phase_end(context, PSV_PHASE_GATHER);
     return status;
 }
@@ -347,7 +372,7 @@ psv_status psv_read_render_statistics(psv_renderer *renderer, psv_render_statist
     if (status == PSV_OK) status = psvi_wait_picture_profile(context, &profile);
     if (status != PSV_OK) return status;
     found.items = tree.items;
-    found.bad_items = tree.bad_items;
+    found.bad_items = renderer->def.world == NULL ? tree.bad_items : 0; // empty slots and ground are none
     found.frame_ms = profile.frame_ms;
     found.bounds_ms = profile.phase_ms[PSV_PHASE_BOUNDS];
     found.keys_ms = profile.phase_ms[PSV_PHASE_KEYS];

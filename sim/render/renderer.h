@@ -13,7 +13,7 @@ extern "C" {
 
 // All asynchronous on CUDA.
 typedef struct psvi_render_ops {
-    psv_status (*boxes)(psv_world *world, psv_aabb *boxes); // of all slots
+    psv_status (*items)(psv_context *context, const psvi_render_scene *scene);
     psv_status (*place)(psv_context *context, const psvi_render_scene *scene, uint64_t items);
     psv_status (*trace)(psv_context *context, const psvi_render_scene *scene);
     psv_status (*filter)(psv_context *context, const psvi_render_scene *scene);
@@ -32,7 +32,7 @@ struct psv_renderer {
     psv_tree *tree;
     void *block; // all arrays but those of ground
     uint64_t block_bytes;
-    psv_aabb *boxes; // by slot
+    uint64_t part_room; // items for parts of compounds
     psvi_render_scene scene;
     // ground: trees of the shapes that are many triangles, and the list in the backend's memory
     psv_tree **shape_trees; // by shape; NULL where there is none
@@ -48,10 +48,6 @@ struct psv_renderer {
 // Brings the ground up to what the world has now. Blocks, and allocates, where that has changed.
 psv_status psvi_update_render_ground(psv_renderer *renderer);
 void psvi_free_render_ground(psv_renderer *renderer);
-
-static inline bool psvi_is_render_ground(uint32_t type) {
-    return type == PSV_SHAPE_PLANE || type == PSV_SHAPE_HEIGHT_FIELD || type == PSV_SHAPE_MESH;
-}
 
 #ifdef __cplusplus
 }

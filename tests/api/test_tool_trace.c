@@ -17,7 +17,7 @@
 #define FILE_BYTES (8 + 25 + 12 + 2 + HEIGHT * (5 + 1 + 3 * WIDTH) + 4 + 12)
 
 #define REPORT                                                                                                         \
-    " bad_items backend quality sort width height samples frames bounds_ms keys_ms sort_ms build_ms trace_ms "         \
+    " items bad_items backend quality sort width height samples frames bounds_ms keys_ms sort_ms build_ms trace_ms "   \
     "filter_ms frame_ms rays million_rays_per_second sort_share"
 
 static char folder[] = "/tmp/test_tool_traceXXXXXX";
@@ -84,7 +84,7 @@ static void scenes(void **state) {
         json_t *object = tool_json(command);
         assert_non_null(object);
         assert_true(tool_has_keys(object, "input bodies" REPORT));
-        assert_int_equal(json_integer_value(json_object_get(object, "bodies")), 40);
+        assert_int_equal(json_integer_value(json_object_get(object, "items")), 40);
         assert_string_equal(json_string_value(json_object_get(object, "sort")), sorts[s]);
         json_decref(object);
         (void)snprintf(command, sizeof command, "%s/%s.png", folder, s == 0 ? "linear" : "fine");

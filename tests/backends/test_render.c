@@ -1,6 +1,6 @@
 // Ray-traced pictures against a brute-force tracer in double precision, pixel by pixel: what the eye sees first,
-// whether the sun and the documented ray to the sky come through; then what pictures that rest and bad calls do. usage:
-// test_render cpu|cuda
+// whether the sun and the documented ray to the sky come through; then pictures that rest, stored ones, and bad calls.
+// usage: test_render cpu|cuda
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,12 +33,11 @@ static psv_pixel_hit found[PIXELS];
         if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
     } while (0)
 
-// --- a world with every kind of shape
-// ---------------------------------------------------------------------------------
+// --- a world with every kind of shape --------------------------------------------------------------------------------
 
 enum { PARTICLE, BALL, BLOCK, CAPSULE, COMPOUND, PLANE, FIELD, MESH, SHAPES };
 
-static psv_shape_child children[3];
+static psv_shape_child children[64];
 static float heights[SIDE * SIDE], corners[SIDE * SIDE][3];
 static uint32_t faces[2 * (SIDE - 1) * (SIDE - 1)][3];
 static psv_shape_def shapes[SHAPES];
@@ -92,9 +91,12 @@ static void make_shapes(uint32_t seed) {
     memcpy(shapes[CAPSULE].size, (float[3]){0.3f, 0.6f, 0}, 12);
     shapes[COMPOUND].type = PSV_SHAPE_COMPOUND;
     shapes[COMPOUND].children = children;
-    shapes[COMPOUND].child_count = 3;
-    for (uint32_t c = 0; c < 3; ++c) {
-        children[c] = (psv_shape_child){.type = (psv_shape_type)(PSV_SHAPE_SPHERE + c), .size = {0.3f, 0.4f, 0.2f}};
+    // Of so many parts not all find room as items of their own.
+    shapes[COMPOUND].child_count = seed % 4 == 1 ? 64 : 3;
+    for (uint32_t c = 0; c < shapes[COMPOUND].child_count; ++c) {
+        const float scale = c < 3 ? 1 : 0.3f;
+        children[c] = (psv_shape_child){.type = (psv_shape_type)(PSV_SHAPE_SPHERE + c % 3),
+                                        .size = {0.3f * scale, 0.4f * scale, 0.2f * scale}};
         for (uint32_t k = 0; k < 3; ++k)
             children[c].pose.position[k] = draw(seed, c, 10 + k) - 0.5f;
         random_turn(seed, 1000 + c, children[c].pose.rotation);
@@ -177,8 +179,7 @@ static void render(const psv_picture_def *picture) {
     CHECK(psv_download(context, found, hits, sizeof found));
 }
 
-// --- pixel by pixel
-// ---------------------------------------------------------------------------------------------------
+// --- pixel by pixel --------------------------------------------------------------------------------------------------
 
 // What is seen a thousandth of a pixel beside the centre: at an edge either side is right.
 static bool seen_nearby(const psv_picture_def *picture, const oracle_scene *all, uint32_t pixel,
@@ -286,8 +287,7 @@ static void triangles_against_brute_force(void **state) {
     end();
 }
 
-// --- pictures that rest
-// -------------------------------------------------------------------------------------------------
+// --- pictures that rest ----------------------------------------------------------------------------------------------
 
 // Mean distance of two pictures' bytes.
 static double apart(const uint32_t *a, const uint32_t *b) {
@@ -391,8 +391,7 @@ static void same_bytes(void **state) {
     end();
 }
 
-// --- bad calls
-// ----------------------------------------------------------------------------------------------------------
+// --- bad calls -------------------------------------------------------------------------------------------------------
 
 static void refuses(psv_status status, psv_status wanted, const char *words) {
     assert_int_equal(status, wanted);

@@ -181,6 +181,31 @@ static void test_draw_times(void **state) {
     assert_true(fewer <= 2.0);
 }
 
+// A ray-traced picture gets to OpenGL on the device as it does through the host.
+static void test_traced(void **state) {
+    (void)state;
+    driver_picture pictures[2];
+    for (int i = 0; i < 2; ++i) {
+        view_options options = cuda_options("chairs", 500);
+        options.no_interop = i == 1;
+        options.ray_traced = true;
+        view_app *app = driver_open(&options);
+        if (app == NULL) skip();
+        driver_turns(app, 12);
+        assert_true(app->ray_traced);
+        assert_int_equal(app->traced.width, app->renderer.targets.width);
+        print_message("ray-traced: %.3f ms, %s\n", app->traced.statistics.frame_ms,
+                      view_transfer_name(app->streams.transfer));
+        keep_picture(app, i == 0 ? "traced" : "traced_through_host");
+        pictures[i] = driver_take(app);
+        driver_close(app);
+    }
+    const driver_difference difference = driver_compare(&pictures[0], &pictures[1]);
+    assert_true(difference.largest == 0);
+    driver_free(&pictures[0]);
+    driver_free(&pictures[1]);
+}
+
 int main(int count, char **arguments) {
     if (!psv_backend_available(PSV_BACKEND_CUDA)) {
         puts("no CUDA device: skipped");
@@ -195,6 +220,7 @@ int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interop),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_traced),
         cmocka_unit_test(test_draw_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

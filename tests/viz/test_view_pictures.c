@@ -2,6 +2,7 @@
 // usage: test_view_pictures [--update FOLDER]: writes the pictures instead, to be looked at and stored.
 #include "view_driver.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FRAMES 2           // the layout counts, not what the solver makes of it
@@ -151,13 +152,64 @@ static void test_panel_share(void **state) {
     }
 }
 
+// The ray-traced mode shows what the renderer makes of the same world and camera, adds up while nothing moves, and the
+// key goes there and back.
+static void test_traced(void **state) {
+    (void)state;
+    view_options options = driver_options();
+    options.ray_traced = true;
+    view_app *app = driver_open(&options);
+    if (app == NULL) skip();
+    driver_turns(app, 3);
+    app->paused = true;
+    driver_turns(app, 2);
+    app->camera.yaw += 0.1f; // begins anew
+    driver_turns(app, 1);
+    assert_int_equal(app->traced.statistics.added_up, 1);
+    const int width = app->renderer.targets.width, height = app->renderer.targets.height;
+    psv_renderer_def def = psv_default_renderer_def();
+    def.max_width = (uint32_t)width;
+    def.max_height = (uint32_t)height;
+    def.world = app->world;
+    psv_picture_def wanted = psv_default_picture_def();
+    wanted.width = (uint32_t)width;
+    wanted.height = (uint32_t)height;
+    wanted.camera.field = 0.78539816f;
+    wanted.frame = app->traced.frame - 1;
+    view_camera_eye(&app->camera, wanted.camera.eye);
+    memcpy(wanted.camera.target, app->camera.target, sizeof wanted.camera.target);
+    uint32_t *words = calloc((size_t)width * (size_t)height, 4);
+    psv_renderer *renderer = NULL;
+    assert_int_equal(psv_create_renderer(app->context, &def, &renderer), PSV_OK);
+    const psv_buffer pixels = psv_buffer_of(words, 4ull * (uint64_t)width * (uint64_t)height);
+    assert_int_equal(psv_render_world(renderer, &wanted, pixels, (psv_buffer){0}), PSV_OK);
+    psv_destroy_renderer(renderer);
+    driver_picture seen = driver_take(app), direct = {calloc((size_t)width * (size_t)height, 3), width, height};
+    for (size_t i = 0; i < 3 * (size_t)width * (size_t)height; ++i)
+        direct.pixels[i] = (uint8_t)(words[i / 3] >> 8 * (i % 3));
+    const driver_difference same = driver_compare(&seen, &direct);
+    print_message("traced: mean %.3f largest %.2f\n", same.mean, same.largest);
+    assert_true(same.mean < 0.5 && same.largest < 12); // directions are rounded on another way
+    driver_turns(app, 4);
+    assert_int_equal(app->traced.statistics.added_up, 5);
+    driver_key(app, SDLK_y, KMOD_NONE);
+    driver_picture drawn = driver_take(app);
+    const driver_difference other = driver_compare(&seen, &drawn);
+    assert_true(other.mean > 2 && other.mean < 60); // the same scene, otherwise lit
+    driver_key(app, SDLK_y, KMOD_NONE);
+    assert_true(app->ray_traced && app->traced.statistics.added_up >= 1);
+    driver_free(&seen);
+    driver_free(&direct);
+    driver_free(&drawn);
+    free(words);
+    driver_close(app);
+}
+
 int main(int count, char **arguments) {
     if (count == 3 && strcmp(arguments[1], "--update") == 0) update_folder = arguments[2];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scenes),
-        cmocka_unit_test(test_modes),
-        cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_panel_share),
+        cmocka_unit_test(test_scenes), cmocka_unit_test(test_modes),       cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_traced), cmocka_unit_test(test_panel_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

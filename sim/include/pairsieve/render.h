@@ -34,7 +34,7 @@ typedef struct psv_renderer_def {
 psv_renderer_def psv_default_renderer_def(void);
 
 // Errors: PSV_ERROR_ARGUMENT (a field out of range, a world of another context), PSV_ERROR_UNSUPPORTED (the backend has
-// no trees, unknown sort_method), PSV_ERROR_MEMORY (with the bytes needed: 128 a pixel, and the tree). Blocks.
+// no trees, unknown sort_method), PSV_ERROR_MEMORY (with the bytes needed: 128 a pixel, 80 a body, the tree). Blocks.
 psv_status psv_create_renderer(psv_context *context, const psv_renderer_def *def, psv_renderer **renderer);
 void psv_destroy_renderer(psv_renderer *renderer); // NULL is allowed. Blocks
 
@@ -90,7 +90,7 @@ psv_status psv_render_triangles(psv_renderer *renderer, const psv_triangle_set *
 
 // Of the last picture; times in milliseconds, 0 unless psv_enable_profile is on.
 typedef struct psv_render_statistics {
-    uint64_t items;     // bodies or triangles in the tree, ground aside
+    uint64_t items;     // of the tree: bodies, ground aside, of compounds their parts; triangles
     uint64_t bad_items; // left out, see pairsieve/tree.h
     uint64_t rays;      // of all kinds
     uint32_t added_up;  // pictures that this one is the sum of
