@@ -4,10 +4,12 @@
 //   1. One read of the keys finds in which bits they differ, and whether they are in order already. Of keys that are
 //      not, a sample tells whether they are nearly so, or in descending order: radix_near.c.
 //   2. Few keys: one thread packs keys and values into elements and sorts them within its cache.
-//   3. Many: the threads split the elements by the highest bits that differ into buckets that fit the cache, each
-//      thread writing its part of the input (stable: counts are scanned digit by digit, thread by thread).
+//   3. Many: the threads split the elements by the highest bits that differ (how many, samples tell) into buckets that
+//      fit the cache, each thread writing its part of the input (stable: counts are scanned digit by digit, thread by
+//      thread).
 //   4. Each bucket is sorted by one thread while it is in cache and goes straight to the output: digit passes over as
-//      many high bits as tell nearly all keys apart, then insertion (radix_passes.h). The passes go to and fro between
+//      many high bits as tell nearly all keys apart, then insertion, or over all bits where samples say that these do
+//      not (radix_passes.h). The passes go to and fro between
 //      the bucket and memory of the thread's own, which it uses again and again and which so stays in its cache.
 //   5. Where a few buckets hold nearly everything, the split would leave threads idle: then all threads make digit
 //      passes together over all bits that differ. Not where most keys of the largest are equal: they need no sort.
@@ -197,32 +199,47 @@ static void count_crowd(void *data, uint32_t w) {
     }
 }
 
-// Whether most keys of a large bucket are equal, by samples and then by all keys. If so, the bucket is the crowd: its
-// other keys fit in any thread's part of b.
-static bool find_crowd(radix_job *job, uint32_t bucket, uint64_t items) {
-    const psvi_radix_format keys = key_format(job);
-    const uint32_t shift = job->shift - job->format.key_shift, digits = (1u << job->bits) - 1;
-    uint64_t *const samples = job->workers->block;
-    uint64_t candidate = 0;
-    uint32_t met = 0, lead = 0; // a vote: where most are equal, their key is left over
-    for (uint64_t s = 0; s < RADIX_SAMPLES; ++s) {
-        uint64_t element = 0;
-        psvi_radix_load(&keys, job->request->keys_in, NULL, s * job->count / RADIX_SAMPLES, 1, &element);
-        uint32_t narrow = 0; // the element, where it has 4 bytes
-        memcpy(&narrow, &element, sizeof narrow);
-        const uint64_t key = (keys.element_bytes == 4 ? narrow : element) & keys.mask;
-        if ((key >> shift & digits) != bucket) continue;
-        samples[met++] = key;
-        if (lead == 0) candidate = key;
-        if (key == candidate)
+// Sample s of the keys, as KEY of an element of keys alone.
+static uint64_t sample_key(const radix_job *job, const psvi_radix_format *keys, uint64_t s) {
+    uint64_t element = 0;
+    psvi_radix_load(keys, job->request->keys_in, NULL, s * job->count / RADIX_SAMPLES, 1, &element);
+    uint32_t narrow = 0; // the element, where it has 4 bytes
+    memcpy(&narrow, &element, sizeof narrow);
+    return (keys->element_bytes == 4 ? narrow : element) & keys->mask;
+}
+
+// How many of the samples are the key that most of them are; 0 where there is none such.
+static uint32_t count_majority(const uint64_t *samples, uint32_t count, uint64_t *key) {
+    uint32_t lead = 0, votes = 0; // a vote: where most are equal, their key is left over
+    for (uint32_t s = 0; s < count; ++s) {
+        if (lead == 0) *key = samples[s];
+        if (samples[s] == *key)
             ++lead;
         else
             --lead;
     }
-    uint32_t votes = 0;
-    for (uint32_t s = 0; s < met; ++s)
-        votes += samples[s] == candidate;
-    if (2 * votes <= met) return false;
+    for (uint32_t s = 0; s < count; ++s)
+        votes += samples[s] == *key;
+    return 2 * votes > count ? votes : 0;
+}
+
+// Those of the samples whose digit is `digit`, into worker 0's block; their number.
+static uint32_t pick_samples(const radix_job *job, uint32_t digit) {
+    const psvi_radix_format keys = key_format(job);
+    const uint32_t shift = job->shift - job->format.key_shift, digits = (1u << job->bits) - 1;
+    uint32_t met = 0;
+    for (uint64_t s = 0; s < RADIX_SAMPLES; ++s) {
+        const uint64_t key = sample_key(job, &keys, s);
+        if ((key >> shift & digits) == digit) job->workers->block[met++] = key;
+    }
+    return met;
+}
+
+// Whether most keys of a large bucket are equal, by samples and then by all keys. If so, the bucket is the crowd: its
+// other keys fit in any thread's part of b.
+static bool find_crowd(radix_job *job, uint32_t bucket, uint64_t items) {
+    uint64_t candidate = 0;
+    if (count_majority(job->workers->block, pick_samples(job, bucket), &candidate) == 0) return false;
     job->crowd_key = candidate << job->format.key_shift;
     psvi_run_stage(job->crew, job->team, count_crowd, job);
     uint64_t equal = 0;
@@ -231,9 +248,8 @@ static bool find_crowd(radix_job *job, uint32_t bucket, uint64_t items) {
     return 2 * equal > items && (items - equal) <= job->count / job->team;
 }
 
-// A bucket that keeps one thread busy for longer than a fair share makes the split pointless, unless most of its keys
-// are equal: these need no sort. It would not fit the thread's part of b either.
-static void reconsider_split(radix_job *job) {
+// The largest bucket but for the crowd, which is found here: elements of it that are not the crowd's need a sort.
+static uint32_t largest_bucket(radix_job *job) {
     uint32_t largest = 0, crowd = 0, second = 0;
     for (uint32_t d = 0; d < 1u << job->bits; ++d) {
         const uint32_t total = digit_total(job, d);
@@ -244,11 +260,57 @@ static void reconsider_split(radix_job *job) {
         }
     }
     job->crowd = NO_CROWD;
-    if ((uint64_t)largest * RADIX_CROWD_SHARE > job->count && find_crowd(job, crowd, largest)) {
-        job->crowd = crowd;
-        largest = second;
+    if ((uint64_t)largest * RADIX_CROWD_SHARE <= job->count || !find_crowd(job, crowd, largest)) return largest;
+    job->crowd = crowd;
+    return second;
+}
+
+static bool keeps_threads_busy(const radix_job *job, uint64_t largest) {
+    return job->team == 1 || largest * job->team <= job->count;
+}
+
+// Keys whose highest bits say little (exponents of floats, heavy tails) would leave nearly everything in a few buckets.
+// So the split takes as many more bits as give buckets that, by samples, keep all threads busy and fit their caches,
+// while buckets do not become tiny. A crowd does not count.
+static void widen_split(radix_job *job) {
+    const psvi_radix_format keys = key_format(job);
+    const uint32_t most = job->high - job->low, before = job->bits;
+    uint32_t widest = most < RADIX_MAX_DIGIT_BITS ? most : RADIX_MAX_DIGIT_BITS;
+    while (widest > before && job->count >> widest < RADIX_BUCKET_TINY)
+        --widest;
+    if (widest == before) return;
+    job->bits = widest;
+    job->shift = job->high - widest;
+    uint32_t *counts = job->workers->counts, top = 0;
+    memset(counts, 0, sizeof *counts << widest);
+    for (uint64_t s = 0; s < RADIX_SAMPLES; ++s) {
+        const uint64_t key = sample_key(job, &keys, s);
+        const uint32_t digit = (uint32_t)(key >> (job->shift - job->format.key_shift)) & ((1u << widest) - 1);
+        if (++counts[digit] > counts[top]) top = digit;
     }
-    if (job->team > 1 && (uint64_t)largest * job->team > job->count) job->plan = PLAN_PASSES;
+    uint64_t crowd;
+    counts[top] -= count_majority(job->workers->block, pick_samples(job, top), &crowd);
+    bool helps = false;
+    for (job->bits = before; job->bits <= widest && !helps; ++job->bits) {
+        uint32_t largest = 0, total = 0;
+        for (uint32_t d = 0; d < 1u << widest; ++d) {
+            total += counts[d];
+            if ((d + 1) % (1u << (widest - job->bits)) != 0) continue;
+            largest = total > largest ? total : largest;
+            total = 0;
+        }
+        const uint64_t items = largest * job->count / RADIX_SAMPLES;
+        const bool fits = items <= RADIX_BUCKET_MOST || job->count >> (job->bits + 1) < RADIX_BUCKET_LEAST;
+        helps = keeps_threads_busy(job, items) && (fits || job->bits == widest);
+    }
+    job->bits = helps ? job->bits - 1 : before;
+    job->shift = job->high - job->bits;
+}
+
+// A bucket that keeps one thread busy for longer than a fair share makes the split pointless, unless most of its keys
+// are equal: these need no sort. It would not fit the thread's part of b either.
+static void reconsider_split(radix_job *job) {
+    if (!keeps_threads_busy(job, largest_bucket(job))) job->plan = PLAN_PASSES;
 }
 
 // Scatters this worker's part of job->from (NULL: of the input) to job->to.
@@ -365,9 +427,10 @@ static void run_passes(radix_job *job) {
     psvi_run_stage(job->crew, job->team, load_part, job);
     job->from = job->a;
     job->to = job->b;
-    for (uint32_t low = job->low; low < job->high; low += 8) {
+    const uint32_t bits = psvi_plan_digits(job->count, job->high - job->low).bits;
+    for (uint32_t low = job->low; low < job->high; low += bits) {
         job->shift = low;
-        job->bits = job->high - low < 8 ? job->high - low : 8;
+        job->bits = job->high - low < bits ? job->high - low : bits;
         psvi_run_stage(job->crew, job->team, count_part, job);
         psvi_run_stage(job->crew, job->team, scatter_part, job);
         void *swap = job->from;
@@ -467,6 +530,7 @@ static void run_stages(psvi_crew *crew, void *data) {
         finish(job);
         return;
     }
+    widen_split(job);
     psvi_run_stage(crew, job->team, count_input, job);
     reconsider_split(job);
     tell_route(job, job->plan == PLAN_PASSES ? "passes" : "split", job->plan == PLAN_PASSES ? "uneven" : "none");

@@ -37,6 +37,12 @@
 #define RADIX_SPLIT_BITS_LARGE 10u
 #define RADIX_BUCKET_MOST 49152u
 
+// Where the split takes more bits because a bucket is too large for the cache, it leaves this many elements a bucket.
+#define RADIX_BUCKET_LEAST 2048u
+
+// Where it does to keep all threads busy, it leaves so many.
+#define RADIX_BUCKET_TINY 128u
+
 // Bits looked at beyond log2(count): of uniform keys that agree in these there are few, and insertion puts them in
 // order.
 #define RADIX_SPARE_BITS 5u
