@@ -350,11 +350,49 @@ static void test_policies(void **state) {
         assert_int_equal(psvi_radix_policy_of(expected[i][0]).shared_kb, expected[i][1]);
 }
 
-int main(void) {
+// The row of docs/radix.md for a device: the largest count of u32 pairs that each route takes there.
+static void write_row(const device_profile *profile, char *row, size_t bytes) {
+    static const psvi_radix_route routes[] = {PSVI_RADIX_BLOCK,  PSVI_RADIX_CLUSTER,       PSVI_RADIX_SPLITTERS,
+                                              PSVI_RADIX_ROUNDS, PSVI_RADIX_RESIDENT,      PSVI_RADIX_PASSES_ASYNC,
+                                              PSVI_RADIX_PASSES, PSVI_RADIX_PASSES_COMPACT};
+    const psvi_radix_facts facts = facts_of(profile, 1u << 28, 4, 4);
+    const psvi_radix_policy policy = psvi_radix_policy_of(profile->code);
+    int length = snprintf(row, bytes, "| `%s` | %u | %u | %u | %u |", profile->name, profile->code, policy.code,
+                          facts.device.shared_bytes / KB, policy.resident_blocks);
+    for (size_t r = 0; r < sizeof routes / sizeof *routes; ++r) {
+        const uint64_t most = psvi_radix_route_span(routes[r], &facts).most;
+        const char *const none = most == 0 ? " - |" : " any |";
+        length += most == 0 || most == UINT64_MAX
+                      ? snprintf(row + length, bytes - (size_t)length, "%s", none)
+                      : snprintf(row + length, bytes - (size_t)length, " %llu |", (unsigned long long)most);
+    }
+}
+
+// `test_radix_route --table` prints the rows.
+static void test_table_of_docs(void **state) {
+    (void)state;
+    static char text[100000];
+    FILE *file = fopen(PSV_RADIX_DOC, "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    (void)fclose(file);
+    for (size_t p = 0; p < DEVICE_PROFILES; ++p) {
+        char row[512];
+        write_row(&device_profiles[p], row, sizeof row);
+        if (strstr(text, row) == NULL) fail_msg("docs/radix.md has no row\n%s", row);
+    }
+}
+
+int main(int argc, char **argv) {
+    for (size_t p = 0; p < DEVICE_PROFILES && argc == 2 && strcmp(argv[1], "--table") == 0; ++p) {
+        char row[512];
+        write_row(&device_profiles[p], row, sizeof row);
+        printf("%s\n", row);
+    }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_calls), cmocka_unit_test(test_later_calls), cmocka_unit_test(test_chunk_kernel),
-        cmocka_unit_test(test_any_facts),   cmocka_unit_test(test_spans),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_policies),
+        cmocka_unit_test(test_first_calls), cmocka_unit_test(test_later_calls),   cmocka_unit_test(test_chunk_kernel),
+        cmocka_unit_test(test_any_facts),   cmocka_unit_test(test_spans),         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_policies),    cmocka_unit_test(test_table_of_docs),
     };
     return cmocka_run_group_tests_name("radix_route", tests, NULL, NULL);
 }
