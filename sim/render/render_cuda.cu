@@ -8,9 +8,7 @@
 #define TILE_X 8 // a warp has 8 x 4 pixels: their rays go the same way
 #define TILE_Y 4
 #define RAY_WARPS 4
-#ifndef RAY_BLOCKS
-#define RAY_BLOCKS 6
-#endif
+#define RAY_BLOCKS 6 // 80 registers a thread: with 4 or 8 a picture takes 1 to 5% longer
 #define FILTER_THREADS 256
 
 __global__ void psvk_begin_items(uint64_t *count, uint64_t slots) { *count = slots; }

@@ -7,13 +7,16 @@
 
 PSVI_HD float psvi_luminance(v3 c) { return 0.2126f * c.x + 0.7152f * c.y + 0.0722f * c.z; }
 
+// 1 at 0, and soon little: as exp(-x), without its cost.
+PSVI_HD float psvi_falloff(float x) { return 1 / (1 + x * (1 + x * (0.5f + 0.5f * x))); }
+
 // How much a pixel's neighbour counts: near its tangent plane, with nearly its normal.
 PSVI_HD float psvi_likeness(psvi_f4 a, psvi_f4 b, float pixels, float pixel) {
     if (!(b.w < INFINITY)) return 0;
     const float turn = fmaxf(v3_dot(v3_of4(a), v3_of4(b)), 0.0f);
     const float turn8 = turn * turn * turn * turn * turn * turn * turn * turn;
     const float slack = 3 * pixels * pixel * a.w;
-    return turn8 * turn8 * turn8 * turn8 * expf(-fabsf(a.w - b.w) / slack);
+    return turn8 * turn8 * turn8 * turn8 * psvi_falloff(fabsf(a.w - b.w) / slack);
 }
 
 // Pass k looks at pixels 2^k away. In: light of the pass before; out: light.
@@ -37,7 +40,7 @@ PSV_TREE_FN void psvi_render_smooth(const psvi_render_scene *scene, uint32_t pas
             const uint32_t other = (uint32_t)ny * scene->width + (uint32_t)nx;
             const v3 theirs = v3_of4(from[other]);
             const float unlike = (psvi_luminance(theirs) - bright) / slack;
-            const float weight = (dx == 0 || dy == 0 ? 2.0f : 1.0f) * expf(-unlike * unlike) *
+            const float weight = (dx == 0 || dy == 0 ? 2.0f : 1.0f) * psvi_falloff(unlike * unlike) *
                                  psvi_likeness(own, all->surface[other], (float)step, scene->pixel);
             sum = v3_madd(sum, theirs, weight);
             weights += weight;

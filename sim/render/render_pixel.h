@@ -71,20 +71,27 @@ PSVI_HD float psvi_grid_line(float at, float width) {
 }
 
 // Planes have a grid that ends where its lines are as near as pixels.
-PSVI_HD v3 psvi_plane_paint(const psvi_render_scene *scene, v3 p, v3 normal, float width) {
+// A pixel covers `width` across the ray d, and more along it where it grazes.
+PSVI_HD v3 psvi_plane_paint(const psvi_render_scene *scene, v3 p, v3 normal, v3 d, float width) {
     const v3 n = v3_abs(normal);
     const bool level = n.y > 0.7f;
     const float a = !level && n.x > 0.7f ? p.y : p.x, b = level || n.x > 0.7f ? p.z : p.y;
+    const v3 along = v3_madd(d, normal, -v3_dot(d, normal));
+    const float longer = 1 / fmaxf(-v3_dot(d, normal), 0.02f) - 1;
+    const v3 spread = v3_abs(v3_unit_or(along, v3_make(0, 0, 0)));
+    const float wide_a = width * (1 + longer * (!level && n.x > 0.7f ? spread.y : spread.x));
+    const float wide_b = width * (1 + longer * (level || n.x > 0.7f ? spread.z : spread.y));
     const float fine = 1 / scene->cell, coarse = 0.1f / scene->cell;
-    const float lines = fmaxf(psvi_grid_line(a * fine, width * fine), psvi_grid_line(b * fine, width * fine));
-    const float strong = fmaxf(psvi_grid_line(a * coarse, width * coarse), psvi_grid_line(b * coarse, width * coarse));
+    const float lines = fmaxf(psvi_grid_line(a * fine, wide_a * fine), psvi_grid_line(b * fine, wide_b * fine));
+    const float strong =
+        fmaxf(psvi_grid_line(a * coarse, wide_a * coarse), psvi_grid_line(b * coarse, wide_b * coarse));
     return v3_scale(level ? v3_make(0.40f, 0.41f, 0.43f) : v3_make(0.46f, 0.48f, 0.52f),
                     (1 - 0.22f * lines) * (1 - 0.30f * strong));
 }
 
-PSVI_HD v3 psvi_paint(const psvi_render_scene *scene, const psvi_seen *seen, v3 p, float width) {
+PSVI_HD v3 psvi_paint(const psvi_render_scene *scene, const psvi_seen *seen, v3 p, v3 d, float width) {
     if (!scene->has_bodies) return v3_make(0.60f, 0.55f, 0.48f);
-    if (seen->type == PSV_SHAPE_PLANE) return psvi_plane_paint(scene, p, seen->normal, width);
+    if (seen->type == PSV_SHAPE_PLANE) return psvi_plane_paint(scene, p, seen->normal, d, width);
     if (seen->type == PSV_SHAPE_HEIGHT_FIELD)
         return psvi_mix(v3_make(0.29f, 0.23f, 0.17f), v3_make(0.17f, 0.25f, 0.10f),
                         psvi_ramp(0.75f, 0.95f, seen->normal.y));
@@ -217,10 +224,10 @@ PSV_TREE_FN uint32_t psvi_render_surface(const psvi_render_scene *scene, uint32_
         return rays + 1;
     }
     const v3 p = v3_madd(way.p, way.d, seen.t);
-    const float facing = fmaxf(-v3_dot(way.d, seen.normal), 0.05f), width = way.length * scene->pixel / facing;
     // Far planes melt into the sky.
     const float haze = seen.type == PSV_SHAPE_PLANE ? psvi_ramp(5, 40, way.length / scene->scale) : 0.0f;
-    const v3 paint = v3_scale(psvi_times(way.weight, psvi_paint(scene, &seen, p, width)), 1 - haze);
+    const v3 paint =
+        v3_scale(psvi_times(way.weight, psvi_paint(scene, &seen, p, way.d, way.length * scene->pixel)), 1 - haze);
     out->surface[pixel] = f4_make(seen.normal, way.length);
     out->albedo[pixel] = f4_make(paint, 0);
     out->emission[pixel] = f4_make(v3_scale(sky, haze), 0);

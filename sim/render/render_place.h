@@ -3,15 +3,8 @@
 #ifndef PAIRSIEVE_RENDER_PLACE_H
 #define PAIRSIEVE_RENDER_PLACE_H
 
+#include "../src/atomics.h"
 #include "render_scene.h"
-
-PSV_TREE_FN uint64_t psvi_take_items(uint64_t *count, uint64_t more) {
-#if defined(__CUDA_ARCH__)
-    return atomicAdd((unsigned long long *)count, (unsigned long long)more);
-#else
-    return __atomic_fetch_add(count, more, __ATOMIC_RELAXED);
-#endif
-}
 
 // Items [0, slots) are the bodies by slot, behind them are parts. In which order the parts come does not matter:
 // answers do not depend on the tree.
@@ -22,7 +15,7 @@ PSV_TREE_FN void psvi_make_items(const psvi_render_scene *scene, uint32_t slot) 
     items->boxes[slot] = psvi_query_box(s, slot);
     if (items->room <= s->slots || shape->type != PSV_SHAPE_COMPOUND || !(s->position[slot].w > 0)) return;
     const uint32_t parts = psvi_part_count(shape);
-    const uint64_t first = psvi_take_items(items->count, parts);
+    const uint64_t first = psvi_fetch_add(items->count, parts);
     const bool fits = first + parts <= items->room;
     const psv_aabb none = {{1, 1, 1}, {-1, -1, -1}};
     const v3 position = v3_of4(s->position[slot]);

@@ -391,6 +391,43 @@ static void same_bytes(void **state) {
     end();
 }
 
+// --- whole pictures --------------------------------------------------------------------------------------------------
+
+// Against stored pictures, which somebody has looked at: mirrors, glass, paint, light and smoothing together. With
+// PAIRSIEVE_WRITE_REFERENCES in the environment they are written instead.
+static void whole_pictures(void **state) {
+    (void)state;
+    static const char *const names[2] = {"render_moving", "render_resting"};
+    static uint8_t wanted[3 * PIXELS];
+    begin(31, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(31);
+    picture.mirrors = picture.glass = 0.25f;
+    picture.sun_radius = 0.03f;
+    for (int i = 0; i < 2; ++i) {
+        char path[512];
+        render_resting(&picture, i == 0 ? 1 : 70);
+        (void)snprintf(path, sizeof path, "%s/tests/backends/references/%s.ppm", PAIRSIEVE_SOURCE_DIR, names[i]);
+        const bool writes = getenv("PAIRSIEVE_WRITE_REFERENCES") != NULL;
+        FILE *file = fopen(path, writes ? "wb" : "rb");
+        if (file == NULL) fail_msg("%s cannot be opened", path);
+        if (writes) {
+            for (uint32_t k = 0; k < 3 * PIXELS; ++k)
+                wanted[k] = (uint8_t)(picture_words[k / 3] >> 8 * (k % 3));
+            (void)fprintf(file, "P6\n%u %u\n255\n", WIDTH, HEIGHT);
+            assert_int_equal(fwrite(wanted, 1, sizeof wanted, file), sizeof wanted);
+        } else {
+            assert_int_equal(fseek(file, -(long)sizeof wanted, SEEK_END), 0);
+            assert_int_equal(fread(wanted, 1, sizeof wanted, file), sizeof wanted);
+        }
+        (void)fclose(file);
+        uint32_t off = 0; // rounding sends a few rays of many bounces elsewhere
+        for (uint32_t k = 0; k < 3 * PIXELS; ++k)
+            off += abs((int)wanted[k] - (int)(picture_words[k / 3] >> 8 * (k % 3) & 255u)) > 6;
+        if (off > 3 * PIXELS / 100) fail_msg("%s: %u of %u values differ", names[i], off, 3 * PIXELS);
+    }
+    end();
+}
+
 // --- bad calls -------------------------------------------------------------------------------------------------------
 
 static void refuses(psv_status status, psv_status wanted, const char *words) {
@@ -467,7 +504,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(against_brute_force), cmocka_unit_test(triangles_against_brute_force),
         cmocka_unit_test(adding_up),           cmocka_unit_test(begins_anew),
         cmocka_unit_test(ground_changes),      cmocka_unit_test(same_bytes),
-        cmocka_unit_test(bad_pictures),        cmocka_unit_test(bad_renderers),
+        cmocka_unit_test(whole_pictures),      cmocka_unit_test(bad_pictures),
+        cmocka_unit_test(bad_renderers),
     };
     const int failures = cmocka_run_group_tests(tests, NULL, NULL);
     psv_destroy_context(context);
