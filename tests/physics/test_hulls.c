@@ -492,6 +492,82 @@ static void overlap_is_undone(void **unused) {
     assert_true(worst_past < 0.01);
 }
 
+// Rays at a turned icosahedron meet it where they first meet one of its triangles, which are found one by one.
+static void rays_meet_the_nearest_triangle(void **unused) {
+    (void)unused;
+    const psv_world_def world = stage_def(4);
+    stage s = make_stage(&world);
+    float points[60];
+    psv_shape_def def = hull_of(points, die_points(20, 0.7f, points));
+    const uint32_t shape = add_shape(&s, &def);
+    psv_body_def body = body_at(shape, 1, 2, 3);
+    const float turn[4] = {0.1f, -0.5f, 0.3f, 0.8f};
+    memcpy(body.pose.rotation, turn, sizeof turn);
+    const psv_body_id id = add_body(&s, &body);
+    check(&s, psv_world_shape(s.world, shape, &def));
+    const psv_body_state state = state_of(&s, id);
+    const solid hull = solid_of(points, def.vertex_count, &state);
+    uint64_t seed = 21;
+    int hits = 0;
+    for (int i = 0; i < 400; ++i) {
+        float origin[3], direction[3], distance = 0;
+        for (int k = 0; k < 3; ++k) {
+            origin[k] = (float)(k + 1) + 3 * random_float(&seed);
+            direction[k] = (float)(k + 1) + 0.8f * random_float(&seed) - origin[k];
+        }
+        const d3 o = at(origin, 0), d = at(direction, 0);
+        double nearest = 1e30;
+        for (uint32_t t = 0; t < def.triangle_count; ++t) {
+            const uint32_t *v = def.indices + 3 * t;
+            const d3 a = hull.points[v[0]], e = minus(hull.points[v[1]], a), f = minus(hull.points[v[2]], a);
+            const d3 n = cross(e, f), r = minus(o, a);
+            const double rate = -dot(n, d), along = dot(n, r) / rate;
+            const d3 q = cross(d, r);
+            const double u = -dot(f, q) / rate, w = dot(e, q) / rate;
+            if (rate > 0 && along >= 0 && u >= 0 && w >= 0 && u + w <= 1) nearest = fmin(nearest, along);
+        }
+        psv_body_id met;
+        check(&s, psv_cast_ray(s.world, origin, direction, 100, &met, &distance));
+        const bool hit = met.index1 == id.index1;
+        if (hit && distance == 0) { // began inside: no triangle is met from outside
+            assert_true(nearest > 1e29);
+            continue;
+        }
+        if (hit && nearest < 1e29) assert_true(fabs((double)distance - nearest) < 1e-5);
+        hits += hit;
+        assert_true(hit == (nearest < 1e29));
+    }
+    assert_in_range(hits, 100, 399);
+    end_stage(&s);
+}
+
+// Balls and capsules lie on a hull as on the box that it is; a capsule lies on two points and does not rock.
+static void round_shapes_rest_on_hulls(void **unused) {
+    (void)unused;
+    const psv_world_def world = stage_def(16);
+    stage s = make_stage(&world);
+    float points[24];
+    box_points(4, 0.5f, 4, points);
+    const psv_shape_def hull = hull_of(points, 8), ball = shape_of(PSV_SHAPE_SPHERE, 0.3f, 0, 0);
+    const psv_shape_def capsule = shape_of(PSV_SHAPE_CAPSULE, 0.2f, 0.6f, 0);
+    psv_body_def table = body_at(add_shape(&s, &hull), 0, -0.5f, 0);
+    table.is_static = true;
+    (void)add_body(&s, &table);
+    psv_body_def a = body_at(add_shape(&s, &ball), -1, 0.5f, 0), b = body_at(add_shape(&s, &capsule), 1, 0.4f, 0);
+    b.pose.rotation[2] = b.pose.rotation[3] = sqrtf(0.5f); // along x
+    const psv_body_id ia = add_body(&s, &a), ib = add_body(&s, &b);
+    step(&s, 180);
+    const psv_body_state sa = state_of(&s, ia), sb = state_of(&s, ib);
+    assert_float_equal(sa.pose.position[1], 0.3f, 2e-3f);
+    assert_float_equal(sa.pose.position[0], -1, 1e-3f);
+    assert_float_equal(sb.pose.position[1], 0.2f, 2e-3f);
+    const d3 up = {{0, 1, 0}}, axis = rotated(sb.pose.rotation, up);
+    assert_true(fabs(axis.x[1]) < 2e-3);
+    for (int k = 0; k < 3; ++k)
+        assert_true(fabsf(sb.velocity[k]) < 1e-2f && fabsf(sb.angular_velocity[k]) < 1e-2f);
+    end_stage(&s);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_points_have_their_hull),
@@ -503,6 +579,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(hulls_slide_and_tip_as_boxes),
         cmocka_unit_test(dice_rest_on_a_face),
         cmocka_unit_test(overlap_is_undone),
+        cmocka_unit_test(rays_meet_the_nearest_triangle),
+        cmocka_unit_test(round_shapes_rest_on_hulls),
     };
     return RUN_TESTS(argc, argv, "hulls", tests);
 }
