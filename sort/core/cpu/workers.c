@@ -5,10 +5,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#if !defined(_WIN32)
+#include <sys/resource.h>
+#endif
 
+#include "../aligned_memory.h"
 #include "../float_mode.h"
 
 int psvi_count_cores(void) {
@@ -174,7 +177,7 @@ static void *serve(void *data) {
 
 psvi_pool *psvi_make_pool(void) {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
-    psvi_pool *pool = aligned_alloc(64, sizeof *pool);
+    psvi_pool *pool = psvi_alloc_aligned(64, sizeof *pool);
     if (pool == NULL) return NULL;
     (void)pthread_once(&watched, watch_forks);
     *pool = (psvi_pool){
@@ -197,21 +200,25 @@ void psvi_end_pool(psvi_pool *pool) {
         (void)pthread_mutex_destroy(&pool->lock);
     }
     free(pool->threads);
-    free(pool);
+    psvi_free_aligned(pool);
 }
 
 // Threads of its own up to `count`, or as many as there can be. Signals are for the program's threads.
 static void make_threads(psvi_pool *pool, uint32_t count) {
     pthread_t *threads = realloc(pool->threads, count * sizeof *threads);
-    sigset_t all, before;
     if (threads == NULL) return;
     pool->threads = threads;
     __atomic_store_n(&made_threads, true, __ATOMIC_RELAXED);
+#if !defined(_WIN32) // where a signal comes to a thread of its own
+    sigset_t all, before;
     (void)sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return;
+#endif
     while (pool->thread_count < count && pthread_create(&threads[pool->thread_count], NULL, serve, pool) == 0)
         ++pool->thread_count;
+#if !defined(_WIN32)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+#endif
 }
 
 static bool run_on_pool(psvi_pool *pool, uint32_t count, task_call *call) {
