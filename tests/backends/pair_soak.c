@@ -127,7 +127,7 @@ static bool run_frames(psv_context *context, pair_soak *soak, soak_world *world,
     soak->held[1] = held_now(context, bytes_held);
     if (soak->frames >= 100 && soak->changes <= soak->frames) return complain(soak, "the scene does not move", "");
     // Room for pairs may double once more.
-    if (psv_context_backend(context) == PSV_BACKEND_GL)
+    if (soak->frames >= 200 && psv_context_backend(context) == PSV_BACKEND_GL)
         return soak->held[1] > soak->held[0] + HOST_GROWTH ? complain(soak, "the process grew", "") : true;
     if (soak->frames >= 1000 && soak->held[1] > 2 * soak->held[0]) return complain(soak, "memory grew", "");
     return true;
