@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_narrow_other(psvi_sim 
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         psv_pair pair = s.pairs[s.other_pairs[i]];
-        if (psvi_narrow_other_pair(&s, &step, pair.a, pair.b, false)) {
+        if (!psvi_keep_points(&s, &step, pair.a, pair.b) && psvi_narrow_other_pair(&s, &step, pair.a, pair.b, false)) {
             uint64_t index, first;
             psvi_reserve(&s.counts->followed, &s.counts->followed, 0, &index, &first);
             s.followed_pairs[index] = (uint32_t)(s.other_pairs[i]);

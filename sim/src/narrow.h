@@ -3,6 +3,7 @@
 #define PAIRSIEVE_NARROW_H
 
 #include "body_sleep.h"
+#include "contact_anchor.h"
 #include "contact_kept.h"
 #include "narrow_boxes.h"
 #include "narrow_shapes.h"
@@ -230,9 +231,8 @@ PSVI_HD v3 psvi_centre_of_mass(const psvi_sim *s, const psvi_shape *shape, uint3
 // false beyond the room there is, where everything is counted but nothing written.
 PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_shape *shape_a,
                                 const psvi_shape *shape_b, bool moves_a, bool moves_b, uint32_t turning, bool flat,
-                                uint32_t count, uint64_t index, uint64_t first, const psvi_kept_contact **kept) {
+                                uint32_t count, uint64_t index, uint64_t first, const psvi_kept_contact *kept) {
     if (index >= s->contact_capacity || first + count > s->point_capacity) return false;
-    *kept = psvi_find_kept(s, a, b);
     psvi_contact c;
     c.a = a;
     c.b = b;
@@ -243,7 +243,7 @@ PSVI_HD bool psvi_start_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     c.restitution = fmaxf(shape_a->restitution, shape_b->restitution);
     c.turning = (uint8_t)turning;
     c.flat = flat;
-    c.colour = *kept ? (*kept)->count_colour >> 8 & 0xffu : PSVI_COLOUR_NONE;
+    c.colour = kept ? kept->count_colour >> 8 & 0xffu : PSVI_COLOUR_NONE;
     if (c.colour >= PSVI_COLOURS) c.colour = PSVI_COLOUR_NONE;
     if (c.colour != PSVI_COLOUR_NONE) {
         if (moves_a) psvi_fetch_or(&s->colour_mask[a], 1u << c.colour);
@@ -267,7 +267,8 @@ PSVI_HD bool psvi_is_flat(const psvi_manifold *manifold) {
 }
 
 // Writes the contact of bodies a and b of any shape.
-PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_manifold *manifold) {
+PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const psvi_kept_contact *kept,
+                                const psvi_manifold *manifold) {
     const psvi_found *found = manifold->found;
     uint32_t count = manifold->count;
     if (count == 0) return;
@@ -279,9 +280,9 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     }
     uint64_t index, first;
     psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
-    const psvi_kept_contact *kept;
-    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY,
-                            psvi_is_flat(manifold), count, index, first, &kept))
+    const bool flat = psvi_is_flat(manifold);
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, la.velocity.w > 0, lb.velocity.w > 0, PSVI_TURN_ANY, flat, count,
+                            index, first, kept))
         return;
     // Arms are those of the moment at which the points were found.
     v3 com_a = v3_madd(psvi_centre_of_mass(s, shape_a, a), v3_of4(la.velocity), manifold->time);
@@ -290,6 +291,16 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     // What is kinematic turns through the step whatever happens: its arms are those of the middle, or what rides on a
     // turntable would drift outward.
     const bool driven_a = turn_a && !(la.velocity.w > 0), driven_b = turn_b && !(lb.velocity.w > 0);
+    const bool keeps = flat && manifold->time == 0 && !driven_a && !driven_b;
+    psvi_f4 *anchors = 0;
+    if (psvi_may_keep(shape_a->type, shape_b->type)) {
+        psvi_put_anchor_frame(s, first, quat_of4(s->rotation[a]), quat_of4(s->rotation[b]), v3_sub(com_b, com_a),
+                              found[0].normal,
+                              !keeps   ? PSVI_ANCHOR_NONE
+                              : turn_b ? PSVI_ANCHOR_B
+                                       : PSVI_ANCHOR_A);
+        if (keeps) anchors = s->anchors + psvi_anchor_base(s, false) + first;
+    }
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_found *f = &found[i];
         v3 n = f->normal;
@@ -318,7 +329,56 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
             psvi_share_impulse(s, kept, found, count, f->feature, impulse);
         p.impulse = f4_make(v3_of(impulse), 0);
         s->points[first + i] = p;
+        if (anchors != 0) anchors[i] = f4_make(turn_b ? rb : ra, f->separation);
     }
+}
+
+// The contact of two bodies that have hardly moved since its points were found; false where they have to be found.
+PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
+    const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
+    if (!psvi_may_keep(shape_a->type, shape_b->type)) return false;
+    const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
+    if (kept == 0) return false;
+    const uint64_t last = psvi_anchor_base(s, true) + kept->first;
+    const psvi_anchor_frame f = s->anchor_frames[last];
+    if (!(f.offset.w != PSVI_ANCHOR_NONE)) return false;
+    const psvi_linear la = s->linear[a], lb = s->linear[b];
+    const bool moves_a = la.velocity.w > 0, moves_b = lb.velocity.w > 0, arm_of_b = f.offset.w == PSVI_ANCHOR_B;
+    // What turns must turn still, and nothing may have become kinematic.
+    if (!(moves_a || moves_b) || arm_of_b != (lb.moved.w != 0) || (la.moved.w != 0) != moves_a || arm_of_b != moves_b)
+        return false;
+    const v3 d = v3_sub(psvi_centre_of_mass(s, shape_b, b), psvi_centre_of_mass(s, shape_a, a));
+    const v3 none = v3_make(0, 0, 0), n = v3_of4(f.normal), offset = v3_of4(f.offset);
+    psvi_anchored at;
+    if (!psvi_anchors_hold(s, step, &f, a, b, d, fminf(shape_a->thin, shape_b->thin), &at)) return false;
+    const uint32_t count = kept->count_colour & 0xffu;
+    uint64_t index, first;
+    psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
+    if (!psvi_start_contact(s, a, b, shape_a, shape_b, moves_a, moves_b, PSVI_TURN_ANY, true, count, index, first,
+                            kept))
+        return true;
+    const uint64_t base = psvi_anchor_base(s, false) + first;
+    s->anchor_frames[base] = f;
+    for (uint32_t i = 0; i < count; ++i) {
+        const psvi_f4 anchor = s->anchors[last + i];
+        const psvi_kept_point *before = &s->kept_points[kept->first + i];
+        const v3 arm = v3_of4(anchor);
+        const v3 ra = arm_of_b ? v3_add(arm, offset) : arm, rb = arm_of_b ? arm : none;
+        psvi_point p;
+        psvi_put(p.normal, n);
+        psvi_put(p.arm_a, ra);
+        psvi_put(p.arm_b, rb);
+        p.separation = anchor.w + psvi_anchor_change(&at, moves_a ? ra : none, rb, n);
+        p.normal_mass = p.tangent_mass = 0; // the solver's work
+        p.impulse = f4_make(v3_of(before->impulse), 0);
+        p.feature = before->feature;
+        p.pending = 0;
+        p.apart = 0;
+        p.reserved = 0;
+        s->points[first + i] = p;
+        s->anchors[base + i] = anchor;
+    }
+    return true;
 }
 
 // Two bodies that are both particles or spheres: one point at most, and no list of points in memory.
@@ -361,9 +421,9 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
                                       bool ball_b, const psvi_found *found, uint64_t index, uint64_t first) {
     const psvi_shape *shape_a = &s->shapes[s->shape[a]], *shape_b = &s->shapes[s->shape[b]];
     bool turn_a = pair->la.moved.w != 0, turn_b = pair->lb.moved.w != 0;
-    const psvi_kept_contact *kept;
+    const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
     if (!psvi_start_contact(s, a, b, shape_a, shape_b, pair->la.velocity.w > 0, pair->lb.velocity.w > 0,
-                            turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, false, 1, index, first, &kept))
+                            turn_a || turn_b ? PSVI_TURN_ROUND : PSVI_TURN_NONE, false, 1, index, first, kept))
         return;
     v3 n = found->normal;
     // What is apart now touches at the radii: so are the arms, and no spin is made or lost when it does.
@@ -526,7 +586,7 @@ PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
         float closing = -v3_dot(psvi_pair_velocity(s, a, b), nearest->normal) + psvi_pair_turning(s, step, a, b);
         if (closing * psvi_reached(step) > nearest->separation) return true;
     }
-    psvi_write_contact(s, a, b, &manifold);
+    psvi_write_contact(s, a, b, psvi_find_kept(s, a, b), &manifold);
     return false;
 }
 
@@ -564,7 +624,7 @@ PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t
         }
     }
     psvi_back_to_beginning(step, &manifold, passes);
-    psvi_write_contact(s, a, b, &manifold);
+    psvi_write_contact(s, a, b, psvi_find_kept(s, a, b), &manifold);
 }
 
 PSVI_HD bool psvi_filters_meet(psv_box_filter a, psv_box_filter b) {
@@ -591,11 +651,12 @@ PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, 
 
 PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground,
                                       bool hulls) {
+    if (psvi_keep_points(s, step, a, ground)) return;
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, ground, &manifold);
     const float travel = psvi_pair_travel(s, step, a, ground);
     psvi_collide_ground(s, a, ground, psvi_pair_margin(s, step, a, ground, travel), hulls, &manifold);
-    psvi_write_contact(s, a, ground, &manifold);
+    psvi_write_contact(s, a, ground, psvi_find_kept(s, a, ground), &manifold);
 }
 
 // One moving body against the ground of its sub-world: what is round on a plane or field, or all else, hulls too or

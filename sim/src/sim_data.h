@@ -120,6 +120,13 @@ typedef struct PSVI_ALIGN16 psvi_kept_point {
     float impulse[3];
 } psvi_kept_point;
 
+// Where the points of a contact were found, kept while its bodies hardly move (contact_anchor.h).
+typedef struct psvi_anchor_frame {
+    psvi_f4 rotation_a, rotation_b;
+    psvi_f4 offset; // of b's centre of mass from a's; w: PSVI_ANCHOR_
+    psvi_f4 normal; // w: unused
+} psvi_anchor_frame;
+
 #define PSVI_KEPT_TOUCHING 0x80000000u // the bodies pressed on each other; only with contact events
 #define PSVI_KEPT_SEEN 0x40000000u     // found again in the step after it
 typedef struct psvi_kept_contact {
@@ -198,6 +205,10 @@ typedef struct psvi_sim {
     psvi_kept_contact *kept;
     psvi_kept_point *kept_points;
     uint64_t kept_places;
+    // Only of worlds with bodies that have corners: where points were found. Two of each, of the last step and of this
+    // one in turns: point_capacity elements and again as many. An anchor is an arm and in w the separation.
+    psvi_f4 *anchors;
+    psvi_anchor_frame *anchor_frames; // at a contact's first point
     // only where some shape has rolling or spinning friction: by contact in the order of the solver; and angular
     // impulses of the last step, by a kept contact's first point
     psvi_roll *rolls;

@@ -3,7 +3,7 @@
 // equal worlds give equal files.
 #include "snapshot_parts.h"
 
-#include "contact_kept.h"
+#include "contact_anchor.h"
 #include "replaced_file.h"
 
 #include <errno.h>
@@ -244,6 +244,53 @@ static void put_rolls(stream *s, psv_world *world, const psvi_kept_contact *kept
     free(rolls);
 }
 
+static bool has_corners(const psv_shape_def *d) { return psvi_has_corners((uint32_t)d->type); }
+
+// A frame each contact, and the anchors of those that have any. What the arrays hold of others is of older contacts.
+static void put_anchors(stream *s, psv_world *world, const psvi_kept_contact *kept, uint64_t count, uint64_t steps) {
+    const uint64_t room = world->sim.point_capacity, half = psvi_anchor_half(steps, true, room);
+    const psvi_anchor_frame none = {{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}};
+    psvi_anchor_frame *frames = malloc((room + 1) * sizeof *frames);
+    psvi_f4 *anchors = malloc((room + 1) * sizeof *anchors);
+    if (frames == NULL || anchors == NULL)
+        s->status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " points", room);
+    if (s->status == PSV_OK)
+        s->status = psvi_read_array(world, frames, world->sim.anchor_frames, half, room, sizeof *frames);
+    if (s->status == PSV_OK)
+        s->status = psvi_read_array(world, anchors, world->sim.anchors, half, room, sizeof *anchors);
+    for (uint64_t i = 0; i < count && s->status == PSV_OK; ++i) {
+        const uint64_t pair = kept[i].key - 1;
+        const bool has = has_corners(&world->shapes[world->shape_of[pair >> 32]].def) &&
+                         has_corners(&world->shapes[world->shape_of[pair & UINT32_MAX]].def);
+        const psvi_anchor_frame *frame = has ? &frames[kept[i].first] : &none;
+        if (frame->offset.w == PSVI_ANCHOR_NONE) frame = &none;
+        put(s, frame, sizeof *frame);
+        if (frame != &none) put(s, anchors + kept[i].first, (kept[i].count_colour & 0xffu) * sizeof *anchors);
+    }
+    free(frames);
+    free(anchors);
+}
+
+// Rooms as large as the contacts' own, which the file has filled.
+static void get_anchors(stream *s, psvi_snapshot *snapshot) {
+    const uint64_t count = snapshot->world.contacts;
+    if (s->status == PSV_OK && count > (s->size - s->place) / sizeof *snapshot->frames)
+        s->status =
+            psvi_fail(s->context, PSV_ERROR_FORMAT,
+                      "%s: places of points of %" PRIu64 " contacts are more than the file holds", s->path, count);
+    if (s->status != PSV_OK) return;
+    snapshot->frames = malloc(count * sizeof *snapshot->frames + 1);
+    snapshot->anchors = calloc(snapshot->point_count + 1, sizeof *snapshot->anchors);
+    if (snapshot->frames == NULL || snapshot->anchors == NULL)
+        s->status = psvi_fail(s->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " contacts", count);
+    for (uint64_t i = 0; i < count && s->status == PSV_OK; ++i) {
+        const psvi_kept_contact *c = &snapshot->contacts[i];
+        get(s, &snapshot->frames[i], sizeof *snapshot->frames);
+        if (snapshot->frames[i].offset.w != PSVI_ANCHOR_NONE)
+            get(s, snapshot->anchors + c->first, (c->count_colour & 0xffu) * sizeof *snapshot->anchors);
+    }
+}
+
 #define CONTACT_BYTES 12u // of its key and count_colour in the file
 
 static void get_kept(stream *s, psvi_snapshot *snapshot) {
@@ -332,6 +379,7 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     put_bodies(&s, world);
     if (kept != NULL) put_kept(&s, world, kept, count);
     if (kept != NULL && world->rolls) put_rolls(&s, world, kept, count);
+    if (kept != NULL && world->anchors) put_anchors(&s, world, kept, count, counts.steps);
     if (s.status == PSV_OK) {
         uint64_t sum = psvi_snapshot_checksum(s.data, s.size);
         put(&s, &sum, sizeof sum);
@@ -397,10 +445,13 @@ static void get_snapshot(stream *s, psvi_snapshot *snapshot) {
         get_shape(s, &snapshot->shapes[i]);
     get_bodies(s, snapshot);
     get_kept(s, snapshot);
-    bool rolls = false;
-    for (uint32_t i = 0; i < count && s->status == PSV_OK; ++i)
+    bool rolls = false, corners = false;
+    for (uint32_t i = 0; i < count && s->status == PSV_OK; ++i) {
         rolls = rolls || shape_rolls(&snapshot->shapes[i]);
+        corners = corners || has_corners(&snapshot->shapes[i]);
+    }
     if (rolls) snapshot->rolls = get_array(s, snapshot->world.contacts, sizeof *snapshot->rolls);
+    if (corners) get_anchors(s, snapshot);
     if (s->status == PSV_OK && s->place != s->size)
         s->status = psvi_fail(s->context, PSV_ERROR_FORMAT, "%s: %" PRIu64 " bytes too many at the end", s->path,
                               s->size - s->place);
@@ -422,6 +473,8 @@ static void free_snapshot(psvi_snapshot *snapshot) {
     free(snapshot->contacts);
     free(snapshot->points);
     free(snapshot->rolls);
+    free(snapshot->frames);
+    free(snapshot->anchors);
 }
 
 static psv_status make_world(psv_context *context, const psvi_world_part *part, psv_world **world) {
@@ -466,6 +519,23 @@ static psv_status fill_rolls(const psvi_snapshot *snapshot, psv_world *world) {
     return status;
 }
 
+// Of the step before the next one, at their contacts' first points.
+static psv_status fill_anchors(const psvi_snapshot *snapshot, psv_world *world) {
+    const uint64_t points = snapshot->point_count;
+    const uint64_t half = psvi_anchor_half(snapshot->world.steps, true, world->sim.point_capacity);
+    psvi_anchor_frame *frames = calloc(points + 1, sizeof *frames);
+    if (frames == NULL)
+        return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %" PRIu64 " points", points);
+    for (uint64_t i = 0; i < snapshot->world.contacts; ++i)
+        frames[snapshot->contacts[i].first] = snapshot->frames[i];
+    psv_status status = psvi_write_array(world, world->sim.anchor_frames + half, frames, 0, points, sizeof *frames);
+    if (status == PSV_OK)
+        status =
+            psvi_write_array(world, world->sim.anchors + half, snapshot->anchors, 0, points, sizeof *snapshot->anchors);
+    free(frames);
+    return status;
+}
+
 // The kept contacts, and with them the counts that their table belongs to.
 static psv_status fill_kept(const psvi_snapshot *snapshot, psv_world *world) {
     const uint64_t count = snapshot->world.contacts, mask = psvi_kept_mask(count);
@@ -493,6 +563,7 @@ static psv_status fill_kept(const psvi_snapshot *snapshot, psv_world *world) {
                                   sizeof *snapshot->points);
     if (status == PSV_OK) status = psvi_write_array(world, world->sim.counts, &counts, 0, 1, sizeof counts);
     free(kept);
+    if (status == PSV_OK && snapshot->frames != NULL) status = fill_anchors(snapshot, world);
     return status == PSV_OK && snapshot->rolls != NULL ? fill_rolls(snapshot, world) : status;
 }
 

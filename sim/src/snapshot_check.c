@@ -4,9 +4,12 @@
 //   generation      a slot's number of uses; ids of other generations are refused
 //   filter, user    any bits
 //   broad_phase, sort_method   names that are not known give way to the default
+//   frames and anchors of contacts, but for their kind and normal: points far from where bodies are do not hold
 //   impulses of contacts, rolling ones too: what is not finite takes its bodies out of the world, as in the world that
 //   was saved
 #include "snapshot_parts.h"
+
+#include "contact_anchor.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -196,11 +199,24 @@ static bool follows(const psvi_snapshot *s, uint64_t i) {
     return i == 0 || s->contacts[i - 1].key < s->contacts[i].key;
 }
 
+static bool keeps_few(const psvi_snapshot *s, uint64_t i) {
+    const float kind = s->frames != NULL ? s->frames[i].offset.w : PSVI_ANCHOR_NONE;
+    if (kind == PSVI_ANCHOR_NONE) return true;
+    return (kind == PSVI_ANCHOR_A || kind == PSVI_ANCHOR_B) && (s->contacts[i].count_colour & 0xffu) <= 4;
+}
+static bool keeps_direction(const psvi_snapshot *s, uint64_t i) {
+    if (s->frames == NULL || s->frames[i].offset.w == PSVI_ANCHOR_NONE) return true;
+    const v3 n = v3_of4(s->frames[i].normal);
+    return fabsf(v3_dot(n, n) - 1) < 1e-3f;
+}
+
 static const contact_rule contact_rules[] = {
     {has_points, "it has 1 to 16 points"},
     {has_colour, "its colour is below 256"},
     {has_bodies, "it is of two slots"},
     {follows, "contacts stand in the order of their bodies, none twice"},
+    {keeps_few, "where it keeps its points they are at most four, with arms of one of its bodies"},
+    {keeps_direction, "where it keeps its points its normal is one"},
 };
 
 // --- checks

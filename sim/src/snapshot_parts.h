@@ -6,10 +6,10 @@
 #include "world.h"
 
 // Layout of a file: magic, version, byte-order mark, psvi_world_part, shapes, body arrays, generations, marks of the
-// living, free slots, contacts, angular impulses of rolling friction (where a shape has it), checksum; one after
-// another without padding.
+// living, free slots, contacts, angular impulses of rolling friction (where a shape has it), points that stay where
+// they were found (where a shape has corners), checksum; one after another without padding.
 #define PSVI_SNAPSHOT_MAGIC "PSVWORLD"
-#define PSVI_SNAPSHOT_VERSION 5u
+#define PSVI_SNAPSHOT_VERSION 6u
 #define PSVI_SNAPSHOT_BYTE_ORDER 0x01020304u
 #define PSVI_SNAPSHOT_FORCES 1u // bodies have dampings and scales of gravity
 #define PSVI_SNAPSHOT_USER 2u   // bodies have user data
@@ -58,7 +58,9 @@ typedef struct psvi_snapshot {
     psvi_kept_contact *contacts;
     psvi_kept_point *points;
     uint64_t point_count;
-    psvi_f4 *rolls; // by contact; NULL unless a shape has rolling or spinning friction
+    psvi_anchor_frame *frames; // by contact; NULL unless a shape has corners
+    psvi_f4 *anchors;          // by point; of contacts whose frame keeps none unused
+    psvi_f4 *rolls;            // by contact; NULL unless a shape has rolling or spinning friction
 } psvi_snapshot;
 
 // Every field against every other, before there is a world: PSV_ERROR_FORMAT with the rule that is broken.

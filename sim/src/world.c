@@ -249,6 +249,21 @@ static void free_rolls(psv_world *world) {
     s->kept_rolls = NULL;
 }
 
+static psv_status alloc_anchors(psv_world *world, uint64_t points) {
+    psv_status status = alloc_array(world, &world->sim.anchors, 2 * points * sizeof(psvi_f4));
+    if (status == PSV_OK)
+        status = alloc_array(world, &world->sim.anchor_frames, 2 * points * sizeof(psvi_anchor_frame));
+    return status;
+}
+
+static void free_anchors(psv_world *world) {
+    psvi_sim *s = &world->sim;
+    psvi_free(world->context, s->anchors, 2 * s->point_capacity * sizeof(psvi_f4));
+    psvi_free(world->context, s->anchor_frames, 2 * s->point_capacity * sizeof(psvi_anchor_frame));
+    s->anchors = NULL;
+    s->anchor_frames = NULL;
+}
+
 psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points) {
     psvi_sim *s = &world->sim;
     if (contacts > MOST_CONTACTS || points > UINT32_MAX)
@@ -266,6 +281,7 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
         if (status == PSV_OK) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
     }
     if (status == PSV_OK && world->rolls) status = alloc_rolls(world, contacts, points);
+    if (status == PSV_OK && world->anchors) status = alloc_anchors(world, points);
     if (status == PSV_OK && world->def.contact_events) status = psvi_alloc_events(world, contacts);
     s->contact_capacity = contacts;
     s->point_capacity = points;
@@ -282,6 +298,14 @@ psv_status psvi_need_rolls(psv_world *world) {
     return status;
 }
 
+psv_status psvi_need_anchors(psv_world *world) {
+    if (world->anchors) return PSV_OK;
+    psv_status status = alloc_anchors(world, world->sim.point_capacity);
+    world->anchors = status == PSV_OK;
+    if (status != PSV_OK) free_anchors(world);
+    return status;
+}
+
 static void forget_contacts(psvi_sim *s) {
     s->sorted = NULL;
     s->leads = NULL;
@@ -293,6 +317,8 @@ static void forget_contacts(psvi_sim *s) {
     s->kept = NULL;
     s->rolls = NULL;
     s->kept_rolls = NULL;
+    s->anchors = NULL;
+    s->anchor_frames = NULL;
     s->touching = NULL;
     s->begins = s->ends = NULL;
     s->hits = NULL;
@@ -312,6 +338,7 @@ void psvi_free_contacts(psv_world *world) {
     psvi_free(context, s->sorted, s->contact_capacity * sizeof(psvi_contact));
     psvi_free(context, s->leads, s->contact_capacity * sizeof(psvi_point));
     free_rolls(world);
+    free_anchors(world);
     psvi_free_events(world);
     forget_contacts(s);
 }
@@ -327,6 +354,14 @@ static psv_status copy_kept(psv_world *world, const psvi_sim *old) {
     if (status == PSV_OK && old->kept_rolls != NULL)
         status = ops->copy(world->context, world->sim.kept_rolls, old->kept_rolls,
                            old->point_capacity * sizeof(psvi_f4), PSVI_COPY_INSIDE);
+    const uint64_t room = old->point_capacity, grown = world->sim.point_capacity;
+    for (uint64_t half = 0; half < 2 && status == PSV_OK && old->anchors != NULL; ++half) {
+        status = ops->copy(world->context, world->sim.anchors + half * grown, old->anchors + half * room,
+                           room * sizeof(psvi_f4), PSVI_COPY_INSIDE);
+        if (status == PSV_OK)
+            status = ops->copy(world->context, world->sim.anchor_frames + half * grown,
+                               old->anchor_frames + half * room, room * sizeof(psvi_anchor_frame), PSVI_COPY_INSIDE);
+    }
     return status;
 }
 

@@ -48,6 +48,7 @@ struct psv_world {
     psvi_world_shape *shapes;
     uint32_t shape_count;
     bool bounces;       // some shape has restitution
+    bool anchors;       // some shape has corners: there is memory for contact_anchor.h
     bool rolls;         // some shape has rolling or spinning friction
     float most_gravity; // 1, or the largest scale of gravity that a body has had
     psvi_child *children;
@@ -114,7 +115,8 @@ psv_status psvi_wake_all(psv_world *world);
 psv_status psvi_alloc_events(psv_world *world, uint64_t contacts);
 void psvi_free_events(psv_world *world);
 uint64_t psvi_event_bytes(uint64_t contacts);
-psv_status psvi_need_rolls(psv_world *world); // memory for rolling friction, if there is none yet
+psv_status psvi_need_rolls(psv_world *world);   // memory for rolling friction, if there is none yet
+psv_status psvi_need_anchors(psv_world *world); // for points that are kept while bodies hardly move, likewise
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs);
 

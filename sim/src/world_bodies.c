@@ -382,24 +382,36 @@ static v3 spin_between(quat from, quat to) {
     return v3_scale(axis, length > 1e-6f ? 2 * atan2f(length, d.w) / length : 2.0f);
 }
 
+// A static body that is told to go somewhere is kinematic from then on.
+static psv_status need_kinematic(psv_world *world, uint32_t slot, psv_body_id id) {
+    const uint8_t flags = PSV_BOX_STATIC | PSVI_FLAG_KINEMATIC;
+    bool driven = false;
+    psvi_f4 v = {0};
+    psv_status status = read_kinematic(world, slot, &driven);
+    if (status != PSV_OK || driven) return status;
+    status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
+    if (status != PSV_OK) return status;
+    if (v.w > 0 || world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE)
+        return psvi_fail(
+            world->context, PSV_ERROR_ARGUMENT,
+            "id {%u, %u} is of a body that others push, or of ground; static and kinematic ones have targets",
+            id.index1, id.generation);
+    status = wake_before_change(world, slot);
+    return status == PSV_OK ? psvi_write_array(world, world->sim.flags, &flags, slot, 1, 1) : status;
+}
+
 psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds) {
     psv_body_state state;
     psv_status status = psv_get_body_state(world, id, &state);
     if (status != PSV_OK) return status;
     PSVI_STANDARD_FLOATS(world->context);
     const uint32_t slot = id.index1 - 1;
-    bool driven = false;
     if (pose == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "pose is NULL");
     if (!all_finite(pose->position, 3) || !psvi_is_rotation(pose->rotation))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "pose has a position that is not finite, or no rotation");
     if (!(seconds > 0) || !isfinite(seconds))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "seconds is %g; it must be finite and > 0",
                          (double)seconds);
-    status = read_kinematic(world, slot, &driven);
-    if (status != PSV_OK) return status;
-    if (!driven)
-        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "id {%u, %u} is not a kinematic body", id.index1,
-                         id.generation);
     const v3 com = v3_of(world->shapes[world->shape_of[slot]].data.com);
     const quat before = quat_of(state.pose.rotation), after = quat_unit(quat_of(pose->rotation));
     const v3 from = v3_add(v3_of(state.pose.position), quat_rotate(before, com));
@@ -409,6 +421,7 @@ psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose 
     if (!psvi_finite(v3_of4(v)) || !psvi_finite(v3_of4(w)))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "the velocity to get there in %g s is not finite",
                          (double)seconds);
-    status = psvi_write_array(world, world->sim.velocity, &v, slot, 1, sizeof v);
+    status = need_kinematic(world, slot, id);
+    if (status == PSV_OK) status = psvi_write_array(world, world->sim.velocity, &v, slot, 1, sizeof v);
     return status == PSV_OK ? psvi_write_array(world, world->sim.angular_velocity, &w, slot, 1, sizeof w) : status;
 }

@@ -4,10 +4,15 @@
 
 #include "stage.h"
 
-static psv_body_id add_driven(stage *s, const psv_shape_def *shape, float x, float y, float z) {
+static psv_body_id add_moved(stage *s, const psv_shape_def *shape, float x, float y, float z, bool is_static) {
     psv_body_def body = body_at(add_shape(s, shape), x, y, z);
-    body.is_kinematic = true;
+    body.is_kinematic = !is_static;
+    body.is_static = is_static;
     return add_body(s, &body);
+}
+
+static psv_body_id add_driven(stage *s, const psv_shape_def *shape, float x, float y, float z) {
+    return add_moved(s, shape, x, y, z, false);
 }
 
 static psv_pose pose_at(float x, float y, float z, float turn) {
@@ -17,15 +22,15 @@ static psv_pose pose_at(float x, float y, float z, float turn) {
 // Riders on a platform that is given its next pose before each step: to and fro, up and down.
 static void riders_are_carried(void **unused) {
     (void)unused;
-    const psv_shape_type types[] = {PSV_SHAPE_BOX, PSV_SHAPE_CAPSULE, PSV_SHAPE_BOX};
+    const psv_shape_type types[] = {PSV_SHAPE_BOX, PSV_SHAPE_CAPSULE, PSV_SHAPE_BOX, PSV_SHAPE_BOX};
     double slip = 0, miss = 0, lift = 0;
-    for (int kind = 0; kind < 3; ++kind) {
+    for (int kind = 0; kind < 4; ++kind) { // the last stands still as a static body at first
         psv_world_def def = stage_def(16);
         if (kind == 2) def.substeps = 4;
         stage s = make_stage(&def);
         psv_shape_def platform = shape_of(PSV_SHAPE_BOX, 4, 0.25f, 4), rider = shape_of(types[kind], 0.3f, 0.3f, 0.3f);
         if (types[kind] == PSV_SHAPE_CAPSULE) rider.rolling_friction = 0.5f;
-        psv_body_id below = add_driven(&s, &platform, 0, 0, 0);
+        psv_body_id below = add_moved(&s, &platform, 0, 0, 0, kind == 3);
         psv_body_def body = body_at(add_shape(&s, &rider), 0.5f, 0.25f + 0.3f, 0);
         if (types[kind] == PSV_SHAPE_CAPSULE) { // lies along z
             body.pose.rotation[0] = body.pose.rotation[3] = sqrtf(0.5f);

@@ -228,6 +228,12 @@ static void lists(void **unused) {
     refuse_u32("a contact of 17 points", contact + 8, 17);
     refuse_u32("a contact of 255 points", contact + 8, 255);
     refuse_u32("an unknown colour", contact + 8, snapshot_u32(&whole, contact + 8) | 1u << 16);
+    const uint64_t frame = snapshot_kept_frame(&whole);
+    assert_true(frame != 0);
+    refuse_float("points of neither body", frame + 44, 3);
+    refuse_float("points that are not kept, but there", frame + 44, 0);
+    refuse_float("a normal that is longer than 1", frame + 48, 2);
+    refuse_float("a normal without a length", frame + 48, (float)1e300);
 }
 
 // Every byte, changed in several ways: refused with a sentence, or a world that works.

@@ -156,15 +156,15 @@ typedef struct psv_body_state {
 
 // One body. PSV_ERROR_ARGUMENT for a stale id and for a rotation that is zero. impulse in N s at `point` of the world;
 // what is static has no velocity, and what is static or kinematic takes no impulse. A static body that is set to
-// another pose is just there, and moves nothing: what others ride on has to be kinematic.
+// another pose is just there, and moves nothing; psv_set_body_target moves it so that it carries and pushes.
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state);                       // Blocks
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
 
-// Velocities with which a kinematic body comes to `pose` within `seconds`, by the shorter turn; it keeps them until
-// they are set again, so a platform on a path is given its next pose before each step. The velocity of a compound is
-// that of its centre of mass. PSV_ERROR_ARGUMENT for a stale id, a body that is not kinematic, seconds that are not >
-// 0. Blocks.
+// Velocities with which a kinematic body, or a static one (kinematic from then on; not ground), comes to `pose` within
+// `seconds`, by the shorter turn; it keeps them until they are set again, so a platform on a path is given its next
+// pose before each step. The velocity of a compound is that of its centre of mass. PSV_ERROR_ARGUMENT for a stale id, a
+// body that others push, ground, seconds that are not > 0. Blocks.
 psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds);
 
 // The same for many bodies in one call; `states` and `impulses` have `count` elements (at most 2^32-1), as `ids`.
