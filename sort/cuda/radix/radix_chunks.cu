@@ -410,13 +410,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             full |= (words[i] & 0xffff) > PSVI_RADIX_CHUNKS_FULL_BIN || words[i] >> 16 > PSVI_RADIX_CHUNKS_FULL_BIN;
         }
         if (__syncthreads_or(full)) return false;
-        uint32_t start = block_scan(own, shared.sums), starts[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            starts[i] = start | (start + (words[i] & 0xffff)) << 16;
-            start += (words[i] & 0xffff) + (words[i] >> 16);
-        }
-        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = make_uint4(starts[0], starts[1], starts[2], starts[3]);
+        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = first_places(words, block_scan(own, shared.sums));
         __syncthreads();
         K *binned = shared.keys[half ^ 1];
 #pragma unroll 3

@@ -181,19 +181,29 @@ __device__ __forceinline__ void clear_tables(const warp_ranker &ranker) {
 // Ranks ITEMS items a lane, stably in the order (item, lane), among the items of the same digit in the warp, and counts
 // them. digit_at(i) gives the digits; two ranks share a word of `ranks`. The highest lane of each digit writes the
 // counter, so no leader has to be found and nothing has to be shuffled. Two items at a time, to overlap their waits.
+// Lanes that write one word wait for each other: where equal digits lie side by side, items are first asked whether all
+// their lanes agree.
 template <int ITEMS, typename DIGIT>
 __device__ __forceinline__ void rank_in_warp(const warp_ranker &ranker, DIGIT digit_at, uint32_t *ranks) {
     static_assert(ITEMS % 2 == 0, "items are ranked in twos");
     volatile uint32_t *lanes0 = ranker.lanes[0], *lanes1 = ranker.lanes[1];
     volatile radix_counter *counters = ranker.counters;
     const uint32_t own_bit = ranker.below + 1;
+    auto all_agree = [](uint32_t digit) {
+        return __all_sync(PSVI_RADIX_FULL_WARP, digit == __shfl_sync(PSVI_RADIX_FULL_WARP, digit, 0));
+    };
+    const bool crowded = all_agree(digit_at(0)) || all_agree(digit_at(ITEMS - 1));
 #pragma unroll
     for (int i = 0; i < ITEMS; i += 2) {
         const uint32_t digit0 = digit_at(i), digit1 = digit_at(i + 1);
-        atomicOr(ranker.lanes[0] + digit0, own_bit);
-        atomicOr(ranker.lanes[1] + digit1, own_bit);
+        const bool agree = crowded && all_agree(digit0) && all_agree(digit1);
+        if (!agree) {
+            atomicOr(ranker.lanes[0] + digit0, own_bit);
+            atomicOr(ranker.lanes[1] + digit1, own_bit);
+        }
         __syncwarp();
-        const uint32_t same0 = lanes0[digit0], same1 = lanes1[digit1];
+        const uint32_t same0 = agree ? PSVI_RADIX_FULL_WARP : lanes0[digit0];
+        const uint32_t same1 = agree ? PSVI_RADIX_FULL_WARP : lanes1[digit1];
         const uint32_t rank0 = counters[digit0] + __popc(same0 & ranker.below);
         __syncwarp();
         if ((same0 & ranker.above) == 0) {
@@ -216,6 +226,23 @@ constexpr int move_batch(int items) { return items % 8 == 0 ? 8 : items % 4 == 0
 __device__ __forceinline__ uint32_t place_in_block(const warp_ranker &ranker, const uint32_t *ranks, int i,
                                                    uint32_t digit) {
     return ranker.counters[digit] + (i % 2 != 0 ? ranks[i / 2] >> 16 : ranks[i / 2] & 0xffff);
+}
+
+// Calls put(place, i) for all items, once place_digits has run.
+template <int ITEMS, typename DIGIT, typename PUT>
+__device__ __forceinline__ void put_in_places(const warp_ranker &ranker, const uint32_t *ranks, DIGIT digit_at,
+                                              PUT put) {
+    constexpr int MOVE = move_batch(ITEMS);
+#pragma unroll
+    for (int at = 0; at < ITEMS; at += MOVE) {
+        uint32_t places[MOVE];
+#pragma unroll
+        for (int i = 0; i < MOVE; ++i)
+            places[i] = place_in_block(ranker, ranks, at + i, digit_at(at + i));
+#pragma unroll
+        for (int i = 0; i < MOVE; ++i)
+            put(places[i], at + i);
+    }
 }
 
 // Exclusive sum over the 256 digits of a block, two digits (packed in 16 bits) for each of the first 128 threads.
@@ -330,6 +357,38 @@ __device__ __forceinline__ uint32_t block_scan(uint32_t own, uint32_t *sums) {
     if (lane == 31) sums[warp] = sum;
     __syncthreads();
     return sum - own + psvd_reduce_add(lane < warp ? sums[lane] : 0);
+}
+
+// Counts of eight bins, two to a word, to their first places, of which the first is `start`.
+__device__ __forceinline__ uint4 first_places(const uint32_t (&counts)[4], uint32_t start) {
+    uint32_t starts[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        starts[i] = start | (start + (counts[i] & 0xffff)) << 16;
+        start += (counts[i] & 0xffff) + (counts[i] >> 16);
+    }
+    return make_uint4(starts[0], starts[1], starts[2], starts[3]);
+}
+
+// Words that blocks exchange while all of them run. They say themselves whether they are there, so no order is needed.
+__device__ __forceinline__ uint32_t load_word(const uint32_t *word) {
+    uint32_t value;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ uint64_t load_word(const uint64_t *word) {
+    uint64_t value;
+    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ void store_word(uint32_t *word, uint32_t value) {
+    asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ void store_word(uint64_t *word, uint64_t value) {
+    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
 #endif

@@ -158,7 +158,7 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         __syncthreads();
         const uint4 counts = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
         const uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
-        uint32_t own = 0, starts[4];
+        uint32_t own = 0;
         bool full = false;
         const uint32_t fullest = fullest_bin(rows);
 #pragma unroll
@@ -167,13 +167,7 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
             full |= (words[i] & 0xffff) > fullest || words[i] >> 16 > fullest;
         }
         if (__syncthreads_or(full)) return false;
-        uint32_t start = block_scan(own, shared.sums);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            starts[i] = start | (start + (words[i] & 0xffff)) << 16;
-            start += (words[i] & 0xffff) + (words[i] >> 16);
-        }
-        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = make_uint4(starts[0], starts[1], starts[2], starts[3]);
+        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = first_places(words, block_scan(own, shared.sums));
         __syncthreads();
         for_items([&](int row, uint32_t) {
             const uint32_t target = shared.bins[places[row] >> 16] + (places[row] & 0xffff);

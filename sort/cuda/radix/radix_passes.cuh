@@ -27,16 +27,6 @@ constexpr uint32_t STATE_TILE = 1u << 30;  // the tile's own count
 constexpr uint32_t STATE_UP_TO = 2u << 30; // the count of all tiles up to this one
 constexpr uint32_t STATE_COUNT = STATE_TILE - 1;
 
-__device__ __forceinline__ uint32_t load_state(const uint32_t *state) {
-    uint32_t word;
-    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(word) : "l"(state) : "memory");
-    return word;
-}
-
-__device__ __forceinline__ void store_state(uint32_t *state, uint32_t word) {
-    asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(state), "r"(word) : "memory");
-}
-
 // Count of a digit in all tiles before `tile`. `states` points to the digit's column. Several predecessors are read at
 // once, so that a long walk costs few round trips.
 template <int WIDTH> __device__ __forceinline__ uint32_t look_back(const uint32_t *states, uint32_t tile) {
@@ -46,7 +36,7 @@ template <int WIDTH> __device__ __forceinline__ uint32_t look_back(const uint32_
         uint32_t words[WIDTH];
 #pragma unroll
         for (int i = 0; i < WIDTH; ++i)
-            words[i] = row > i ? load_state(states + (row - 1 - i) * PSVI_RADIX_DIGITS) : STATE_UP_TO;
+            words[i] = row > i ? load_word(states + (row - 1 - i) * PSVI_RADIX_DIGITS) : STATE_UP_TO;
 #pragma unroll
         for (int i = 0; i < WIDTH; ++i) {
             if ((words[i] & ~STATE_COUNT) == 0) break;
@@ -602,8 +592,8 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
             uint2 word = make_uint2(counts & 0xffff, counts >> 16);
             uint32_t kind = tile == 0 ? STATE_UP_TO : STATE_TILE;
             uint32_t *mine = states + tile * (uint64_t)PSVI_RADIX_DIGITS + 2 * threadIdx.x;
-            store_state(mine, word.x | kind);
-            store_state(mine + 1, word.y | kind);
+            store_word(mine, word.x | kind);
+            store_word(mine + 1, word.y | kind);
             // Kept for the look-back, where one thread serves one digit.
             goal[2 * threadIdx.x] = (starts & 0xffff) | word.x << 16;
             goal[2 * threadIdx.x + 1] = starts >> 16 | word.y << 16;
@@ -616,21 +606,13 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i)
             forget(items.keys[i], job.zero);
-#pragma unroll
-        for (int at = 0; at < ITEMS; at += MOVE) {
-            uint32_t places[MOVE];
-#pragma unroll
-            for (int i = 0; i < MOVE; ++i)
-                places[i] = place_in_block(ranker, ranks, at + i, digit_if_valid(at + i));
-#pragma unroll
-            for (int i = 0; i < MOVE; ++i)
-                items.put(shared, places[i], at + i);
-        }
+        put_in_places<ITEMS>(ranker, ranks, digit_if_valid,
+                             [&](uint32_t place, int i) { items.put(shared, place, i); });
         if (threadIdx.x < PSVI_RADIX_DIGITS) {
             uint32_t start = goal[threadIdx.x] & 0xffff, own = goal[threadIdx.x] >> 16;
             uint32_t before = tile == 0 ? 0 : look_back<LOOK>(states + threadIdx.x, tile);
             if (tile != 0)
-                store_state(states + tile * (uint64_t)PSVI_RADIX_DIGITS + threadIdx.x, (before + own) | STATE_UP_TO);
+                store_word(states + tile * (uint64_t)PSVI_RADIX_DIGITS + threadIdx.x, (before + own) | STATE_UP_TO);
             uint32_t base = bases[threadIdx.x];
             goal[threadIdx.x] = base + before - start; // where the item at place 0 of the tile would go
             if (tile == tiles - 1) bases[PSVI_RADIX_DIGITS + threadIdx.x] = base + before + own;
@@ -713,10 +695,10 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
 }
 
 #ifdef PSVI_RADIX_PASSES_HAVE_ASYNC
-// Which of the two shapes of tiles. Keys alone: that with fewer rounds of all multiprocessors, by the items in them;
-// the larger tiles are 3% faster item by item.
+// Which of the two shapes of tiles: that with fewer rounds of all multiprocessors, by the items in them; the larger
+// tiles are 3% faster item by item. Pairs in large numbers always take the larger ones.
 template <int VALUE_BYTES> bool takes_large_tiles(const psvi_radix_job *job) {
-    if (VALUE_BYTES != 0) return job->count >= PSVI_RADIX_ASYNC_LARGE_FROM;
+    if (VALUE_BYTES != 0 && job->count >= PSVI_RADIX_ASYNC_LARGE_FROM) return true;
     auto whole_rounds = [&](uint64_t tile) {
         const uint64_t round = tile * job->multiprocessors;
         return (job->count + round - 1) / round * tile;

@@ -501,8 +501,8 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
 #pragma unroll 4
             for (int w = 0; w < SHAPE::WARPS; ++w)
                 own_count += counts[w * DIGITS];
-            store_state(block.states + tile * (uint64_t)DIGITS + ranker,
-                        own_count | (tile == 0 ? STATE_UP_TO : STATE_TILE));
+            store_word(block.states + tile * (uint64_t)DIGITS + ranker,
+                       own_count | (tile == 0 ? STATE_UP_TO : STATE_TILE));
             sum = own_count;
 #pragma unroll
             for (int distance = 1; distance < 32; distance *= 2) { // psvd_sum_up_to() spills a register here
@@ -598,7 +598,7 @@ __device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &bl
         for (int d = 0; d < EACH; ++d) {
             const uint32_t known = goal[d];
             up_to[d] = before[d] + (known >> 16);
-            if (tile != 0) store_state(states + tile * (uint64_t)PSVI_RADIX_DIGITS + d, up_to[d] | STATE_UP_TO);
+            if (tile != 0) store_word(states + tile * (uint64_t)PSVI_RADIX_DIGITS + d, up_to[d] | STATE_UP_TO);
             goal[d] = base[d] + before[d] - (known & 0xffff);
         }
         barrier_arrive<SHAPE::THREADS>(BARRIER_ORDERED + place);

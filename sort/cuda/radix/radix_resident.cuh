@@ -6,6 +6,7 @@
 
 #include "radix_device.cuh"
 #include "radix_plan.cuh"
+#include "radix_values.cuh"
 
 namespace {
 
@@ -17,16 +18,6 @@ constexpr int BATCH = (136 + GROUPS - 1) / GROUPS; // rows that a thread reads a
 constexpr uint64_t WORD_VALID = (uint64_t)1 << 63; // set in every word that has been written
 constexpr int FIELD_BITS = 15;
 constexpr uint64_t FIELD_PAIR = 0x7fffull | 0x7fffull << 2 * FIELD_BITS;
-
-__device__ __forceinline__ uint64_t load_word(const uint64_t *word) {
-    uint64_t value;
-    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ void store_word(uint64_t *word, uint64_t value) {
-    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
-}
 
 __device__ __forceinline__ uint64_t wait_word(const uint64_t *word) {
     uint64_t value = load_word(word);
@@ -198,7 +189,8 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         reinterpret_cast<radix_counter *>(shared + shared_bytes - WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter));
     __shared__ uint32_t sums[8];
     __shared__ uint32_t starts[PSVI_RADIX_DIGITS / 2], before[PSVI_RADIX_DIGITS], total[PSVI_RADIX_DIGITS];
-    __shared__ uint32_t different_bits[2], unordered;
+    __shared__ uint32_t different_bits[2], unordered, many;
+    __shared__ few_values<K> few;
 
     psvi_radix_control *control = job.control;
     if (is_done(job)) return;
@@ -215,6 +207,8 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     V values[ITEMS];
     const K *keys_in = static_cast<const K *>(job.keys_in);
     const V *values_in = static_cast<const V *>(job.values_in);
+    const bool samples = count >= 2 * FEW_SAMPLES;
+    const K sample = samples && threadIdx.x < 32 ? __ldcg(keys_in + few_look_place(count)) : (K)threadIdx.x;
     // Items between the passes live in the output, where there is one. L1 knows nothing of other blocks' writes: all
     // reads bypass it.
     K *keys_work = static_cast<K *>(job.keys_out != nullptr ? job.keys_out
@@ -241,18 +235,34 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         for (int i = 0; i < ITEMS; ++i)
             arrived |= (uint32_t)values[i];
     }
+    if (threadIdx.x < 32) few.look(sample, samples);
     if (threadIdx.x < 2) different_bits[threadIdx.x] = 0;
-    if (threadIdx.x == 0) unordered = 0;
+    if (threadIdx.x == 0) {
+        unordered = 0;
+        many = 1;
+    }
     __syncthreads();
     look_at_keys<KIND, ITEMS>(job, keys, tile_first, first, valid, count, different_bits, &unordered);
     if (arrived & job.zero) unordered = 1; // never, but the compiler does not know
+
+    if (few.may_be_few()) {
+        auto number_of = [&](K raw) { return sorted_part(transform<KIND>(raw, job.order), job.order); };
+        if (few.template find<THREADS>(*reinterpret_cast<few_samples<K> *>(shared),
+                                       [&](uint32_t j) { return number_of(__ldcg(keys_in + few_place(j, count))); })) {
+            bool known = true;
+#pragma unroll
+            for (int i = 0; i < ITEMS; ++i) // of several at once: each look is six reads that wait for each other
+                known &= first + i * 32 >= valid || few.index_of(number_of(keys[i])) < FEW_MOST;
+            if (__syncthreads_and(known) && threadIdx.x == 0) many = 0;
+        }
+    }
 
     // What this block knows goes to all. Only where its own items are in order does it wait for what the others know.
     uint64_t *first_matrix = control->resident.matrix[sequence & 1][0];
     __syncthreads();
     if (threadIdx.x < 2)
         store_word(first_matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS + COLUMNS + threadIdx.x,
-                   different_bits[threadIdx.x] | (uint64_t)unordered << 32 | WORD_VALID);
+                   different_bits[threadIdx.x] | (uint64_t)unordered << 32 | (uint64_t)many << 33 | WORD_VALID);
     auto clear_next_matrix = [&]() { // nobody reads or writes it before all have passed the coming exchange
         uint64_t *next_matrix = control->resident.matrix[~sequence & 1][0];
         for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < PSVI_RADIX_RESIDENT_BLOCKS * PSVI_RADIX_ROW_WORDS;
@@ -269,6 +279,7 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         if ((uint32_t)low & ~different_bits[0]) atomicOr(&different_bits[0], (uint32_t)low);
         if ((uint32_t)high & ~different_bits[1]) atomicOr(&different_bits[1], (uint32_t)high);
         if (low >> 32 & 1) unordered = 1;
+        if (low >> 33 & 1) many = 1;
     };
     if (perhaps_ordered) {
         __syncthreads();
@@ -310,25 +321,17 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         }
         if (!first_exchange) clear_next_matrix();
         __syncthreads();
-#pragma unroll
-        for (int at = 0; at < ITEMS; at += MOVE) {
-            uint32_t places[MOVE];
-#pragma unroll
-            for (int i = 0; i < MOVE; ++i)
-                places[i] = place_in_block(ranker, ranks, at + i, digit_if_valid(at + i));
-#pragma unroll
-            for (int i = 0; i < MOVE; ++i) {
-                tile_keys[places[i]] = keys[at + i];
-                if constexpr (VALUE_BYTES != 0) tile_values[places[i]] = values[at + i];
-            }
-        }
+        put_in_places<ITEMS>(ranker, ranks, digit_if_valid, [&](uint32_t place, int i) {
+            tile_keys[place] = keys[i];
+            if constexpr (VALUE_BYTES != 0) tile_values[place] = values[i];
+        });
         sum_rows(matrix, before, total);
         if (first_exchange) learn_from_all();
         ++sequence;
         __syncthreads();
         if (first_exchange) {
             first_exchange = false;
-            wanted = slots_that_differ(job, different_bits);
+            wanted = slots_that_differ(job, different_bits) & (many ? ~0u : few.deciding);
             // The last pass writes values_out, and those before it to and fro.
             if (__popc(wanted) % 2 == 0) values_target = static_cast<V *>(job.values_spare[0]);
             if (!(wanted >> slot & 1)) { // nothing moves, but the matrices change places
@@ -381,8 +384,10 @@ cudaError_t launch_items(const psvi_radix_job *job, uint32_t items, cudaStream_t
     if (items == 4) return launch_resident<KIND, VALUE_BYTES, 4>(job, stream);
     if (items == 8) return launch_resident<KIND, VALUE_BYTES, 8>(job, stream);
     if (items == 16) return launch_resident<KIND, VALUE_BYTES, 16>(job, stream);
-    if constexpr (sizeof(typename radix_key<KIND>::type) + VALUE_BYTES <= 8)
+    if constexpr (sizeof(typename radix_key<KIND>::type) + VALUE_BYTES <= 8) {
+        if (items == 20) return launch_resident<KIND, VALUE_BYTES, 20>(job, stream);
         if (items == 32) return launch_resident<KIND, VALUE_BYTES, 32>(job, stream);
+    }
     return cudaErrorInvalidValue;
 }
 

@@ -448,7 +448,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         __syncthreads();
         const uint4 counts = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
         const uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
-        uint32_t own = 0, comparisons = 0, starts[4];
+        uint32_t own = 0, comparisons = 0;
         bool full = false;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -459,13 +459,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         comparisons = psvd_reduce_add(comparisons);
         if (lane == 0) atomicAdd(&shared.comparisons, comparisons);
         const bool too_full = __syncthreads_or(full) || shared.comparisons > MOST_COMPARISONS * items;
-        uint32_t start = block_scan(own, shared.sums);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            starts[i] = start | (start + (words[i] & 0xffff)) << 16;
-            start += (words[i] & 0xffff) + (words[i] >> 16);
-        }
-        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = make_uint4(starts[0], starts[1], starts[2], starts[3]);
+        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = first_places(words, block_scan(own, shared.sums));
         if (threadIdx.x == 0) shared.bins[FINE_BINS] = (uint16_t)items;
         __syncthreads();
         if (!too_full) {

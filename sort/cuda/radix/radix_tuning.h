@@ -35,7 +35,7 @@
 #define PSVI_RADIX_RESIDENT_THREADS 512
 #define PSVI_RADIX_RESIDENT_BLOCKS 192
 #define PSVI_RADIX_RESIDENT_ITEMS                                                                                      \
-    { 2, 4, 8, 16, 32 } // of a thread: a kernel for each
+    { 2, 4, 8, 16, 20, 32 } // of a thread: a kernel for each
 #define PSVI_RADIX_RESIDENT_MAX_ITEMS(pair_bytes) ((pair_bytes) <= 8 ? 32 : 16)
 #define PSVI_RADIX_RESIDENT_TABLES (16 * 1024) // bytes of shared memory beside the items
 #define PSVI_RADIX_ROW_WORDS 72                // 64 of counts, 2 of what else is to be known, rounded up
@@ -51,8 +51,8 @@
 #define PSVI_RADIX_PASSES_LEAST_TILE (PSVI_RADIX_PASSES_COMPACT_THREADS * PSVI_RADIX_PASSES_ITEMS(16))
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
-// PASSES_ASYNC: threads that rank, and how many items each; threads that write, that look back. Pairs go in large tiles
-// from so many items on.
+// PASSES_ASYNC: threads that rank, and how many items each; threads that write, that look back. Pairs always go in
+// large tiles from so many items on.
 #ifndef PSVI_RADIX_ASYNC_LARGE_FROM // a test has fewer
 #define PSVI_RADIX_ASYNC_LARGE_FROM 12000000
 #endif

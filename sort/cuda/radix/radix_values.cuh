@@ -68,7 +68,8 @@ template <typename K> struct few_values {
             const K own = samples.keys[j];
             uint32_t place = (uint32_t)((own * (K)0x9e3779b97f4a7c15u) >> (8 * sizeof(K) - 8)) % FEW_TABLE;
             for (volatile uint32_t *all = &found; *all <= FEW_MOST; place = (place + 1) % FEW_TABLE) {
-                const uint32_t owner = atomicCAS(&samples.owners[place], 0u, j + 1);
+                uint32_t owner = *(volatile uint32_t *)&samples.owners[place]; // so that equal samples need not wait
+                if (owner == 0) owner = atomicCAS(&samples.owners[place], 0u, j + 1);
                 if (owner == 0) {
                     const uint32_t at = atomicAdd(&found, 1u);
                     if (at < FEW_MOST) some[at] = own;
