@@ -10,15 +10,6 @@ __device__ __forceinline__ uint32_t pick_bits(const uint32_t v[3], uint32_t axis
     return axis == 0 ? v[0] : axis == 1 ? v[1] : v[2];
 }
 
-// Rank of the own value among those of its LBVH_SAMPLES threads.
-__device__ __forceinline__ uint32_t rank_of(const float *values, float own, uint32_t sample) {
-    uint32_t rank = 0;
-#pragma unroll 8
-    for (uint32_t i = 0; i < LBVH_SAMPLES; ++i)
-        rank += values[i] < own || (values[i] == own && i < sample);
-    return rank;
-}
-
 // How the bits of places are dealt: the longest side of the scene's box is halved again and again.
 __device__ __forceinline__ void deal_bits(psvi_lbvh_plan &plan, const float side[3], uint32_t place_bits) {
     // In registers: a chain of dependent steps through memory would take longer than the whole kernel.
@@ -55,7 +46,7 @@ __device__ __forceinline__ void deal_bits(psvi_lbvh_plan &plan, const float side
 // nearest cell. Two barriers; reads 24 bytes a sample.
 __global__ void __launch_bounds__(4 * LBVH_SAMPLES)
     psvk_lbvh_plan(const psvi_find_input input, const psvi_lbvh_memory memory) {
-    __shared__ float values[4][LBVH_SAMPLES];
+    __shared__ __align__(16) uint32_t ranked[4][LBVH_SAMPLES];
     __shared__ float low[4], high[4];
     psvi_lbvh_plan *const plan = memory.plan;
     for (uint32_t i = threadIdx.x; i < memory.ticket_room; i += 4 * LBVH_SAMPLES)
@@ -67,10 +58,15 @@ __global__ void __launch_bounds__(4 * LBVH_SAMPLES)
     float own = fmaxf(box.max[0] - box.min[0], fmaxf(box.max[1] - box.min[1], box.max[2] - box.min[2]));
     if (kind < 3) own = 0.5f * psv_pick(box.min, kind) + 0.5f * psv_pick(box.max, kind);
     if (!good) own = INFINITY;
-    values[kind][sample] = own;
+    // By whole numbers in the same order, whose lowest bits are the sample's: one comparison each.
+    const uint32_t number = (psvd_ordered(own) & ~(LBVH_SAMPLES - 1u)) | sample;
+    ranked[kind][sample] = number;
     if (threadIdx.x < 4) low[threadIdx.x] = 0, high[threadIdx.x] = 0;
     const uint32_t samples = (uint32_t)__syncthreads_count(good) / 4, aside = samples / 32;
-    const uint32_t rank = rank_of(values[kind], own, sample);
+    uint32_t rank = 0;
+#pragma unroll 16
+    for (uint32_t i = 0; i < LBVH_SAMPLES; ++i)
+        rank += ranked[kind][i] < number;
     if (good && rank == (kind < 3 ? aside : samples / 2)) low[kind] = own;
     if (good && rank == samples - 1 - aside) high[kind] = own;
     __syncthreads();
@@ -107,8 +103,7 @@ __device__ __forceinline__ uint32_t lbvh_place(const psvi_lbvh_plan &plan, const
         size_class += size > plan.class_sizes[i];
     for (uint32_t i = 0; i < plan.halvings; ++i)
         place = place << 1 | (pick_bits(cell, plan.axes[i]) >> plan.shifts[i] & 1u);
-    if (plan.curve_bits > 0)
-        place = place << (3 * plan.curve_bits) | (uint32_t)psvi_hilbert_place(rest, plan.curve_bits);
+    if (plan.curve_bits > 0) place = place << (3 * plan.curve_bits) | psvi_short_hilbert_place(rest, plan.curve_bits);
     return size_class << (place_bits - PSVI_LBVH_CLASS_BITS) | place;
 }
 

@@ -24,10 +24,11 @@ struct lbvh_search {
     lbvh_box own;
     uint32_t begin, end; // leaves that count
     uint32_t name;       // of its parts in the queue
+    uint32_t part_room;  // of all parts
 };
 
 __device__ __forceinline__ lbvh_search make_search(const psvi_find_input &input, const psvi_lbvh_memory &memory) {
-    lbvh_search search = {input, memory, psvd_read_counts(input), {}, {}, 0, 0, 0};
+    lbvh_search search = {input, memory, psvd_read_counts(input), {}, {}, 0, 0, 0, memory.part_room};
     search.sink = psvd_make_sink(input, search.counts);
     return search;
 }
@@ -59,15 +60,15 @@ __device__ __forceinline__ uint32_t world_begin(const psvi_lbvh_memory &memory, 
 }
 
 // Puts the search of leaves [first, end) into the queue; false when there is no room. 64 bits: many may add at once.
-__device__ __forceinline__ bool queue_rest(const psvi_lbvh_memory &memory, uint32_t name, uint32_t first,
+__device__ __forceinline__ bool queue_rest(const psvi_lbvh_memory &memory, uint32_t room, uint32_t name, uint32_t first,
                                            uint32_t end) {
     const uint64_t parts = (end - first + LBVH_PART - 1) / LBVH_PART;
     unsigned long long *const taken = reinterpret_cast<unsigned long long *>(&memory.plan->parts);
-    if (*(volatile unsigned long long *)taken + parts > memory.part_room) return false;
+    if (*(volatile unsigned long long *)taken + parts > room) return false;
     const uint64_t place = atomicAdd(taken, (unsigned long long)parts);
-    if (place + parts > memory.part_room) {
+    if (place + parts > room) {
         // Others came in between: the places that are there are made empty, and the search goes on alone.
-        for (uint64_t p = place; p < memory.part_room; ++p)
+        for (uint64_t p = place; p < room; ++p)
             memory.parts[p] = {name, end, end};
         return false;
     }
@@ -76,8 +77,8 @@ __device__ __forceinline__ bool queue_rest(const psvi_lbvh_memory &memory, uint3
     return true;
 }
 
-// Puts what is on the stack into the queue, as far as there is room; returns how many entries are left. All lanes
-// together.
+// Puts large runs that are on the stack into the queue, as far as there is room; returns how many entries are left. All
+// lanes together.
 __device__ __forceinline__ uint32_t queue_stack(const lbvh_search &search, uint32_t *stack, uint32_t depth) {
     const uint32_t lane = threadIdx.x & 31;
     uint32_t left = 0;
@@ -90,7 +91,8 @@ __device__ __forceinline__ uint32_t queue_stack(const lbvh_search &search, uint3
             const uint64_t from = (uint64_t)(entry & ((1u << LBVH_RUN_BITS) - 1)) << shift;
             const uint32_t first = max(search.begin, (uint32_t)from);
             const uint32_t end = (uint32_t)min((unsigned long long)search.end, from + (1ull << shift));
-            stays = !queue_rest(search.memory, search.name, first, end);
+            stays = entry >> LBVH_RUN_BITS < LBVH_PART_LEVEL ||
+                    !queue_rest(search.memory, search.part_room, search.name, first, end);
         }
         const unsigned mask = __ballot_sync(PSVD_FULL, stays);
         __syncwarp();

@@ -121,6 +121,7 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
     const uint32_t number = blockIdx.x * LBVH_WARPS + warp;
     if ((uint64_t)blockIdx.x * LBVH_THREADS >= boxes) return;
     lbvh_search search = make_search(input, memory);
+    search.part_room = min(memory.part_room, LBVH_WALK_PARTS);
     lbvh_group group = {search, stage, near[warp], {}, 0, 0, 0};
     group.own.low.x = NAN;
     if (number * 32ull < boxes) {
@@ -143,7 +144,7 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
 // One warp a part; as many blocks as the device holds take the parts in turn.
 __global__ void __launch_bounds__(LBVH_THREADS, 8)
     psvk_lbvh_walk_parts(const psvi_find_input input, const psvi_lbvh_memory memory) {
-    const uint32_t parts = (uint32_t)min(memory.plan->parts, (uint64_t)memory.part_room);
+    const uint32_t parts = (uint32_t)min(memory.plan->parts, (uint64_t)min(memory.part_room, LBVH_WALK_PARTS));
     if (blockIdx.x * LBVH_WARPS >= parts) return;
     __shared__ walk_stage stage;
     __shared__ near_leaves near[LBVH_WARPS];

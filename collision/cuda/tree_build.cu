@@ -2,6 +2,7 @@
 // child each; the last of eight nodes to be done has its lanes make the node above.
 #include "../src/tree_internal.h"
 #include "broad_phase_tuning.h"
+#include "common.cuh"
 #include "launch_cuda.h"
 #include "tree_kernels.h"
 #include "tree_team.cuh"
@@ -17,8 +18,10 @@ __device__ __forceinline__ uint64_t item_count(const psvi_item_view &view) {
 // One block, a third of it for each axis: 256 samples are ranked against each other; then their keys are compared, to
 // see whether the usual number of bits tells places apart. Reads 24 to 36 bytes a sample; five barriers.
 __global__ void __launch_bounds__(3 * PSVI_TREE_SAMPLES)
-    psvk_tree_plan(const psvi_item_view view, const psvi_tree_memory memory, const psvi_tree_keys keys) {
+    psvk_tree_plan(const psvi_item_view view, const psvi_tree_memory memory, const psvi_tree_keys keys,
+                   bool may_short) {
     __shared__ float centres[3][PSVI_TREE_SAMPLES], marks[3][4];
+    __shared__ __align__(16) uint32_t ranked[3][PSVI_TREE_SAMPLES];
     __shared__ uint64_t places[PSVI_TREE_SAMPLES];
     __shared__ psv_tree_head head;
     const uint32_t sample = threadIdx.x % PSVI_TREE_SAMPLES, axis = threadIdx.x / PSVI_TREE_SAMPLES;
@@ -35,11 +38,14 @@ __global__ void __launch_bounds__(3 * PSVI_TREE_SAMPLES)
                              : psvi_item_centre(&item, 2);
     centres[axis][sample] = centre;
     if (threadIdx.x < 12) marks[threadIdx.x / 4][threadIdx.x % 4] = 0;
+    // Ranked by whole numbers in the same order, whose lowest bits are the sample's: one comparison each.
+    const uint32_t own = (psvd_ordered(centre) & ~(PSVI_TREE_SAMPLES - 1u)) | sample;
+    ranked[axis][sample] = own;
     const uint32_t samples = (uint32_t)__syncthreads_count(good) / 3;
     uint32_t rank = 0;
-#pragma unroll 8
+#pragma unroll 16
     for (uint32_t i = 0; i < PSVI_TREE_SAMPLES; ++i)
-        rank += centres[axis][i] < centre || (centres[axis][i] == centre && i < sample);
+        rank += ranked[axis][i] < own;
     if (good) {
         if (rank == 0) marks[axis][0] = centre;
         if (rank == samples / 32) marks[axis][1] = centre;
@@ -48,7 +54,7 @@ __global__ void __launch_bounds__(3 * PSVI_TREE_SAMPLES)
     }
     __syncthreads();
     uint32_t bits = psvi_usual_axis_bits(count);
-    if (bits > keys.axis_bits) bits = keys.axis_bits;
+    bits = min(bits, may_short ? PSVI_SHORT_AXIS_BITS : keys.axis_bits);
     if (threadIdx.x == 0) {
         float side = 0;
         for (int k = 0; k < 3; ++k) {
@@ -61,25 +67,29 @@ __global__ void __launch_bounds__(3 * PSVI_TREE_SAMPLES)
     __syncthreads();
     if (axis == 0) {
         const float point[3] = {centres[0][sample], centres[1][sample], centres[2][sample]};
-        places[sample] = psvi_tree_place(&head, point, bits, keys.axis_bits);
+        places[sample] = good ? psvi_tree_place(&head, point, bits, keys.axis_bits) : ~(uint64_t)sample;
     }
     __syncthreads();
+    // Three threads a sample, each with a third of the distances to the others around.
     bool shared = false;
-    if (axis == 0 && good && count > PSVI_TREE_SAMPLES)
-        for (uint32_t i = 0; i < sample; ++i)
-            shared = shared || (places[i] == places[sample] && centres[0][i] < INFINITY);
-    if (__syncthreads_or(shared)) bits = keys.axis_bits;
+    const uint64_t place = places[sample];
+    if (count > PSVI_TREE_SAMPLES)
+#pragma unroll 4
+        for (uint32_t away = axis + 1; away <= PSVI_TREE_SAMPLES / 2; away += 3)
+            shared = shared || places[(sample + away) % PSVI_TREE_SAMPLES] == place;
+    if (__syncthreads_or(shared)) bits = keys.axis_bits, may_short = false;
     if (threadIdx.x != 0) return;
     head.item_count = head.node_count = head.level_count = 0;
     head.linear = 1;
-    head.unused = 0;
+    head.short_keys = may_short;
     head.bad_count = 0;
     head.key_bits = 3 * bits + keys.world_bits;
     *memory.head = head;
-    memory.result->count = count;
+    memory.result->count = may_short ? 0 : count;
+    memory.result->short_count = may_short ? count : 0;
 }
 
-// One thread an item: reads it, writes 8 bytes. One atomic a block for each count.
+// One thread an item: reads it, writes 4 or 8 bytes. One atomic a block for each count.
 __global__ void __launch_bounds__(TREE_THREADS)
     psvk_tree_keys(const psvi_item_view view, const psvi_tree_memory memory, const psvi_tree_keys keys) {
     const uint64_t i = (uint64_t)blockIdx.x * TREE_THREADS + threadIdx.x;
@@ -88,9 +98,14 @@ __global__ void __launch_bounds__(TREE_THREADS)
     if (i < item_count(view)) {
         psvi_item item;
         state = psvi_load_item(&view, i, &item);
-        memory.keys[i] = state == PSVI_ITEM_GOOD
-                             ? psvi_item_key(&keys, memory.head, &item, psvi_item_world(&view, i), bits)
-                             : psvi_no_part_key(&keys);
+        if (memory.head->short_keys)
+            reinterpret_cast<uint32_t *>(memory.keys)[i] = state == PSVI_ITEM_GOOD
+                                                               ? psvi_short_item_key(memory.head, &item, bits)
+                                                               : 1u << 3 * PSVI_SHORT_AXIS_BITS;
+        else
+            memory.keys[i] = state == PSVI_ITEM_GOOD
+                                 ? psvi_item_key(&keys, memory.head, &item, psvi_item_world(&view, i), bits)
+                                 : psvi_no_part_key(&keys);
     }
     const int good = __syncthreads_count(state == PSVI_ITEM_GOOD), bad = __syncthreads_count(state == PSVI_ITEM_BAD);
     if (threadIdx.x == 0 && good > 0) atomicAdd(&memory.head->item_count, (uint32_t)good);
@@ -161,7 +176,7 @@ __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_
             psvi_stored_box(&stored, first + lane, child.min, child.max);
         else if (lane < count)
             psvi_load_node_box(memory, begin + first + lane, child);
-        psvi_make_team_node(mask, child, count, node);
+        psvi_make_team_node<true>(mask, child, count, node);
         const uint32_t number = head.level_start[level] + place;
         if (lane == 0) {
             node->first_child = level > 1 ? begin + first : 0;
@@ -180,8 +195,8 @@ __global__ void __launch_bounds__(TREE_NODE_THREADS) psvk_tree_nodes(const psvi_
 }
 
 extern "C" cudaError_t psvi_launch_tree_keys(const psvi_item_view *view, const psvi_tree_memory *memory,
-                                             psvi_tree_keys keys, cudaStream_t stream) {
-    psvk_tree_plan<<<1, 3 * PSVI_TREE_SAMPLES, 0, stream>>>(*view, *memory, keys);
+                                             psvi_tree_keys keys, bool may_short, cudaStream_t stream) {
+    psvk_tree_plan<<<1, 3 * PSVI_TREE_SAMPLES, 0, stream>>>(*view, *memory, keys, may_short);
     psvk_tree_keys<<<psvi_block_count(view->boxes.count, TREE_THREADS), TREE_THREADS, 0, stream>>>(*view, *memory,
                                                                                                    keys);
     return cudaGetLastError();

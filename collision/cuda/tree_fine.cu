@@ -478,7 +478,7 @@ __device__ __forceinline__ void make_fine_node(const psvi_item_view &view, const
         memory.order[first_item + child.offset] = team.reference & ~FINE_ITEM;
         load_item_box(view, team.reference & ~FINE_ITEM, child.min, child.max);
     }
-    psvi_make_team_node(team.mask, child, team.count, node);
+    psvi_make_team_node<false>(team.mask, child, team.count, node);
     if (team.lane == 0) {
         node->first_child = first_child;
         node->first_item = first_item;
@@ -582,7 +582,7 @@ __global__ void __launch_bounds__(FINE_THREADS) psvk_fine_refit(const psvi_tree_
             child.offset = lane - inners;
             psvi_stored_box(&stored, first_item + child.offset, child.min, child.max);
         }
-        psvi_make_team_node(mask, child, count, node);
+        psvi_make_team_node<false>(mask, child, count, node);
         if (lane == 0) {
             node->first_child = first_child;
             node->first_item = first_item;

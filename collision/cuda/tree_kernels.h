@@ -10,9 +10,10 @@
 extern "C" {
 #endif
 
-// The grid of the keys and the keys; memory.result->count is the count that the sorter reads.
+// The grid of the keys and the keys; memory.result has the counts that the sorters read. may_short: keys have 32 bits
+// where these tell the samples apart.
 cudaError_t psvi_launch_tree_keys(const psvi_item_view *view, const psvi_tree_memory *memory, psvi_tree_keys keys,
-                                  cudaStream_t stream);
+                                  bool may_short, cudaStream_t stream);
 // First items of the worlds; before items are placed, whose memory the keys may share.
 cudaError_t psvi_launch_tree_worlds(const psvi_item_view *view, const psvi_tree_memory *memory, psvi_tree_keys keys,
                                     cudaStream_t stream);

@@ -46,8 +46,34 @@ __device__ __forceinline__ uint32_t psvi_choose_slot(unsigned mask, const float 
     return slot;
 }
 
+// A slot for less work: that of the octant of the node's box that the child's centre is in, for the first child there;
+// the others get those that are left.
+__device__ __forceinline__ uint32_t psvi_quick_slot(unsigned mask, const float centre[3], const float low[3],
+                                                    const float high[3], uint32_t count) {
+    const uint32_t lane = threadIdx.x & 7, before = (1u << lane) - 1, all = (1u << count) - 1;
+    uint32_t octant = 0, same = all;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        const bool upper = centre[axis] > 0.5f * psv_tree_clamp(low[axis]) + 0.5f * psv_tree_clamp(high[axis]);
+        const uint32_t uppers = __ballot_sync(mask, upper) >> (threadIdx.x & 24) & 0xffu;
+        octant |= (uint32_t)upper << axis;
+        same &= upper ? uppers : ~uppers;
+    }
+    const bool first = lane < count && (same & before) == 0;
+    const uint32_t firsts = __ballot_sync(mask, first) >> (threadIdx.x & 24) & 0xffu;
+    uint32_t taken = first ? 1u << octant : 0u;
+    for (int step = 1; step < 8; step *= 2)
+        taken |= __shfl_xor_sync(mask, taken, step);
+    if (first) return octant;
+    uint32_t left = ~taken;
+    for (uint32_t skipped = (uint32_t)__popc(all & ~firsts & before); skipped > 0; --skipped)
+        left &= left - 1;
+    return psv_low_bit(left) & 7u;
+}
+
 // The lanes of `mask` make a node of their children, in shared memory, but for first_child, first_item and parent; the
 // box of all is in their registers then. `count` of them have a child, the lowest lanes.
+template <bool QUICK>
 __device__ __forceinline__ void psvi_make_team_node(unsigned mask, psvi_lane_child &child, uint32_t count,
                                                     psv_tree_node *node) {
     const uint32_t lane = threadIdx.x & 7;
@@ -59,7 +85,8 @@ __device__ __forceinline__ void psvi_make_team_node(unsigned mask, psvi_lane_chi
         high[axis] = -psvi_least_of_eight(mask, here ? -child.max[axis] : INFINITY);
         centre[axis] = psv_tree_clamp(child.min[axis]) * 0.5f + psv_tree_clamp(child.max[axis]) * 0.5f;
     }
-    const uint32_t slot = psvi_choose_slot(mask, centre, count);
+    const uint32_t slot =
+        QUICK ? psvi_quick_slot(mask, centre, low, high, count) : psvi_choose_slot(mask, centre, count);
     const bool empty = low[0] > high[0];
     uint8_t *const lows = reinterpret_cast<uint8_t *>(node->low), *const highs =
                                                                       reinterpret_cast<uint8_t *>(node->high);

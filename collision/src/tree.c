@@ -38,6 +38,19 @@ static psv_sorter_def item_sorter_def(const psv_tree_def *def) {
     return sorter;
 }
 
+static bool has_short_keys(psv_backend backend, const psv_tree_def *def) {
+    return backend == PSV_BACKEND_CUDA && def->world_count <= 1;
+}
+
+// Of the items of builds that are small enough.
+static psv_sorter_def short_sorter_def(const psv_tree_def *def) {
+    psv_sorter_def sorter = psv_default_sorter_def();
+    sorter.method = def->sort_method;
+    sorter.max_count = def->max_items < PSVI_SHORT_KEY_ITEMS ? def->max_items : PSVI_SHORT_KEY_ITEMS;
+    sorter.end_bit = 3 * PSVI_SHORT_AXIS_BITS + 1;
+    return sorter;
+}
+
 static psv_sorter_def query_sorter_def(const psv_tree_def *def) {
     psv_sorter_def sorter = psv_default_sorter_def();
     sorter.method = def->sort_method;
@@ -66,7 +79,10 @@ static uint64_t greater(uint64_t a, uint64_t b) { return a > b ? a : b; }
 static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base, psvi_tree_memory *memory) {
     const psvi_tree_ops *ops = ops_of(backend);
     const psv_sorter_def sorter = item_sorter_def(def);
-    const uint64_t items = def->max_items, sorter_bytes = psv_sorter_scratch_bytes(backend, &sorter);
+    const psv_sorter_def short_sorter = short_sorter_def(def);
+    const uint64_t items = def->max_items, long_bytes = psv_sorter_scratch_bytes(backend, &sorter);
+    const uint64_t short_bytes = has_short_keys(backend, def) ? psv_sorter_scratch_bytes(backend, &short_sorter) : 0;
+    const uint64_t sorter_bytes = greater(long_bytes, short_bytes);
     const bool fine = is_fine(ops, def);
     char *at = base;
     *memory = (psvi_tree_memory){.node_room = node_room(ops, def)};
@@ -75,7 +91,6 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     memory->nodes = carve(&at, memory->node_room * sizeof *memory->nodes);
     const bool worlds = def->world_count > 1;
     if (worlds) memory->world_starts = carve(&at, ((uint64_t)def->world_count + 1) * sizeof *memory->world_starts);
-    if (def->triangles) memory->ends = carve(&at, items * sizeof *memory->ends);
     if (backend == PSV_BACKEND_CUDA) memory->arrivals = carve(&at, memory->node_room * sizeof *memory->arrivals);
     const uint64_t order_bytes = items * sizeof *memory->order;
     const bool over_boxes = fine && backend == PSV_BACKEND_CUDA;
@@ -83,13 +98,19 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     memory->order = over_boxes ? (uint32_t *)memory->boxes : fine ? carve(&at, order_bytes) : (uint32_t *)memory->nodes;
     // With several worlds keys are still read when items are there.
     if (worlds) memory->keys = carve(&at, items * sizeof *memory->keys);
-    char *shared = at;
+    char *const shared = at;
     memory->items = carve(&at, items * (def->triangles ? sizeof(psv_tree_corners) : sizeof(psv_tree_box)));
-    if (!worlds) memory->keys = carve(&shared, items * sizeof *memory->keys);
-    memory->sorter = psv_buffer_of(shared, sorter_bytes);
-    memory->fine = fine ? shared : NULL; // the sorter is done before
-    (void)carve(&shared, greater(sorter_bytes, fine ? ops->fine_bytes(items) : 0));
-    if (shared > at) at = shared;
+    if (def->triangles) memory->ends = carve(&at, items * sizeof *memory->ends);
+    char *behind_keys = shared, *end;
+    if (!worlds) memory->keys = carve(&behind_keys, items * sizeof *memory->keys);
+    memory->sorter = psv_buffer_of(behind_keys, sorter_bytes);
+    end = behind_keys + psvi_align(sorter_bytes);
+    if (end > at) at = end;
+    if (fine) { // on the CPU it uses the memory of the keys as well
+        memory->fine = backend == PSV_BACKEND_CUDA ? shared : behind_keys;
+        end = (char *)memory->fine + psvi_align(ops->fine_bytes(items));
+        if (end > at) at = end;
+    }
     if (def->max_queries > 0) {
         const psv_sorter_def queries = query_sorter_def(def);
         const uint64_t bytes = psv_sorter_scratch_bytes(backend, &queries);
@@ -120,6 +141,10 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     psv_sorter_def sorter = item_sorter_def(def), resolved;
     const psvi_sort_method *method;
     psv_status status = psvi_resolve_sorter_def(context, backend, &sorter, &resolved, &method);
+    if (status == PSV_OK && has_short_keys(backend, def)) {
+        sorter = short_sorter_def(def);
+        status = psvi_resolve_sorter_def(context, backend, &sorter, &resolved, &method);
+    }
     if (status != PSV_OK || def->max_queries == 0) return status;
     sorter = query_sorter_def(def);
     return psvi_resolve_sorter_def(context, backend, &sorter, &resolved, &method);
@@ -144,6 +169,11 @@ static psv_status create_parts(psv_tree *tree) {
     psv_sorter_def sorter = item_sorter_def(&tree->def);
     sorter.scratch = memory->sorter;
     psv_status status = psv_create_sorter(context, &sorter, &tree->sorter);
+    if (status == PSV_OK && has_short_keys(context->backend, &tree->def)) {
+        sorter = short_sorter_def(&tree->def);
+        sorter.scratch = memory->sorter;
+        status = psv_create_sorter(context, &sorter, &tree->short_sorter);
+    }
     if (status == PSV_OK && tree->def.max_queries > 0) {
         sorter = query_sorter_def(&tree->def);
         sorter.scratch = memory->query_sorter;
@@ -187,6 +217,7 @@ void psv_destroy_tree(psv_tree *tree) {
     psv_context *context = tree->context;
     (void)context->ops->synchronize(context);
     psv_destroy_sorter(tree->sorter);
+    psv_destroy_sorter(tree->short_sorter);
     psv_destroy_sorter(tree->query_sorter);
     psvi_free(context, tree->block, tree->block_bytes);
     tree->cookie = 0;

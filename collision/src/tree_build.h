@@ -170,9 +170,9 @@ PSV_TREE_FN void psvi_key_range(float least, float low, float high, float greate
     *to = greatest + (greatest - least) / 32;
 }
 
-// The place of a cell on a Hilbert curve through the cube of 2^bits cells a side, bits at least 1 (Skilling,
-// «Programming the Hilbert curve», 2004), 3 * bits wide.
-PSV_TREE_FN uint64_t psvi_hilbert_place(const uint32_t cell[3], uint32_t bits) {
+// Bits of the place of a cell on a Hilbert curve through the cube of 2^bits cells a side, bits at least 1 (Skilling,
+// «Programming the Hilbert curve», 2004): the uppermost ones of the three numbers come first, and so on down.
+PSV_TREE_FN void psvi_hilbert_bits(const uint32_t cell[3], uint32_t bits, uint32_t place[3]) {
     uint32_t x = cell[0], y = cell[1], z = cell[2];
     for (uint32_t q = 1u << (bits - 1); q > 1; q >>= 1) {
         const uint32_t p = q - 1;
@@ -186,20 +186,44 @@ PSV_TREE_FN uint64_t psvi_hilbert_place(const uint32_t cell[3], uint32_t bits) {
     }
     y ^= x;
     z ^= y;
-    uint32_t flip = 0;
-    for (uint32_t q = 1u << (bits - 1); q > 1; q >>= 1)
-        flip ^= z & q ? q - 1 : 0;
-    x ^= flip;
-    y ^= flip;
-    z ^= flip;
-    uint64_t spread[3] = {x, y, z}, place = 0;
+    uint32_t flip = z >> 1; // of each bit: whether an odd number of those above it is set
+    flip ^= flip >> 1;
+    flip ^= flip >> 2;
+    flip ^= flip >> 4;
+    flip ^= flip >> 8;
+    flip ^= flip >> 16;
+    place[0] = x ^ flip;
+    place[1] = y ^ flip;
+    place[2] = z ^ flip;
+}
+
+// That place, 3 * bits wide.
+PSV_TREE_FN uint64_t psvi_hilbert_place(const uint32_t cell[3], uint32_t bits) {
+    uint32_t apart[3];
+    uint64_t place = 0;
+    psvi_hilbert_bits(cell, bits, apart);
     for (int i = 0; i < 3; ++i) {
-        uint64_t v = spread[i]; // 21 bits, two places apart
+        uint64_t v = apart[i]; // 21 bits, two places apart
         v = (v | v << 32) & 0x1f00000000ffffull;
         v = (v | v << 16) & 0x1f0000ff0000ffull;
         v = (v | v << 8) & 0x100f00f00f00f00full;
         v = (v | v << 4) & 0x10c30c30c30c30c3ull;
         v = (v | v << 2) & 0x1249249249249249ull;
+        place |= v << (2 - i);
+    }
+    return place;
+}
+
+// The same of at most 10 bits an axis.
+PSV_TREE_FN uint32_t psvi_short_hilbert_place(const uint32_t cell[3], uint32_t bits) {
+    uint32_t apart[3], place = 0;
+    psvi_hilbert_bits(cell, bits, apart);
+    for (int i = 0; i < 3; ++i) {
+        uint32_t v = apart[i];
+        v = (v | v << 16) & 0x030000ffu;
+        v = (v | v << 8) & 0x0300f00fu;
+        v = (v | v << 4) & 0x030c30c3u;
+        v = (v | v << 2) & 0x09249249u;
         place |= v << (2 - i);
     }
     return place;
@@ -212,11 +236,15 @@ PSV_TREE_FN uint32_t psvi_tree_cell(float at, float low, float scale, uint32_t b
     return x < cells ? (uint32_t)x : (1u << bits) - 1;
 }
 
+PSV_TREE_FN void psvi_tree_cells(const psv_tree_head *head, const float point[3], uint32_t bits, uint32_t cell[3]) {
+    for (int axis = 0; axis < 3; ++axis)
+        cell[axis] = psvi_tree_cell(point[axis], head->low[axis], head->scale, bits);
+}
+
 // Place of a point with the upper axis_bits of each axis, as if it had all of them.
 PSV_TREE_FN uint64_t psvi_tree_place(const psv_tree_head *head, const float point[3], uint32_t bits, uint32_t most) {
-    const uint32_t cell[3] = {psvi_tree_cell(point[0], head->low[0], head->scale, bits),
-                              psvi_tree_cell(point[1], head->low[1], head->scale, bits),
-                              psvi_tree_cell(point[2], head->low[2], head->scale, bits)};
+    uint32_t cell[3];
+    psvi_tree_cells(head, point, bits, cell);
     return psvi_hilbert_place(cell, bits) << (3 * (most - bits));
 }
 
@@ -228,6 +256,14 @@ PSV_TREE_FN uint64_t psvi_item_key(const psvi_tree_keys *keys, const psv_tree_he
                                    uint32_t world, uint32_t bits) {
     const float centre[3] = {psvi_item_centre(item, 0), psvi_item_centre(item, 1), psvi_item_centre(item, 2)};
     return (uint64_t)world << (3 * keys->axis_bits) | psvi_tree_place(head, centre, bits, keys->axis_bits);
+}
+
+// Of at most 10 bits an axis, without a world.
+PSV_TREE_FN uint32_t psvi_short_item_key(const psv_tree_head *head, const psvi_item *item, uint32_t bits) {
+    const float centre[3] = {psvi_item_centre(item, 0), psvi_item_centre(item, 1), psvi_item_centre(item, 2)};
+    uint32_t cell[3];
+    psvi_tree_cells(head, centre, bits, cell);
+    return psvi_short_hilbert_place(cell, bits);
 }
 
 // --- nodes -----------------------------------------------------------------------------------------------------------

@@ -13,8 +13,9 @@ extern "C" {
 
 // Results of the last query, in backend memory.
 typedef struct psvi_query_result {
-    uint64_t count;   // of queries, where they are sorted: what the sorter reads
-    uint64_t results; // of a call with offsets
+    uint64_t count;       // of queries, where they are sorted, or of items with long keys: what the sorter reads
+    uint64_t short_count; // of items with short keys: one of both is 0
+    uint64_t results;     // of a call with offsets
 } psvi_query_result;
 
 // Parts of one block of backend memory: the tree, then what only builds, refits and queries need. While keys are sorted
@@ -54,9 +55,9 @@ struct psv_tree {
     psvi_tree_memory memory;
     void *block;
     uint64_t block_bytes;
-    psv_sorter *sorter, *query_sorter;
-    const psv_box_filter *filters; // of the last build's view
-    uint64_t room;                 // items of the last build, at most
+    psv_sorter *sorter, *short_sorter, *query_sorter; // short_sorter: NULL: all keys have 64 bits
+    const psv_box_filter *filters;                    // of the last build's view
+    uint64_t room;                                    // items of the last build, at most
     bool has_build, triangles, asked_fine;
     bool has_query, has_offsets; // the last query
     uint64_t results_room;
@@ -127,6 +128,11 @@ psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const cha
 // The same of the lists of `count` queries, whose results have `record_bytes`.
 psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
                            psvi_tree_query *query);
+
+// Keys of so many items are tried with 32 bits first on CUDA: 10 for an axis, one item to a cell on a surface. That
+// more items than that share cells costs rays more than the sort gains.
+#define PSVI_SHORT_AXIS_BITS 10
+#define PSVI_SHORT_KEY_ITEMS ((uint64_t)1 << 21)
 
 #define PSVI_QUERY_BITS 30 // of a query's key: place, and of rays the direction's octant
 

@@ -156,7 +156,7 @@ psv_status psv_finish_queries(psv_tree *tree, uint64_t *results) {
     if (status != PSV_OK) return status;
     psv_context *context = tree->context;
     if (!tree->has_query) return psvi_fail(context, PSV_ERROR_ARGUMENT, "the tree's build has no query yet");
-    psvi_query_result result = {0, 0};
+    psvi_query_result result = {0};
     if (tree->has_offsets)
         status = context->ops->copy(context, &result, tree->memory.result, sizeof result, PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = context->ops->synchronize(context);

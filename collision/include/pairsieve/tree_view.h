@@ -77,7 +77,7 @@ typedef struct psv_tree_head {
     float low[3];                              // grid of the keys
     float scale;
     uint32_t key_bits;
-    uint32_t unused;
+    uint32_t short_keys; // keys have 32 bits
     uint64_t bad_count;
 } psv_tree_head;
 
