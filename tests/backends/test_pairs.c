@@ -1,9 +1,10 @@
 // Every broad-phase method of a backend against a plain double loop: random scenes, layouts, flags, filters, worlds,
 // capacities and set pairs; then event replay, growth and larger scenes by digest.
 //   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--method NAME,...] [--long]
-//              [--no-cooperative] [--only-soak]
+//              [--no-cooperative] [--device PROFILE] [--only-soak]
 // --method: only these methods, where one is tested by itself. --soak: so many frames, all methods side by side; with
-// --only-soak nothing else. --no-cooperative: the kernels for CUDA devices without cooperative launches.
+// --only-soak nothing else. --no-cooperative: the kernels for CUDA devices without cooperative launches. --device:
+// those that a lesser device has (device_profiles.h).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "../../sort/core/context.h"
 #include "../scenes/box_scenes.h"
+#include "../take_profile.h"
 #include "../test_scale.h"
 #include "guarded_memory.h"
 #include "pair_soak.h"
@@ -27,6 +29,7 @@ static uint32_t case_count = 400;
 static uint32_t soak_frames;    // 0: as the backend has time
 static const char *only_method; // NULL: all; several with commas between them
 static bool long_run, no_cooperative, only_soak;
+static const device_profile *profile; // that the CUDA device is taken for; NULL: as it is
 static psv_context *context;
 
 static bool is_left_out(const char *method) { return only_method != NULL && !soak_is_named(only_method, method); }
@@ -40,6 +43,7 @@ static psv_context *open_context(int workers) {
     if (backend == PSV_BACKEND_CPU) def.allocator = (psv_allocator){guarded_allocate, guarded_release, NULL};
     if (psv_create_context(&def, &made) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
     if (no_cooperative) made->info.cooperative_launch = false;
+    if (profile != NULL) take_device_for(&made->info, profile);
     return made;
 }
 
@@ -738,7 +742,13 @@ int main(int argc, char **argv) {
             only_method = argv[++i];
         else if (strcmp(argv[i], "--no-cooperative") == 0)
             no_cooperative = true;
-        else if (strcmp(argv[i], "--only-soak") == 0)
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) {
+            profile = find_device_profile(argv[++i]);
+            if (profile == NULL) {
+                fprintf(stderr, "test_pairs: no device '%s'; see tests/device_profiles.h\n", argv[i]);
+                return 2;
+            }
+        } else if (strcmp(argv[i], "--only-soak") == 0)
             only_soak = true;
         else if (strcmp(argv[i], "--long") == 0)
             long_run = true;

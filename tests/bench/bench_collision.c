@@ -11,6 +11,7 @@
 #include <pairsieve/sort.h>
 
 #include "../scenes/box_scenes.h"
+#include "../take_profile.h"
 #include "bench_numbers.h"
 
 #if PSV_HAVE_CUDA
@@ -36,6 +37,7 @@ typedef struct bench_options {
     uint64_t seeds[MAX_LIST], worlds, brute_limit;
     int seed_count;
     const char *sort_method, *csv, *commit, *after; // after: a scene that the finder sees before; NULL: none
+    const device_profile *profile;                  // that the device is taken for; NULL: as it is
     double budget_s;
 } bench_options;
 
@@ -318,6 +320,8 @@ static void print_help(void) {
         "usage: bench_collision [--backend auto|cpu|cuda|gl] [--scenes a,b] [--counts 10000,1000000]\n"
         "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
         "       [--brute-limit N] [--seed N,N] [--after SCENE] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
+        "       [--device PROFILE]\n"
+        "--device: on CUDA, as on a lesser device (tests/device_profiles.h: turing, ampere, ampere_rtx, ada ...).\n"
         "--after: each finder has seen 8 frames of that scene before. first: the first frame; late: the slowest of\n"
         "the 5th to the 9th.\n"
         "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
@@ -342,11 +346,13 @@ static bench_options parse(int argc, char **argv) {
                        .budget_s = 1.0,
                        .commit = PSV_COMMIT};
     static const struct option names[] = {
-        {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'}, {"counts", 1, NULL, 'n'},      {"methods", 1, NULL, 'm'},
-        {"sort", 1, NULL, 'o'},    {"worlds", 1, NULL, 'w'}, {"frames", 1, NULL, 'f'},      {"budget", 1, NULL, 't'},
-        {"workers", 1, NULL, 'k'}, {"seed", 1, NULL, 'e'},   {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
-        {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'}, {"cpu-time", 0, NULL, 'p'},    {"steps", 1, NULL, 'z'},
-        {"after", 1, NULL, 'a'},   {NULL, 0, NULL, 0}};
+        {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'},      {"counts", 1, NULL, 'n'},
+        {"methods", 1, NULL, 'm'}, {"sort", 1, NULL, 'o'},        {"worlds", 1, NULL, 'w'},
+        {"frames", 1, NULL, 'f'},  {"budget", 1, NULL, 't'},      {"workers", 1, NULL, 'k'},
+        {"seed", 1, NULL, 'e'},    {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
+        {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'},      {"cpu-time", 0, NULL, 'p'},
+        {"steps", 1, NULL, 'z'},   {"after", 1, NULL, 'a'},       {"device", 1, NULL, 'd'},
+        {NULL, 0, NULL, 0}};
     const char *counts[MAX_LIST], *seeds[MAX_LIST];
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
@@ -374,6 +380,13 @@ static bench_options parse(int argc, char **argv) {
                 o.seeds[i] = bench_count(PROGRAM, "--seed", seeds[i], 0, UINT64_MAX);
             break;
         case 'a': o.after = optarg; break;
+        case 'd':
+            o.profile = find_device_profile(optarg);
+            if (o.profile == NULL) {
+                fprintf(stderr, "bench_collision: --device: no device '%s'; see tests/device_profiles.h\n", optarg);
+                exit(2);
+            }
+            break;
         case 'l': o.brute_limit = bench_count(PROGRAM, "--brute-limit", optarg, 0, UINT64_MAX); break;
         case 'c': o.csv = optarg; break;
         case 'i': o.commit = optarg; break;
@@ -426,6 +439,7 @@ int main(int argc, char **argv) {
     psv_context *context = NULL;
     check(NULL, psv_create_context(&def, &context), "context");
     check_methods(&options, psv_context_backend(context));
+    if (options.profile != NULL) take_device_for(&context->info, options.profile);
     bool cuda = psv_context_backend(context) == PSV_BACKEND_CUDA;
     printf("%s, %s, %d workers, sort %s, worlds %llu; ms a frame; ns per (box + pair)\n",
            psv_backend_name(psv_context_backend(context)), psv_context_device_name(context),

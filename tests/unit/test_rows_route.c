@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "collision/cuda/rows/rows_policy.h"
 #include "collision/cuda/rows/rows_route.h"
 
 #define MILLION 1000000u
@@ -209,10 +210,29 @@ static void test_all_facts(void **state) {
         if (!reached[route]) fail_msg("no facts lead to %s", psvi_rows_route_name((uint32_t)route));
 }
 
+// The table by architecture, beside what NVIDIA's manual says of each: threads of a multiprocessor, KB of a block.
+static void test_policies(void **state) {
+    (void)state;
+    static const uint32_t expected[][4] = {{75, 75, 1024, 64},    {80, 80, 2048, 163},  {86, 86, 1536, 99},
+                                           {89, 86, 1536, 99},    {90, 90, 2048, 227},  {100, 100, 2048, 227},
+                                           {103, 100, 2048, 227}, {120, 120, 1536, 99}, {121, 120, 1536, 99}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
+        const psvi_rows_policy policy = psvi_rows_policy_of(expected[i][0]);
+        assert_int_equal(policy.code, expected[i][1]);
+        assert_int_equal(policy.threads, expected[i][2]);
+        assert_int_equal(policy.shared_kb, expected[i][3]);
+        // Where a multiprocessor holds 2,048 threads, kernels that are bound by latency fill it.
+        assert_int_equal(policy.scatter_blocks * ROWS_SCATTER_THREADS == 2048, policy.threads == 2048);
+        assert_int_equal(policy.order_bin_blocks * ROWS_ORDER_BIN_THREADS == 2048, policy.threads == 2048);
+        assert_int_equal(policy.uniform_blocks, policy.threads == 1024 ? 4 : 5);
+    }
+    assert_int_equal(psvi_rows_policy_of(60).code, 0); // older than all of the table: what every device has
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),          cmocka_unit_test(test_devices),   cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_kinds_of_boxes), cmocka_unit_test(test_all_facts),
+        cmocka_unit_test(test_kinds_of_boxes), cmocka_unit_test(test_all_facts), cmocka_unit_test(test_policies),
     };
     return cmocka_run_group_tests_name("rows_route", tests, NULL, NULL);
 }

@@ -103,15 +103,9 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
     __syncthreads();
 }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800 && __CUDA_ARCH__ != 900 && __CUDA_ARCH__ != 1000
-#define ORDER_RESIDENT 2 // a multiprocessor holds 1,024 or 1,536 threads
-#else
-#define ORDER_RESIDENT ROWS_ORDER_BIN_BLOCKS
-#endif
-
 // The entries in order of their cells, in any order within one, and the start of each cell. Reads 16 bytes a box,
 // writes 16, and 4 a cell.
-__global__ void __launch_bounds__(THREADS, ORDER_RESIDENT)
+__global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.order_bin_blocks)
     psvk_rows_bins_order(psvi_rows_plan *plan, const __grid_constant__ order_tables tables) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);

@@ -10,14 +10,8 @@ __global__ void __launch_bounds__(ROWS_SCAN_THREADS)
     rows_scan_tile(plan, counts, starts, states, blockIdx.x, shared);
 }
 
-#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ == 1000)
-#define SCATTER_RESIDENT ROWS_SCATTER_BLOCKS
-#else
-#define SCATTER_RESIDENT 4
-#endif
-
 // A tile of slots a block.
-__global__ void __launch_bounds__(ROWS_SCATTER_THREADS, SCATTER_RESIDENT)
+__global__ void __launch_bounds__(ROWS_SCATTER_THREADS, ROWS_CODE_POLICY.scatter_blocks)
     psvk_rows_counted_scatter(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                               const uint32_t *ranks, const uint32_t *starts, float4 *records,
                               const __grid_constant__ rows_mixed_arrays arrays, bool may_be_mixed) {

@@ -189,6 +189,7 @@ static psv_status rows_create(psv_pair_finder *finder) {
     void *scratch = layout(&carver, &finder->def, memory);
     const psvi_rows_facts facts = state->facts = facts_of_finder(finder);
     memory->multiprocessors = (uint32_t)facts.multiprocessors;
+    memory->policy = psvi_rows_policy_of((uint32_t)facts.code_capability);
     memory->early = facts.code_capability >= 90;
     memory->fused_blocks = memory->order == PSVI_ROWS_BY_COUNTING ? psvi_rows_fused_blocks(&facts) : 0;
     memory->bins.tile = psvi_rows_bin_tile(facts.shared_bytes, memory->bins.most);

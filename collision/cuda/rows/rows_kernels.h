@@ -11,8 +11,8 @@
 
 #include "../../../sort/core/backoff.h"
 #include "../../src/broad_phase.h"
+#include "rows_policy.h"
 #include "rows_route.h"
-#include "rows_tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -194,6 +194,7 @@ typedef struct psvi_rows_memory {
     uint64_t room;    // slots that the arrays hold
     uint32_t key_bits;
     uint32_t multiprocessors; // of the device
+    psvi_rows_policy policy;  // of the code that runs
     uint32_t fused_blocks;    // of the fused kernel; 0: it does not run here
     bool early;               // kernels may begin before the one in front has ended
 } psvi_rows_memory;

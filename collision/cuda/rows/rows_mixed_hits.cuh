@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "rows_held.cuh"
 #include "rows_lane_ops.cuh"
 #include "rows_mixed.cuh"
 
@@ -48,78 +49,22 @@ __device__ __forceinline__ sweep_shared &sweep_memory() {
 
 __device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
 
+struct sweep_held {
+    static __device__ __forceinline__ sweep_shared &block() { return sweep_memory(); }
+    static __device__ __forceinline__ uint2 *doubt() { return own_work().doubt; }
+};
+
 struct mixed_tables {
     const uint4 *entries; // see rows_mixed_arrays
     const uint32_t *starts;
     uint32_t slot_mask;
 };
 
-// What a warp holds back, and how many places it has looked at.
-struct sweep_tally {
-    uint32_t pairs, doubts, tested, longest, doubted;
-};
-
-__device__ __forceinline__ psvd_sink make_sink(const psvi_find_input &input) {
-    return psvd_sink{input.pairs, reinterpret_cast<unsigned long long *>(&input.result->pair_count), input.capacity, 0,
-                     false PSVD_RULES_OF(input)};
-}
+using sweep_tally = rows_held_tally;
 
 __device__ __forceinline__ psvd_record load_exactly(const psvi_find_input &input, const psvi_rows_plan &plan,
                                                     uint32_t slot) {
     return rows_record(plan, psvd_load_box(input.a, slot), slot, 0);
-}
-
-// Tests the pairs in doubt. All lanes together; returns how many pairs the warp holds then.
-static __device__ __noinline__ uint32_t settle_doubts(const psvi_find_input &input, uint32_t doubts, uint32_t held) {
-    const psvd_sink sink = make_sink(input);
-    const uint32_t lane = threadIdx.x & 31;
-#pragma unroll 1
-    for (uint32_t n = lane; n - lane < doubts; n += 32) {
-        uint2 pair = make_uint2(0, 0);
-        bool hit = false;
-        if (n < doubts) {
-            pair = own_work().doubt[n];
-            const psvd_box one = psvd_load_box(input.a, pair.x), two = psvd_load_box(input.a, pair.y);
-            hit = one.min[0] <= two.max[0] && two.min[0] <= one.max[0] && one.min[1] <= two.max[1] &&
-                  two.min[1] <= one.max[1] && one.min[2] <= two.max[2] && two.min[2] <= one.max[2];
-        }
-        sweep_memory().stage.emit_together(sink, hit, pair.x, pair.y, &held);
-    }
-    __syncwarp();
-    return held;
-}
-
-// Writes the pairs that the warp holds. All lanes together.
-static __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t held) {
-    const psvd_sink sink = make_sink(input);
-    const uint32_t lane = threadIdx.x & 31;
-    const psv_pair *const from = sweep_memory().stage.room(0);
-    unsigned long long at = 0;
-    sweep_memory().stage.keep_allowed(sink, &held);
-    if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)held);
-    at = __shfl_sync(PSVD_FULL, at, 0);
-    if (at + held <= sink.capacity && (reinterpret_cast<uintptr_t>(sink.pairs) & 7) == 0) {
-        uint2 *const to = reinterpret_cast<uint2 *>(sink.pairs + at);
-#pragma unroll 2
-        for (uint32_t i = lane; i < held; i += 32)
-            to[i] = make_uint2(from[i].a, from[i].b);
-    } else {
-        sweep_memory().stage.write(sink, threadIdx.x >> 5, held, at);
-    }
-    __syncwarp();
-}
-
-// Makes room for what the next hits bring.
-__device__ __forceinline__ void make_room(const psvi_find_input &input, sweep_tally *tally) {
-    if (tally->doubts >= 32) {
-        tally->pairs = settle_doubts(input, tally->doubts, tally->pairs);
-        tally->doubted += tally->doubts;
-        tally->doubts = 0;
-    }
-    if (tally->pairs >= ROWS_MIXED_HITS) {
-        write_pairs(input, tally->pairs);
-        tally->pairs = 0;
-    }
 }
 
 // A bit for each of four places, from `bit` on, that may overlap the lane's box.
@@ -231,7 +176,7 @@ __device__ __forceinline__ void take_listed(const psvi_find_input &input, const 
         take_coarser(tables, count, tally);
     else
         take_hits<HIT_PLACE>(tables, own_place(), count, tally);
-    make_room(input, tally);
+    rows_make_room<sweep_held, ROWS_MIXED_HITS>(input, tally);
 }
 
 #endif

@@ -11,7 +11,7 @@
 static __device__ __noinline__ void sweep_later(const psvi_find_input &input, const psvi_rows_plan *plan,
                                                 const mixed_tables &tables, const uint32_t *items, uint32_t count,
                                                 sweep_tally *tally) {
-    const psvd_sink sink = make_sink(input);
+    const psvd_sink sink = rows_sink(input);
     const uint32_t lane = threadIdx.x & 31;
     uint32_t held = tally->pairs, tested = tally->tested, longest = tally->longest;
     __syncwarp();
@@ -85,7 +85,7 @@ static __device__ __noinline__ void put_off(const psvi_find_input &input, const 
     __syncwarp();
     if (count <= room) return;
     sweep_later(input, plan, tables, excess, count - room, tally);
-    make_room(input, tally);
+    rows_make_room<sweep_held, ROWS_MIXED_HITS>(input, tally);
 }
 
 // The whole warp goes through the lanes' runs, one after the other. The own words lie in shared memory.
@@ -207,7 +207,7 @@ static __device__ __noinline__ void take_more(const psvi_find_input &input, cons
             listed[before - taken] = (__ffs(last) + 31) << 5 | lane;
         __syncwarp();
         take_hits<HIT_BIT>(tables, own_place(), min(all - taken, (uint32_t)ROWS_MIXED_HITS), tally);
-        make_room(input, tally);
+        rows_make_room<sweep_held, ROWS_MIXED_HITS>(input, tally);
     }
 }
 
@@ -268,7 +268,7 @@ __device__ __forceinline__ bool sweep_chunk(const psvi_find_input &input, const 
                 store_shared(to, (__ffs(last) + 31) << 5 | lane);
             __syncwarp();
             take_hits<HIT_BIT>(tables, at, all, tally);
-            make_room(input, tally);
+            rows_make_room<sweep_held, ROWS_MIXED_HITS>(input, tally);
         } else {
             sweep_tally sum = *tally;
             take_more(input, tables, word, last, up_to - found, all, &sum);
@@ -548,49 +548,24 @@ static __device__ __noinline__ void sweep_put_off(const psvi_find_input &input, 
     const uint32_t count = min(shared.put_off, (uint32_t)ROWS_MIXED_PUT_OFF);
     for (uint32_t i = threadIdx.x / 32 * together; i < count; i += WARPS * together) {
         sweep_later(input, plan, tables, shared.later + i, min(together, count - i), tally);
-        make_room(input, tally);
+        rows_make_room<sweep_held, ROWS_MIXED_HITS>(input, tally);
     }
 }
 
-// Writes what the block's warps hold, and adds up their tallies. All threads of the block together.
+// Ends the block's part of the sweep. All of its threads together.
 __device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_rows_plan *plan,
                                              const sweep_tally &tally) {
-    sweep_shared &shared = sweep_memory();
-    const uint32_t warp = threadIdx.x >> 5, longest = psvd_reduce_max(tally.longest);
-    const uint32_t low = psvd_reduce_add(tally.tested & 0xffffu), high = psvd_reduce_add(tally.tested >> 16);
-    if ((threadIdx.x & 31) == 0) {
-        shared.tested[warp] = ((unsigned long long)high << 16) + low;
-        shared.longest[warp] = longest;
-        shared.doubted[warp] = tally.doubted;
-    }
-    shared.stage.hold(make_sink(input), tally.pairs);
-    shared.stage.finish(make_sink(input));
+    const rows_block_sum sum = rows_finish_block<sweep_held, WARPS>(input, tally);
     if (threadIdx.x != 0) return;
-    unsigned long long tested = 0;
-    uint32_t most = 0, doubted = 0;
-    for (uint32_t w = 0; w < WARPS; ++w) {
-        tested += shared.tested[w];
-        most = max(most, shared.longest[w]);
-        doubted += shared.doubted[w];
-    }
-    atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->candidates), tested);
-    if (rows_counts_tested(*plan)) atomicAdd(reinterpret_cast<unsigned long long *>(&plan->ratio.tested), tested);
-    if (most > *(volatile uint64_t *)&input.result->longest_range)
-        atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)most);
+    if (rows_counts_tested(*plan)) atomicAdd(reinterpret_cast<unsigned long long *>(&plan->ratio.tested), sum.tested);
     // A doubt in a few places costs less than the exact sweep of all of them would.
-    if (doubted > tested / ROWS_MIXED_DOUBTED)
-        atomicAdd(&plan->doubted, (uint32_t)(doubted - tested / ROWS_MIXED_DOUBTED));
+    const unsigned long long forgiven = sum.tested / ROWS_MIXED_DOUBTED;
+    if (sum.doubted > forgiven) atomicAdd(&plan->doubted, (uint32_t)(sum.doubted - forgiven));
 }
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
-#define MIXED_RESIDENT 4
-#else
-#define MIXED_RESIDENT ROWS_MIXED_BLOCKS
-#endif
 
 // The pairs. A warp takes chunks of 32 boxes in sorted order. Reads 16 bytes of a box for itself and 8 about once per
 // row that looks at it, and the box itself where there are coarser levels; writes the pairs.
-__global__ void __launch_bounds__(ROWS_MIXED_THREADS, MIXED_RESIDENT)
+__global__ void __launch_bounds__(ROWS_MIXED_THREADS, ROWS_CODE_POLICY.mixed_blocks)
     psvk_rows_mixed(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                     const __grid_constant__ mixed_tables tables) {
     rows_wait_for_front();
@@ -612,7 +587,7 @@ __global__ void __launch_bounds__(ROWS_MIXED_THREADS, MIXED_RESIDENT)
         tally = sum;
     }
     tally.doubted += tally.doubts;
-    tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
+    tally.pairs = rows_settle_doubts<sweep_held>(input, tally.doubts, tally.pairs);
     finish_block(input, plan, tally);
     if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, *plan);
 }
@@ -622,7 +597,7 @@ extern "C" cudaError_t psvi_launch_rows_mixed(const psvi_find_input *input, cons
     const rows_mixed_arrays arrays = rows_mixed_arrays_of(memory);
     const mixed_tables tables = {arrays.entries, memory->starts, (uint32_t)(((uint64_t)1 << arrays.slot_bits) - 1)};
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
-    const uint32_t most = memory->multiprocessors * ROWS_MIXED_BLOCKS;
+    const uint32_t most = memory->multiprocessors * memory->policy.mixed_blocks;
     const uint32_t blocks = wanted < most ? wanted : most;
     return rows_launch_early(memory, stream, psvk_rows_mixed, blocks, ROWS_MIXED_THREADS, sizeof(sweep_shared), *input,
                              memory->plan, tables);

@@ -21,6 +21,19 @@ __device__ __forceinline__ float rows_expect(const rows_plan_shared<THREADS> &sh
            rows_expect_on(shared, 2, across, limit);
 }
 
+// Boxes of its own level that a box meets: in its own row those along itself, in other rows also those that begin a
+// limit before it. It looks at the next row of z if it crosses into that, and if it crosses into the next row of y,
+// there at the row of z before, the same one and perhaps the next one. So a box much smaller than the limit looks at
+// little more than itself.
+template <int THREADS>
+__device__ __forceinline__ float rows_expect_near(const rows_plan_shared<THREADS> &shared, float boxes, float limit,
+                                                  float extent) {
+    const float cell = limit * (1.0f / ROWS_DOWN_X_CELLS), crosses = fminf(__fdividef(extent, limit), 1.0f);
+    const float row = boxes * rows_expect_on(shared, 1, limit, limit) * rows_expect_on(shared, 2, limit, limit);
+    return row * (rows_expect_on(shared, 0, extent + 0.5f * cell, limit) +
+                  rows_expect_on(shared, 0, limit + extent + cell, limit) * crosses * (3.0f + crosses));
+}
+
 // Rows that a box looks at in a level of that limit.
 template <int THREADS>
 __device__ __forceinline__ float rows_expect_rows(const rows_plan_shared<THREADS> &shared, float limit, float extent) {
@@ -70,8 +83,7 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
         const float limit = most * ROWS_LIMIT_PAD, mean = 0.5f * (most + fewest);
         if (threadIdx.x == 0) shared->limits[0] = limit, shared->even = 1;
         __syncthreads();
-        return ROWS_DOWN_BOX + ROWS_DOWN_CANDIDATE * 0.5f *
-                                   rows_expect(*shared, (float)slots, limit, limit + mean, 2.0f * limit + mean);
+        return ROWS_DOWN_BOX + ROWS_DOWN_CANDIDATE * rows_expect_near(*shared, (float)slots, limit, mean);
     }
     const float below = 4.0f * log2f(__fdividef(most, fmaxf(extent, least)));
     const uint32_t bin = ROWS_DOWN_BINS - 1 - (uint32_t)fminf(below, (float)(ROWS_DOWN_BINS - 1));
@@ -80,14 +92,14 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
     if (threadIdx.x < ROWS_DOWN_BINS * ROWS_DOWN_PARTS) {
         const uint32_t tried = threadIdx.x / ROWS_DOWN_PARTS;
         const float limit = fmaxf(__uint_as_float(shared->greatest[tried]) * ROWS_LIMIT_PAD, least);
-        float base = 0, sum = 0, cost = 0, larger = 0;
+        float cost = 0, larger = 0;
         const bool is_tried = shared->extents[tried] != 0; // few are
         for (uint32_t bin = threadIdx.x % ROWS_DOWN_PARTS; is_tried && bin < ROWS_DOWN_BINS; bin += ROWS_DOWN_PARTS) {
             const float members = (float)shared->extents[bin], theirs = __uint_as_float(shared->greatest[bin]);
             if (members == 0) continue;
             if (bin <= tried) {
-                base += members;
-                sum += members * theirs;
+                cost += members *
+                        (ROWS_DOWN_BOX + ROWS_DOWN_CANDIDATE * rows_expect_near(*shared, (float)slots, limit, theirs));
             } else {
                 larger += members;
                 cost +=
@@ -99,14 +111,9 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
         }
 #pragma unroll
         for (int step = ROWS_DOWN_PARTS / 2; step > 0; step >>= 1) {
-            base += __shfl_xor_sync(PSVD_FULL, base, step);
-            sum += __shfl_xor_sync(PSVD_FULL, sum, step);
             cost += __shfl_xor_sync(PSVD_FULL, cost, step);
             larger += __shfl_xor_sync(PSVD_FULL, larger, step);
         }
-        const float mean = sum / fmaxf(base, 1.0f); // half of the boxes around belong to the other one of the two
-        const float candidates = 0.5f * rows_expect(*shared, (float)slots, limit, limit + mean, 2.0f * limit + mean);
-        cost += base * (ROWS_DOWN_BOX + ROWS_DOWN_CANDIDATE * candidates);
         if (threadIdx.x % ROWS_DOWN_PARTS == 0 && is_tried && larger * ROWS_DOWN_LARGER <= (float)samples)
             atomicMin(&shared->best, (__float_as_uint(cost) & ~63u) | tried);
     }

@@ -145,7 +145,7 @@ __device__ __forceinline__ void write_uniform(const order_shared &shared, const 
     }
     const uint32_t level = __ffs(own.populated) - 1;
     uint32_t cell;
-    const uint4 entry = rows_uniform_entry(own.level[level], __uint_as_float(own.longest[level]), record, &cell);
+    const uint4 entry = rows_uniform_entry<true>(own.level[level], __uint_as_float(own.longest[level]), record, &cell);
     arrays.uniform.write_apart(place, entry);
     if (entry.w == 0) arrays.uniform.listed[atomicAdd(&plan->listed, 1u)] = place;
 }

@@ -150,10 +150,14 @@ __device__ __forceinline__ uint32_t usual_key(const split_shared<ITEMS> &shared,
     const int32_t y = __float2int_rd((box.first.z - origin.y) * inverse.y);
     const int32_t z = __float2int_rd((box.second.x - origin.z) * inverse.z);
     const int4 inner = fields.inner, inside = fields.inside;
-    *usual = ((uint32_t)(x - inner.x) < (uint32_t)inside.x) & ((uint32_t)(y - inner.y) < (uint32_t)inside.y) &
-             ((uint32_t)(z - inner.z) < (uint32_t)inside.z);
+    const auto is_inner = [&](int32_t at_x, int32_t at_y, int32_t at_z) {
+        return ((uint32_t)(at_x - inner.x) < (uint32_t)inside.x) & ((uint32_t)(at_y - inner.y) < (uint32_t)inside.y) &
+               ((uint32_t)(at_z - inner.z) < (uint32_t)inside.z);
+    };
+    *usual = is_inner(x, y, z);
     if ((uint32_t)x < (uint32_t)cells.x && (uint32_t)y < (uint32_t)cells.y && (uint32_t)z < (uint32_t)cells.z)
         return (uint32_t)(cells.w + (y * cells.z + z) * cells.x + x);
+    *usual = is_inner(rows_wrap(x, cells.x), rows_wrap(y, cells.y), rows_wrap(z, cells.z));
     return rows_key(plan.level[*level], box);
 }
 
@@ -232,7 +236,8 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
         segments.starts[used] = start;
         progress->again = overfull || !written;
         progress->overfull = overfull;
-        if (overfull) plan->crowded = PSVD_FULL; // not for the uniform sweep
+        // Uneven boxes. The uniform sweep takes them too, unless they had many candidates in the frame before.
+        if (overfull && plan->boxes_per_warp != 32) plan->crowded = PSVD_FULL;
         progress->counted = progress->ordered = 0;
     }
 }
@@ -254,17 +259,11 @@ __device__ __forceinline__ void write_usual(float4 *records, const psvi_rows_pla
     }
 }
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
-#define RESIDENT 1
-#else
-#define RESIDENT ROWS_SPLIT_BLOCKS
-#endif
-
 // Records by segments, in any order within one. Reads 24 bytes a slot, writes 32. TOGETHER: a block takes the places of
 // its boxes together, one atomic a segment; else every box its own. The first time also counts what a plan has to know
 // of the boxes and lists bad ones.
 template <int ITEMS, bool TOGETHER, bool USUAL, bool AGAIN>
-__global__ void __launch_bounds__(THREADS, RESIDENT)
+__global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.split_blocks)
     psvk_rows_segments_split(const psvi_find_input input, psvi_rows_plan *plan, const __grid_constant__ split_job job) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     split_shared<ITEMS> &shared = *reinterpret_cast<split_shared<ITEMS> *>(dynamic);

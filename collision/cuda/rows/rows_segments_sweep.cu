@@ -1,6 +1,7 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
 #include "../../../sort/core/cuda/async_copies.cuh"
 #include "../launch_cuda.h"
+#include "rows_held.cuh"
 #include "rows_lane_walk.cuh"
 #include "rows_plan.cuh"
 #include "rows_rounded.cuh"
@@ -230,7 +231,8 @@ __device__ __forceinline__ uint32_t owner_of_note(uint32_t up_to, uint32_t n) {
 }
 
 // Tests the places that the lanes have noted, all lanes side by side whoever noted them, and makes pairs of those that
-// pass.
+// pass. MAY_WRAP: a pair may belong to either box.
+template <bool MAY_WRAP>
 __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, bool check_owner, uint32_t *held) {
     const uint32_t lane = threadIdx.x & 31;
     const uint32_t up_to = psvd_sum_up_to(hits), total = __shfl_sync(PSVD_FULL, up_to, 31);
@@ -240,7 +242,7 @@ __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, b
     for (uint32_t n = lane; n - lane < total; n += 32) {
         const uint32_t owner = owner_of_note(up_to, n) & 31;
         const uint32_t before = __shfl_sync(PSVD_FULL, up_to - hits, owner);
-        const bool check = __shfl_sync(PSVD_FULL, check_owner, owner);
+        const bool check = MAY_WRAP && __shfl_sync(PSVD_FULL, check_owner, owner);
         const psvd_record own = {work.first[owner], work.second[owner]};
         bool hit = false;
         uint32_t slot = 0;
@@ -262,6 +264,7 @@ __device__ __forceinline__ void hand_over(const sweep_job &job, uint32_t hits, b
 // by one load, and notes those that the first test lets through; `lower` and `upper` are the lane's box in it. Lanes
 // that have nothing left read nothing. The columns of ranges and partners are walked by their addresses, which saves a
 // fifth of the instructions.
+template <bool MAY_WRAP>
 __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ranges &ranges, uint32_t lower,
                                             uint32_t upper, uint32_t *held) {
     const uint32_t lane = threadIdx.x & 31;
@@ -297,7 +300,7 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ran
         if (!__any_sync(PSVD_FULL, turns == 0 || noted > partners + (ROWS_NEAR_NOTES - 2 * ROWS_NEAR_TURNS) * row))
             continue;
         asm volatile("" ::: "memory"); // the notes are read now
-        hand_over(job, (noted - partners) / row, ranges.check_owner, held);
+        hand_over<MAY_WRAP>(job, (noted - partners) / row, ranges.check_owner, held);
         noted = partners;
     }
 }
@@ -327,7 +330,7 @@ __device__ __forceinline__ uint8_t sweep_near(const sweep_job &job, uint32_t box
     if (!look_up_near(job, own, here, own_level, &ranges)) return LEFT_ALL;
     tally->tested += ranges.sum;
     tally->longest = max(tally->longest, ranges.most);
-    sweep_short(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
+    sweep_short<false>(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
     return __any_sync(PSVD_FULL, (plan.populated & 0xffffu) >> (own_level + 1) != 0) ? LEFT_COARSER : LEFT_NONE;
 }
 
@@ -353,15 +356,9 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
         if (__any_sync(PSVD_FULL, ranges.most >= ROWS_LONG_RANGE)) sweep_long(job, &ranges, &tally->held);
         const psvd_record box = {own_work()->first[lane], own_work()->second[lane]};
         const uint2 rounded = rows_rounded(sweep_memory().local.rounding[at], box);
-        sweep_short(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
+        sweep_short<true>(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
     }
 }
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
-#define NEAR_RESIDENT 4
-#else
-#define NEAR_RESIDENT ROWS_NEAR_BLOCKS
-#endif
 
 // The pairs, by two kernels: the first one takes the usual chunks, the second one what is left. A warp takes chunks of
 // 32 boxes in sorted order, so that their cells lie side by side and their loads meet in the first-level
@@ -369,11 +366,12 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
 // ranges are swept by the whole warp. Warps work alone; the block meets at the end, to write its pairs. Reads 8 bytes
 // of a box about once per row that looks at it, all of it for itself and once per pair; writes the pairs.
 template <bool NEAR>
-__global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESIDENT : ROWS_LEFT_BLOCKS)
+__global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS,
+                                  NEAR ? ROWS_CODE_POLICY.near_blocks : ROWS_CODE_POLICY.left_blocks)
     psvk_rows_segments_sweep(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                              psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
-    const uint32_t boxes = (uint32_t)input.result->boxes, lane = threadIdx.x & 31;
+    const uint32_t boxes = (uint32_t)input.result->boxes;
     const bool larger = !NEAR && plan->larger != 0 && !tables.all && rows_looks_down(plan, boxes);
     const bool left_over = NEAR || tables.all || progress->left != 0;
     if (!left_over && !larger) return;
@@ -388,20 +386,20 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESID
     __syncthreads();
     if (down && threadIdx.x == 0) shared.local.plan.populated &= 1; // no box looks up
     __syncthreads();
-    sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0};
+    sweep_job job = {input, tables, NEAR ? rows_sink(input) : psvd_make_sink(input, psvd_read_counts(input)), 0};
     sweep_tally tally = {0, 0, 0};
     for (uint32_t chunk = blockIdx.x * WARPS + (threadIdx.x >> 5); chunk < chunks; chunk += gridDim.x * WARPS) {
         job.first_place = chunk * 32;
-        const bool here = job.first_place + lane < swept;
+        const bool here = job.first_place + (threadIdx.x & 31) < swept;
         if (NEAR) {
-            const uint8_t left = sweep_near(job, boxes, here, &tally);
-            if (lane == 0) {
+            const uint8_t left = sweep_near(job, swept, here, &tally);
+            if ((threadIdx.x & 31) == 0) {
                 tables.left[chunk] = left;
                 if (left != LEFT_NONE) progress->left = 1;
             }
         } else {
             const uint8_t left = tables.all ? LEFT_ALL : tables.left[chunk];
-            if (left != LEFT_NONE) sweep_levels(job, boxes, here, left == LEFT_COARSER, &tally);
+            if (left != LEFT_NONE) sweep_levels(job, swept, here, left == LEFT_COARSER, &tally);
         }
         if (__any_sync(PSVD_FULL, tally.tested >> 31)) { // far from overflow
             psvd_warp_add(&input.result->candidates, tally.tested);
@@ -422,9 +420,10 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS, NEAR ? NEAR_RESID
     shared.stage.hold(job.sink, tally.held);
     shared.stage.finish(job.sink);
     psvd_warp_add(&input.result->candidates, tally.tested);
+    psvd_warp_add(&plan->candidates, tally.tested);
     if (rows_counts_tested(shared.local.plan)) psvd_warp_add(&plan->ratio.tested, tally.tested);
     const uint32_t longest = psvd_reduce_max(tally.longest);
-    if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
+    if ((threadIdx.x & 31) == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
         atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
     if ((NEAR || tables.all) && blockIdx.x == 0 && threadIdx.x == 0) {
         rows_report_shape(input, *plan);
@@ -461,7 +460,8 @@ extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *in
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     for (int near = input->between ? 0 : 1; near >= 0; --near) {
         const auto kernel = near ? psvk_rows_segments_sweep<true> : psvk_rows_segments_sweep<false>;
-        const uint32_t most = memory->multiprocessors * (near ? ROWS_NEAR_BLOCKS : ROWS_LEFT_BLOCKS);
+        const uint32_t most =
+            memory->multiprocessors * (near ? memory->policy.near_blocks : memory->policy.left_blocks);
         const uint32_t blocks = wanted < most ? wanted : most;
         kernel<<<blocks, ROWS_SEGMENTS_SWEEP_THREADS, sweep_bytes(near), stream>>>(*input, memory->plan,
                                                                                    memory->segmented.progress, tables);

@@ -1,4 +1,4 @@
-// Tuning constants of `rows` on CUDA.
+// Tuning constants of `rows` on CUDA. What differs by architecture is in rows_policy.h.
 #ifndef PAIRSIEVE_COLLISION_ROWS_TUNING_H
 #define PAIRSIEVE_COLLISION_ROWS_TUNING_H
 
@@ -47,7 +47,6 @@
 #define ROWS_SCAN_THREADS 256
 #define ROWS_SCAN_ITEMS 16 // cells of a thread
 #define ROWS_SCATTER_THREADS 256
-#define ROWS_SCATTER_BLOCKS 8 // resident on a multiprocessor, where it holds 2,048 threads
 #define ROWS_SWEEP_THREADS 256
 #define ROWS_SWEEP_BLOCKS 3     // resident on a multiprocessor
 #define ROWS_TOGETHER_RANGE 512 // candidates of a range from which on a block's warps stay together
@@ -76,18 +75,15 @@
 #define ROWS_UNIFORM_BITS 24         // of the key, at most
 #define ROWS_UNIFORM_ROOM (1u << 27) // boxes, at most
 #define ROWS_UNIFORM_THREADS 256
-#define ROWS_UNIFORM_BLOCKS 5           // resident on a multiprocessor
 #define ROWS_UNIFORM_HITS 96            // candidates of a warp that are looked at side by side
 #define ROWS_UNIFORM_TICKETS (1u << 22) // boxes, above which warps take chunks as they come to them
 #define ROWS_UNIFORM_CROWD 5            // boxes in a crowded cell, at least
 #define ROWS_UNIFORM_CROWDED 32         // crowded boxes: at most one of so many
-#define ROWS_UNIFORM_UNUSUAL 512        // unusual ones: at most one of so many
+#define ROWS_UNIFORM_UNUSUAL 512        // unusual ones: at most one of so many in bins,
+#define ROWS_SEGMENTS_UNUSUAL 12        // and in segments, where those near an end are counted
 
 // `rows` with rounded boxes for mixed scenes: several sizes, crowded cells.
 #define ROWS_MIXED_THREADS 256
-#ifndef ROWS_MIXED_BLOCKS
-#define ROWS_MIXED_BLOCKS 4 // resident on a multiprocessor
-#endif
 #define ROWS_MIXED_HITS 96     // candidates of a warp that are looked at side by side
 #define ROWS_MIXED_PUT_OFF 512 // looks that a block puts off
 // What a place costs, about, in instructions of a warp, when its lanes go through a run together; what a run costs
@@ -119,7 +115,6 @@
 #define ROWS_BIN_MORE 2     // rounds more than that, at most
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
 #define ROWS_ORDER_BIN_THREADS 512
-#define ROWS_ORDER_BIN_BLOCKS 4   // resident on a multiprocessor
 #define ROWS_BIN_FIXED_BYTES 2560 // shared memory of a block, but for what follows: two words a bin, and for a box
 #define ROWS_BIN_BOX_BYTES 26
 #ifndef ROWS_BINS_PAUSE
@@ -135,7 +130,6 @@
 #define ROWS_SEGMENT_CELL_BITS 12 // cells of a segment, at most
 #define ROWS_SEGMENT_BOXES 3072   // boxes, if they lie evenly, at most
 #define ROWS_SPLIT_THREADS 768
-#define ROWS_SPLIT_BLOCKS 2         // resident on a multiprocessor
 #define ROWS_SPLIT_ITEMS 2          // boxes of a thread
 #define ROWS_TOGETHER_ITEMS 5       // the same where a block takes their places together,
 #define ROWS_TOGETHER_SEGMENTS 4096 // in at most so many segments
@@ -143,9 +137,7 @@
 #define ROWS_ORDER_THREADS 1024
 #define ROWS_ORDER_ITEMS 6 // records of a thread on chip, at most
 #define ROWS_SEGMENTS_SWEEP_THREADS 256
-#define ROWS_NEAR_BLOCKS 5 // of the first sweep, resident on a multiprocessor
-#define ROWS_LEFT_BLOCKS 3 // of the second one
-#define ROWS_NEAR_NOTES 8  // partners that a lane can note before the warp tests them exactly
-#define ROWS_NEAR_TURNS 2  // of two candidates between two looks at how many are noted
+#define ROWS_NEAR_NOTES 8 // partners that a lane can note before the warp tests them exactly
+#define ROWS_NEAR_TURNS 2 // of two candidates between two looks at how many are noted
 
 #endif

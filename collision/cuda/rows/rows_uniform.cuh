@@ -45,7 +45,7 @@ __device__ __forceinline__ uint32_t rows_uniform_veto(const psvi_rows_plan *plan
     const bool one_level = (populated & (populated - 1)) == 0 && populated < 1u << plan->levels;
     const bool levels = populated == 0 || !(one_level | ((populated & 1) != 0 & rows_looks_down(plan, boxes)));
     const bool crowded = (uint64_t)plan->crowded * ROWS_UNIFORM_CROWDED > boxes;
-    const bool edges = (uint64_t)plan->unusual * ROWS_UNIFORM_UNUSUAL > boxes;
+    const bool edges = (uint64_t)plan->unusual * ROWS_SEGMENTS_UNUSUAL > boxes;
     // All is loaded at once, so that no load waits for another one's answer.
     uint32_t veto = edges ? PSVI_ROWS_VETO_EDGES : PSVI_ROWS_NO_VETO;
     if (crowded) veto = PSVI_ROWS_VETO_CROWDED;
@@ -123,13 +123,16 @@ __device__ __forceinline__ uint2 rows_rounded_clear(const psvi_rows_level &level
     return make_uint2(rounded.x | ROWS_VAGUE, rounded.y);
 }
 
-// The entry of a box of the level, and its cell.
+// The entry of a box of the level, and its cell. AROUND: a box whose cell's number went around an axis may look as
+// usual, too. What lies in its cells may be any number of turns away, so what it meets there is in doubt.
+template <bool AROUND = false>
 __device__ __forceinline__ uint4 rows_uniform_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
                                                     uint32_t *cell) {
     rows_near near;
-    const uint32_t look = rows_look(level, longest, box, &near);
+    uint32_t look = rows_look<AROUND>(level, longest, box, &near);
     *cell = near.own;
-    uint2 rounded = rows_rounded_clear(level, look != 0, box);
+    if (AROUND && near.across) look = 0;
+    uint2 rounded = rows_rounded_clear(level, look != 0 && !near.around, box);
     if (__float_as_uint(box.second.w) & PSVD_TAG_STATIC) rounded.y |= ROWS_STATIC;
     return make_uint4(rounded.x, rounded.y, __float_as_uint(box.second.z), look);
 }

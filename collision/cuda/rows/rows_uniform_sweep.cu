@@ -2,6 +2,7 @@
 // to 8 bytes, which tells nearly all pairs; the others are tested exactly.
 #include "../../../sort/core/cuda/async_copies.cuh"
 #include "../launch_cuda.h"
+#include "rows_held.cuh"
 #include "rows_launch.cuh"
 #include "rows_uniform.cuh"
 
@@ -38,6 +39,13 @@ __device__ __forceinline__ sweep_shared &sweep_memory() {
 
 __device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
 
+struct sweep_held {
+    static __device__ __forceinline__ sweep_shared &block() { return sweep_memory(); }
+    static __device__ __forceinline__ uint2 *doubt() { return own_work().doubt; }
+};
+
+using sweep_tally = rows_held_tally;
+
 struct uniform_tables {
     rows_uniform_arrays arrays;
     const uint32_t *starts;
@@ -54,61 +62,11 @@ __device__ __forceinline__ const uint2 *box_at(const uniform_tables &tables, uin
     return tables.arrays.rounded + place;
 }
 
-// What a warp holds back, and how many places it has looked at.
-struct sweep_tally {
-    uint32_t pairs, doubts, tested, longest, doubted;
-};
-
-__device__ __forceinline__ psvd_sink make_sink(const psvi_find_input &input) {
-    return psvd_sink{input.pairs, reinterpret_cast<unsigned long long *>(&input.result->pair_count), input.capacity, 0,
-                     false PSVD_RULES_OF(input)};
-}
-
-// Tests the pairs in doubt. All lanes together; returns how many pairs the warp holds then.
-static __device__ __noinline__ uint32_t settle_doubts(const psvi_find_input &input, uint32_t doubts, uint32_t held) {
-    const psvd_sink sink = make_sink(input);
-    const uint32_t lane = threadIdx.x & 31;
-#pragma unroll 1
-    for (uint32_t n = lane; n - lane < doubts; n += 32) {
-        uint2 pair = make_uint2(0, 0);
-        bool hit = false;
-        if (n < doubts) {
-            pair = own_work().doubt[n];
-            const psvd_box one = psvd_load_box(input.a, pair.x), two = psvd_load_box(input.a, pair.y);
-            hit = one.min[0] <= two.max[0] && two.min[0] <= one.max[0] && one.min[1] <= two.max[1] &&
-                  two.min[1] <= one.max[1] && one.min[2] <= two.max[2] && two.min[2] <= one.max[2];
-        }
-        sweep_memory().stage.emit_together(sink, hit, pair.x, pair.y, &held);
-    }
-    __syncwarp();
-    return held;
-}
-
-// Writes the pairs that the warp holds. All lanes together.
-static __device__ __noinline__ void write_pairs(const psvi_find_input &input, uint32_t held) {
-    const psvd_sink sink = make_sink(input);
-    const uint32_t lane = threadIdx.x & 31;
-    const psv_pair *const from = sweep_memory().stage.room(0);
-    unsigned long long at = 0;
-    sweep_memory().stage.keep_allowed(sink, &held);
-    if (lane == 0) at = atomicAdd(sink.counter, (unsigned long long)held);
-    at = __shfl_sync(PSVD_FULL, at, 0);
-    if (at + held <= sink.capacity && (reinterpret_cast<uintptr_t>(sink.pairs) & 7) == 0) {
-        uint2 *const to = reinterpret_cast<uint2 *>(sink.pairs + at);
-#pragma unroll 2
-        for (uint32_t i = lane; i < held; i += 32)
-            to[i] = make_uint2(from[i].a, from[i].b);
-    } else {
-        sweep_memory().stage.write(sink, threadIdx.x >> 5, held, at);
-    }
-    __syncwarp();
-}
-
 // The unusual boxes: a whole warp goes through the runs of one. Returns how many pairs the warp holds then, and how
 // many places a lane has looked at.
 static __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input, const psvi_rows_plan *plan,
                                                    const uniform_tables &tables, uint32_t held) {
-    const psvd_sink sink = make_sink(input);
+    const psvd_sink sink = rows_sink(input);
     const uint32_t lane = threadIdx.x & 31, at = __ffs(plan->populated) - 1, listed = plan->listed;
     const psvi_rows_level &level = plan->level[at];
     const rows_larger_tables looked_at = {tables.slots, tables.starts};
@@ -321,45 +279,12 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
     }
 }
 
-// Writes what the block's warps hold, and adds up their tallies. All threads of the block together.
-__device__ __forceinline__ void finish_block(const psvi_find_input &input, psvi_rows_plan *plan,
-                                             const sweep_tally &tally) {
-    sweep_shared &shared = sweep_memory();
-    const uint32_t warp = threadIdx.x >> 5, longest = psvd_reduce_max(tally.longest);
-    const uint32_t low = psvd_reduce_add(tally.tested & 0xffffu), high = psvd_reduce_add(tally.tested >> 16);
-    if ((threadIdx.x & 31) == 0) {
-        shared.tested[warp] = ((unsigned long long)high << 16) + low;
-        shared.longest[warp] = longest;
-        shared.doubted[warp] = tally.doubted;
-    }
-    shared.stage.hold(make_sink(input), tally.pairs);
-    shared.stage.finish(make_sink(input));
-    if (threadIdx.x != 0) return;
-    unsigned long long tested = 0;
-    uint32_t most = 0, doubted = 0;
-    for (uint32_t w = 0; w < WARPS; ++w) {
-        tested += shared.tested[w];
-        most = max(most, shared.longest[w]);
-        doubted += shared.doubted[w];
-    }
-    atomicAdd(reinterpret_cast<unsigned long long *>(&input.result->candidates), tested);
-    if (most > *(volatile uint64_t *)&input.result->longest_range)
-        atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)most);
-    if (doubted != 0) atomicAdd(&plan->doubted, doubted);
-}
-
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800 // a multiprocessor holds 1,024 threads
-#define UNIFORM_RESIDENT 4
-#else
-#define UNIFORM_RESIDENT ROWS_UNIFORM_BLOCKS
-#endif
-
 // The pairs. A warp takes chunks of 32 boxes in sorted order; for each of the rows that they look at a lane tests its
 // run of places, side by side with its neighbours, whose runs are about the same. Then what passed is looked at again,
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
 template <bool TICKETS>
-__global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
+__global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform_blocks)
     psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                       const __grid_constant__ uniform_tables tables) {
     rows_wait_for_front();
@@ -379,24 +304,19 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, UNIFORM_RESIDENT)
     }
     while (position.chunk * 32 < boxes) {
         sweep_chunk<TICKETS>(plan, tables, row, next_y, boxes, &position, &tally);
-        if (tally.doubts >= 32) {
-            tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
-            tally.doubted += tally.doubts;
-            tally.doubts = 0;
-        }
-        if (tally.pairs >= ROWS_UNIFORM_HITS) {
-            write_pairs(input, tally.pairs);
-            tally.pairs = 0;
-        }
+        rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
     }
-    tally.pairs = settle_doubts(input, tally.doubts, tally.pairs);
+    tally.pairs = rows_settle_doubts<sweep_held>(input, tally.doubts, tally.pairs);
     if (plan->listed != 0) {
         const uint2 more = sweep_unusual(input, plan, tables, tally.pairs);
         tally.pairs = more.x;
         tally.tested += more.y;
     }
-    finish_block(input, plan, tally);
-    if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, *plan);
+    const rows_block_sum sum = rows_finish_block<sweep_held, WARPS>(input, tally);
+    if (threadIdx.x != 0) return;
+    if (sum.doubted != 0) atomicAdd(&plan->doubted, (uint32_t)sum.doubted);
+    if (TICKETS) atomicAdd(reinterpret_cast<unsigned long long *>(&plan->candidates), sum.tested);
+    if (blockIdx.x == 0) rows_report_shape(input, *plan);
 }
 
 extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, const psvi_rows_memory *memory,
@@ -404,7 +324,7 @@ extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, co
     const rows_uniform_arrays arrays = rows_uniform_arrays_of(memory);
     const uniform_tables tables = {arrays, memory->starts, rows_uniform_slots_of(arrays)};
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
-    const uint32_t most = memory->multiprocessors * ROWS_UNIFORM_BLOCKS;
+    const uint32_t most = memory->multiprocessors * memory->policy.uniform_blocks;
     const uint32_t blocks = wanted < most ? wanted : most;
     const bool tickets = psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS;
     const auto kernel = tickets ? psvk_rows_uniform<true> : psvk_rows_uniform<false>;

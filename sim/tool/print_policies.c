@@ -1,0 +1,41 @@
+// The tables by architecture of the CUDA methods `radix` and `rows`, as they were compiled.
+#include <stdio.h>
+
+#include "../../collision/cuda/rows/rows_policy.h"
+#include "../../sort/cuda/radix/radix_policy.h"
+#include "tool.h"
+
+static void print_rows_kernel(const char *kernel, int threads, int items, uint32_t blocks) {
+    printf("    %-22s %7d %6d %7u\n", kernel, threads, items, blocks);
+}
+
+static void print_rows_policy(uint32_t code) {
+    const psvi_rows_policy policy = psvi_rows_policy_of(code);
+    printf("  rows, %u.%u: a multiprocessor holds %u threads, a block has %u KB\n", code / 10, code % 10,
+           policy.threads, policy.shared_kb);
+    printf("    %-22s %7s %6s %7s\n", "kernel", "threads", "items", "blocks");
+    print_rows_kernel("keys", ROWS_KEY_THREADS, ROWS_KEY_ITEMS, policy.threads / ROWS_KEY_THREADS);
+    print_rows_kernel("counted scatter", ROWS_SCATTER_THREADS, 1, policy.scatter_blocks);
+    print_rows_kernel("bins split", ROWS_BIN_THREADS, ROWS_BIN_ITEMS, 1);
+    print_rows_kernel("bins order", ROWS_ORDER_BIN_THREADS, ROWS_BIN_ROOM / ROWS_ORDER_BIN_THREADS,
+                      policy.order_bin_blocks);
+    print_rows_kernel("segments split", ROWS_SPLIT_THREADS, ROWS_SPLIT_ITEMS, policy.split_blocks);
+    print_rows_kernel("segments order", ROWS_ORDER_THREADS, ROWS_ORDER_ITEMS, 1);
+    print_rows_kernel("fused", ROWS_FUSED_THREADS, ROWS_FUSED_ITEMS, 1);
+    print_rows_kernel("exact sweep", ROWS_SWEEP_THREADS, 1, ROWS_SWEEP_BLOCKS);
+    print_rows_kernel("uniform sweep", ROWS_UNIFORM_THREADS, 1, policy.uniform_blocks);
+    print_rows_kernel("mixed sweep", ROWS_MIXED_THREADS, 1, policy.mixed_blocks);
+    print_rows_kernel("near sweep", ROWS_SEGMENTS_SWEEP_THREADS, 1, policy.near_blocks);
+    print_rows_kernel("near sweep, second", ROWS_SEGMENTS_SWEEP_THREADS, 1, policy.left_blocks);
+}
+
+void tool_print_policies(void) {
+    printf("\npolicies by architecture\n  radix: KB of shared memory of a block, blocks of 256 threads\n");
+#define PRINT_RADIX(code, kb, blocks)                                                                                  \
+    printf("    %d.%d  %3d KB  %d blocks\n", (code) / 10, (code) % 10, (kb), (blocks));
+    PSVI_RADIX_POLICIES(PRINT_RADIX)
+#undef PRINT_RADIX
+#define PRINT_ROWS(code, ...) print_rows_policy(code);
+    PSVI_ROWS_POLICIES(PRINT_ROWS)
+#undef PRINT_ROWS
+}
