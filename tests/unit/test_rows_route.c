@@ -100,7 +100,8 @@ static void test_devices(void **state) {
                      able[i].bins ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_DEVICE);
         // From here on every device does the same.
         expect_plain(device, 10 * MILLION, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
-        expect_plain(device, 100 * MILLION, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_COUNT);
+        expect_plain(device, 100 * MILLION, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
+        expect_plain(device, 200 * MILLION, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_COUNT);
         expect_plain(device, 0, PSVI_ROWS_NO_ROUTE, PSVI_ROWS_NO_VETO);
         psvi_rows_facts facts = plain_frame(device, 10000);
         facts.sorter_named = true;
@@ -121,8 +122,8 @@ static void test_counts(void **state) {
     expect_plain(&rtx50, 131073, PSVI_ROWS_BINS, PSVI_ROWS_VETO_DEVICE);
     expect_plain(&hopper, 2097152, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO);
     expect_plain(&hopper, 2097153, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
-    expect_plain(&hopper, 13421772, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO); // the most with 24 bits of key
-    expect_plain(&hopper, 13421774, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_COUNT);
+    expect_plain(&hopper, 134217728, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO); // the most with 27 bits of slot
+    expect_plain(&hopper, 134217729, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_COUNT);
     // The finder's room decides its memory; the frame's boxes what is done with it.
     psvi_rows_facts facts = plain_frame(&hopper, 2 * MILLION);
     facts.boxes = 1000;
@@ -182,7 +183,7 @@ static void test_kinds_of_boxes(void **state) {
 static void test_all_facts(void **state) {
     (void)state;
     static const uint64_t counts[] = {1,      2,       1000,    131072,       131073,
-                                      250000, 2097152, 2097153, 13 * MILLION, 100 * MILLION};
+                                      250000, 2097152, 2097153, 100 * MILLION, 200 * MILLION};
     bool reached[PSVI_ROWS_ROUTES] = {false};
     for (size_t d = 0; d < sizeof all_profiles / sizeof *all_profiles; ++d)
         for (size_t r = 0; r < sizeof counts / sizeof *counts; ++r)
@@ -201,7 +202,7 @@ static void test_all_facts(void **state) {
                     assert_int_equal(counted, facts.room <= 2097152);
                     if (route == PSVI_ROWS_BINS)
                         assert_true(uniform && !facts.paused && facts.boxes > 131072 && facts.code_capability >= 90);
-                    if (route == PSVI_ROWS_SEGMENTS_UNIFORM) assert_true(uniform && facts.room < 14 * MILLION);
+                    if (route == PSVI_ROWS_SEGMENTS_UNIFORM) assert_true(uniform && facts.room <= 134217728);
                     if (route == PSVI_ROWS_COUNTED_MIXED) assert_true(!facts.two_sets && !facts.worlds);
                     if (route == PSVI_ROWS_FUSED)
                         assert_true(facts.cooperative && facts.shared_bytes > 200 * 1024 && facts.boxes <= 262144);

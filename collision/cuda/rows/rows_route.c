@@ -79,7 +79,8 @@ static psvi_rows_veto frame_veto(const psvi_rows_facts *facts, uint32_t needs) {
     if ((needs & PSVI_ROWS_NEEDS_ONE_WORLD) && facts->worlds) return PSVI_ROWS_VETO_WORLDS;
     if ((needs & PSVI_ROWS_NEEDS_PACKED) && !facts->packed) return PSVI_ROWS_VETO_LAYOUT;
     if ((needs & PSVI_ROWS_NEEDS_KEY_BITS) &&
-        (facts->room > ROWS_UNIFORM_ROOM || psvi_rows_key_bits(facts->room, false) > ROWS_UNIFORM_BITS))
+        (facts->room > ROWS_UNIFORM_ROOM ||
+         psvi_rows_key_bits(facts->room, false) > ROWS_UNIFORM_BITS + 32 - ROWS_UNIFORM_SLOT_BITS))
         return PSVI_ROWS_VETO_COUNT;
     if ((needs & PSVI_ROWS_NEEDS_NO_PAUSE) && facts->paused) return PSVI_ROWS_VETO_PAUSE;
     return PSVI_ROWS_NO_VETO;

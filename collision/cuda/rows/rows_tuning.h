@@ -72,8 +72,9 @@
 #define ROWS_FUSED_CROWD 512    // boxes in a cell from which on an old plan is doubted
 
 // `rows` for uniform scenes: boxes of one level, hardly any of them crowded or at the edge.
-#define ROWS_UNIFORM_BITS 24         // of the key, at most
-#define ROWS_UNIFORM_ROOM (1u << 27) // boxes, at most
+#define ROWS_UNIFORM_BITS 24 // of the key, at most
+#define ROWS_UNIFORM_SLOT_BITS 27
+#define ROWS_UNIFORM_ROOM (1u << ROWS_UNIFORM_SLOT_BITS) // boxes, at most
 #define ROWS_UNIFORM_THREADS 256
 #define ROWS_UNIFORM_HITS 96            // candidates of a warp that are looked at side by side
 #define ROWS_UNIFORM_TICKETS (1u << 22) // boxes, above which warps take chunks as they come to them

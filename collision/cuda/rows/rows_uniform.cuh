@@ -16,6 +16,7 @@ struct rows_uniform_arrays {
     uint4 *entries;        // per place: rounded box in two words, slot, rows_look
     uint2 *rounded, *look; // or these: the first two of them, the last two
     uint32_t *listed;      // places of unusual boxes
+    uint32_t slot_mask;    // bits of a slot; in segments of many cells those above are of the cell's number
 
     __device__ __forceinline__ void write_apart(uint32_t place, const uint4 &entry) const {
         rounded[place] = make_uint2(entry.x, entry.y);
@@ -23,18 +24,22 @@ struct rows_uniform_arrays {
     }
 };
 
+// Do cells have numbers of more than ROWS_UNIFORM_BITS? Then what does not fit the word of the look is behind the slot.
+static inline bool rows_has_wide_cells(const psvi_rows_memory *memory) { return memory->key_bits > ROWS_UNIFORM_BITS; }
+
 static inline rows_uniform_arrays rows_uniform_arrays_of(const psvi_rows_memory *memory) {
     rows_uniform_arrays arrays;
     arrays.entries = reinterpret_cast<uint4 *>(memory->records);
     arrays.rounded = reinterpret_cast<uint2 *>(memory->records);
     arrays.look = arrays.rounded + memory->room + ROWS_UNIFORM_PAST;
     arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + memory->room + ROWS_UNIFORM_PAST);
+    arrays.slot_mask = rows_has_wide_cells(memory) ? ROWS_UNIFORM_ROOM - 1 : ~0u;
     return arrays;
 }
 
 // Slots of places whose entries lie apart.
 static inline rows_slots rows_uniform_slots_of(const rows_uniform_arrays &arrays) {
-    return rows_slots{reinterpret_cast<const uint32_t *>(arrays.look), 2, ~0u};
+    return rows_slots{reinterpret_cast<const uint32_t *>(arrays.look), 2, arrays.slot_mask};
 }
 
 // Why the uniform sweep does not take the frame, whose route it is as far as the host knows; PSVI_ROWS_NO_VETO: it
@@ -79,7 +84,7 @@ template <bool AROUND = false>
 __device__ __forceinline__ uint32_t rows_look(const psvi_rows_level &level, float longest, const psvd_record &box,
                                               rows_near *near) {
     const bool usual = rows_near_of<AROUND>(level, longest, box, 0, near) && near->span <= ROWS_LOOK_SPAN;
-    return usual ? (near->own_end - near->span) | near->span << ROWS_LOOK_SPAN_SHIFT |
+    return usual ? (near->own_end - near->span & ROWS_LOOK_CELL) | near->span << ROWS_LOOK_SPAN_SHIFT |
                        (near->there[0] ? ROWS_LOOK_NEXT_Z : 0u) | (near->there[1] ? ROWS_LOOK_BACK_Y : 0u) |
                        (near->there[2] ? ROWS_LOOK_NEXT_Y : 0u)
                  : 0u;
@@ -124,7 +129,8 @@ __device__ __forceinline__ uint2 rows_rounded_clear(const psvi_rows_level &level
 }
 
 // The entry of a box of the level, and its cell. AROUND: a box whose cell's number went around an axis may look as
-// usual, too. What lies in its cells may be any number of turns away, so what it meets there is in doubt.
+// usual, too. What lies in its cells may be any number of turns away, so what it meets there is in doubt. And what does
+// not fit ROWS_LOOK_CELL of the first cell's number is above the slot's bits.
 template <bool AROUND = false>
 __device__ __forceinline__ uint4 rows_uniform_entry(const psvi_rows_level &level, float longest, const psvd_record &box,
                                                     uint32_t *cell) {
@@ -134,7 +140,9 @@ __device__ __forceinline__ uint4 rows_uniform_entry(const psvi_rows_level &level
     if (AROUND && near.across) look = 0;
     uint2 rounded = rows_rounded_clear(level, look != 0 && !near.around, box);
     if (__float_as_uint(box.second.w) & PSVD_TAG_STATIC) rounded.y |= ROWS_STATIC;
-    return make_uint4(rounded.x, rounded.y, __float_as_uint(box.second.z), look);
+    uint32_t slot = __float_as_uint(box.second.z);
+    if (AROUND && look != 0) slot |= (near.own_end - near.span) >> ROWS_UNIFORM_BITS << ROWS_UNIFORM_SLOT_BITS;
+    return make_uint4(rounded.x, rounded.y, slot, look);
 }
 
 // A place's entry. It is written in no order and half a sector long: kept in the second-level cache until the sweep has

@@ -25,7 +25,7 @@ struct sweep_shared {
     warp_work work[WARPS];
     psvd_pair_stage<WARPS> stage;
     unsigned long long tested[WARPS];
-    uint32_t batch; // with TICKETS, of a chunk for each warp: its number times BATCH_STRIDE, and how many are taken
+    uint32_t batch;      // with MANY, of a chunk for each warp: its number times BATCH_STRIDE, and how many are taken
     uint32_t next_batch; // number of the next one; NO_BATCH: not known yet
     uint32_t longest[WARPS], doubted[WARPS];
 };
@@ -137,6 +137,7 @@ __device__ __forceinline__ uint32_t test_places(const uniform_tables &tables, ui
 
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
+template <bool MANY>
 __device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t count, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
     warp_work &work = own_work();
@@ -151,6 +152,7 @@ __device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t
         uint3 other; // rounded box and slot
         const uint2 box = tables.arrays.rounded[place];
         other = make_uint3(box.x, box.y, tables.arrays.look[place].x);
+        if (MANY) other.z &= tables.arrays.slot_mask;
         uint4 own;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(own.x), "=r"(own.y), "=r"(own.z), "=r"(own.w)
@@ -203,8 +205,9 @@ struct sweep_position {
     uint32_t chunk, window, batch;
 };
 
-// TICKETS: warps take the next chunk that is left, which pays where there are many; else their shares are equal.
-template <bool TICKETS>
+// MANY: of many boxes. Warps take the next chunk that is left, else their shares are equal; and cells may have numbers
+// that the word of a look does not hold.
+template <bool MANY>
 __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_tables &tables, uint32_t row,
                                             uint32_t next_y, uint32_t boxes, sweep_position *position,
                                             sweep_tally *tally) {
@@ -213,10 +216,13 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
     const uint32_t look = place < boxes ? own.w : 0, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
     warp_work &work = own_work();
-    work.own[lane] = make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, own.z,
+    const uint32_t slot = MANY ? own.z & tables.arrays.slot_mask : own.z;
+    work.own[lane] = make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, slot,
                                 (own.x & ROWS_VAGUE) | (own.y & ROWS_STATIC));
     // Runs of places, the own row's first.
-    const uint32_t cell = look & ROWS_LOOK_CELL;
+    uint32_t cell = look & ROWS_LOOK_CELL;
+    if (MANY && place < boxes)
+        cell |= (own.z & ~tables.arrays.slot_mask) >> ROWS_UNIFORM_SLOT_BITS << ROWS_UNIFORM_BITS;
     uint32_t start[RANGES] = {}, count[RANGES] = {}, hits[RANGES];
     if (span != 0) start[0] = place + 1, count[0] = tables.starts[cell + span];
     const uint32_t rows[RANGES] = {0, row, next_y - row, next_y, next_y + row};
@@ -264,7 +270,7 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
                 if (n < ROWS_UNIFORM_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
     }
     __syncwarp();
-    if (all != 0) take_hits(tables, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
+    if (all != 0) take_hits<MANY>(tables, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
     tally->longest = max(tally->longest, longest + position->window);
     if (all > ROWS_UNIFORM_HITS) {
         ++position->batch;
@@ -273,8 +279,8 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
         position->batch = 0;
     } else {
         uint32_t chunk = position->chunk + gridDim.x * WARPS;
-        if (TICKETS && lane == 0) chunk = take_chunk(plan);
-        position->chunk = TICKETS ? __shfl_sync(PSVD_FULL, chunk, 0) : chunk;
+        if (MANY && lane == 0) chunk = take_chunk(plan);
+        position->chunk = MANY ? __shfl_sync(PSVD_FULL, chunk, 0) : chunk;
         position->window = position->batch = 0;
     }
 }
@@ -283,7 +289,7 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
 // run of places, side by side with its neighbours, whose runs are about the same. Then what passed is looked at again,
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
 // it; writes the pairs.
-template <bool TICKETS>
+template <bool MANY>
 __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform_blocks)
     psvk_rows_uniform(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
                       const __grid_constant__ uniform_tables tables) {
@@ -295,7 +301,7 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform
     const uint32_t row = (uint32_t)level.cells[0], next_y = row * (uint32_t)level.cells[2];
     sweep_tally tally = {0, 0, 0, 0, 0};
     sweep_position position = {blockIdx.x * WARPS + (threadIdx.x >> 5), 0, 0};
-    if (TICKETS) {
+    if (MANY) {
         if (threadIdx.x == 0) {
             sweep_memory().batch = blockIdx.x * BATCH_STRIDE + WARPS;
             sweep_memory().next_batch = gridDim.x + atomicAdd(&plan->ticket, 1u);
@@ -303,7 +309,7 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform
         __syncthreads();
     }
     while (position.chunk * 32 < boxes) {
-        sweep_chunk<TICKETS>(plan, tables, row, next_y, boxes, &position, &tally);
+        sweep_chunk<MANY>(plan, tables, row, next_y, boxes, &position, &tally);
         rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
     }
     tally.pairs = rows_settle_doubts<sweep_held>(input, tally.doubts, tally.pairs);
@@ -315,7 +321,7 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform
     const rows_block_sum sum = rows_finish_block<sweep_held, WARPS>(input, tally);
     if (threadIdx.x != 0) return;
     if (sum.doubted != 0) atomicAdd(&plan->doubted, (uint32_t)sum.doubted);
-    if (TICKETS) atomicAdd(reinterpret_cast<unsigned long long *>(&plan->candidates), sum.tested);
+    atomicAdd(reinterpret_cast<unsigned long long *>(&plan->candidates), sum.tested);
     if (blockIdx.x == 0) rows_report_shape(input, *plan);
 }
 
@@ -326,8 +332,8 @@ extern "C" cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, co
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);
     const uint32_t most = memory->multiprocessors * memory->policy.uniform_blocks;
     const uint32_t blocks = wanted < most ? wanted : most;
-    const bool tickets = psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS;
-    const auto kernel = tickets ? psvk_rows_uniform<true> : psvk_rows_uniform<false>;
+    const bool many = psvi_most_boxes(input) > ROWS_UNIFORM_TICKETS || rows_has_wide_cells(memory);
+    const auto kernel = many ? psvk_rows_uniform<true> : psvk_rows_uniform<false>;
     // Not early: behind an order kernel its blocks would keep the little first-level cache that that one leaves.
     return psvi_launch_early(false, stream, kernel, blocks, ROWS_UNIFORM_THREADS, sizeof(sweep_shared), *input,
                              memory->plan, tables);
