@@ -182,7 +182,7 @@ static void test_kinds_of_boxes(void **state) {
 // Whatever the facts: there is a route for every frame, and it is one that the facts allow.
 static void test_all_facts(void **state) {
     (void)state;
-    static const uint64_t counts[] = {1,      2,       1000,    131072,       131073,
+    static const uint64_t counts[] = {1,      2,       1000,    131072,        131073,
                                       250000, 2097152, 2097153, 100 * MILLION, 200 * MILLION};
     bool reached[PSVI_ROWS_ROUTES] = {false};
     for (size_t d = 0; d < sizeof all_profiles / sizeof *all_profiles; ++d)
