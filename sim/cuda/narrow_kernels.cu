@@ -63,17 +63,33 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_narrow_round(psvi_sim s, 
     }
 }
 
-// In: the list of other pairs. Out: their contacts. One thread a pair: the functions are long and diverge.
-__global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_narrow_other(psvi_sim s, psvi_step step) {
+// In: the list of other pairs. Out: contacts of those that have hardly moved; the rest of the list, in the room of the
+// followed ones. One thread a pair; about 300 bytes a contact are read and 250 written.
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep_points(psvi_sim s, psvi_step step) {
     if (s.counts->halted) return;
     uint64_t count = s.counts->others;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         psv_pair pair = s.pairs[s.other_pairs[i]];
-        if (!psvi_keep_points(&s, &step, pair.a, pair.b) && psvi_narrow_other_pair(&s, &step, pair.a, pair.b, false)) {
+        if (psvi_keep_points(&s, &step, pair.a, pair.b)) continue;
+        uint64_t index, first;
+        psvi_reserve(&s.counts->searched, &s.counts->searched, 0, &index, &first);
+        s.followed_pairs[index] = s.other_pairs[i];
+    }
+}
+
+// In: that rest. Out: its contacts; those to be followed, in the room of the other pairs. One thread a pair: the
+// functions are long and diverge.
+__global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_narrow_other(psvi_sim s, psvi_step step) {
+    if (s.counts->halted) return;
+    uint64_t count = s.counts->searched;
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
+         i += (uint64_t)gridDim.x * blockDim.x) {
+        psv_pair pair = s.pairs[s.followed_pairs[i]];
+        if (psvi_narrow_other_pair(&s, &step, pair.a, pair.b, false)) {
             uint64_t index, first;
             psvi_reserve(&s.counts->followed, &s.counts->followed, 0, &index, &first);
-            s.followed_pairs[index] = (uint32_t)(s.other_pairs[i]);
+            s.other_pairs[index] = s.followed_pairs[i];
         }
     }
 }
@@ -85,7 +101,7 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_follow(psvi_sim s, psv
     uint64_t count = s.counts->followed;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
-        psv_pair pair = s.pairs[s.followed_pairs[i]];
+        psv_pair pair = s.pairs[s.other_pairs[i]];
         psvi_follow_pair(&s, &step, pair.a, pair.b, false);
     }
 }
@@ -115,6 +131,7 @@ cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool 
     unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
     psvk_check_pairs<<<1, 1, 0, stream>>>(*sim);
     psvk_narrow_round<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
+    psvk_keep_points<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     psvk_narrow_other<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
     psvk_follow<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
     if (ground) {

@@ -139,10 +139,11 @@ typedef struct psvi_kept_contact {
 typedef struct psvi_step_counts {
     uint64_t contacts; // asked for; may exceed the room
     uint64_t points;
-    uint64_t others, followed; // pairs left to the general narrow phase, and of these those that have to be followed
-    uint64_t lost;             // since creation
-    uint64_t steps;            // steps done since creation
-    uint32_t halted;           // a buffer was too small: this step and those after it have not happened
+    // pairs left to the general narrow phase, of these those whose points have to be found, and to be followed
+    uint64_t others, searched, followed;
+    uint64_t lost;   // since creation
+    uint64_t steps;  // steps done since creation
+    uint32_t halted; // a buffer was too small: this step and those after it have not happened
     uint32_t colours;
     uint32_t uncoloured[2]; // of this and the next round of colouring
     uint64_t serial;        // of what was told to the host
@@ -193,14 +194,14 @@ typedef struct psvi_sim {
     // on the CPU: contacts in the order of their colours, and the first point of each; NULL on CUDA, as keys and order
     psvi_contact *sorted;
     psvi_point *leads;
-    uint64_t *keys;           // sort keys of the contacts
-    uint32_t *order;          // contacts by colour
-    uint32_t *colour_first;   // PSVI_COLOURS + 2: ranges of contacts in order; the last is what found no colour
-    uint32_t *colour_mask;    // by body: colours taken
-    uint64_t *claim;          // by body: strongest claim of the round
-    int64_t *rest;            // by body: 6 fixed-point sums and a count, for contacts without a colour
-    uint32_t *other_pairs;    // pairs left to the general narrow phase
-    uint32_t *followed_pairs; // of these those that have to be followed
+    uint64_t *keys;         // sort keys of the contacts
+    uint32_t *order;        // contacts by colour
+    uint32_t *colour_first; // PSVI_COLOURS + 2: ranges of contacts in order; the last is what found no colour
+    uint32_t *colour_mask;  // by body: colours taken
+    uint64_t *claim;        // by body: strongest claim of the round
+    int64_t *rest;          // by body: 6 fixed-point sums and a count, for contacts without a colour
+    uint32_t *other_pairs;  // lists of pairs of the narrow phase; on CUDA each serves twice (narrow_kernels.cu)
+    uint32_t *followed_pairs;
     // contacts of the last step
     psvi_kept_contact *kept;
     psvi_kept_point *kept_points;
