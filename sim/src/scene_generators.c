@@ -80,7 +80,8 @@ static psv_status read_kinds(psvi_builder *b, const psvi_node *node, kinds *k) {
 
 // The shape of the index-th body: kinds in turn, sizes by their weights. *variant is the place among the sizes.
 static uint32_t pick(psvi_builder *b, const kinds *k, uint64_t index, uint32_t *kind, uint32_t *variant) {
-    uint32_t place = (uint32_t)(index % k->period), i = 0;
+    // The list of kinds has one at least, and each at least one turn.
+    uint32_t place = (uint32_t)(index % k->period), i = 0; // NOLINT(clang-analyzer-core.DivideZero)
     while (place >= k->times[i])
         place -= k->times[i++];
     const psvi_scene_shape *shape = k->shape[i];

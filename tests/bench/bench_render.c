@@ -112,7 +112,7 @@ static int compare(const void *a, const void *b) {
 }
 
 static double median(const psv_render_statistics *all, uint64_t count, size_t offset) {
-    double values[MOST_FRAMES];
+    double values[MOST_FRAMES] = {0};
     for (uint64_t i = 0; i < count; ++i)
         memcpy(&values[i], (const char *)&all[i] + offset, sizeof values[i]);
     qsort(values, count, sizeof *values, compare);

@@ -105,7 +105,7 @@ static void note_losses(crowd *c, uint32_t count) {
     c->until = now + c->pause;
 }
 
-struct psvi_pool {
+struct psvi_pool { // NOLINT(clang-analyzer-optin.performance.Padding)
     pthread_mutex_t lock;
     pthread_cond_t wanted, finished;
     pthread_t *threads;
