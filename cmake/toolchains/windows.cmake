@@ -15,10 +15,5 @@ set(ENV{PKG_CONFIG_LIBDIR} ${PAIRSIEVE_WINDOWS_ROOT}/lib/pkgconfig)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} "")
 # Programs hold the compiler's runtime libraries, so that they run anywhere.
 set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
-foreach(name gomp pthread) # FindOpenMP prefers the shared ones
-    execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=lib${name}.a OUTPUT_VARIABLE file
-                    OUTPUT_STRIP_TRAILING_WHITESPACE)
-    set(OpenMP_${name}_LIBRARY ${file} CACHE FILEPATH "")
-endforeach()
 find_program(PAIRSIEVE_WINE NAMES wine64 wine64-stable wine PATHS /usr/lib/wine /usr/bin)
 set(CMAKE_CROSSCOMPILING_EMULATOR ${PAIRSIEVE_WINE})

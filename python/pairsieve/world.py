@@ -277,14 +277,16 @@ class World(WorldQueries):
 
     @locked
     def set_targets(self, ids: np.ndarray, positions: Any, rotations: Any = None, *, seconds: float = 1 / 60) -> None:
-        """Velocities with which kinematic bodies come to these poses within `seconds`, and which they keep. Waits for the device.
+        """Velocities with which kinematic and static bodies come to these poses within `seconds`, and which they keep.
 
-        positions (n, 3), rotations (n, 4) as x, y, z, w; not given: not turned.
+        positions (n, 3), rotations (n, 4) as x, y, z, w; not given: they stay as they are turned. Static bodies are kinematic
+        from then on. Waits for the device.
         """
         wanted = self._ids(ids)
         try:
             places = np.broadcast_to(np.asarray(positions, np.float32), (len(wanted), 3))
-            turns = np.broadcast_to(np.asarray((0, 0, 0, 1) if rotations is None else rotations, np.float32), (len(wanted), 4))
+            given = self.states(wanted)["pose"]["rotation"] if rotations is None else rotations
+            turns = np.broadcast_to(np.asarray(given, np.float32), (len(wanted), 4))
         except ValueError as error:
             raise ArgumentError(f"an array does not fit {len(wanted)} bodies: {error}") from None
         pose = ffi.new("psv_pose *")

@@ -277,9 +277,7 @@ static psv_status trace_and_filter(psv_renderer *renderer) {
 // The bodies' boxes, their tree, and the bodies in its order.
 static psv_status build_bodies(psv_renderer *renderer) {
     psv_context *context = renderer->context;
-    psv_world *world = renderer->def.world;
     psvi_render_scene *scene = &renderer->scene;
-    scene->sim = world->sim;
     // Parts lie right behind the slots in use.
     scene->items.room = scene->sim.slots + renderer->part_room;
     const uint64_t room = scene->items.room;
@@ -325,6 +323,7 @@ psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *pictu
     if (status == PSV_OK) status = psvi_update_render_ground(renderer);
     if (status != PSV_OK) return status;
     if (picture->sky == PSV_SKY_AUTO) renderer->scene.space = renderer->scene.ground_count == 0;
+    renderer->scene.sim = renderer->def.world->sim; // shapes that were added may have moved its arrays
     const uint64_t steps = renderer->def.world->steps_asked;
     begin_samples(renderer, picture, steps);
     psvi_picture_begin(context);

@@ -19,6 +19,9 @@
 PSVI_HD bool psvi_has_corners(uint32_t type) {
     return type > PSV_SHAPE_SPHERE && type != PSV_SHAPE_CAPSULE && type != PSV_SHAPE_COMPOUND;
 }
+// Shapes whose worlds keep points.
+PSVI_HD bool psvi_wants_anchors(uint32_t type) { return psvi_has_corners(type) && !psvi_is_ground(type); }
+
 PSVI_HD bool psvi_may_keep(uint32_t type_a, uint32_t type_b) {
     return psvi_has_corners(type_a) && psvi_has_corners(type_b);
 }

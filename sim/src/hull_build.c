@@ -209,7 +209,8 @@ static uint32_t next_on_rim(const builder *b, uint32_t face, uint32_t x) {
     for (uint32_t i = 0; i < b->triangle_count; ++i)
         for (int k = 0; b->triangles[i].alive && b->triangles[i].face == face && k < 3; ++k) {
             const uint32_t y = b->triangles[i].v[(k + 1) % 3];
-            if (b->triangles[i].v[k] != x || b->triangles[triangle_with(b, y, x)].face == face) continue;
+            const uint32_t across = triangle_with(b, y, x);
+            if (b->triangles[i].v[k] != x || across == MOST_TRIANGLES || b->triangles[across].face == face) continue;
             if (next != UINT32_MAX) return UINT32_MAX;
             next = y;
         }

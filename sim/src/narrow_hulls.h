@@ -505,6 +505,14 @@ PSVI_HD v3 psvi_hull_vertex(const psvi_solid *solid, uint32_t i) {
     return v3_add(solid->centre, quat_rotate(solid->rotation, v3_of4(solid->hull->vertices[i])));
 }
 
+// A point inside: where the hull's frame has its origin, says its maker.
+PSVI_HD v3 psvi_hull_middle(const psvi_solid *solid) {
+    v3 sum = v3_make(0, 0, 0);
+    for (uint32_t i = 0; i < solid->hull->vertex_count; ++i)
+        sum = v3_add(sum, psvi_hull_vertex(solid, i));
+    return v3_scale(sum, 1.0f / (float)solid->hull->vertex_count);
+}
+
 // Four of the vertices that are near: the deepest and those that span most.
 PSVI_HD void psvi_collide_plane_hull(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature,
                                      psvi_manifold *out) {

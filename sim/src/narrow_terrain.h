@@ -180,10 +180,10 @@ PSVI_HD void psvi_collide_triangle_corner(v3 a, v3 b, v3 c, v3 face, v3 corner, 
     psvi_add_point(out, v3_neg(face), v3_madd(corner, face, -0.5f * separation), separation, feature);
 }
 
-// A hull against one triangle, as a box is.
-PSVI_HD void psvi_collide_triangle_hull(v3 a, v3 b, v3 c, const psvi_solid *hull, float margin, uint32_t feature,
-                                        psvi_manifold *out) {
-    v3 face = psvi_triangle_side(a, b, c, hull->centre);
+// A hull against one triangle, as a box is. `inside`: a point of it.
+PSVI_HD void psvi_collide_triangle_hull(v3 a, v3 b, v3 c, const psvi_solid *hull, v3 inside, float margin,
+                                        uint32_t feature, psvi_manifold *out) {
+    v3 face = psvi_triangle_side(a, b, c, inside);
     for (uint32_t i = 0; i < hull->hull->vertex_count; ++i)
         psvi_collide_triangle_corner(a, b, c, face, psvi_hull_vertex(hull, i), hull->size.y, margin, feature | i, out);
     psvi_collide_hull_sphere(hull, a, 0, fminf(margin, 0.01f), feature | 64u, out);
@@ -210,6 +210,7 @@ PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 pos
                                psvi_manifold *out) {
     v3 centre = quat_unrotate(rotation, v3_sub(solid->centre, position));
     float r = reach + margin;
+    const v3 inside = hulls && solid->type == PSV_SHAPE_HULL ? psvi_hull_middle(solid) : solid->centre;
     uint32_t node = 0;
     while (node < mesh->node_count) {
         const psvi_mesh_node *n = &s->nodes[mesh->first_node + node];
@@ -226,7 +227,7 @@ PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 pos
             v3 c = v3_add(position, quat_rotate(rotation, v3_of(t->p[2])));
             uint32_t id = feature ^ ((n->first + i) << 4);
             if (hulls && solid->type == PSV_SHAPE_HULL) {
-                psvi_collide_triangle_hull(a, b, c, solid, margin, feature ^ ((n->first + i) << 7), out);
+                psvi_collide_triangle_hull(a, b, c, solid, inside, margin, feature ^ ((n->first + i) << 7), out);
             } else if (solid->type == PSV_SHAPE_BOX) {
                 psvi_collide_triangle_box(a, b, c, solid, margin, id, out);
             } else if (solid->type == PSV_SHAPE_CAPSULE) {

@@ -436,7 +436,7 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
     if (status == PSV_OK) status = make_data(world, def, made);
     if (status == PSV_OK && !(made->data.radius > 0)) // a radius of 0 marks a slot without a body
         status = psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def has no extent that single precision can hold");
-    if (status == PSV_OK && psvi_has_corners((uint32_t)def->type)) status = psvi_need_anchors(world);
+    if (status == PSV_OK && psvi_wants_anchors((uint32_t)def->type)) status = psvi_need_anchors(world);
     if (status == PSV_OK && (def->rolling_friction > 0 || def->spinning_friction > 0)) status = psvi_need_rolls(world);
     if (status == PSV_OK) {
         ++world->shape_count;

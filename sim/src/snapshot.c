@@ -448,7 +448,7 @@ static void get_snapshot(stream *s, psvi_snapshot *snapshot) {
     bool rolls = false, corners = false;
     for (uint32_t i = 0; i < count && s->status == PSV_OK; ++i) {
         rolls = rolls || shape_rolls(&snapshot->shapes[i]);
-        corners = corners || has_corners(&snapshot->shapes[i]);
+        corners = corners || psvi_wants_anchors((uint32_t)snapshot->shapes[i].type);
     }
     if (rolls) snapshot->rolls = get_array(s, snapshot->world.contacts, sizeof *snapshot->rolls);
     if (corners) get_anchors(s, snapshot);

@@ -4,7 +4,8 @@
 //   generation      a slot's number of uses; ids of other generations are refused
 //   filter, user    any bits
 //   broad_phase, sort_method   names that are not known give way to the default
-//   frames and anchors of contacts, but for their kind and normal: points far from where bodies are do not hold
+//   frames and anchors of contacts, where they are numbers: frames far from where bodies are do not hold, and points
+//   push no harder than push_speed allows
 //   impulses of contacts, rolling ones too: what is not finite takes its bodies out of the world, as in the world that
 //   was saved
 #include "snapshot_parts.h"
@@ -209,6 +210,16 @@ static bool keeps_direction(const psvi_snapshot *s, uint64_t i) {
     const v3 n = v3_of4(s->frames[i].normal);
     return fabsf(v3_dot(n, n) - 1) < 1e-3f;
 }
+static bool keeps_numbers(const psvi_snapshot *s, uint64_t i) {
+    if (s->frames == NULL || s->frames[i].offset.w == PSVI_ANCHOR_NONE) return true;
+    const psvi_f4 *points = s->anchors + s->contacts[i].first;
+    bool good = true;
+    for (uint32_t k = 0; k < (s->contacts[i].count_colour & 0xffu); ++k) {
+        const psvi_f4 p = points[k];
+        good = good && p.x - p.x == 0 && p.y - p.y == 0 && p.z - p.z == 0 && p.w - p.w == 0;
+    }
+    return good;
+}
 
 static const contact_rule contact_rules[] = {
     {has_points, "it has 1 to 16 points"},
@@ -217,6 +228,7 @@ static const contact_rule contact_rules[] = {
     {follows, "contacts stand in the order of their bodies, none twice"},
     {keeps_few, "where it keeps its points they are at most four, with arms of one of its bodies"},
     {keeps_direction, "where it keeps its points its normal is one"},
+    {keeps_numbers, "where it keeps its points their places are numbers"},
 };
 
 // --- checks

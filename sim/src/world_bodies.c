@@ -391,7 +391,7 @@ static psv_status need_kinematic(psv_world *world, uint32_t slot, psv_body_id id
     if (status != PSV_OK || driven) return status;
     status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
     if (status != PSV_OK) return status;
-    if (v.w > 0 || world->shapes[world->shape_of[slot]].data.type >= PSV_SHAPE_PLANE)
+    if (v.w > 0 || psvi_is_ground(world->shapes[world->shape_of[slot]].data.type))
         return psvi_fail(
             world->context, PSV_ERROR_ARGUMENT,
             "id {%u, %u} is of a body that others push, or of ground; static and kinematic ones have targets",

@@ -568,6 +568,47 @@ static void round_shapes_rest_on_hulls(void **unused) {
     end_stage(&s);
 }
 
+// On a mesh and on a height field, with the frame's origin below the hull: what is outside says where the hull is. And
+// a hull that is static can be told to go somewhere.
+static void hulls_rest_on_meshes_and_fields(void **unused) {
+    (void)unused;
+    const psv_world_def world = stage_def(16);
+    stage s = make_stage(&world);
+    static const float corners[] = {-9, 0, -9, 9, 0, -9, 9, 0, 9, -9, 0, 9}, heights[9] = {0};
+    static const uint32_t faces[] = {0, 2, 1, 0, 3, 2};
+    psv_shape_def mesh = shape_of(PSV_SHAPE_MESH, 1, 1, 1), field = shape_of(PSV_SHAPE_HEIGHT_FIELD, 8, 1, 8);
+    mesh.vertices = corners;
+    mesh.vertex_count = 4;
+    mesh.indices = faces;
+    mesh.triangle_count = 2;
+    field.heights = heights;
+    field.columns = field.rows = 3;
+    psv_body_def ground = body_at(add_shape(&s, &mesh), 0, 0, 0), hill = body_at(add_shape(&s, &field), 20, 0, 0);
+    ground.is_static = hill.is_static = true;
+    (void)add_body(&s, &ground);
+    (void)add_body(&s, &hill);
+    float points[24];
+    box_points(0.5f, 0.5f, 0.5f, points);
+    for (int i = 0; i < 8; ++i)
+        points[3 * i + 1] += 0.7f; // the frame's origin lies 0.2 below
+    const psv_shape_def hull = hull_of(points, 8);
+    const uint32_t shape = add_shape(&s, &hull);
+    const psv_body_def a = body_at(shape, 0.3f, 0.1f, 0.2f), b = body_at(shape, 20.3f, 0.1f, 0.2f);
+    const psv_body_id ia = add_body(&s, &a), ib = add_body(&s, &b);
+    psv_body_def door = body_at(shape, -5, 3, 0);
+    door.is_static = true;
+    const psv_body_id id = add_body(&s, &door);
+    psv_pose target = door.pose;
+    target.position[0] += 0.5f;
+    check(&s, psv_set_body_target(s.world, id, &target, 0.5f));
+    step(&s, 30);
+    assert_float_equal(state_of(&s, id).pose.position[0], -4.5f, 1e-3f);
+    step(&s, 120);
+    assert_float_equal(state_of(&s, ia).pose.position[1], -0.2f, 5e-3f);
+    assert_float_equal(state_of(&s, ib).pose.position[1], -0.2f, 5e-3f);
+    end_stage(&s);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_points_have_their_hull),
@@ -581,6 +622,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(overlap_is_undone),
         cmocka_unit_test(rays_meet_the_nearest_triangle),
         cmocka_unit_test(round_shapes_rest_on_hulls),
+        cmocka_unit_test(hulls_rest_on_meshes_and_fields),
     };
     return RUN_TESTS(argc, argv, "hulls", tests);
 }

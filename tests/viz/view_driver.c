@@ -41,7 +41,7 @@ static int add_name(struct dl_phdr_info *info, size_t size, void *data) {
 
 // Keeps a driver's libraries loaded to the end, so that a leak of their own is reported (and suppressed) by its name.
 // Opened after the walk: the walk holds the loader's inner lock, dlopen takes the outer one first, and the thread that
-// loads a scene may be inside dlopen as well (OpenMP looks for its tools there).
+// loads a scene may be inside dlopen as well.
 static void pin_libraries(void) {
     loaded_names names = {.count = 0};
     dl_iterate_phdr(add_name, &names);

@@ -114,15 +114,20 @@ struct psvi_pool { // NOLINT(clang-analyzer-optin.performance.Padding)
     uint32_t next, count;
     uint32_t helpers; // that may still come to it
     crowd crowd;
+    uint32_t age;                 // forks before the pool was made
+    bool has_all;                 // no more threads could be had
     _Alignas(64) uint32_t serial; // of the loop; atomic, as the next two
     uint32_t done;                // tasks that have ended
     bool over;
 };
 
-// Threads do not come along into the child of a fork: there the tasks run on the calling thread.
-static bool made_threads, lost_threads; // atomic: contexts on several threads
+// Threads do not come along into the child of a fork: there the tasks of a context that had made some run on the
+// calling thread.
+static uint32_t forks; // before this process; written in a fresh child alone, which has one thread
 
-static void mark_child(void) { lost_threads = __atomic_load_n(&made_threads, __ATOMIC_RELAXED); }
+static void mark_child(void) { ++forks; }
+
+static bool lost_threads(const psvi_pool *pool) { return pool->age != forks && pool->thread_count > 0; }
 
 static void watch_forks(void) {
 #if defined(_WIN32) // nothing forks there
@@ -180,14 +185,16 @@ psvi_pool *psvi_make_pool(void) {
     psvi_pool *pool = psvi_alloc_aligned(64, sizeof *pool);
     if (pool == NULL) return NULL;
     (void)pthread_once(&watched, watch_forks);
-    *pool = (psvi_pool){
-        .lock = PTHREAD_MUTEX_INITIALIZER, .wanted = PTHREAD_COND_INITIALIZER, .finished = PTHREAD_COND_INITIALIZER};
+    *pool = (psvi_pool){.age = forks,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .wanted = PTHREAD_COND_INITIALIZER,
+                        .finished = PTHREAD_COND_INITIALIZER};
     return pool;
 }
 
 void psvi_end_pool(psvi_pool *pool) {
     if (pool == NULL) return;
-    if (!lost_threads) {
+    if (!lost_threads(pool)) {
         (void)pthread_mutex_lock(&pool->lock);
         pool->over = true;
         __atomic_store_n(&pool->serial, pool->serial + 1, __ATOMIC_RELAXED);
@@ -208,7 +215,7 @@ static void make_threads(psvi_pool *pool, uint32_t count) {
     pthread_t *threads = realloc(pool->threads, count * sizeof *threads);
     if (threads == NULL) return;
     pool->threads = threads;
-    __atomic_store_n(&made_threads, true, __ATOMIC_RELAXED);
+    pool->age = forks;
 #if !defined(_WIN32) // where a signal comes to a thread of its own
     sigset_t all, before;
     (void)sigfillset(&all);
@@ -216,14 +223,15 @@ static void make_threads(psvi_pool *pool, uint32_t count) {
 #endif
     while (pool->thread_count < count && pthread_create(&threads[pool->thread_count], NULL, serve, pool) == 0)
         ++pool->thread_count;
+    pool->has_all = pool->thread_count < count;
 #if !defined(_WIN32)
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 #endif
 }
 
 static bool run_on_pool(psvi_pool *pool, uint32_t count, task_call *call) {
-    if (pool == NULL || lost_threads) return false;
-    if (pool->thread_count + 1 < count) make_threads(pool, count - 1);
+    if (pool == NULL || lost_threads(pool)) return false;
+    if (pool->thread_count + 1 < count && !pool->has_all) make_threads(pool, count - 1);
     (void)pthread_mutex_lock(&pool->lock);
     pool->call = call;
     pool->next = 0;

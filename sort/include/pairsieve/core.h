@@ -10,7 +10,8 @@
 // Coordinates below 1e-38 are numbers like others, on CUDA too.
 //
 // fork: on the CPU a child process may go on with its parent's contexts. Where contexts had made threads, their calls
-// run on the calling thread alone in the child (run_parallel brings them threads). Contexts of CUDA do not work in a
+// run on the calling thread alone in the child (run_parallel brings them threads); contexts that the child makes have
+// threads. Contexts of CUDA do not work in a
 // child: calls give PSV_ERROR_DEVICE.
 //
 // Errors that the comments of calls do not repeat: PSV_ERROR_ARGUMENT for a NULL handle or a destroyed one, and for a
