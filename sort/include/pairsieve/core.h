@@ -9,10 +9,9 @@
 // traps. Calls that compute set the standard mode on each of their threads and put back what was there, flags included.
 // Coordinates below 1e-38 are numbers like others, on CUDA too.
 //
-// fork: on the CPU a child process may go on with its parent's contexts. Where contexts had made threads, their calls
-// run on the calling thread alone in the child (run_parallel brings them threads); contexts that the child makes have
-// threads. Contexts of CUDA do not work in a
-// child: calls give PSV_ERROR_DEVICE.
+// fork: on the CPU a child process may go on with its parent's contexts. Where these had made threads, their calls run
+// on the calling thread alone in the child (run_parallel brings them threads); contexts that a child makes have theirs.
+// Contexts of CUDA do not work in a child: calls give PSV_ERROR_DEVICE.
 //
 // Errors that the comments of calls do not repeat: PSV_ERROR_ARGUMENT for a NULL handle or a destroyed one, and for a
 // NULL pointer where NULL is not said to be allowed; PSV_ERROR_UNSUPPORTED for a psv_buffer of the other kind (an
