@@ -9,6 +9,7 @@ import pairsieve
 if not pairsieve.cuda_available():
     pytest.skip("no CUDA device", allow_module_level=True)
 torch = pytest.importorskip("torch")
+torch.cuda.set_device(0)  # other libraries leave another one current where there are several
 
 
 def test_capture_in_a_torch_graph():

@@ -211,18 +211,24 @@ static void pyramid_stands(void **unused) {
             id[count++] = add_body(&s, box, 1.1f * ((float)i - 0.5f * (float)(19 - layer)), 0.5f + (float)layer, 0);
     int seconds = test_scale() > 1 ? 6 : 30;
     psv_body_state first = state_of(&s, id[209]);
-    step(&s, 60 * seconds);
-    psv_body_state top = state_of(&s, id[209]);
-    double fallen = (double)(first.pose.position[1] - top.pose.position[1]), fastest = 0;
-    double aside = (double)fabsf(top.pose.position[0]) + (double)fabsf(top.pose.position[2]);
-    for (int i = 0; i < count; ++i) {
-        const float *v = state_of(&s, id[i]).velocity;
-        fastest = fmax(fastest, sqrt((double)(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])));
+    step(&s, 60 * (seconds - 4));
+    double fastest = 0; // of all boxes over the last four seconds: the pile sways with a period of about eight
+    for (int quarter = 0; quarter < 16; ++quarter) {
+        step(&s, 15);
+        for (int i = 0; i < count; ++i) {
+            const float *v = state_of(&s, id[i]).velocity;
+            fastest = fmax(fastest, sqrt((double)(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])));
+        }
     }
+    psv_body_state top = state_of(&s, id[209]);
+    double fallen = (double)(first.pose.position[1] - top.pose.position[1]);
+    double aside = (double)fabsf(top.pose.position[0]) + (double)fabsf(top.pose.position[2]);
     print_message("pyramid of 20 layers, %d s: top sinks %.2f mm, %.2f mm aside, fastest box %.4f m/s\n", seconds,
                   1000 * fallen, 1000 * aside, fastest);
     assert_true(fallen < 0.05 && aside < 0.05);
-    assert_true(fastest < 0.03); // 0.007 on the CPU, 0.0001 on an H200
+    // On the CPU it sways, by 0.08 after 6 s and 0.06 after 30: where points were found anew in each step it came to
+    // 0.007, but piles of 100 layers fell. On an H200 0.0000.
+    assert_true(fastest < (psv_context_backend(s.context) == PSV_BACKEND_CUDA ? 0.03 : 0.1));
     end_stage(&s);
 }
 
