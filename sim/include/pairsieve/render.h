@@ -58,12 +58,12 @@ typedef struct psv_picture_def {
     float sun_radius; // half the angle that the sun fills, radians, 0 (hard shadows) to 0.5; default 0.02
     psv_sky sky;      // default PSV_SKY_AUTO
     float mirrors;    // share of the bodies, ground aside, that are mirrors, 0 to 1; default 0.04
-    float glass;      // likewise of glass: balls, boxes, capsules and hulls; the two shares sum to 1 at most; default 0.04
-    bool denoise;     // smooth the light over surfaces; less the more pictures have added up; default true
-    bool rests;       // nothing has moved since the last picture: the samples of this one are added to it. Taken as
-                      // false where camera, size, light or materials changed, or the world was stepped. default false
-    uint32_t seed;    // of the random numbers, with frame; default 1
-    uint32_t frame;   // another one for each picture; default 0
+    float glass;   // likewise of glass: balls, boxes, capsules and hulls; the two shares sum to 1 at most; default 0.04
+    bool denoise;  // smooth the light over surfaces; less the more pictures have added up; default true
+    bool rests;    // nothing has moved since the last picture: the samples of this one are added to it. Taken as
+                   // false where camera, size, light or materials changed, or the world was stepped. default false
+    uint32_t seed; // of the random numbers, with frame; default 1
+    uint32_t frame; // another one for each picture; default 0
 } psv_picture_def;
 
 psv_picture_def psv_default_picture_def(void);
