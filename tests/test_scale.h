@@ -9,6 +9,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+// Built for ThreadSanitizer: its own memory is a file, and it ends a child process that starts threads.
+#if defined(__has_feature)
+#define TEST_UNDER_TSAN __has_feature(thread_sanitizer)
+#else
+#define TEST_UNDER_TSAN 0
+#endif
+
 // For all cases; 1 where the variable is not set.
 static inline unsigned test_thinning(void) {
     const char *text = getenv("PAIRSIEVE_TEST_SCALE");

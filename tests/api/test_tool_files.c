@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "../test_scale.h"
 #include "pairsieve/sim.h"
 #include "tool_process.h"
 
@@ -105,17 +106,11 @@ static void byte_order_marks(void **state) {
     (void)remove("files_mark.json");
 }
 
-// ThreadSanitizer's own memory is a file, which the limit below forbids.
-#if defined(__has_feature)
-#define UNDER_TSAN __has_feature(thread_sanitizer)
-#else
-#define UNDER_TSAN 0
-#endif
-
-// A file that may not grow over one block: as on a full disk, every write behind it fails.
+// A file that may not grow over one block: as on a full disk, every write behind it fails. ThreadSanitizer's own memory
+// is such a file.
 static void full_disks(void **state) {
     (void)state;
-    if (UNDER_TSAN) skip();
+    if (TEST_UNDER_TSAN) skip();
     static const char *const options[] = {"--csv", "--trace", "--save"};
     for (int i = 0; i < 3; ++i) {
         char command[1024];
