@@ -7,7 +7,7 @@
 #define INSTANCE_BYTES 48
 #define MOST_INSTANCES (4u << 20) // in one list: bounds memory, not what is drawn
 
-enum { LIST_POINTS, LIST_SPHERES, LIST_BOXES, LIST_CAPSULES };
+enum { LIST_POINTS, LIST_SPHERES, LIST_BOXES, LIST_CAST };
 
 uint64_t view_chunk_bodies(const view_renderer *renderer, const view_model *model) {
     uint64_t instances = renderer->block_limit / INSTANCE_BYTES;
@@ -86,11 +86,12 @@ static void cull(view_renderer *renderer, uint64_t count) {
     glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_COMMAND_BARRIER_BIT);
 }
 
-static void draw_list(view_renderer *renderer, int list, GLuint program) {
+static void draw_list(view_renderer *renderer, const view_model *model, int list, GLuint program) {
     const void *command = (const void *)(uintptr_t)(20 * (unsigned)list);
     uint64_t bytes = renderer->rooms[list] * INSTANCE_BYTES;
     if (bytes > renderer->block_limit) bytes = renderer->block_limit;
     glBindBufferRange(GL_SHADER_STORAGE_BUFFER, 0, renderer->lists[list], 0, (GLsizeiptr)bytes);
+    glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 1, model->planes);
     glUseProgram(program);
     if (list == LIST_POINTS || list == LIST_SPHERES) {
         glBindVertexArray(renderer->empty_array);
@@ -107,15 +108,16 @@ static void draw_lists(view_renderer *renderer, const view_model *model, bool fo
     if (for_light) {
         glUseProgram(programs->shadow_point);
         glUniform1ui(4, 1);
-        draw_list(renderer, LIST_POINTS, programs->shadow_point);
+        draw_list(renderer, model, LIST_POINTS, programs->shadow_point);
         glUseProgram(programs->shadow_box);
         glUniform1ui(4, 0);
-        if (model->list_rooms[LIST_BOXES] > 0) draw_list(renderer, LIST_BOXES, programs->shadow_box);
+        if (model->list_rooms[LIST_BOXES] > 0) draw_list(renderer, model, LIST_BOXES, programs->shadow_box);
+        if (model->list_rooms[LIST_CAST] > 0) draw_list(renderer, model, LIST_CAST, programs->shadow_hull);
         return;
     }
-    const GLuint drawing[VIEW_LISTS] = {programs->point, programs->sphere, programs->box, programs->capsule};
+    const GLuint drawing[VIEW_LISTS] = {programs->point, programs->sphere, programs->box, programs->cast};
     for (int list = VIEW_LISTS - 1; list >= 0; --list) { // large things first: they hide the most
-        if (model->list_rooms[list] > 0) draw_list(renderer, list, drawing[list]);
+        if (model->list_rooms[list] > 0) draw_list(renderer, model, list, drawing[list]);
     }
 }
 
@@ -176,6 +178,7 @@ bool view_draw_ordered(view_renderer *renderer, const view_frame *frame, view_me
         view_dispatch_256(count);
         glMemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT);
         glBindBufferRange(GL_SHADER_STORAGE_BUFFER, 0, renderer->lists[LIST_POINTS], 0, bytes);
+        glBindBufferBase(GL_SHADER_STORAGE_BUFFER, 1, frame->model->planes);
         glUseProgram(renderer->programs.ordered);
         glBindVertexArray(renderer->hull_array);
         glDrawElementsInstanced(GL_TRIANGLES, 18, GL_UNSIGNED_BYTE, NULL, (GLsizei)(count * parts));

@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include "hull_planes.h"
 #include "surfaces.h"
 
 #include <cglm/cglm.h>
@@ -33,6 +34,7 @@ static view_kind kind_of(psv_shape_type type) {
     case PSV_SHAPE_SPHERE: return VIEW_KIND_SPHERE;
     case PSV_SHAPE_BOX: return VIEW_KIND_BOX;
     case PSV_SHAPE_CAPSULE: return VIEW_KIND_CAPSULE;
+    case PSV_SHAPE_HULL: return VIEW_KIND_HULL;
     default: return VIEW_KIND_NONE;
     }
 }
@@ -66,13 +68,23 @@ typedef struct shape_table {
     psv_shape_def *defs;
     uint32_t (*rows)[4]; // as `shapes` of bodies.glsl
     view_part *parts;
-    uint32_t shape_count, part_count;
+    float (*planes)[4]; // of hulls, one after the other (hull_planes.h)
+    uint32_t shape_count, part_count, plane_count;
 } shape_table;
 
 static void free_table(shape_table *table) {
     free(table->defs);
     free(table->rows);
     free(table->parts);
+    free(table->planes);
+}
+
+static void add_hull(shape_table *table, const psv_shape_def *def, view_part *part) {
+    float(*rows)[4] = table->planes + table->plane_count;
+    const uint32_t count = view_hull_planes(def, rows, part->position);
+    part->size[0] = (float)table->plane_count;
+    part->radius = glm_vec3_norm(rows[0]);
+    table->plane_count += count;
 }
 
 static bool read_table(psv_world *world, shape_table *table) {
@@ -84,13 +96,17 @@ static bool read_table(psv_world *world, shape_table *table) {
         table->defs[i] = psv_default_shape_def();
         if (psv_world_shape(world, i, &table->defs[i]) != PSV_OK) return false;
         append_parts(&table->defs[i], NULL, &table->part_count);
+        if (table->defs[i].type == PSV_SHAPE_HULL) table->plane_count += table->defs[i].triangle_count + 1;
     }
     table->parts = calloc(table->part_count + 1, sizeof *table->parts);
-    if (table->parts == NULL) return false;
+    table->planes = calloc(table->plane_count + 1, sizeof *table->planes);
+    if (table->parts == NULL || table->planes == NULL) return false;
     uint32_t count = 0;
+    table->plane_count = 0;
     for (uint32_t i = 0; i < n; ++i) {
         table->rows[i][0] = count;
         append_parts(&table->defs[i], table->parts, &count);
+        if (table->defs[i].type == PSV_SHAPE_HULL) add_hull(table, &table->defs[i], &table->parts[count - 1]);
         table->rows[i][1] = count - table->rows[i][0];
         table->rows[i][2] = n; // the shader reads shape 0's to know the length
     }
@@ -100,7 +116,6 @@ static bool read_table(psv_world *world, shape_table *table) {
 static void count_rooms(view_model *model, const shape_table *table, const uint32_t *shape_of, uint64_t slots) {
     uint64_t *bodies_of = calloc(table->shape_count + 1, sizeof *bodies_of);
     memset(model->list_rooms, 0, sizeof model->list_rooms);
-    memset(model->shape_bodies, 0, sizeof model->shape_bodies);
     model->max_parts = 1;
     if (bodies_of == NULL) return; // rooms grow from the counters that the GPU reports
     for (uint64_t i = 0; i < slots; ++i) {
@@ -108,15 +123,13 @@ static void count_rooms(view_model *model, const shape_table *table, const uint3
     }
     for (uint32_t shape = 0; shape < table->shape_count; ++shape) {
         uint32_t first = table->rows[shape][0], count = table->rows[shape][1];
-        uint32_t type = (uint32_t)table->defs[shape].type;
-        if (type < 8) model->shape_bodies[type] += bodies_of[shape];
         if (bodies_of[shape] > 0 && count > model->max_parts) model->max_parts = count;
         for (uint32_t i = first; i < first + count; ++i) {
             view_kind kind = (view_kind)table->parts[i].kind;
             model->list_rooms[0] += bodies_of[shape];
             if (kind == VIEW_KIND_SPHERE) model->list_rooms[1] += bodies_of[shape];
             if (kind == VIEW_KIND_BOX || kind == VIEW_KIND_CAPSULE) model->list_rooms[2] += bodies_of[shape];
-            if (kind == VIEW_KIND_CAPSULE) model->list_rooms[3] += bodies_of[shape];
+            if (kind == VIEW_KIND_CAPSULE || kind == VIEW_KIND_HULL) model->list_rooms[3] += bodies_of[shape];
         }
     }
     free(bodies_of);
@@ -228,9 +241,11 @@ bool view_update_model(view_model *model, psv_world *world, view_message *messag
     if (good) {
         glDeleteBuffers(1, &model->shapes);
         glDeleteBuffers(1, &model->parts);
+        glDeleteBuffers(1, &model->planes);
         free_surfaces(model);
         model->shapes = view_new_buffer(sizeof *table.rows * (table.shape_count + 1), table.rows);
         model->parts = view_new_buffer(sizeof *table.parts * (table.part_count + 1), table.parts);
+        model->planes = view_new_buffer(sizeof *table.planes * (table.plane_count + 1), table.planes);
         count_rooms(model, &table, shape_of, slots);
         good = find_surfaces(model, world, &table, shape_of, slots) && build_surfaces(model, &table);
         model->slots = slots;
@@ -247,6 +262,7 @@ void view_destroy_model(view_model *model) {
     free_surfaces(model);
     glDeleteBuffers(1, &model->shapes);
     glDeleteBuffers(1, &model->parts);
+    glDeleteBuffers(1, &model->planes);
     memset(model, 0, sizeof *model);
 }
 

@@ -6,7 +6,13 @@
 #include "gl_util.h"
 #include "pairsieve/sim.h"
 
-typedef enum view_kind { VIEW_KIND_NONE = 0, VIEW_KIND_SPHERE = 1, VIEW_KIND_BOX = 2, VIEW_KIND_CAPSULE = 3 } view_kind;
+typedef enum view_kind {
+    VIEW_KIND_NONE = 0,
+    VIEW_KIND_SPHERE = 1,
+    VIEW_KIND_BOX = 2,
+    VIEW_KIND_CAPSULE = 3,
+    VIEW_KIND_HULL = 4
+} view_kind;
 
 // As struct Part of common.glsl.
 typedef struct view_part {
@@ -37,12 +43,12 @@ typedef struct view_geometry {
 } view_geometry;
 
 typedef struct view_model {
-    GLuint shapes, parts; // shader storage
+    GLuint shapes, parts, planes; // shader storage; planes of hulls
     uint32_t shape_count;
-    uint32_t max_parts;       // of one body
-    uint64_t list_rooms[4];   // bodies' parts in all: drawn as anything, as spheres, boxes (and capsules), capsules
-    uint64_t shape_bodies[8]; // bodies by psv_shape_type
-    uint64_t slots, bodies;   // as scanned
+    uint32_t max_parts; // of one body
+    // bodies' parts in all: drawn as anything, as spheres, boxes (and capsules), capsules and hulls
+    uint64_t list_rooms[4];
+    uint64_t slots, bodies; // as scanned
     view_surface *surfaces;
     uint32_t surface_count;
     view_geometry *geometries;

@@ -39,12 +39,12 @@ typedef enum view_stage {
     VIEW_STAGE_COUNT = 6
 } view_stage;
 
-#define VIEW_LISTS 4 // points, spheres, boxes, capsules
+#define VIEW_LISTS 4 // points, spheres, boxes, and what rays are cast against in its box: capsules, hulls
 
 typedef struct view_programs {
     GLuint cull, commands, order, keys, values;
-    GLuint point, sphere, box, capsule, ordered, surface;
-    GLuint shadow_point, shadow_box, shadow_surface;
+    GLuint point, sphere, box, cast, ordered, surface;
+    GLuint shadow_point, shadow_box, shadow_hull, shadow_surface;
     GLuint box_lines, pair_lines, order_lines;
     GLuint occlusion, light, composite, traced;
 } view_programs;

@@ -16,11 +16,12 @@ bool view_build_programs(view_programs *p, view_message *m) {
            build(&p->values, "values.comp", NULL, m) && build(&p->point, "point.vert", "gbuffer.glsl point.frag", m) &&
            build(&p->sphere, "sphere.vert", "gbuffer.glsl sphere.frag", m) &&
            build(&p->box, "box.vert", "gbuffer.glsl box.frag", m) &&
-           build(&p->capsule, "box.vert", "gbuffer.glsl cast.glsl capsule.frag", m) &&
+           build(&p->cast, "box.vert", "gbuffer.glsl cast.glsl cast.frag", m) &&
            build(&p->ordered, "box.vert", "lighting.glsl cast.glsl ordered.frag", m) &&
            build(&p->surface, "surface.vert", "gbuffer.glsl surface.frag", m) &&
            build(&p->shadow_point, "point.vert", "shadow.frag", m) &&
            build(&p->shadow_box, "box.vert", "shadow.frag", m) &&
+           build(&p->shadow_hull, "box.vert", "cast.glsl shadow_hull.frag", m) &&
            build(&p->shadow_surface, "surface.vert", "shadow.frag", m) &&
            build(&p->box_lines, "box_lines.vert", "line.frag", m) &&
            build(&p->pair_lines, "pair_lines.vert", "line.frag", m) &&

@@ -51,6 +51,67 @@ static void test_scenes(void **state) {
     assert_true(psv_shipped_scene_name(0) != NULL);
 }
 
+// A scene file, solid or as glass, at rest after a few frames; NULL: no OpenGL.
+static view_app *open_at_rest(const char *path, bool transparent) {
+    view_options options = driver_options();
+    options.scene = path;
+    options.bodies = 40;
+    options.supersample = 2;
+    options.transparent = transparent;
+    view_app *app = driver_open(&options);
+    if (app == NULL) return NULL;
+    driver_turns(app, FRAMES);
+    app->paused = true;
+    view_frame_all(app);
+    driver_turns(app, 1);
+    return app;
+}
+
+static void write_bricks(const char *path, const char *shape) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fprintf(file,
+                  "{\"bodies\": 40, \"view\": {\"eye\": [0, 8, 20], \"target\": [0, 3, 0]},"
+                  "\"shapes\": {\"ground\": {\"type\": \"plane\"}, \"brick\": {%s}},"
+                  "\"fixed\": [{\"shape\": \"ground\"}],"
+                  "\"generators\": [{\"type\": \"fill\", \"shapes\": [\"brick\"], \"base\": [0, 2, 0]}]}",
+                  shape);
+    assert_int_equal(fclose(file), 0);
+}
+
+// Dice as they are stored, solid and as glass; and bricks look the same as boxes and as hulls of their corners, the
+// origin of whose frame is in their middle.
+static void test_hulls(void **state) {
+    (void)state;
+    for (int glass = 0; glass < 2; ++glass) {
+        view_app *app = open_at_rest(PAIRSIEVE_SOURCE_DIR "/scenes/dice.json", glass);
+        if (app == NULL) skip();
+        check_picture(app, glass ? "dice_glass" : "dice");
+        driver_close(app);
+    }
+    if (update_folder != NULL) return;
+    write_bricks("view_boxes.json", "\"type\": \"box\", \"half_extents\": [0.5, 0.3, 0.4]");
+    write_bricks("view_hulls.json",
+                 "\"type\": \"hull\", \"points\": [[0.5, 0.3, 0.4], [0.5, 0.3, -0.4], [0.5, -0.3, 0.4],"
+                 "[0.5, -0.3, -0.4], [-0.5, 0.3, 0.4], [-0.5, 0.3, -0.4], [-0.5, -0.3, 0.4], [-0.5, -0.3, -0.4]]");
+    for (int glass = 0; glass < 2; ++glass) {
+        driver_picture pictures[2];
+        for (int i = 0; i < 2; ++i) {
+            view_app *app = open_at_rest(i == 0 ? "view_boxes.json" : "view_hulls.json", glass);
+            assert_non_null(app);
+            pictures[i] = driver_take(app);
+            driver_close(app);
+        }
+        const driver_difference difference = driver_compare(&pictures[0], &pictures[1]);
+        print_message("bricks as boxes and as hulls: mean %.3f largest %.2f\n", difference.mean, difference.largest);
+        assert_true(difference.mean < 0.5 && difference.largest < 12);
+        driver_free(&pictures[0]);
+        driver_free(&pictures[1]);
+    }
+    (void)remove("view_boxes.json");
+    (void)remove("view_hulls.json");
+}
+
 // Each mode's picture must match its reference, and must differ from the plain picture: else the mode draws nothing.
 static void check_mode(view_app *app, const driver_picture *plain, const char *name) {
     driver_turns(app, 1);
@@ -208,8 +269,8 @@ static void test_traced(void **state) {
 int main(int count, char **arguments) {
     if (count == 3 && strcmp(arguments[1], "--update") == 0) update_folder = arguments[2];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scenes), cmocka_unit_test(test_modes),       cmocka_unit_test(test_chunks),
-        cmocka_unit_test(test_traced), cmocka_unit_test(test_panel_share),
+        cmocka_unit_test(test_scenes), cmocka_unit_test(test_hulls),  cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_chunks), cmocka_unit_test(test_traced), cmocka_unit_test(test_panel_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,3 +26,40 @@ float cast_capsule(vec3 o, vec3 d, float r, float half_length) {
 vec3 capsule_normal(vec3 p, float half_length) {
     return normalize(p - vec3(0.0, clamp(p.y, -half_length, half_length), 0.0));
 }
+
+layout(std430, binding = 1) readonly buffer HullPlanes { vec4 hull_planes[]; };
+
+// Where the ray is within a hull's planes (hull_planes.h): from x to y, and the face by which it enters. x is -1 where
+// it never is.
+vec2 cast_hull(vec3 o, vec3 d, uint hull, out vec3 face) {
+    vec2 within = vec2(-3.0e38, 3.0e38);
+    uint end = hull + uint(hull_planes[hull].w);
+    face = vec3(0.0);
+    for (uint i = hull + 1u; i <= end; ++i) {
+        vec4 plane = hull_planes[i];
+        float rate = dot(plane.xyz, d);
+        float height = plane.w - dot(plane.xyz, o);
+        if (abs(rate) < 1.0e-9) {
+            if (height < 0.0) return vec2(-1.0);
+        } else if (rate > 0.0) {
+            within.y = min(within.y, height / rate);
+        } else if (height / rate > within.x) {
+            within.x = height / rate;
+            face = plane.xyz;
+        }
+    }
+    return within.x <= within.y ? within : vec2(-1.0);
+}
+
+// How far a point of a face is from the face's edges: from the nearest of the other planes, along the face.
+float hull_border(vec3 p, vec3 face, uint hull) {
+    float border = 3.0e38;
+    uint end = hull + uint(hull_planes[hull].w);
+    for (uint i = hull + 1u; i <= end; ++i) {
+        vec4 plane = hull_planes[i];
+        float along = dot(plane.xyz, face);
+        float across2 = 1.0 - along * along;
+        if (across2 > 1.0e-5) border = min(border, (plane.w - dot(plane.xyz, p)) * inversesqrt(across2));
+    }
+    return border;
+}

@@ -19,5 +19,5 @@ void main() {
     command(0u, n[0], 1u);       // points: one vertex each
     command(5u, 3u * n[1], 1u);  // spheres: one triangle each
     command(10u, 18u, n[2]);     // boxes: the three faces towards the eye, 7 vertices
-    command(15u, 18u, n[3]);     // capsules: ray cast in the same hull
+    command(15u, 18u, n[3]);     // capsules and hulls: ray cast in the same faces
 }

@@ -21,13 +21,15 @@ const uint KIND_NONE = 0u;
 const uint KIND_SPHERE = 1u;
 const uint KIND_BOX = 2u;
 const uint KIND_CAPSULE = 3u;
+const uint KIND_HULL = 4u;
+const uint KIND_BITS = 7u;
 const uint FLAG_PICKED = 8u;
 
-// One drawn sphere, box or capsule, written by cull.comp or order.comp.
+// One drawn sphere, box, capsule or hull, written by cull.comp or order.comp.
 struct Instance {
     vec4 centre;   // w: radius of its bounding sphere
     vec4 rotation; // quaternion x, y, z, w
-    vec4 size;     // as psv_shape_def.size; w: bits of colour (24) and kind and flags (8)
+    vec4 size;     // as psv_shape_def.size, of hulls x: its place in HullPlanes; w: bits of colour (24) and kind and flags (8)
 };
 
 struct Part {

@@ -1,4 +1,4 @@
-// Input: body streams of one chunk. Output: four lists of instances (points, spheres, boxes, capsules) and their counts.
+// Input: body streams of one chunk. Output: four lists of instances (points, spheres, boxes, capsules and hulls) and their counts.
 // One thread a body: frustum test, choice of detail by its radius in pixels, then an append whose place comes from
 // shared counters, so that a work group touches each global counter once. Reads at most 68 bytes a body, writes 48 an
 // instance.
@@ -7,7 +7,7 @@ layout(local_size_x = 256) in;
 layout(std430, binding = 6) writeonly buffer Points { Instance point_list[]; };
 layout(std430, binding = 7) writeonly buffer Spheres { Instance sphere_list[]; };
 layout(std430, binding = 8) writeonly buffer BoxList { Instance box_list[]; };
-layout(std430, binding = 9) writeonly buffer Capsules { Instance capsule_list[]; };
+layout(std430, binding = 9) writeonly buffer Cast { Instance cast_list[]; };
 layout(std430, binding = 12) buffer Counters { uint counters[4]; uint capacities[4]; };
 
 const float POINT_PIXELS = 2.2; // spheres below this radius are points
@@ -19,7 +19,7 @@ shared uint group_base[4];
 uint list_of(uint part_index, vec3 centre) {
     Part part = parts[part_index];
     uint kind = floatBitsToUint(part.size.w);
-    if (frame_counts.w == 1u) return kind == KIND_SPHERE ? 0u : 2u; // shadows: discs and boxes
+    if (frame_counts.w == 1u) return kind == KIND_SPHERE ? 0u : kind == KIND_HULL ? 3u : 2u; // shadows: discs and boxes
     float pixels = pixel_radius(centre, part.position.w);
     if (kind == KIND_SPHERE) return pixels < POINT_PIXELS ? 0u : 1u;
     if (pixels < BODY_POINT_PIXELS) return 0u;
@@ -31,7 +31,7 @@ void store(uint list, uint place, Instance instance) {
     if (list == 0u) point_list[place] = instance;
     else if (list == 1u) sphere_list[place] = instance;
     else if (list == 2u) box_list[place] = instance;
-    else capsule_list[place] = instance;
+    else cast_list[place] = instance;
 }
 
 void main() {
@@ -74,9 +74,6 @@ void main() {
     for (uint i = 0u; i < range.y; ++i) {
         uint list = list_of(range.x + i, place.xyz);
         Instance instance = make_instance(body, range.x + i, colour);
-        if (frame_counts.w == 1u && floatBitsToUint(parts[range.x + i].size.w) == KIND_CAPSULE) {
-            instance.size.xyz = vec3(instance.size.x, instance.size.x + instance.size.y, instance.size.x);
-        }
         store(list, group_base[list] + start[list], instance);
         start[list] += 1u;
     }

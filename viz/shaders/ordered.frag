@@ -1,4 +1,4 @@
-// Transparent drawing, back to front: any part, cast in its hull; blended over what lies behind.
+// Transparent drawing, back to front: any part, cast in its box; blended over what lies behind.
 layout(location = 0) in vec3 local;
 layout(location = 1) in vec3 world;
 layout(location = 2) flat in uint colour;
@@ -8,7 +8,7 @@ layout(location = 5) flat in vec2 radius_and_length;
 layout(location = 0) out vec4 pixel;
 
 void main() {
-    uint kind = (colour >> 24) & 3u;
+    uint kind = (colour >> 24) & KIND_BITS;
     vec3 p = world;
     vec3 normal;
     if (kind == KIND_BOX) {
@@ -21,12 +21,14 @@ void main() {
         vec3 o = unrotate(rotation, eye.xyz - centre);
         vec3 d = unrotate(rotation, normalize(world - eye.xyz));
         float half_length = kind == KIND_CAPSULE ? radius_and_length.y : 0.0;
-        float t = kind == KIND_CAPSULE ? cast_capsule(o, d, radius_and_length.x, half_length)
-                                       : cast_sphere(o, d, radius_and_length.x);
+        vec3 face;
+        float t = kind == KIND_HULL      ? cast_hull(o, d, uint(radius_and_length.x), face).x
+                  : kind == KIND_CAPSULE ? cast_capsule(o, d, radius_and_length.x, half_length)
+                                         : cast_sphere(o, d, radius_and_length.x);
         if (t < 0.0) discard;
         vec3 at = o + t * d;
         p = centre + rotate(rotation, at);
-        normal = rotate(rotation, capsule_normal(at, half_length));
+        normal = rotate(rotation, kind == KIND_HULL ? face : capsule_normal(at, half_length));
     }
     float facing = abs(dot(normal, normalize(eye.xyz - p)));
     float alpha = mix(0.95, shadow_map.z, facing); // glass: clear in the middle, dense at the outline
