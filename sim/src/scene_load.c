@@ -353,11 +353,11 @@ static psv_status read_file(psv_context *context, const char *path, char **text,
         if (got == 0) break;
         count += got;
     }
-    bool failed = ferror(file) != 0;
+    const int reason = ferror(file) == 0 ? 0 : errno != 0 ? errno : EIO; // EISDIR for a directory
     (void)fclose(file);
-    if (failed) {
+    if (reason != 0) {
         free(data);
-        return psvi_fail(context, PSV_ERROR_FILE, "%s: cannot be read", path);
+        return psvi_fail(context, PSV_ERROR_FILE, "%s: %s", path, strerror(reason));
     }
     *text = data;
     *length = count;

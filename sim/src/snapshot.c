@@ -398,7 +398,7 @@ static psv_status read_file(stream *s) {
     while ((got = fread(block, 1, sizeof block, file)) > 0 && s->status == PSV_OK)
         put(s, block, got);
     if (s->status == PSV_OK && ferror(file) != 0)
-        s->status = psvi_fail(s->context, PSV_ERROR_FILE, "%s: cannot be read", s->path);
+        s->status = psvi_fail(s->context, PSV_ERROR_FILE, "%s: %s", s->path, strerror(errno)); // a directory, say
     (void)fclose(file);
     return s->status;
 }

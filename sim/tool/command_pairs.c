@@ -336,7 +336,7 @@ int command_pairs(int argc, char **argv) {
          .target = &job.broad_phase},
         {.name = "--sort",
          .argument = "NAME",
-         .help = "sorting method, see 'pairsieve list'; radix without it",
+         .help = "sorting method, see 'pairsieve list'; cells, as is fastest for the method, without it",
          .kind = OPTION_TEXT,
          .target = &job.sort},
         {.name = "--max-pairs",

@@ -13,7 +13,7 @@ static const command_entry commands[] = {
     {"run", command_run, "step a scene without a window; times per phase, what the sort costs per frame"},
     {"pairs", command_pairs, "overlapping boxes of the elements of a mesh, at rest or in motion"},
     {"sort", command_sort, "sort keys, check the result, report the time"},
-    {"trace", command_trace, "render a mesh by rays to a PNG file; times of tree and rays"},
+    {"trace", command_trace, "render a mesh or a scene by rays to a PNG file; times of tree and rays"},
     {"bench", command_bench, "run the benchmarks: sort, collision or sim"},
     {"info", command_info, "backends, devices, methods and how this program was built"},
     {"list", command_list, "scenes and methods"},

@@ -162,6 +162,8 @@ static void scenes(void **state) {
 static void snapshots(void **state) {
     (void)state;
     assert_true(tool_refuses("run --restore no_such_snapshot --backend cpu", 2, "no_such_snapshot"));
+    assert_true(tool_refuses("run --restore . --backend cpu", 2, ".: Is a directory"));
+    assert_true(tool_refuses("run ./ --backend cpu", 2, "./: Is a directory"));
     assert_true(tool_refuses("run --restore refusals_square.ply --backend cpu", 2, "refusals_square.ply"));
     assert_true(
         tool_refuses("run drop --restore refusals_square.ply", 2, "--restore takes its world from the snapshot"));
