@@ -143,6 +143,7 @@ psv_status psv_create_renderer(psv_context *context, const psv_renderer_def *def
 void psv_destroy_renderer(psv_renderer *renderer) {
     if (renderer == NULL || renderer->cookie != PSVI_RENDERER_COOKIE) return;
     (void)psv_synchronize(renderer->context);
+    psvi_forget_pictures(renderer->context, &renderer->profile);
     psvi_free_render_ground(renderer);
     psv_destroy_tree(renderer->tree);
     psvi_free(renderer->context, renderer->block, renderer->block_bytes);
@@ -250,10 +251,14 @@ static psv_status check_targets(psv_renderer *renderer, const psv_picture_def *p
 }
 
 // What this picture adds to, and how much of its light is smoothed: less, the more samples there are.
-static void begin_samples(psv_renderer *renderer, const psv_picture_def *picture, uint64_t steps) {
+static void begin_samples(psv_renderer *renderer, const psv_picture_def *picture) {
     psvi_render_scene *scene = &renderer->scene;
-    const bool rests =
-        picture->rests && renderer->has_last && renderer->last_steps == steps && same_picture(&renderer->last, picture);
+    const psv_world *world = renderer->def.world;
+    const uint64_t steps = world != NULL ? world->steps_asked : 0, bodies = world != NULL ? world->body_serial : 0;
+    const bool rests = picture->rests && renderer->has_last && renderer->last_steps == steps &&
+                       renderer->last_bodies == bodies && same_picture(&renderer->last, picture);
+    renderer->last_steps = steps;
+    renderer->last_bodies = bodies;
     scene->added_up = rests ? scene->added_up + 1 : 0;
     const uint32_t n = scene->added_up;
     scene->passes = !picture->denoise || n >= PSVI_RENDER_ENOUGH ? 0 : n >= 16 ? 3 : n >= 4 ? 4 : PSVI_RENDER_PASSES;
@@ -304,10 +309,10 @@ static psv_status check_renderer(const psv_renderer *renderer, bool with_world) 
                                 : "the renderer was made for a world's bodies, not for triangles");
 }
 
-static void end_picture(psv_renderer *renderer, const psv_picture_def *picture, uint64_t steps, psv_status status) {
+static void end_picture(psv_renderer *renderer, const psv_picture_def *picture, psv_status status) {
+    psvi_frame_end(renderer->context);
     renderer->has_last = status == PSV_OK;
     renderer->last = *picture;
-    renderer->last_steps = steps;
 }
 
 psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *picture, psv_buffer pixels,
@@ -316,21 +321,18 @@ psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *pictu
     if (status == PSV_OK) status = psvi_check_world(renderer->def.world);
     if (status == PSV_OK) status = psvi_settle(renderer->def.world);
     if (status != PSV_OK) return status;
-    psv_context *context = renderer->context;
-    PSVI_STANDARD_FLOATS(context);
+    PSVI_STANDARD_FLOATS(renderer->context);
     status = aim(renderer, picture);
     if (status == PSV_OK) status = check_targets(renderer, picture, pixels, hits);
     if (status == PSV_OK) status = psvi_update_render_ground(renderer);
     if (status != PSV_OK) return status;
     if (picture->sky == PSV_SKY_AUTO) renderer->scene.space = renderer->scene.ground_count == 0;
     renderer->scene.sim = renderer->def.world->sim; // shapes that were added may have moved its arrays
-    const uint64_t steps = renderer->def.world->steps_asked;
-    begin_samples(renderer, picture, steps);
-    psvi_picture_begin(context);
+    begin_samples(renderer, picture);
+    renderer->last_recorded = psvi_picture_begin(renderer->context, &renderer->profile);
     if (renderer->scene.added_up == 0) status = build_bodies(renderer);
     if (status == PSV_OK) status = trace_and_filter(renderer);
-    psvi_frame_end(context);
-    end_picture(renderer, picture, steps, status);
+    end_picture(renderer, picture, status);
     return status;
 }
 
@@ -346,12 +348,11 @@ psv_status psv_render_triangles(psv_renderer *renderer, const psv_triangle_set *
     if (status != PSV_OK) return status;
     psv_triangle_set set = *triangles;
     set.worlds = (psv_buffer){0};
-    begin_samples(renderer, picture, 0);
-    psvi_picture_begin(context);
+    begin_samples(renderer, picture);
+    renderer->last_recorded = psvi_picture_begin(context, &renderer->profile);
     if (renderer->scene.added_up == 0) status = psv_build_triangle_tree(renderer->tree, &set);
     if (status == PSV_OK) status = trace_and_filter(renderer);
-    psvi_frame_end(context);
-    end_picture(renderer, picture, 0, status);
+    end_picture(renderer, picture, status);
     return status;
 }
 
@@ -362,14 +363,15 @@ psv_status psv_read_render_statistics(psv_renderer *renderer, psv_render_statist
     if (statistics == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "statistics is NULL");
     if (!renderer->has_last) return psvi_fail(context, PSV_ERROR_ARGUMENT, "the renderer has no picture yet");
     psv_tree_statistics tree;
-    psv_profile profile;
     psv_render_statistics found = {.added_up = renderer->scene.added_up + 1};
     psv_status status = psv_read_tree_statistics(renderer->tree, &tree);
     if (status == PSV_OK)
         status = psv_download(context, &found.rays, psv_buffer_of(renderer->scene.rays, sizeof found.rays),
                               sizeof found.rays);
-    if (status == PSV_OK) status = psvi_wait_picture_profile(context, &profile);
+    if (status == PSV_OK) status = psvi_wait_pictures(context);
     if (status != PSV_OK) return status;
+    const psv_profile none = {0},
+                      profile = renderer->profile.frame == renderer->last_recorded ? renderer->profile : none;
     found.items = tree.items;
     found.bad_items = renderer->def.world == NULL ? tree.bad_items : 0; // empty slots and ground are none
     found.frame_ms = profile.frame_ms;

@@ -41,8 +41,10 @@ struct psv_renderer {
     uint64_t ground_bytes, ground_serial;
     // the last picture
     psv_picture_def last;
-    uint64_t last_steps;
+    uint64_t last_steps, last_bodies; // the world's steps_asked and body_serial
     bool has_last;
+    psv_profile profile;    // of the newest picture whose times are known
+    uint64_t last_recorded; // the last picture's number among the profile's frames; 0: it was not recorded
 };
 
 // Brings the ground up to what the world has now. Blocks, and allocates, where that has changed.

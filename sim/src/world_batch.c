@@ -29,6 +29,7 @@ static psv_status run_on_buffers(psv_world *world, psvi_batch_kind kind, psv_buf
     if (status != PSV_OK || count == 0) return status;
     PSVI_STANDARD_FLOATS(world->context);
     psvi_batch batch = {kind, psv_buffer_address(slots), psv_buffer_address(items), count};
+    world->body_serial += kind == PSVI_BATCH_WRITE;
     return world->ops->batch(world, &batch);
 }
 
@@ -84,6 +85,7 @@ static psv_status run_through(psv_world *world, psvi_batch_kind kind, const uint
     psv_status status = psvi_write_array(world, there, slots, 0, count, sizeof(uint32_t));
     if (status == PSV_OK && kind != PSVI_BATCH_READ)
         status = psvi_write_array(world, batch.items, items, 0, count, item_bytes(kind));
+    world->body_serial += kind == PSVI_BATCH_WRITE;
     if (status == PSV_OK) status = world->ops->batch(world, &batch);
     if (status == PSV_OK && kind == PSVI_BATCH_READ)
         status = psvi_read_array(world, items, batch.items, 0, count, item_bytes(kind));

@@ -231,6 +231,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
                 .box = take(&rest, count * sizeof(psv_aabb))};
     for (uint64_t i = 0; i < count; ++i)
         stage_body(world, &defs[i], &t, i);
+    ++world->body_serial;
     // Free slots first; the rest in a row at the end.
     uint64_t done = 0;
     status = fill_free_slots(world, defs, count, &t, ids, &done);
@@ -248,6 +249,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
 // A body is going to be elsewhere or gone: its island wakes, or everything where others may have slept on it.
 static psv_status wake_before_change(psv_world *world, uint32_t slot) {
     psvi_f4 v = {0};
+    ++world->body_serial;
     if (world->sim.island == NULL) return PSV_OK;
     psv_status status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
     if (status != PSV_OK) return status;

@@ -27,7 +27,7 @@ typedef struct psvi_device_info {
     uint64_t memory_bytes;
 } psvi_device_info;
 
-#define PSVI_PROFILE_FRAMES 6 // three of each kind on their way: pictures are frames of their own
+#define PSVI_PROFILE_FRAMES 6 // on their way: pictures are frames of their own
 #define PSVI_PROFILE_MARKS 96
 #define PSVI_PROFILE_SPLITS 8 // of a frame
 
@@ -40,8 +40,8 @@ typedef struct psvi_phase_times {
 typedef struct psvi_profile_frame {
     uint64_t number; // 0: unused
     uint32_t mark_count, split_count;
-    bool complete; // all marks are recorded
-    bool picture;  // of psvi_picture_begin
+    bool complete;     // all marks are recorded
+    psv_profile *into; // where its times go when they are known: the context's newest, or psvi_picture_begin's
     struct {
         int16_t phase;  // -1: the frame itself
         uint16_t outer; // the mark that it lies in; 0: the frame's
@@ -58,7 +58,7 @@ typedef struct psvi_profiler {
     uint64_t frame_number;
     psvi_profile_frame frames[PSVI_PROFILE_FRAMES];
     psvi_phase_times *times, *times_on_device; // PSVI_PROFILE_SPLITS a frame; NULL: kernels tell nothing
-    psv_profile newest, newest_picture;
+    psv_profile newest;
 } psvi_profiler;
 
 typedef struct psvi_pool psvi_pool; // cpu/workers.h
@@ -138,13 +138,17 @@ static inline void psvi_end_float_scope(const psvi_float_scope *scope) {
 // Frames and phases. Calls nest: inner frames of a frame do not count as frames of their own. A frame is in the
 // standard floating-point mode.
 void psvi_frame_begin(psv_context *context);
-void psvi_picture_begin(psv_context *context); // of the frames that psv_read_profile leaves out: a renderer's
+// Begins one of the frames that psv_read_profile leaves out: a renderer's, whose times go to `times`. The frame's
+// number, 0 where it is not recorded.
+uint64_t psvi_picture_begin(psv_context *context, psv_profile *times);
 void psvi_frame_end(psv_context *context);
 void psvi_phase_begin(psv_context *context, psv_phase phase);
 void psvi_phase_end(psv_context *context, psv_phase phase);
 
-// The newest picture's times, after waiting for it; with phases of their own meaning. Blocks.
-psv_status psvi_wait_picture_profile(psv_context *context, psv_profile *profile);
+// Waits until the times of pictures are where they go, with phases of their own meaning; those of a picture that six
+// frames were begun after, before the device had done it, are lost. And: nothing goes to `times` any more.
+psv_status psvi_wait_pictures(psv_context *context);
+void psvi_forget_pictures(psv_context *context, const psv_profile *times);
 
 // For one kernel that runs several phases, after psvi_phase_begin: where it writes how long each of them took. What is
 // left of the phase's own time stays with it. NULL when nothing is recorded: the kernel then takes no time.

@@ -130,9 +130,9 @@ static void collect_newest(psv_context *context) {
     if (is_captured(context)) return;
     for (int f = 0; f < PSVI_PROFILE_FRAMES; ++f) {
         const psvi_profile_frame *frame = &context->profiler.frames[f];
-        psv_profile *newest = frame->picture ? &context->profiler.newest_picture : &context->profiler.newest;
         psv_profile profile;
-        if (frame->number > newest->frame && collect(context, frame, &profile)) *newest = profile;
+        if (frame->number > 0 && frame->number > frame->into->frame && collect(context, frame, &profile))
+            *frame->into = profile;
     }
 }
 
@@ -163,24 +163,35 @@ static void end_mark(psv_context *context, int phase) {
     }
 }
 
-static void begin_frame(psv_context *context, bool picture) {
+// The frame's number, 0 where it is not recorded.
+static uint64_t begin_frame(psv_context *context, psv_profile *into) {
     psvi_profiler *profiler = &context->profiler;
     psvi_begin_floats(context);
-    if (!profiler->enabled || profiler->depth++ > 0) return;
+    if (!profiler->enabled || profiler->depth++ > 0) return 0;
     profiler->recording = !is_captured(context);
-    if (!profiler->recording) return;
+    if (!profiler->recording) return 0;
     collect_newest(context);
     profiler->frame_number++;
     psvi_profile_frame *frame = current_frame(context);
     frame->number = profiler->frame_number;
     frame->mark_count = frame->split_count = 0;
     frame->complete = false;
-    frame->picture = picture;
+    frame->into = into;
     begin_mark(context, -1);
+    return frame->number;
 }
 
-void psvi_frame_begin(psv_context *context) { begin_frame(context, false); }
-void psvi_picture_begin(psv_context *context) { begin_frame(context, true); }
+void psvi_frame_begin(psv_context *context) { (void)begin_frame(context, &context->profiler.newest); }
+
+uint64_t psvi_picture_begin(psv_context *context, psv_profile *times) {
+    *times = (psv_profile){0};
+    return begin_frame(context, times);
+}
+
+void psvi_forget_pictures(psv_context *context, const psv_profile *times) {
+    for (int f = 0; f < PSVI_PROFILE_FRAMES; ++f)
+        if (context->profiler.frames[f].into == times) context->profiler.frames[f].number = 0;
+}
 
 static void end_frame_marks(psv_context *context) {
     psvi_profiler *profiler = &context->profiler;
@@ -244,10 +255,9 @@ psv_status psv_wait_profile(psv_context *context, psv_profile *profile) {
     return status != PSV_OK ? status : psv_read_profile(context, profile);
 }
 
-psv_status psvi_wait_picture_profile(psv_context *context, psv_profile *profile) {
+psv_status psvi_wait_pictures(psv_context *context) {
     const psv_status status = context->ops->synchronize(context);
     if (status == PSV_OK && context->profiler.enabled) collect_newest(context);
-    *profile = context->profiler.newest_picture;
     return status;
 }
 

@@ -374,6 +374,95 @@ static void ground_changes(void **state) {
     end();
 }
 
+// Bodies that are made or placed by calls while the picture rests are seen: with shapes that are new, of which there
+// are so many that the world's tables move.
+static void bodies_come_at_rest(void **state) {
+    (void)state;
+    static uint32_t before[PIXELS];
+    begin(27, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(27);
+    render_resting(&picture, 4);
+    memcpy(before, picture_words, sizeof before);
+    picture.frame -= 4;
+    render_resting(&picture, 3);
+    psv_shape_def ball = shapes[BALL];
+    uint32_t shape = 0;
+    for (int i = 0; i < 300; ++i) {
+        ball.size[0] = 0.5f + 0.001f * (float)i;
+        CHECK(psv_create_shape(world, &ball, &shape));
+    }
+    render(&picture); // the old bodies, by the new tables
+    assert_int_equal(added_up(), 4);
+    assert_memory_equal(before, picture_words, sizeof before);
+    const psv_body_id gone = {BODIES, 1};
+    CHECK(psv_destroy_body(world, gone));
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    psv_body_def def = psv_default_body_def();
+    def.shape = shape;
+    memcpy(def.pose.position, (float[3]){0.5f, 1.5f, -0.3f}, 12); // where the eye looks
+    psv_body_id id;
+    CHECK(psv_create_bodies(world, &def, 1, &id));
+    bodies[id.index1 - 1].shape = &ball;
+    bodies[id.index1 - 1].pose = def.pose;
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    uint32_t seen = 0, lit = 0, open = 0, of_new = 0;
+    compare(&picture, &scene, &seen, &lit, &open);
+    for (uint32_t i = 0; i < PIXELS; ++i)
+        of_new += found[i].slot == id.index1 - 1;
+    assert_true(of_new > 0);
+    psv_body_state placed = {.pose = def.pose};
+    placed.pose.position[1] = 2.5f;
+    CHECK(psv_set_body_states(world, &id, 1, &placed));
+    bodies[id.index1 - 1].pose = placed.pose;
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    compare(&picture, &scene, &seen, &lit, &open);
+    end();
+}
+
+static psv_render_statistics statistics_of(psv_renderer *of) {
+    psv_render_statistics statistics;
+    CHECK(psv_read_render_statistics(of, &statistics));
+    return statistics;
+}
+
+// Two renderers of one context, of a large and of a tiny picture, with steps between: each tells of its own last one.
+static void profiles_stay_apart(void **state) {
+    (void)state;
+    begin(28, PSV_TREE_LINEAR);
+    CHECK(psv_enable_profile(context, true));
+    psv_renderer_def def = psv_default_renderer_def();
+    def.max_width = def.max_height = 2;
+    def.world = world;
+    psv_renderer *tiny = NULL;
+    CHECK(psv_create_renderer(context, &def, &tiny));
+    psv_picture_def large = make_picture(28), small = large;
+    small.width = small.height = 2;
+    render(&large);
+    const psv_render_statistics first = statistics_of(renderer);
+    for (int i = 0; i < 5; ++i) {
+        CHECK(psv_render_world(tiny, &small, pixels, hits));
+        CHECK(psv_world_step(world, 1.0f / 60));
+    }
+    const psv_render_statistics second = statistics_of(tiny);
+    assert_true(statistics_of(renderer).frame_ms == first.frame_ms);
+    assert_true(statistics_of(renderer).trace_ms == first.trace_ms);
+    assert_true(first.trace_ms > 0 && second.frame_ms > 0 && second.frame_ms != first.frame_ms);
+    assert_true(second.trace_ms >= 0 && second.trace_ms <= second.frame_ms && second.rays < first.rays);
+    psv_destroy_renderer(tiny); // while the profile still has frames of it
+    CHECK(psv_world_step(world, 1.0f / 60));
+    psv_profile profile;
+    CHECK(psv_wait_profile(context, &profile));
+    assert_true(profile.frame_ms > 0);
+    assert_true(statistics_of(renderer).frame_ms == first.frame_ms);
+    CHECK(psv_enable_profile(context, false));
+    render(&large);
+    assert_true(statistics_of(renderer).frame_ms == 0);
+    end();
+}
+
 static void same_bytes(void **state) {
     (void)state;
     static uint32_t before[PIXELS];
@@ -503,7 +592,8 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_brute_force), cmocka_unit_test(triangles_against_brute_force),
         cmocka_unit_test(adding_up),           cmocka_unit_test(begins_anew),
-        cmocka_unit_test(ground_changes),      cmocka_unit_test(same_bytes),
+        cmocka_unit_test(ground_changes),      cmocka_unit_test(bodies_come_at_rest),
+        cmocka_unit_test(profiles_stay_apart), cmocka_unit_test(same_bytes),
         cmocka_unit_test(whole_pictures),      cmocka_unit_test(bad_pictures),
         cmocka_unit_test(bad_renderers),
     };

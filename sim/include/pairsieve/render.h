@@ -61,7 +61,8 @@ typedef struct psv_picture_def {
     float glass;   // likewise of glass: balls, boxes, capsules and hulls; the two shares sum to 1 at most; default 0.04
     bool denoise;  // smooth the light over surfaces; less the more pictures have added up; default true
     bool rests;    // nothing has moved since the last picture: the samples of this one are added to it. Taken as
-                   // false where camera, size, light or materials changed, or the world was stepped. default false
+                   // false where camera, size, light or materials changed, or the world was stepped, or had bodies
+                   // made, destroyed or placed by calls. default false
     uint32_t seed; // of the random numbers, with frame; default 1
     uint32_t frame; // another one for each picture; default 0
 } psv_picture_def;
@@ -88,7 +89,8 @@ psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *pictu
 psv_status psv_render_triangles(psv_renderer *renderer, const psv_triangle_set *triangles,
                                 const psv_picture_def *picture, psv_buffer pixels, psv_buffer hits);
 
-// Of the last picture; times in milliseconds, 0 unless psv_enable_profile is on.
+// Of the renderer's last picture; times in milliseconds, 0 unless psv_enable_profile was on (or when several frames
+// were begun after it before the device had done it).
 typedef struct psv_render_statistics {
     uint64_t items;     // of the tree: bodies, ground aside, of compounds their parts; triangles
     uint64_t bad_items; // left out, see pairsieve/tree.h
