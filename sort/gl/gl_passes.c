@@ -53,12 +53,13 @@ psv_status psvi_gl_begin_sort(psv_context *context, const psvi_sort_request *req
 
 psv_status psvi_gl_scan(psv_context *context, const void *state, const void *table, const void *totals, uint32_t rows,
                         uint32_t row, uint32_t column_items) {
+    const bool software = psvi_gl_of(context)->software;
     const psvi_gl_call call = {
-        .source = &psvi_glsl_radix_scan,
-        .defines = psvi_gl_of(context)->software ? "#define THREADS 16u\n" : "#define THREADS 256u\n",
+        .source = software ? &psvi_glsl_radix_scan_serial : &psvi_glsl_radix_scan,
+        .defines = software ? "" : "#define THREADS 256u\n",
         .blocks = {{state, PSVI_GL_STATE_BYTES}, {table, (uint64_t)4 * rows * row}, {totals, (uint64_t)4 * rows}},
-        .params = {column_items, row},
-        .groups = rows,
+        .params = {column_items, row, rows},
+        .groups = software ? (rows + 7) / 8 : rows,
     };
     return psvi_gl_run(context, &call);
 }

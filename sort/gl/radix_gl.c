@@ -1,42 +1,46 @@
 // `radix` on OpenGL: stable digit passes of 8 bits, each of three kernels: count, scan, scatter. No group waits for
-// another one, so nothing is assumed about forward progress. Which form of the kernels runs is chosen by a measurement
-// when the context's first sorter is created; a form that sorts wrongly on a driver is not chosen.
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+// another one, so nothing is assumed about forward progress. radix_choice_gl.c chooses the form of the kernels.
+#include "radix_gl.h"
 
-#include "gl_methods.h"
+#include <stdio.h>
 
 #define DIGIT_BITS 8u
 #define DIGITS 256u
 #define LEAST_TILE 4096u // of the tiled forms
 #define LEAST_RUN 64u
-#define SOFTWARE_RUNS 1024u // runs that the serial form makes on a processor, and on a device
+#define LEAST_PRIVATE_RUN 1024u
+#define SOFTWARE_RUNS 1024u // runs that threads make on a processor, and on a device
 #define DEVICE_RUNS 16384u
 
-// The forms of the count and scatter kernels. The first needs nothing and is always there.
-typedef struct radix_form {
+// A form of the count and scatter kernels.
+struct psvi_gl_radix_form {
     const char *name;
-    uint32_t threads, items; // of a group; items a thread. 0: serial
-    bool partition;
-} radix_form;
+    const psvi_gl_source *count, *scatter;
+    uint32_t threads, items;  // of a group; items a thread, of a tile. 0: threads take a run each
+    bool partition, software; // what it needs: NVIDIA's votes; a driver that runs shaders on a processor
+};
 
+#define TILED &psvi_glsl_radix_count, &psvi_glsl_radix_scatter
 static const radix_form forms[] = {
-    {"serial", 32, 0, false},
-    {"votes 256x16", 256, 16, false},
-    {"votes 512x16", 512, 16, false},
-    {"partition 512x12", 512, 12, true},
-    {"partition 256x16", 256, 16, true},
-    {"partition 512x16", 512, 16, true},
+    {"serial", &psvi_glsl_radix_count_serial, &psvi_glsl_radix_scatter_serial, 32, 0, false, false},
+    {"private", &psvi_glsl_radix_count_private, &psvi_glsl_radix_scatter_private, 8, 0, false, true},
+    {"votes 256x16", TILED, 256, 16, false, false},
+    {"votes 512x16", TILED, 512, 16, false, false},
+    {"partition 512x12", TILED, 512, 12, true, false},
+    {"partition 256x16", TILED, 256, 16, true, false},
+    {"partition 512x16", TILED, 512, 16, true, false},
 };
 #define FORM_COUNT (sizeof forms / sizeof *forms)
+
+const radix_form *psvi_gl_radix_form_at(uint32_t index) { return index < FORM_COUNT ? &forms[index] : NULL; }
+const char *psvi_gl_radix_form_name(const radix_form *form) { return form->name; }
 
 static uint32_t subgroups_of(const psvi_gl *gl, const radix_form *form) {
     return form->threads / gl->subgroup_size > 0 ? form->threads / gl->subgroup_size : 1;
 }
 
-static bool offers(const psvi_gl *gl, const radix_form *form) {
-    if (form->items == 0) return true;
+bool psvi_gl_radix_offers(const psvi_gl *gl, const radix_form *form) {
+    if (form->items == 0) return gl->software || !form->software;
     if (gl->subgroup_size == 0 || (form->partition && !gl->partitions)) return false;
     uint32_t words = form->threads * form->items, counters = subgroups_of(gl, form) * DIGITS;
     if (counters > words) words = counters;
@@ -52,9 +56,10 @@ typedef struct radix_plan {
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-static uint32_t run_for(uint64_t count, uint64_t runs) {
-    const uint64_t run = ceil_div(count, runs);
-    return (uint32_t)(run < LEAST_RUN ? LEAST_RUN : run);
+// Multiples of 4: runs begin where four words can be read at once.
+static uint32_t run_for(uint64_t count, uint64_t runs, uint32_t least) {
+    const uint64_t run = (ceil_div(count, runs) + 3) & ~(uint64_t)3;
+    return (uint32_t)(run < least ? least : run);
 }
 
 static radix_plan plan_for(const psvi_gl *gl, const radix_form *form, uint64_t count, uint32_t element_bytes) {
@@ -63,9 +68,9 @@ static radix_plan plan_for(const psvi_gl *gl, const radix_form *form, uint64_t c
         uint64_t runs = gl->software ? SOFTWARE_RUNS : DEVICE_RUNS;
         const uint64_t most_runs = (gl->block_bytes - 512) / (4 * DIGITS) - 64; // the table is one block
         if (runs > most_runs) runs = most_runs;
-        plan.column_items = run_for(count, runs);
-        plan.tile = 32 * plan.column_items;
-        plan.row = (uint32_t)ceil_div(count, plan.tile) * 32;
+        plan.column_items = run_for(count, runs, form->software ? LEAST_PRIVATE_RUN : LEAST_RUN);
+        plan.tile = form->threads * plan.column_items;
+        plan.row = (uint32_t)ceil_div(count, plan.tile) * form->threads;
     } else {
         plan.column_items = plan.tile = form->threads * form->items;
         plan.row = (uint32_t)ceil_div(count, plan.tile);
@@ -160,7 +165,7 @@ static psv_status count_part(psv_sorter *sorter, const psvi_sort_request *reques
     if (plan->form->items != 0)
         (void)snprintf(more, sizeof more, "#define THREADS %uu\n#define TILE %uu\n", plan->form->threads, plan->tile);
     psvi_gl_pass_defines(defines, sorter, &keys_only, &counted, more);
-    call.source = plan->form->items != 0 ? &psvi_glsl_radix_count : &psvi_glsl_radix_count_serial;
+    call.source = plan->form->count;
     call.defines = defines;
     // The key after the part, to be compared with the part's last one.
     const uint64_t next = call.params[9] + (uint64_t)call.params[11];
@@ -181,7 +186,7 @@ static psv_status scatter_part(psv_sorter *sorter, const psvi_sort_request *requ
     psvi_gl_pass any = *pass;
     any.first = false; // the scatter kernels are the same in every pass
     psvi_gl_pass_defines(defines, sorter, request, &any, more);
-    call.source = plan->form->items != 0 ? &psvi_glsl_radix_scatter : &psvi_glsl_radix_scatter_serial;
+    call.source = plan->form->scatter;
     call.defines = defines;
     call.blocks[5] = part_block(pass->keys_out, key_bytes, first, items);
     call.blocks[6] = part_block(pass->values, request->value_bytes, call.params[9], call.params[11]);
@@ -205,7 +210,7 @@ static psv_status run_pass(psv_sorter *sorter, const psvi_sort_request *request,
     return status;
 }
 
-static psv_status run_form(psv_sorter *sorter, const psvi_sort_request *request, const radix_form *form) {
+psv_status psvi_gl_radix_run(psv_sorter *sorter, const psvi_sort_request *request, const radix_form *form) {
     psv_context *context = sorter->context;
     const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
     const uint32_t element = key_bytes > request->value_bytes ? key_bytes : request->value_bytes;
@@ -241,103 +246,11 @@ static psv_status run_form(psv_sorter *sorter, const psvi_sort_request *request,
 
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
     const uint32_t choice = psvi_gl_of(sorter->context)->radix_choice;
-    return run_form(sorter, request, &forms[choice == 0 ? 0 : choice - 1]);
-}
-
-// --- calibration -----------------------------------------------------------------------------------------------------
-
-#define TRIAL_COUNT (1u << 22)
-#define TRIALS 3
-
-// Mixes a counter: the same keys each time, without a state.
-static uint32_t trial_key(uint32_t i) {
-    i = (i ^ i >> 16) * 0x7feb352du;
-    i = (i ^ i >> 15) * 0x846ca68bu;
-    return i ^ i >> 16;
-}
-
-// Keys in ascending order, equal ones by their values, which were their numbers.
-static bool in_order(const uint32_t *keys, const uint32_t *values) {
-    for (uint32_t i = 0; i < TRIAL_COUNT; ++i) {
-        if (values[i] >= TRIAL_COUNT || keys[i] != trial_key(values[i])) return false;
-        if (i > 0 && (keys[i - 1] > keys[i] || (keys[i - 1] == keys[i] && values[i - 1] >= values[i]))) return false;
-    }
-    return true;
-}
-
-// Milliseconds on the device of the fastest of a few sorts; a large number when the form does not work. `marks`: two
-// timestamps.
-static double time_form(psv_sorter *trial, char *keys, const uint32_t *host, uint32_t *result, const radix_form *form,
-                        void *const marks[2]) {
-    psv_context *context = trial->context;
-    const uint64_t bytes = (uint64_t)4 * TRIAL_COUNT;
-    const psvi_sort_request request = {.keys_in = keys,
-                                       .keys_out = keys,
-                                       .values_out = keys + bytes,
-                                       .value_bytes = 4,
-                                       .implicit_index = true,
-                                       .count = TRIAL_COUNT};
-    double best = 1e9;
-    for (int t = 0; t < TRIALS; ++t) {
-        if (context->ops->copy(context, keys, host, bytes, PSVI_COPY_UPLOAD) != PSV_OK ||
-            context->ops->synchronize(context) != PSV_OK)
-            return 1e9;
-        context->ops->record_event(context, marks[0]);
-        if (run_form(trial, &request, form) != PSV_OK) return 1e9;
-        context->ops->record_event(context, marks[1]);
-        if (context->ops->synchronize(context) != PSV_OK) return 1e9;
-        const double ms = context->ops->event_ms(context, marks[0], marks[1]);
-        if (ms < best) best = ms;
-    }
-    if (context->ops->copy(context, result, keys, 2 * bytes, PSVI_COPY_DOWNLOAD) != PSV_OK) return 1e9;
-    return in_order(result, result + TRIAL_COUNT) ? best : 1e9;
-}
-
-static psv_status calibrate(psv_context *context) {
-    psvi_gl *gl = psvi_gl_of(context);
-    uint32_t offered = 0;
-    for (uint32_t f = 0; f < FORM_COUNT; ++f)
-        offered += offers(gl, &forms[f]);
-    gl->radix_choice = 1;
-    if (offered == 1) return PSV_OK;
-    psv_sorter trial = {.context = context, .def = psv_default_sorter_def(), .method = &psvi_sort_radix_gl};
-    trial.def.max_count = TRIAL_COUNT;
-    trial.order = psvi_make_key_order(PSV_KEY_U32, false, PSV_NAN_LAST, 0, 32);
-    const uint64_t bytes = (uint64_t)4 * TRIAL_COUNT, scratch_bytes = radix_scratch_bytes(&trial.def);
-    uint32_t *host = malloc(3 * bytes);
-    char *keys = psvi_alloc(context, 2 * bytes);
-    trial.scratch = psvi_alloc(context, scratch_bytes);
-    if (host == NULL || keys == NULL || trial.scratch == NULL) {
-        free(host);
-        psvi_free(context, keys, 2 * bytes);
-        psvi_free(context, trial.scratch, scratch_bytes);
-        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory to measure sorters (%llu bytes)",
-                         (unsigned long long)(2 * bytes + scratch_bytes));
-    }
-    for (uint32_t i = 0; i < TRIAL_COUNT; ++i)
-        host[i] = trial_key(i);
-    double best = 1e9;
-    void *marks[2] = {NULL, NULL};
-    (void)context->ops->create_event(context, &marks[0]);
-    (void)context->ops->create_event(context, &marks[1]);
-    for (uint32_t f = 0; f < FORM_COUNT; ++f) {
-        if (!offers(gl, &forms[f])) continue;
-        const double ms = time_form(&trial, keys, host, host + TRIAL_COUNT, &forms[f], marks);
-        if (ms >= best) continue;
-        best = ms;
-        gl->radix_choice = f + 1;
-    }
-    for (int m = 0; m < 2; ++m)
-        context->ops->destroy_event(context, marks[m]);
-    context->error[0] = '\0'; // of forms that did not work: nobody asked for them
-    free(host);
-    psvi_free(context, keys, 2 * bytes);
-    psvi_free(context, trial.scratch, scratch_bytes);
-    return PSV_OK;
+    return psvi_gl_radix_run(sorter, request, &forms[choice == 0 ? 0 : choice - 1]);
 }
 
 static psv_status radix_create(psv_sorter *sorter) {
-    psv_status status = psvi_gl_of(sorter->context)->radix_choice == 0 ? calibrate(sorter->context) : PSV_OK;
+    psv_status status = psvi_gl_of(sorter->context)->radix_choice == 0 ? psvi_gl_choose_radix(sorter->context) : PSV_OK;
     return status == PSV_OK ? psvi_gl_prepare(sorter) : status;
 }
 

@@ -182,20 +182,22 @@ static void test_wrong_buffers(void **state) {
 // --- drivers that lack something -------------------------------------------------------------------------------------
 
 static PFNGLGETINTEGERVPROC real_get_integer;
+static GLenum poor_in; // the number that this driver is poor in,
+static GLint poor;     // and what it has
 static bool context_lost;
 
-static void APIENTRY old_get_integer(GLenum name, GLint *value) {
+static void APIENTRY poor_get_integer(GLenum name, GLint *value) {
     real_get_integer(name, value);
-    if (name == GL_MINOR_VERSION) *value = 3;
+    if (name == poor_in) *value = poor;
 }
 
 static GLenum APIENTRY reset_status(void) { return context_lost ? GL_GUILTY_CONTEXT_RESET : GL_NO_ERROR; }
 
-static void *find_old(const char *name) {
+static void *find_poor(const char *name) {
     if (strcmp(name, "glGetIntegerv") != 0) return find(name);
     *(void **)&real_get_integer = find(name);
     void *mine;
-    PFNGLGETINTEGERVPROC function = old_get_integer;
+    PFNGLGETINTEGERVPROC function = poor_get_integer;
     memcpy(&mine, &function, sizeof mine);
     return mine;
 }
@@ -215,9 +217,20 @@ static void test_lacking_drivers(void **state) {
     psv_context_def def = psv_default_context_def();
     psv_context *context;
     def.backend = PSV_BACKEND_GL;
-    def.gl_load = find_old;
-    assert_int_equal(psv_create_context(&def, &context), PSV_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(psv_last_error(NULL), "OpenGL 4.3"));
+    static const struct {
+        GLenum name;
+        GLint has;
+        const char *sentence;
+    } poors[] = {{GL_MINOR_VERSION, 3, "OpenGL 4.3"},
+                 {GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS, 8, "has 8 storage blocks"},
+                 {GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS, 256, "256 threads a group"}};
+    def.gl_load = find_poor;
+    for (size_t p = 0; p < sizeof poors / sizeof *poors; ++p) {
+        poor_in = poors[p].name;
+        poor = poors[p].has;
+        assert_int_equal(psv_create_context(&def, &context), PSV_ERROR_UNSUPPORTED);
+        assert_non_null(strstr(psv_last_error(NULL), poors[p].sentence));
+    }
     def.gl_load = find_most;
     assert_int_equal(psv_create_context(&def, &context), PSV_ERROR_DEVICE);
     assert_non_null(strstr(psv_last_error(NULL), "glDispatchCompute was not found"));
@@ -276,28 +289,67 @@ static void test_two_contexts(void **state) {
     psvi_gl_enter(own);
 }
 
-// Programs come from the cache folder the second time; a damaged file is as good as none.
+// --- program binaries ------------------------------------------------------------------------------------------------
+
+static PFNGLCOMPILESHADERPROC real_compile;
+static uint32_t compiled;
+
+static void APIENTRY count_compile(GLuint shader) {
+    ++compiled;
+    real_compile(shader);
+}
+
+static void *find_counting(const char *name) {
+    if (strcmp(name, "glCompileShader") != 0) return find(name);
+    *(void **)&real_compile = find(name);
+    void *mine;
+    PFNGLCOMPILESHADERPROC function = count_compile;
+    memcpy(&mine, &function, sizeof mine);
+    return mine;
+}
+
+// Shaders that a new context compiles for one sort.
+static uint32_t compiled_by_a_sort(void) {
+    psv_context *context = open_context(find_counting);
+    psv_buffer keys, values;
+    compiled = 0;
+    assert_int_equal(psv_alloc_buffer(context, 4 * 700, &keys), PSV_OK);
+    assert_int_equal(psv_alloc_buffer(context, 4 * 700, &values), PSV_OK);
+    sort_and_compare(context, "radix", PSV_KEY_U32, 700, keys, values);
+    psv_free_buffer(context, &keys);
+    psv_free_buffer(context, &values);
+    psv_destroy_context(context);
+    return compiled;
+}
+
+static void run_in(const char *folder, const char *command) {
+    char line[256];
+    (void)snprintf(line, sizeof line, "cd %s && %s", folder, command);
+    assert_int_equal(system(line), 0);
+}
+
+// The second context compiles nothing, where the driver gives binaries away. A damaged file is as good as none and is
+// written anew, and without a folder to write to everything is compiled.
 static void test_program_cache(void **state) {
     (void)state;
-    char folder[] = "/tmp/psv_gl_cache_XXXXXX", command[128];
+    char folder[] = "/tmp/psv_gl_cache_XXXXXX", kept[512] = "";
+    GLint formats = 0;
+    psvi_gl_of(own)->f.GetIntegerv(GL_NUM_PROGRAM_BINARY_FORMATS, &formats);
     assert_non_null(mkdtemp(folder));
     const char *before = getenv("XDG_CACHE_HOME");
-    char kept[512] = "";
     if (before != NULL) (void)snprintf(kept, sizeof kept, "%.500s", before);
     assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
-    for (int round = 0; round < 3; ++round) {
-        psv_context *context = open_context(NULL);
-        psv_buffer keys, values;
-        assert_int_equal(psv_alloc_buffer(context, 4 * 700, &keys), PSV_OK);
-        assert_int_equal(psv_alloc_buffer(context, 4 * 700, &values), PSV_OK);
-        sort_and_compare(context, "radix", PSV_KEY_U32, 700, keys, values);
-        psv_free_buffer(context, &keys);
-        psv_free_buffer(context, &values);
-        psv_destroy_context(context);
-        (void)snprintf(command, sizeof command,
-                       "for f in %s/pairsieve/gl-*; do head -c 40 $f >$f.x && mv $f.x $f; done", folder);
-        if (round == 1) assert_int_equal(system(command), 0);
-    }
+    const uint32_t all = compiled_by_a_sort(), again = compiled_by_a_sort();
+    assert_true(all > 0);
+    assert_int_equal(again, formats > 0 ? 0 : all);
+    if (formats > 0) run_in(folder, "for f in pairsieve/gl-*; do head -c 40 $f >$f.x && mv $f.x $f; done");
+    assert_int_equal(compiled_by_a_sort(), all); // the header and nothing behind it
+    assert_int_equal(compiled_by_a_sort(), again);
+    if (formats > 0) run_in(folder, "for f in pairsieve/gl-*; do echo other | dd of=$f conv=notrunc 2>/dev/null; done");
+    assert_int_equal(compiled_by_a_sort(), all); // not a file of ours
+    assert_int_equal(setenv("XDG_CACHE_HOME", "/dev/null", 1), 0);
+    assert_int_equal(compiled_by_a_sort(), all);
+    char command[64];
     (void)snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
     if (before != NULL)

@@ -200,9 +200,8 @@ static void copy_buffer(bench_device *device, psv_buffer target, psv_buffer sour
     }
 #endif
     if (device->backend == PSV_BACKEND_GL) {
-        CHECK(device->context,
-              device->context->ops->copy(device->context, psvi_buffer_address(target), psvi_buffer_address(source),
-                                         source.bytes, PSVI_COPY_INSIDE));
+        CHECK(device->context, device->context->ops->copy(device->context, psvi_buffer_address(target),
+                                                          psvi_buffer_address(source), source.bytes, PSVI_COPY_INSIDE));
         return;
     }
     memcpy(target.address, source.address, source.bytes);

@@ -9,10 +9,10 @@ typedef enum bench_operation { BENCH_PAIRS, BENCH_KEYS, BENCH_INDEX } bench_oper
 
 // What is timed, on an otherwise idle device, event to event on the device (CUDA, OpenGL) or by the wall clock (CPU):
 //   ours   psv_sort_pairs / psv_sort_keys in place, psv_sort_index with the keys left undefined
-//   CUDA's yardstick   CUB SortPairs / SortKeys from one array to another; for the index its iota kernel, then SortPairs
-//   CPU's yardstick    method "qsort"
-// The input is restored by a copy within the backend's memory before each repetition, outside of the timed part. Inputs of one distribution with
-// different seeds take turns, so that no method gains by what it knows of the very same keys.
+//   CUDA's yardstick   CUB SortPairs / SortKeys from one array to another; for the index its iota kernel, then
+//   SortPairs CPU's yardstick    method "qsort"
+// The input is restored by a copy within the backend's memory before each repetition, outside of the timed part. Inputs
+// of one distribution with different seeds take turns, so that no method gains by what it knows of the very same keys.
 #define BENCH_INPUTS 4
 #define BENCH_KINDS 12 // of keys, in bench_sort_mixed
 
