@@ -42,13 +42,6 @@ static inline uint32_t portable_second(const psvi_lanes *lanes, uint64_t p, uint
     return bits;
 }
 
-static inline void portable_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
-                                   uint32_t id) {
-    make_room(sink);
-    for (; hits != 0; hits &= hits - 1)
-        add_pair(sink, id, lanes->id[p + (uint32_t)__builtin_ctz(hits)]);
-}
-
 #include "rows_sweep_body.h"
 
 #if defined(__x86_64__)
@@ -88,13 +81,6 @@ SWEEP_TARGET static inline uint32_t avx2_second(const psvi_lanes *lanes, uint64_
     return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(first));
 }
 
-SWEEP_TARGET static inline void avx2_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
-                                            uint32_t id) {
-    make_room(sink);
-    for (; hits != 0; hits &= hits - 1)
-        add_pair(sink, id, lanes->id[p + (uint32_t)__builtin_ctz(hits)]);
-}
-
 #include "rows_sweep_body.h"
 
 // --- AVX-512: 16 boxes at a time -------------------------------------------------------------------------------------
@@ -129,6 +115,7 @@ SWEEP_TARGET static inline uint32_t avx512_second(const psvi_lanes *lanes, uint6
     return (uint32_t)_mm512_cmpge_epu32_mask(_mm512_loadu_si512(lanes->id + p), _mm512_set1_epi32((int)limit));
 }
 
+#define SWEEP_APPENDS
 // Hit ids are pressed together, ordered against the box's own id, and widened to pairs: 8 bytes each.
 SWEEP_TARGET static inline void avx512_append(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p, uint32_t hits,
                                               uint32_t id) {

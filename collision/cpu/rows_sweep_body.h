@@ -5,7 +5,17 @@
 //   SWEEP_NAME(spread)(lanes, i) -> sweep_box
 //   SWEEP_NAME(test)(lanes, p, box) -> bits of the boxes p.. that overlap it
 //   SWEEP_NAME(second)(lanes, p, limit) -> bits of the boxes p.. that are of the second set
+// and, where SWEEP_APPENDS is defined, what does better than the loop below:
 //   SWEEP_NAME(append)(sink, lanes, p, hits, id): appends pairs with the hit boxes where every hit is a pair
+
+#ifndef SWEEP_APPENDS
+SWEEP_TARGET static inline void SWEEP_NAME(append)(psvi_pair_sink *sink, const psvi_lanes *lanes, uint64_t p,
+                                                   uint32_t hits, uint32_t id) {
+    make_room(sink);
+    for (; hits != 0; hits &= hits - 1)
+        add_pair(sink, id, lanes->id[p + (uint32_t)__builtin_ctz(hits)]);
+}
+#endif
 
 // Boxes [p, end) while their keys are not above `last`, against one box.
 SWEEP_TARGET static inline uint64_t SWEEP_NAME(run)(psvi_pair_sink *sink, const rows_sorted *sorted, uint64_t p,
@@ -166,3 +176,4 @@ SWEEP_TARGET static void SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sor
 #undef SWEEP_TARGET
 #undef SWEEP_NAME
 #undef SWEEP_LANES
+#undef SWEEP_APPENDS

@@ -3,6 +3,7 @@
 #define PAIRSIEVE_COLLISION_CUDA_LAUNCH_H
 
 #include "../src/broad_phase.h"
+#include "../src/carver.h"
 
 // Most boxes that this frame can have, both sets together. Kernels read the true counts on the device.
 static inline uint64_t psvi_most_boxes(const psvi_find_input *input) {
@@ -11,18 +12,6 @@ static inline uint64_t psvi_most_boxes(const psvi_find_input *input) {
 
 static inline uint32_t psvi_block_count(uint64_t items, uint32_t items_per_block) {
     return (uint32_t)((items + items_per_block - 1) / items_per_block);
-}
-
-// Hands out 256-byte aligned parts of a scratch block. With a NULL base it only measures.
-typedef struct psvi_carver {
-    char *base;
-    uint64_t used;
-} psvi_carver;
-
-static inline void *psvi_carve(psvi_carver *carver, uint64_t bytes) {
-    char *part = carver->base == NULL ? NULL : carver->base + carver->used;
-    carver->used += psvi_align(bytes);
-    return part;
 }
 
 #endif

@@ -5,7 +5,7 @@
 #define LEAST_GROUPS 4096u // to keep a device busy
 
 static uint64_t brute_scratch_bytes(const psv_pair_finder_def *def) {
-    psvi_gl_carver carver = {NULL, 0};
+    psvi_carver carver = {NULL, 0};
     (void)psvi_gl_carve_frame(&carver, def);
     return carver.used;
 }
@@ -14,7 +14,7 @@ static psv_status brute_create(psv_pair_finder *finder) { return psvi_gl_check_r
 
 static psv_status brute_find(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
-    psvi_gl_carver carver = {finder->scratch, 0};
+    psvi_carver carver = {finder->scratch, 0};
     const psvi_gl_frame frame = psvi_gl_carve_frame(&carver, &finder->def);
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     psv_status status = psvi_gl_load_boxes(context, input, &frame);

@@ -40,11 +40,11 @@ typedef struct diff_memory {
 } diff_memory;
 
 static uint64_t layout(char *scratch, uint64_t capacity, diff_memory *memory) {
-    psvi_gl_carver carver = {scratch, 0};
+    psvi_carver carver = {scratch, 0};
     memory->tiles = (uint32_t)((capacity + TILE - 1) / TILE);
-    memory->state = psvi_gl_carve(&carver, PSVI_GL_STATE_BYTES);
-    memory->totals = psvi_gl_carve(&carver, 8);
-    memory->table = psvi_gl_carve(&carver, (uint64_t)8 * memory->tiles);
+    memory->state = psvi_carve(&carver, PSVI_GL_STATE_BYTES);
+    memory->totals = psvi_carve(&carver, 8);
+    memory->table = psvi_carve(&carver, (uint64_t)8 * memory->tiles);
     return carver.used;
 }
 

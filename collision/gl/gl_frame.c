@@ -3,12 +3,12 @@
 enum { HAS_FLAGS = 1, HAS_FILTERS = 2, HAS_WORLDS = 4, HAS_COUNT = 8, WRITES_FILTERS = 16 };
 #define TAG_SET_B 4u
 
-psvi_gl_frame psvi_gl_carve_frame(psvi_gl_carver *carver, const psv_pair_finder_def *def) {
+psvi_gl_frame psvi_gl_carve_frame(psvi_carver *carver, const psv_pair_finder_def *def) {
     const uint64_t room = psvi_gl_room(def);
     psvi_gl_frame frame;
-    frame.slots = psvi_gl_carve(carver, 32 * room);
-    frame.filters = psvi_gl_carve(carver, 8 * room);
-    frame.plan = psvi_gl_carve(carver, PSVI_GL_PLAN_BYTES);
+    frame.slots = psvi_carve(carver, 32 * room);
+    frame.filters = psvi_carve(carver, 8 * room);
+    frame.plan = psvi_carve(carver, PSVI_GL_PLAN_BYTES);
     return frame;
 }
 

@@ -5,6 +5,7 @@
 #include "../../sort/core/gl/gl_backend.h"
 #include "../../sort/src/sort_method.h"
 #include "../src/broad_phase.h"
+#include "../src/carver.h"
 
 extern const psvi_gl_source psvi_glsl_load_boxes, psvi_glsl_brute_pairs, psvi_glsl_lbvh_plan, psvi_glsl_lbvh_keys,
     psvi_glsl_lbvh_build, psvi_glsl_lbvh_merge, psvi_glsl_lbvh_walk, psvi_glsl_pack_pairs, psvi_glsl_diff_mark,
@@ -19,22 +20,10 @@ typedef struct psvi_gl_frame {
     char *plan;    // PSVI_GL_PLAN_BYTES; the first words are for all methods
 } psvi_gl_frame;
 
-// Hands out 256-byte aligned parts of a scratch block. With a NULL base it only measures.
-typedef struct psvi_gl_carver {
-    char *base;
-    uint64_t used;
-} psvi_gl_carver;
-
-static inline char *psvi_gl_carve(psvi_gl_carver *carver, uint64_t bytes) {
-    char *part = carver->base == NULL ? NULL : carver->base + carver->used;
-    carver->used += psvi_align(bytes);
-    return part;
-}
-
 // Boxes that there can be, at least 2: a method without pairs then needs no case of its own.
 static inline uint64_t psvi_gl_room(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
 
-psvi_gl_frame psvi_gl_carve_frame(psvi_gl_carver *carver, const psv_pair_finder_def *def);
+psvi_gl_frame psvi_gl_carve_frame(psvi_carver *carver, const psv_pair_finder_def *def);
 
 // Reads the box sets into slots, and clears the plan. Counts and lists bad boxes.
 psv_status psvi_gl_load_boxes(psv_context *context, const psvi_find_input *input, const psvi_gl_frame *frame);

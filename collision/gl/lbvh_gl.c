@@ -23,20 +23,20 @@ static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
 }
 
 static uint64_t layout(const psv_pair_finder_def *def, char *scratch, lbvh_memory *memory) {
-    psvi_gl_carver carver = {scratch, 0};
+    psvi_carver carver = {scratch, 0};
     const uint64_t room = psvi_gl_room(def);
     const psv_sorter_def sorter = sorter_def(def);
     memory->frame = psvi_gl_carve_frame(&carver, def);
     memory->room = (uint32_t)room;
     memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
-    memory->keys = psvi_gl_carve(&carver, 4 * room);
-    memory->order = psvi_gl_carve(&carver, 4 * room);
-    memory->leaves = psvi_gl_carve(&carver, 32 * room);
-    memory->nodes = psvi_gl_carve(&carver, 32 * room);
-    memory->links = psvi_gl_carve(&carver, 16 * room);
-    memory->parts = psvi_gl_carve(&carver, (uint64_t)12 * memory->part_room);
+    memory->keys = psvi_carve(&carver, 4 * room);
+    memory->order = psvi_carve(&carver, 4 * room);
+    memory->leaves = psvi_carve(&carver, 32 * room);
+    memory->nodes = psvi_carve(&carver, 32 * room);
+    memory->links = psvi_carve(&carver, 16 * room);
+    memory->parts = psvi_carve(&carver, (uint64_t)12 * memory->part_room);
     memory->sorter_bytes = psv_sorter_scratch_bytes(PSV_BACKEND_GL, &sorter);
-    memory->sorter = psvi_gl_carve(&carver, memory->sorter_bytes);
+    memory->sorter = psvi_carve(&carver, memory->sorter_bytes);
     return carver.used;
 }
 

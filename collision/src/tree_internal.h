@@ -125,6 +125,9 @@ psv_tree_view psvi_view_of_tree(const psv_tree *tree);
 // Checks the view `set`, called `name`, of queries of `bytes` bytes, and fills in its part of the query.
 psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const char *name, uint32_t bytes,
                              psvi_tree_query *query);
+// The same of the answers, a record for each of `count` queries.
+psv_status psvi_view_records(psv_tree *tree, psv_buffer target, uint64_t count, uint64_t record_bytes, const char *name,
+                             psvi_tree_query *query);
 // The same of the lists of `count` queries, whose results have `record_bytes`.
 psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
                            psvi_tree_query *query);

@@ -63,11 +63,15 @@ static psv_status run(psv_tree *tree, psvi_tree_query *query) {
     return psv_finish_queries(tree, NULL);
 }
 
-// A query with one record of `record_bytes` per query as its answer.
+psv_status psvi_view_records(psv_tree *tree, psv_buffer target, uint64_t count, uint64_t record_bytes, const char *name,
+                             psvi_tree_query *query) {
+    query->target = psv_buffer_address(target);
+    return psvi_check_buffer(tree->context, target, count * record_bytes, 4, name);
+}
+
 static psv_status run_single(psv_tree *tree, psvi_tree_query *query, psv_buffer target, uint64_t record_bytes,
                              uint64_t count, const char *name) {
-    const psv_status status = psvi_check_buffer(tree->context, target, count * record_bytes, 4, name);
-    query->target = psv_buffer_address(target);
+    const psv_status status = psvi_view_records(tree, target, count, record_bytes, name, query);
     return status == PSV_OK ? run(tree, query) : status;
 }
 

@@ -506,8 +506,13 @@ static psv_status read_type(const psvi_node *node, const char **type) {
     return status;
 }
 
-static bool takes_share(const char *type) {
-    return strcmp(type, "landscape") != 0 && strcmp(type, "mesh_instances") != 0;
+// A generator's name, and its share of the bodies to make: 0 for those that make what they are told to.
+static psv_status read_share(const psvi_node *node, const char **type, float *share) {
+    *share = 1;
+    psv_status status = read_type(node, type);
+    if (status == PSV_OK) status = psvi_read_float(node, "share", 0, 1e6, share);
+    if (status == PSV_OK && (strcmp(*type, "landscape") == 0 || strcmp(*type, "mesh_instances") == 0)) *share = 0;
+    return status;
 }
 
 static psv_status run_one(psvi_builder *b, const psvi_node *node, const char *type, uint64_t count) {
@@ -534,29 +539,23 @@ psv_status psvi_run_generators(psvi_builder *b, const psvi_node *generators) {
     for (size_t i = 0; i < count; ++i) {
         psvi_node node = psvi_element(generators, i);
         const char *type;
-        float share = 1;
-        status = read_type(&node, &type);
-        if (status == PSV_OK) status = psvi_read_float(&node, "share", 0, 1e6, &share);
+        float share;
+        status = read_share(&node, &type, &share);
         if (status != PSV_OK) return status;
-        if (takes_share(type)) total += (double)share;
+        total += (double)share;
     }
     uint64_t given = 0;
     double before = 0;
     for (size_t i = 0; i < count && status == PSV_OK; ++i) {
         psvi_node node = psvi_element(generators, i);
         const char *type;
-        float share = 1;
-        status = read_type(&node, &type);
-        if (status == PSV_OK) status = psvi_read_float(&node, "share", 0, 1e6, &share);
+        float share;
+        status = read_share(&node, &type, &share);
         if (status != PSV_OK) return status;
-        uint64_t part = 0;
-        if (takes_share(type)) {
-            before += (double)share;
-            uint64_t upto = total > 0 ? (uint64_t)((double)b->wanted * before / total + 0.5) : 0;
-            part = upto - given;
-            given = upto;
-        }
-        status = run_one(b, &node, type, part);
+        before += (double)share;
+        const uint64_t upto = total > 0 ? (uint64_t)((double)b->wanted * before / total + 0.5) : 0;
+        status = run_one(b, &node, type, upto - given);
+        given = upto;
     }
     return status;
 }

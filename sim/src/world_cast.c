@@ -92,8 +92,7 @@ static psv_status view_queries(psv_world *world, const psv_query_set *set, const
 static psv_status run_single(psv_world *world, psvi_tree_query *query, psv_buffer target, uint64_t bytes,
                              uint64_t count, const char *name) {
     PSVI_STANDARD_FLOATS(world->context);
-    const psv_status status = psvi_check_buffer(world->context, target, count * bytes, 4, name);
-    query->target = psv_buffer_address(target);
+    const psv_status status = psvi_view_records(world->queries->tree, target, count, bytes, name, query);
     return status == PSV_OK ? run_query(world, query) : status;
 }
 

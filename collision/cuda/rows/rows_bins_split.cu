@@ -254,18 +254,6 @@ __device__ __noinline__ uint32_t make_any_entry(bin_shared &shared, const psvi_f
     return cell;
 }
 
-// The rank of a box among the block's boxes of its bin. All lanes together; one atomic where all boxes of a warp share
-// a bin, as those of a scene in spatial order do.
-__device__ __forceinline__ uint32_t take_rank(uint32_t *counts, uint32_t bin, bool good) {
-    const uint32_t lane = threadIdx.x & 31;
-    __syncwarp();
-    const uint32_t first = __shfl_sync(PSVD_FULL, bin, 0);
-    if (!__all_sync(PSVD_FULL, good && bin == first)) return good ? atomicAdd(&counts[bin], 1u) : 0;
-    uint32_t rank = 0;
-    if (lane == 0) rank = atomicAdd(&counts[bin], 32u);
-    return __shfl_sync(PSVD_FULL, rank, 0) + lane;
-}
-
 // Entries of a tile in place of its boxes, each with its bin and rank. Plain ones first: a call for the others among
 // them would cost the registers that they need. TAGGED: boxes may have flags and filters.
 template <bool TAGGED>
@@ -309,7 +297,7 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
                 others |= bit;
             }
         }
-        const uint32_t rank = take_rank(shared.offset, bin, plain);
+        const uint32_t rank = rows_take_rank(shared.offset, bin, plain);
         if (plain) own[4] = __uint_as_float(bin), own[5] = __uint_as_float(rank);
     }
     own = owns;
@@ -326,7 +314,7 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
                 ++tally->boxes;
             }
         }
-        const uint32_t rank = take_rank(shared.offset, bin, bin != NO_PLACE);
+        const uint32_t rank = rows_take_rank(shared.offset, bin, bin != NO_PLACE);
         if (other) own[4] = __uint_as_float(bin), own[5] = __uint_as_float(rank);
     }
 }

@@ -17,17 +17,6 @@ struct rows_key_shared {
     float2 pieces[ROWS_KEY_THREADS / 32][ROWS_KEY_ITEMS][96];
 };
 
-// Rank of a box within its cell. A warp whose boxes all share one cell counts them with one atomic. All lanes together.
-__device__ __forceinline__ uint32_t rows_take_rank(uint32_t *cell_counts, uint32_t key, bool good) {
-    const uint32_t lane = threadIdx.x & 31;
-    __syncwarp();
-    const uint32_t first = __shfl_sync(PSVD_FULL, key, 0);
-    if (!__all_sync(PSVD_FULL, good && key == first)) return good ? atomicAdd(&cell_counts[key], 1u) : 0;
-    uint32_t base = 0;
-    if (lane == 0) base = atomicAdd(&cell_counts[key], 32u);
-    return __shfl_sync(PSVD_FULL, base, 0) + lane;
-}
-
 // Counts of a tile and what it saw, to global memory; atomics only where they change something.
 __device__ __forceinline__ void rows_report_tile(const psvi_find_input &input, psvi_rows_plan *plan,
                                                  const rows_key_shared &shared) {

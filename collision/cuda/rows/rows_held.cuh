@@ -6,7 +6,47 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_HELD_CUH
 #define PAIRSIEVE_COLLISION_ROWS_HELD_CUH
 
-#include "rows_cells.cuh"
+#include "rows_lane_ops.cuh"
+#include "rows_rounded.cuh"
+
+#define ROWS_SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
+
+// MEMORY of a kernel whose dynamic shared memory is a SHARED, with `work` for each warp.
+template <typename SHARED> struct rows_held_memory {
+    static __device__ __forceinline__ SHARED &block() {
+        extern __shared__ __align__(16) unsigned char dynamic[];
+        return *reinterpret_cast<SHARED *>(dynamic);
+    }
+    static __device__ __forceinline__ auto &own() { return block().work[threadIdx.x >> 5]; }
+    static __device__ __forceinline__ uint2 *doubt() { return own().doubt; }
+};
+
+// A bit for each of four places, from `bit` on, that may overlap the lane's box. PLACE: a rounded box, or an entry that
+// begins with one.
+template <typename PLACE>
+__device__ __forceinline__ uint32_t rows_test_four(const PLACE *at, uint32_t lower, uint32_t upper, uint32_t bit) {
+    uint2 other[4];
+    uint32_t hits = 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        other[i] = *reinterpret_cast<const uint2 *>(at + i);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        if (rows_may_overlap(lower, upper, other[i].x, other[i].y)) hits |= bit << i;
+    return hits;
+}
+
+// The same of up to 32 places. Lanes read only what they need, up to four places at a time.
+template <typename PLACE>
+__device__ __forceinline__ uint32_t rows_test_places(const PLACE *at, uint32_t count, uint32_t lower, uint32_t upper) {
+    uint32_t hits = 0;
+    if (count > 0) hits = rows_test_four(at, lower, upper, 1u);
+    if (count > 4) hits |= rows_test_four(at + 4, lower, upper, 1u << 4);
+#pragma unroll 1
+    for (uint32_t k = 8; k < min(count, 32u); k += 4)
+        hits |= rows_test_four(at + k, lower, upper, 1u) << k;
+    return hits & bits_from(0, count);
+}
 
 // What a warp holds back, and how many places it has looked at.
 struct rows_held_tally {

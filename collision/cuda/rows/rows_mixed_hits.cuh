@@ -11,9 +11,8 @@
 
 #define WARPS (ROWS_MIXED_THREADS / 32)
 #define RANGES (ROWS_NEAR + 1)
-#define FIELD 8u                        // places of a run whose bits stand side by side with those of others
-#define WORD_FIELDS 4u                  // of them in a word
-#define SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
+#define FIELD 8u       // places of a run whose bits stand side by side with those of others
+#define WORD_FIELDS 4u // of them in a word
 
 #define LATER_PLACE (ROWS_UNIFORM_ROOM - 1)
 #define LATER_LEVEL_SHIFT 27
@@ -23,10 +22,10 @@
 
 // A warp's own memory. A chunk begins with less than ROWS_MIXED_HITS pairs in its buffer and less than 32 in doubt.
 struct warp_work {
-    uint4 own[32];                     // lower, upper: negated words, less SURE; slot with turns; VAGUE, STATIC bits
-    uint32_t run[RANGES][32];          // of a run's field: the place that bit 0 of the word would stand for
-    uint32_t count[RANGES][32];        // places of long runs
-    uint32_t hit[ROWS_MIXED_HITS];     // bits, counted on over fields, times 32, with the lane whose box may pair
+    uint4 own[32];                 // lower, upper: negated words, less ROWS_SURE; slot with turns; VAGUE, STATIC bits
+    uint32_t run[RANGES][32];      // of a run's field: the place that bit 0 of the word would stand for
+    uint32_t count[RANGES][32];    // places of long runs
+    uint32_t hit[ROWS_MIXED_HITS]; // bits, counted on over fields, times 32, with the lane whose box may pair
     uint2 doubt[ROWS_MIXED_HITS + 32]; // slots
 };
 
@@ -42,17 +41,10 @@ struct sweep_shared {
 
 static_assert(2 * ROWS_MIXED_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
 
-__device__ __forceinline__ sweep_shared &sweep_memory() {
-    extern __shared__ __align__(16) unsigned char dynamic[];
-    return *reinterpret_cast<sweep_shared *>(dynamic);
-}
+using sweep_held = rows_held_memory<sweep_shared>;
 
-__device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
-
-struct sweep_held {
-    static __device__ __forceinline__ sweep_shared &block() { return sweep_memory(); }
-    static __device__ __forceinline__ uint2 *doubt() { return own_work().doubt; }
-};
+__device__ __forceinline__ sweep_shared &sweep_memory() { return sweep_held::block(); }
+__device__ __forceinline__ warp_work &own_work() { return sweep_held::own(); }
 
 struct mixed_tables {
     const uint4 *entries; // see rows_mixed_arrays
@@ -67,25 +59,13 @@ __device__ __forceinline__ psvd_record load_exactly(const psvi_find_input &input
     return rows_record(plan, psvd_load_box(input.a, slot), slot, 0);
 }
 
-// A bit for each of four places, from `bit` on, that may overlap the lane's box.
-__device__ __forceinline__ uint32_t test_four(const uint4 *at, uint32_t lower, uint32_t upper, uint32_t bit) {
-    uint2 other[4];
-    uint32_t hits = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        other[i] = *reinterpret_cast<const uint2 *>(at + i);
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        if (rows_may_overlap(lower, upper, other[i].x, other[i].y)) hits |= bit << i;
-    return hits;
-}
-
-// The same for a field's places, `count` at most, from bit `shift` on. Lanes read only what they need.
+// A bit for each of a field's places, `count` at most, that may overlap the lane's box, from bit `shift` on. Lanes read
+// only what they need.
 __device__ __forceinline__ uint32_t test_field(const uint4 *at, uint32_t count, uint32_t lower, uint32_t upper,
                                                uint32_t shift) {
     uint32_t hits = 0;
-    if (count > 0) hits = test_four(at, lower, upper, 1u << shift);
-    if (count > 4) hits |= test_four(at + 4, lower, upper, 16u << shift);
+    if (count > 0) hits = rows_test_four(at, lower, upper, 1u << shift);
+    if (count > 4) hits |= rows_test_four(at + 4, lower, upper, 16u << shift);
     return hits & bits_from(shift, count);
 }
 
@@ -107,7 +87,7 @@ __device__ __forceinline__ uint32_t place_of_bit(uint32_t work_at, uint32_t hit)
 // The lane's own box for those who look at its hits.
 __device__ __forceinline__ void store_own(const warp_place &at, const uint4 &own, uint32_t lower, uint32_t upper) {
     store_shared_four(at.work + AT(own) + 16 * (threadIdx.x & 31),
-                      make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, own.z,
+                      make_uint4((lower + ROWS_SURE) & ROWS_FIELD_BITS, (upper + ROWS_SURE) & ROWS_FIELD_BITS, own.z,
                                  (own.x & ROWS_VAGUE) | (own.y & ROWS_STATIC)));
 }
 

@@ -287,17 +287,6 @@ __device__ __forceinline__ bool sweep_chunk(const psvi_find_input &input, const 
     }
 }
 
-// Which of up to 32 places from `start` on may overlap the lane's box, a bit each.
-__device__ __forceinline__ uint32_t test_places(const uint4 *at, uint32_t count, uint32_t lower, uint32_t upper) {
-    uint32_t hits = 0;
-    if (count > 0) hits = test_four(at, lower, upper, 1u);
-    if (count > 4) hits |= test_four(at + 4, lower, upper, 1u << 4);
-#pragma unroll 1
-    for (uint32_t k = 8; k < min(count, 32u); k += 4)
-        hits |= test_four(at + k, lower, upper, 1u) << k;
-    return hits & bits_from(0, count);
-}
-
 // A chunk's boxes with those of their own level, where some runs are long. Those that are other than usual are put off
 // already.
 static __device__ __noinline__ void sweep_wide(const psvi_find_input &input, const psvi_rows_plan *plan,
@@ -339,7 +328,8 @@ static __device__ __noinline__ void sweep_wide(const psvi_find_input &input, con
 #pragma unroll
         for (int i = 0; i < RANGES; ++i) {
             const uint32_t count = work.count[i][lane];
-            hits[i] = test_places(tables.entries + (work.run[i][lane] + done), count - min(count, done), lower, upper);
+            hits[i] =
+                rows_test_places(tables.entries + (work.run[i][lane] + done), count - min(count, done), lower, upper);
             found += __popc(hits[i]);
         }
         const uint32_t up_to = sum_up_to(found), all = __shfl_sync(PSVD_FULL, up_to, 31);
@@ -369,7 +359,7 @@ static __device__ __noinline__ void sweep_coarse_long(const psvi_find_input &inp
     }
 #pragma unroll 1
     for (uint32_t done = 0; done < most; done += 32) {
-        uint32_t hits = test_places(tables.entries + (start + done), count - min(count, done), lower, upper);
+        uint32_t hits = rows_test_places(tables.entries + (start + done), count - min(count, done), lower, upper);
         const uint32_t found = __popc(hits), up_to = sum_up_to(found), all = __shfl_sync(PSVD_FULL, up_to, 31);
         uint32_t n = up_to - found;
         for (uint32_t taken = 0; taken < all; taken += ROWS_MIXED_HITS) {

@@ -61,6 +61,18 @@ __device__ __forceinline__ uint32_t rows_key(const psvi_rows_level &level, const
            (uint32_t)rows_wrap(x, level.cells[0]) + (tag & PSVD_TAG_SET_B ? level.set_cells : 0u);
 }
 
+// Rank of a box among those of its cell or bin, by their counts. One atomic where all boxes of a warp share it, as
+// those of a scene in spatial order often do. All lanes together.
+__device__ __forceinline__ uint32_t rows_take_rank(uint32_t *counts, uint32_t key, bool good) {
+    const uint32_t lane = threadIdx.x & 31;
+    __syncwarp();
+    const uint32_t first = __shfl_sync(PSVD_FULL, key, 0);
+    if (!__all_sync(PSVD_FULL, good && key == first)) return good ? atomicAdd(&counts[key], 1u) : 0;
+    uint32_t base = 0;
+    if (lane == 0) base = atomicAdd(&counts[key], 32u);
+    return __shfl_sync(PSVD_FULL, base, 0) + lane;
+}
+
 // Exclusive sums over a block, one value a thread. Returns the total in *total. `sums`: a word a warp.
 template <int WARPS>
 __device__ __forceinline__ uint32_t rows_sum_before(uint32_t value, uint32_t *sums, uint32_t *total) {

@@ -8,12 +8,11 @@
 
 #define WARPS (ROWS_UNIFORM_THREADS / 32)
 #define RANGES (ROWS_NEAR + 1)
-#define SURE (2u | 2u << 10 | 2u << 20) // a difference of at least this much outlasts the rounding of both ends
 
 // A warp's own memory. A chunk begins with less than ROWS_UNIFORM_HITS pairs in its buffer and less than 32 in doubt.
 struct warp_work {
-    uint4 own[32];                       // lower, upper: negated words, less SURE; slot; ROWS_VAGUE and ROWS_STATIC
-    uint32_t hit[ROWS_UNIFORM_HITS];     // places times 32, with the lanes whose boxes they may pair with
+    uint4 own[32];                   // lower, upper: negated words, less ROWS_SURE; slot; ROWS_VAGUE and ROWS_STATIC
+    uint32_t hit[ROWS_UNIFORM_HITS]; // places times 32, with the lanes whose boxes they may pair with
     uint2 doubt[ROWS_UNIFORM_HITS + 32]; // slots
 };
 
@@ -32,17 +31,10 @@ struct sweep_shared {
 
 static_assert(2 * ROWS_UNIFORM_HITS <= PSVD_WARP_PAIRS, "the pairs of a chunk fit the buffer");
 
-__device__ __forceinline__ sweep_shared &sweep_memory() {
-    extern __shared__ __align__(16) unsigned char dynamic[];
-    return *reinterpret_cast<sweep_shared *>(dynamic);
-}
+using sweep_held = rows_held_memory<sweep_shared>;
 
-__device__ __forceinline__ warp_work &own_work() { return sweep_memory().work[threadIdx.x >> 5]; }
-
-struct sweep_held {
-    static __device__ __forceinline__ sweep_shared &block() { return sweep_memory(); }
-    static __device__ __forceinline__ uint2 *doubt() { return own_work().doubt; }
-};
+__device__ __forceinline__ sweep_shared &sweep_memory() { return sweep_held::block(); }
+__device__ __forceinline__ warp_work &own_work() { return sweep_held::own(); }
 
 using sweep_tally = rows_held_tally;
 
@@ -99,40 +91,6 @@ static __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input,
         }
     }
     return make_uint2(held, tested);
-}
-
-// A bit for each of four places, from `bit` on, that may overlap the lane's box.
-__device__ __forceinline__ uint32_t test_four(const uint2 *at, uint32_t lower, uint32_t upper, uint32_t bit) {
-    uint2 other[4];
-    uint32_t hits = 0;
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        other[i] = at[i];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        if (rows_may_overlap(lower, upper, other[i].x, other[i].y)) hits |= bit << i;
-    return hits;
-}
-
-// The `count` lowest bits; all from 32 on.
-__device__ __forceinline__ uint32_t first_bits(uint32_t count) {
-    uint32_t bits;
-    asm("bmsk.clamp.b32 %0, 0, %1;" : "=r"(bits) : "r"(count));
-    return bits;
-}
-
-// Which of up to 32 places from `start` on may overlap the lane's box, a bit each. Lanes read only what they need, up
-// to four places at a time.
-__device__ __forceinline__ uint32_t test_places(const uniform_tables &tables, uint32_t start, uint32_t count,
-                                                uint32_t lower, uint32_t upper) {
-    const uint2 *const at = box_at(tables, start);
-    uint32_t hits = 0;
-    if (count > 0) hits = test_four(at, lower, upper, 1u);
-    if (count > 4) hits |= test_four(at + 4, lower, upper, 1u << 4);
-#pragma unroll 1
-    for (uint32_t k = 8; k < min(count, 32u); k += 4)
-        hits |= test_four(at + k, lower, upper, 1u) << k;
-    return hits & first_bits(count);
 }
 
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
@@ -217,7 +175,7 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
     const uint32_t look = place < boxes ? own.w : 0, span = look >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN;
     warp_work &work = own_work();
     const uint32_t slot = MANY ? own.z & tables.arrays.slot_mask : own.z;
-    work.own[lane] = make_uint4((lower + SURE) & ROWS_FIELD_BITS, (upper + SURE) & ROWS_FIELD_BITS, slot,
+    work.own[lane] = make_uint4((lower + ROWS_SURE) & ROWS_FIELD_BITS, (upper + ROWS_SURE) & ROWS_FIELD_BITS, slot,
                                 (own.x & ROWS_VAGUE) | (own.y & ROWS_STATIC));
     // Runs of places, the own row's first.
     uint32_t cell = look & ROWS_LOOK_CELL;
@@ -251,7 +209,7 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
 #pragma unroll
     for (int i = 0; i < RANGES; ++i) {
         longest = max(longest, count[i]);
-        hits[i] = test_places(tables, start[i], count[i], lower, upper);
+        hits[i] = rows_test_places(box_at(tables, start[i]), count[i], lower, upper);
         found += __popc(hits[i]);
     }
     const uint32_t up_to = psvd_sum_up_to(found), skipped = position->batch * ROWS_UNIFORM_HITS;
