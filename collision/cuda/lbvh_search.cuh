@@ -67,7 +67,7 @@ __device__ __forceinline__ bool queue_rest(const psvi_lbvh_memory &memory, uint3
     if (*(volatile unsigned long long *)taken + parts > room) return false;
     const uint64_t place = atomicAdd(taken, (unsigned long long)parts);
     if (place + parts > room) {
-        // Others came in between: the places that are there are made empty, and the search goes on alone.
+        // Other warps were faster: the places that this one has got stay empty, and it goes on alone.
         for (uint64_t p = place; p < room; ++p)
             memory.parts[p] = {name, end, end};
         return false;

@@ -15,7 +15,7 @@ static float4 *second_half(const psvi_sap3_memory &memory) {
     return reinterpret_cast<float4 *>(memory.records) + memory.room;
 }
 
-// Not by index: a parameter array that is indexed by a variable is copied to local memory by every thread.
+// Not by index: if a parameter array is indexed by a variable, each thread copies it to its local memory.
 __device__ __forceinline__ uint32_t *sap3_list(const psvi_sap3_memory &memory, uint32_t list) {
     return list == 0 ? memory.lists[0] : memory.lists[1];
 }

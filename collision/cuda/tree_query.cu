@@ -1,4 +1,4 @@
-// Nearest items of trees on CUDA: one thread a query, by the walk that the CPU has too; and keys of queries.
+// Nearest items in trees on CUDA: one thread a query, by the same walk as on the CPU. Also the keys of queries.
 #include "../src/tree_query.h"
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"

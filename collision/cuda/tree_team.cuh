@@ -46,7 +46,7 @@ __device__ __forceinline__ uint32_t psvi_choose_slot(unsigned mask, const float 
     return slot;
 }
 
-// A slot for less work: that of the octant of the node's box that the child's centre is in, for the first child there;
+// A cheaper choice of slots: a child gets the slot of the octant in which its centre lies, if no child before it has;
 // the others get those that are left.
 __device__ __forceinline__ uint32_t psvi_quick_slot(unsigned mask, const float centre[3], const float low[3],
                                                     const float high[3], uint32_t count) {

@@ -54,15 +54,15 @@ typedef struct psvi_find_input {
     uint64_t capacity;
     psvi_frame_result *result; // in the backend's memory; zero when `find` is called, unless the method clears it
     uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.room + index
-    // NULL, or in the backend's memory: what every pair is asked on its way out, see pair_rules.h.
+    // NULL, or (in the backend's memory) what every pair is asked before it is reported, see pair_rules.h.
     const struct psvi_pair_rules *rules;
-    // The method's own, for its kernels: as in the result, as far as the host knows; and see psvi_phase_split.
+    // For the method's kernels: as in the result, as far as the host knows it; times: see psvi_phase_split.
     uint32_t route, veto;
     psvi_phase_times *times;
 } psvi_find_input;
 
-// Names of def.sort_method that are no sorter's: cells of the method's own where it has them, else the radix sorter.
-// With "auto" it is the calibrated sorter there.
+// Not names of a sorter. "cells": the method's own cells where it has them, else the radix sorter. "auto": likewise,
+// but else the calibrated sorter.
 #define PSVI_SORT_CELLS "cells"
 
 static inline bool psvi_names_sorter(const psv_pair_finder_def *def) {
@@ -90,8 +90,8 @@ typedef struct psvi_kept_merge {
     uint32_t *ticket;         // in the backend's memory, zero: for who has to tell which part of the work is the last
 } psvi_kept_merge;
 
-// What is known of a box whose pairs are tested again: a box changes nothing as long as it lies in the widened one and
-// the rest is the same. Boxes of a second set follow those of the first.
+// What is remembered of a box with a margin. As long as the box lies in its widened one and these stay the same, its
+// pairs need no new search. Boxes of a second set follow those of the first.
 typedef struct psvi_near_tag {
     uint32_t flags, world;
     psv_box_filter filter;
@@ -113,8 +113,8 @@ typedef struct psvi_near {
     psv_aabb *boxes; // widened; NaN where there was none
     psvi_near_tag *tags;
     bool tagged; // the boxes have flags, filters or worlds
-    // The frame's own boxes in the order in which the pairs name them, so that pairs in a row read memory in a row, and
-    // the pairs by those places.
+    // The frame's boxes, in the order in which the list of pairs first names them, and the pairs by these places. So a
+    // walk along the list reads memory in sequence.
     psvi_placed_box *placed; // NaN for those that take no part
     uint32_t *places;        // of each box; PSVI_NO_PLACE: in no pair
     psv_pair *placed_pairs;
@@ -181,8 +181,8 @@ typedef struct psvi_collision_ops {
     // Gives the boxes of `count` pairs their places, and fills these.
     void (*place_boxes)(psv_context *context, const psvi_find_input *input, psvi_near *near, const psv_pair *pairs,
                         uint64_t count);
-    // Whether no box has left what is near. Then result->boxes and the bad boxes are the frame's, and so are the
-    // places.
+    // Whether all boxes lie within their widened ones. If so, result->boxes, the bad boxes and the places are those of
+    // this frame.
     bool (*are_near)(psv_context *context, const psvi_find_input *input, const psvi_near *near);
     // Those of `count` pairs that are pairs of this frame.
     void (*test_again)(psv_context *context, const psvi_find_input *input, const psvi_near *near, const psv_pair *pairs,

@@ -41,8 +41,8 @@ typedef struct psvi_rule_memory {
     bool has_matrix, has_excluded;
 } psvi_rule_memory;
 
-// Whose places the sides of a frame's rules begin with: all boxes; those that are not kept; all boxes, and pairs are
-// counted with those of the kept boxes.
+// Which boxes the rules of a frame are for: all; those that are not kept; or all, where pairs are counted together with
+// those of the kept boxes.
 enum { PSVI_RULES_ALL = 0, PSVI_RULES_MOVING = 1, PSVI_RULES_KEPT = 2, PSVI_RULE_KINDS = 3 };
 
 // What is known of kept boxes between frames, in the backend's memory where it is a pointer.
@@ -166,7 +166,7 @@ psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, cons
 psv_status psvi_check_finder(const psv_pair_finder *finder);
 psv_status psvi_check_frame(psv_pair_finder *finder);                             // there was a find call
 psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result); // Blocks
-// What a call that copies a list out begins with: checks `out` (called `name` in the sentence), fetches. Blocks.
+// Begins a call that copies a list out: checks `out` (called `name` in the sentence) and fetches the result. Blocks.
 psv_status psvi_begin_read(psv_pair_finder *finder, const void *out, const char *name, uint64_t capacity,
                            psvi_frame_result *result);
 psv_status psvi_report_overflow(psv_pair_finder *finder, uint64_t count);

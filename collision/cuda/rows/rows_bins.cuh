@@ -10,8 +10,8 @@
 
 #include "rows_uniform.cuh"
 
-// Until it is in order an entry holds, in its slot's free bits, how far behind the look's first cell the box's own one
-// is; one without cells to look at has its own in place of the first one.
+// Until the entries are in order, one holds in its slot's free bits how far its own cell lies behind the first cell
+// that it looks at. An entry that looks at no cells holds its own cell in place of that first one.
 #define ROWS_BIN_OWN_SHIFT 27
 #define ROWS_BIN_OWN_MOST 31u
 static_assert(ROWS_UNIFORM_ROOM <= 1u << ROWS_BIN_OWN_SHIFT, "slots leave the bits free");
@@ -20,8 +20,8 @@ __device__ __forceinline__ uint32_t rows_bin_cell(uint32_t slot, uint32_t look) 
     return (look & ROWS_LOOK_CELL) + (slot >> ROWS_BIN_OWN_SHIFT);
 }
 
-// How a frame's cells are divided, into `more` rounds of bins more than usual. The end behind them is a cell too, of no
-// boxes.
+// How a frame's cells are divided into bins; `more`: rounds of bins beyond the usual number. The end of the cells
+// counts as one cell, without boxes.
 __device__ __forceinline__ psvi_rows_bin_shape rows_bin_shape_of(const psvi_rows_bins &bins, uint32_t cells,
                                                                  uint64_t boxes, uint32_t more) {
     const uint32_t all = cells + 1;

@@ -21,8 +21,8 @@ struct bin_shared {
     bool again, is_last; // again: after frames that were sorted otherwise, this one makes the next one's plan
     uint64_t began;      // in profiles, by the first block: when the boxes had their entries
     __align__(16) uint32_t offset[4]; // of each bin: boxes of the block, then how many of them come before; behind that
-                                      // what turns a box's number in order into its place; then the boxes and their
-                                      // order; or what the plan is made in
+                                      // a table that turns a box's number in order into its place; then the boxes and
+                                      // their order, or the memory of the plan
 };
 
 struct bin_job {
@@ -66,9 +66,9 @@ __device__ __forceinline__ uint32_t load_at_once(const uint32_t *from) {
     return word;
 }
 
-// Loads the frame's plan, with the bins' shape, and says whether there are bins for it: a plan made for about as many
-// boxes, and no pause. The same in all blocks: what is read changes when all have been here. All threads of the block
-// but those of the first warp, which sees to the boxes; the caller synchronizes.
+// Loads the frame's plan and the shape of its bins. Returns whether bins are used: the plan was made for about as many
+// boxes, and there is no pause. All blocks get the same answer, as what they read changes only after all have read it.
+// All threads of the block but the first warp, which loads boxes; the caller synchronizes.
 __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &job, const psvi_rows_plan &target,
                                             uint64_t slots) {
     constexpr uint32_t PLAN = sizeof(psvi_rows_plan) / 4, SHAPE = sizeof(psvi_rows_bin_shape) / 4;
@@ -179,8 +179,8 @@ struct bin_box {
     float low_x, low_y, low_z, high_x, high_y, high_z;
 };
 
-// A box's entry as it lies in a bin, and its cell. False: the box is not one of nearly all, which are of the level and
-// look as usual into rows that are away from the first and the last one.
+// A box's entry as it lies in a bin, and its cell. Serves nearly all boxes: those of the first level whose usual look
+// stays away from the first and the last row. False: this box is not one of them.
 __device__ __forceinline__ bool make_plain_entry(const bin_level &level, const bin_box &box, uint32_t slot,
                                                  uint4 *entry, uint32_t *cell, uint32_t *length) {
     // As integers: less than 0 and not a number are greater than any limit.
@@ -455,8 +455,8 @@ __device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &jo
     return !__syncthreads_or(full);
 }
 
-// How the next frame goes after one whose bins were not large enough, or that they did not suit: with more bins, or
-// some frames without. The host is told, which then leaves the bins out for longer.
+// Decides what follows a frame that bins did not suit or were too small for: more bins in the next frame, or some
+// frames without bins. The host is told, and then leaves bins out for longer.
 __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job, bool again, bool attempt,
                                             bool full, bool can_be_more, bool done) {
     if (full && can_be_more && state.more < ROWS_BIN_MORE) {

@@ -7,8 +7,8 @@
 #include "../common.cuh"
 #include "rows_kernels.h"
 
-// Extent that decides the level, rounded up: two boxes whose rounded difference is within a limit truly are. Not a
-// number for boxes that lie at infinity.
+// Extent that decides the level, rounded up: if it is within a limit, so is the exact one. Infinite where a side of the
+// box is infinite or not a number.
 __device__ __forceinline__ float rows_extent(float min_x, float max_x, float min_y, float max_y, float min_z,
                                              float max_z) {
     const float x = __fsub_ru(max_x, min_x), y = __fsub_ru(max_y, min_y), z = __fsub_ru(max_z, min_z);

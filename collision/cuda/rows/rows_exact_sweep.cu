@@ -176,7 +176,7 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, sweep_shared *
         }
         const bool there = next < end, also = next + 1 < end;
         if (!__any_sync(PSVD_FULL, there)) break;
-        // Lanes that have nothing to test read place 0, so that nothing depends on the loads but the tests.
+        // Lanes without a candidate read place 0. Then only the tests, and not the loads, depend on who has one.
         const psvd_record one = load_record(job, there ? next : 0), two = load_record(job, also ? next + 1 : 0);
         bool hit = there && overlaps(own, one), second = also && overlaps(own, two);
         if (ask) {
@@ -443,7 +443,7 @@ extern "C" cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, cons
         const cudaError_t error = psvi_launch_rows_mixed(input, memory, stream);
         if (error != cudaSuccess) return error;
     }
-    // With few boxes the plan may want fewer of them a warp: as many blocks as that takes, the others leave at once.
+    // With few boxes the plan may want fewer a warp. There are blocks enough for that; the others leave at once.
     const uint64_t boxes = psvi_most_boxes(input);
     const bool few = boxes <= ROWS_FEW_BOXES;
     const uint32_t wanted = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));

@@ -58,7 +58,7 @@ static __device__ __noinline__ void take_fresh_plan(const psvi_rows_fused *state
     __syncthreads();
 }
 
-// Does a plan of another frame serve this one? It could be any: only what is found is certain, not how fast.
+// Whether another frame's plan can serve this one. Any plan gives the right pairs; it decides only how fast.
 __device__ __forceinline__ bool is_usable(const psvi_rows_plan &plan, uint32_t made_for, bool between, uint64_t slots,
                                           uint32_t most_cells) {
     return made_for == (between ? 2 : 1) && plan.cells < most_cells && slots <= 2 * plan.slots + THREADS &&

@@ -200,7 +200,7 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ran
         }
         if (!__any_sync(PSVD_FULL, next < end)) break;
         psvd_record other[most] = {};
-        // Lanes that have nothing to test load nothing: reading some place that all know would crowd that one line.
+        // Lanes that have nothing to test load nothing: all of them reading one place would crowd that line.
 #pragma unroll
         for (uint32_t k = 0; k < most; ++k)
             if (next + k < end) other[k] = load_record(job, next + k);

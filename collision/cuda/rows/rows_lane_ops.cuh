@@ -9,7 +9,7 @@
 
 #define LANES_ALL 0xffffffffu
 
-// The address of something of the warp's own, kept in a register: it costs more to find anew.
+// The address of something of the warp's own, kept in a register: to compute it again would cost more.
 __device__ __forceinline__ uint32_t warp_address(const void *pointer) {
     return __shfl_sync(LANES_ALL, shared_address(pointer), 0);
 }

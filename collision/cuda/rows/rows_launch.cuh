@@ -1,6 +1,6 @@
-// Launches of the kernels of a frame, each of which may begin before the one in front of it has ended (programmatic
-// dependent launch, compute capability 9.0). Its blocks then take their places as those of the kernel in front leave
-// theirs, and wait.
+// Launches the kernels of a frame so that each may begin before the one in front of it has ended
+// (programmatic dependent launch, compute capability 9.0). Its blocks start as those in front finish, and
+// then wait.
 #ifndef PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
 #define PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
 

@@ -53,8 +53,8 @@ __device__ __forceinline__ bool rows_is_mixed(const psvi_rows_plan *plan, const 
     return rows_mixed_veto(plan, starts, boxes) == PSVI_ROWS_NO_VETO;
 }
 
-// In the rounded box's first word: it looks across an end of y or z. Such a box is vague, since it has made other turns
-// than those behind the end.
+// Bit of the rounded box's first word: the box looks across an end of y or z. It is vague then, because boxes behind
+// the end have other turns.
 #define ROWS_ACROSS (1u << 30)
 
 // How many times a cell's number went around its axis.

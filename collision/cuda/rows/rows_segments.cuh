@@ -78,8 +78,8 @@ __device__ __forceinline__ void write_together(float4 *records, const psvd_recor
     if (odd_place != NO_PLACE) records[2ull * odd_place + odd] = value;
 }
 
-// What a record's tag leaves free holds the number of its cell within the segment, where worlds are few enough;
-// otherwise it is found anew.
+// Where worlds are few enough, the free bits of a record's tag hold its cell's number within the segment; otherwise
+// that number is computed again.
 #define NUMBER_SHIFT (32 - ROWS_SEGMENT_CELL_BITS)
 #define MOST_WORLDS (1u << (NUMBER_SHIFT - PSVD_TAG_WORLD_SHIFT))
 

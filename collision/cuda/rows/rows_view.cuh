@@ -57,8 +57,8 @@ __device__ __forceinline__ rows_view rows_view_of(const psvi_rows_plan &plan, co
     view.own_span = view.span_x;
     view.own_row = view.check_owner = false;
     if (own) {
-        // Forward on an axis only where the whole reach, behind included, is no longer than the axis: otherwise what
-        // lies behind could be met in front.
+        // A box looks forward only on an axis that is at least as long as its whole reach, backward included. On a
+        // shorter one what lies behind it would be met in front as well.
         const bool forward_y = to_y - from_y + 1 < cells_y || cells_y == 1;
         const bool forward_z = view.span_z < cells_z || cells_z == 1;
         const bool forward_x = view.span_x < cells_x;

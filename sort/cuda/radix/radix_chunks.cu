@@ -499,8 +499,8 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
     }
 };
 
-// One thread: what this call leaves for the next, and what it tells the host. `tried`: the splitters were; `misfit`:
-// and some chunk did not fit in its region.
+// One thread. Writes what this call leaves for the next one, and what the host is told. `tried`: splitters were used;
+// `misfit`: with them, some chunk did not fit in its region.
 [[maybe_unused]] __device__ __forceinline__ void
 leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call &call,
              const psvi_radix_chunks_memory &known, psvi_radix_route route, uint32_t passes, bool tried, bool misfit) {

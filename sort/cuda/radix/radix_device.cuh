@@ -7,8 +7,8 @@
 
 #define PSVI_RADIX_FULL_WARP 0xffffffffu
 
-// Kinds of keys: what the kernels are compiled for. Signed and descending integers are one xor away from u32 and u64.
-// 64-bit keys are one kind: asking each whether it is a float costs less than a second set of kernels.
+// What the kernels are compiled for. Signed and descending integers differ from u32 and u64 by one xor. All 64-bit keys
+// are one kind: to ask each key whether it is a float costs less than a second set of kernels.
 enum { PSVI_RADIX_INT32 = 0, PSVI_RADIX_FLOAT32 = 1, PSVI_RADIX_WIDE = 2 };
 
 template <int KIND> struct radix_key { using type = uint32_t; };
@@ -20,7 +20,7 @@ template <> struct radix_value<8> { using type = uint64_t; };
 // A number that a function template takes from an argument: decltype(argument)::value.
 template <int VALUE> struct constant { static constexpr int value = VALUE; };
 
-// Calls `launch` with the kind of 32-bit keys, with that of any keys, and with the bytes of the values, as constants.
+// The three below call `launch` with a constant<>: the kind of a 32-bit key, the kind of any key, the bytes of a value.
 template <typename F> cudaError_t with_narrow_kind(const psvi_radix_job *job, F launch) {
     return job->order.is_float ? launch(constant<PSVI_RADIX_FLOAT32>()) : launch(constant<PSVI_RADIX_INT32>());
 }
@@ -48,8 +48,8 @@ __device__ __forceinline__ typename radix_key<KIND>::type transform(typename rad
     if constexpr (KIND == PSVI_RADIX_WIDE) return psvi_transform_u64(raw, order);
 }
 
-// Makes the compiler forget what it has computed from a key: digits are cheap, registers are not. `zero` must be a zero
-// that it does not know to be one.
+// Keeps the compiler from holding what it has computed from a key in registers: a digit is cheap to compute again.
+// `zero` is 0, but the compiler must not know that.
 __device__ __forceinline__ void forget(uint32_t &key, uint32_t zero) { key ^= zero; }
 __device__ __forceinline__ void forget(uint64_t &key, uint32_t zero) { key ^= zero; }
 
@@ -71,7 +71,7 @@ __device__ __forceinline__ uint32_t digit_of(typename radix_key<KIND>::type raw,
     return (uint32_t)(transform<KIND>(raw, order) >> field.shift) & field.mask;
 }
 
-// Memory addresses that come out of memory: says that they are global, so that no generic access is made.
+// For pointers that were read from memory: tells the compiler that they are global, so that it makes no generic access.
 template <typename T> __device__ __forceinline__ T *global(T *address) {
     __builtin_assume(__isGlobal(address));
     return address;
@@ -91,12 +91,12 @@ __device__ __forceinline__ void wait_for_kernel_before() {
 #endif
 }
 
-// One thread of the grid: what the host is to know of the order of the input, where it does not know that.
+// Called by one thread of the grid. Tells the host how the input was ordered, unless the host knows that already.
 __device__ __forceinline__ void tell_order(const psvi_radix_job &job, uint32_t seen) {
     if (job.order_seen != nullptr && job.order_known != seen) *(volatile uint32_t *)job.order_seen = seen;
 }
 
-// Why no faster route has sorted: as the kernel before this one says, or the host.
+// Why no faster route has sorted. An earlier kernel of this call has left the reason; without one it is the host's.
 __device__ __forceinline__ uint32_t veto_of(const psvi_radix_job &job) {
     return job.before != 0 ? job.control->veto : job.veto;
 }
@@ -120,8 +120,8 @@ constexpr psvi_radix_policy CODE_POLICY = psvi_radix_policy_of(__CUDA_ARCH__ / 1
 constexpr psvi_radix_policy CODE_POLICY = psvi_radix_policy_of(~0u);
 #endif
 
-// Whether a block of the code's architecture can have so much shared memory: kernels that no device of it can run are
-// compiled empty. (KIND makes it depend on the kernel's parameters, so that nothing else is compiled.)
+// Whether a block can have so much shared memory on some device of the code's architecture. Kernels for which no device
+// has enough are compiled empty. (The template parameter KIND is there so that their bodies are not compiled at all.)
 template <int KIND> __device__ constexpr bool code_holds(uint32_t shared_bytes) {
     return KIND >= 0 && shared_bytes <= CODE_POLICY.shared_kb * 1024;
 }
@@ -144,8 +144,8 @@ __device__ __forceinline__ uint32_t lanemask_gt() {
     return mask;
 }
 
-// Counters of a block: [warp][digit], 16 bits each. First the counts of a warp; after block_offsets the place in the
-// block of the warp's first item of the digit.
+// Counters of a block, [warp][digit], 16 bits each. At first they count a warp's items. Once place_digits has run they
+// hold the place in the block of the warp's first item of that digit.
 typedef uint16_t radix_counter;
 
 // What a warp ranks with: its counters, and two tables of [digit], one word of lanes each, where the lanes of a warp
@@ -219,7 +219,7 @@ __device__ __forceinline__ void rank_in_warp(const warp_ranker &ranker, DIGIT di
     }
 }
 
-// How many items a thread moves at once: reads of shared memory wait for the writes before them, so they come first.
+// Items that a thread moves at once: reads of shared memory wait for earlier writes, so all reads come first.
 constexpr int move_batch(int items) { return items % 8 == 0 ? 8 : items % 4 == 0 ? 4 : 2; }
 
 // The place in the block of item i, once place_digits has run.
@@ -311,9 +311,9 @@ __device__ __forceinline__ uint32_t slots_that_differ(const psvi_radix_job &job,
     return slots;
 }
 
-// Where the items of a block go. In: of each digit, `total` in all blocks and `before` in those before this one; where
-// the block's own begin in its tile, two to a word of `starts`. Out: `before`, to which an item's place in the tile is
-// to be added. `sums` holds 8 words. Every thread of the block has to call it; ends with a barrier.
+// Where a block's items go. In, by digit: `total`, the count in all blocks; `before`, that in blocks before this one;
+// `starts`, its first place in the tile, two to a word. Out: `before` plus an item's place in the tile is its place in
+// the output. `sums`: 8 words. All threads call it; ends with a barrier.
 __device__ __forceinline__ void find_goals(const uint32_t *total, const uint32_t *starts, uint32_t *sums,
                                            uint32_t *before) {
     const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -334,8 +334,8 @@ __device__ __forceinline__ void find_goals(const uint32_t *total, const uint32_t
     __syncthreads();
 }
 
-// Items that are in order as they are: from registers, 32 places apart from `own` on, to the output. The block's begin
-// at `begin`, and `valid` of them are there.
+// Copies items that need no sorting from registers to the output. The block's items begin at place `begin`, `valid` of
+// them exist, and a thread's lie 32 places apart, the first at `own`.
 template <int VALUE_BYTES, int ITEMS, typename K, typename V>
 __device__ __forceinline__ void copy_held(const psvi_radix_job &job, const K (&keys)[ITEMS], const V (&values)[ITEMS],
                                           uint64_t begin, uint32_t own, uint32_t valid) {
@@ -370,7 +370,7 @@ __device__ __forceinline__ uint4 first_places(const uint32_t (&counts)[4], uint3
     return make_uint4(starts[0], starts[1], starts[2], starts[3]);
 }
 
-// Words that blocks exchange while all of them run. They say themselves whether they are there, so no order is needed.
+// Words that blocks exchange while they run. Each says by its bits whether it was written: no fence.
 __device__ __forceinline__ uint32_t load_word(const uint32_t *word) {
     uint32_t value;
     asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");

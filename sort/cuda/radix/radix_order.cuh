@@ -1,5 +1,5 @@
-// Route IN_ORDER: is the input in order? Runs before all else if the call before had sorted keys. Included by
-// radix_passes.cuh.
+// Route IN_ORDER: checks whether the input is sorted. Runs before all else if the last call's keys were. Included by
+// radix_passes.c
 #ifndef PAIRSIEVE_RADIX_ORDER_CUH
 #define PAIRSIEVE_RADIX_ORDER_CUH
 

@@ -31,7 +31,7 @@ constexpr uint32_t STATE_COUNT = STATE_TILE - 1;
 // once, so that a long walk costs few round trips.
 template <int WIDTH> __device__ __forceinline__ uint32_t look_back(const uint32_t *states, uint32_t tile) {
     uint32_t sum = 0;
-    // `row` is one past the next row to be added. What is not there yet is read again with those before it.
+    // `row`: one past the row that is added next. Rows not written yet are read again, with those before them.
     for (uint32_t row = tile;;) {
         uint32_t words[WIDTH];
 #pragma unroll
@@ -123,7 +123,7 @@ template <typename K> struct bin_addresses {
     }
 };
 
-// Counts `packs` packs of a thread, `step` packs apart, all of whose keys are there. Others are read while these are
+// Counts `packs` packs of keys of a thread, `step` packs apart; all keys exist. The next packs are read while these are
 // counted.
 template <int KIND, int UNROLL, typename K>
 __device__ __forceinline__ void count_packs(const bin_addresses<K> &bins, const K *keys, uint64_t packs, uint64_t step,
@@ -155,8 +155,8 @@ __device__ __forceinline__ void count_packs(const bin_addresses<K> &bins, const 
     }
 }
 
-// Counts keys of few values, once in place of once a digit: the block's share, `step` packs apart from each of its
-// warps' first, in the first FEW_MOST bins. Whether all keys of the thread are such values; else it may end early.
+// Counts keys of few values once, not once a digit, in the first FEW_MOST bins. A warp's keys go on `step` packs apart.
+// Returns whether all keys of the thread are known values; if not, it may end early.
 template <int KIND, typename K>
 __device__ __forceinline__ bool count_values(const psvi_radix_job &job, const few_values<K> &few, uint32_t *histogram,
                                              uint32_t copies_log2, const K *keys, uint64_t first_of_warp, uint64_t step,
@@ -599,8 +599,8 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
             goal[2 * threadIdx.x + 1] = starts >> 16 | word.y << 16;
         }
         __syncthreads();
-        // A tile that some block is about to take. Its own number is drawn as late as can be: whoever draws early holds
-        // up all tiles after it.
+        // The next tile. Its number is drawn as late as possible: a block that draws a number and does not start yet
+        // holds up all tiles after it.
         if (tile + gridDim.x < tiles)
             items.prefetch(pass, portion * range::ITEMS + (tile + gridDim.x) * (uint64_t)TILE, count);
 #pragma unroll
@@ -660,7 +660,7 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
     constexpr uint32_t KEY_BYTES = sizeof(typename radix_key<KIND>::type);
     using range = portion_range<TILE>;
     const uint32_t portions = range::portions(job->count), rows = range::tiles(job->count, 0);
-    // Who hands in histograms saves the read: then the order is looked at only when it is probably good.
+    // Histograms spare the read of the keys: with them the order is checked only where it is probably good.
     const bool check_order = job->order_check && (job->histograms == nullptr || job->likely_sorted);
     const uint64_t items_per_block = 8 * PSVI_RADIX_HISTOGRAM_THREADS;
     const uint64_t wanted = job->histograms != nullptr && !check_order
@@ -695,8 +695,8 @@ cudaError_t run_passes(const psvi_radix_job *job, const pass_kernel &pass, cudaS
 }
 
 #ifdef PSVI_RADIX_PASSES_HAVE_ASYNC
-// Which of the two shapes of tiles: that with fewer rounds of all multiprocessors, by the items in them; the larger
-// tiles are 3% faster item by item. Pairs in large numbers always take the larger ones.
+// Chooses between two tile sizes: that for which all multiprocessors together need fewer rounds, weighted by a tile's
+// items. Larger tiles take 3% less time an item. Large numbers of pairs always take them.
 template <int VALUE_BYTES> bool takes_large_tiles(const psvi_radix_job *job) {
     if (VALUE_BYTES != 0 && job->count >= PSVI_RADIX_ASYNC_LARGE_FROM) return true;
     auto whole_rounds = [&](uint64_t tile) {

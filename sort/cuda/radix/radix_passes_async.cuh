@@ -45,8 +45,8 @@ template <int VALUE_BYTES_, int RANKERS_, int ITEMS_, int WRITERS_, int LOOKERS_
     static constexpr uint32_t TILE = RANKERS * ITEMS;
     static constexpr uint32_t KEY_BYTES = TILE * 4, ITEM_BYTES = TILE * (4 + VALUE_BYTES);
     static constexpr int WRITE_ITEMS = TILE / WRITERS, WRITE_BATCH = async_batch(WRITE_ITEMS);
-    // The shape with registers to spare: brings the next tile but one to L2 while a tile is written, and ranks digits
-    // of few values in a way of their own. With the others that takes spills.
+    // Only this shape has registers to spare for two things: to bring the tile after the next to L2 while one is
+    // written, and to rank digits of few values in their own way. The other shapes would spill.
     static constexpr bool LARGE_PAIRS = VALUE_BYTES != 0 && LOOKERS == 256;
     // Shared memory: two tiles, their orders, a counter for each of the rankers' warps and digit, one for each tile and
     // digit.
@@ -140,8 +140,8 @@ __device__ __forceinline__ uint32_t add_shared(uint32_t *word, uint32_t number) 
     return old;
 }
 
-// What a block knows of its pass, in shared memory: registers are scarce. Pairs of the first pass lie in two arrays, or
-// have their places as values; those of later passes are packed.
+// What a block knows of its pass, kept in shared memory because registers are scarce. In the first pass keys and values
+// are two arrays, or values are implicit; later passes have them packed side by side.
 template <typename SHAPE> struct async_work {
     psvi_radix_pass pass;
     uint64_t count;
@@ -186,7 +186,7 @@ template <typename SHAPE> struct async_work {
         bulk_load(items, first_part(first), bytes, barrier);
         if (two_arrays) bulk_load(static_cast<char *>(items) + SHAPE::KEY_BYTES, value_part(first), bytes, barrier);
     }
-    // One thread: brings a tile to L2, from where its copy takes less long when there is room for it.
+    // One thread: brings a tile to L2. Its copy to shared memory, once there is room for it, then takes less time.
     __device__ __forceinline__ void prefetch(uint32_t number, uint64_t begin_of_portion) const {
         const uint64_t first = begin_of_portion + number * (uint64_t)SHAPE::TILE;
         const uint32_t bytes = number < tiles ? 4 * bulk_words(first) : 0;
@@ -237,8 +237,8 @@ __device__ __forceinline__ void rank_by_additions(const uint32_t *keys, uint32_t
     }
 }
 
-// The same where a digit or two are so frequent that lanes would wait for each other: of the lanes with the digit of
-// the first lane, and of those with that of the first of the others, only one adds.
+// The same where one or two digits are so frequent that lanes would wait for each other. Lanes with the digit of the
+// first lane add together, through one of them; so do, of the rest, those with the digit of their first lane.
 template <int KIND, typename SHAPE>
 __device__ __forceinline__ void rank_crowded(const uint32_t *keys, uint32_t stride, uint32_t *counters,
                                              uint32_t own_first, const psvi_key_order &order, digit_field field,
@@ -345,8 +345,8 @@ __device__ __forceinline__ void order_exactly(const uint32_t *keys, uint32_t str
     order_by_votes<KIND>(keys, stride, counters, order, lane, SHAPE::TILE, valid, key_order, field);
 }
 
-// Writes the tile in its order, a warp its share of the places, and calls `ahead` once it has begun. Says whether
-// (digit, place in the input) rises strictly.
+// Writes the tile in its order, each warp a share of the places. Calls `ahead` after the first writes. Returns whether
+// (digit, place in the input) rises strictly, that is, whether the order was right.
 template <int KIND, typename SHAPE, typename AHEAD>
 __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, uint32_t writer, const uint32_t *tile,
                                                const uint16_t *order, const uint32_t *goal, uint32_t first,
@@ -434,8 +434,8 @@ template <typename SHAPE> struct async_block {
     __device__ __forceinline__ uint32_t *counters() const {
         return reinterpret_cast<uint32_t *>(shared + SHAPE::COUNTERS);
     }
-    // Of each digit: its first place in the tile and its count in the other half; then where the item at place 0 of the
-    // tile would go.
+    // For each digit: its first place in the tile, and in the other half its count. Afterwards: the place in the output
+    // to which the item at place 0 of the tile would go, if it had that digit.
     __device__ __forceinline__ uint32_t *goal(uint32_t place) const {
         return reinterpret_cast<uint32_t *>(shared + SHAPE::GOAL) + place * PSVI_RADIX_DIGITS;
     }
@@ -609,7 +609,7 @@ __device__ __forceinline__ void look_back_for_tiles(const async_block<SHAPE> &bl
     }
 }
 
-// Writes tiles, and begins the load of the one after the next. Needs nobody's later tile to finish its own.
+// Writes tiles, and begins to load the tile after the next. Never waits for another task's work on later tiles.
 template <int KIND, typename SHAPE>
 __device__ __forceinline__ void write_tiles(const psvi_radix_job &job, const async_block<SHAPE> &block,
                                             uint32_t *tile_counter, uint32_t writer, uint32_t begin = 0) {

@@ -11,10 +11,10 @@ template <typename K> __device__ __forceinline__ K sorted_part(K transformed, co
     return (K)(transformed << unused) >> unused >> order.begin_bit;
 }
 
-// Chooses the passes: those digits that are not the same for all keys; a plain copy where items have to move although
-// nothing is to be sorted; another pass where they would have to be sorted from an array to itself: then they go to
-// spare memory and back. (There is an unused slot for that: see radix.c.) Pass by pass the items go from the request's
-// arrays to spare memory 0, then 1, then 0, ..., and in the end to the request's. One thread. `crowded`: bits, see
+// Chooses the passes. Digits that are the same in all keys are left out. Without any digit left,
+// items that have to move are copied. A single pass from an array to itself is not possible: a second
+// pass then copies, by way of spare memory (so job.slots is 2 or more). Items go from the request's
+// input to spare memory 0, 1, 0, ... and at last to its output. One thread. `crowded`: see
 // psvi_radix_pass.
 __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting, uint32_t crowded = 0) {
     psvi_radix_control *control = job.control;

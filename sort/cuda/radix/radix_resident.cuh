@@ -214,7 +214,7 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     K *keys_work = static_cast<K *>(job.keys_out != nullptr ? job.keys_out
                                     : job.keep_keys_in      ? job.keys_spare[0]
                                                             : const_cast<void *>(job.keys_in));
-    // Values go to and fro between two arrays, as they may still be on their way from memory when others write.
+    // Values alternate between two arrays: a block may still be reading its values while others already write theirs.
     const V *values_work = nullptr;
     V *values_target = static_cast<V *>(job.values_out);
 #pragma unroll
@@ -257,7 +257,7 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         }
     }
 
-    // What this block knows goes to all. Only where its own items are in order does it wait for what the others know.
+    // Tells all blocks what this one has found out. It waits for the others only where its own items are in order.
     uint64_t *first_matrix = control->resident.matrix[sequence & 1][0];
     __syncthreads();
     if (threadIdx.x < 2)

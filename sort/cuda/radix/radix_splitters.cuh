@@ -66,7 +66,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_shared {
             alignas(16) uint32_t starts[MOST]; // where they begin in the block
             uint32_t goals[MOST];              // where they begin in the regions, less `starts`
             index chunk_at[types::TILE];
-            // Values of the next tile or chunk, each at the place of the thread that has copied it and will read it.
+            // Values of the next tile or chunk. Each lies at the place of the thread that copies it and reads it later.
             typename types::value staged[STAGES ? types::TILE : 1];
         } out;
         struct {                            // of a chunk whose bins are too full
@@ -100,8 +100,8 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
     using index = typename shared_t::index;
     static constexpr int TABLE = shared_t::TABLE;
     static constexpr int ROWS = types::TILE / THREADS;
-    // With many chunks, values are copied to shared memory and not to registers, where the keys of the next chunk lie
-    // as well: spilled, each value that has been read would be waited for at once.
+    // With many chunks the keys of the next chunk take the registers, so values are copied to shared memory. As spilled
+    // registers each value would be waited for as soon as it was read.
     static constexpr bool STAGES = shared_t::STAGES;
 
     const psvi_radix_job &job;
@@ -152,7 +152,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         }
     }
 
-    // Copies values to shared memory, everything at once, on the way until wait_for_staged. Own places: no barrier.
+    // Starts to copy values to shared memory; see wait_for_staged. A thread reads what it copied: no barrier.
     __device__ __forceinline__ void stage(const V *from, uint32_t begin_at, uint32_t end_at) {
         if constexpr (STAGES) {
 #pragma unroll
@@ -173,8 +173,8 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
             return values[row];
     }
 
-    // Before the first barrier of the block: load_splitter before what takes longer, publish_splitter after it. Reads
-    // a splitter even where there are none.
+    // Both run before the block's first barrier: load_splitter before anything that takes long, publish_splitter after
+    // it. Where there are no splitters yet, what is read means nothing.
     __device__ __forceinline__ K load_splitter() const {
         static_assert(MOST <= THREADS, "a thread for each splitter");
         return threadIdx.x < chunks - 1 ? (K)__ldcg(&splitters[threadIdx.x]) : (K)0;
@@ -190,7 +190,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         return own < low ? 0 : (uint32_t)min((K)((K)(own - low) >> shift), (K)(TABLE - 1));
     }
 
-    // How many splitters lie in the bins before a bin. They rise, so each range of bins is one warp's.
+    // How many splitters lie in the bins before each bin. It is the same up to the next splitter's.
     __device__ __forceinline__ void fill_table() {
         const uint32_t lane = threadIdx.x & 31, last = chunks - 1;
         low = shared.splitters[0];

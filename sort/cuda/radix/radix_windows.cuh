@@ -80,7 +80,7 @@ __device__ __forceinline__ void merge_halves(uint32_t &a, uint32_t &b, uint32_t 
     b = merge_lanes(greater, lane);
 }
 
-// Where the strips write: straight to the output where the input is not overwritten by that, else to spare memory 0.
+// Where the strips write: to the output, unless that would overwrite the input; then to spare memory 0.
 template <typename V> struct nearly_targets {
     uint32_t *keys; // NULL: not wanted
     V *values;
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     const V *values_in = static_cast<const V *>(job.values_in);
     const nearly_targets<V> to = nearly_output<VALUE_BYTES, V>(job);
     bool wrong = false, moved = false; // moved: some item does not stay where it was
-    // Integers that are compared as a whole are known from what was compared; others are read again.
+    // An integer of which all bits were compared can be rebuilt from its compared form; other keys are read again.
     const bool known = KIND == PSVI_RADIX_INT32 && job.order.begin_bit == 0 && job.order.end_bit == 32;
 
     auto sorted_key = [&](uint32_t raw) { return sorted_part(transform<KIND>(raw, job.order), job.order); };
