@@ -180,9 +180,9 @@ PSVI_HD bool psvi_inside(v3 p, const float low[3], const float high[3]) { // fal
     return p.x >= low[0] && p.y >= low[1] && p.z >= low[2] && p.x <= high[0] && p.y <= high[1] && p.z <= high[2];
 }
 
-// A body that is no ball turns through a step: as it does freely with the angular momentum that it has at the end, and
-// further by what impulses within the step have turned it. The momentum stays as the solver left it. Where the two
-// turns do not agree the energy would change with the pose; then the spin gives way, but only so much.
+// Turns a body that is no ball through a step: as it turns freely with its final angular momentum, and further by what
+// impulses within the step have turned it. The momentum stays as the solver left it. Where these two turns disagree the
+// energy would grow with the pose; then the spin is reduced, by just that much.
 PSVI_HD quat psvi_turn_body(const psvi_shape *shape, quat before, v3 turned, float seconds, v3 *w) {
     v3 spin = quat_unrotate(before, *w), momentum = sym3_mul(shape->inertia, spin);
     quat after = psvi_turn_freely(shape->inertia, shape->inv_inertia, before, momentum, seconds);

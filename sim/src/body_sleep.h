@@ -97,8 +97,8 @@ PSVI_HD void psvi_mark_busy(const psvi_sim *s, uint32_t i) {
     if (psvi_is_awake(s, i) && !(s->still[i] >= PSVI_SLEEP_SECONDS)) psvi_mark(&s->busy[psvi_island_root(s, i)]);
 }
 
-// Body i: sleeps with its island. Labels are roots of their own only when all have been looked up: `label` is where
-// they are kept until then.
+// Body i falls asleep if its island does. Labels are written by the next loop, psvi_label_island: they have to stay
+// paths until every body has looked up its root.
 PSVI_HD void psvi_fall_asleep(const psvi_sim *s, uint32_t i) {
     if (!psvi_is_awake(s, i)) return;
     const uint32_t root = psvi_island_root(s, i);
@@ -109,8 +109,8 @@ PSVI_HD void psvi_fall_asleep(const psvi_sim *s, uint32_t i) {
     s->flags[i] = (uint8_t)(s->flags[i] | PSVI_FLAG_ASLEEP | PSV_BOX_STATIC);
 }
 
-// Body i: the label of its island, when all that sleep are known. Paths lead through bodies of the same island only,
-// and what is written is the path's end.
+// Body i gets its island's label, once it is known who sleeps. Other bodies may be following the path meanwhile, but it
+// stays within the island, and only its end is written.
 PSVI_HD void psvi_label_island(const psvi_sim *s, uint32_t i) {
     if (psvi_is_asleep(s, i)) s->island[i] = psvi_island_root(s, i);
 }

@@ -26,7 +26,7 @@ PSVI_HD bool psvi_may_keep(uint32_t type_a, uint32_t type_b) {
     return psvi_has_corners(type_a) && psvi_has_corners(type_b);
 }
 
-// Where the half of the arrays begins that the step after `steps` steps writes, or with `last` the one that it reads.
+// Steps use two halves of the arrays in turn: where the one begins that this step writes, or (`last`) reads.
 PSVI_HD uint64_t psvi_anchor_half(uint64_t steps, bool last, uint64_t capacity) {
     return ((steps & 1) != 0) != last ? capacity : 0;
 }

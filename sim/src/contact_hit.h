@@ -29,14 +29,14 @@ PSVI_HD float psvi_hit_fall(const psvi_step *step, v3 direction, bool moves_a, b
     return (moves_a ? 1.0f : -1.0f) * v3_dot(v3_of(step->gravity), direction) * step->substep;
 }
 
-// Friction of a hit acts before the move, where bodies are still apart by `separation`: this much less of each arm, and
-// the torques of all impulses cancel.
+// Friction of a hit acts before the move, while the bodies are still `separation` apart. Each arm is shortened by this
+// much, so that the torques of all impulses cancel.
 PSVI_HD float psvi_hit_shortening(float separation, float restitution, bool both_move) {
     return both_move ? 0.5f * restitution * fmaxf(separation, 0.0f) : 0.0f;
 }
 
-// By how much a closing speed at the end of a substep's forces exceeds that at which bodies meet after the share
-// `time`. Speeds are those of the middle of a substep: half of what gravity adds in it is theirs.
+// The closing speed after a substep's forces, less the one at which the bodies meet, the share `time` into the substep.
+// The solver's speeds are those of the middle of a substep, so they have half of what gravity adds.
 PSVI_HD float psvi_hit_excess(float fall, float time) { return fall * (0.5f - time); }
 
 // After the move points that will hit in the next substep must not be slowed before.
@@ -49,15 +49,15 @@ PSVI_HD float psvi_row_response(const psvi_pair_state *t, const psvi_row *r) {
            v3_dot(r->spin_b, r->spin_b);
 }
 
-// The multiple of the weighted row `whole`, of speed `speed`, that a hit is; `excess` as above, of the row.
+// How many times the impulse of the weighted row `whole` a hit is. `speed`: the row's; `excess`: as above, the row's.
 PSVI_HD float psvi_hit_multiple(const psvi_pair_state *t, const psvi_row *whole, float speed, float restitution,
                                 float excess) {
     float response = psvi_row_response(t, whole);
     return response > 0 ? fmaxf((1 + restitution) * (-speed - excess) / response, 0.0f) : 0.0f;
 }
 
-// The second part of a hit of which the share `pending` is to come; `response` and `speed` of the row that is the hit's
-// whole impulse. Others may have changed the speed meanwhile: what is given back is the energy that is due.
+// The second part of a hit, the share `pending`. `response` and `speed`: of the row that is the whole impulse. Others
+// may have changed the speed since: as much is given back as makes the energy right.
 PSVI_HD float psvi_hit_rest(float response, float speed, float restitution, float pending, float excess) {
     float met = response / (1 + restitution), last = restitution * met - excess;
     float first = (1 - pending) * response - met - excess;

@@ -29,7 +29,7 @@ PSVI_HD bool psvi_pair_rolls(const psvi_sim *s, uint32_t a, uint32_t b) {
     return rolling > 0 || spinning > 0;
 }
 
-// At the beginning of a step; `kept`: the impulse of the last one or NULL, as where no forces act.
+// A step's beginning. `kept`: the impulse of the last step; NULL for none, and where no forces act.
 PSVI_HD psvi_roll psvi_start_roll(const psvi_sim *s, uint32_t a, uint32_t b, const float normal[3],
                                   const psvi_f4 *kept) {
     psvi_roll roll;

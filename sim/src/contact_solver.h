@@ -231,7 +231,7 @@ PSVI_HD bool psvi_weigh_hit(const psvi_two *t, psvi_points points, const psvi_co
     return any;
 }
 
-// The velocities that last beyond the pass: where no forces act and the move is still to come, those from before it.
+// The velocities that outlast the pass: without forces, and before the move, those from before the pass.
 PSVI_HD psvi_two psvi_lasting(const psvi_sim *s, const psvi_contact *c, const psvi_two *t, bool loads, bool after) {
     psvi_two lasting = *t;
     if (loads || after) return lasting;

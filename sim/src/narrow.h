@@ -131,9 +131,9 @@ typedef struct psvi_poses {
 #define PSVI_CAUGHT 0.5f // boxes deeper in each other than this share of the thinner one's half width may be caught
 #define PSVI_CAUGHT_PARTS 8
 
-// Two bodies of several boxes that have come deep into each other, with boxes that are pushed apart in opposite
-// directions, hold each other: past the middle of a thin box the shortest way out leads on through it. Finds the
-// direction in which all boxes that overlap are out soonest; false where nothing opposes.
+// Two bodies of several boxes that lie deep in each other can hold each other: a box pushed past the middle of a thin
+// one finds its shortest way out on the far side. If boxes are pushed in opposite directions, finds the one direction
+// in which all are out soonest; else returns false.
 PSVI_HD bool psvi_find_side(const psvi_sim *s, const psvi_shape *shape_a, quat rotation_a, const psvi_shape *shape_b,
                             quat rotation_b, const psvi_manifold *out, v3 *side) {
     uint32_t parts[PSVI_CAUGHT_PARTS], count = 0;
@@ -386,9 +386,9 @@ PSVI_HD bool psvi_pair_is_round(const psvi_sim *s, uint32_t a, uint32_t b) {
     return psvi_is_round(s->shapes[s->shape[a]].type) && psvi_is_round(s->shapes[s->shape[b]].type);
 }
 
-// What is known of two bodies when one is round, and the other round, a plane or a field. The point lies on the normal
-// through the centre, so spin brings nothing nearer and inertia is a number.
-// Velocity of b less that of a in the middle of the step, of what falls freely beside what stands still.
+// For two bodies of which one is round and the other round, a plane or a field: the contact point lies on the normal
+// through the centre, so spin brings nothing nearer. The velocity of b less that of a in the middle of the step;
+// gravity counts only where one of them falls and the other does not.
 PSVI_HD v3 psvi_closing_velocity(const psvi_step *step, psvi_linear a, psvi_linear b) {
     float falls = (b.velocity.w > 0 ? 0.5f : 0.0f) - (a.velocity.w > 0 ? 0.5f : 0.0f);
     return v3_madd(v3_sub(v3_of4(b.velocity), v3_of4(a.velocity)), v3_of(step->gravity), falls * step->seconds);
@@ -456,11 +456,11 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     s->points[first] = p;
 }
 
-// The solver's last pass looks a substep ahead: for so long contacts of a step hold what comes near, s.
+// How far ahead contacts look, in seconds: the solver's last pass looks a substep beyond the step.
 PSVI_HD float psvi_reached(const psvi_step *step) { return 1.01f * (step->seconds + step->substep); }
 
-// Two spheres that are apart: the normal and the plane between them are those of the moment in which they touch within
-// the step, or come nearest. So a hit has its true direction, and what passes by is not touched.
+// Two spheres that are apart: takes normal and plane from the moment within the step in which they touch or are
+// nearest. So a hit has its true direction, and what only passes by is not touched.
 PSVI_HD void psvi_follow_spheres(const psvi_step *step, const psvi_round_pair *pair, psvi_found *found) {
     v3 d = v3_sub(v3_of4(pair->pb), v3_of4(pair->pa)), v = psvi_closing_velocity(step, pair->la, pair->lb);
     float reach = pair->pa.w + pair->pb.w, along = v3_dot(d, v);
@@ -537,8 +537,8 @@ PSVI_HD void psvi_pose_after(const psvi_sim *s, uint32_t body, float time, v3 *p
     *rotation = after;
 }
 
-// Points found at out->time as they are at the step's beginning. What passes by within the step must not meet its own
-// plane: it is no nearer than the bodies come to it.
+// Moves points that were found at out->time back to the beginning of the step. A body that passes by within the step
+// must not hit its own plane, so a point's separation is at least the way that the bodies still come nearer.
 PSVI_HD void psvi_back_to_beginning(const psvi_step *step, psvi_manifold *out, bool passes) {
     for (uint32_t i = 0; i < out->count; ++i) {
         psvi_found *f = &out->found[i];
@@ -564,8 +564,8 @@ PSVI_HD void psvi_collide_after(const psvi_sim *s, uint32_t a, uint32_t b, float
     psvi_collide_bodies(s, a, b, &at, margin, hulls, out);
 }
 
-// The points of two bodies, of which one is not round, as they are now. True where the two are apart, but so fast that
-// they may meet, at points that are not these, and have to be followed: nothing is written then.
+// The contact of two bodies, not both round, as they are now. Returns true, and writes nothing, where they are apart
+// but so fast that they may meet, at other points than these: then they have to be followed.
 PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, bool hulls) {
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, b, &manifold);
@@ -578,9 +578,9 @@ PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
     psvi_collide_bodies(s, a, b, &at, psvi_pair_margin(s, step, a, b, travel), hulls, &manifold);
     const float small = 0.01f * fminf(s->position[a].w, s->position[b].w);
     const psvi_found *nearest = travel > 25 * small ? psvi_nearest_point(&manifold) : 0;
-    // What does not come as far as the plane between them is not stopped by it, and what touches at once has hardly
-    // another one then. Compounds are not followed: 36 pairs of
-    // parts, looked at again and again, took longer than all else.
+    // A pair that does not come as far as the plane between the two is not stopped by it; for one that touches at once
+    // the plane hardly changes. Compounds are not followed: to look at 36 pairs of parts again and again took longer
+    // than all else.
     if (nearest != 0 && nearest->separation > fmaxf(small, 0.05f * travel) &&
         s->shapes[s->shape[a]].type != PSV_SHAPE_COMPOUND && s->shapes[s->shape[b]].type != PSV_SHAPE_COMPOUND) {
         float closing = -v3_dot(psvi_pair_velocity(s, a, b), nearest->normal) + psvi_pair_turning(s, step, a, b);
@@ -590,9 +590,9 @@ PSVI_HD bool psvi_narrow_other_pair(const psvi_sim *s, const psvi_step *step, ui
     return false;
 }
 
-// The points of two fast bodies that are apart: those of the moment in which they touch, or come nearest, found by
-// conservative advancement: along the normal of the points at which they are nearest they come no nearer in a time than
-// the bodies move and turn that way, and nowhere sooner.
+// The contact of two fast bodies that are apart, from the moment in which they touch or are nearest. That is found by
+// conservative advancement: along the normal of their nearest points they cannot come nearer than they move and turn
+// that way; nowhere else do they meet sooner.
 PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, bool hulls) {
     psvi_manifold manifold;
     psvi_start_manifold(s, step, a, b, &manifold);
