@@ -43,6 +43,9 @@ typedef struct psvi_group_box_ops {
     // packed[i] = box index[i] of the view.
     psv_status (*pack_boxes)(psv_context *context, const psvi_box_view *view, const uint32_t *index, uint64_t count,
                              psv_aabb *packed);
+    // The same of corners in double precision; NULL where a group does not have them.
+    psv_status (*pack_corners)(psv_context *context, const psvi_rule_side *side, const uint32_t *index, uint64_t count,
+                               psv_aabb64 *packed);
     // The pairs that this rank reports, by id, a < b; their number, on the host. `kept` has room for all.
     psv_status (*keep)(psv_context *context, void *state, const psvi_seen_pairs *seen, psv_pair *kept,
                        uint64_t *kept_count);

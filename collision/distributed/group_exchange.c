@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t column_bytes[PSVI_COLUMNS] = {sizeof(psv_aabb), 4, 1, sizeof(psv_box_filter), 4};
+static const uint32_t column_bytes[PSVI_COLUMNS] = {
+    sizeof(psv_aabb), 4, 1, sizeof(psv_box_filter), 4, 4, 1, sizeof(psv_aabb64),
+};
 
 // --- regions ---------------------------------------------------------------------------------------------------------
 
@@ -112,14 +114,12 @@ static psv_status hold(psv_group_finder *finder, uint64_t held) {
         return psvi_fail(context, PSV_ERROR_CAPACITY,
                          "this rank has room for %llu boxes; %llu are needed (def.max_held, or def.grow_held)",
                          (unsigned long long)finder->local_def.max_boxes, (unsigned long long)held);
-    psv_destroy_pair_finder(finder->local);
-    finder->local = NULL;
     psv_pair_finder_def def = finder->local_def;
     def.max_boxes = held + held / 4 < (uint64_t)1 << 31 ? held + held / 4 : (uint64_t)1 << 31;
-    psv_status status = psv_create_pair_finder(context, &def, &finder->local);
+    psv_status status = psvi_create_local_finder(finder, &def);
     if (status == PSV_ERROR_MEMORY) { // without the quarter more
         def.max_boxes = held;
-        status = psv_create_pair_finder(context, &def, &finder->local);
+        status = psvi_create_local_finder(finder, &def);
     }
     if (status == PSV_OK)
         finder->local_def.max_boxes = def.max_boxes;
@@ -144,8 +144,8 @@ static psv_status make_box_rooms(psv_group_finder *finder, uint64_t sent, uint32
 
 // One array, of `count` boxes from place `first` of the lists on. What this rank does not have is what a box without it
 // means.
-static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, int column,
-                              uint64_t first, uint64_t count, void *packed) {
+static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
+                              int column, uint64_t first, uint64_t count, void *packed) {
     psv_context *context = finder->context;
     const uint32_t *index = (const uint32_t *)finder->index.memory + first;
     const uint32_t bytes = column_bytes[column];
@@ -154,24 +154,27 @@ static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *vie
     switch (column) {
     case PSVI_COLUMN_BOX: return finder->ops->pack_boxes(context, view, index, count, packed);
     case PSVI_COLUMN_ID:
-        if (ids == NULL)
+        if (side->ids == NULL)
             return psvi_group_key_ops_of(context->backend)
                 ->number(context, packed, 4, psvi_sum_before(finder->given, finder->group->rank), index, count);
-        source = ids;
+        source = side->ids;
         break;
+    case PSVI_COLUMN_CORNERS: return finder->ops->pack_corners(context, side, index, count, packed);
     case PSVI_COLUMN_FLAGS: source = view->flags; break;
     case PSVI_COLUMN_FILTER: source = view->filters; break;
+    case PSVI_COLUMN_OWNER: source = side->owners; break;
+    case PSVI_COLUMN_LAYER: source = side->layers; break;
     default: source = view->worlds; break;
     }
-    if (source == NULL)
-        return context->ops->fill(context, packed, column == PSVI_COLUMN_FILTER ? 0xff : 0, count * bytes);
+    const bool ones = column == PSVI_COLUMN_FILTER || column == PSVI_COLUMN_OWNER; // that is PSV_NO_OWNER
+    if (source == NULL) return context->ops->fill(context, packed, ones ? 0xff : 0, count * bytes);
     return psv_gather_records(context, psv_buffer_of((void *)(uintptr_t)source, view->count * bytes),
                               psv_buffer_of(packed, count * bytes), bytes,
                               psv_buffer_of((void *)(uintptr_t)index, count * sizeof *index), count);
 }
 
 // All arrays in the order in which they are sent; what stays on this rank goes to its place at once.
-static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids,
+static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                                uint32_t columns, uint64_t sent) {
     const uint32_t rank = finder->group->rank;
     psv_status status = PSV_OK;
@@ -179,16 +182,16 @@ static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *vi
         if ((columns & 1u << c) == 0) continue;
         char *away = finder->sent[c].memory, *here = finder->held[c].memory;
         uint64_t place = 0; // in the lists: up to this rank's, its two, and those after
-        status = pack_column(finder, view, ids, c, 0, finder->sent_first[0][rank], away);
+        status = pack_column(finder, view, side, c, 0, finder->sent_first[0][rank], away);
         for (int kind = 0; kind < 2 && status == PSV_OK; ++kind) {
             place = finder->sent_first[kind][rank];
             const uint64_t count = finder->sent_count[kind][rank];
-            status = pack_column(finder, view, ids, c, place, count,
+            status = pack_column(finder, view, side, c, place, count,
                                  here + finder->held_first[kind][rank] * column_bytes[c]);
             place += count;
         }
         if (status == PSV_OK)
-            status = pack_column(finder, view, ids, c, place, sent - place, away + place * column_bytes[c]);
+            status = pack_column(finder, view, side, c, place, sent - place, away + place * column_bytes[c]);
     }
     for (int kind = 0; kind < 2; ++kind)
         finder->sent_count[kind][rank] = finder->held_count[kind][rank] = 0;
@@ -246,7 +249,8 @@ static psv_status split_boxes(psv_group_finder *finder, const psvi_group_boxes *
     return status == PSV_OK ? share_out(finder, boxes) : status;
 }
 
-psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns) {
+psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
+                           uint32_t columns) {
     psv_group *group = finder->group;
     const uint32_t lists = psvi_box_list_count(group->size);
     const double begin = psvi_group_now_ms();
@@ -258,7 +262,7 @@ psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, 
     if (status == PSV_OK) status = make_box_rooms(finder, sent, columns);
     if (status == PSV_OK && listed > 0)
         status = finder->ops->write_lists(finder->context, finder->state, &boxes, finder->index.memory);
-    if (status == PSV_OK && sent > 0) status = pack_columns(finder, view, ids, columns, sent);
+    if (status == PSV_OK && sent > 0) status = pack_columns(finder, view, side, columns, sent);
     if (status == PSV_OK) status = finder->context->ops->synchronize(finder->context);
     finder->statistics.split_ms = psvi_group_now_ms() - begin;
     status = psvi_group_agree(group, PSVI_CALL_PAIRS_ROOM, status);

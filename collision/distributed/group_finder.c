@@ -16,8 +16,8 @@ psv_group_finder_def psv_default_group_finder_def(void) {
 
 // What the ranks have to agree on, and how many boxes each may bring.
 typedef struct psvi_finder_terms {
-    uint64_t max_boxes;
-    uint32_t world_count, sort_output, events, unused;
+    uint64_t max_boxes, max_excluded;
+    uint32_t world_count, sort_output, events, doubles;
 } psvi_finder_terms;
 
 static psv_status check_finder_def(psv_context *context, const psv_group_finder_def *def) {
@@ -26,15 +26,15 @@ static psv_status check_finder_def(psv_context *context, const psv_group_finder_
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def was not made by psv_default_group_finder_def");
     const psv_pair_finder_def *local = &def->local;
     const char *extra = local->ids                                      ? "ids"
-                        : local->doubles                                ? "doubles"
-                        : local->max_excluded > 0                       ? "max_excluded"
                         : local->max_kept > 0                           ? "max_kept"
                         : local->count_worlds || local->world_pairs > 0 ? "count_worlds and world_pairs"
                                                                         : NULL;
     if (extra != NULL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.local.%s is set; a group's finder does not serve it",
                          extra);
-    return PSV_OK;
+    psv_status status = psvi_check_group_rules(context, "def.local.doubles", local->doubles);
+    if (status == PSV_OK) status = psvi_check_group_rules(context, "def.local.max_excluded", local->max_excluded > 0);
+    return status;
 }
 
 static psv_status alloc_host(psv_group_finder *finder) {
@@ -63,7 +63,8 @@ static psv_status alloc_host(psv_group_finder *finder) {
 static uint64_t compare_terms(psv_group_finder *finder, psv_status *status) {
     psv_group *group = finder->group;
     const psv_pair_finder_def *local = &finder->def.local;
-    const psvi_finder_terms mine = {local->max_boxes, local->world_count, local->sort_output, local->events, 0};
+    const psvi_finder_terms mine = {local->max_boxes,   local->max_excluded, local->world_count,
+                                    local->sort_output, local->events,       local->doubles};
     psvi_finder_terms *all = calloc(group->size, sizeof *all);
     if (all == NULL) *status = psvi_fail(group->context, PSV_ERROR_MEMORY, "no memory for a finder of a group");
     *status = all != NULL ? psvi_group_gather(group, PSVI_CALL_CREATE_FINDER, *status, &mine, all, sizeof mine)
@@ -72,10 +73,10 @@ static uint64_t compare_terms(psv_group_finder *finder, psv_status *status) {
     for (uint32_t r = 0; r < group->size && *status == PSV_OK; ++r) {
         sum += all[r].max_boxes;
         if (all[r].world_count != mine.world_count || all[r].sort_output != mine.sort_output ||
-            all[r].events != mine.events)
+            all[r].events != mine.events || all[r].doubles != mine.doubles || all[r].max_excluded != mine.max_excluded)
             *status = psvi_fail(group->context, PSV_ERROR_ARGUMENT,
-                                "def.local of rank %u is not that of rank %u: world_count, sort_output and events are "
-                                "the same on all ranks",
+                                "def.local of rank %u is not that of rank %u: world_count, sort_output, events, "
+                                "doubles and max_excluded are the same on all ranks",
                                 r, group->rank);
     }
     free(all);
@@ -83,16 +84,16 @@ static uint64_t compare_terms(psv_group_finder *finder, psv_status *status) {
 }
 
 static psv_status create_parts(psv_group_finder *finder) {
-    psv_context *context = finder->context;
     psv_status status = alloc_host(finder);
     const uint64_t mean = compare_terms(finder, &status);
     if (status != PSV_OK) return status;
     psv_pair_finder_def *local = &finder->local_def;
     *local = finder->def.local;
     local->sort_output = local->events = false;
+    local->ids = local->max_excluded > 0; // excluded pairs are named by ids
     local->max_boxes = finder->def.max_held > 0 ? finder->def.max_held : mean + mean / 4 + 64;
     if (local->max_boxes > (uint64_t)1 << 31) local->max_boxes = (uint64_t)1 << 31;
-    status = psv_create_pair_finder(context, local, &finder->local);
+    status = psvi_create_local_finder(finder, local);
     status = psvi_group_agree(finder->group, PSVI_CALL_CREATE_FINDER, status);
     if (status != PSV_OK || !finder->def.local.sort_output) return status;
     psv_group_sorter_def order = psv_default_group_sorter_def();
@@ -144,6 +145,9 @@ void psv_destroy_group_finder(psv_group_finder *finder) {
     psvi_free_pair_homes(finder);
     psvi_free_room(context, &finder->index);
     psvi_free_room(context, &finder->kept);
+    psvi_free_room(context, &finder->narrow);
+    psvi_free_room(context, &finder->excluded);
+    psvi_free_room(context, &finder->layer_matrix);
     for (int c = 0; c < PSVI_COLUMNS; ++c) {
         psvi_free_room(context, &finder->sent[c]);
         psvi_free_room(context, &finder->held[c]);
@@ -165,22 +169,43 @@ typedef struct psvi_given {
     uint64_t count;
     uint32_t columns; // bits of psvi_column that this rank has
     uint32_t unused;
+    double origin[3]; // of corners
 } psvi_given;
 
 static bool is_there(psv_buffer buffer) { return psvi_buffer_address(buffer) != NULL; }
 
-static psv_status check_boxes(psv_group_finder *finder, const psv_box_set *boxes, psvi_box_view *view,
-                              psvi_given *given) {
+// Regions are regions of floats: the view of boxes in double precision becomes that of their floats, which overlap
+// wherever they do.
+static psv_status narrow_boxes(psv_group_finder *finder, const psvi_rule_side *side, const double *origin,
+                               psvi_box_view *view) {
     psv_context *context = finder->context;
-    psvi_rule_side side;
-    psv_status status = psvi_view_boxes(context, boxes, "boxes", view, &side);
+    psv_status status = psvi_make_room(context, &finder->narrow, view->count * sizeof(psv_aabb), "boxes as floats");
+    psv_aabb *boxes = finder->narrow.memory;
+    if (status == PSV_OK)
+        status = psvi_collision_ops_of(context->backend)->narrow_boxes(context, side, origin, 0, view, boxes);
+    view->min = (const char *)boxes;
+    view->max = view->min + sizeof boxes->min;
+    view->min_stride = view->max_stride = sizeof *boxes;
+    return status;
+}
+
+static uint32_t columns_of(const psvi_box_view *view, const psvi_rule_side *side) {
+    return (side->ids != NULL ? 1u << PSVI_COLUMN_ID : 0) | (view->flags != NULL ? 1u << PSVI_COLUMN_FLAGS : 0) |
+           (view->filters != NULL ? 1u << PSVI_COLUMN_FILTER : 0) |
+           (view->worlds != NULL ? 1u << PSVI_COLUMN_WORLD : 0) | (side->owners != NULL ? 1u << PSVI_COLUMN_OWNER : 0) |
+           (side->layers != NULL ? 1u << PSVI_COLUMN_LAYER : 0) | (side->doubles ? 1u << PSVI_COLUMN_CORNERS : 0);
+}
+
+static psv_status check_boxes(psv_group_finder *finder, const psv_box_set *boxes, psvi_box_view *view,
+                              psvi_rule_side *side, psvi_given *given) {
+    psv_context *context = finder->context;
+    psv_status status = psvi_view_boxes(context, boxes, "boxes", view, side);
+    if (status == PSV_OK) status = psvi_check_group_rules(context, "boxes.owners", side->owners != NULL);
+    if (status == PSV_OK) status = psvi_check_group_rules(context, "boxes.layers", side->layers != NULL);
     if (status != PSV_OK) return status;
-    const char *extra = boxes->doubles                  ? "doubles"
-                        : is_there(boxes->owners)       ? "owners"
-                        : is_there(boxes->layers)       ? "layers"
-                        : boxes->kept > 0               ? "kept"
-                        : is_there(boxes->count_buffer) ? "count_buffer"
-                                                        : NULL;
+    if (side->doubles && !finder->def.local.doubles)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "boxes.doubles is set, but def.local.doubles is not");
+    const char *extra = boxes->kept > 0 ? "kept" : is_there(boxes->count_buffer) ? "count_buffer" : NULL;
     if (extra != NULL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "boxes.%s is set; a group's finder does not serve it", extra);
     if (view->count > finder->def.local.max_boxes)
@@ -188,9 +213,24 @@ static psv_status check_boxes(psv_group_finder *finder, const psv_box_set *boxes
                          (unsigned long long)view->count, (unsigned long long)finder->def.local.max_boxes);
     given->count = view->count;
     if (view->count == 0) return PSV_OK;
-    given->columns =
-        (is_there(boxes->ids) ? 1u << PSVI_COLUMN_ID : 0) | (view->flags != NULL ? 1u << PSVI_COLUMN_FLAGS : 0) |
-        (view->filters != NULL ? 1u << PSVI_COLUMN_FILTER : 0) | (view->worlds != NULL ? 1u << PSVI_COLUMN_WORLD : 0);
+    given->columns = columns_of(view, side);
+    if (!side->doubles) return PSV_OK;
+    memcpy(given->origin, boxes->origin, sizeof given->origin);
+    return narrow_boxes(finder, side, given->origin, view);
+}
+
+// The point from which all ranks' boxes in double precision are measured.
+static psv_status compare_origins(psv_group_finder *finder, const psvi_given *all) {
+    bool known = false;
+    for (uint32_t r = 0; r < finder->group->size; ++r) {
+        if ((all[r].columns & 1u << PSVI_COLUMN_CORNERS) == 0) continue;
+        for (int axis = 0; axis < 3; ++axis) {
+            if (!known) finder->origin[axis] = all[r].origin[axis];
+            if (all[r].origin[axis] - finder->origin[axis] != 0)
+                return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "boxes.origin is not the same on all ranks");
+        }
+        known = true;
+    }
     return PSV_OK;
 }
 
@@ -211,14 +251,18 @@ static psv_status meet(psv_group_finder *finder, psv_status status, const psvi_g
         any |= all[r].columns;
         if (all[r].count > 0) every &= all[r].columns;
     }
+    if (status == PSV_OK) status = compare_origins(finder, all);
     free(all);
     if (status != PSV_OK) return status;
-    if ((any & ~every & 1u << PSVI_COLUMN_ID) != 0)
-        return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "boxes.ids is there on some ranks and not on others");
+    const uint32_t some = any & ~every;
+    if ((some & (1u << PSVI_COLUMN_ID | 1u << PSVI_COLUMN_CORNERS)) != 0)
+        return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "boxes.%s is there on some ranks and not on others",
+                         (some & 1u << PSVI_COLUMN_ID) != 0 ? "ids" : "doubles");
     if (total > UINT32_MAX)
         return psvi_fail(finder->context, PSV_ERROR_CAPACITY,
                          "%llu boxes on all ranks; ids of 4 bytes name at most 4294967295", (unsigned long long)total);
-    *columns = any | 1u << PSVI_COLUMN_BOX | 1u << PSVI_COLUMN_ID;
+    *columns = any | 1u << PSVI_COLUMN_ID;
+    if ((any & 1u << PSVI_COLUMN_CORNERS) == 0) *columns |= 1u << PSVI_COLUMN_BOX;
     return PSV_OK;
 }
 
@@ -230,7 +274,14 @@ static psv_buffer held_column(const psv_group_finder *finder, int column, uint32
 // The pairs among the boxes that this rank holds; their number.
 static psv_status find_here(psv_group_finder *finder, uint32_t columns, uint64_t *seen) {
     const double begin = psvi_group_now_ms();
-    psv_box_set set = psv_boxes_of(held_column(finder, PSVI_COLUMN_BOX, columns), sizeof(psv_aabb), finder->held_total);
+    const uint64_t held = finder->held_total;
+    psv_box_set set = psv_boxes_of(held_column(finder, PSVI_COLUMN_BOX, columns), sizeof(psv_aabb), held);
+    if ((columns & 1u << PSVI_COLUMN_CORNERS) != 0)
+        set = psv_boxes64_of(held_column(finder, PSVI_COLUMN_CORNERS, columns), sizeof(psv_aabb64), held);
+    if (set.doubles) memcpy(set.origin, finder->origin, sizeof set.origin);
+    if (finder->local_def.ids) set.ids = held_column(finder, PSVI_COLUMN_ID, columns);
+    set.owners = held_column(finder, PSVI_COLUMN_OWNER, columns);
+    set.layers = held_column(finder, PSVI_COLUMN_LAYER, columns);
     set.flags = held_column(finder, PSVI_COLUMN_FLAGS, columns);
     set.filters = held_column(finder, PSVI_COLUMN_FILTER, columns);
     set.worlds = held_column(finder, PSVI_COLUMN_WORLD, columns);
@@ -246,9 +297,11 @@ static psv_status keep_here(psv_group_finder *finder, uint32_t columns, uint64_t
     finder->pair_count = 0;
     psv_status status = psvi_make_room(context, &finder->kept, seen * sizeof(psv_pair), "pairs");
     if (status != PSV_OK || seen == 0) return status;
+    const bool doubles = (columns & 1u << PSVI_COLUMN_CORNERS) != 0; // the finder has them as floats
+    const psv_aabb *boxes = doubles ? psvi_common(finder->local)->rules.narrow : finder->held[PSVI_COLUMN_BOX].memory;
     const psvi_seen_pairs pairs = {.pairs = psvi_buffer_address(psv_pair_buffer(finder->local)),
                                    .count = seen,
-                                   .boxes = finder->held[PSVI_COLUMN_BOX].memory,
+                                   .boxes = boxes,
                                    .ids = finder->held[PSVI_COLUMN_ID].memory,
                                    .worlds = psvi_buffer_address(held_column(finder, PSVI_COLUMN_WORLD, columns)),
                                    .border_first = finder->border_first,
@@ -298,13 +351,13 @@ static psv_status order_all(psv_group_finder *finder) {
 
 static psv_status run_group_frame(psv_group_finder *finder, const psv_box_set *boxes) {
     psvi_box_view view = {0};
+    psvi_rule_side side = {0};
     psvi_given given = {0};
     uint32_t columns = 0;
-    psv_status status = check_boxes(finder, boxes, &view, &given);
+    psv_status status = check_boxes(finder, boxes, &view, &side, &given);
     status = meet(finder, status, &given, &columns);
     if (status != PSV_OK) return status;
-    const uint32_t *ids = given.count > 0 ? psvi_buffer_address(boxes->ids) : NULL;
-    status = psvi_move_boxes(finder, &view, ids, columns);
+    status = psvi_move_boxes(finder, &view, &side, columns);
     if (status != PSV_OK) return status;
     finder->statistics.boxes = psvi_sum_before(finder->given, finder->group->size);
     uint64_t seen = 0;

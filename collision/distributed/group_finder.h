@@ -21,6 +21,9 @@ typedef enum psvi_column {
     PSVI_COLUMN_FLAGS,
     PSVI_COLUMN_FILTER,
     PSVI_COLUMN_WORLD,
+    PSVI_COLUMN_OWNER,
+    PSVI_COLUMN_LAYER,
+    PSVI_COLUMN_CORNERS, // in double precision, in place of PSVI_COLUMN_BOX
     PSVI_COLUMNS
 } psvi_column;
 
@@ -49,6 +52,12 @@ struct psv_group_finder {
     const psvi_group_box_ops *ops;
     void *state;
     psvi_room index, sent[PSVI_COLUMNS], held[PSVI_COLUMNS], kept;
+    psvi_room narrow; // this rank's boxes in double precision as floats
+    double origin[3]; // of all ranks' boxes in double precision
+    // Rules of the pairs, the same on all ranks: the excluded pairs of all of them, and the layer matrix.
+    psvi_room excluded, layer_matrix;
+    uint64_t excluded_count;
+    bool has_matrix;
     psv_buffer pairs; // of the last frame
     uint64_t pair_count, total_pairs;
     bool has_frame;
@@ -73,6 +82,11 @@ psv_status psvi_check_group_finder(const psv_group_finder *finder);
 void psvi_free_pair_homes(psv_group_finder *finder);
 
 // group_exchange.c: the boxes of this call to the ranks whose regions they touch. `columns`: bits of psvi_column.
-psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const uint32_t *ids, uint32_t columns);
+psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
+                           uint32_t columns);
+
+// group_rules.c: the finder of this rank, made anew, with the group's rules. Local.
+psv_status psvi_create_local_finder(psv_group_finder *finder, const psv_pair_finder_def *def);
+psv_status psvi_check_group_rules(psv_context *context, const char *name, bool given); // that the backend has them
 
 #endif

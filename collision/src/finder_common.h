@@ -89,8 +89,8 @@ typedef struct psvi_finder_common {
     psvi_margins margins;
     uint64_t *event_counts; // backend memory: before, begin, end
     uint32_t size_groups;   // on the CPU, of the last frame: how mixed the sizes were (rows_size_groups); 0: not known
-    bool has_frame;
-    bool events_done; // of the last frame
+    bool has_frame, events_done; // of the last frame
+    bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone
 } psvi_finder_common;
 
 enum { PSVI_EVENTS_BEFORE = 0, PSVI_EVENTS_BEGIN = 1, PSVI_EVENTS_END = 2, PSVI_EVENTS_COUNTS = 3 };
@@ -126,6 +126,9 @@ psv_status psvi_check_rule_backend(psv_context *context, const psvi_collision_op
 uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def);
 psv_status psvi_create_rule_memory(psv_pair_finder *finder); // on failure psvi_destroy_rule_memory frees what there is
 void psvi_destroy_rule_memory(psv_pair_finder *finder);
+
+#define PSVI_MATRIX_BYTES (PSV_LAYERS * sizeof(uint32_t))
+psv_status psvi_check_rules(psv_context *context, const psv_pair_finder_def *def, const psv_pair_rules *rules);
 
 // The sets ask for nothing that the finder was not made for.
 psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);

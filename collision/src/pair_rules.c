@@ -28,10 +28,8 @@ static uint64_t narrow_bytes(const psv_pair_finder_def *def) {
     return def->doubles ? def->max_boxes * sizeof(psv_aabb) : 0;
 }
 
-#define MATRIX_BYTES (PSV_LAYERS * sizeof(uint32_t))
-
 uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def) {
-    return psvi_align(PSVI_RULE_KINDS * sizeof(psvi_pair_rules)) + psvi_align(MATRIX_BYTES) +
+    return psvi_align(PSVI_RULE_KINDS * sizeof(psvi_pair_rules)) + psvi_align(PSVI_MATRIX_BYTES) +
            psvi_align(table_bytes(def)) + psvi_align(psvi_world_count_bytes(def)) + psvi_align(narrow_bytes(def));
 }
 
@@ -47,7 +45,7 @@ psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
     if (finder->ops->put_rules == NULL) return PSV_OK; // nothing of this is possible, see psvi_check_rule_backend
     bool enough = take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
-    enough = enough && take(context, MATRIX_BYTES, (void **)&memory->layer_matrix);
+    enough = enough && take(context, PSVI_MATRIX_BYTES, (void **)&memory->layer_matrix);
     enough = enough && take(context, table_bytes(def), (void **)&memory->excluded);
     enough = enough && take(context, psvi_world_count_bytes(def), (void **)&memory->world_pairs);
     enough = enough && take(context, narrow_bytes(def), (void **)&memory->narrow);
@@ -64,7 +62,7 @@ void psvi_destroy_rule_memory(psv_pair_finder *finder) {
     const psv_pair_finder_def *def = &finder->def;
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
     psvi_free(context, memory->rules, PSVI_RULE_KINDS * sizeof *memory->rules);
-    psvi_free(context, memory->layer_matrix, MATRIX_BYTES);
+    psvi_free(context, memory->layer_matrix, PSVI_MATRIX_BYTES);
     psvi_free(context, memory->excluded, table_bytes(def));
     psvi_free(context, memory->world_pairs, psvi_world_count_bytes(def));
     psvi_free(context, memory->narrow, narrow_bytes(def));
@@ -80,16 +78,15 @@ psv_status psvi_check_rule_backend(psv_context *context, const psvi_collision_op
 
 // --- rules of the caller ---------------------------------------------------------------------------------------------
 
-static psv_status check_rules(psv_pair_finder *finder, const psv_pair_rules *rules) {
-    psv_context *context = finder->context;
+psv_status psvi_check_rules(psv_context *context, const psv_pair_finder_def *def, const psv_pair_rules *rules) {
     if (rules->cookie != PSVI_RULES_COOKIE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "rules was not made by psv_default_pair_rules");
-    if (rules->excluded_count > finder->def.max_excluded)
+    if (rules->excluded_count > def->max_excluded)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "rules.excluded_count is %llu; def.max_excluded is %llu",
-                         (unsigned long long)rules->excluded_count, (unsigned long long)finder->def.max_excluded);
+                         (unsigned long long)rules->excluded_count, (unsigned long long)def->max_excluded);
     psv_status status = PSV_OK;
     if (rules->layer_matrix.address != NULL)
-        status = psvi_check_buffer(context, rules->layer_matrix, MATRIX_BYTES, 4, "rules.layer_matrix");
+        status = psvi_check_buffer(context, rules->layer_matrix, PSVI_MATRIX_BYTES, 4, "rules.layer_matrix");
     if (status == PSV_OK && rules->excluded_count > 0)
         status =
             psvi_check_buffer(context, rules->excluded, rules->excluded_count * sizeof(psv_pair), 4, "rules.excluded");
@@ -103,7 +100,7 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
     if (rules == NULL) rules = &none;
     if (rules->layer_matrix.address != NULL || rules->excluded_count > 0)
         status = psvi_check_rule_backend(finder->context, finder->ops);
-    if (status == PSV_OK) status = check_rules(finder, rules);
+    if (status == PSV_OK) status = psvi_check_rules(finder->context, &finder->def, rules);
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
@@ -112,7 +109,7 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
     memory->has_excluded = rules->excluded_count > 0;
     if (memory->has_matrix)
         status = context->ops->copy(context, memory->layer_matrix, psv_buffer_address(rules->layer_matrix),
-                                    MATRIX_BYTES, PSVI_COPY_INSIDE);
+                                    PSVI_MATRIX_BYTES, PSVI_COPY_INSIDE);
     if (status != PSV_OK || !memory->has_excluded) return status;
     const uint64_t buckets = bucket_count(&finder->def);
     status = context->ops->fill(context, memory->excluded, 0xff, buckets * sizeof(psvi_bucket));
@@ -217,7 +214,7 @@ psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from)
 
 psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
     const uint32_t *a = sides->a.ids, *b = input->between ? sides->b.ids : a;
-    if ((a == NULL && b == NULL) || finder->capacity == 0) return PSV_OK;
+    if ((a == NULL && b == NULL) || finder->capacity == 0 || psvi_common(finder)->by_place) return PSV_OK;
     return finder->ops->name_pairs(finder->context, a, b, input->between, finder->pairs, &finder->result->pair_count,
                                    finder->capacity);
 }

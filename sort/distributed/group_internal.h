@@ -46,7 +46,8 @@ typedef enum psvi_group_call {
     PSVI_CALL_PAIRS_PARTS,
     PSVI_CALL_PAIRS_ROOM,
     PSVI_CALL_PAIRS_DONE,
-    PSVI_CALL_EVENTS
+    PSVI_CALL_EVENTS,
+    PSVI_CALL_RULES
 } psvi_group_call;
 
 psv_status psvi_check_group(const psv_group *group);

@@ -6,17 +6,12 @@
 #include <string.h>
 
 #include "../backends/sort_inputs.h"
-#include "../scenes/box_scenes.h"
+#include "box_case.h"
 
 typedef struct share {
     uint64_t *numbers; // of the elements of this rank, in order
     uint64_t count;
 } share;
-
-static void *must(void *memory) {
-    if (memory == NULL) abort();
-    return memory;
-}
 
 static bool fails(const psv_group *group, uint64_t seed, const char *what) {
     fprintf(stderr, "rank %u of %u, seed %llu: %s\n", psv_group_rank(group), psv_group_size(group),
@@ -241,46 +236,11 @@ bool run_sort_case(psv_group *group, psv_context *context, const psv_group_trans
 
 // --- pairs -----------------------------------------------------------------------------------------------------------
 
-// All boxes of a case, on the host, and the parts that they have.
-typedef struct box_case {
-    psv_aabb *boxes;
-    uint8_t *flags;
-    psv_box_filter *filters;
-    uint32_t *worlds, *ids;
-    uint64_t count;
-    uint32_t world_count;
-    bool sort_output;
-} box_case;
-
-static box_case make_box_case(const box_scene *scene, uint64_t count, uint64_t seed, uint32_t parts) {
-    box_case made = {.count = count, .world_count = parts & 4 ? 5 : 0};
-    made.boxes = must(malloc((count + 1) * sizeof *made.boxes));
-    scene->make(made.boxes, count, seed);
-    if (parts & 1) made.flags = must(malloc(count + 1));
-    if (parts & 2) made.filters = must(malloc((count + 1) * sizeof *made.filters));
-    if (parts & 4) made.worlds = must(malloc((count + 1) * sizeof *made.worlds));
-    if (parts & 8) made.ids = must(malloc((count + 1) * sizeof *made.ids));
-    for (uint64_t i = 0; i < count; ++i) {
-        const uint64_t bits = box_random_bits(seed + 5, i, 7);
-        if (parts & 1) made.flags[i] = (bits & 7) == 0 ? PSV_BOX_DISABLED : (bits & 8) != 0 ? PSV_BOX_STATIC : 0;
-        if (parts & 2) made.filters[i] = (psv_box_filter){1u << (bits >> 8 & 3), (uint32_t)(bits >> 12 & 15)};
-        if (parts & 4) made.worlds[i] = (uint32_t)((bits >> 20) % (i % 1000 == 7 ? 9 : 5)); // a few are bad
-        if (parts & 8) made.ids[i] = (uint32_t)((count - 1 - i) * 3 + 1);
-    }
-    return made;
-}
-
-static void free_box_case(box_case *made) {
-    free(made->boxes);
-    free(made->flags);
-    free(made->filters);
-    free(made->worlds);
-    free(made->ids);
-}
+#define DEALT_PARTS 7
 
 typedef struct dealt_boxes {
     psv_box_set set;
-    psv_buffer parts[5];
+    psv_buffer parts[DEALT_PARTS];
 } dealt_boxes;
 
 // Element `i` of an array is element numbers[i] of the whole.
@@ -296,20 +256,28 @@ static psv_buffer deal_array(psv_context *context, const void *whole, uint32_t b
 }
 
 static dealt_boxes deal_boxes(psv_context *context, const box_case *made, const share *own) {
-    dealt_boxes dealt = {.parts = {deal_array(context, made->boxes, sizeof(psv_aabb), own),
+    const bool doubles = made->corners != NULL;
+    const uint32_t bytes = doubles ? sizeof(psv_aabb64) : sizeof(psv_aabb);
+    dealt_boxes dealt = {.parts = {deal_array(context, doubles ? (void *)made->corners : made->boxes, bytes, own),
                                    deal_array(context, made->flags, 1, own),
                                    deal_array(context, made->filters, sizeof(psv_box_filter), own),
-                                   deal_array(context, made->worlds, 4, own), deal_array(context, made->ids, 4, own)}};
-    dealt.set = psv_boxes_of(dealt.parts[0], sizeof(psv_aabb), own->count);
+                                   deal_array(context, made->worlds, 4, own), deal_array(context, made->ids, 4, own),
+                                   deal_array(context, made->owners, 4, own),
+                                   deal_array(context, made->layers, 1, own)}};
+    dealt.set = psv_boxes_of(dealt.parts[0], bytes, own->count);
+    dealt.set.doubles = doubles;
+    memcpy(dealt.set.origin, case_origin, sizeof case_origin);
     dealt.set.flags = dealt.parts[1];
     dealt.set.filters = dealt.parts[2];
     dealt.set.worlds = dealt.parts[3];
     dealt.set.ids = dealt.parts[4];
+    dealt.set.owners = dealt.parts[5];
+    dealt.set.layers = dealt.parts[6];
     return dealt;
 }
 
 static void free_dealt(psv_context *context, dealt_boxes *dealt) {
-    for (int p = 0; p < 5; ++p)
+    for (int p = 0; p < DEALT_PARTS; ++p)
         psv_free_buffer(context, &dealt->parts[p]);
 }
 
@@ -332,6 +300,28 @@ typedef struct whole_pairs {
     uint64_t count, bad;
 } whole_pairs;
 
+// The excluded pairs by id of the boxes, those that rank `rank` of `size` knows. UINT32_MAX: all.
+static psv_pair *name_excluded(const box_case *made, const uint32_t *ids, uint32_t rank, uint32_t size,
+                               uint64_t *count) {
+    psv_pair *named = must(malloc((made->excluded_count + 1) * sizeof *named));
+    *count = 0;
+    for (uint64_t e = 0; e < made->excluded_count; ++e) {
+        if (rank != UINT32_MAX && e * e % size != rank) continue; // some know none
+        const uint32_t a = ids[made->excluded[e].a], b = ids[made->excluded[e].b];
+        named[(*count)++] = a < b ? (psv_pair){a, b} : (psv_pair){b, a};
+    }
+    return named;
+}
+
+static psv_pair_rules rules_of(const box_case *made, psv_pair *named, uint64_t count) {
+    psv_pair_rules rules = psv_default_pair_rules();
+    if (made->layers != NULL)
+        rules.layer_matrix = psv_buffer_of((void *)(uintptr_t)made->layer_matrix, sizeof made->layer_matrix);
+    rules.excluded = psv_buffer_of(named, count * sizeof *named);
+    rules.excluded_count = count;
+    return rules;
+}
+
 // One finder over all boxes, on the host, by another method than the ranks take.
 static whole_pairs find_whole(const box_case *made, const uint32_t *ids) {
     whole_pairs whole = {0};
@@ -345,22 +335,35 @@ static whole_pairs find_whole(const box_case *made, const uint32_t *ids) {
     def.max_boxes = made->count + 1;
     def.ids = def.grow_pairs = def.sort_output = true;
     def.world_count = made->world_count;
+    def.max_excluded = made->excluded_count;
+    def.doubles = made->corners != NULL;
+    uint64_t excluded_count;
+    psv_pair *named = name_excluded(made, ids, UINT32_MAX, 1, &excluded_count);
+    const psv_pair_rules rules = rules_of(made, named, excluded_count);
     psv_box_set set =
         psv_boxes_of(psv_buffer_of(made->boxes, made->count * sizeof(psv_aabb)), sizeof(psv_aabb), made->count);
+    if (def.doubles)
+        set = psv_boxes64_of(psv_buffer_of(made->corners, made->count * sizeof(psv_aabb64)), sizeof(psv_aabb64),
+                             made->count);
+    memcpy(set.origin, case_origin, sizeof case_origin);
+    set.owners = psv_buffer_of(made->owners, made->count * 4);
+    set.layers = psv_buffer_of(made->layers, made->count);
     set.flags = psv_buffer_of(made->flags, made->count);
     set.filters = psv_buffer_of(made->filters, made->count * sizeof(psv_box_filter));
     set.worlds = psv_buffer_of(made->worlds, made->count * 4);
     set.ids = psv_buffer_of((void *)(uintptr_t)ids, made->count * 4);
     psv_pair_statistics statistics;
     if (psv_create_context(&context_def, &context) != PSV_OK ||
-        psv_create_pair_finder(context, &def, &finder) != PSV_OK || psv_find_pairs(finder, &set) != PSV_OK ||
-        psv_finish_pairs(finder, &whole.count) != PSV_OK || psv_read_pair_statistics(finder, &statistics) != PSV_OK) {
+        psv_create_pair_finder(context, &def, &finder) != PSV_OK || psv_set_pair_rules(finder, &rules) != PSV_OK ||
+        psv_find_pairs(finder, &set) != PSV_OK || psv_finish_pairs(finder, &whole.count) != PSV_OK ||
+        psv_read_pair_statistics(finder, &statistics) != PSV_OK) {
         fprintf(stderr, "%s\n", psv_last_error(context));
         abort();
     }
     whole.pairs = must(malloc((whole.count + 1) * sizeof *whole.pairs));
     if (psv_read_pairs(finder, whole.pairs, whole.count, NULL) != PSV_OK) abort();
     whole.bad = statistics.bad_boxes;
+    free(named);
     psv_destroy_pair_finder(finder);
     psv_destroy_context(context);
     return whole;
@@ -430,20 +433,50 @@ static psv_group_finder_def finder_def_of(const box_case *made, uint64_t given) 
     def.local.max_boxes = given;
     def.local.world_count = made->world_count;
     def.local.sort_output = made->sort_output;
+    def.local.max_excluded = made->excluded_count;
+    def.local.doubles = made->corners != NULL;
     return def;
 }
 
-static bool run_boxes(psv_group *group, psv_context *context, const psv_group_transport *transport,
-                      const box_case *made, uint64_t seed, group_deal deal) {
+// Each rank brings the excluded pairs that it knows; their memory is its own again after the call.
+static psv_status set_rules(const psv_group *group, psv_group_finder *finder, const box_case *made,
+                            const uint32_t *ids) {
+    uint64_t count;
+    if (made->layers == NULL && made->excluded == NULL) return PSV_OK;
+    psv_pair *named = name_excluded(made, ids, psv_group_rank(group), psv_group_size(group), &count);
+    const psv_pair_rules rules = rules_of(made, named, count);
+    const psv_status status = psv_set_group_pair_rules(finder, &rules);
+    free(named);
+    return status;
+}
+
+// The boxes of the last rank have no owners and are in layer 0: it does not give these arrays then.
+static void strip_last_rank(const psv_group *group, box_case *made, dealt_boxes *dealt, uint64_t seed, group_deal deal,
+                            const uint64_t *order) {
+    const uint32_t size = psv_group_size(group), last = size - 1;
+    if (size < 2 || seed % 2 == 0) return;
+    for (uint64_t i = 0; i < made->count; ++i) {
+        if (rank_of(deal, size, seed, i, order[i], made->count) != last) continue;
+        if (made->owners != NULL) made->owners[i] = PSV_NO_OWNER;
+        if (made->layers != NULL) made->layers[i] = 0;
+    }
+    if (psv_group_rank(group) == last) dealt->set.owners = dealt->set.layers = (psv_buffer){0};
+}
+
+static bool run_boxes(psv_group *group, psv_context *context, const psv_group_transport *transport, box_case *made,
+                      uint64_t seed, group_deal deal) {
     uint64_t *order = order_by_x(made);
     uint32_t *ids = ids_of(group, made, deal, seed, order);
     share own = take_share(group, deal, seed, order, made->count);
-    whole_pairs whole = find_whole(made, ids);
     dealt_boxes dealt = deal_boxes(context, made, &own);
+    strip_last_rank(group, made, &dealt, seed, deal, order);
+    whole_pairs whole = find_whole(made, ids);
     psv_group_finder_def def = finder_def_of(made, own.count);
+    if (seed % 3 == 0) def.max_held = 1; // the finders are made anew, with the rules that are there
     psv_group_finder *finder = NULL;
-    bool good = psv_create_group_finder(group, &def, &finder) == PSV_OK ||
-                fails_with(group, context, seed, "create_group_finder");
+    bool good =
+        (psv_create_group_finder(group, &def, &finder) == PSV_OK && set_rules(group, finder, made, ids) == PSV_OK) ||
+        fails_with(group, context, seed, "create_group_finder");
     for (int frame = 0; frame < 2 && good; ++frame) // the second has regions that follow the work of the first
         good = psv_group_find_pairs(finder, &dealt.set) == PSV_OK
                    ? compare_group_pairs(group, context, transport, finder, made, seed, &whole)
@@ -469,8 +502,9 @@ bool run_pairs_case(psv_group *group, psv_context *context, const psv_group_tran
     uint64_t state = seed * 2246822519u + 3;
     const box_scene *scene = scene_of(next_random(&state));
     uint64_t count = counts[next_random(&state) % 8];
-    const uint32_t parts = (uint32_t)next_random(&state) & 15;
+    uint32_t parts = (uint32_t)next_random(&state) & 15;
     const group_deal deal = (group_deal)(next_random(&state) % DEAL_COUNT);
+    if (psv_context_backend(context) == PSV_BACKEND_CPU && seed % 4 != 0) parts |= (uint32_t)next_random(&state) & 240;
     box_case made = make_box_case(scene, count, seed, parts);
     made.sort_output = next_random(&state) % 2 == 0;
     const bool good = run_boxes(group, context, transport, &made, seed, deal);
@@ -566,14 +600,17 @@ static bool frames_agree(const psv_group_transport *transport, bool *good) {
 }
 
 bool run_events_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
-    box_case made = make_box_case(box_scene_named("cube"), 400 + seed % 300, seed, 8);
+    const bool ruled = psv_context_backend(context) == PSV_BACKEND_CPU && seed / 10 % 2 == 1;
+    const uint32_t parts = PART_IDS | (ruled ? PART_OWNERS | PART_LAYERS | PART_EXCLUDED : 0);
+    box_case made = make_box_case(box_scene_named("cube"), 400 + seed % 300, seed, parts);
     uint64_t *order = order_by_x(&made);
     psv_group_finder_def def = finder_def_of(&made, made.count);
     def.local.events = true;
     def.local.sort_output = seed % 2 == 0;
     psv_group_finder *finder = NULL;
     whole_pairs before = {0};
-    bool good = psv_create_group_finder(group, &def, &finder) == PSV_OK ||
+    bool good = (psv_create_group_finder(group, &def, &finder) == PSV_OK &&
+                 set_rules(group, finder, &made, made.ids) == PSV_OK) ||
                 fails_with(group, context, seed, "create_group_finder");
     for (uint64_t frame = 0; frame < 4 && good; ++frame) {
         for (uint64_t i = 0; i < made.count; ++i) // some move, and all change their ranks
@@ -622,6 +659,48 @@ static bool expect_error(psv_group *group, psv_context *context, psv_status stat
         (psv_group_rank(group) != guilty && strncmp(psv_last_error(context), name, strlen(name)) != 0))
         return fails_with(group, context, 0, "the sentence does not name rank or cause");
     return true;
+}
+
+// Rules that ranks do not agree about, or that no rank has room for.
+static bool run_rule_errors(psv_group *group, psv_context *context, uint32_t guilty) {
+    const bool bad = psv_group_rank(group) == guilty;
+    box_case made =
+        make_box_case(box_scene_named("cube"), 60, 3, PART_IDS | PART_LAYERS | PART_EXCLUDED | PART_DOUBLES);
+    share own = take_share(group, DEAL_EVENLY, 3, NULL, made.count);
+    dealt_boxes dealt = deal_boxes(context, &made, &own);
+    psv_group_finder_def def = finder_def_of(&made, own.count);
+    psv_group_finder *finder = NULL;
+    bool good = psv_create_group_finder(group, &def, &finder) == PSV_OK;
+    uint64_t count;
+    psv_pair *named = name_excluded(&made, made.ids, UINT32_MAX, 1, &count);
+    psv_pair_rules rules = rules_of(&made, named, bad ? count + 1 : 0);
+    good &= expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_CAPACITY, guilty,
+                         "max_excluded");
+    rules = rules_of(&made, named, bad ? count : 0);
+    if (bad) rules.excluded = psv_buffer_of(named, 3);
+    good &=
+        expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_ARGUMENT, guilty, "excluded");
+    if (psv_group_size(group) > 1) { // every rank sees these by itself
+        const uint32_t self = psv_group_rank(group);
+        rules = rules_of(&made, named, count / psv_group_size(group) + 1);
+        good &= expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_CAPACITY, self,
+                             "on all ranks");
+        uint32_t other[PSV_LAYERS] = {0};
+        rules = rules_of(&made, named, 0);
+        if (bad) rules.layer_matrix = psv_buffer_of(other, sizeof other);
+        good &= expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_ARGUMENT, self,
+                             "layer_matrix");
+        psv_box_set moved = dealt.set;
+        if (bad) moved.origin[1] += 1;
+        good &= expect_error(group, context, psv_group_find_pairs(finder, &moved), PSV_ERROR_ARGUMENT, self, "origin");
+    }
+    good &= psv_set_group_pair_rules(finder, NULL) == PSV_OK && psv_group_find_pairs(finder, &dealt.set) == PSV_OK;
+    psv_destroy_group_finder(finder);
+    free(named);
+    free_dealt(context, &dealt);
+    free(own.numbers);
+    free_box_case(&made);
+    return good || fails(group, 0, "errors of rules");
 }
 
 static bool run_finder_errors(psv_group *group, psv_context *context, const psv_group_transport *transport,
@@ -675,6 +754,7 @@ bool run_error_cases(psv_group *group, psv_context *context, const psv_group_tra
     for (uint32_t guilty = 0; guilty < psv_group_size(group); ++guilty) {
         const bool bad = psv_group_rank(group) == guilty;
         good &= run_finder_errors(group, context, transport, guilty);
+        if (psv_context_backend(context) == PSV_BACKEND_CPU) good &= run_rule_errors(group, context, guilty);
         psv_group_sorter_def def = psv_default_group_sorter_def();
         def.local.max_count = 100;
         psv_group_sorter *sorter = NULL;

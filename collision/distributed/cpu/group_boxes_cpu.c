@@ -1,5 +1,6 @@
 // Boxes and pairs of a group's finder on the CPU.
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../../sort/core/cpu/workers.h"
 #include "../../../sort/distributed/cpu/part_lists.h"
@@ -123,6 +124,28 @@ static psv_status pack_boxes(psv_context *context, const psvi_box_view *view, co
     return PSV_OK;
 }
 
+typedef struct corners_task {
+    const psvi_rule_side *side;
+    const uint32_t *index;
+    psv_aabb64 *packed;
+} corners_task;
+
+static void pack_some_corners(void *data, uint64_t first, uint64_t end) {
+    const corners_task *task = data;
+    const psvi_rule_side *side = task->side;
+    for (uint64_t i = first; i < end; ++i) {
+        const uint64_t box = task->index[i];
+        memcpy(task->packed[i].min, side->min + box * side->min_stride, sizeof task->packed[i].min);
+        memcpy(task->packed[i].max, side->max + box * side->max_stride, sizeof task->packed[i].max);
+    }
+}
+
+static psv_status pack_corners(psv_context *context, const psvi_rule_side *side, const uint32_t *index, uint64_t count,
+                               psv_aabb64 *packed) {
+    psvi_run_ranges(context, count, 1 << 14, pack_some_corners, &(corners_task){side, index, packed});
+    return PSV_OK;
+}
+
 // --- pairs -----------------------------------------------------------------------------------------------------------
 
 typedef struct keep_task {
@@ -205,5 +228,6 @@ static psv_status list_pairs(psv_context *context, void *state, const psv_pair *
 }
 
 const psvi_group_box_ops psvi_cpu_group_box_ops = {
-    open_boxes, close_boxes, sample_boxes, count_lists, write_lists, pack_boxes, keep_pairs, swap_pairs, list_pairs,
+    open_boxes, close_boxes,  sample_boxes, count_lists, write_lists,
+    pack_boxes, pack_corners, keep_pairs,   swap_pairs,  list_pairs,
 };

@@ -97,6 +97,6 @@ static psv_status list_pairs(psv_context *context, void *state, const psv_pair *
 }
 
 const psvi_group_box_ops psvi_cuda_group_box_ops = {
-    open_boxes, close_boxes, sample_boxes,         count_lists, write_lists,
-    pack_boxes, keep_pairs,  psvi_cuda_swap_pairs, list_pairs,
+    open_boxes, close_boxes, sample_boxes, count_lists,          write_lists,
+    pack_boxes, NULL,        keep_pairs,   psvi_cuda_swap_pairs, list_pairs,
 };

@@ -22,8 +22,9 @@ typedef struct psv_group_finder_def {
     // max_pairs: its room for pairs, also those that another rank turns out to report (0: 8 a box of a mean rank);
     // grow_pairs, true by default here: that room grows as needed, on each rank by itself. sort_output: the parts in
     // order of ranks are in ascending (a, b) order, and of about the same size. method, sort_method, events and
-    // world_count as in one finder; all but max_boxes and max_pairs are the same on all ranks. Not served: ids,
-    // doubles, kept boxes, counts of worlds, excluded pairs (boxes always have ids here).
+    // world_count as in one finder; on the CPU doubles too, and max_excluded for the excluded pairs of all ranks. All
+    // but max_boxes and max_pairs are the same on all ranks. Not served: kept boxes, counts of worlds, ids (boxes
+    // always have them here).
     psv_pair_finder_def local;
     // Room for boxes on this rank, those of others included; 0: a quarter more than the mean of all max_boxes.
     uint64_t max_held;
@@ -36,12 +37,22 @@ psv_group_finder_def psv_default_group_finder_def(void);
 psv_status psv_create_group_finder(psv_group *group, const psv_group_finder_def *def, psv_group_finder **finder);
 void psv_destroy_group_finder(psv_group_finder *finder); // NULL is allowed. Blocks
 
-// All overlapping pairs of the boxes of all ranks. Boxes have flags, filters and worlds where any rank gives them.
+// Rules of the pairs from the next call on, in place of those before, as psv_set_pair_rules; NULL: none. Each rank
+// gives the excluded pairs that it knows, by id, and all ranks heed those of all: def.local.max_excluded is room for
+// their sum on each. The layer matrix is the same on all ranks. Collective. Errors, on all ranks alike: those of
+// psv_set_pair_rules; PSV_ERROR_ARGUMENT (matrices that differ); PSV_ERROR_CAPACITY (more excluded pairs in all than
+// def.local.max_excluded); PSV_ERROR_MEMORY; PSV_ERROR_UNSUPPORTED (any rule on CUDA). The rules before are lost where
+// the call fails. Blocks.
+psv_status psv_set_group_pair_rules(psv_group_finder *finder, const psv_pair_rules *rules);
+
+// All overlapping pairs of the boxes of all ranks. Boxes have flags, filters, worlds and, on the CPU, owners and layers
+// where any rank gives them. Either all ranks with boxes give them in double precision, with the same origin, or none.
 // Pairs name a box by its id; ids are different over all ranks. Either all ranks with boxes give ids, or none does: the
 // id is then the number of the box, those of rank 0 first. Bad boxes are left out and counted. Collective. Errors, on
-// all ranks alike: those of psv_find_pairs; PSV_ERROR_ARGUMENT (ids on some ranks only); PSV_ERROR_UNSUPPORTED
-// (doubles, owners, layers, kept boxes, count_buffer); PSV_ERROR_CAPACITY, also for 2^32 boxes in all and for room that
-// may not grow, where the sentence names the rank and the room that it needs. Blocks.
+// all ranks alike: those of psv_find_pairs; PSV_ERROR_ARGUMENT (ids or doubles on some ranks only, origins that
+// differ); PSV_ERROR_UNSUPPORTED (kept boxes, count_buffer; owners and layers on CUDA); PSV_ERROR_CAPACITY, also for
+// 2^32 boxes in all and for room that may not grow, where the sentence names the rank and the room that it needs.
+// Blocks.
 psv_status psv_group_find_pairs(psv_group_finder *finder, const psv_box_set *boxes);
 
 // Of the last call: this rank's pairs, in memory of the context's backend until the next call, a < b in each; their
