@@ -135,7 +135,6 @@ const psvi_collision_ops psvi_collision_ops_cpu = {
     .order_pairs = order_pairs,
     .diff_pairs = diff_pairs,
     .keep_pairs = keep_pairs,
-    .put_rules = psvi_put_rules_cpu,
     .exclude_pairs = psvi_exclude_pairs_cpu,
     .narrow_boxes = psvi_narrow_boxes_cpu,
     .name_pairs = psvi_name_pairs_cpu,

@@ -117,7 +117,6 @@ psvi_test_lanes psvi_best_test(void);
 // Keeps those of `pairs` that the frame's rules let through, in their order, and returns how many. Worlds are counted.
 uint32_t psvi_keep_ruled_pairs(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count);
 
-psv_status psvi_put_rules_cpu(psv_context *context, const psvi_pair_rules *rules, psvi_pair_rules *target);
 psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
                                   uint64_t last_bucket);
 psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,

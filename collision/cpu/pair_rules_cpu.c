@@ -76,12 +76,6 @@ uint32_t psvi_keep_ruled_pairs(const psvi_pair_rules *rules, psv_pair *pairs, ui
     return rules->world_pairs == NULL ? count : keep_by_worlds(rules, pairs, count);
 }
 
-psv_status psvi_put_rules_cpu(psv_context *context, const psvi_pair_rules *rules, psvi_pair_rules *target) {
-    (void)context;
-    *target = *rules;
-    return PSV_OK;
-}
-
 static void exclude_pair(psvi_bucket *table, uint64_t last_bucket, uint64_t key) {
     uint32_t *const filter = (uint32_t *)(void *)(table + last_bucket + 1);
     __atomic_fetch_or(&filter[psvi_pair_bucket(key, last_bucket)], psvi_filter_bit(key), __ATOMIC_RELAXED);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../../sort/gl/gl_methods.h"
+#include "../src/pair_rules.h"
 #include "gl_frame.h"
 
 #define TILE 256u
@@ -97,6 +98,62 @@ static psv_status keep_pairs(psv_context *context, const psv_pair *now, const ui
     return psvi_gl_run(context, &call);
 }
 
+// The table is the kernels' own, see excluded_pairs.glsl; it takes what pair_rules.h says.
+static psv_status exclude_pairs(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
+                                uint64_t last_bucket) {
+    const psvi_gl_call call = {
+        .source = &psvi_glsl_exclude_pairs,
+        .blocks = {{pairs, count * sizeof *pairs}, {table, (last_bucket + 1) * (sizeof *table + 4)}},
+        .params = {(uint32_t)count, (uint32_t)last_bucket},
+        .groups = (count + 127) / 128,
+    };
+    return psvi_gl_run(context, &call);
+}
+
+static psv_status narrow_boxes(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,
+                               const psvi_box_view *view, psv_aabb *boxes) {
+    const uint64_t count = view->room - first, corner = side->doubles ? 24 : 12;
+    const char *min = side->min + first * side->min_stride, *max = side->max + first * side->max_stride;
+    psvi_gl_call call = {
+        .source = &psvi_glsl_narrow_boxes,
+        .blocks = {{boxes + first, count * sizeof *boxes},
+                   {min, (count - 1) * side->min_stride + corner},
+                   {max, (count - 1) * side->max_stride + corner}},
+        .params = {(uint32_t)count, side->min_stride / 4, side->max_stride / 4, side->doubles},
+        .groups = (count + 127) / 128,
+    };
+    memcpy(&call.params[4], origin, 3 * sizeof *origin);
+    psvi_phase_begin(context, PSV_PHASE_BOUNDS);
+    const psv_status status = psvi_gl_run(context, &call);
+    psvi_phase_end(context, PSV_PHASE_BOUNDS);
+    return status;
+}
+
+// All that lies behind an address in its buffer, as far as a storage block reaches.
+static psvi_gl_block rest_of_buffer(psv_context *context, const void *address) {
+    psvi_gl *gl = psvi_gl_of(context);
+    GLint64 bytes = 0;
+    if (address == NULL) return (psvi_gl_block){NULL, 0};
+    psvi_gl_enter(context);
+    gl->f.GetNamedBufferParameteri64v(psvi_gl_name_of(address), GL_BUFFER_SIZE, &bytes);
+    const uint64_t rest = ((uint64_t)bytes - psvi_gl_offset_of(address)) & ~(uint64_t)3, most = gl->block_bytes - 512;
+    return (psvi_gl_block){address, rest < most ? rest : most};
+}
+
+static psv_status name_pairs(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
+                             psv_pair *pairs, const uint64_t *count, uint64_t capacity) {
+    const psvi_gl_call call = {
+        .source = &psvi_glsl_name_pairs,
+        .blocks = {{pairs, capacity * sizeof *pairs},
+                   {count, 8},
+                   rest_of_buffer(context, a_ids),
+                   rest_of_buffer(context, b_ids)},
+        .params = {(uint32_t)capacity, (a_ids != NULL ? 1u : 0u) | (b_ids != NULL ? 2u : 0u) | (between ? 4u : 0u)},
+        .groups = (capacity + 127) / 128,
+    };
+    return psvi_gl_run(context, &call);
+}
+
 static psv_status compute_bounds(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes) {
     const uint64_t count = input->instance_count;
     const void *index = psvi_buffer_address(input->shape_index), *end_poses = psvi_buffer_address(input->end_poses);
@@ -127,5 +184,8 @@ const psvi_collision_ops psvi_collision_ops_gl = {
     .events_scratch_bytes = events_scratch_bytes,
     .diff_pairs = diff_pairs,
     .keep_pairs = keep_pairs,
+    .exclude_pairs = exclude_pairs,
+    .narrow_boxes = narrow_boxes,
+    .name_pairs = name_pairs,
     .compute_bounds = compute_bounds,
 };

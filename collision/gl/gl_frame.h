@@ -9,15 +9,16 @@
 
 extern const psvi_gl_source psvi_glsl_load_boxes, psvi_glsl_brute_pairs, psvi_glsl_lbvh_plan, psvi_glsl_lbvh_keys,
     psvi_glsl_lbvh_build, psvi_glsl_lbvh_merge, psvi_glsl_lbvh_walk, psvi_glsl_pack_pairs, psvi_glsl_diff_mark,
-    psvi_glsl_diff_move, psvi_glsl_keep_pairs, psvi_glsl_shape_bounds;
+    psvi_glsl_diff_move, psvi_glsl_keep_pairs, psvi_glsl_shape_bounds, psvi_glsl_load_rules, psvi_glsl_exclude_pairs,
+    psvi_glsl_narrow_boxes, psvi_glsl_name_pairs;
 
 #define PSVI_GL_PLAN_BYTES 4096u
 
 // Memory of every method, at the start of its scratch memory.
 typedef struct psvi_gl_frame {
-    char *slots;   // 32 bytes a box
-    char *filters; // 8 bytes a box
-    char *plan;    // PSVI_GL_PLAN_BYTES; the first words are for all methods
+    char *slots;  // 32 bytes a box
+    char *traits; // filters and what rules ask for, see pair_rules.glsl
+    char *plan;   // PSVI_GL_PLAN_BYTES; the first words are for all methods
 } psvi_gl_frame;
 
 // Boxes that there can be, at least 2: a method without pairs then needs no case of its own.
@@ -33,7 +34,9 @@ static inline uint32_t psvi_gl_slots(const psvi_find_input *input) {
     return (uint32_t)(input->a.room + (input->between ? input->b.room : 0));
 }
 
-// A call over the frame's slots: blocks 0 to 4 and parameters 0 to 3 as slots.glsl and pair_sink.glsl have them.
+// A call over the frame's slots: blocks 0 to 4, 6 and 11 and parameters 0 to 3 and 32 to 35 as slots.glsl,
+// pair_sink.glsl and pair_rules.glsl have them. A kernel that finds pairs has RULES among its defines; blocks 6 and 11
+// are the method's in others.
 psvi_gl_call psvi_gl_frame_call(const psvi_find_input *input, const psvi_gl_frame *frame, const psvi_gl_source *source,
                                 uint64_t groups);
 

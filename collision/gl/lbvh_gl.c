@@ -87,7 +87,7 @@ static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *inp
                                   {memory->leaves, 32 * room}, {memory->nodes, 32 * room},
                                   {memory->links, 16 * room},  {memory->parts, (uint64_t)12 * memory->part_room}};
     for (uint32_t b = 0; b < sizeof tree / sizeof *tree; ++b)
-        call.blocks[5 + b] = tree[b];
+        if (5 + b != 6 || source != &psvi_glsl_lbvh_walk) call.blocks[5 + b] = tree[b]; // the walk needs no order
     call.defines = defines;
     tree_params(&finder->def, memory, call.params + 4);
     return psvi_gl_run(finder->context, &call);
@@ -114,11 +114,11 @@ static psv_status build_tree(psv_pair_finder *finder, const psvi_find_input *inp
 
 static psv_status walk_tree(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory) {
     psvi_phase_begin(finder->context, PSV_PHASE_SWEEP);
-    psv_status status =
-        run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, "#define PARTS 0\n", (psvi_gl_slots(input) + 63) / 64);
+    const char *walk = "#define RULES 0\n#define PARTS 0\n", *parts = "#define RULES 0\n#define PARTS 1\n";
+    if (input->rules != NULL) walk = "#define RULES 1\n#define PARTS 0\n", parts = "#define RULES 1\n#define PARTS 1\n";
+    psv_status status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, walk, (psvi_gl_slots(input) + 63) / 64);
     if (status == PSV_OK)
-        status =
-            run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, "#define PARTS 1\n", (memory->part_room + 63) / 64);
+        status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, parts, (memory->part_room + 63) / 64);
     psvi_phase_end(finder->context, PSV_PHASE_SWEEP);
     return status;
 }

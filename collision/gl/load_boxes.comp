@@ -1,12 +1,12 @@
 // Reads a box set as the caller laid it out and writes slots; judges each box. One thread a box. param 0: boxes at most,
 // 1: first slot, 2: what is given (1 flags, 2 filters, 4 worlds, 8 a count; 16: filters are written), 3 and 4: strides
-// in words, 5: bytes from the bound word to the first flag, 6: worlds, 7: tag of the set.
+// in words, 5: bytes from the bound word to the first flag, 6: worlds, 7: tag of the set, 8: words of a slot's traits.
 layout(local_size_x = 128) in;
 #include "slots.glsl"
 layout(std430, binding = 0) writeonly buffer slot_block { uint slots[]; };
 layout(std430, binding = 1) buffer result_block { uint result[]; };
 layout(std430, binding = 2) writeonly buffer bad_block { uint bad[]; };
-layout(std430, binding = 3) writeonly buffer filter_block { uint filters[]; };
+layout(std430, binding = 3) writeonly buffer trait_block { uint traits[]; };
 layout(std430, binding = 4) readonly buffer min_block { uint lows[]; };
 layout(std430, binding = 5) readonly buffer max_block { uint highs[]; };
 layout(std430, binding = 6) readonly buffer flag_block { uint flags[]; };
@@ -57,8 +57,9 @@ void main() {
         slots[at + 6u] = tag;
         slots[at + 7u] = world;
         if (given(16u)) {
-            filters[base(3) + 2u * slot] = given(2u) ? given_filters[base(7) + 2u * i] : 0xffffffffu;
-            filters[base(3) + 2u * slot + 1u] = given(2u) ? given_filters[base(7) + 2u * i + 1u] : 0xffffffffu;
+            uint trait = base(3) + param(8) * slot;
+            traits[trait] = given(2u) ? given_filters[base(7) + 2u * i] : 0xffffffffu;
+            traits[trait + 1u] = given(2u) ? given_filters[base(7) + 2u * i + 1u] : 0xffffffffu;
         }
     }
     barrier();

@@ -4,7 +4,8 @@ layout(std430, binding = 0) readonly buffer slot_block { uint slots[]; };
 layout(std430, binding = 1) buffer result_block { uint result[]; };
 layout(std430, binding = 2) buffer plan_block { uint plan[]; };
 layout(std430, binding = 3) writeonly buffer pair_block { uint pairs[]; };
-layout(std430, binding = 4) readonly buffer filter_block { uint filters[]; };
+layout(std430, binding = 4) readonly buffer trait_block { uint traits[]; };
+#include "pair_rules.glsl"
 #define STAGE 1024u
 shared uint stage[2 * STAGE];
 shared uint staged, stage_place, group_tests;
@@ -41,6 +42,12 @@ void end_pairs(uint tests) {
         if (stage_place != 0xffffffffu) write_pair(stage_place + i, stage[2u * i], stage[2u * i + 1u]);
 }
 void emit(uint s, uint t) {
+#if RULES
+    if (COUNTS_WORLDS && !has_world_room(slots[base(0) + 8u * min(s, t) + 7u])) {
+        count_to(RESULT_REFUSED, 1u);
+        return;
+    }
+#endif
     uint a = min(s, t), b = max(s, t) - (BETWEEN ? SET_B : 0u);
     uint i = atomicAdd(staged, 1u);
     if (i < STAGE) {
@@ -50,11 +57,15 @@ void emit(uint s, uint t) {
         write_pair(take_places(1u), a, b);
     }
 }
-// Of two slots whose boxes overlap and take part: sets, flags, worlds and filters.
+// Of two slots whose boxes overlap and take part: sets, flags, worlds, filters and rules.
 bool may_pair(uint s, uint s_tag, uint t, uint t_tag) {
     if ((s_tag & t_tag & TAG_STATIC) != 0u || (BETWEEN && ((s_tag ^ t_tag) & TAG_SET_B) == 0u)) return false;
     if (WORLDS && slots[base(0) + 8u * s + 7u] != slots[base(0) + 8u * t + 7u]) return false;
-    if (!FILTERS) return true;
-    uint fs = base(4) + 2u * s, ft = base(4) + 2u * t;
-    return (filters[fs] & filters[ft + 1u]) != 0u && (filters[ft] & filters[fs + 1u]) != 0u;
+    uint fs = base(4) + TRAIT_WORDS * s, ft = base(4) + TRAIT_WORDS * t;
+    if (FILTERS && ((traits[fs] & traits[ft + 1u]) == 0u || (traits[ft] & traits[fs + 1u]) == 0u)) return false;
+#if RULES
+    return rules_pair(fs, ft, s < t);
+#else
+    return true;
+#endif
 }

@@ -21,8 +21,10 @@
 #define RESULT_LONGEST 12u
 #define RESULT_LEVELS 14u
 #define RESULT_KEY_BITS 15u
+#define RESULT_REFUSED 18u
 // Words of the plan block that are for all methods.
-#define PLAN_PLACE 0u // pairs that have found a place
+#define PLAN_PLACE 0u   // pairs that have found a place
+#define PLAN_LAYERS 64u // 32: the matrix of layers
 
 uint ordered_bits(uint bits) {
     if ((bits & 0x7fffffffu) == 0u) bits = 0u; // -0 equals +0

@@ -41,10 +41,8 @@ static uint64_t span(uint64_t count, uint32_t stride, uint32_t last) {
     return count == 0 ? 0 : (count - 1) * stride + last;
 }
 
-static bool is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
-
 static psv_status check_corners(psv_context *context, const psv_box_set *set, const char *name) {
-    bool two_arrays = is_given(set->max);
+    bool two_arrays = psvi_is_given(set->max);
     const uint32_t unit = set->doubles ? 8 : 4, corner = 3 * unit, least = two_arrays ? corner : 2 * corner;
     psv_status status = check_stride(context, name, "min_stride", set->min_stride, unit, least);
     if (status == PSV_OK && two_arrays)
@@ -68,20 +66,20 @@ static psv_status check_origin(psv_context *context, const psv_box_set *set, con
 
 static psv_status check_optional(psv_context *context, const psv_box_set *set, const char *name) {
     psv_status status = PSV_OK;
-    if (is_given(set->count_buffer)) status = check_part(context, name, "count_buffer", set->count_buffer, 8, 8);
-    if (status == PSV_OK && is_given(set->flags))
+    if (psvi_is_given(set->count_buffer)) status = check_part(context, name, "count_buffer", set->count_buffer, 8, 8);
+    if (status == PSV_OK && psvi_is_given(set->flags))
         status = check_part(context, name, "flags", set->flags, set->count, 1);
-    if (status == PSV_OK && is_given(set->filters))
+    if (status == PSV_OK && psvi_is_given(set->filters))
         status = check_part(context, name, "filters", set->filters, set->count * sizeof(psv_box_filter), 4);
-    if (status == PSV_OK && is_given(set->worlds))
+    if (status == PSV_OK && psvi_is_given(set->worlds))
         status = check_part(context, name, "worlds", set->worlds, set->count * sizeof(uint32_t), 4);
-    if (status == PSV_OK && is_given(set->ids))
+    if (status == PSV_OK && psvi_is_given(set->ids))
         status = check_part(context, name, "ids", set->ids, set->count * sizeof(uint32_t), 4);
-    if (status == PSV_OK && is_given(set->owners))
+    if (status == PSV_OK && psvi_is_given(set->owners))
         status = check_part(context, name, "owners", set->owners, set->count * sizeof(uint32_t), 4);
-    if (status == PSV_OK && is_given(set->layers))
+    if (status == PSV_OK && psvi_is_given(set->layers))
         status = check_part(context, name, "layers", set->layers, set->count, 1);
-    if (status == PSV_OK && is_given(set->margins))
+    if (status == PSV_OK && psvi_is_given(set->margins))
         status = check_part(context, name, "margins", set->margins, set->count * sizeof(float), 4);
     if (status == PSV_OK && !(set->margin >= 0 && set->margin <= FLT_MAX))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.margin is %g; it must be finite and not negative", name,
@@ -99,7 +97,7 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
     if (status == PSV_OK) status = check_optional(context, set, name);
     if (status == PSV_OK) status = check_origin(context, set, name);
     if (status != PSV_OK) return status;
-    bool two_arrays = is_given(set->max);
+    bool two_arrays = psvi_is_given(set->max);
     const char *min = psvi_buffer_address(set->min);
     *view = (psvi_box_view){
         .min = min,
@@ -116,10 +114,10 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
         .worlds = psvi_buffer_address(set->worlds),
     };
     *side = (psvi_rule_side){
-        .ids = psv_buffer_address(set->ids),
-        .owners = psv_buffer_address(set->owners),
+        .ids = psvi_buffer_address(set->ids),
+        .owners = psvi_buffer_address(set->owners),
         .worlds = view->worlds,
-        .layers = psv_buffer_address(set->layers),
+        .layers = psvi_buffer_address(set->layers),
         .min = view->min,
         .max = view->max,
         .min_stride = view->min_stride,

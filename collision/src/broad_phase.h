@@ -54,7 +54,7 @@ typedef struct psvi_find_input {
     uint64_t capacity;
     psvi_frame_result *result; // in the backend's memory; zero when `find` is called, unless the method clears it
     uint32_t *bad_boxes; // room for one index per box, any order (sorted when it is read); of set b: a.room + index
-    // NULL, or (in the backend's memory) what every pair is asked before it is reported, see pair_rules.h.
+    // NULL, or what every pair is asked before it is reported, see pair_rules.h; with ops->put_rules backend memory.
     const struct psvi_pair_rules *rules;
     // For the method's kernels: as in the result, as far as the host knows it; times: see psvi_phase_split.
     uint32_t route, veto;
@@ -162,7 +162,7 @@ typedef struct psvi_collision_ops {
     // before = now, for the next frame; nothing after an overflow (*now_count > capacity).
     psv_status (*keep_pairs)(psv_context *context, const psv_pair *now, const uint64_t *now_count, psv_pair *before,
                              uint64_t *before_count, uint64_t capacity);
-    // The rules of a frame to the backend's memory.
+    // The rules of a frame to the backend's memory, where kernels read them; NULL: `find` gets the host's.
     psv_status (*put_rules)(psv_context *context, const struct psvi_pair_rules *rules, struct psvi_pair_rules *target);
     // Adds pairs to a table of pair_rules.h that has room for them.
     psv_status (*exclude_pairs)(psv_context *context, const psv_pair *pairs, uint64_t count, struct psvi_bucket *table,

@@ -31,19 +31,20 @@ typedef struct psvi_pair_memory {
     void *events_scratch;
 } psvi_pair_memory;
 
-// What the rules of pairs need, in the backend's memory.
+// Which boxes the rules of a frame are for: all; those that are not kept; or all, where pairs are counted together with
+// those of the kept boxes.
+enum { PSVI_RULES_ALL = 0, PSVI_RULES_MOVING = 1, PSVI_RULES_KEPT = 2, PSVI_RULE_KINDS = 3 };
+
+// What the rules of pairs need, in the backend's memory but for `given`.
 typedef struct psvi_rule_memory {
-    psvi_pair_rules *rules; // PSVI_RULE_KINDS of the frame
+    psvi_pair_rules given[PSVI_RULE_KINDS]; // of the frame
+    psvi_pair_rules *rules;                 // the same where kernels read them: with ops->put_rules only
     uint32_t *layer_matrix;
     psvi_bucket *excluded;
     uint64_t *world_pairs; // one count a world
     psv_aabb *narrow;      // boxes in double precision as floats
     bool has_matrix, has_excluded;
 } psvi_rule_memory;
-
-// Which boxes the rules of a frame are for: all; those that are not kept; or all, where pairs are counted together with
-// those of the kept boxes.
-enum { PSVI_RULES_ALL = 0, PSVI_RULES_MOVING = 1, PSVI_RULES_KEPT = 2, PSVI_RULE_KINDS = 3 };
 
 // What is known of kept boxes between frames, in the backend's memory where it is a pointer.
 typedef struct psvi_kept {
@@ -95,6 +96,8 @@ typedef struct psvi_finder_common {
 
 enum { PSVI_EVENTS_BEFORE = 0, PSVI_EVENTS_BEGIN = 1, PSVI_EVENTS_END = 2, PSVI_EVENTS_COUNTS = 3 };
 
+static inline bool psvi_is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
+
 static inline psvi_finder_common *psvi_common(const psv_pair_finder *finder) {
     return (psvi_finder_common *)finder->common;
 }
@@ -121,9 +124,7 @@ psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity);
 
 uint64_t
 psvi_world_count_bytes(const psv_pair_finder_def *def); // of a count for each world; 0 where they are not counted
-// PSV_ERROR_UNSUPPORTED where the backend has none of what pair_rules.h and kept_boxes.c do.
-psv_status psvi_check_rule_backend(psv_context *context, const psvi_collision_ops *ops);
-uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def);
+uint64_t psvi_rule_memory_bytes(psv_backend backend, const psv_pair_finder_def *def);
 psv_status psvi_create_rule_memory(psv_pair_finder *finder); // on failure psvi_destroy_rule_memory frees what there is
 void psvi_destroy_rule_memory(psv_pair_finder *finder);
 

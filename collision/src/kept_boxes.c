@@ -77,7 +77,7 @@ psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a, const 
     if (set->kept > set->count || (b != NULL && set->kept < set->count))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s.kept is %llu; %s.count is %llu", name,
                          (unsigned long long)set->kept, name, (unsigned long long)set->count);
-    if (b != NULL && b->count_buffer.address != NULL)
+    if (b != NULL && psvi_is_given(b->count_buffer))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "b.kept is %llu; b.count_buffer is not possible then",
                          (unsigned long long)b->kept);
     if (set->kept > finder->def.max_kept)

@@ -51,11 +51,6 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_excluded > (uint64_t)1 << 31)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_excluded is %llu; it must be 0 to 2147483648",
                          (unsigned long long)def->max_excluded);
-    const bool ruled = def->ids || def->doubles || def->count_worlds || def->max_excluded > 0 || def->world_pairs > 0;
-    if (ruled || def->max_kept > 0) {
-        const psv_status status = psvi_check_rule_backend(context, psvi_collision_ops_of(backend));
-        if (status != PSV_OK) return status;
-    }
     if (def->max_kept > def->max_boxes)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_kept is %llu; def.max_boxes is %llu",
                          (unsigned long long)def->max_kept, (unsigned long long)def->max_boxes);
@@ -94,7 +89,7 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
     psv_pair_finder_def resolved = resolve(def);
     uint32_t count = psvi_list_choices(backend, resolved.method, choices);
     uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
-    bytes += scratch_bytes_of(backend, choices, count, &resolved) + psvi_rule_memory_bytes(&resolved);
+    bytes += scratch_bytes_of(backend, choices, count, &resolved) + psvi_rule_memory_bytes(backend, &resolved);
     bytes += psvi_kept_bytes(backend, &resolved) + psvi_margin_bytes(backend, &resolved);
     if (resolved.events) bytes += psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
     return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
@@ -341,7 +336,7 @@ static void take_origin(const psv_box_set *set, psvi_frame_sides *sides) {
 }
 
 static psvi_margin margin_of(const psv_box_set *set) {
-    return (psvi_margin){set->margin, psv_buffer_address(set->margins)};
+    return (psvi_margin){set->margin, psvi_buffer_address(set->margins)};
 }
 
 // A single box is no less work to keep.

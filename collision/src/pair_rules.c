@@ -28,8 +28,9 @@ static uint64_t narrow_bytes(const psv_pair_finder_def *def) {
     return def->doubles ? def->max_boxes * sizeof(psv_aabb) : 0;
 }
 
-uint64_t psvi_rule_memory_bytes(const psv_pair_finder_def *def) {
-    return psvi_align(PSVI_RULE_KINDS * sizeof(psvi_pair_rules)) + psvi_align(PSVI_MATRIX_BYTES) +
+uint64_t psvi_rule_memory_bytes(psv_backend backend, const psv_pair_finder_def *def) {
+    const bool put = psvi_collision_ops_of(backend)->put_rules != NULL;
+    return (put ? psvi_align(PSVI_RULE_KINDS * sizeof(psvi_pair_rules)) : 0) + psvi_align(PSVI_MATRIX_BYTES) +
            psvi_align(table_bytes(def)) + psvi_align(psvi_world_count_bytes(def)) + psvi_align(narrow_bytes(def));
 }
 
@@ -43,15 +44,15 @@ psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
-    if (finder->ops->put_rules == NULL) return PSV_OK; // nothing of this is possible, see psvi_check_rule_backend
-    bool enough = take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
+    bool enough = finder->ops->put_rules == NULL ||
+                  take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
     enough = enough && take(context, PSVI_MATRIX_BYTES, (void **)&memory->layer_matrix);
     enough = enough && take(context, table_bytes(def), (void **)&memory->excluded);
     enough = enough && take(context, psvi_world_count_bytes(def), (void **)&memory->world_pairs);
     enough = enough && take(context, narrow_bytes(def), (void **)&memory->narrow);
     if (!enough)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for the rules of a pair finder (%llu bytes)",
-                         context->ops->name, (unsigned long long)psvi_rule_memory_bytes(def));
+                         context->ops->name, (unsigned long long)psvi_rule_memory_bytes(context->backend, def));
     return psvi_world_count_bytes(def) == 0
                ? PSV_OK
                : context->ops->fill(context, memory->world_pairs, 0, psvi_world_count_bytes(def));
@@ -69,13 +70,6 @@ void psvi_destroy_rule_memory(psv_pair_finder *finder) {
     *memory = (psvi_rule_memory){0};
 }
 
-psv_status psvi_check_rule_backend(psv_context *context, const psvi_collision_ops *ops) {
-    if (ops->put_rules != NULL) return PSV_OK;
-    return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                     "the backend has no ids, owners, layers, excluded pairs, counts of worlds, double precision and "
-                     "kept boxes; the CPU and CUDA have");
-}
-
 // --- rules of the caller ---------------------------------------------------------------------------------------------
 
 psv_status psvi_check_rules(psv_context *context, const psv_pair_finder_def *def, const psv_pair_rules *rules) {
@@ -85,7 +79,7 @@ psv_status psvi_check_rules(psv_context *context, const psv_pair_finder_def *def
         return psvi_fail(context, PSV_ERROR_CAPACITY, "rules.excluded_count is %llu; def.max_excluded is %llu",
                          (unsigned long long)rules->excluded_count, (unsigned long long)def->max_excluded);
     psv_status status = PSV_OK;
-    if (rules->layer_matrix.address != NULL)
+    if (psvi_is_given(rules->layer_matrix))
         status = psvi_check_buffer(context, rules->layer_matrix, PSVI_MATRIX_BYTES, 4, "rules.layer_matrix");
     if (status == PSV_OK && rules->excluded_count > 0)
         status =
@@ -98,24 +92,22 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
     psv_status status = psvi_check_finder(finder);
     if (status != PSV_OK) return status;
     if (rules == NULL) rules = &none;
-    if (rules->layer_matrix.address != NULL || rules->excluded_count > 0)
-        status = psvi_check_rule_backend(finder->context, finder->ops);
-    if (status == PSV_OK) status = psvi_check_rules(finder->context, &finder->def, rules);
+    status = psvi_check_rules(finder->context, &finder->def, rules);
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
     psvi_common(finder)->kept.valid = false;
-    memory->has_matrix = rules->layer_matrix.address != NULL;
+    memory->has_matrix = psvi_is_given(rules->layer_matrix);
     memory->has_excluded = rules->excluded_count > 0;
     if (memory->has_matrix)
-        status = context->ops->copy(context, memory->layer_matrix, psv_buffer_address(rules->layer_matrix),
+        status = context->ops->copy(context, memory->layer_matrix, psvi_buffer_address(rules->layer_matrix),
                                     PSVI_MATRIX_BYTES, PSVI_COPY_INSIDE);
     if (status != PSV_OK || !memory->has_excluded) return status;
     const uint64_t buckets = bucket_count(&finder->def);
     status = context->ops->fill(context, memory->excluded, 0xff, buckets * sizeof(psvi_bucket));
     if (status == PSV_OK) status = context->ops->fill(context, memory->excluded + buckets, 0, buckets * 4);
     if (status != PSV_OK) return status;
-    return finder->ops->exclude_pairs(context, psv_buffer_address(rules->excluded), rules->excluded_count,
+    return finder->ops->exclude_pairs(context, psvi_buffer_address(rules->excluded), rules->excluded_count,
                                       memory->excluded, buckets - 1);
 }
 
@@ -161,11 +153,10 @@ static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
 
 psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
                           const psvi_pair_rules **made) {
-    const psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    psvi_rule_memory *memory = &psvi_common(finder)->rules;
     const psvi_kept *kept = &psvi_common(finder)->kept;
     const psv_pair_finder_def *def = &finder->def;
     const uint64_t first = kind == PSVI_RULES_MOVING ? sides->kept : 0;
-    psv_status status;
     const psvi_rule_side a = side_from(sides->a, first), b = between ? sides->b : a;
     const psvi_pair_rules rules = {
         .a = a,
@@ -183,8 +174,9 @@ psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides
     *made = NULL;
     if (!owned && !rules.exact && rules.layer_matrix == NULL && rules.excluded == NULL && rules.world_pairs == NULL)
         return PSV_OK;
-    status = psvi_check_rule_backend(finder->context, finder->ops);
-    if (status != PSV_OK) return status;
+    memory->given[kind] = rules;
+    *made = &memory->given[kind];
+    if (finder->ops->put_rules == NULL) return PSV_OK;
     *made = &memory->rules[kind];
     return finder->ops->put_rules(finder->context, &rules, &memory->rules[kind]);
 }
@@ -223,7 +215,8 @@ psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *side
 
 psv_buffer psv_world_pair_buffer(const psv_pair_finder *finder) {
     if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
-    return psv_buffer_of(psvi_common(finder)->rules.world_pairs, psvi_world_count_bytes(&finder->def));
+    return psvi_buffer_at(finder->context, psvi_common(finder)->rules.world_pairs,
+                          psvi_world_count_bytes(&finder->def));
 }
 
 #define BLOCK_WORLDS 1024u // counts fetched at once
