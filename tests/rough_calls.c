@@ -18,7 +18,7 @@ static void write_mode(uint32_t mode) { _mm_setcsr(mode); }
 #else
 static uint32_t read_mode(void) { return 0; } // only threads are rough here
 static void write_mode(uint32_t mode) { (void)mode; }
-#define MODE(flush, rounding) 0u
+#define MODE(flush, rounding) ((void)(flush), (void)(rounding), 0u)
 #endif
 
 enum { NEAREST, DOWN, UP, ZERO };

@@ -59,7 +59,7 @@
 // Costs of an element and of a counter in one digit pass: their ratio decides between few wide and many narrow digits.
 // An element costs more where there are more digits than lines in L1.
 #define RADIX_ELEMENT_COST 5u
-#define RADIX_COUNTER_COST 3u
+#define RADIX_COUNTER_COST 1u
 #define RADIX_NEAR_DIGIT_BITS 9u
 #define RADIX_FAR_COST 1u
 

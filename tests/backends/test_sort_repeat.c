@@ -276,7 +276,7 @@ static void test_kinds(void **state) {
     (void)state;
     const bool cuda = backend == PSV_BACKEND_CUDA;
     for (uint32_t kind = 0; kind < 24; ++kind) {
-        if (kind % test_thinning() != 0 || (only_kind >= 0 && kind != only_kind)) continue;
+        if (kind % test_thinning() != 0 || (only_kind >= 0 && (long)kind != only_kind)) continue;
         const sequence plan = plan_for(kind, cuda ? 30000 : 100, cuda ? 60000 + 3000 * kind : 5000, 20);
         run_sequence(&plan, kind);
     }
