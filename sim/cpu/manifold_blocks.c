@@ -3,8 +3,6 @@
 #include "../src/contact_kept.h"
 #include "lanes.h"
 
-#define AHEAD 1 // blocks whose bodies are asked for before they are needed: they lie anywhere
-
 // The bodies of a block while it is solved.
 typedef struct eight_pairs {
     w3 va, wa, vb, wb; // spins with the inertia made 1
@@ -133,13 +131,20 @@ PSVI_INLINE f8 solve_point(eight_pairs *t, psvi_block_point *p, const psvi_step 
     return change;
 }
 
-PSVI_INLINE void solve_pressing(eight_pairs *t, psvi_manifold_block *c, const psvi_step *step, bool relax,
-                                bool backward) {
-    eight_soft soft = softness_of(c, step);
+// The normal impulses of a block, and with `two` in turns point by point those of the one behind it.
+PSVI_INLINE void solve_pressing(eight_pairs *t, eight_pairs *u, psvi_manifold_block *c, const psvi_step *step, bool two,
+                                bool relax, bool backward) {
+    const eight_soft soft = softness_of(&c[0], step), soft_of_u = two ? softness_of(&c[1], step) : soft;
+    const uint32_t points = c[0].points, points_of_u = two ? c[1].points : 0;
     f8 speed = w3_dot(w3_sub(t->vb, t->va), t->n), sum = same(0);
-    for (uint32_t i = 0; i < c->points; ++i)
-        sum += solve_point(t, &c->point[backward ? c->points - 1 - i : i], step, &soft, relax, &speed);
+    f8 speed_of_u = two ? w3_dot(w3_sub(u->vb, u->va), u->n) : same(0), sum_of_u = same(0);
+    for (uint32_t i = 0; i < points || i < points_of_u; ++i) {
+        const uint32_t k = backward ? points - 1 - i : i, m = backward ? points_of_u - 1 - i : i;
+        if (i < points) sum += solve_point(t, &c[0].point[k], step, &soft, relax, &speed);
+        if (i < points_of_u) sum_of_u += solve_point(u, &c[1].point[m], step, &soft_of_u, relax, &speed_of_u);
+    }
     push(t, t->n, sum);
+    if (two) push(u, u->n, sum_of_u);
 }
 
 // Separations after the last move. `separation` stays that of the step's beginning: what is added is small.
@@ -171,34 +176,52 @@ PSVI_INLINE void warm(eight_pairs *t, const psvi_manifold_block *c) {
     push(t, w3_madd(impulse, t2, load(c->sliding[1])), same(1));
 }
 
-PSVI_INLINE void solve_block(const psvi_sim *s, const psvi_step *step, psvi_manifold_block *c, psvi_pass pass) {
-    eight_pairs t = {.n = w3_load(c->normal)};
-    f8 spin_a, spin_b;
-    if (pass == PSVI_PASS_RELAX) move_points(s, c, t.n);
-    gather(&s->linear->velocity, c->a, &t.va, &t.ma);
-    gather(&s->linear->velocity, c->b, &t.vb, &t.mb);
-    gather(&s->angular->velocity, c->a, &t.wa, &spin_a);
-    gather(&s->angular->velocity, c->b, &t.wb, &spin_b);
+PSVI_INLINE void load_pairs(const psvi_sim *s, psvi_manifold_block *c, psvi_pass pass, eight_pairs *t, f8 spin[2]) {
+    t->n = w3_load(c->normal);
+    if (pass == PSVI_PASS_RELAX) move_points(s, c, t->n);
+    gather(&s->linear->velocity, c->a, &t->va, &t->ma);
+    gather(&s->linear->velocity, c->b, &t->vb, &t->mb);
+    gather(&s->angular->velocity, c->a, &t->wa, &spin[0]);
+    gather(&s->angular->velocity, c->b, &t->wb, &spin[1]);
     // What does not turn has nothing of its own there.
-    t.wa = root_solve(&c->root_a, w3_both(mask_of(c->turns_a), t.wa));
-    t.wb = root_solve(&c->root_b, w3_both(mask_of(c->turns_b), t.wb));
-    if (pass == PSVI_PASS_WARM) {
-        warm(&t, c);
-    } else {
-        // The order within the passes: see psvi_solve_points.
-        bool relax = pass == PSVI_PASS_RELAX;
-        for (uint32_t turn = 0; turn < step->turns; ++turn) {
-            if (!relax) solve_sliding(&t, c);
-            solve_pressing(&t, c, step, relax, relax != (turn == 1));
-            if (relax) solve_sliding(&t, c);
-        }
-    }
-    scatter(&s->linear->velocity, c->a, c->moves_a, t.va, t.ma);
-    scatter(&s->linear->velocity, c->b, c->moves_b, t.vb, t.mb);
-    scatter(&s->angular->velocity, c->a, c->turns_a & c->moves_a, root_mul(&c->root_a, t.wa), spin_a);
-    scatter(&s->angular->velocity, c->b, c->turns_b & c->moves_b, root_mul(&c->root_b, t.wb), spin_b);
+    t->wa = root_solve(&c->root_a, w3_both(mask_of(c->turns_a), t->wa));
+    t->wb = root_solve(&c->root_b, w3_both(mask_of(c->turns_b), t->wb));
 }
 
+PSVI_INLINE void store_pairs(const psvi_sim *s, const psvi_manifold_block *c, const eight_pairs *t, const f8 spin[2]) {
+    scatter(&s->linear->velocity, c->a, c->moves_a, t->va, t->ma);
+    scatter(&s->linear->velocity, c->b, c->moves_b, t->vb, t->mb);
+    scatter(&s->angular->velocity, c->a, c->turns_a & c->moves_a, root_mul(&c->root_a, t->wa), spin[0]);
+    scatter(&s->angular->velocity, c->b, c->turns_b & c->moves_b, root_mul(&c->root_b, t->wb), spin[1]);
+}
+
+// A block, or with `two` the one behind it too: of one block each operation waits for the one before it, and two, which
+// share no body that moves, fill each other's gaps.
+PSVI_INLINE void solve_blocks(const psvi_sim *s, const psvi_step *step, psvi_manifold_block *c, psvi_pass pass,
+                              bool two) {
+    eight_pairs t, u;
+    f8 spin[2], spin_of_u[2];
+    load_pairs(s, &c[0], pass, &t, spin);
+    if (two) load_pairs(s, &c[1], pass, &u, spin_of_u);
+    if (pass == PSVI_PASS_WARM) {
+        warm(&t, &c[0]);
+        if (two) warm(&u, &c[1]);
+    } else {
+        // The order within the passes: see psvi_solve_points.
+        const bool relax = pass == PSVI_PASS_RELAX;
+        for (uint32_t turn = 0; turn < step->turns; ++turn) {
+            if (!relax) solve_sliding(&t, &c[0]);
+            if (!relax && two) solve_sliding(&u, &c[1]);
+            solve_pressing(&t, &u, c, step, two, relax, relax != (turn == 1));
+            if (relax) solve_sliding(&t, &c[0]);
+            if (relax && two) solve_sliding(&u, &c[1]);
+        }
+    }
+    store_pairs(s, &c[0], &t, spin);
+    if (two) store_pairs(s, &c[1], &u, spin_of_u);
+}
+
+// Asks for the bodies of a later block before they are needed: they lie anywhere.
 PSVI_INLINE void ask_ahead(const psvi_sim *s, const psvi_manifold_block *c) {
     for (uint32_t k = 0; k < LANES; ++k) {
         __builtin_prefetch(&s->linear[c->a[k]], 1);
@@ -210,9 +233,13 @@ PSVI_INLINE void ask_ahead(const psvi_sim *s, const psvi_manifold_block *c) {
 
 PSVI_INLINE void solve_range(const psvi_sim *s, const psvi_step *step, psvi_manifold_block *blocks, uint64_t first,
                              uint64_t last, psvi_pass pass) {
-    for (uint64_t i = first; i < last; ++i) {
-        if (i + AHEAD < last) ask_ahead(s, &blocks[i + AHEAD]);
-        solve_block(s, step, &blocks[i], pass);
+    for (uint64_t i = first; i < last; i += 2) {
+        for (uint64_t k = i + 2; k < i + 4 && k < last; ++k)
+            ask_ahead(s, &blocks[k]);
+        if (i + 1 < last)
+            solve_blocks(s, step, &blocks[i], pass, true);
+        else
+            solve_blocks(s, step, &blocks[i], pass, false);
     }
 }
 
@@ -355,9 +382,23 @@ PSVI_INLINE void make_rows(psvi_manifold_block *block, const raw_points *raw) {
     make_slide(block, raw, n, inverse_mass);
 }
 
+// Asks for the contacts of the list from `first` on, or for their points, before they are needed: they lie anywhere.
+static void ask_for_contacts(const psvi_sim *s, const uint32_t *list, uint64_t first, bool points) {
+    for (uint64_t i = first; i < first + LANES && i < s->counts->contacts; ++i) {
+        const psvi_contact *c = &s->contacts[list[i]];
+        if (points)
+            for (uint32_t k = 0; k < c->count; ++k)
+                __builtin_prefetch(&s->points[c->first + k]);
+        else
+            __builtin_prefetch(c);
+    }
+}
+
 PSVI_CLONES void psvi_fill_manifolds(const psvi_sim *s, const psvi_step *step, const psvi_root *roots,
                                      const uint32_t *list, psvi_manifold_block *block) {
     raw_points raw;
+    ask_for_contacts(s, list, (uint64_t)block->start + 2 * LANES, false);
+    ask_for_contacts(s, list, (uint64_t)block->start + LANES, true);
     memset(&raw, 0, sizeof raw);
     for (uint32_t k = 0; k < PSVI_BLOCK_POINTS; ++k)
         for (uint32_t lane = 0; lane < LANES; ++lane)

@@ -125,7 +125,7 @@ PSVI_HD bool psvi_is_rotation(const float q[4]) { // false for NaN
     float squared = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     return squared > 1e-6f && squared <= 3.4028235e38f;
 }
-PSVI_HD v3 quat_rotate(quat q, v3 a) {
+PSVI_HD_CALL v3 quat_rotate(quat q, v3 a) {
     v3 u = v3_make(q.x, q.y, q.z);
     v3 t = v3_scale(v3_cross(u, a), 2.0f);
     return v3_add(v3_madd(a, t, q.w), v3_cross(u, t));
