@@ -259,6 +259,17 @@ __device__ __forceinline__ void write_usual(float4 *records, const psvi_rows_pla
     }
 }
 
+__device__ __forceinline__ level_fields fields_of(const psvi_rows_level &level) {
+    const int32_t reach_x = __float2int_ru(level.reach[0] * level.inverse[0]) + 1;
+    return level_fields{
+        make_float4(level.origin[0], level.origin[1], level.origin[2], 0),
+        make_float4(level.inverse[0], level.inverse[1], level.inverse[2], 0),
+        make_int4(level.cells[0], level.cells[1], level.cells[2], (int32_t)level.base),
+        make_int4(reach_x, 0, level.cells[2] == 1 ? 0 : 1, 0),
+        make_int4(max(level.cells[0] - 2 * reach_x, 0), max(level.cells[1] - 1, 1), max(level.cells[2] - 2, 1), 0),
+    };
+}
+
 // Records by segments, in any order within one. Reads 24 bytes a slot, writes 32. TOGETHER: a block takes the places of
 // its boxes together, one atomic a segment; else every box its own. The first time also counts what a plan has to know
 // of the boxes and lists bad ones.
@@ -285,17 +296,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.split_blocks)
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) own.longest[threadIdx.x] = 0;
     if (threadIdx.x == 0)
         own.populated = shared.boxes = shared.larger = shared.huge = shared.usual = shared.filtered = 0;
-    if (threadIdx.x <= own.levels) {
-        const psvi_rows_level &level = own.level[threadIdx.x];
-        const int32_t reach_x = __float2int_ru(level.reach[0] * level.inverse[0]) + 1;
-        shared.level[threadIdx.x] = level_fields{
-            make_float4(level.origin[0], level.origin[1], level.origin[2], 0),
-            make_float4(level.inverse[0], level.inverse[1], level.inverse[2], 0),
-            make_int4(level.cells[0], level.cells[1], level.cells[2], (int32_t)level.base),
-            make_int4(reach_x, 0, level.cells[2] == 1 ? 0 : 1, 0),
-            make_int4(max(level.cells[0] - 2 * reach_x, 0), max(level.cells[1] - 1, 1), max(level.cells[2] - 2, 1), 0),
-        };
-    }
+    if (threadIdx.x <= own.levels) shared.level[threadIdx.x] = fields_of(own.level[threadIdx.x]);
     wait_for_boxes<USUAL>(&shared.gate);
     __syncthreads();
     const bool one_world = !input.between && input.world_count <= 1, shaped = own.shaped != 0;

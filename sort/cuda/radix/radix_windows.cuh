@@ -97,6 +97,56 @@ __device__ __forceinline__ nearly_targets<V> nearly_output(const psvi_radix_job 
     return to;
 }
 
+// Are a block's strips in order, one after the other? One thread a strip. Leaves the edges of all of them for
+// judge_strips().
+__device__ __forceinline__ void join_strips(psvi_radix_control *control, const strip_edges *own_edges,
+                                            uint32_t own_strips, strip_edges *edges) {
+    if (threadIdx.x != 0 && own_edges[threadIdx.x].first < own_edges[threadIdx.x - 1].last) control->windows.wrong = 1;
+    if (threadIdx.x == 0) edges[blockIdx.x] = {own_edges[0].first, own_edges[own_strips - 1].last};
+}
+
+// Whether the calling block is the last of the grid to come here. `ticket`: a word of shared memory. All threads; what
+// the other blocks have written before is then to be seen.
+__device__ __forceinline__ bool is_last_block(psvi_radix_control *control, uint32_t *ticket) {
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) *ticket = atomicAdd(&control->ticket, 1u);
+    __syncthreads();
+    if (*ticket != gridDim.x - 1) return false;
+    __threadfence();
+    return true;
+}
+
+// Says whether all strips are in order, one after the other: of the block that ends last, all threads. Switches the
+// passes off where they are.
+__device__ __forceinline__ void judge_strips(const psvi_radix_job &job, const strip_edges *edges,
+                                             const uint32_t &strips, bool is_first) {
+    psvi_radix_control *control = job.control;
+    bool unordered = false;
+    for (uint32_t i = threadIdx.x + 1; i < (strips + NEARLY_STRIPS - 1) / NEARLY_STRIPS; i += NEARLY_THREADS)
+        unordered |= __ldcg(&edges[i].first) < __ldcg(&edges[i - 1].last);
+    unordered = __syncthreads_or(unordered || __ldcg(&control->windows.wrong) != 0) != 0;
+    if (threadIdx.x != 0) return;
+    const bool was_sorted = __ldcg(&control->windows.unordered) == 0;
+    control->ticket = 0;
+    control->windows.wrong = 0;
+    control->windows.unordered = 0;
+    control->windows.state = unordered ? PSVI_RADIX_NEARLY_NO : PSVI_RADIX_NEARLY_DONE;
+    tell_order(job, unordered    ? PSVI_RADIX_ORDER_OTHER
+                    : was_sorted ? PSVI_RADIX_ORDER_SORTED
+                                 : PSVI_RADIX_ORDER_NEARLY);
+    if (is_first) {
+        control->done = !unordered;
+        control->veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
+    } else if (unordered && control->outcome.veto == PSVI_RADIX_VETO_NONE) {
+        control->outcome.veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
+    }
+    if (unordered) return;
+    for (uint32_t slot = 0; slot < job.slots; ++slot)
+        control->passes.plan[slot].active = 0;
+    tell_outcome(job, was_sorted ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_WINDOWS, PSVI_RADIX_VETO_NONE, 0);
+}
+
 // In: the request's arrays. Out: see nearly_targets, and `edges` of all blocks; when the order is right, passes
 // switched off and control->windows.state set to PSVI_RADIX_NEARLY_DONE. Does nothing unless it is the first kernel of
 // the sort or the plan says that the input may be nearly sorted. Tells the host at job.order_seen what it has found. A
@@ -196,40 +246,8 @@ __global__ void __launch_bounds__(NEARLY_THREADS, NEARLY_RESIDENT)
     if (wrong) control->windows.wrong = 1;
     __syncthreads();
     const uint32_t own_strips = strips > first_strip ? min(strips - first_strip, NEARLY_STRIPS) : 0;
-    if (threadIdx.x < own_strips && maybe == 1) {
-        if (threadIdx.x != 0 && own_edges[threadIdx.x].first < own_edges[threadIdx.x - 1].last)
-            control->windows.wrong = 1;
-        if (threadIdx.x == 0) edges[blockIdx.x] = {own_edges[0].first, own_edges[own_strips - 1].last};
-    }
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) ticket = atomicAdd(&control->ticket, 1u);
-    __syncthreads();
-    if (ticket != gridDim.x - 1) return;
-    __threadfence();
-    bool unordered = false;
-    for (uint32_t i = threadIdx.x + 1; i < (strips + NEARLY_STRIPS - 1) / NEARLY_STRIPS; i += NEARLY_THREADS)
-        unordered |= __ldcg(&edges[i].first) < __ldcg(&edges[i - 1].last);
-    unordered = __syncthreads_or(unordered || __ldcg(&control->windows.wrong) != 0) != 0;
-    if (threadIdx.x != 0) return;
-    const bool was_sorted = __ldcg(&control->windows.unordered) == 0;
-    control->ticket = 0;
-    control->windows.wrong = 0;
-    control->windows.unordered = 0;
-    control->windows.state = unordered ? PSVI_RADIX_NEARLY_NO : PSVI_RADIX_NEARLY_DONE;
-    tell_order(job, unordered    ? PSVI_RADIX_ORDER_OTHER
-                    : was_sorted ? PSVI_RADIX_ORDER_SORTED
-                                 : PSVI_RADIX_ORDER_NEARLY);
-    if (is_first) {
-        control->done = !unordered;
-        control->veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
-    } else if (unordered && control->outcome.veto == PSVI_RADIX_VETO_NONE) {
-        control->outcome.veto = PSVI_RADIX_VETO_NOT_IN_ORDER;
-    }
-    if (unordered) return;
-    for (uint32_t slot = 0; slot < job.slots; ++slot)
-        control->passes.plan[slot].active = 0;
-    tell_outcome(job, was_sorted ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_WINDOWS, PSVI_RADIX_VETO_NONE, 0);
+    if (threadIdx.x < own_strips && maybe == 1) join_strips(control, own_edges, own_strips, edges);
+    if (is_last_block(control, &ticket)) judge_strips(job, edges, strips, is_first);
 }
 
 // In a sort in place: from spare memory to the output. All threads of the grid.
