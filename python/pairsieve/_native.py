@@ -130,5 +130,22 @@ class Context:
         self.check(lib.psv_synchronize(self.handle))
 
 
+class Profiled:
+    """What of an object with a context times the phases of its frames or steps."""
+
+    @locked
+    def enable_profile(self, on: bool = True) -> None:
+        """Time the phases of frames, or of a world's steps, from here on."""
+        self.context.check(lib.psv_enable_profile(self.context.handle, on))
+
+    @locked
+    def profile(self) -> dict[str, float]:
+        """Milliseconds of the last frame or step by phase, as a dict; ``frame`` is the whole. Waits for the device."""
+        out = ffi.new("psv_profile *")
+        self.context.check(lib.psv_wait_profile(self.context.handle, out))
+        return {"frame": out.frame_ms} | {
+            text(lib.psv_phase_name(phase)): out.phase_ms[phase] for phase in range(lib.PSV_PHASE_COUNT) if out.phase_ms[phase] > 0}
+
+
 def buffer_of(pointer, nbytes):
     return lib.psv_buffer_of(ffi.cast("void *", pointer), nbytes)

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, text
+from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, text
 
 _CORNERS = ("float32", "float64")
 _MOST_KEPT = 4  # finders that find_pairs keeps for each thread
@@ -160,7 +160,7 @@ class _Set:
                 self.views.append(part)
 
 
-class PairFinder:
+class PairFinder(Profiled):
     """Finds all overlapping pairs of boxes, frame after frame, without taking memory in a frame.
 
     Boxes are closed: touching counts. Each pair is reported once, ``a < b``, none is missing. Boxes with NaN or
@@ -457,18 +457,6 @@ class PairFinder:
         self.context.check(lib.psv_read_pair_statistics(self.handle, out))
         return struct_dict(out)
 
-    @locked
-    def enable_profile(self, on: bool = True) -> None:
-        """Time the phases of frames from here on."""
-        self.context.check(lib.psv_enable_profile(self.context.handle, on))
-
-    @locked
-    def profile(self) -> dict[str, float]:
-        """Milliseconds of the last frame by phase, as a dict; ``frame`` is the whole. Waits for the device."""
-        out = ffi.new("psv_profile *")
-        self.context.check(lib.psv_wait_profile(self.context.handle, out))
-        return profile_dict(out)
-
 
 def _destroy(handle, _context):
     lib.psv_destroy_pair_finder(handle)
@@ -480,14 +468,6 @@ def struct_dict(pointer):
     for name, field in ffi.typeof(pointer).item.fields:
         value = getattr(pointer, name)
         out[name] = text(value) if field.type.kind == "pointer" else value
-    return out
-
-
-def profile_dict(profile):
-    out = {"frame": profile.frame_ms}
-    for phase in range(lib.PSV_PHASE_COUNT):
-        if profile.phase_ms[phase] > 0:
-            out[text(lib.psv_phase_name(phase))] = profile.phase_ms[phase]
     return out
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._native import NULL, ArgumentError, Context, ffi, lib, locked, text
-from .pairs import device_number, profile_dict, struct_dict
+from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, text
+from .pairs import device_number, struct_dict
 from .world_queries import WorldQueries, record_of
 
 
@@ -36,7 +36,7 @@ def _floats(value, count, name):
     return made
 
 
-class World(WorldQueries):
+class World(WorldQueries, Profiled):
     """Bodies that move. Metres, seconds, kilograms, radians; y is up.
 
     Parameters
@@ -412,18 +412,6 @@ class World(WorldQueries):
         if body.index1 == 0:
             return None
         return np.array([(body.index1, body.generation)], _ID)[0], distance[0]
-
-    @locked
-    def enable_profile(self, on: bool = True) -> None:
-        """Time the phases of steps from here on."""
-        self.context.check(lib.psv_enable_profile(self.context.handle, on))
-
-    @locked
-    def profile(self) -> dict[str, float]:
-        """Milliseconds of the last step by phase, as a dict; ``frame`` is the whole. Waits for the device."""
-        out = ffi.new("psv_profile *")
-        self.context.check(lib.psv_wait_profile(self.context.handle, out))
-        return profile_dict(out)
 
     def synchronize(self) -> None:
         """Waits until all steps have happened."""
