@@ -10,7 +10,8 @@
 extern const psvi_gl_source psvi_glsl_load_boxes, psvi_glsl_brute_pairs, psvi_glsl_lbvh_plan, psvi_glsl_lbvh_keys,
     psvi_glsl_lbvh_build, psvi_glsl_lbvh_merge, psvi_glsl_lbvh_walk, psvi_glsl_pack_pairs, psvi_glsl_diff_mark,
     psvi_glsl_diff_move, psvi_glsl_keep_pairs, psvi_glsl_shape_bounds, psvi_glsl_load_rules, psvi_glsl_exclude_pairs,
-    psvi_glsl_narrow_boxes, psvi_glsl_name_pairs;
+    psvi_glsl_narrow_boxes, psvi_glsl_name_pairs, psvi_glsl_rows_plan, psvi_glsl_rows_keys, psvi_glsl_rows_scan,
+    psvi_glsl_rows_gather, psvi_glsl_rows_sweep;
 
 #define PSVI_GL_PLAN_BYTES 4096u
 

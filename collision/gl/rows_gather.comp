@@ -1,0 +1,31 @@
+// Boxes in the order of their cells: 8 words each, corners with the grid's axis first, slot, tag. One thread a slot; with
+// SORTED one a place, whose slot a sorter has found.
+layout(local_size_x = 128) in;
+#include "slots.glsl"
+layout(std430, binding = 0) readonly buffer slot_block { uint slots[]; };
+layout(std430, binding = 1) readonly buffer result_block { uint result[]; };
+layout(std430, binding = 2) readonly buffer plan_block { uint plan[]; };
+layout(std430, binding = 5) readonly buffer cell_block { uint cells[]; };
+layout(std430, binding = 7) readonly buffer number_block { uint numbers[]; }; // with SORTED: the order
+layout(std430, binding = 8) readonly buffer start_block { uint starts[]; };
+layout(std430, binding = 9) writeonly buffer box_block { uint boxes[]; };
+#include "rows_cells.glsl"
+
+void main() {
+    uint i = group_number() * 128u + gl_LocalInvocationID.x;
+#if SORTED
+    if (i >= result[base(1) + RESULT_BOXES]) return;
+    uint slot = numbers[base(7) + i], place = i;
+#else
+    if (i >= SLOTS || cells[base(5) + i] == 0xffffffffu) return;
+    uint slot = i, place = starts[base(8) + cells[base(5) + i]] + numbers[base(7) + i];
+#endif
+    uint from = base(0) + 8u * slot, to = base(9) + 8u * place;
+    for (uint k = 0u; k < 3u; ++k) {
+        uint axis = PLAN(PLAN_AXES + k);
+        boxes[to + k] = slots[from + axis];
+        boxes[to + 3u + k] = slots[from + 3u + axis];
+    }
+    boxes[to + 6u] = slot;
+    boxes[to + 7u] = slots[from + 6u];
+}

@@ -1,0 +1,159 @@
+// `rows` on OpenGL, host side: cells of levels by size, boxes in the order of their cells, and looks of each box into
+// the rows of cells around it. The plan is that of the CPU method in small (collision/cpu/rows_grid.c). No group waits
+// for another one.
+#include "gl_frame.h"
+
+#define SCAN_TILE 2048u
+#define BOXES_A_WORLD_SLOT 32u
+
+typedef struct rows_memory {
+    psvi_gl_frame frame;
+    char *cells, *numbers, *starts, *boxes, *sums, *sorter;
+    uint64_t sorter_bytes, room, cell_room;
+} rows_memory;
+
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def made = psv_default_sorter_def();
+    made.method = psvi_sorter_name(def);
+    made.max_count = psvi_gl_room(def);
+    return made;
+}
+
+// Two cells a box and some of each level and world slot (rows_plan.comp), and one more.
+static uint64_t cells_for(uint64_t room) { return 6 * room + 8192; }
+
+static uint64_t layout(const psv_pair_finder_def *def, char *scratch, rows_memory *memory) {
+    psvi_carver carver = {scratch, 0};
+    const uint64_t room = psvi_gl_room(def);
+    const psv_sorter_def sorter = sorter_def(def);
+    *memory = (rows_memory){.frame = psvi_gl_carve_frame(&carver, def), .room = room, .cell_room = cells_for(room)};
+    memory->cells = psvi_carve(&carver, 4 * room);
+    memory->numbers = psvi_carve(&carver, 4 * room);
+    memory->starts = psvi_carve(&carver, 4 * memory->cell_room);
+    memory->boxes = psvi_carve(&carver, 32 * room);
+    memory->sums = psvi_carve(&carver, 4 * (memory->cell_room / SCAN_TILE + 1));
+    memory->sorter_bytes = psvi_names_sorter(def) ? psv_sorter_scratch_bytes(PSV_BACKEND_GL, &sorter) : 0;
+    memory->sorter = psvi_carve(&carver, memory->sorter_bytes);
+    return carver.used;
+}
+
+static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
+    rows_memory memory;
+    return layout(def, NULL, &memory);
+}
+
+static psv_status rows_create(psv_pair_finder *finder) {
+    rows_memory memory;
+    psv_sorter *sorter = NULL;
+    psv_status status = psvi_gl_check_room(finder, "rows", 32);
+    finder->state = NULL;
+    if (status != PSV_OK || !psvi_names_sorter(&finder->def)) return status;
+    psv_sorter_def def = sorter_def(&finder->def);
+    (void)layout(&finder->def, finder->scratch, &memory);
+    def.scratch = psvi_buffer_at(finder->context, memory.sorter, memory.sorter_bytes);
+    status = psv_create_sorter(finder->context, &def, &sorter);
+    finder->state = sorter;
+    return status;
+}
+
+static void rows_destroy(psv_pair_finder *finder) {
+    psv_destroy_sorter(finder->state);
+    finder->state = NULL;
+}
+
+static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory,
+                             const psvi_gl_source *source, const char *defines, uint64_t groups) {
+    psvi_gl_call call = psvi_gl_frame_call(input, &memory->frame, source, groups);
+    const uint64_t room = memory->room, slots = psvi_gl_slots(input) / BOXES_A_WORLD_SLOT + 1;
+    call.blocks[5] = (psvi_gl_block){memory->cells, 4 * room};
+    call.blocks[7] = (psvi_gl_block){memory->numbers, 4 * room};
+    call.blocks[8] = (psvi_gl_block){memory->starts, 4 * memory->cell_room};
+    call.blocks[9] = (psvi_gl_block){memory->boxes, 32 * room};
+    call.blocks[10] = (psvi_gl_block){memory->sums, 4 * (memory->cell_room / SCAN_TILE + 1)};
+    call.params[4] = (uint32_t)(input->world_count < slots ? input->world_count : slots);
+    if (defines != NULL) call.defines = defines;
+    return psvi_gl_run(finder->context, &call);
+}
+
+static psv_status make_keys(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory) {
+    psv_context *context = finder->context;
+    const uint64_t groups = (psvi_gl_slots(input) + 127) / 128;
+    psvi_phase_begin(context, PSV_PHASE_KEYS);
+    psv_status status = psvi_gl_load_boxes(context, input, &memory->frame);
+    const uint64_t cells = cells_for(psvi_gl_slots(input) < 2 ? 2 : psvi_gl_slots(input));
+    if (status == PSV_OK) status = context->ops->fill(context, memory->starts, 0, 4 * cells);
+    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_plan, NULL, 1);
+    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_keys, NULL, groups);
+    psvi_phase_end(context, PSV_PHASE_KEYS);
+    return status;
+}
+
+// The first place of each cell.
+static psv_status make_starts(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory) {
+    const uint64_t tiles = cells_for(psvi_gl_slots(input)) / SCAN_TILE + 1;
+    static const char *const steps[] = {"#define STEP 0\n", "#define STEP 1\n", "#define STEP 2\n"};
+    psv_status status = PSV_OK;
+    psvi_phase_begin(finder->context, PSV_PHASE_SORT);
+    for (int s = 0; s < 3 && status == PSV_OK; ++s)
+        status = run_kernel(finder, input, memory, &psvi_glsl_rows_scan, steps[s], s == 1 ? 1 : tiles);
+    psvi_phase_end(finder->context, PSV_PHASE_SORT);
+    return status;
+}
+
+static psv_status gather_boxes(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory) {
+    const uint64_t slots = psvi_gl_slots(input);
+    psv_status status = PSV_OK;
+    if (finder->state != NULL && slots >= 2) {
+        const psvi_sort_request request = {
+            .keys_in = memory->cells,
+            .keys_out = memory->cells,
+            .values_out = memory->numbers,
+            .value_bytes = 4,
+            .implicit_index = true,
+            .count = slots,
+        };
+        status = psvi_sort_run(finder->state, &request);
+    }
+    const char *form = finder->state != NULL && slots >= 2 ? "#define SORTED 1\n" : "#define SORTED 0\n";
+    psvi_phase_begin(finder->context, PSV_PHASE_GATHER);
+    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_gather, form, (slots + 127) / 128);
+    psvi_phase_end(finder->context, PSV_PHASE_GATHER);
+    return status;
+}
+
+static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
+    rows_memory memory;
+    const uint64_t slots = psvi_gl_slots(input);
+    (void)layout(&finder->def, finder->scratch, &memory);
+    if (slots == 0) return PSV_OK;
+    psv_status status = make_keys(finder, input, &memory);
+    if (status == PSV_OK) status = make_starts(finder, input, &memory);
+    if (status == PSV_OK) status = gather_boxes(finder, input, &memory);
+    if (status != PSV_OK) return status;
+    psvi_phase_begin(finder->context, PSV_PHASE_SWEEP);
+    status = run_kernel(finder, input, &memory, &psvi_glsl_rows_sweep, NULL, (slots + 63) / 64);
+    psvi_phase_end(finder->context, PSV_PHASE_SWEEP);
+    return status;
+}
+
+static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort = {0};
+    if (finder->state == NULL) {
+        statistics->sort_method = PSVI_SORT_CELLS;
+        return PSV_OK;
+    }
+    psv_status status = psv_read_sort_statistics(finder->state, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}
+
+const psvi_broad_phase psvi_broad_phase_rows_gl = {
+    .name = "rows",
+    .description = "boxes by cells in rows, levels by size; each box sweeps the rows around it",
+    .scratch_bytes = rows_scratch_bytes,
+    .create = rows_create,
+    .destroy = rows_destroy,
+    .find = rows_find,
+    .statistics = rows_statistics,
+};
