@@ -77,6 +77,13 @@ def text(pointer):
     return None if pointer == NULL else ffi.string(pointer).decode()
 
 
+def name_of(text, argument):
+    """The name of a method for the library, which reads it while the object is kept."""
+    if not isinstance(text, str):
+        raise ArgumentError(f"{argument} is {text!r}; a name is wanted")
+    return ffi.new("char[]", text.encode())
+
+
 def check(status, context=NULL):
     """Raises the error of a status, with the library's sentence."""
     if status != lib.PSV_OK:

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, text
+from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, name_of, text
 
 _CORNERS = ("float32", "float64")
 _MOST_KEPT = 4  # finders that find_pairs keeps for each thread
@@ -212,7 +212,7 @@ class PairFinder(Profiled):
         self.context = Context(self.device, self._stream)
         self._lock = self.context.lock
         definition = ffi.new("psv_pair_finder_def *", lib.psv_default_pair_finder_def())
-        names = [ffi.new("char[]", name.encode()) for name in (method, sort_method)]
+        names = [name_of(method, "method"), name_of(sort_method, "sort_method")]
         definition.method, definition.sort_method = names
         try:
             definition.max_boxes, definition.max_pairs, definition.world_count = max_boxes, max_pairs, worlds

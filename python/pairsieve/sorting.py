@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, text
+from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of, text
 from .pairs import device_number, struct_dict
 
 _KEYS = {"uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64"}
@@ -65,7 +65,7 @@ class Sorter:
         self.context = Context(self.device, self._stream)
         self._lock = self.context.lock
         definition = ffi.new("psv_sorter_def *", lib.psv_default_sorter_def())
-        keep = ffi.new("char[]", method.encode())
+        keep = name_of(method, "method")
         definition.method = keep
         definition.key_type = getattr(lib, "PSV_KEY_" + _KEYS[name])
         try:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked
+from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of
 from .pairs import _corner_arrays, _interleave, _optional, _Set, device_number, struct_dict
 
 _QUALITIES = {"linear": lib.PSV_TREE_LINEAR, "fine": lib.PSV_TREE_FINE}
@@ -260,7 +260,7 @@ class Tree:
         self.context = Context(self.device, self._stream)
         self._lock = self.context.lock
         definition = ffi.new("psv_tree_def *", lib.psv_default_tree_def())
-        name = ffi.new("char[]", sort_method.encode())
+        name = name_of(sort_method, "sort_method")
         definition.sort_method = name
         definition.quality, definition.triangles = _QUALITIES[quality], triangles
         self.max_items = max_items

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, text
+from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, name_of, text
 from .pairs import device_number, struct_dict
 from .world_queries import WorldQueries, record_of
 
@@ -68,7 +68,7 @@ class World(WorldQueries, Profiled):
                  **more: Any) -> None:
         self._begin(device, stream, workers)
         definition = ffi.new("psv_world_def *", lib.psv_default_world_def())
-        names = [ffi.new("char[]", name.encode()) for name in (broad_phase, sort_method)]
+        names = [name_of(broad_phase, "broad_phase"), name_of(sort_method, "sort_method")]
         definition.broad_phase, definition.sort_method = names
         known = {name for name, _ in ffi.typeof("psv_world_def").fields} - {"cookie"}
         values = dict(gravity=[float(g) for g in gravity], substeps=substeps, max_bodies=max_bodies, sub_world_count=worlds, **more)
@@ -104,7 +104,8 @@ class World(WorldQueries, Profiled):
         options = ffi.new("psv_scene_options *", lib.psv_default_scene_options())
         options.bodies = bodies
         options.has_seed, options.seed = seed is not None, seed or 0
-        keep = [ffi.new("char[]", n.encode()) for n in (broad_phase, sort_method) if n is not None]
+        given = (("broad_phase", broad_phase), ("sort_method", sort_method))
+        keep = [name_of(name, argument) for argument, name in given if name is not None]
         names = iter(keep)
         if broad_phase is not None:
             options.broad_phase = next(names)
@@ -340,6 +341,8 @@ class World(WorldQueries, Profiled):
     @locked
     def step(self, seconds: float | None = None, count: int = 1) -> None:
         """Steps the world. On a GPU it is only enqueued. A scene's world goes by the scene's frames; `seconds` is 1/60 otherwise."""
+        if count < 0:
+            raise ArgumentError(f"count is {count!r}; 0 or more is wanted")
         for _ in range(count):
             if self._scene != NULL:
                 if seconds is not None:

@@ -126,6 +126,7 @@ def test_profile():
     (lambda: pairsieve.PairFinder(0), ["max_boxes", "0"]),
     (lambda: pairsieve.PairFinder(-1), ["max_boxes", "-1"]),
     (lambda: pairsieve.PairFinder(10, device="tpu"), ["tpu", "cuda"]),
+    (lambda: pairsieve.PairFinder(10, method=None), ["method", "None"]),
     (lambda: pairsieve.PairFinder(10).find(np.zeros((11, 6), np.float32)), ["11", "10"]),
     (lambda: pairsieve.PairFinder(10).pairs(), ["psv_find_pairs"]),
     (lambda: pairsieve.find_pairs(np.zeros((6, 4), np.float32)[:, ::2]), ["boxes"]),

@@ -81,6 +81,7 @@ def test_sorter_bits():
     (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.uint32), np.zeros(5, np.int64)), ["8 bytes", "4"]),
     (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.uint32), np.zeros(4, np.int32)), ["5", "4"]),
     (lambda: pairsieve.Sorter(10, method="magic"), ["magic", "radix"]),
+    (lambda: pairsieve.Sorter(10, method=3), ["method", "3"]),
 ])
 def test_errors(call, words):
     with pytest.raises(pairsieve.Error) as error:

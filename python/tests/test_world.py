@@ -77,6 +77,8 @@ def test_shapes():
     (lambda w: w.add(99), ["shape", "99"]),
     (lambda w: w.add(0, np.zeros((3, 3)), velocities=np.zeros((2, 3))), ["3 bodies"]),
     (lambda w: w.step(-1), ["seconds", "-1"]),
+    (lambda w: w.step(count=-1), ["count", "-1"]),
+    (lambda w: pairsieve.World(broad_phase=None), ["broad_phase", "None"]),
     (lambda w: pairsieve.World(colour=3), ["colour", "gravity"]),
     (lambda w: pairsieve.World.scene("nowhere"), ["nowhere"]),
     (lambda w: pairsieve.World.load("/nonexistent/file"), ["/nonexistent/file"]),
