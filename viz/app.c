@@ -76,6 +76,7 @@ bool view_open_app(view_app *app, const view_options *options, view_message *mes
         if (app->hud == NULL) view_report(app, message); // the picture alone is worth having
     }
     app->held_keys = SDL_GetKeyboardState(NULL);
+    if (options->screenshot != NULL && !view_can_write(options->screenshot, message)) return false;
     if (!open_log(&app->csv, options->csv, view_write_csv_head, message)) return false;
     if (!open_log(&app->trace, options->trace, view_write_trace_head, message)) return false;
     app->exit_code = VIEW_EXIT_GOOD;

@@ -16,6 +16,21 @@ extern char **environ;
 
 static void put_bytes(void *stream, void *bytes, int count) { (void)fwrite(bytes, 1, (size_t)count, stream); }
 
+bool view_can_write(const char *path, view_message *message) {
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    struct stat old;
+    int reason = 0;
+    if (stat(path, &old) == 0) {
+        reason = S_ISDIR(old.st_mode) ? EISDIR : access(path, W_OK) == 0 ? 0 : errno;
+    } else {
+        if (slash != NULL) (void)snprintf(folder, sizeof folder, "%.*s/", (int)(slash - path), path);
+        if (access(folder, W_OK) != 0) reason = errno;
+    }
+    if (reason != 0) view_say(message, "picture '%s' cannot be written: %s", path, strerror(reason));
+    return reason == 0;
+}
+
 bool view_write_png(const char *path, const uint8_t *pixels, int width, int height, view_message *message) {
     psvi_replaced_file file;
     if (!psvi_open_replaced(&file, path)) {

@@ -6,6 +6,9 @@
 
 #include <sys/types.h>
 
+// Whether a picture could be written there, as far as a look at the folder tells. Asked before a run: it may be long.
+bool view_can_write(const char *path, view_message *message);
+
 bool view_write_png(const char *path, const uint8_t *pixels, int width, int height, view_message *message);
 
 typedef struct view_video {

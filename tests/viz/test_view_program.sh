@@ -55,7 +55,8 @@ export SDL_VIDEODRIVER=offscreen
 expect 1 'OpenGL 4.5' env MESA_GL_VERSION_OVERRIDE=3.3 "$program" $small
 expect 2 'no_such_scene' "$program" no_such_scene $small
 expect 2 'no_such_method' "$program" $small --broad-phase no_such_method
-expect 1 'cannot be written' "$program" $small --screenshot "$folder/none/a.png"
+expect 1 'cannot be written' timeout 60 "$program" $small --frames 100000000 --screenshot "$folder/none/a.png"
+expect 1 'Is a directory' timeout 60 "$program" $small --frames 100000000 --screenshot "$folder"
 expect 1 'cannot be written' "$program" $small --csv "$folder/none/a.csv"
 expect 1 'ffmpeg' env PATH=/nowhere "$program" $small --video a.mp4
 expect 0 'pairs of frame 3' "$program" $small --check
