@@ -28,6 +28,8 @@ typedef struct builder {
     uint32_t count;
     d3 middle;        // about which points are taken, for digits
     double tolerance; // what is nearer to a plane lies in it
+    double seen_from; // height from which a point sees a triangle: what it does not see stays beside its own triangles,
+                      // which tilt the more the thinner they are, so this is near the rounding of doubles
     triangle triangles[MOST_TRIANGLES];
     uint32_t triangle_count, vertex_count;
 } builder;
@@ -110,7 +112,7 @@ static bool add_point(builder *b, uint32_t first, uint32_t p) {
             const triangle *t = &b->triangles[list[i]];
             const uint32_t other = triangle_with(b, t->v[(k + 1) % 3], t->v[k]);
             if (other == MOST_TRIANGLES) return false;
-            if (seen[other] || !(above(&b->triangles[other], at) > b->tolerance)) continue;
+            if (seen[other] || !(above(&b->triangles[other], at) > b->seen_from)) continue;
             seen[other] = true;
             list[count++] = other;
         }
@@ -373,6 +375,7 @@ static void measure_points(builder *b) {
     }
     b->middle = (d3){0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2])};
     b->tolerance = 2e-6 * widest + 4e-7 * largest;
+    b->seen_from = 1e-3 * b->tolerance;
 }
 
 const char *psvi_build_hull(const float *points, uint32_t count, psvi_hull *hull, uint32_t sources[PSVI_HULL_VERTICES],

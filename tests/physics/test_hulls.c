@@ -72,6 +72,52 @@ static void random_points_have_their_hull(void **unused) {
     }
 }
 
+// Many of the triangles of thin plates, and a few of those of balls, have a fourth point nearly in their plane. Each
+// plate and ball has a hull: closed (each edge is met once each way), and no point lies further out than its corners.
+static void nearly_flat_neighbours_are_no_trouble(void **unused) {
+    (void)unused;
+    uint64_t seed = 3;
+    psv_world_def world = stage_def(4);
+    stage s = make_stage(&world);
+    for (int round = 0; round < 600; ++round) {
+        float points[90];
+        for (uint32_t i = 0; i < 30; ++i) {
+            float *p = points + 3 * i;
+            float thin = round % 2 == 0 ? 0.002f : 1.0f, length = 0;
+            for (int k = 0; k < 3; ++k) {
+                p[k] = random_float(&seed) * (k == 1 ? thin : 1.0f);
+                length += p[k] * p[k];
+            }
+            for (int k = 0; k < 3 && round % 2 != 0; ++k)
+                p[k] *= 0.2f / sqrtf(length);
+        }
+        psv_shape_def def = hull_of(points, 30);
+        check(&s, psv_world_shape(s.world, add_shape(&s, &def), &def));
+        bool used[30] = {false};
+        for (uint32_t e = 0; e < 3 * def.triangle_count; ++e) {
+            const uint32_t x = def.indices[e], y = def.indices[e / 3 * 3 + (e + 1) % 3];
+            uint32_t there = 0, back = 0;
+            for (uint32_t other = 0; other < 3 * def.triangle_count; ++other) {
+                const uint32_t from = def.indices[other], to = def.indices[other / 3 * 3 + (other + 1) % 3];
+                there += from == x && to == y;
+                back += from == y && to == x;
+            }
+            assert_true(there == 1 && back == 1);
+            used[x] = true;
+        }
+        for (int way = 0; way < 60; ++way) {
+            const d3 n = {{random_float(&seed), random_float(&seed), random_float(&seed)}};
+            double all = -10, corners = -10;
+            for (uint32_t m = 0; m < 30; ++m) {
+                all = fmax(all, dot(n, at(points, m)));
+                if (used[m]) corners = fmax(corners, dot(n, at(points, m)));
+            }
+            assert_true(all - corners <= 1e-5);
+        }
+    }
+    end_stage(&s);
+}
+
 // What a unit impulse at a point does tells mass, centre and the whole tensor.
 static void kick(stage *s, psv_body_id id, d3 point, d3 impulse) {
     float p[3], j[3];
@@ -536,6 +582,7 @@ static void hulls_rest_on_meshes_and_fields(void **unused) {
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_points_have_their_hull),
+        cmocka_unit_test(nearly_flat_neighbours_are_no_trouble),
         cmocka_unit_test(boxes_weigh_the_same),
         cmocka_unit_test(tetrahedra_turn_as_balls),
         cmocka_unit_test(bad_points_are_refused),
