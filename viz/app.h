@@ -57,6 +57,7 @@ typedef struct view_app {
     view_streams streams;
     view_model model;
     view_order order;
+    psv_context *pairs_on; // OpenGL, with --pairs-on gl; else NULL
     view_traced traced;
     view_history history;
     view_sample sample; // of this frame

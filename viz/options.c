@@ -28,6 +28,7 @@ void view_print_help(void) {
          "  --backend NAME        auto, cpu or cuda\n"
          "  --sort NAME           sorting method\n"
          "  --broad-phase NAME    broad-phase method\n"
+         "  --pairs-on NAME       cpu (default) or gl: where the pairs of the CPU backend's bodies are found\n"
          "  --list                names the scenes, and exits\n"
          "picture\n"
          "  --size WxH            window or picture size; default 1280x720\n"
@@ -183,6 +184,11 @@ static const char *parse_checked(const char *name, const char *value, view_optio
     if (strcmp(name, "--backend") == 0) {
         *good = value != NULL && psv_parse_backend(value, &o->backend) == PSV_OK && o->backend != PSV_BACKEND_GL;
         return "auto, cpu or cuda";
+    }
+    if (strcmp(name, "--pairs-on") == 0) {
+        o->pairs_on_gl = value != NULL && strcmp(value, "gl") == 0;
+        *good = o->pairs_on_gl || (value != NULL && strcmp(value, "cpu") == 0);
+        return "cpu or gl";
     }
     if (strcmp(name, "--order-on") == 0) {
         *good = value != NULL && (strcmp(value, "cpu") == 0 || strcmp(value, "gl") == 0 || strcmp(value, "auto") == 0);

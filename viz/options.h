@@ -35,6 +35,7 @@ typedef struct view_options {
     const char *trace;
     const char *sort_method; // NULL: as the scene says
     const char *broad_phase;
+    bool pairs_on_gl;     // pairs of the CPU backend's bodies are found on OpenGL
     const char *order_on; // where bodies of the CPU backend are put in order: "cpu" (NULL), "gl" or "auto"
     psv_backend backend;
     uint64_t frames; // 0: until the window closes

@@ -1,6 +1,7 @@
 // Scenes, backends and methods: loading in a thread, and switching live.
 #include "app.h"
 
+#include <SDL.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,9 @@ void view_unload(view_app *app) {
     memset(&app->check, 0, sizeof app->check);
     memset(&app->picked, 0, sizeof app->picked);
     psv_destroy_scene(app->scene);
+    psv_destroy_context(app->pairs_on);
     psv_destroy_context(app->context);
+    app->pairs_on = NULL;
     app->scene = NULL;
     app->world = NULL;
     app->context = NULL;
@@ -70,6 +73,22 @@ static void set_camera(view_app *app) {
 
 #define SHADOW_BODIES 400000 // above this shadows start off: the pass doubles the vertices
 
+// The renderer's OpenGL context is current here and wherever the world is stepped. Where it will not do the CPU does
+// it.
+static void find_pairs_on_gl(view_app *app) {
+    view_message message = {""};
+    psv_context_def def = psv_default_context_def();
+    def.backend = PSV_BACKEND_GL;
+    def.gl_load = SDL_GL_GetProcAddress;
+    if (psv_create_context(&def, &app->pairs_on) != PSV_OK)
+        view_say(&message, "pairs on OpenGL: %s", psv_last_error(NULL));
+    else if (psv_world_find_pairs_on(app->world, app->pairs_on) != PSV_OK)
+        view_say(&message, "%s", psv_last_error(app->context));
+    else
+        return;
+    view_report(app, &message);
+}
+
 static void take_scene(view_app *app, view_load *load) {
     bool same = app->scene != NULL && strcmp(load->scene_name, app->scene_name) == 0;
     view_message message = {""};
@@ -80,6 +99,7 @@ static void take_scene(view_app *app, view_load *load) {
     snprintf(app->scene_name, sizeof app->scene_name, "%s", load->scene_name);
     view_create_streams(&app->streams, app->context, app->options.no_interop);
     if (!view_create_order(&app->order, app->context, app->options.order_on, &message)) view_report(app, &message);
+    if (app->options.pairs_on_gl && psv_context_backend(app->context) == PSV_BACKEND_CPU) find_pairs_on_gl(app);
     if (!same) set_camera(app);
     app->history.count = 0;
     app->shadows = !app->options.no_shadows && psv_world_slot_count(app->world) <= SHADOW_BODIES;

@@ -107,9 +107,15 @@ void view_bind_stream(const view_streams *streams, view_stream_name name, GLuint
                       (GLsizeiptr)bytes);
 }
 
-static bool copy_to_mapped(view_streams *streams, view_stream_name name, psv_buffer source, uint64_t bytes,
-                           view_message *message) {
+static bool copy_to_mapped(view_streams *streams, psv_world *world, view_stream_name name, psv_buffer source,
+                           uint64_t bytes, view_message *message) {
     void *target = view_stream_target(streams, name);
+    if (source.gl_name != 0) { // pairs that OpenGL found
+        psv_pair_finder *finder = psv_world_pair_finder(world);
+        if (psv_read_pairs(finder, target, bytes / sizeof(psv_pair), NULL) == PSV_OK) return true;
+        view_say(message, "the pairs could not be read");
+        return false;
+    }
     if (streams->transfer == VIEW_TRANSFER_MAPPED) {
         memcpy(target, psv_buffer_address(source), bytes);
         return true;
@@ -147,8 +153,8 @@ static int collect_sources(view_streams *streams, psv_world *world, uint32_t wan
     };
     int count = 0;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
-        bool there =
-            all[i].bytes > 0 && psv_buffer_address(all[i].buffer) != NULL && all[i].buffer.bytes >= all[i].bytes;
+        bool there = all[i].bytes > 0 && (psv_buffer_address(all[i].buffer) != NULL || all[i].buffer.gl_name != 0) &&
+                     all[i].buffer.bytes >= all[i].bytes;
         if (there && (wanted & (1u << all[i].name)) != 0) sources[count++] = all[i];
     }
     return count;
@@ -172,7 +178,8 @@ bool view_update_streams(view_streams *streams, psv_world *world, uint32_t wante
     for (int i = 0; i < count; ++i) {
         // A refusal in the loop above frees streams that were reserved before it.
         if (!view_reserve_stream(streams, sources[i].name, sources[i].bytes, message)) return false;
-        if (!copy_to_mapped(streams, sources[i].name, sources[i].buffer, sources[i].bytes, message)) return false;
+        if (!copy_to_mapped(streams, world, sources[i].name, sources[i].buffer, sources[i].bytes, message))
+            return false;
     }
     return true;
 }

@@ -62,7 +62,7 @@ static psv_pair_finder_def finder_def(const psv_world_def *def, psv_backend back
     finder.sort_method = def->sort_method;
     finder.max_boxes = def->max_bodies;
     finder.max_pairs = max_pairs;
-    finder.grow_pairs = backend == PSV_BACKEND_CPU; // on CUDA the world grows it, between steps
+    finder.grow_pairs = backend != PSV_BACKEND_CUDA; // on CUDA the world grows it, between steps
     finder.world_count = def->sub_world_count;
     return finder;
 }
@@ -388,10 +388,16 @@ psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t poin
 }
 
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs) {
-    psv_pair_finder_def def = finder_def(&world->def, world->context->backend, max_pairs);
+    psv_context *context = psvi_pair_context(world);
+    psv_pair_finder_def def = finder_def(&world->def, context->backend, max_pairs);
+    // Methods of the world's backend that the other one lacks.
+    if (context != world->context && psv_broad_phase_description(context->backend, def.method) == NULL)
+        def.method = "auto";
+    if (context != world->context && psv_sort_method_description(context->backend, def.sort_method) == NULL)
+        def.sort_method = "cells";
     psv_pair_finder *finder = NULL;
-    psv_status status = psv_create_pair_finder(world->context, &def, &finder);
-    if (status != PSV_OK) return status;
+    psv_status status = psv_create_pair_finder(context, &def, &finder);
+    if (status != PSV_OK) return psvi_pass_on(world, status);
     uint32_t *others = psvi_alloc(world->context, 2 * max_pairs * sizeof(uint32_t));
     if (others == NULL) {
         psv_destroy_pair_finder(finder);
@@ -440,7 +446,8 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     if (world == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "world is NULL");
     *world = NULL;
     if (context->backend == PSV_BACKEND_GL)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the gl backend steps no worlds; take cpu or cuda");
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "the gl backend steps no worlds; take cpu or cuda (and psv_world_find_pairs_on)");
     status = psvi_check_world_def(context, def);
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;
@@ -476,6 +483,7 @@ void psv_destroy_world(psv_world *world) {
     psvi_free_body_queries(world);
     psv_destroy_sorter(world->sorter);
     psv_destroy_pair_finder(world->finder);
+    psvi_forget_elsewhere(world);
     psvi_free(world->context, world->sim.other_pairs, 2 * world->max_pairs * sizeof(uint32_t));
     psvi_free(world->context, (void *)(uintptr_t)world->sim.terrain_first, world->terrain_bytes);
     psvi_free_contacts(world);

@@ -36,8 +36,9 @@ struct psv_world {
     bool finder_used;   // it has a frame
     psv_sorter *sorter; // of contacts by pair, on the CPU
     uint64_t max_pairs;
-    void *state;                       // the backend's own
-    struct psvi_body_queries *queries; // NULL until the first query
+    void *state;                            // the backend's own
+    struct psvi_body_queries *queries;      // NULL until the first query
+    struct psvi_pairs_elsewhere *elsewhere; // world_pairs.c; NULL: pairs are found on the world's context
     // bodies on the host
     uint32_t *generation; // by slot
     uint8_t *alive;       // by slot
@@ -120,6 +121,13 @@ psv_status psvi_need_rolls(psv_world *world);   // memory for rolling friction, 
 psv_status psvi_need_anchors(psv_world *world); // for points that are kept while bodies hardly move, likewise
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs);
+
+// The context that finds the pairs. Where it is not the world's own: finds the step's pairs and sets the sim's.
+typedef struct psvi_pairs_elsewhere psvi_pairs_elsewhere;
+psv_context *psvi_pair_context(const psv_world *world);
+psv_status psvi_find_pairs_elsewhere(psv_world *world, const psv_box_set *boxes);
+void psvi_forget_elsewhere(psv_world *world);
+psv_status psvi_pass_on(psv_world *world, psv_status status); // that context's sentence becomes the world's
 
 // Checks a def; the number of substeps that 0 stands for.
 psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def);

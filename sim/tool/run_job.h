@@ -25,7 +25,8 @@ typedef struct run_job {
 
     // while it runs
     psv_context *context;
-    psv_scene *scene; // NULL with --restore
+    psv_context *pairs_on; // OpenGL, where the pairs are found there; NULL: on the context
+    psv_scene *scene;      // NULL with --restore
     psv_world *world;
     run_checker *checker;
     run_sample *samples; // of every frame
@@ -43,6 +44,15 @@ typedef struct run_job {
 // frame.
 int run_check_frame(run_job *job, uint64_t frame);
 void run_destroy_checker(run_checker *checker); // NULL is allowed
+
+// --- run_pairs_on.c -------------------------------------------------------------------------------------------------
+
+// The job's contexts. With --backend gl bodies are stepped by the CPU and pairs are found on OpenGL.
+int run_create_contexts(run_job *job);
+
+// With --backend auto, on the CPU, after the first step: OpenGL finds this frame's pairs too, and those of the next
+// frames where it was faster. Only where there are so many boxes that this can be.
+int run_measure_pairs_on(run_job *job);
 
 // --- run_output.c ---------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,10 @@ typedef struct run_summary {
     uint64_t pairs_max;
 } run_summary;
 
+static const psv_context *pair_context(const run_job *job) {
+    return job->pairs_on != NULL ? job->pairs_on : job->context;
+}
+
 static double phase_of(const run_sample *sample, int phase) {
     return phase < PSV_PHASE_COUNT ? sample->profile.phase_ms[phase] : sample->profile.frame_ms;
 }
@@ -56,11 +60,12 @@ static int print_json(const run_job *job, const run_summary *summary) {
                                       "share", share(summary, p)));
     }
     return tool_print_json(json_pack(
-        "{s:o, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f}, s:{s:f, s:f}, s:f, s:o, s:I, s:I}",
+        "{s:o, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f}, s:{s:f, s:f}, s:f, s:o, s:I, s:I}",
         "scene", tool_json_text(scene_name(job)), "bodies", (json_int_t)job->counters.bodies, "frames",
-        (json_int_t)job->frames, "backend", psv_backend_name(psv_context_backend(job->context)), "sort",
-        job->statistics.sort_method, "broad_phase", job->statistics.method, "route", job->statistics.route, "veto",
-        job->statistics.veto, "seed", (json_int_t)job->seed, "pairs_last", (json_int_t)job->counters.pairs, "pairs_max",
+        (json_int_t)job->frames, "backend", psv_backend_name(psv_context_backend(job->context)), "pairs_on",
+        psv_backend_name(psv_context_backend(pair_context(job))), "sort", job->statistics.sort_method, "broad_phase",
+        job->statistics.method, "route", job->statistics.route, "veto", job->statistics.veto, "seed",
+        (json_int_t)job->seed, "pairs_last", (json_int_t)job->counters.pairs, "pairs_max",
         (json_int_t)summary->pairs_max, "frame_ms", "median", frame->median_ms, "p95", frame->p95_ms, "sort_ms",
         "median", sort->median_ms, "p95", sort->p95_ms, "sort_share", share(summary, PSV_PHASE_SORT), "phases", phases,
         "checked_frames", (json_int_t)job->checked_frames, "check_failures", (json_int_t)job->check_failures));
@@ -74,8 +79,12 @@ static void print_table(FILE *out, const run_job *job, const run_summary *summar
     fprintf(out, "%s: %s bodies, %llu frames%s, seed %llu\n", scene_name(job),
             tool_format_count(bodies, job->counters.bodies), (unsigned long long)job->frames,
             job->interrupted ? " (interrupted)" : "", (unsigned long long)job->seed);
-    fprintf(out, "%s (%s), broad phase %s, sort %s\n", psv_backend_name(psv_context_backend(job->context)),
-            psv_context_device_name(job->context), job->statistics.method, job->statistics.sort_method);
+    fprintf(out, "%s (%s), ", psv_backend_name(psv_context_backend(job->context)),
+            psv_context_device_name(job->context));
+    if (job->pairs_on != NULL)
+        fprintf(out, "pairs on %s (%s), ", psv_backend_name(psv_context_backend(job->pairs_on)),
+                psv_context_device_name(job->pairs_on));
+    fprintf(out, "broad phase %s, sort %s\n", job->statistics.method, job->statistics.sort_method);
     if (strcmp(job->statistics.route, job->statistics.method) != 0)
         fprintf(out, "route %s%s%s\n", job->statistics.route, has_veto(job) ? ", not a faster one: " : "",
                 has_veto(job) ? job->statistics.veto : "");

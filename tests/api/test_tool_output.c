@@ -139,10 +139,12 @@ static void run_json(void **state) {
     (void)state;
     json_t *object = tool_json("run drop --backend cpu --bodies 500 --frames 40 --seed 7 --check-every 15 --json");
     assert_non_null(object);
-    assert_true(tool_has_keys(object, "scene bodies frames backend sort broad_phase seed pairs_last pairs_max frame_ms "
-                                      "sort_ms sort_share route veto phases checked_frames check_failures"));
+    assert_true(tool_has_keys(
+        object, "scene bodies frames backend pairs_on sort broad_phase seed pairs_last pairs_max frame_ms "
+                "sort_ms sort_share route veto phases checked_frames check_failures"));
     assert_string_equal(text_of(object, "route"), text_of(object, "broad_phase")); // on the CPU it has one way
     assert_string_equal(text_of(object, "veto"), "none");
+    assert_string_equal(text_of(object, "pairs_on"), "cpu");
     assert_non_null(json_object_get(json_object_get(object, "phases"), "sort"));
     assert_true(tool_has_keys(json_object_get(object, "frame_ms"), "median p95"));
     assert_true(tool_has_keys(json_object_get(object, "sort_ms"), "median p95"));
@@ -211,6 +213,29 @@ static void expect_same_files(const char *first, const char *second) {
     assert_true(bytes > 1000);
     assert_int_equal(fclose(a), 0);
     assert_int_equal(fclose(b), 0);
+}
+
+// The CPU steps the bodies, OpenGL finds their pairs: they go where they would go without it.
+static void run_with_pairs_on_gl(void **state) {
+    (void)state;
+    tool_result result;
+    tool_run(&result, "run drop --backend gl --bodies 700 --frames 12 --seed 3 --check --save output_gl");
+    if (result.code == 2 && strstr(result.error, "--backend gl") != NULL) skip(); // no OpenGL 4.5
+    assert_int_equal(result.code, 0);
+    assert_non_null(strstr(result.out, "pairs on gl ("));
+    assert_non_null(strstr(result.out, "checked against brute force: 2 frames, 0 failures"));
+    tool_run(&result, "run drop --backend cpu --bodies 700 --frames 12 --seed 3 --save output_cpu");
+    assert_int_equal(result.code, 0);
+    expect_same_files("output_gl", "output_cpu");
+    json_t *object = tool_json("run --restore output_gl --backend gl --frames 2 --json");
+    assert_string_equal(text_of(object, "backend"), "cpu");
+    assert_string_equal(text_of(object, "pairs_on"), "gl");
+    json_decref(object);
+    tool_run(&result, "run drop --backend gl --broad-phase sap3 --frames 1");
+    assert_int_equal(result.code, 2);
+    assert_non_null(strstr(result.error, "is not a method of the gl backend"));
+    (void)remove("output_gl");
+    (void)remove("output_cpu");
 }
 
 // The same seed twice, on different numbers of threads, gives the same bytes; another seed does not.
@@ -410,6 +435,7 @@ int main(void) {
         cmocka_unit_test(sort_of_a_file),
         cmocka_unit_test(sort_of_nothing),
         cmocka_unit_test(run_json),
+        cmocka_unit_test(run_with_pairs_on_gl),
         cmocka_unit_test(run_files),
         cmocka_unit_test(same_seed_same_bytes),
         cmocka_unit_test(run_of_nothing),

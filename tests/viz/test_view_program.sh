@@ -30,11 +30,12 @@ expect 2 'WxH' "$program" --size 10
 expect 2 "option '--frames' has '0'" "$program" --frames 0
 expect 2 "option '--screenshot' needs a value" "$program" --screenshot
 expect 2 'auto, cpu or cuda' "$program" --backend quantum
+expect 2 'cpu or gl' "$program" --pairs-on cuda
 expect 2 'one too many' "$program" drop chairs
 
 # Every option that the parser knows is in the help.
 "$program" --help >help.txt
-for option in scene bodies seed backend sort broad-phase list size supersample overlay colour transparent no-shadows ray-traced \
+for option in scene bodies seed backend sort broad-phase pairs-on order-on list size supersample overlay colour transparent no-shadows ray-traced \
     no-hud frame-all help-panel no-vsync no-interop paused headless frames screenshot video csv trace check smoke help version; do
     [ $option = scene ] || grep -q -e "--$option" help.txt || { echo "FAILED: --help lacks --$option"; failures=$((failures + 1)); }
 done
@@ -58,6 +59,16 @@ expect 2 'no_such_method' "$program" $small --broad-phase no_such_method
 expect 1 'cannot be written' timeout 60 "$program" $small --frames 100000000 --screenshot "$folder/none/a.png"
 expect 1 'Is a directory' timeout 60 "$program" $small --frames 100000000 --screenshot "$folder"
 expect 1 'cannot be written' "$program" $small --csv "$folder/none/a.csv"
+# Glass in depth order and pairs as lines: the same picture, byte for byte, whoever sorts and finds.
+glass="--headless --bodies 600 --seed 4 --frames 12 --size 160x100 --no-hud --backend cpu --transparent --overlay boxes,pairs"
+for on in 'cpu cpu' 'cpu gl' 'gl cpu' 'gl gl'; do
+    set -- $on
+    expect 0 '' "$program" drop $glass --pairs-on "$1" --order-on "$2" --screenshot "$1_$2.png" --csv "$1_$2.csv"
+    expect 0 '' cmp cpu_cpu.png "$1_$2.png"
+done
+# With pairs on OpenGL the CPU makes no keys of its own: column keys_ms of the last frame.
+expect 0 '' awk -F, 'NR==1 {for (i = 1; i <= NF; ++i) if ($i == "keys_ms") k = i} END {exit !(k && $k == 0)}' gl_gl.csv
+expect 1 '' awk -F, 'NR==1 {for (i = 1; i <= NF; ++i) if ($i == "keys_ms") k = i} END {exit !(k && $k == 0)}' cpu_gl.csv
 expect 1 'ffmpeg' env PATH=/nowhere "$program" $small --video a.mp4
 expect 0 'pairs of frame 3' "$program" $small --check
 expect 0 '' "$program" $small --screenshot a.png

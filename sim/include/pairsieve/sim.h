@@ -264,6 +264,12 @@ psv_pair_finder *psv_world_pair_finder(const psv_world *world); // for pairs and
 // Live switch between steps; PSV_ERROR_UNSUPPORTED for an unknown name. The pair finder above is another one then.
 psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks
 psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase); // Blocks
+// From the next step on the pairs of a world on the CPU are found on this context, one of OpenGL that outlives the
+// world or this; NULL: on the world's own again. Boxes go there and pairs come back each step, bodies move as they
+// would without it. The finder above is then of that context; its method is the world's, or "auto" where OpenGL lacks
+// that. In a profile all of it is PSV_PHASE_SWEEP. Errors: PSV_ERROR_UNSUPPORTED for other backends, PSV_ERROR_MEMORY.
+// Blocks.
+psv_status psv_world_find_pairs_on(psv_world *world, psv_context *context);
 
 // --- contacts and their events --------------------------------------------------------------------------------------
 // Of worlds with psv_world_def.contact_events, in memory of the context's backend; of the last step, until the next

@@ -1,0 +1,142 @@
+// Worlds on the CPU whose pairs OpenGL finds: the bodies move as those of a world that finds them itself, byte for
+// byte. Skips where there is no OpenGL 4.5.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pairsieve/sim.h"
+
+enum { FRAMES = 25 };
+
+static psv_context *open_context(psv_backend backend) {
+    psv_context_def def = psv_default_context_def();
+    psv_context *context;
+    def.backend = backend;
+    def.worker_count = backend == PSV_BACKEND_CPU ? 2 : 0;
+    if (psv_create_context(&def, &context) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
+    return context;
+}
+
+static void check(psv_context *context, psv_status status) {
+    if (status != PSV_OK) fail_msg("%s", psv_last_error(context));
+}
+
+static psv_scene *load(psv_context *context, const char *name, uint64_t bodies, const char *broad_phase) {
+    psv_scene_options options = psv_default_scene_options();
+    psv_scene *scene;
+    options.bodies = bodies;
+    options.broad_phase = broad_phase;
+    check(context, psv_load_scene(context, name, &options, &scene));
+    return scene;
+}
+
+static void compare_array(const char *what, int frame, psv_buffer a, psv_buffer b) {
+    assert_int_equal(a.bytes, b.bytes);
+    if (memcmp(psv_buffer_address(a), psv_buffer_address(b), a.bytes) != 0)
+        fail_msg("%s differ in frame %d", what, frame);
+}
+
+// Steps both; in frame `from` the second one's pairs go to OpenGL, in frame `to` back to the CPU.
+static void run_scene(const char *name, uint64_t bodies, const char *broad_phase, int from, int to) {
+    psv_context *cpu = open_context(PSV_BACKEND_CPU), *gl = open_context(PSV_BACKEND_GL);
+    psv_scene *one = load(cpu, name, bodies, broad_phase), *other = load(cpu, name, bodies, broad_phase);
+    psv_world *a = psv_scene_world(one), *b = psv_scene_world(other);
+    uint64_t most = 0;
+    for (int frame = 0; frame < FRAMES; ++frame) {
+        if (frame == from) check(cpu, psv_world_find_pairs_on(b, gl));
+        if (frame == to) check(cpu, psv_world_find_pairs_on(b, NULL));
+        check(cpu, psv_scene_step(one));
+        check(cpu, psv_scene_step(other));
+        psv_world_counters counters[2];
+        check(cpu, psv_read_world_counters(a, &counters[0]));
+        check(cpu, psv_read_world_counters(b, &counters[1]));
+        assert_int_equal(counters[0].pairs, counters[1].pairs);
+        assert_int_equal(counters[0].contacts, counters[1].contacts);
+        compare_array("positions", frame, psv_world_positions(a), psv_world_positions(b));
+        compare_array("rotations", frame, psv_world_rotations(a), psv_world_rotations(b));
+        compare_array("velocities", frame, psv_world_velocities(a), psv_world_velocities(b));
+        most = counters[0].pairs > most ? counters[0].pairs : most;
+    }
+    assert_true(most > 0);
+    psv_destroy_scene(one);
+    psv_destroy_scene(other);
+    psv_destroy_context(gl);
+    psv_destroy_context(cpu);
+}
+
+static void test_drop(void **state) {
+    (void)state;
+    run_scene("drop", 1200, "auto", 0, FRAMES);
+}
+
+// Sub-worlds; to OpenGL in the middle of the run and back.
+static void test_worlds(void **state) {
+    (void)state;
+    run_scene("worlds", 900, "lbvh", 5, 15);
+}
+
+// A method that OpenGL lacks, and rotating bodies with many contacts.
+static void test_pyramid(void **state) {
+    (void)state;
+    run_scene("pyramid", 0, "sap3", 1, 20);
+}
+
+// More pairs than room: the finder grows, and no step is lost.
+static void test_growth(void **state) {
+    (void)state;
+    enum { BODIES = 60 };
+    psv_context *cpu = open_context(PSV_BACKEND_CPU), *gl = open_context(PSV_BACKEND_GL);
+    psv_world_def def = psv_default_world_def();
+    psv_shape_def ball = psv_default_shape_def();
+    psv_world *world;
+    uint32_t shape;
+    def.max_bodies = BODIES;
+    def.max_pairs = 8;
+    check(cpu, psv_create_world(cpu, &def, &world));
+    check(cpu, psv_create_shape(world, &ball, &shape));
+    for (int i = 0; i < BODIES; ++i) {
+        psv_body_def body = psv_default_body_def();
+        psv_body_id id;
+        body.shape = shape;
+        body.pose.position[0] = 0.01f * (float)i;
+        check(cpu, psv_create_bodies(world, &body, 1, &id));
+    }
+    check(cpu, psv_world_find_pairs_on(world, gl));
+    check(cpu, psv_world_step(world, 1.0f / 60));
+    psv_world_counters counters;
+    check(cpu, psv_read_world_counters(world, &counters));
+    assert_int_equal(counters.pairs, BODIES * (BODIES - 1) / 2); // all of them touch
+    psv_destroy_world(world);
+    psv_destroy_context(gl);
+    psv_destroy_context(cpu);
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    psv_context *cpu = open_context(PSV_BACKEND_CPU), *other = open_context(PSV_BACKEND_CPU);
+    psv_scene *scene = load(cpu, "drop", 50, "auto");
+    psv_world *world = psv_scene_world(scene);
+    assert_int_equal(psv_world_find_pairs_on(NULL, other), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_world_find_pairs_on(world, other), PSV_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(psv_last_error(cpu), "on OpenGL"));
+    check(cpu, psv_world_find_pairs_on(world, cpu)); // where they are
+    check(cpu, psv_scene_step(scene));
+    psv_destroy_scene(scene);
+    psv_destroy_context(other);
+    psv_destroy_context(cpu);
+}
+
+int main(void) {
+    if (!psv_backend_available(PSV_BACKEND_GL)) {
+        printf("skipped: no OpenGL 4.5 without a window\n");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_drop), cmocka_unit_test(test_worlds),
+                                       cmocka_unit_test(test_pyramid), cmocka_unit_test(test_growth),
+                                       cmocka_unit_test(test_refusals)};
+    return cmocka_run_group_tests_name("world_gl", tests, NULL, NULL);
+}
