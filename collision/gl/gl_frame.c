@@ -167,3 +167,36 @@ psv_status psvi_gl_check_room(psv_pair_finder *finder, const char *method, uint6
                          (unsigned long long)def->max_pairs, (unsigned long long)(limit / sizeof(psv_pair)));
     return PSV_OK;
 }
+
+psv_sorter_def psvi_gl_sorter_def(const psv_pair_finder_def *def) {
+    psv_sorter_def made = psv_default_sorter_def();
+    made.method = psvi_sorter_name(def);
+    made.max_count = psvi_gl_room(def);
+    return made;
+}
+
+psv_status psvi_gl_create_sorter(psv_pair_finder *finder, const char *scratch, uint64_t bytes) {
+    psv_sorter_def def = psvi_gl_sorter_def(&finder->def);
+    psv_sorter *sorter = NULL;
+    def.scratch = psvi_buffer_at(finder->context, scratch, bytes);
+    const psv_status status = psv_create_sorter(finder->context, &def, &sorter);
+    finder->state = sorter;
+    return status;
+}
+
+void psvi_gl_destroy_sorter(psv_pair_finder *finder) {
+    psv_destroy_sorter(finder->state);
+    finder->state = NULL;
+}
+
+psv_status psvi_gl_sort_places(psv_pair_finder *finder, char *keys, char *places, uint64_t count) {
+    const psvi_sort_request request = {
+        .keys_in = keys,
+        .keys_out = keys,
+        .values_out = places,
+        .value_bytes = 4,
+        .implicit_index = true,
+        .count = count,
+    };
+    return psvi_sort_run(finder->state, &request);
+}

@@ -15,17 +15,10 @@ typedef struct lbvh_memory {
     uint32_t room, part_room;
 } lbvh_memory;
 
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def made = psv_default_sorter_def();
-    made.method = psvi_sorter_name(def);
-    made.max_count = psvi_gl_room(def);
-    return made;
-}
-
 static uint64_t layout(const psv_pair_finder_def *def, char *scratch, lbvh_memory *memory) {
     psvi_carver carver = {scratch, 0};
     const uint64_t room = psvi_gl_room(def);
-    const psv_sorter_def sorter = sorter_def(def);
+    const psv_sorter_def sorter = psvi_gl_sorter_def(def);
     memory->frame = psvi_gl_carve_frame(&carver, def);
     memory->room = (uint32_t)room;
     memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
@@ -47,23 +40,13 @@ static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
 
 static psv_status lbvh_create(psv_pair_finder *finder) {
     lbvh_memory memory;
-    psv_sorter *sorter = NULL;
     psv_status status = psvi_gl_check_room(finder, "lbvh", 32);
     if (status != PSV_OK) return status;
     if (finder->def.max_boxes > MOST_BOXES)
         return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
                          (unsigned long long)finder->def.max_boxes, MOST_BOXES);
-    psv_sorter_def def = sorter_def(&finder->def);
     (void)layout(&finder->def, finder->scratch, &memory);
-    def.scratch = psvi_buffer_at(finder->context, memory.sorter, memory.sorter_bytes);
-    status = psv_create_sorter(finder->context, &def, &sorter);
-    finder->state = sorter;
-    return status;
-}
-
-static void lbvh_destroy(psv_pair_finder *finder) {
-    psv_destroy_sorter(finder->state);
-    finder->state = NULL;
+    return psvi_gl_create_sorter(finder, memory.sorter, memory.sorter_bytes);
 }
 
 // Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
@@ -129,15 +112,7 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
     if (psvi_gl_slots(input) == 0) return PSV_OK;
     psv_status status = make_keys(finder, input, &memory);
     if (psvi_gl_slots(input) < 2 || status != PSV_OK) return status;
-    const psvi_sort_request request = {
-        .keys_in = memory.keys,
-        .keys_out = memory.keys,
-        .values_out = memory.order,
-        .value_bytes = 4,
-        .implicit_index = true,
-        .count = psvi_gl_slots(input),
-    };
-    status = psvi_sort_run(finder->state, &request);
+    status = psvi_gl_sort_places(finder, memory.keys, memory.order, psvi_gl_slots(input));
     if (status == PSV_OK) status = build_tree(finder, input, &memory);
     return status == PSV_OK ? walk_tree(finder, input, &memory) : status;
 }
@@ -157,7 +132,7 @@ const psvi_broad_phase psvi_broad_phase_lbvh_gl = {
     .description = "linear bounding volume hierarchy, rebuilt each frame (Karras 2012)",
     .scratch_bytes = lbvh_scratch_bytes,
     .create = lbvh_create,
-    .destroy = lbvh_destroy,
+    .destroy = psvi_gl_destroy_sorter,
     .find = lbvh_find,
     .statistics = lbvh_statistics,
 };

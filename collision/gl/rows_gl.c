@@ -12,20 +12,13 @@ typedef struct rows_memory {
     uint64_t sorter_bytes, room, cell_room;
 } rows_memory;
 
-static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
-    psv_sorter_def made = psv_default_sorter_def();
-    made.method = psvi_sorter_name(def);
-    made.max_count = psvi_gl_room(def);
-    return made;
-}
-
 // Two cells a box and some of each level and world slot (rows_plan.comp), and one more.
 static uint64_t cells_for(uint64_t room) { return 6 * room + 8192; }
 
 static uint64_t layout(const psv_pair_finder_def *def, char *scratch, rows_memory *memory) {
     psvi_carver carver = {scratch, 0};
     const uint64_t room = psvi_gl_room(def);
-    const psv_sorter_def sorter = sorter_def(def);
+    const psv_sorter_def sorter = psvi_gl_sorter_def(def);
     *memory = (rows_memory){.frame = psvi_gl_carve_frame(&carver, def), .room = room, .cell_room = cells_for(room)};
     memory->cells = psvi_carve(&carver, 4 * room);
     memory->numbers = psvi_carve(&carver, 4 * room);
@@ -44,21 +37,11 @@ static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
 
 static psv_status rows_create(psv_pair_finder *finder) {
     rows_memory memory;
-    psv_sorter *sorter = NULL;
     psv_status status = psvi_gl_check_room(finder, "rows", 32);
     finder->state = NULL;
     if (status != PSV_OK || !psvi_names_sorter(&finder->def)) return status;
-    psv_sorter_def def = sorter_def(&finder->def);
     (void)layout(&finder->def, finder->scratch, &memory);
-    def.scratch = psvi_buffer_at(finder->context, memory.sorter, memory.sorter_bytes);
-    status = psv_create_sorter(finder->context, &def, &sorter);
-    finder->state = sorter;
-    return status;
-}
-
-static void rows_destroy(psv_pair_finder *finder) {
-    psv_destroy_sorter(finder->state);
-    finder->state = NULL;
+    return psvi_gl_create_sorter(finder, memory.sorter, memory.sorter_bytes);
 }
 
 static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory,
@@ -104,15 +87,7 @@ static psv_status gather_boxes(psv_pair_finder *finder, const psvi_find_input *i
     const uint64_t slots = psvi_gl_slots(input);
     psv_status status = PSV_OK;
     if (finder->state != NULL && slots >= 2) {
-        const psvi_sort_request request = {
-            .keys_in = memory->cells,
-            .keys_out = memory->cells,
-            .values_out = memory->numbers,
-            .value_bytes = 4,
-            .implicit_index = true,
-            .count = slots,
-        };
-        status = psvi_sort_run(finder->state, &request);
+        status = psvi_gl_sort_places(finder, memory->cells, memory->numbers, slots);
     }
     const char *form = finder->state != NULL && slots >= 2 ? "#define SORTED 1\n" : "#define SORTED 0\n";
     psvi_phase_begin(finder->context, PSV_PHASE_GATHER);
@@ -153,7 +128,7 @@ const psvi_broad_phase psvi_broad_phase_rows_gl = {
     .description = "boxes by cells in rows, levels by size; each box sweeps the rows around it",
     .scratch_bytes = rows_scratch_bytes,
     .create = rows_create,
-    .destroy = rows_destroy,
+    .destroy = psvi_gl_destroy_sorter,
     .find = rows_find,
     .statistics = rows_statistics,
 };
