@@ -31,7 +31,7 @@ psv_status psvi_create_local_finder(psv_group_finder *finder, const psv_pair_fin
 static psv_status compare_matrices(psv_group_finder *finder, const void *mine) {
     psv_group *group = finder->group;
     psv_context *context = finder->context;
-    char *all = malloc((uint64_t)group->size * PSVI_MATRIX_BYTES);
+    uint32_t *all = malloc((uint64_t)group->size * PSV_LAYERS * sizeof *all);
     uint64_t *counts = calloc(group->size, sizeof *counts);
     psv_status status = psvi_make_room(context, &finder->layer_matrix, PSVI_MATRIX_BYTES, "a layer matrix");
     if (status == PSV_OK && (all == NULL || counts == NULL))
@@ -41,7 +41,7 @@ static psv_status compare_matrices(psv_group_finder *finder, const void *mine) {
         counts[r] = PSV_LAYERS;
     if (status == PSV_OK) status = psvi_group_collect_host(group, mine, all, sizeof(uint32_t), counts);
     for (uint32_t r = 1; status == PSV_OK && r < group->size; ++r)
-        if (memcmp(all, all + r * PSVI_MATRIX_BYTES, PSVI_MATRIX_BYTES) != 0)
+        if (memcmp(all, all + (uint64_t)r * PSV_LAYERS, PSVI_MATRIX_BYTES) != 0)
             status = psvi_fail(context, PSV_ERROR_ARGUMENT,
                                "rules.layer_matrix of rank %u is not that of rank 0; it is the same on all ranks", r);
     if (status == PSV_OK) memcpy(finder->layer_matrix.memory, mine, PSVI_MATRIX_BYTES);
