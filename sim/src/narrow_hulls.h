@@ -63,26 +63,51 @@ PSVI_HD uint32_t psvi_furthest_vertex(const psvi_polytope *p, v3 direction, floa
     uint32_t best = 0;
     float most = -3.4e38f;
     for (uint32_t i = 0; i < count; ++i) {
-        float d = v3_dot(v3_of4(p->hull->vertices[i]), scaled);
-        best = d > most ? i : best;
-        most = fmaxf(d, most);
+        const float d = v3_dot(v3_of4(p->hull->vertices[i]), scaled);
+        if (!(d > most)) continue;
+        most = d;
+        best = i;
     }
     *distance = most;
     return best;
 }
 
-// The face of p from which q is furthest; what is further than `margin` ends the search.
+// How far the nearest face is from the frame's origin: a ball about it that is inside. Far below 0 where the origin is
+// outside, so that nothing is passed over for it.
+PSVI_HD float psvi_inner_radius(const psvi_polytope *p) {
+    float least = 3.4e38f;
+    for (uint32_t i = 0; i < p->hull->face_count; ++i) {
+        const float offset = psvi_polytope_offset(p, p->hull->planes[i]);
+        least = offset < least ? offset : least;
+    }
+    return least > 0 ? least : -1e30f;
+}
+
+// The face of p from which q is furthest, the first of several; what is further than `margin` ends the search. `inner`
+// is the radius of a ball in q about its origin: a face is passed over whose distance to that ball is no more than what
+// was found, and the face that is furthest from the ball comes first.
 PSVI_HD float psvi_separating_face(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p,
-                                   float margin, uint32_t *face) {
+                                   float inner, float margin, uint32_t *face) {
     const uint32_t count = p->hull->face_count;
-    float most = -3.4e38f, reach;
-    *face = 0;
-    for (uint32_t i = 0; i < count && most <= margin; ++i) {
+    float most = -3.4e38f, furthest = -3.4e38f, reach;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+        const psvi_f4 plane = p->hull->planes[i];
+        const float height = v3_dot(v3_of4(plane), to_p->shift) - psvi_polytope_offset(p, plane);
+        if (!(height > furthest)) continue;
+        furthest = height;
+        first = i;
+    }
+    *face = first;
+    for (uint32_t k = 0; k <= count && most <= margin; ++k) {
+        const uint32_t i = k == 0 ? first : k - 1;
         const psvi_f4 plane = p->hull->planes[i];
         const v3 n = v3_of4(plane);
+        const float height = v3_dot(n, to_p->shift), offset = psvi_polytope_offset(p, plane);
+        if (k > 0 && (i == first || height - offset - 0.999f * inner < most)) continue;
         (void)psvi_furthest_vertex(q, v3_neg(axes_undo(&to_p->turn, n)), &reach);
-        const float s = v3_dot(n, to_p->shift) - reach - psvi_polytope_offset(p, plane);
-        if (s > most) {
+        const float s = height - reach - offset;
+        if (s > most || (s == most && i < *face)) {
             most = s;
             *face = i;
         }
@@ -97,23 +122,47 @@ typedef struct psvi_edge_choice {
     bool found;
 } psvi_edge_choice;
 
-// The pair of edges along whose common normal the two are furthest apart, if that is more than `least`.
+// Lists the edges of p that touch it along some direction whose part along the unit vector `to` is `part` or more: such
+// directions lie on the arc between the normals of the edge's faces, and are those normals' mean, divided by its
+// length, which is no less than half of their sum's.
+PSVI_HD uint32_t psvi_edges_towards(const psvi_polytope *p, v3 to, float part, uint8_t list[PSVI_HULL_EDGES]) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->hull->edge_count; ++i) {
+        const uint8_t *edge = p->hull->edges[i];
+        const v3 a = v3_of4(p->hull->planes[edge[2]]), b = v3_of4(p->hull->planes[edge[3]]);
+        const float of_a = v3_dot(a, to), of_b = v3_dot(b, to), of_both = of_a > of_b ? of_a : of_b;
+        if (part > 0 && !(of_both > 0 && of_both * of_both >= part * part * (0.5f + 0.5f * v3_dot(a, b)))) continue;
+        list[count++] = (uint8_t)i;
+    }
+    return count;
+}
+
+// The pair of edges along whose common normal the two are furthest apart, if that is more than `least`. `inner`: radii
+// of balls in both about their origins, summed. Along a direction in which the origins are no further apart than these
+// balls and `least`, nothing is.
 PSVI_HD psvi_edge_choice psvi_separating_edges(const psvi_polytope *p, const psvi_polytope *q,
-                                               const psvi_relation *to_p, float least) {
+                                               const psvi_relation *to_p, float inner, float least) {
     psvi_edge_choice best;
     best.separation = least;
     best.normal = v3_make(0, 1, 0);
     best.a = best.b = 0;
     best.found = false;
-    const uint32_t count_p = p->hull->edge_count, count_q = q->hull->edge_count;
-    for (uint32_t j = 0; j < count_q; ++j) {
+    const float apart = v3_length(to_p->shift), part = apart > 0 ? 0.999f * (inner + least) / apart : 0;
+    if (part > 1) return best;
+    const v3 to = v3_scale(to_p->shift, apart > 0 ? 1.0f / apart : 0);
+    uint8_t of_p[PSVI_HULL_EDGES], of_q[PSVI_HULL_EDGES];
+    const uint32_t count_p = psvi_edges_towards(p, to, part, of_p);
+    const uint32_t count_q = psvi_edges_towards(q, v3_neg(axes_undo(&to_p->turn, to)), part, of_q);
+    for (uint32_t kq = 0; kq < count_q; ++kq) {
+        const uint32_t j = of_q[kq];
         const uint8_t *eq = q->hull->edges[j];
         const v3 vq = psvi_polytope_vertex(q, eq[0]);
         const v3 along_q = axes_apply(&to_p->turn, v3_sub(psvi_polytope_vertex(q, eq[1]), vq));
         const v3 from_q = v3_add(axes_apply(&to_p->turn, vq), to_p->shift);
         const v3 c = v3_neg(axes_apply(&to_p->turn, v3_of4(q->hull->planes[eq[2]])));
         const v3 d = v3_neg(axes_apply(&to_p->turn, v3_of4(q->hull->planes[eq[3]])));
-        for (uint32_t i = 0; i < count_p; ++i) {
+        for (uint32_t kp = 0; kp < count_p; ++kp) {
+            const uint32_t i = of_p[kp];
             const uint8_t *ep = p->hull->edges[i];
             const v3 vp = psvi_polytope_vertex(p, ep[0]), along_p = v3_sub(psvi_polytope_vertex(p, ep[1]), vp);
             // Arcs of normals that cross on the unit sphere.
@@ -225,7 +274,7 @@ PSVI_HD void psvi_clip_faces(const psvi_polytope *p, const psvi_polytope *q, con
     for (uint32_t i = 0; i < q->hull->face_count; ++i) {
         const float d = v3_dot(n_q, v3_of4(q->hull->planes[i]));
         other = d < least ? i : other;
-        least = fminf(d, least);
+        least = d < least ? d : least;
     }
     const uint32_t count = psvi_face_size(q->hull, other), count_p = psvi_face_size(p->hull, face);
     const v3 origin = psvi_rim_vertex(p, face, count_p, 0);
@@ -307,15 +356,16 @@ PSVI_HD void psvi_collide_polytopes(const psvi_solid *sa, const psvi_solid *sb, 
     const psvi_polytope p = psvi_polytope_of(sa), q = psvi_polytope_of(sb);
     const psvi_relation to_p = psvi_relate(&p, &q), to_q = psvi_relate(&q, &p);
     const float slack = 0.02f * fminf(psvi_solid_thin(sa), psvi_solid_thin(sb));
+    const float inner_p = psvi_inner_radius(&p), inner_q = psvi_inner_radius(&q);
     uint32_t face_p, face_q;
-    const float of_p = psvi_separating_face(&p, &q, &to_p, margin, &face_p);
+    const float of_p = psvi_separating_face(&p, &q, &to_p, inner_q, margin, &face_p);
     if (!(of_p <= margin)) return;
-    const float of_q = psvi_separating_face(&q, &p, &to_q, margin, &face_q);
+    const float of_q = psvi_separating_face(&q, &p, &to_q, inner_p, margin, &face_q);
     if (!(of_q <= margin)) return;
     // The second is the reference only where it is clearly better, so that the choice does not flicker.
     const bool flip = of_q > of_p + slack;
     const float most = flip ? of_q : of_p;
-    const psvi_edge_choice edges = psvi_separating_edges(&p, &q, &to_p, most + slack);
+    const psvi_edge_choice edges = psvi_separating_edges(&p, &q, &to_p, inner_p + inner_q, most + slack);
     if (edges.found) {
         if (edges.separation <= margin) psvi_touch_edges(&p, &q, &to_p, &edges, feature, out);
         return;
