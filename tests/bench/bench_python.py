@@ -108,7 +108,7 @@ def pairs_on_cpu(rounds):
 
 
 def queries_on_cpu(rounds):
-    scipy, embree = installed("scipy.spatial"), installed("embreex.rtcore_scene")
+    scipy, embree, open3d = installed("scipy.spatial"), installed("embreex.rtcore_scene"), installed("open3d")
     random = np.random.default_rng(12)
     for count in (10_000, 100_000, 1_000_000):
         cloud = random.random((count, 3), np.float32) * np.float32(count ** (1 / 3))
@@ -121,6 +121,20 @@ def queries_on_cpu(rounds):
             in_turns("within a radius, tree included", count, lambda: tree.build((cloud, cloud)).overlap_spheres(near, sort_queries=True),
                      "cKDTree.query_ball_point, 2 w.", lambda: scipy.cKDTree(cloud).query_ball_point(cloud, 1.0, workers=2),
                      1 if count > 200_000 else rounds, "SciPy makes a Python list a query")
+        if open3d:
+            points = open3d.core.Tensor(cloud)
+
+            def open3d_within():
+                search = open3d.core.nns.NearestNeighborSearch(points, open3d.core.int32)
+                search.fixed_radius_index(1.0)
+                return search.fixed_radius_search(points, 1.0, sort=False)
+
+            def ours_within():
+                return tree.build((cloud, cloud)).overlap_spheres(near, sort_queries=True)
+
+            assert len(ours_within()[1]) == len(open3d_within()[0].numpy())
+            in_turns("within a radius, tree included", count, ours_within, "Open3D fixed_radius_search", open3d_within,
+                     1 if count > 200_000 else rounds)
     if embree:
         from embreex.mesh_construction import TriangleMesh
 
