@@ -303,7 +303,7 @@ int command_run(int argc, char **argv) {
             "SCENE is a name of 'pairsieve list' or a path to a scene file; drop without it. Ctrl-C ends the run\n"
             "after its frame: the table and the files are of the frames so far, the exit code is 130. With\n"
             "--backend gl the CPU steps the bodies and OpenGL finds the pairs; auto, without CUDA, measures whether\n"
-            "that is faster, in scenes of 65,536 bodies and more.",
+            "that is faster, in scenes of 65,536 bodies and more, unless the driver runs on the processor itself.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
         .operands = &job.scene_name,

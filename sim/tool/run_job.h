@@ -51,7 +51,7 @@ void run_destroy_checker(run_checker *checker); // NULL is allowed
 int run_create_contexts(run_job *job);
 
 // With --backend auto, on the CPU, after the first step: OpenGL finds this frame's pairs too, and those of the next
-// frames where it was faster. Only where there are so many boxes that this can be.
+// frames where it was faster. Only where there are so many boxes that this can be, and the driver has a GPU.
 int run_measure_pairs_on(run_job *job);
 
 // --- run_output.c ---------------------------------------------------------------------------------------------------

@@ -71,6 +71,14 @@ static double time_on_gl(const run_job *job, psv_context *gl, const psv_box_set 
     return seconds;
 }
 
+// Mesa's and Google's drivers without a GPU: their shaders run on the processor, slower than its own code.
+static bool is_software_driver(const psv_context *gl) {
+    static const char *const names[] = {"llvmpipe", "softpipe", "SwiftShader"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; ++n)
+        if (strstr(psv_context_device_name(gl), names[n]) != NULL) return true;
+    return false;
+}
+
 int run_measure_pairs_on(run_job *job) {
     const psv_box_set boxes = psv_world_box_set(job->world);
     tool_device_options cpu = job->device;
@@ -82,6 +90,10 @@ int run_measure_pairs_on(run_job *job) {
     psv_context *gl = NULL, *own = NULL;
     def.backend = PSV_BACKEND_GL;
     if (psv_create_context(&def, &gl) != PSV_OK) return TOOL_DONE; // the CPU does it
+    if (is_software_driver(gl)) {
+        psv_destroy_context(gl);
+        return TOOL_DONE;
+    }
     int code = tool_create_context(&cpu, &own);
     const double here = code == TOOL_DONE ? time_pairs(job, own, &boxes, NULL, 1e9) : -1;
     const double there = here >= 0 ? time_on_gl(job, gl, &boxes, here) : -1;
