@@ -184,7 +184,7 @@ static void test_choice(void **state) {
         const uint32_t choice = psvi_gl_of(on.context)->radix_choice;
         assert_in_range(choice, 1, MOST_FORMS);
         time_forms(&on, times);
-        printf("%u pairs on %s, %s:\n", TIMED_COUNT, psv_context_device_name(on.context),
+        printf("%d pairs on %s, %s:\n", TIMED_COUNT, psv_context_device_name(on.context),
                psvi_gl_of(on.context)->software ? "processor time" : "time on the device");
         for (uint32_t f = 0; f < MOST_FORMS; ++f) {
             if (times[f] <= 0) continue;
