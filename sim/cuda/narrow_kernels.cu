@@ -1,4 +1,5 @@
-// Narrow phase on the device: pairs of round bodies at once, all others through a list, then the ground.
+// Narrow phase on the device: pairs of round bodies at once, all others through lists, then the ground. Hulls have
+// kernels of their own (hull_kernels.cu).
 #include "../src/narrow.h"
 #include "step_kernels.h"
 #include "tuning.h"
@@ -64,7 +65,8 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_narrow_round(psvi_sim s, 
 }
 
 // In: the list of other pairs. Out: contacts of those that have hardly moved; the rest of the list, in the room of the
-// followed ones. One thread a pair; about 300 bytes a contact are read and 250 written.
+// followed ones, pairs with a hull from its end down. One thread a pair; about 300 bytes a contact are read and 250
+// written.
 __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep_points(psvi_sim s, psvi_step step) {
     if (s.counts->halted) return;
     uint64_t count = s.counts->others;
@@ -73,6 +75,11 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep_points(psvi_sim s, p
         psv_pair pair = s.pairs[s.other_pairs[i]];
         if (psvi_keep_points(&s, &step, pair.a, pair.b)) continue;
         uint64_t index, first;
+        if (s.hulls != NULL && psvi_pair_has_hull(&s, pair.a, pair.b)) {
+            psvi_reserve(&s.counts->hulls, &s.counts->hulls, 0, &index, &first);
+            *(s.lists_end - 1 - index) = s.other_pairs[i];
+            continue;
+        }
         psvi_reserve(&s.counts->searched, &s.counts->searched, 0, &index, &first);
         s.followed_pairs[index] = s.other_pairs[i];
     }
@@ -117,6 +124,7 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_ground_round(psvi_sim s, 
 __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_ground_other(psvi_sim s, psvi_step step) {
     uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= s.slots || s.counts->halted) return;
+    if (s.hulls != NULL && s.shapes[s.shape[i]].type == PSV_SHAPE_HULL) return;
     psvi_narrow_ground(&s, &step, i, false, false);
 }
 
@@ -139,6 +147,10 @@ cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool 
                                                                                                              *step);
         psvk_ground_other<<<(sim->slots + PSVI_NARROW_BLOCK - 1) / PSVI_NARROW_BLOCK, PSVI_NARROW_BLOCK, 0, stream>>>(
             *sim, *step);
+    }
+    if (sim->hulls != NULL) {
+        cudaError_t error = psvi_launch_narrow_hulls(sim, step, ground, processors, stream);
+        if (error != cudaSuccess) return error;
     }
     psvk_check_contacts<<<1, 1, 0, stream>>>(*sim);
     return cudaGetLastError();

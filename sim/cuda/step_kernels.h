@@ -27,6 +27,9 @@ cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaSt
 cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
 cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
                                cudaStream_t stream);
+// Of a world with hulls, before psvi_launch_narrow ends: pairs of a hull, and hulls on the ground.
+cudaError_t psvi_launch_narrow_hulls(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
+                                     cudaStream_t stream);
 // Colours the contacts and lays them out in the solver's order.
 cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, psvi_team team,
                                cudaStream_t stream);

@@ -5,6 +5,7 @@
 #define PSVI_SIM_BLOCK 256         // threads of a block, bodies and pairs
 #define PSVI_SIM_BLOCKS_PER_SM 8   // of loops whose length only the device knows
 #define PSVI_NARROW_BLOCK 128      // general narrow phase: long functions, many registers
+#define PSVI_HULL_BLOCK 64         // narrow phase of hulls: longer yet
 #define PSVI_COLOUR_BLOCK 512      // colouring: few blocks wait for each other faster
 #define PSVI_COLOUR_BLOCKS 2       // of them on a processor at most
 #define PSVI_COLOUR_FEW 1024       // contacts left to colour, that one block finishes

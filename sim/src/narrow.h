@@ -386,6 +386,10 @@ PSVI_HD bool psvi_pair_is_round(const psvi_sim *s, uint32_t a, uint32_t b) {
     return psvi_is_round(s->shapes[s->shape[a]].type) && psvi_is_round(s->shapes[s->shape[b]].type);
 }
 
+PSVI_HD bool psvi_pair_has_hull(const psvi_sim *s, uint32_t a, uint32_t b) {
+    return s->shapes[s->shape[a]].type == PSV_SHAPE_HULL || s->shapes[s->shape[b]].type == PSV_SHAPE_HULL;
+}
+
 // For two bodies of which one is round and the other round, a plane or a field: the contact point lies on the normal
 // through the centre, so spin brings nothing nearer. The velocity of b less that of a in the middle of the step;
 // gravity counts only where one of them falls and the other does not.

@@ -86,8 +86,8 @@ PSVI_HD float psvi_inner_radius(const psvi_polytope *p) {
 // The face of p from which q is furthest, the first of several; what is further than `margin` ends the search. `inner`
 // is the radius of a ball in q about its origin: a face is passed over whose distance to that ball is no more than what
 // was found, and the face that is furthest from the ball comes first.
-PSVI_HD float psvi_separating_face(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p,
-                                   float inner, float margin, uint32_t *face) {
+PSVI_HD_LONG float psvi_separating_face(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p,
+                                        float inner, float margin, uint32_t *face) {
     const uint32_t count = p->hull->face_count;
     float most = -3.4e38f, furthest = -3.4e38f, reach;
     uint32_t first = 0;
@@ -140,8 +140,8 @@ PSVI_HD uint32_t psvi_edges_towards(const psvi_polytope *p, v3 to, float part, u
 // The pair of edges along whose common normal the two are furthest apart, if that is more than `least`. `inner`: radii
 // of balls in both about their origins, summed. Along a direction in which the origins are no further apart than these
 // balls and `least`, nothing is.
-PSVI_HD psvi_edge_choice psvi_separating_edges(const psvi_polytope *p, const psvi_polytope *q,
-                                               const psvi_relation *to_p, float inner, float least) {
+PSVI_HD_LONG psvi_edge_choice psvi_separating_edges(const psvi_polytope *p, const psvi_polytope *q,
+                                                    const psvi_relation *to_p, float inner, float least) {
     psvi_edge_choice best;
     best.separation = least;
     best.normal = v3_make(0, 1, 0);
@@ -266,8 +266,8 @@ PSVI_HD uint32_t psvi_hull_feature(uint32_t feature, uint32_t high, uint32_t low
 }
 
 // Face `face` of p is the reference; `flip` where p is the second body.
-PSVI_HD void psvi_clip_faces(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p, uint32_t face,
-                             bool flip, float margin, uint32_t feature, psvi_manifold *out) {
+PSVI_HD_LONG void psvi_clip_faces(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p,
+                                  uint32_t face, bool flip, float margin, uint32_t feature, psvi_manifold *out) {
     const v3 n = v3_of4(p->hull->planes[face]), n_q = axes_undo(&to_p->turn, n);
     uint32_t other = 0;
     float least = 3.4e38f;
@@ -319,8 +319,8 @@ PSVI_HD void psvi_clip_faces(const psvi_polytope *p, const psvi_polytope *q, con
 }
 
 // The vertex of q that is deepest under a face of p: where faces are nearly upright to each other.
-PSVI_HD void psvi_add_deepest(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p, uint32_t face,
-                              bool flip, float separation, uint32_t feature, psvi_manifold *out) {
+PSVI_HD_LONG void psvi_add_deepest(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p,
+                                   uint32_t face, bool flip, float separation, uint32_t feature, psvi_manifold *out) {
     const v3 n = v3_of4(p->hull->planes[face]);
     float reach;
     const uint32_t i = psvi_furthest_vertex(q, v3_neg(axes_undo(&to_p->turn, n)), &reach);
@@ -331,8 +331,8 @@ PSVI_HD void psvi_add_deepest(const psvi_polytope *p, const psvi_polytope *q, co
                    psvi_hull_feature(feature, face & 63, 0x800u | i));
 }
 
-PSVI_HD void psvi_touch_edges(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p,
-                              const psvi_edge_choice *edges, uint32_t feature, psvi_manifold *out) {
+PSVI_HD_LONG void psvi_touch_edges(const psvi_polytope *p, const psvi_polytope *q, const psvi_relation *to_p,
+                                   const psvi_edge_choice *edges, uint32_t feature, psvi_manifold *out) {
     const uint8_t *ep = p->hull->edges[edges->a], *eq = q->hull->edges[edges->b];
     const v3 a = psvi_polytope_vertex(p, ep[0]), b = psvi_polytope_vertex(p, ep[1]);
     const v3 c = v3_add(axes_apply(&to_p->turn, psvi_polytope_vertex(q, eq[0])), to_p->shift);
@@ -351,8 +351,8 @@ PSVI_HD float psvi_solid_thin(const psvi_solid *solid) {
 }
 
 // Two solids that are hulls or boxes.
-PSVI_HD void psvi_collide_polytopes(const psvi_solid *sa, const psvi_solid *sb, float margin, uint32_t feature,
-                                    psvi_manifold *out) {
+PSVI_HD_LONG void psvi_collide_polytopes(const psvi_solid *sa, const psvi_solid *sb, float margin, uint32_t feature,
+                                         psvi_manifold *out) {
     const psvi_polytope p = psvi_polytope_of(sa), q = psvi_polytope_of(sb);
     const psvi_relation to_p = psvi_relate(&p, &q), to_q = psvi_relate(&q, &p);
     const float slack = 0.02f * fminf(psvi_solid_thin(sa), psvi_solid_thin(sb));
@@ -411,7 +411,7 @@ PSVI_HD void psvi_nearest_on_rim(const psvi_hull *hull, uint32_t face, v3 x, flo
     *point = v3_madd(x, n, -height);
 }
 
-PSVI_HD psvi_hull_place psvi_nearest_on_hull(const psvi_hull *hull, v3 x) {
+PSVI_HD_LONG psvi_hull_place psvi_nearest_on_hull(const psvi_hull *hull, v3 x) {
     psvi_hull_place at;
     float most = -3.4e38f, least = 3.4e38f;
     at.face = 0;
@@ -433,8 +433,8 @@ PSVI_HD psvi_hull_place psvi_nearest_on_hull(const psvi_hull *hull, v3 x) {
 }
 
 // The hull is the first body.
-PSVI_HD void psvi_collide_hull_sphere(const psvi_solid *hull, v3 sphere, float radius, float margin, uint32_t feature,
-                                      psvi_manifold *out) {
+PSVI_HD_LONG void psvi_collide_hull_sphere(const psvi_solid *hull, v3 sphere, float radius, float margin,
+                                           uint32_t feature, psvi_manifold *out) {
     const psvi_hull_place at =
         psvi_nearest_on_hull(hull->hull, quat_unrotate(hull->rotation, v3_sub(sphere, hull->centre)));
     const float separation = at.distance - radius;
@@ -475,7 +475,7 @@ PSVI_HD void psvi_segment_inside(const psvi_hull *hull, v3 a, v3 b, psvi_hull_se
     }
 }
 
-PSVI_HD psvi_hull_segment psvi_segment_to_hull(const psvi_hull *hull, v3 a, v3 b) {
+PSVI_HD_LONG psvi_hull_segment psvi_segment_to_hull(const psvi_hull *hull, v3 a, v3 b) {
     psvi_hull_segment at;
     float most = -3.4e38f;
     at.face = 0;
@@ -516,8 +516,8 @@ PSVI_HD psvi_hull_segment psvi_segment_to_hull(const psvi_hull *hull, v3 a, v3 b
 }
 
 // The hull is the first body. A capsule that lies along a face has two points.
-PSVI_HD void psvi_collide_hull_capsule(const psvi_solid *solid, const psvi_solid *capsule, float margin,
-                                       uint32_t feature, psvi_manifold *out) {
+PSVI_HD_LONG void psvi_collide_hull_capsule(const psvi_solid *solid, const psvi_solid *capsule, float margin,
+                                            uint32_t feature, psvi_manifold *out) {
     const psvi_hull *hull = solid->hull;
     const float radius = capsule->size.x;
     v3 a, b;
@@ -564,8 +564,8 @@ PSVI_HD v3 psvi_hull_middle(const psvi_solid *solid) {
 }
 
 // Four of the vertices that are near: the deepest and those that span most.
-PSVI_HD void psvi_collide_plane_hull(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature,
-                                     psvi_manifold *out) {
+PSVI_HD_LONG void psvi_collide_plane_hull(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature,
+                                          psvi_manifold *out) {
     psvi_clip_vertex list[PSVI_HULL_POINTS];
     int points = 0, chosen[4];
     v3 ux, uy;

@@ -181,8 +181,8 @@ PSVI_HD void psvi_collide_triangle_corner(v3 a, v3 b, v3 c, v3 face, v3 corner, 
 }
 
 // A hull against one triangle, as a box is. `inside`: a point of it.
-PSVI_HD void psvi_collide_triangle_hull(v3 a, v3 b, v3 c, const psvi_solid *hull, v3 inside, float margin,
-                                        uint32_t feature, psvi_manifold *out) {
+PSVI_HD_LONG void psvi_collide_triangle_hull(v3 a, v3 b, v3 c, const psvi_solid *hull, v3 inside, float margin,
+                                             uint32_t feature, psvi_manifold *out) {
     v3 face = psvi_triangle_side(a, b, c, inside);
     for (uint32_t i = 0; i < hull->hull->vertex_count; ++i)
         psvi_collide_triangle_corner(a, b, c, face, psvi_hull_vertex(hull, i), hull->size.y, margin, feature | i, out);

@@ -154,8 +154,6 @@ static psv_status check_mesh(psv_world *world, const psv_shape_def *def) {
 }
 
 static psv_status check_hull(psv_world *world, const psv_shape_def *def) {
-    if (world->context->backend != PSV_BACKEND_CPU)
-        return psvi_fail(world->context, PSV_ERROR_UNSUPPORTED, "convex hulls are on the cpu backend only so far");
     if (def->vertices == NULL || def->vertex_count < 4 || def->vertex_count > PSV_MAX_HULL_POINTS)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.vertex_count is %u; a hull is of 4 to %u points",
                          def->vertices == NULL ? 0 : def->vertex_count, PSV_MAX_HULL_POINTS);

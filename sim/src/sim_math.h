@@ -8,6 +8,13 @@
 
 #include "../../sort/core/host_device.h"
 
+// For long functions that stay calls on the device, where a kernel would hold several copies of them.
+#if defined(__CUDACC__)
+#define PSVI_HD_LONG static inline __host__ __device__ __noinline__
+#else
+#define PSVI_HD_LONG static inline
+#endif
+
 // For functions of which each call has its own code, without what the call's constants rule out.
 #if defined(__CUDACC__)
 #define PSVI_HD_CALL PSVI_HD

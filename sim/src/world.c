@@ -408,6 +408,7 @@ psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs) {
     psvi_free(world->context, world->sim.other_pairs, 2 * world->max_pairs * sizeof(uint32_t));
     world->sim.other_pairs = others;
     world->sim.followed_pairs = others + max_pairs;
+    world->sim.lists_end = others + 2 * max_pairs;
     world->finder = finder;
     world->finder_used = false;
     world->max_pairs = max_pairs;
