@@ -65,9 +65,10 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_narrow_round(psvi_sim s, 
 }
 
 // In: the list of other pairs. Out: contacts of those that have hardly moved; the rest of the list, in the room of the
-// followed ones, pairs with a hull from its end down. One thread a pair; about 300 bytes a contact are read and 250
-// written.
-__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep_points(psvi_sim s, psvi_step step) {
+// followed ones, pairs with a hull from its end down, if the world has `hulls`. One thread a pair; about 300 bytes a
+// contact are read and 250 written.
+template <bool hulls>
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_KEEP_BLOCKS) psvk_keep_points(psvi_sim s, psvi_step step) {
     if (s.counts->halted) return;
     uint64_t count = s.counts->others;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep_points(psvi_sim s, p
         psv_pair pair = s.pairs[s.other_pairs[i]];
         if (psvi_keep_points(&s, &step, pair.a, pair.b)) continue;
         uint64_t index, first;
-        if (s.hulls != NULL && psvi_pair_has_hull(&s, pair.a, pair.b)) {
+        if (hulls && psvi_pair_has_hull(&s, pair.a, pair.b)) {
             psvi_reserve(&s.counts->hulls, &s.counts->hulls, 0, &index, &first);
             *(s.lists_end - 1 - index) = s.other_pairs[i];
             continue;
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep_points(psvi_sim s, p
 
 // In: that rest. Out: its contacts; those to be followed, in the room of the other pairs. One thread a pair: the
 // functions are long and diverge.
-__global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_narrow_other(psvi_sim s, psvi_step step) {
+__global__ void __launch_bounds__(PSVI_NARROW_BLOCK, PSVI_NARROW_BLOCKS) psvk_narrow_other(psvi_sim s, psvi_step step) {
     if (s.counts->halted) return;
     uint64_t count = s.counts->searched;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
@@ -139,7 +140,10 @@ cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool 
     unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
     psvk_check_pairs<<<1, 1, 0, stream>>>(*sim);
     psvk_narrow_round<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
-    psvk_keep_points<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
+    if (sim->hulls != NULL)
+        psvk_keep_points<true><<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
+    else
+        psvk_keep_points<false><<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     psvk_narrow_other<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
     psvk_follow<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
     if (ground) {

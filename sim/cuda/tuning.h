@@ -5,6 +5,8 @@
 #define PSVI_SIM_BLOCK 256         // threads of a block, bodies and pairs
 #define PSVI_SIM_BLOCKS_PER_SM 8   // of loops whose length only the device knows
 #define PSVI_NARROW_BLOCK 128      // general narrow phase: long functions, many registers
+#define PSVI_NARROW_BLOCKS 4       // of a processor: at most 128 registers a thread
+#define PSVI_KEEP_BLOCKS 3         // likewise, of PSVI_SIM_BLOCK: at most 80
 #define PSVI_HULL_BLOCK 64         // narrow phase of hulls: longer yet
 #define PSVI_COLOUR_BLOCK 512      // colouring: few blocks wait for each other faster
 #define PSVI_COLOUR_BLOCKS 2       // of them on a processor at most

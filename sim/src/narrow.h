@@ -58,10 +58,10 @@ PSVI_HD void psvi_collide_hull(const psvi_solid *a, const psvi_solid *b, float m
     out->flip = false;
 }
 
-// `hulls`: either may be one. Where it is a constant, code that has no need of them is without them.
+// `hulls`: either may be one.
 PSVI_HD void psvi_collide_solids(const psvi_solid *a, const psvi_solid *b, float margin, uint32_t feature, bool hulls,
                                  psvi_manifold *out) {
-    if (hulls && (a->type == PSV_SHAPE_HULL || b->type == PSV_SHAPE_HULL)) {
+    if (psvi_takes_hull(hulls, a->type) || psvi_takes_hull(hulls, b->type)) {
         psvi_collide_hull(a, b, margin, feature, out);
         return;
     }
@@ -193,7 +193,7 @@ PSVI_HD void psvi_collide_bodies(const psvi_sim *s, uint32_t a, uint32_t b, cons
                 psvi_collide_solids(&solid_a, &solid_b, margin, (i * 64 + j) << PSVI_FEATURE_SOLIDS, hulls, out);
             }
         }
-        if (out->sided || !(out->depth > PSVI_CAUGHT) ||
+        if (PSVI_ONLY_HULLS || out->sided || !(out->depth > PSVI_CAUGHT) ||
             !psvi_find_side(s, shape_a, rotation_a, shape_b, rotation_b, out, &out->side))
             return;
         out->sided = true;

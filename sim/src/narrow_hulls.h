@@ -16,6 +16,14 @@ typedef struct psvi_polytope {
     axes3 axes;
 } psvi_polytope;
 
+// Defined as true before this file where of two shapes one at least is a hull: code for all others is left out.
+#if !defined(PSVI_ONLY_HULLS)
+#define PSVI_ONLY_HULLS false
+#endif
+
+// `hulls`: the shape may be one. Where that is a constant, code that has no need of them is without them.
+PSVI_HD bool psvi_takes_hull(bool hulls, uint32_t type) { return hulls && (PSVI_ONLY_HULLS || type == PSV_SHAPE_HULL); }
+
 // From the second polytope's frame to the first one's.
 typedef struct psvi_relation {
     axes3 turn;

@@ -30,7 +30,7 @@ PSVI_HD void psvi_collide_plane_sphere(v3 centre, float radius, v3 origin, v3 up
 
 PSVI_HD void psvi_collide_plane(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature, bool hulls,
                                 psvi_manifold *out) {
-    if (hulls && solid->type == PSV_SHAPE_HULL) {
+    if (psvi_takes_hull(hulls, solid->type)) {
         psvi_collide_plane_hull(solid, origin, up, margin, feature, out);
     } else if (solid->type == PSV_SHAPE_BOX) {
         for (uint32_t i = 0; i < 8; ++i)
@@ -110,7 +110,7 @@ PSVI_HD void psvi_collide_field_sphere(const psvi_sim *s, const psvi_shape *fiel
 PSVI_HD void psvi_collide_field(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation,
                                 const psvi_solid *solid, float margin, uint32_t feature, bool hulls,
                                 psvi_manifold *out) {
-    if (hulls && solid->type == PSV_SHAPE_HULL) {
+    if (psvi_takes_hull(hulls, solid->type)) {
         for (uint32_t i = 0; i < solid->hull->vertex_count; ++i)
             psvi_collide_field_sphere(s, field, position, rotation, psvi_hull_vertex(solid, i), 0, margin, feature | i,
                                       out);
@@ -210,7 +210,7 @@ PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 pos
                                psvi_manifold *out) {
     v3 centre = quat_unrotate(rotation, v3_sub(solid->centre, position));
     float r = reach + margin;
-    const v3 inside = hulls && solid->type == PSV_SHAPE_HULL ? psvi_hull_middle(solid) : solid->centre;
+    const v3 inside = psvi_takes_hull(hulls, solid->type) ? psvi_hull_middle(solid) : solid->centre;
     uint32_t node = 0;
     while (node < mesh->node_count) {
         const psvi_mesh_node *n = &s->nodes[mesh->first_node + node];
@@ -226,7 +226,7 @@ PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 pos
             v3 b = v3_add(position, quat_rotate(rotation, v3_of(t->p[1])));
             v3 c = v3_add(position, quat_rotate(rotation, v3_of(t->p[2])));
             uint32_t id = feature ^ ((n->first + i) << 4);
-            if (hulls && solid->type == PSV_SHAPE_HULL) {
+            if (psvi_takes_hull(hulls, solid->type)) {
                 psvi_collide_triangle_hull(a, b, c, solid, inside, margin, feature ^ ((n->first + i) << 7), out);
             } else if (solid->type == PSV_SHAPE_BOX) {
                 psvi_collide_triangle_box(a, b, c, solid, margin, id, out);

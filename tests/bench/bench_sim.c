@@ -2,7 +2,8 @@
 //   bench_sim [--backend cpu|cuda] [--frames N] [--targets] [--workers N] [--csv FILE] [--commit TEXT] [SCENE
 //   BODIES]...
 // --targets runs the cases that the project promises and prints the promise beside each. Times are medians over the
-// second half of the frames, with phase events on; warm-up is the first half, in which things fall and meet.
+// second half of the frames, with phase events on; warm-up is the first half, in which things fall and meet. `worst` is
+// of all frames.
 #include <pairsieve/sim.h>
 
 #include <math.h>
@@ -22,6 +23,7 @@
 #endif
 
 #define PROGRAM "bench_sim"
+#define FIRST_FRAMES 10 // in which memory may grow: not among those of which the worst is told
 
 // `from` names a shipped scene; with `shapes` its shapes are all of one kind, from the text below.
 typedef struct bench_case {
@@ -42,10 +44,21 @@ static const char boxes[] = "{\"name\": \"drop_boxes\", \"shapes\": {\"ground\":
                             "[\"block\"], \"base\": [0, 0.5, 0],"
                             " \"aspect\": 0.3, \"spacing\": 0.8}]}";
 
+// Balls in a tank as wide as the heap in it was high when it was let go; %g is half of the width between the walls.
+static const char tank[] =
+    "{\"name\": \"tank_spheres\", \"shapes\": {\"ground\": {\"type\": \"plane\"}, \"ball\": {\"type\": \"sphere\", "
+    "\"radius\": 0.5}}, \"fixed\": [{\"shape\": \"ground\"},"
+    " {\"shape\": \"ground\", \"position\": [%g, 0, 0], \"rotation\": [0, 0, -0.70710678, 0.70710678]},"
+    " {\"shape\": \"ground\", \"position\": [%g, 0, 0], \"rotation\": [0, 0, 0.70710678, 0.70710678]},"
+    " {\"shape\": \"ground\", \"position\": [0, 0, %g], \"rotation\": [0.70710678, 0, 0, 0.70710678]},"
+    " {\"shape\": \"ground\", \"position\": [0, 0, %g], \"rotation\": [-0.70710678, 0, 0, 0.70710678]}],"
+    " \"generators\": [{\"type\": \"fill\", \"shapes\": [\"ball\"], \"spacing\": 1.01, \"aspect\": 1}]}";
+
 static const bench_case cuda_cases[] = {
     {"drop, 1M spheres", "spheres", 1000000, 8}, {"drop, 100K boxes", "boxes", 100000, 6},
     {"chairs, 10K", "chairs", 10000, 8},         {"landscape, 1M particles", "landscape", 1000000, 8},
     {"galaxy, 64K", "galaxy", 65536, 8},         {"worlds, 4096 x 32", "worlds", 131072, 4},
+    {"dice, 100K hulls", "dice", 100000, 6},     {"tank, 1M spheres", "tank", 1000000, 6},
 };
 static const bench_case cpu_cases[] = {
     {"drop, 10K spheres", "spheres", 10000, 12},
@@ -73,13 +86,19 @@ static double median(double *values, int count) {
 }
 
 // The scenes of one kind are files of their own.
-static const char *scene_file(const char *scene, char *path, size_t bytes) {
-    const char *text = strcmp(scene, "spheres") == 0 ? spheres : strcmp(scene, "boxes") == 0 ? boxes : NULL;
-    if (text == NULL) return scene;
-    (void)snprintf(path, bytes, "bench_sim_%s.json", scene);
+static const char *scene_file(const bench_case *c, char *path, size_t bytes) {
+    const bool walls = strcmp(c->scene, "tank") == 0;
+    const char *text = strcmp(c->scene, "spheres") == 0 ? spheres : strcmp(c->scene, "boxes") == 0 ? boxes : NULL;
+    if (text == NULL && !walls) return c->scene;
+    (void)snprintf(path, bytes, "bench_sim_%s.json", c->scene);
     FILE *file = fopen(path, "w");
-    if (file == NULL) return scene;
-    (void)fputs(text, file);
+    if (file == NULL) return c->scene;
+    // Every other layer of the heap is moved by a quarter of a ball.
+    const double half = 0.505 * floor(cbrt((double)c->bodies) + 0.5) + 0.3;
+    if (walls)
+        (void)fprintf(file, tank, -half, half, -half, half);
+    else
+        (void)fputs(text, file);
     (void)fclose(file);
     return path;
 }
@@ -104,17 +123,19 @@ static int run_case(const bench_case *c, int frames) {
     options.bodies = c->bodies;
     psv_scene *scene = NULL;
     char path[64];
-    const char *name = scene_file(c->scene, path, sizeof path);
+    const char *name = scene_file(c, path, sizeof path);
     psv_status status = psv_load_scene(context, name, &options, &scene);
     if (name == path) (void)remove(path);
     if (status != PSV_OK) return quit_with(c->label);
     double *times = malloc((size_t)frames * (PSV_PHASE_COUNT + 1) * sizeof *times);
     if (times == NULL) return quit_with("no memory");
     int kept = 0;
+    double worst = 0;
     for (int i = 0; i < frames && status == PSV_OK; ++i) {
-        psv_profile profile;
+        psv_profile profile = {0};
         status = psv_scene_step(scene);
         if (status == PSV_OK) status = psv_wait_profile(context, &profile);
+        if (i >= FIRST_FRAMES) worst = fmax(worst, profile.frame_ms);
         if (status != PSV_OK || i < frames / 2) continue;
         for (int k = 0; k < PSV_PHASE_COUNT; ++k)
             times[k * frames + kept] = profile.phase_ms[k];
@@ -127,7 +148,7 @@ static int run_case(const bench_case *c, int frames) {
     for (int k = 0; k < PSV_PHASE_COUNT; ++k)
         phase[k] = median(times + k * frames, kept);
     double broad = phase[PSV_PHASE_KEYS] + phase[PSV_PHASE_SORT] + phase[PSV_PHASE_GATHER] + phase[PSV_PHASE_SWEEP];
-    printf("%-26s %9.3f ", c->label, frame);
+    printf("%-26s %9.3f %8.3f ", c->label, frame, worst);
     if (c->promise_ms > 0)
         printf("%7.1f  ", c->promise_ms);
     else
@@ -189,9 +210,9 @@ int main(int argc, char **argv) {
         (void)bench_count(PROGRAM, argv[k], argv[k + 1], 1, UINT32_MAX);
     if (psv_create_context(&def, &context) != PSV_OK) return quit_with("context");
     if (psv_enable_profile(context, true) != PSV_OK) return quit_with("profile");
-    printf("%s, %d frames\n%-26s %9s %7s  %8s %8s %8s %8s %8s %8s %10s %10s %3s %6s\n",
-           psv_context_device_name(context), frames, "case", "frame ms", "promise", "broad", "sort", "bounds", "narrow",
-           "solve", "end", "pairs", "contacts", "col", "lost");
+    printf("%s, %d frames\n%-26s %9s %8s %7s  %8s %8s %8s %8s %8s %8s %10s %10s %3s %6s\n",
+           psv_context_device_name(context), frames, "case", "frame ms", "worst", "promise", "broad", "sort", "bounds",
+           "narrow", "solve", "end", "pairs", "contacts", "col", "lost");
     if (csv != NULL)
         (void)fprintf(csv, "date,commit,driver,backend,device,workers,frames,scene,bodies,frame_ms,broad_ms,sort_ms,"
                            "bounds_ms,narrow_ms,solve_ms,end_ms,pairs,contacts\n");

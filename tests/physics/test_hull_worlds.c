@@ -13,8 +13,8 @@
 static stage stage_of(const psv_world_def *def, int workers) {
     stage s = {0};
     psv_context_def context = psv_default_context_def();
-    context.backend = PSV_BACKEND_CPU;
-    context.worker_count = workers;
+    context.backend = on_cuda() ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
+    if (!on_cuda()) context.worker_count = workers;
     check(&s, psv_create_context(&context, &s.context));
     check(&s, psv_create_world(s.context, def, &s.world));
     return s;
@@ -76,6 +76,81 @@ static void same_bytes_for_any_threads(void **unused) {
         if (run > 0) assert_memory_equal(&first, &other, sizeof first);
         end_stage(&s);
     }
+}
+
+// --- both backends ---------------------------------------------------------------------------------------------------
+
+#define PAIRS 240
+
+// Two bodies that are at, or a little in, each other, pair after pair, far from the others: hulls with hulls, balls,
+// boxes, capsules, and a compound. No forces and no friction, which the backends have at other places.
+static void make_pairs(stage *s, psv_body_id ids[2 * PAIRS]) {
+    static const int faces[5] = {4, 6, 8, 12, 20};
+    const psv_shape_child children[2] = {
+        {.type = PSV_SHAPE_BOX, .size = {0.4f, 0.2f, 0.3f}, .pose = {{-0.3f, 0.1f, 0}, {0, 0, 0, 1}}},
+        {.type = PSV_SHAPE_SPHERE, .size = {0.4f, 0, 0}, .pose = {{0.3f, 0, 0}, {0, 0, 0, 1}}}};
+    psv_shape_def others[4] = {shape_of(PSV_SHAPE_SPHERE, 0.4f, 0, 0), shape_of(PSV_SHAPE_BOX, 0.5f, 0.3f, 0.4f),
+                               shape_of(PSV_SHAPE_CAPSULE, 0.3f, 0.4f, 0), shape_of(PSV_SHAPE_COMPOUND, 1, 1, 1)};
+    uint32_t shapes[9];
+    float points[60];
+    uint64_t seed = 77;
+    others[3].children = children;
+    others[3].child_count = 2;
+    for (int k = 0; k < 9; ++k) {
+        psv_shape_def def = k < 5 ? hull_of(points, die_points(faces[k], 0.6f, points)) : others[k - 5];
+        def.friction = 0;
+        shapes[k] = add_shape(s, &def);
+    }
+    for (int i = 0; i < 2 * PAIRS; ++i) {
+        psv_body_def body =
+            body_at(shapes[i % 2 == 0 ? i / 2 % 5 : i / 2 % 9], 4 * (float)(i / 2 % 16), 0, 4 * (float)(i / 32));
+        body.pose.position[0] += i % 2 == 0 ? 0 : 0.9f + 0.1f * random_float(&seed);
+        for (int k = 0; k < 4; ++k)
+            body.pose.rotation[k] = random_float(&seed);
+        for (int k = 0; k < 3; ++k)
+            body.angular_velocity[k] = random_float(&seed);
+        body.velocity[0] = i % 2 == 0 ? 0.5f : -0.5f;
+        ids[i] = add_body(s, &body);
+    }
+}
+
+// After half a second on CUDA bodies are where they are on the CPU, and most have met.
+static void pairs_part_as_on_the_cpu(void **unused) {
+    (void)unused;
+    if (!on_cuda()) return;
+    psv_world_def def = stage_def(2 * PAIRS);
+    for (int k = 0; k < 3; ++k)
+        def.gravity[k] = 0;
+    stage s = stage_of(&def, 1), cpu = {0};
+    psv_context_def context = psv_default_context_def();
+    context.backend = PSV_BACKEND_CPU;
+    context.worker_count = 1;
+    check(&cpu, psv_create_context(&context, &cpu.context));
+    check(&cpu, psv_create_world(cpu.context, &def, &cpu.world));
+    psv_body_id here[2 * PAIRS], there[2 * PAIRS];
+    make_pairs(&s, here);
+    make_pairs(&cpu, there);
+    int met = 0, off = 0;
+    double worst = 0;
+    for (int frame = 1; frame <= 30; ++frame) {
+        step(&s, 1);
+        step(&cpu, 1);
+        for (int i = 0; i < 2 * PAIRS && (frame == 1 || frame == 30); ++i) {
+            const psv_body_state a = state_of(&s, here[i]), b = state_of(&cpu, there[i]);
+            const d3 d = minus(at(a.pose.position, 0), at(b.pose.position, 0));
+            const double apart = sqrt(dot(d, d));
+            if (frame == 1 && apart > 1e-4) fail_msg("body %d is %g m from where it is on the CPU", i, apart);
+            if (frame == 1) continue;
+            worst = fmax(worst, apart);
+            off += apart > 2e-3;
+            met += fabsf(b.velocity[0] - (i % 2 == 0 ? 0.5f : -0.5f)) > 0.1f;
+        }
+    }
+    (void)printf("%d of %d have met, at most %.1e m from the CPU's; %d by more than 2 mm\n", met, 2 * PAIRS, worst,
+                 off);
+    assert_true(met > PAIRS && off <= 2 * PAIRS / 50); // a corner that just meets an edge, or just not
+    end_stage(&s);
+    end_stage(&cpu);
 }
 
 // --- snapshots -------------------------------------------------------------------------------------------------------
@@ -152,7 +227,8 @@ static void damaged_snapshots_are_refused(void **unused) {
     }
     static const uint8_t flips[] = {0x01, 0x40, 0xff};
     uint64_t worlds = 0, refused = 0;
-    for (uint64_t i = 0; i < file.size - 8; i += test_scale())
+    const uint64_t apart = on_cuda() ? 29 * test_scale() : test_scale(); // a world on a device takes milliseconds
+    for (uint64_t i = 0; i < file.size - 8; i += apart)
         for (int k = 0; k < 3; ++k) {
             stage other = s;
             other.world = NULL;
@@ -172,7 +248,7 @@ static void damaged_snapshots_are_refused(void **unused) {
             ++refused;
         }
     (void)printf("%d bytes: %d worlds, %d refusals\n", (int)file.size, (int)worlds, (int)refused);
-    assert_true(worlds > 100 / test_scale() && refused > 100 / test_scale());
+    assert_true(worlds > 100 / apart && refused > 100 / apart);
     end_stage(&s);
     (void)remove(SNAPSHOT);
 }
@@ -295,9 +371,10 @@ static void heaps_fall_asleep_and_wake(void **unused) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bytes_for_any_threads),    cmocka_unit_test(snapshots_go_on_as_the_world_does),
-        cmocka_unit_test(damaged_snapshots_are_refused), cmocka_unit_test(compounds_take_no_hulls),
-        cmocka_unit_test(events_of_a_falling_die),       cmocka_unit_test(heaps_fall_asleep_and_wake),
+        cmocka_unit_test(pairs_part_as_on_the_cpu),          cmocka_unit_test(same_bytes_for_any_threads),
+        cmocka_unit_test(snapshots_go_on_as_the_world_does), cmocka_unit_test(damaged_snapshots_are_refused),
+        cmocka_unit_test(compounds_take_no_hulls),           cmocka_unit_test(events_of_a_falling_die),
+        cmocka_unit_test(heaps_fall_asleep_and_wake),
     };
     return RUN_TESTS(argc, argv, "worlds of hulls", tests);
 }

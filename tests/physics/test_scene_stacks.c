@@ -92,7 +92,6 @@ static void mixed_stacks_stand(void **unused) {
 // Its thickness is 0.27 of its radius: from 0.11 on a round arch stands (Heyman 1969).
 static void arch_stands(void **unused) {
     (void)unused;
-    if (on_cuda()) skip(); // stones are hulls
     stands("arch", 1 + 15, 0.01);
 }
 
