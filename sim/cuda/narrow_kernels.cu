@@ -135,25 +135,32 @@ __global__ void psvk_check_contacts(psvi_sim s) {
     if (c->contacts > s.contact_capacity || c->points > s.point_capacity) c->halted = 1;
 }
 
-cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
-                               cudaStream_t stream) {
+// All but round bodies, and what is on meshes.
+static cudaError_t launch_narrow_general(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
+                                         cudaStream_t stream) {
     unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
-    psvk_check_pairs<<<1, 1, 0, stream>>>(*sim);
-    psvk_narrow_round<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     if (sim->hulls != NULL)
         psvk_keep_points<true><<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     else
         psvk_keep_points<false><<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     psvk_narrow_other<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
     psvk_follow<<<blocks, PSVI_NARROW_BLOCK, 0, stream>>>(*sim, *step);
-    if (ground) {
-        psvk_ground_round<<<(sim->slots + PSVI_SIM_BLOCK - 1) / PSVI_SIM_BLOCK, PSVI_SIM_BLOCK, 0, stream>>>(*sim,
-                                                                                                             *step);
+    if (ground)
         psvk_ground_other<<<(sim->slots + PSVI_NARROW_BLOCK - 1) / PSVI_NARROW_BLOCK, PSVI_NARROW_BLOCK, 0, stream>>>(
             *sim, *step);
-    }
-    if (sim->hulls != NULL) {
-        cudaError_t error = psvi_launch_narrow_hulls(sim, step, ground, processors, stream);
+    return sim->hulls != NULL ? psvi_launch_narrow_hulls(sim, step, ground, processors, stream) : cudaSuccess;
+}
+
+cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, bool general, int processors,
+                               cudaStream_t stream) {
+    unsigned blocks = (unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM);
+    psvk_check_pairs<<<1, 1, 0, stream>>>(*sim);
+    psvk_narrow_round<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
+    if (ground)
+        psvk_ground_round<<<(sim->slots + PSVI_SIM_BLOCK - 1) / PSVI_SIM_BLOCK, PSVI_SIM_BLOCK, 0, stream>>>(*sim,
+                                                                                                             *step);
+    if (general) {
+        cudaError_t error = launch_narrow_general(sim, step, ground, processors, stream);
         if (error != cudaSuccess) return error;
     }
     psvk_check_contacts<<<1, 1, 0, stream>>>(*sim);

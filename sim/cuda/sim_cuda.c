@@ -154,10 +154,10 @@ static psv_status cuda_narrow(psv_world *world, const psvi_step *step) {
         if (status != PSV_OK) return status;
     }
     bool ground = world->terrain_bytes > (world->def.sub_world_count + 1ull) * sizeof(uint32_t);
-    return psvi_cuda_status(
-        world->context,
-        psvi_launch_narrow(&world->sim, step, ground, world->context->info.multiprocessors, world->context->stream),
-        "psvk_narrow");
+    return psvi_cuda_status(world->context,
+                            psvi_launch_narrow(&world->sim, step, ground, has_general(world),
+                                               world->context->info.multiprocessors, world->context->stream),
+                            "psvk_narrow");
 }
 
 static bool cuda_poll(psv_world *world, psvi_step_counts *counts, bool wait) {

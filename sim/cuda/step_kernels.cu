@@ -24,17 +24,32 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_begin(psvi_sim s, psvi_st
     psvi_begin_body(&s, &step, i);
 }
 
-// In: positions and masses. Out: acceleration of each body by all others, direct sums. A block has 64 bodies and 4
-// threads for each, that take every fourth body of a tile of 256 in shared memory; their sums are added in a fixed
-// order. Reads 20 bytes a body and block.
-__global__ void __launch_bounds__(PSVI_ATTRACT_BODIES *PSVI_ATTRACT_SLICES) psvk_attract(psvi_sim s, psvi_step step) {
-    constexpr int tile = PSVI_ATTRACT_BODIES * PSVI_ATTRACT_SLICES;
+// Adds what body q, with its mass in w, pulls at p. 13 instructions; rsqrtf would add some for denormal numbers, whose
+// cube is no number anyway.
+__device__ static void add_pull(float4 q, v3 p, float softening_squared, v3 *sum) {
+    const v3 d = v3_make(q.x - p.x, q.y - p.y, q.z - p.z);
+    const float squared = fmaf(d.z, d.z, fmaf(d.y, d.y, fmaf(d.x, d.x, softening_squared)));
+    float inverse;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(squared));
+    *sum = v3_madd(*sum, d, (inverse * inverse) * (inverse * q.w));
+}
+
+// In: positions and masses. Out: acceleration of each body by all others, direct sums. A block has 64 bodies, two of
+// them to a lane, and a warp for each eighth of a tile of 256 in shared memory; their sums are added in a fixed order.
+// Reads 20 bytes a body and block.
+__global__ void __launch_bounds__(PSVI_ATTRACT_LANES *PSVI_ATTRACT_SLICES) psvk_attract(psvi_sim s, psvi_step step) {
+    constexpr int tile = PSVI_ATTRACT_LANES * PSVI_ATTRACT_SLICES;
     __shared__ float4 bodies[tile];
     if (s.counts->halted) return;
-    int mine = threadIdx.x % PSVI_ATTRACT_BODIES, slice = threadIdx.x / PSVI_ATTRACT_BODIES;
-    uint32_t i = blockIdx.x * PSVI_ATTRACT_BODIES + mine;
-    psvi_f4 p = i < s.slots ? s.position[i] : f4_make(v3_make(0, 0, 0), 0);
-    float x = 0, y = 0, z = 0;
+    const int lane = threadIdx.x % PSVI_ATTRACT_LANES, slice = threadIdx.x / PSVI_ATTRACT_LANES;
+    const float softening_squared = step.softening_squared;
+    uint32_t own[2];
+    v3 p[2], sum[2];
+    for (int m = 0; m < 2; ++m) {
+        own[m] = (2 * blockIdx.x + m) * PSVI_ATTRACT_LANES + lane;
+        p[m] = own[m] < s.slots ? v3_of4(s.position[own[m]]) : v3_make(0, 0, 0);
+        sum[m] = v3_make(0, 0, 0);
+    }
     for (uint32_t first = 0; first < s.slots; first += tile) {
         uint32_t j = first + threadIdx.x;
         float4 b = make_float4(0, 0, 0, 0);
@@ -43,29 +58,27 @@ __global__ void __launch_bounds__(PSVI_ATTRACT_BODIES *PSVI_ATTRACT_SLICES) psvk
         bodies[threadIdx.x] = b;
         __syncthreads();
 #pragma unroll 8
-        for (int k = slice; k < tile; k += PSVI_ATTRACT_SLICES) {
-            float4 q = bodies[k];
-            float dx = q.x - p.x, dy = q.y - p.y, dz = q.z - p.z;
-            float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + step.softening_squared);
-            float scale = q.w * inverse * inverse * inverse;
-            x += dx * scale;
-            y += dy * scale;
-            z += dz * scale;
+        for (int k = 0; k < PSVI_ATTRACT_LANES; ++k) {
+            const float4 q = bodies[slice * PSVI_ATTRACT_LANES + k];
+            add_pull(q, p[0], softening_squared, &sum[0]);
+            add_pull(q, p[1], softening_squared, &sum[1]);
         }
     }
-    __syncthreads();
-    bodies[threadIdx.x] = make_float4(x, y, z, 0);
-    __syncthreads();
-    if (slice != 0 || i >= s.slots) return;
-    for (int k = 1; k < PSVI_ATTRACT_SLICES; ++k) {
-        float4 q = bodies[k * PSVI_ATTRACT_BODIES + mine];
-        x += q.x;
-        y += q.y;
-        z += q.z;
+    for (int m = 0; m < 2; ++m) {
+        __syncthreads();
+        bodies[threadIdx.x] = make_float4(sum[m].x, sum[m].y, sum[m].z, 0);
+        __syncthreads();
+        if (slice != 0 || own[m] >= s.slots) continue;
+        v3 all = sum[m];
+        for (int k = 1; k < PSVI_ATTRACT_SLICES; ++k) {
+            const float4 q = bodies[k * PSVI_ATTRACT_LANES + lane];
+            all = v3_add(all, v3_make(q.x, q.y, q.z));
+        }
+        psvi_f4 *a = &s.acceleration[own[m]]; // w, the mass, is being read by other blocks
+        a->x = all.x * step.self_gravity;
+        a->y = all.y * step.self_gravity;
+        a->z = all.z * step.self_gravity;
     }
-    s.acceleration[i].x = x * step.self_gravity; // w, the mass, is being read by other blocks
-    s.acceleration[i].y = y * step.self_gravity;
-    s.acceleration[i].z = z * step.self_gravity;
 }
 
 // In: solver state. Out: poses and velocities. One thread a body.
@@ -109,8 +122,8 @@ cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaSt
 }
 
 cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream) {
-    psvk_attract<<<blocks_for(sim->slots, PSVI_ATTRACT_BODIES), PSVI_ATTRACT_BODIES * PSVI_ATTRACT_SLICES, 0, stream>>>(
-        *sim, *step);
+    psvk_attract<<<blocks_for(sim->slots, 2 * PSVI_ATTRACT_LANES), PSVI_ATTRACT_LANES * PSVI_ATTRACT_SLICES, 0,
+                   stream>>>(*sim, *step);
     return cudaGetLastError();
 }
 

@@ -25,7 +25,8 @@ typedef struct psvi_team {
 
 cudaError_t psvi_launch_begin(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
 cudaError_t psvi_launch_attract(const psvi_sim *sim, const psvi_step *step, cudaStream_t stream);
-cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,
+// `general`: there may be bodies that are not round, or meshes.
+cudaError_t psvi_launch_narrow(const psvi_sim *sim, const psvi_step *step, bool ground, bool general, int processors,
                                cudaStream_t stream);
 // Of a world with hulls, before psvi_launch_narrow ends: pairs of a hull, and hulls on the ground.
 cudaError_t psvi_launch_narrow_hulls(const psvi_sim *sim, const psvi_step *step, bool ground, int processors,

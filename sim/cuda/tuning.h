@@ -18,7 +18,7 @@
 #define PSVI_CLUSTER_TURNS 2     // times that a cluster's threads go round, at most, where a grid would be taken else
 #define PSVI_SOLVE_TAIL 512      // lanes that the last colours take, that one block solves
 #define PSVI_SOLVE_SHARED 65536u // lanes of a colour, at most, for that many lanes to share its contacts
-#define PSVI_ATTRACT_BODIES 64   // bodies of a block in self-gravity
-#define PSVI_ATTRACT_SLICES 4    // threads that share a body there
+#define PSVI_ATTRACT_LANES 32    // direct sums: bodies of a block are two to a lane
+#define PSVI_ATTRACT_SLICES 8    // lanes that share two bodies there
 
 #endif
