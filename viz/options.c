@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../sim/src/picture_name.h"
+
 static const char *const colour_names[VIEW_COLOUR_COUNT] = {"body", "state", "pairs", "cell", "rank"};
 static const char *const overlay_names[VIEW_OVERLAY_COUNT] = {"boxes", "pairs", "cells", "order"};
 
@@ -240,5 +242,9 @@ bool view_parse_options(int count, char **arguments, view_options *options, view
         i += used == 0 ? 2 : used;
     }
     if (options->frames == 0 && options->headless) options->frames = 120;
+    if (options->screenshot != NULL && psvi_names_other_picture(options->screenshot)) {
+        view_say(message, "option '--screenshot' has '%s': accepted is the name of a PNG file", options->screenshot);
+        return false;
+    }
     return true;
 }

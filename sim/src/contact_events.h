@@ -81,7 +81,7 @@ PSVI_HD void psvi_notice_hit(const psvi_sim *s, const psvi_step *step, const psv
     psvi_put(hit.normal, normal);
     hit.speed = before;
     hit.impulse = k > 0 ? (before - after) / k * v3_length(mean.normal) : 0.0f;
-    hit.reserved = 0;
+    hit.reserved[0] = hit.reserved[1] = 0;
     s->hits[psvi_fetch_add(&s->event_counts->hits, 1)] = hit;
 }
 

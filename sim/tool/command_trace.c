@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../src/picture_name.h"
 #include "pairsieve/render.h"
 #include "png_file.h"
 #include "tool.h"
@@ -170,6 +171,11 @@ static uint64_t count_input(const trace_job *job, const psv_render_statistics *l
     return job->is_scene ? psv_world_body_count(psv_scene_world(job->scene)) : last->items;
 }
 
+static const char *input_name(const trace_job *job, uint64_t count) {
+    if (job->is_scene) return count == 1 ? "body" : "bodies";
+    return count == 1 ? "triangle" : "triangles";
+}
+
 static int report(const trace_job *job) {
     const psv_render_statistics *last = &job->timed[job->timed_count - 1];
     const double rate = MEDIAN(job, rays_per_second) / 1e6, share = MEDIAN(job, sort_share);
@@ -187,7 +193,7 @@ static int report(const trace_job *job) {
             "million_rays_per_second", rate, "sort_share", share));
     char items[32], rays[32];
     printf("%s %s on %s, %ux%u, medians of %u pictures\n", tool_format_count(items, count_input(job, last)),
-           job->is_scene ? "bodies" : "triangles", psv_context_device_name(job->context), job->picture.width,
+           input_name(job, count_input(job, last)), psv_context_device_name(job->context), job->picture.width,
            job->picture.height, job->timed_count);
     printf("  bounds %.3f ms, keys %.3f, sort %.3f, build %.3f, trace %.3f, filter %.3f: picture %.3f ms\n",
            MEDIAN(job, bounds_ms), MEDIAN(job, keys_ms), MEDIAN(job, sort_ms), MEDIAN(job, build_ms),
@@ -225,6 +231,8 @@ static int take_options(trace_job *job) {
     if (!job->has_frames) job->frames = job->is_scene ? 120 : 4;
     if (job->bodies > 0 && !job->is_scene)
         return tool_fail(TOOL_REFUSED, "--bodies is for scenes; %s is a mesh", job->paths[0]);
+    if (job->out != NULL && psvi_names_other_picture(job->out))
+        return tool_fail(TOOL_REFUSED, "--out %s is not accepted: the name of a PNG file", job->out);
     const tool_file files[] = {
         {.option = "the input", .path = strpbrk(job->paths[0], "/.") ? job->paths[0] : NULL, .is_input = true},
         {.option = "--out", .path = job->out, .needs_name = true}};

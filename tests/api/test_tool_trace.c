@@ -109,12 +109,30 @@ static void refusals(void **state) {
     assert_true(tool_refuses(command, 2, "--size 0x5 is not accepted"));
     (void)snprintf(command, sizeof command, "trace %s/mesh.obj --quality best", folder);
     assert_true(tool_refuses(command, 2, "best"));
+    (void)snprintf(command, sizeof command, "trace %s/mesh.obj --out %s/picture.JPG", folder, folder);
+    assert_true(tool_refuses(command, 2, "the name of a PNG file"));
     (void)snprintf(command, sizeof command, "trace %s/none.obj", folder);
     assert_true(tool_refuses(command, 2, "none.obj"));
     assert_true(tool_refuses("trace nothing_like_this --backend cpu", 2, "nothing_like_this"));
     assert_true(tool_refuses("trace drop --bodies 40 --frames 0 --backend cpu --sort guess", 2, "guess"));
     (void)snprintf(command, sizeof command, "trace %s/mesh.obj --bodies 5", folder);
     assert_true(tool_refuses(command, 2, "--bodies is for scenes"));
+}
+
+static void single_words(void **state) {
+    (void)state;
+    char path[256];
+    (void)snprintf(path, sizeof path, "%s/one.obj", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", file);
+    assert_int_equal(fclose(file), 0);
+    char command[512];
+    tool_result result;
+    (void)snprintf(command, sizeof command, "trace %s --backend cpu --size 8x8", path);
+    tool_run(&result, command);
+    assert_non_null(strstr(result.out, "1 triangle on "));
+    assert_int_equal(remove(path), 0);
 }
 
 static int remove_folder(void **state) {
@@ -130,6 +148,7 @@ static int remove_folder(void **state) {
 
 int main(void) {
     if (mkdtemp(folder) == NULL) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(picture), cmocka_unit_test(scenes), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(picture), cmocka_unit_test(scenes), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(single_words)};
     return cmocka_run_group_tests(tests, NULL, remove_folder);
 }

@@ -1,6 +1,7 @@
 // Contacts and their events. The oracles: the weight of what lies on each contact, Newton's law for a ball that drops
 // and bounces, and sets of pairs kept by the test itself.
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "stage.h"
@@ -134,6 +135,8 @@ static void hits_tell_speed_and_impulse(void **unused) {
             assert_true(t->counts.hits <= 1);
             if (t->counts.hits == 0) continue;
             const psv_hit_event *hit = &t->hits[0];
+            _Static_assert(offsetof(psv_hit_event, reserved) + sizeof hit->reserved == sizeof *hit, "no gap is left");
+            assert_true((hit->reserved[0] | hit->reserved[1]) == 0);
             told_off = fmax(told_off, fabs((double)hit->impulse / (mass * (double)(velocity - last)) - 1));
             // What gravity adds within the step is not in it.
             if (hits == 0) {

@@ -29,6 +29,7 @@ expect 2 "unknown option '--nonsense'" "$program" --nonsense
 expect 2 'WxH' "$program" --size 10
 expect 2 "option '--frames' has '0'" "$program" --frames 0
 expect 2 "option '--screenshot' needs a value" "$program" --screenshot
+expect 2 'the name of a PNG file' "$program" --screenshot a.jpg
 expect 2 'auto, cpu or cuda' "$program" --backend quantum
 expect 2 'cpu or gl' "$program" --pairs-on cuda
 expect 2 'one too many' "$program" drop chairs

@@ -305,7 +305,7 @@ typedef struct psv_hit_event {
     float point[3], normal[3]; // as above, of all points alike
     float speed;               // of approach before the step, m/s
     float impulse;             // N s along the normal that changes this speed to what it was after the step
-    uint32_t reserved;         // 0
+    uint32_t reserved[2];      // 0
 } psv_hit_event;
 
 typedef struct psv_event_counts {
