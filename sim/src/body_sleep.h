@@ -43,6 +43,14 @@ PSVI_HD void psvi_wake_by_pair(const psvi_sim *s, uint32_t a, uint32_t b) {
     if (psvi_drives(s, b)) psvi_wake_island(s, a);
 }
 
+// Whether the bodies of contact i pressed on each other in the step, or were only near.
+PSVI_HD bool psvi_presses(const psvi_sim *s, const psvi_contact *c) {
+    float pressing = 0;
+    for (uint32_t k = 0; k < c->count; ++k)
+        pressing += s->kept_points[c->first + k].impulse[0];
+    return pressing > 0;
+}
+
 // Contact i after the step: what presses on a sleeper wakes it, and what a kinematic body moves does not fall asleep.
 PSVI_HD void psvi_wake_by_contact(const psvi_sim *s, uint64_t i) {
     const psvi_contact *c = &s->contacts[i];
@@ -51,10 +59,7 @@ PSVI_HD void psvi_wake_by_contact(const psvi_sim *s, uint64_t i) {
     if (!sleeps_a && !sleeps_b && !drives_a && !drives_b) return;
     if (drives_a) s->still[c->b] = 0;
     if (drives_b) s->still[c->a] = 0;
-    float pressing = 0;
-    for (uint32_t k = 0; k < c->count; ++k)
-        pressing += s->kept_points[c->first + k].impulse[0];
-    if (!(pressing > 0)) return;
+    if (!psvi_presses(s, c)) return;
     if (sleeps_a) psvi_wake_island(s, c->a);
     if (sleeps_b) psvi_wake_island(s, c->b);
 }
@@ -78,10 +83,11 @@ PSVI_HD uint32_t psvi_island_root(const psvi_sim *s, uint32_t i) {
     }
 }
 
-// Contact i: its two bodies are of one island.
+// Contact i: two bodies that press on each other are of one island. What is only near, as a ball that spins on the spot
+// for ever beside a heap, keeps nobody awake.
 PSVI_HD void psvi_join_islands(const psvi_sim *s, uint64_t i) {
     const psvi_contact *c = &s->contacts[i];
-    if (!psvi_is_awake(s, c->a) || !psvi_is_awake(s, c->b)) return;
+    if (!psvi_is_awake(s, c->a) || !psvi_is_awake(s, c->b) || !psvi_presses(s, c)) return;
     uint32_t a = c->a, b = c->b;
     for (;;) {
         a = psvi_island_root(s, a);

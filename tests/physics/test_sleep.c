@@ -178,6 +178,29 @@ static void riders_do_not_sleep(void **unused) {
     end_stage(&s);
 }
 
+// A ball that spins on the spot, which nothing slows without spinning friction, is near enough to a tower for a contact
+// but does not press on it: the tower sleeps. With spinning friction the ball does too.
+static void what_is_only_near_keeps_nobody_awake(void **unused) {
+    (void)unused;
+    for (int slowed = 0; slowed < 2; ++slowed) {
+        stage s = sleeping_stage(64);
+        (void)add_towers(&s);
+        psv_shape_def ball = shape_of(PSV_SHAPE_SPHERE, 0.5f, 0, 0);
+        ball.rolling_friction = 0.1f;
+        ball.spinning_friction = slowed ? 0.1f : 0;
+        psv_body_def body = body_at(add_shape(&s, &ball), -1.998f, 0.5f, 0);
+        body.angular_velocity[1] = 3;
+        (void)add_body(&s, &body);
+        step(&s, 1);
+        psv_world_counters counters;
+        check(&s, psv_read_world_counters(s.world, &counters));
+        assert_true(counters.contacts == 4 * 2 * HIGH + 2); // one of them between the ball and a tower
+        step(&s, 300);
+        assert_true(asleep(&s) == 2 * HIGH + (slowed ? 1 : 0));
+        end_stage(&s);
+    }
+}
+
 // A heap comes to rest and sleeps; the same after a snapshot, byte for byte, and with each number of workers.
 static void heaps_sleep(void **unused) {
     (void)unused;
@@ -238,6 +261,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(what_lay_on_it_falls),
         cmocka_unit_test(gravity_and_platforms_wake),
         cmocka_unit_test(riders_do_not_sleep),
+        cmocka_unit_test(what_is_only_near_keeps_nobody_awake),
         cmocka_unit_test(heaps_sleep),
         cmocka_unit_test(new_bodies_are_awake_for_half_a_second),
     };
