@@ -65,7 +65,8 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_narrow_round(psvi_sim s, 
 }
 
 // In: the list of other pairs. Out: contacts of those that have hardly moved; the rest of the list, in the room of the
-// followed ones, pairs with a hull from its end down, if the world has `hulls`. One thread a pair; about 300 bytes a
+// followed ones. From its end down pairs with a hull, if the world has `hulls`; else those that did not meet in the
+// last step, most of which do not in this one: threads of a warp then do the same. One thread a pair; about 300 bytes a
 // contact are read and 250 written.
 template <bool hulls>
 __global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_KEEP_BLOCKS) psvk_keep_points(psvi_sim s, psvi_step step) {
@@ -76,13 +77,15 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_KEEP_BLOCKS) psvk_keep_po
         psv_pair pair = s.pairs[s.other_pairs[i]];
         if (psvi_keep_points(&s, &step, pair.a, pair.b)) continue;
         uint64_t index, first;
-        if (hulls && psvi_pair_has_hull(&s, pair.a, pair.b)) {
-            psvi_reserve(&s.counts->hulls, &s.counts->hulls, 0, &index, &first);
+        const bool last = hulls ? psvi_pair_has_hull(&s, pair.a, pair.b) : psvi_find_kept(&s, pair.a, pair.b) == 0;
+        if (last) {
+            uint64_t *length = hulls ? &s.counts->hulls : &s.counts->unmet;
+            psvi_reserve(length, length, 0, &index, &first);
             *(s.lists_end - 1 - index) = s.other_pairs[i];
-            continue;
+        } else {
+            psvi_reserve(&s.counts->searched, &s.counts->searched, 0, &index, &first);
+            s.followed_pairs[index] = s.other_pairs[i];
         }
-        psvi_reserve(&s.counts->searched, &s.counts->searched, 0, &index, &first);
-        s.followed_pairs[index] = s.other_pairs[i];
     }
 }
 
@@ -90,14 +93,15 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK, PSVI_KEEP_BLOCKS) psvk_keep_po
 // functions are long and diverge.
 __global__ void __launch_bounds__(PSVI_NARROW_BLOCK, PSVI_NARROW_BLOCKS) psvk_narrow_other(psvi_sim s, psvi_step step) {
     if (s.counts->halted) return;
-    uint64_t count = s.counts->searched;
+    const uint64_t met = s.counts->searched, count = met + s.counts->unmet;
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
-        psv_pair pair = s.pairs[s.followed_pairs[i]];
+        const uint32_t number = i < met ? s.followed_pairs[i] : *(s.lists_end - 1 - (i - met));
+        psv_pair pair = s.pairs[number];
         if (psvi_narrow_other_pair(&s, &step, pair.a, pair.b, false)) {
             uint64_t index, first;
             psvi_reserve(&s.counts->followed, &s.counts->followed, 0, &index, &first);
-            s.other_pairs[index] = s.followed_pairs[i];
+            s.other_pairs[index] = number;
         }
     }
 }

@@ -12,7 +12,7 @@ __global__ void psvk_reset_counts(psvi_sim s) {
     if (c->halted) return;
     c->contacts = 0;
     c->points = 0;
-    c->others = c->searched = c->followed = c->hulls = c->hulls_followed = 0;
+    c->others = c->searched = c->unmet = c->followed = c->hulls = c->hulls_followed = 0;
     c->colours = 0;
     c->uncoloured[0] = c->uncoloured[1] = 0;
 }

@@ -141,7 +141,8 @@ typedef struct psvi_step_counts {
     uint64_t points;
     // pairs left to the general narrow phase, of these those whose points have to be found, and to be followed
     uint64_t others, searched, followed;
-    uint64_t hulls, hulls_followed; // the same two of pairs with a hull, on CUDA
+    uint64_t unmet;                 // on CUDA, of those beside `searched`: pairs that had no contact in the last step
+    uint64_t hulls, hulls_followed; // searched and followed pairs with a hull, on CUDA
     uint64_t lost;                  // since creation
     uint64_t steps;                 // steps done since creation
     uint32_t halted;                // a buffer was too small: this step and those after it have not happened
@@ -203,7 +204,7 @@ typedef struct psvi_sim {
     int64_t *rest;          // by body: 6 fixed-point sums and a count, for contacts without a colour
     uint32_t *other_pairs;  // lists of pairs of the narrow phase; on CUDA each serves twice (narrow_kernels.cu)
     uint32_t *followed_pairs;
-    uint32_t *lists_end; // of both, one behind the other; CUDA lists pairs with a hull from each one's end down
+    uint32_t *lists_end; // of both, one behind the other; CUDA has other lists from each one's end down
     // contacts of the last step
     psvi_kept_contact *kept;
     psvi_kept_point *kept_points;
