@@ -4,6 +4,7 @@
 Medians of calls and of CUDA graphs (wp.ScopedCapture), and how many times longer the other takes. All find the same pairs: counts
 are checked. Peers that are not installed are left out. What is timed: boxes and worlds are on the device, pairs and their count end there.
 newton and mujoco_warp are also timed with pairsieve in place of their broad phase, their own rules included (python/examples).
+Of trees that are built: what each of as many boxes touches (how many), and the closest points of a wavy sheet, by Warp's trees of each kind.
 """
 import argparse
 import csv
@@ -188,12 +189,109 @@ def environments(worlds, bodies, device, seed):
     compare(f"{worlds} worlds", worlds * bodies, calls, device)
 
 
+@wp.kernel
+def count_by_bvh(tree: wp.uint64, lower: wp.array[wp.vec3], upper: wp.array[wp.vec3], counts: wp.array[int]):
+    i = wp.tid()
+    query = wp.bvh_query_aabb(tree, lower[i], upper[i])
+    found, j = int(0), int(0)
+    while wp.bvh_query_next(query, j):
+        found += 1
+    counts[i] = found
+
+
+@wp.kernel
+def closest_by_mesh(mesh: wp.uint64, points: wp.array[wp.vec3], faces: wp.array[int]):
+    i = wp.tid()
+    faces[i] = wp.mesh_query_point_no_sign(mesh, points[i], 1.0e30).face
+
+
+def by_kinds_of_warp(name, make, device):
+    """Calls by name; kinds of tree that this Warp does not have are left out."""
+    calls = {}
+    for kind in ("lbvh", "sah", "cubql") if device.is_cuda else ("sah",):
+        try:
+            calls[f"{name} {kind}"] = make(kind)
+        except Exception as error:
+            print(f"{name} {kind}: {error}")
+    return calls
+
+
+def box_queries(count, device, seed):
+    """Boxes of a cube and as many other ones that ask."""
+    random = np.random.default_rng(seed)
+    low, asking = (random.random((count, 3), np.float32) * np.float32(count ** (1 / 3)) for _ in range(2))
+    high, asking_high = low + np.float32(0.7), asking + np.float32(1.5)
+    name = "cuda:0" if device.is_cuda else "cpu"
+    boxes, asked = (wp.array(np.concatenate(pair, axis=1), dtype=float, device=device) for pair in ((low, high), (asking, asking_high)))
+    calls = {}
+
+    def ours(quality):
+        tree, last = pairsieve.Tree(count, device=name, quality=quality).build(boxes), {}
+
+        def call():
+            last["counts"] = tree.overlap_boxes(asked, each=0).counts
+
+        return call, lambda: last["counts"].numpy().sum()
+
+    def theirs(kind):
+        tree = wp.Bvh(*(wp.array(corner, dtype=wp.vec3, device=device) for corner in (low, high)), constructor=kind)
+        lower, upper = (wp.array(corner, dtype=wp.vec3, device=device) for corner in (asking, asking_high))
+        counts = wp.zeros(count, dtype=int, device=device)
+        return lambda: wp.launch(count_by_bvh, count, [tree.id, lower, upper, counts], device=device), lambda: counts.numpy().sum()
+
+    for quality in ("linear", "fine"):
+        calls[f"Tree {quality}"] = ours(quality)
+    calls.update(by_kinds_of_warp("Warp Bvh", theirs, device))
+    compare("box queries", count, calls, device)
+
+
+def closest_points(count, device, seed):
+    """A wavy sheet of `count` triangles; 2^21 points in its box, and as many within a thousandth of it."""
+    side = int((count / 2) ** 0.5)
+    x, z = np.meshgrid(np.arange(side + 1), np.arange(side + 1), indexing="ij")
+    y = 0.05 * side * np.sin(x * 0.07) * np.cos(z * 0.05) + 0.3 * np.sin(x * 1.3 + z)
+    vertices = np.stack([x, y, z], -1).reshape(-1, 3).astype(np.float32)
+    corner = (np.arange(side)[:, None] * (side + 1) + np.arange(side)).reshape(-1)
+    faces = np.concatenate([np.stack([corner, corner + 1, corner + side + 1], 1),
+                            np.stack([corner + 1, corner + side + 2, corner + side + 1], 1)]).astype(np.int32)
+    low, high, random = vertices.min(0), vertices.max(0), np.random.default_rng(seed)
+    spread = low + random.random((1 << 21, 3), np.float32) * (high - low)
+    near = vertices[random.integers(0, len(vertices), 1 << 21)] + random.normal(size=(1 << 21, 3)).astype(np.float32) * side * 1e-3
+    name = "cuda:0" if device.is_cuda else "cpu"
+    corners, indices = wp.array(vertices, dtype=float, device=device), wp.array(faces, dtype=int, device=device)
+
+    def ours(quality, points):
+        spheres = wp.array(np.concatenate([points, np.full((len(points), 1), np.inf, np.float32)], axis=1), dtype=float, device=device)
+        tree, last = pairsieve.Tree(len(faces), triangles=True, device=name, quality=quality).build_triangles(corners, indices), {}
+
+        def call():
+            last["found"] = tree.find_closest(spheres)
+
+        return call, lambda: (last["found"].item.numpy() >= 0).sum()
+
+    def theirs(kind, points):
+        mesh = wp.Mesh(wp.array(vertices, dtype=wp.vec3, device=device), wp.array(faces.reshape(-1), dtype=int, device=device),
+                       bvh_constructor=kind)
+        asked, found = wp.array(points, dtype=wp.vec3, device=device), wp.zeros(len(points), dtype=int, device=device)
+
+        def call(mesh=mesh):
+            wp.launch(closest_by_mesh, len(points), [mesh.id, asked, found], device=device)
+
+        return call, lambda: (found.numpy() >= 0).sum()
+
+    for scene, points in (("closest, box", spread), ("closest, near", near.astype(np.float32))):
+        calls = {f"Tree {quality}": ours(quality, points) for quality in ("fine", "linear")}
+        calls.update(by_kinds_of_warp("Warp Mesh", lambda kind, points=points: theirs(kind, points), device))
+        compare(scene, len(faces), calls, device, runs=10)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--counts", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--worlds", type=int, nargs="*", default=[8192])
     parser.add_argument("--bodies", type=int, default=32)
+    parser.add_argument("--queries", type=int, nargs="*", default=[1_000_000])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--csv")
     options = parser.parse_args()
@@ -202,6 +300,9 @@ def main():
         environments(count, options.bodies, device, options.seed)
     for count in options.counts:
         cube(count, device, options.seed + count)
+    for count in options.queries:
+        box_queries(count, device, options.seed + count)
+        closest_points(count, device, options.seed + count)
     if options.csv:
         with open(options.csv, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, rows[0], lineterminator="\n")
