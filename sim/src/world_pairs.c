@@ -100,12 +100,27 @@ static psv_status read_back(psv_world *world, uint64_t count) {
     return count == 0 ? PSV_OK : psv_read_pairs(world->finder, elsewhere->pairs, count, NULL);
 }
 
+// The phases on the other context, which measures once this one does, are phases of the world's frame; what is left of
+// the time around them are the copies.
+static psv_status tell_phases(psv_world *world) {
+    psv_context *context = world->elsewhere->context;
+    psv_profile profile = {0};
+    psvi_phase_times *told = psvi_phase_split(world->context);
+    if (told == NULL) return PSV_OK;
+    psv_status status = psv_read_profile(context, &profile);
+    for (int p = 0; p < PSV_PHASE_COUNT && status == PSV_OK; ++p)
+        told->ns[p] = (uint64_t)(1e6 * profile.phase_ms[p]);
+    return status;
+}
+
 psv_status psvi_find_pairs_elsewhere(psv_world *world, const psv_box_set *boxes) {
     psvi_pairs_elsewhere *elsewhere = world->elsewhere;
     psv_box_set there = {0};
     psv_buffer part;
     uint64_t count = 0;
-    psv_status status = send(elsewhere, elsewhere->boxes, psv_world_boxes(world), &part);
+    psv_status status = PSV_OK;
+    if (world->context->profiler.recording) status = psv_enable_profile(elsewhere->context, true);
+    if (status == PSV_OK) status = send(elsewhere, elsewhere->boxes, psv_world_boxes(world), &part);
     if (status == PSV_OK) there = psv_boxes_of(part, sizeof(psv_aabb), boxes->count);
     if (status == PSV_OK) status = send(elsewhere, elsewhere->flags, boxes->flags, &there.flags);
     if (status == PSV_OK) status = send(elsewhere, elsewhere->filters, boxes->filters, &there.filters);
@@ -113,6 +128,7 @@ psv_status psvi_find_pairs_elsewhere(psv_world *world, const psv_box_set *boxes)
     if (status == PSV_OK) status = psv_find_pairs(world->finder, &there);
     if (status == PSV_OK) status = psv_finish_pairs(world->finder, &count);
     if (status == PSV_OK) status = read_back(world, count);
+    if (status == PSV_OK) status = tell_phases(world);
     if (status != PSV_OK) return psvi_pass_on(world, status);
     world->sim.pairs = (void *)elsewhere->pairs;
     world->sim.pair_count = (void *)&elsewhere->count;

@@ -1,5 +1,6 @@
 // The phase profile. On the CPU marks are wall-clock times; on CUDA they are events, kept for some frames and read
 // when they are done, so that nothing stalls.
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -36,7 +37,10 @@ static void destroy_events(psv_context *context) {
 
 static void clear_profiler(psv_context *context) {
     if (uses_events(context)) destroy_events(context);
-    if (context->profiler.times != NULL) context->ops->release_told(context, context->profiler.times, TIMES_BYTES);
+    if (context->ops->release_told == NULL)
+        free(context->profiler.times);
+    else if (context->profiler.times != NULL)
+        context->ops->release_told(context, context->profiler.times, TIMES_BYTES);
     context->profiler = (psvi_profiler){0};
 }
 
@@ -53,6 +57,8 @@ psv_status psv_enable_profile(psv_context *context, bool enable) {
         void *device;
         context->profiler.times = context->ops->alloc_told(context, TIMES_BYTES, &device);
         context->profiler.times_on_device = device;
+    } else if (!uses_events(context)) { // another context tells its times; without memory it does not
+        context->profiler.times = context->profiler.times_on_device = malloc(TIMES_BYTES);
     }
     for (int f = 0; uses_events(context) && f < PSVI_PROFILE_FRAMES; ++f) {
         for (int m = 0; m < PSVI_PROFILE_MARKS && status == PSV_OK; ++m) {

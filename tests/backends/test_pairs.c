@@ -548,8 +548,10 @@ static void test_methods_agree(void **state) {
             if (s % 4 == 0 && !scene->degenerate) compare_methods(scene, 20011, false);
             continue;
         }
-        compare_methods(scene, all_pairs ? 2000 : 10007, false);
-        if (!scene->degenerate) compare_methods(scene, long_run ? 1000003 : 60013, false);
+        // Most OpenGL drivers of test machines are processors: every scene and method is there too, with fewer boxes.
+        const bool slow = backend == PSV_BACKEND_GL && !long_run;
+        compare_methods(scene, all_pairs ? (slow ? 700 : 2000) : slow ? 3001 : 10007, false);
+        if (!scene->degenerate) compare_methods(scene, long_run ? 1000003 : slow ? 20011 : 60013, false);
     }
 }
 

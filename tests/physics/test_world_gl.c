@@ -115,6 +115,29 @@ static void test_growth(void **state) {
     psv_destroy_context(cpu);
 }
 
+// The phases of the pairs are told apart by OpenGL's clock, and are parts of the world's frame.
+static void test_phases(void **state) {
+    (void)state;
+    psv_context *cpu = open_context(PSV_BACKEND_CPU), *gl = open_context(PSV_BACKEND_GL);
+    psv_scene *scene = load(cpu, "drop", 1200, "lbvh");
+    psv_profile profile;
+    double sum = 0;
+    check(cpu, psv_world_find_pairs_on(psv_scene_world(scene), gl));
+    check(cpu, psv_enable_profile(cpu, true));
+    for (int frame = 0; frame < 3; ++frame)
+        check(cpu, psv_scene_step(scene));
+    check(cpu, psv_read_profile(cpu, &profile));
+    assert_true(profile.phase_ms[PSV_PHASE_KEYS] > 0);
+    assert_true(profile.phase_ms[PSV_PHASE_SORT] > 0);
+    assert_true(profile.phase_ms[PSV_PHASE_SWEEP] > 0);
+    for (int p = 0; p < PSV_PHASE_COUNT; ++p)
+        sum += profile.phase_ms[p];
+    assert_true(sum <= 1.001 * profile.frame_ms);
+    psv_destroy_scene(scene);
+    psv_destroy_context(gl);
+    psv_destroy_context(cpu);
+}
+
 static void test_refusals(void **state) {
     (void)state;
     psv_context *cpu = open_context(PSV_BACKEND_CPU), *other = open_context(PSV_BACKEND_CPU);
@@ -135,8 +158,8 @@ int main(void) {
         printf("skipped: no OpenGL 4.5 without a window\n");
         return 77;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_drop), cmocka_unit_test(test_worlds),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_drop),    cmocka_unit_test(test_worlds),
                                        cmocka_unit_test(test_pyramid), cmocka_unit_test(test_growth),
-                                       cmocka_unit_test(test_refusals)};
+                                       cmocka_unit_test(test_phases),  cmocka_unit_test(test_refusals)};
     return cmocka_run_group_tests_name("world_gl", tests, NULL, NULL);
 }
