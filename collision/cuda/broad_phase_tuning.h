@@ -20,6 +20,7 @@
 
 #define TREE_THREADS 256
 #define TREE_NODE_THREADS 256
+#define TREE_LEAF_THREADS 128
 #define TREE_QUERY_THREADS 128
 // Walks of rays and points: queries of a warp, idle lanes that get new ones, and the share of lanes (one in so many)
 // that wait for items when these are tested.

@@ -96,12 +96,14 @@ template <> struct walk_task<PSVI_QUERY_CLOSEST_POINT> {
         const float d2 = psv_item_distance2(&query.view, centre, place, &at);
         if (!(d2 < most2 || (d2 == most2 && at.item < best.item))) return false;
         if (!psv_item_passes(&query.view, at.item, filter)) return false;
-        at.distance = psv_root(d2);
         best = at;
         most2 = d2;
         return false;
     }
-    __device__ void finish(const psvi_tree_query &query, uint32_t q) { ((psv_closest_point *)query.target)[q] = best; }
+    __device__ void finish(const psvi_tree_query &query, uint32_t q) {
+        if (best.item != PSV_NO_ITEM) best.distance = psv_root(most2);
+        ((psv_closest_point *)query.target)[q] = best;
+    }
 };
 
 // Whether the 32 rays from `first` on go the same way, by four of them. Both kernels ask; each group is of one of them.

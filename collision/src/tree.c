@@ -47,7 +47,6 @@ static psv_sorter_def short_sorter_def(const psv_tree_def *def) {
     psv_sorter_def sorter = psv_default_sorter_def();
     sorter.method = def->sort_method;
     sorter.max_count = def->max_items < PSVI_SHORT_KEY_ITEMS ? def->max_items : PSVI_SHORT_KEY_ITEMS;
-    sorter.end_bit = 3 * PSVI_SHORT_AXIS_BITS + 1;
     return sorter;
 }
 

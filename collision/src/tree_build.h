@@ -258,14 +258,6 @@ PSV_TREE_FN uint64_t psvi_item_key(const psvi_tree_keys *keys, const psv_tree_he
     return (uint64_t)world << (3 * keys->axis_bits) | psvi_tree_place(head, centre, bits, keys->axis_bits);
 }
 
-// Of at most 10 bits an axis, without a world.
-PSV_TREE_FN uint32_t psvi_short_item_key(const psv_tree_head *head, const psvi_item *item, uint32_t bits) {
-    const float centre[3] = {psvi_item_centre(item, 0), psvi_item_centre(item, 1), psvi_item_centre(item, 2)};
-    uint32_t cell[3];
-    psvi_tree_cells(head, centre, bits, cell);
-    return psvi_short_hilbert_place(cell, bits);
-}
-
 // --- nodes -----------------------------------------------------------------------------------------------------------
 
 // Level h of a linear tree of n items has ceil(n / 8^h) nodes, the highest one; they are numbered from there down.
@@ -286,6 +278,11 @@ PSV_TREE_FN void psvi_linear_levels(psv_tree_head *head, uint32_t items) {
 }
 
 PSV_TREE_FN int psvi_exponent_of(float x) { return (int)(psv_float_bits(x) >> 23 & 255u) - 127; }
+
+// 1 / the grid's step.
+PSV_TREE_FN float psvi_grid_inverse(uint32_t exponent) {
+    return exponent == 1 ? 0x1p126f : psv_grid_step(254 - exponent);
+}
 
 // The grid of one axis of a node's box: step 2^exponent, origin a multiple of it, 255 steps reach `high`.
 PSV_TREE_FN float psvi_make_grid(float low, float high, uint32_t *exponent) {
@@ -308,7 +305,7 @@ PSV_TREE_FN float psvi_make_grid(float low, float high, uint32_t *exponent) {
 // An interval on the grid, outwards.
 PSV_TREE_FN void psvi_grid_interval(float low, float high, float origin, uint32_t exponent, uint32_t *from,
                                     uint32_t *to) {
-    const float step = psv_grid_step(exponent), inverse = exponent == 1 ? 0x1p126f : psv_grid_step(254 - exponent);
+    const float step = psv_grid_step(exponent), inverse = psvi_grid_inverse(exponent);
     float a = psv_clamp(floorf((low - origin) * inverse), 0.0f, 255.0f);
     float b = psv_clamp(ceilf((high - origin) * inverse), 0.0f, 255.0f);
     if (a > 0 && origin + a * step > low) a -= 1;

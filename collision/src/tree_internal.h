@@ -132,10 +132,10 @@ psv_status psvi_view_records(psv_tree *tree, psv_buffer target, uint64_t count, 
 psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
                            psvi_tree_query *query);
 
-// Keys of so many items are tried with 32 bits first on CUDA: 10 for an axis, one item to a cell on a surface. That
-// more items than that share cells costs rays more than the sort gains.
-#define PSVI_SHORT_AXIS_BITS 10
-#define PSVI_SHORT_KEY_ITEMS ((uint64_t)1 << 21)
+// Keys of so many items are tried with 32 bits first on CUDA: 11 for an axis, but for the last of them. On a surface
+// that is about one item to a cell for 2M, and four to eight for 16M.
+#define PSVI_SHORT_AXIS_BITS 11
+#define PSVI_SHORT_KEY_ITEMS ((uint64_t)1 << 24)
 
 #define PSVI_QUERY_BITS 30 // of a query's key: place, and of rays the direction's octant
 

@@ -1,8 +1,8 @@
 // Trees: milliseconds of build and refit, million rays and points a second, over a wavy sheet of triangles or a mesh.
-// usage: bench_tree cpu|cuda TRIANGLES|MESH... [--workers N]
+// usage: bench_tree cpu|cuda TRIANGLES|MESH|boxes:COUNT... [--workers N]
 // Rays: 1920 x 1080 primary ones of a camera that looks at all of it, shadow rays from what they hit, 2^21 random ones
 // in its box; closest points of those origins. On the CPU a sixteenth of each, and beside it Embree where that is
-// found.
+// found. boxes:COUNT: how many of COUNT random boxes each of as many others touches, million queries a second.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,8 @@ typedef struct job {
     psv_triangle_set triangles;
     psv_query_set queries;
     psv_buffer target;
-    int what; // 0 build, 1 refit, 2 closest hit, 3 any hit, 4 closest point
+    psv_query_lists lists;
+    int what; // 0 build, 1 refit, 2 closest hit, 3 any hit, 4 closest point, 5 boxes
 } job;
 
 static void run(const job *j) {
@@ -52,6 +53,7 @@ static void run(const job *j) {
     case 1: check(psv_refit_triangle_tree(j->tree, &j->triangles)); break;
     case 2: check(psv_trace_closest(j->tree, &j->queries, j->target)); break;
     case 3: check(psv_trace_any(j->tree, &j->queries, j->target)); break;
+    case 5: check(psv_overlap_boxes(j->tree, &j->queries, &j->lists)); break;
     default: check(psv_find_closest(j->tree, &j->queries, j->target));
     }
 }
@@ -298,10 +300,51 @@ static void bench(const char *name, int workers) {
     free(m.indices);
 }
 
+// Boxes of side 0.7, one to a unit of volume, and those of side 1.5 that ask.
+static void bench_boxes(uint32_t count) {
+    const float side = cbrtf((float)count);
+    psv_aabb *boxes = malloc(count * sizeof *boxes), *asking = malloc(count * sizeof *asking);
+    uint32_t *counts = malloc(count * sizeof *counts);
+    if (boxes == NULL || asking == NULL || counts == NULL) exit(1);
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t k = 0; k < 3; ++k) {
+            boxes[i].min[k] = side * box_random(2, i, k);
+            boxes[i].max[k] = boxes[i].min[k] + 0.7f;
+            asking[i].min[k] = side * box_random(3, i, k);
+            asking[i].max[k] = asking[i].min[k] + 1.5f;
+        }
+    psv_buffer buffers[3] = {upload(boxes, count * sizeof *boxes), upload(asking, count * sizeof *asking),
+                             upload(NULL, count * sizeof *counts)};
+    const psv_box_set set = psv_boxes_of(buffers[0], sizeof *boxes, count);
+    for (int quality = 0; quality < 2; ++quality) {
+        psv_tree_def def = psv_default_tree_def();
+        job j = {.queries = psv_queries_of(buffers[1], sizeof *asking, count), .lists = {.counts = buffers[2]}};
+        uint64_t found = 0;
+        def.quality = quality == 0 ? PSV_TREE_LINEAR : PSV_TREE_FINE;
+        def.max_items = def.max_queries = count;
+        check(psv_create_tree(context, &def, &j.tree));
+        check(psv_build_tree(j.tree, &set));
+        j.what = 5;
+        const double plain = time_job(&j);
+        check(psv_download(context, counts, buffers[2], count * sizeof *counts));
+        for (uint32_t i = 0; i < count; ++i)
+            found += counts[i];
+        j.queries.sort = true;
+        printf("%u boxes %s: queries %.1f M/s, sorted %.1f, %llu found\n", count, quality == 0 ? "linear" : "fine",
+               count / plain / 1e3, count / time_job(&j) / 1e3, (unsigned long long)found);
+        psv_destroy_tree(j.tree);
+    }
+    for (int i = 0; i < 3; ++i)
+        psv_free_buffer(context, &buffers[i]);
+    free(boxes);
+    free(asking);
+    free(counts);
+}
+
 int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     if (argc < 3 || psv_parse_backend(argv[1], &def.backend) != PSV_OK) {
-        fprintf(stderr, "usage: bench_tree cpu|cuda TRIANGLES|MESH... [--workers N]\n");
+        fprintf(stderr, "usage: bench_tree cpu|cuda TRIANGLES|MESH|boxes:COUNT... [--workers N]\n");
         return 2;
     }
     if (strcmp(argv[argc - 2], "--workers") == 0) {
@@ -318,7 +361,10 @@ int main(int argc, char **argv) {
         random_count /= 16;
     }
     for (int i = 2; i < argc; ++i)
-        bench(argv[i], psv_context_worker_count(context));
+        if (strncmp(argv[i], "boxes:", 6) == 0)
+            bench_boxes((uint32_t)strtoul(argv[i] + 6, NULL, 10));
+        else
+            bench(argv[i], psv_context_worker_count(context));
     psv_destroy_context(context);
     return 0;
 }

@@ -251,20 +251,26 @@ PSV_TREE_FN float psv_box_distance2(const float *point, const float *min, const 
     return psv_add(psv_add(psv_mul(x, x), psv_mul(y, y)), psv_mul(z, z));
 }
 
-// The slots that are within a distance of a point; both squared. sum: the squared distance of each slot.
+// The slots that may be within a distance of a point; both squared. sum: the squared distance of each slot, or a little
+// less: a slot is taken as larger on each side by more than what is rounded here and in an item's distance; the part of
+// a step is for psv_bias_grid.
 PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *point, float most2, float sum[8]) {
     uint32_t slots = psv_node_used(node);
-    const float p[3] = {psv_tree_clamp(point[0]), psv_tree_clamp(point[1]), psv_tree_clamp(point[2])};
     PSV_UNROLL
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
-        float step = psv_node_step(node, axis), origin = node->origin[axis];
-        psv_bias_grid(&step, &origin);
+        float step = psv_node_step(node, axis);
+        const float from = node->origin[axis] - psv_tree_clamp(point[axis]);
+        const float error = (fabsf(from) + 255.0f * step) * 0x1p-21f + step * 0x1p-8f;
+        float below = from - error, above = -from - error, back = -step;
+        psv_bias_grid(&step, &below);
+        psv_bias_grid(&back, &above);
         PSV_UNROLL
         for (uint32_t slot = 0; slot < 8; ++slot) {
-            const float away = psv_away(p[axis], origin + psv_slot_number(node->low[axis], slot) * step,
-                                        origin + psv_slot_number(node->high[axis], slot) * step);
-            sum[slot] = axis == 0 ? psv_mul(away, away) : psv_add(sum[slot], psv_mul(away, away));
+            const float low = psv_slot_number(node->low[axis], slot) * step + below;
+            const float high = psv_slot_number(node->high[axis], slot) * back + above;
+            const float away = psv_greater(psv_greater(low, high), 0.0f);
+            sum[slot] = axis == 0 ? away * away : away * away + sum[slot];
         }
     }
     PSV_UNROLL

@@ -136,6 +136,15 @@ PSV_TREE_FN uint32_t psv_low_bit(uint32_t a) { return (uint32_t)__builtin_ctz(a)
 PSV_TREE_FN float psv_min(float a, float b) { return a < b ? a : b; }
 PSV_TREE_FN float psv_max(float a, float b) { return a > b ? a : b; }
 
+// The greater of numbers that are not NaN; of -0 and 0 either.
+PSV_TREE_FN float psv_greater(float a, float b) {
+#if defined(__CUDA_ARCH__)
+    return fmaxf(a, b); // one instruction
+#else
+    return a > b ? a : b;
+#endif
+}
+
 // By selection, so that arrays stay in registers.
 PSV_TREE_FN float psv_pick(const float *v, uint32_t axis) { return axis == 0 ? v[0] : axis == 1 ? v[1] : v[2]; }
 PSV_TREE_FN float psv_clamp(float a, float low, float high) { return psv_min(psv_max(a, low), high); }
@@ -298,26 +307,57 @@ PSV_TREE_FN void psv_push_slots(psv_tree_walk *walk, const psv_tree_node *node, 
     walk->group = (node->order & 0xffffffu) | psv_turn_slots(slots, octant) << 24;
 }
 
-// The same in the order of a distance of each slot, the nearest first.
-PSV_TREE_FN void psv_push_by_distance(psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots,
-                                      const float distance[8]) {
-    slots &= psv_node_inner(node);
-    if (slots == 0) return;
-    if (walk->group >> 24 != 0) walk->stack[walk->depth++] = (uint64_t)walk->base << 32 | walk->group;
+#if defined(__CUDA_ARCH__)
+// The children of `slots` by their distance, the furthest in the lowest three bits, and above bit 24 a bit for each.
+// What counts is the distance but for its last three bits: the child's number is there. By Batcher's network: most
+// slots are wanted by some lane of a warp, and none waits for another.
+PSV_TREE_FN uint32_t psv_order_slots(const psv_tree_node *node, uint32_t slots, const float distance[8]) {
+    uint32_t keys[8], group = 0;
+#pragma unroll
+    for (uint32_t slot = 0; slot < 8; ++slot) {
+        const uint32_t key = (psv_float_bits(distance[slot]) & ~7u) | (node->order >> (3 * slot) & 7u);
+        keys[slot] = slots >> slot & 1u ? key + 8 : 0; // 0: behind all others
+    }
+#pragma unroll
+    for (uint32_t size = 1; size < 8; size *= 2)
+#pragma unroll
+        for (uint32_t step = size; step >= 1; step /= 2)
+#pragma unroll
+            for (uint32_t i = step % size; i + step < 8; ++i)
+                if ((i - step % size) / step % 2 == 0 && i / (2 * size) == (i + step) / (2 * size)) {
+                    const uint32_t a = keys[i], b = keys[i + step];
+                    keys[i] = max(a, b);
+                    keys[i + step] = min(a, b);
+                }
+#pragma unroll
+    for (uint32_t i = 0; i < 8; ++i)
+        group |= (keys[i] & 7u) << (3 * i) | (uint32_t)(keys[i] != 0) << (24 + i);
+    return group;
+}
+#else
+PSV_TREE_FN uint32_t psv_order_slots(const psv_tree_node *node, uint32_t slots, const float distance[8]) {
     uint32_t order = 0, count = 0;
-    PSV_UNROLL
     for (uint32_t slot = 0; slot < 8; ++slot) {
         if (!(slots >> slot & 1u)) continue;
         uint32_t further = 0;
-        PSV_UNROLL
         for (uint32_t other = 0; other < 8; ++other)
             if (slots >> other & 1u)
                 further += distance[other] > distance[slot] || (other < slot && distance[other] == distance[slot]);
         order |= (node->order >> (3 * slot) & 7u) << (3 * further);
         ++count;
     }
+    return order | ((1u << count) - 1) << 24;
+}
+#endif
+
+// The same in the order of a distance of each slot, the nearest first.
+PSV_TREE_FN void psv_push_by_distance(psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots,
+                                      const float distance[8]) {
+    slots &= psv_node_inner(node);
+    if (slots == 0) return;
+    if (walk->group >> 24 != 0) walk->stack[walk->depth++] = (uint64_t)walk->base << 32 | walk->group;
     walk->base = node->first_child;
-    walk->group = order | ((1u << count) - 1) << 24;
+    walk->group = psv_order_slots(node, slots, distance);
 }
 
 // Slots of a node that have items of the walk's world; `order` is the node's.
