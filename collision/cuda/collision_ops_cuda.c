@@ -79,6 +79,12 @@ static psv_status exclude_pairs(psv_context *context, const psv_pair *pairs, uin
     return psvi_cuda_status(context, error, "pair rules: a kernel launch");
 }
 
+static psv_status list_partners(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_partners *partners,
+                                uint64_t boxes) {
+    cudaError_t error = psvi_launch_list_partners(pairs, count, partners, boxes, context->stream);
+    return psvi_cuda_status(context, error, "pair rules: a kernel launch");
+}
+
 static psv_status narrow_boxes(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,
                                const psvi_box_view *view, psv_aabb *boxes) {
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
@@ -129,6 +135,7 @@ const psvi_collision_ops psvi_collision_ops_cuda = {
     .keep_pairs = keep_pairs,
     .put_rules = put_rules,
     .exclude_pairs = exclude_pairs,
+    .list_partners = list_partners,
     .narrow_boxes = narrow_boxes,
     .name_pairs = name_pairs,
     .merge_kept = merge_kept,

@@ -1,4 +1,5 @@
 // What surrounds the rules of pairs on the device; the rules are asked in common.cuh.
+#include "../src/pair_partners.h"
 #include "broad_phase_tuning.h"
 #include "common.cuh"
 #include "launch_cuda.h"
@@ -23,6 +24,38 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS)
             if (found == PSVI_NO_PAIR || found == key) return;
         }
     }
+}
+
+__device__ __forceinline__ void add_partner(psvi_partners *list, uint32_t name) {
+    for (int w = 0; w < 2; ++w) {
+        unsigned long long *const word = reinterpret_cast<unsigned long long *>(&list->words[w]);
+        unsigned long long now = *(volatile unsigned long long *)word;
+        for (int k = 0; k < 3;) {
+            const int shift = PSVI_PARTNER_BITS * k;
+            const uint32_t there = (uint32_t)(now >> shift) & PSVI_NO_PARTNER;
+            if (there == name) return;
+            if (there != PSVI_NO_PARTNER) {
+                ++k;
+                continue;
+            }
+            const unsigned long long cleared = (unsigned long long)(PSVI_NO_PARTNER ^ name) << shift;
+            const unsigned long long found = atomicCAS(word, now, now & ~cleared);
+            if (found == now) return;
+            now = found; // somebody was faster: this place is looked at again
+        }
+    }
+    atomicAnd(reinterpret_cast<unsigned long long *>(&list->words[0]), ~(unsigned long long)PSVI_ALL_PARTNERS);
+}
+
+// One thread a pair, two lists of 16 bytes.
+__global__ void __launch_bounds__(PAIR_OPS_THREADS)
+    psvk_list_partners(const psv_pair *pairs, uint64_t count, psvi_partners *partners, uint64_t boxes) {
+    const uint64_t i = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
+    if (i >= count) return;
+    const psv_pair pair = pairs[i];
+    if (pair.a >= pair.b || pair.b >= boxes) return; // not a pair of one set
+    add_partner(&partners[pair.a], pair.b);
+    add_partner(&partners[pair.b], pair.a);
 }
 
 struct narrow_origin {
@@ -53,34 +86,37 @@ __global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_name_pairs(const psvi_n
     }
 }
 
-// psvi_kept_merge. One thread an entry and round; the block that is done last adds to the counts, so that all blocks
-// have seen the same.
+// psvi_kept_merge. Kept pairs are copied to the front of the pair buffer where they are not there already; the frame's
+// own lie behind them. One thread an entry and round; the block that is done last adds to the counts, so that all
+// blocks have seen the same.
 __global__ void __launch_bounds__(PAIR_OPS_THREADS) psvk_merge_kept(const psvi_kept_merge merge) {
     const uint64_t first = (uint64_t)blockIdx.x * PAIR_OPS_THREADS + threadIdx.x;
     const uint64_t step = (uint64_t)gridDim.x * PAIR_OPS_THREADS;
     const unsigned long long capacity = merge.capacity;
-    const uint64_t own = min((unsigned long long)merge.result->pair_count, capacity);
+    const uint64_t kept = merge.with_pairs ? min((unsigned long long)merge.kept->pair_count, capacity) : 0;
+    const uint64_t end = min((unsigned long long)merge.result->pair_count, capacity);
     const uint64_t own_bad = merge.result->bad_count, kept_bad = merge.kept->bad_count;
     if (merge.shift != 0) {
-        for (uint64_t p = first; p < own; p += step)
+        for (uint64_t p = kept + first; p < end; p += step)
             merge.pairs[p] = {merge.pairs[p].a + merge.shift, merge.pairs[p].b + merge.shift};
         for (uint64_t i = first; i < own_bad; i += step)
             merge.bad_boxes[i] += merge.shift;
     }
     for (uint64_t i = first; i < kept_bad; i += step)
         merge.bad_boxes[own_bad + i] = merge.kept_bad[i] + merge.kept_shift;
-    if (merge.kept_pairs != NULL) {
-        const uint64_t there = min((unsigned long long)merge.kept->pair_count, capacity - own);
+    if (merge.with_pairs && *(volatile uint32_t *)merge.there == 0) {
 #pragma unroll 4
-        for (uint64_t p = first; p < there; p += step)
-            merge.pairs[own + p] = merge.kept_pairs[p];
+        for (uint64_t p = first; p < kept; p += step)
+            merge.pairs[p] = merge.kept_pairs[p];
     }
     __syncthreads();
     if (threadIdx.x != 0) return;
     __threadfence();
     if (atomicAdd(merge.ticket, 1u) != gridDim.x - 1) return;
     *merge.ticket = 0;
-    psvi_add_kept_result(merge.result, merge.kept, merge.with_pairs);
+    *merge.there = merge.with_pairs && merge.stay;
+    psvi_add_kept_result(merge.result, merge.kept, false);
+    if (merge.with_pairs) merge.result->refused += merge.kept->refused;
 }
 
 __global__ void psvk_subtract_count(const uint64_t *count, uint64_t less, uint64_t *target) {
@@ -108,6 +144,13 @@ extern "C" cudaError_t psvi_launch_exclude_pairs(const psv_pair *pairs, uint64_t
                                                  uint64_t last_bucket, cudaStream_t stream) {
     psvk_exclude_pairs<<<psvi_block_count(count, PAIR_OPS_THREADS), PAIR_OPS_THREADS, 0, stream>>>(pairs, count, table,
                                                                                                    last_bucket);
+    return cudaGetLastError();
+}
+
+extern "C" cudaError_t psvi_launch_list_partners(const psv_pair *pairs, uint64_t count, psvi_partners *partners,
+                                                 uint64_t boxes, cudaStream_t stream) {
+    psvk_list_partners<<<psvi_block_count(count, PAIR_OPS_THREADS), PAIR_OPS_THREADS, 0, stream>>>(pairs, count,
+                                                                                                   partners, boxes);
     return cudaGetLastError();
 }
 

@@ -6,6 +6,7 @@
 #include <cuda_runtime_api.h>
 
 #include "../src/broad_phase.h"
+#include "../src/pair_partners.h"
 #include "../src/pair_rules.h"
 
 #ifdef __cplusplus
@@ -14,6 +15,8 @@ extern "C" {
 
 cudaError_t psvi_launch_put_rules(const psvi_pair_rules *rules, psvi_pair_rules *target, cudaStream_t stream);
 cudaError_t psvi_launch_exclude_pairs(const psv_pair *pairs, uint64_t count, psvi_bucket *table, uint64_t last_bucket,
+                                      cudaStream_t stream);
+cudaError_t psvi_launch_list_partners(const psv_pair *pairs, uint64_t count, psvi_partners *partners, uint64_t boxes,
                                       cudaStream_t stream);
 cudaError_t psvi_launch_narrow_boxes(const psvi_rule_side *side, const double *origin, uint64_t first,
                                      const psvi_box_view *view, psv_aabb *boxes, cudaStream_t stream);

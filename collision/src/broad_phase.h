@@ -44,6 +44,7 @@ typedef struct psvi_frame_result {
 struct psvi_pair_rules;
 struct psvi_rule_side;
 struct psvi_bucket;
+struct psvi_partners;
 
 typedef struct psvi_find_input {
     psvi_box_view a;
@@ -59,6 +60,13 @@ typedef struct psvi_find_input {
     // For the method's kernels: as in the result, as far as the host knows it; times: see psvi_phase_split.
     uint32_t route, veto;
     psvi_phase_times *times;
+    // NULL, or in the backend's memory how many pairs the pair buffer begins with: pairs are counted, and written, from
+    // there on. Not on the CPU.
+    const uint64_t *pairs_before;
+    // NULL, or psvi_partners of each box of a, by place, where these are the only rules. `rules` are given too, for
+    // methods that do not look here.
+    const struct psvi_partners *partners;
+    uint32_t first_name; // with partners: of the box at place 0
 } psvi_find_input;
 
 // Not names of a sorter. "cells": the method's own cells where it has them, else the radix sorter. "auto": likewise,
@@ -81,8 +89,12 @@ typedef struct psvi_kept_merge {
     psv_pair *pairs;            // the frame's own from place `front` on
     uint64_t front;             // kept pairs that are there already
     const psv_pair *kept_pairs; // appended; NULL: none, or they are in front
-    bool with_pairs;            // kept boxes have been paired with each other
-    uint64_t capacity;          // of both lists
+    // On CUDA kept pairs always come first, psvi_find_input.pairs_before. `there`, in the backend's memory: the pair
+    // buffer begins with them already; it says so behind the merge if `stay`.
+    uint32_t *there;
+    bool stay;
+    bool with_pairs;   // kept boxes have been paired with each other
+    uint64_t capacity; // of both lists
     uint32_t *bad_boxes;
     const uint32_t *kept_bad; // appended
     uint32_t shift;           // added to the indices of the frame's own pairs and bad boxes
@@ -167,6 +179,9 @@ typedef struct psvi_collision_ops {
     // Adds pairs to a table of pair_rules.h that has room for them.
     psv_status (*exclude_pairs)(psv_context *context, const psv_pair *pairs, uint64_t count, struct psvi_bucket *table,
                                 uint64_t last_bucket);
+    // Optional. Adds pairs of one set to the lists of both their boxes, of which there are `boxes`.
+    psv_status (*list_partners)(psv_context *context, const psv_pair *pairs, uint64_t count,
+                                struct psvi_partners *partners, uint64_t boxes);
     // boxes[i] = psvi_narrow_box of box i of the view, from `first` to its last one.
     psv_status (*narrow_boxes)(psv_context *context, const struct psvi_rule_side *side, const double *origin,
                                uint64_t first, const psvi_box_view *view, psv_aabb *boxes);
@@ -223,6 +238,8 @@ extern const psvi_collision_ops psvi_collision_ops_cuda;
 extern const psvi_broad_phase *const psvi_broad_phases_gl[];
 extern const psvi_collision_ops psvi_collision_ops_gl;
 #endif
+// The frame's result before a method runs.
+psv_status psvi_clear_result(psv_pair_finder *finder, const psvi_find_input *input);
 const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name);
 
 #ifdef __cplusplus

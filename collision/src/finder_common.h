@@ -4,6 +4,7 @@
 
 #include "../../sort/core/backoff.h"
 #include "broad_phase.h"
+#include "pair_partners.h"
 #include "pair_rules.h"
 #include "pairsieve/sort.h"
 
@@ -32,8 +33,9 @@ typedef struct psvi_pair_memory {
 } psvi_pair_memory;
 
 // Which boxes the rules of a frame are for: all; those that are not kept; or all, where pairs are counted together with
-// those of the kept boxes.
-enum { PSVI_RULES_ALL = 0, PSVI_RULES_MOVING = 1, PSVI_RULES_KEPT = 2, PSVI_RULE_KINDS = 3 };
+// those of the kept boxes. The last are for all boxes of one set whose pairs may be excluded and nothing else: they are
+// the same in all frames, and put once.
+enum { PSVI_RULES_ALL = 0, PSVI_RULES_MOVING = 1, PSVI_RULES_KEPT = 2, PSVI_RULES_LISTED = 3, PSVI_RULE_KINDS = 4 };
 
 // What the rules of pairs need, in the backend's memory but for `given`.
 typedef struct psvi_rule_memory {
@@ -41,8 +43,9 @@ typedef struct psvi_rule_memory {
     psvi_pair_rules *rules;                 // the same where kernels read them: with ops->put_rules only
     uint32_t *layer_matrix;
     psvi_bucket *excluded;
-    uint64_t *world_pairs; // one count a world
-    psv_aabb *narrow;      // boxes in double precision as floats
+    psvi_partners *partners; // of each box, with ops->list_partners only
+    uint64_t *world_pairs;   // one count a world
+    psv_aabb *narrow;        // boxes in double precision as floats
     bool has_matrix, has_excluded;
 } psvi_rule_memory;
 
@@ -52,8 +55,8 @@ typedef struct psvi_kept {
     psvi_frame_result *result; // of the kept boxes among themselves
     uint32_t *bad_boxes;
     uint64_t *world_pairs;
-    uint64_t *moving_count; // boxes that are not kept, where the count is the device's; then psvi_kept_merge.ticket
-    bool in_front;          // the pair buffer begins with the pairs of the kept boxes
+    uint64_t *moving_count; // boxes that are not kept, where the count is the device's; ticket and there of the merge
+    bool in_front;          // on the CPU: the pair buffer begins with the pairs of the kept boxes
     // Whether all this is of `count` boxes of version `version`.
     bool valid;
     bool between;
@@ -135,15 +138,16 @@ psv_status psvi_check_rules(psv_context *context, const psv_pair_finder_def *def
 psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
 // Once a frame: boxes in double precision become floats in the views of `input`.
 psv_status psvi_narrow_sets(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
-// Rules of one of the kinds above. *made stays NULL when they let everything through.
+// Rules of one of the kinds above: input->rules, which is NULL when they let everything through, and input->partners.
 psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
-                          const psvi_pair_rules **made);
+                          psvi_find_input *input);
 // Before each pass of a method: the counts of worlds are zero, or those of `from`.
 psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from);
 // Indices of the pairs become ids where there are any.
 psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
 psv_status psvi_report_crowded(psv_pair_finder *finder); // some world has more pairs than def.world_pairs. Blocks
 
+bool psvi_keeps_boxes(psv_backend backend);
 uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def);
 psv_status psvi_create_kept(psv_pair_finder *finder); // on failure psvi_destroy_kept frees what there is
 void psvi_destroy_kept(psv_pair_finder *finder);
@@ -151,6 +155,8 @@ psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a,
                            const psv_box_set *b); // b: NULL or a second set
 // Before the boxes are narrowed: what is known of kept boxes is of these, or is void.
 void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
+// The pair buffer is about to be written by a frame without kept boxes.
+psv_status psvi_leave_front(psv_pair_finder *finder);
 // A frame with kept boxes (sides->kept > 0).
 psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
 

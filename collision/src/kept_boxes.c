@@ -15,8 +15,13 @@ static const psvi_broad_phase *tree_method(psv_backend backend) {
     return method == NULL || method->query == NULL ? NULL : method;
 }
 
-// Of psvi_kept.moving_count.
+// Of psvi_kept.moving_count, and what lies behind it.
 #define COUNT_BYTES (2 * sizeof(uint64_t))
+
+static uint32_t *ticket_of(const psvi_kept *kept) { return (uint32_t *)(kept->moving_count + 1); }
+static uint32_t *there_of(const psvi_kept *kept) { return ticket_of(kept) + 1; }
+
+bool psvi_keeps_boxes(psv_backend backend) { return tree_method(backend) != NULL; }
 
 uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def) {
     const psvi_broad_phase *method = tree_method(backend);
@@ -32,9 +37,6 @@ psv_status psvi_create_kept(psv_pair_finder *finder) {
     const psv_pair_finder_def def = finder->def;
     psvi_kept *kept = &psvi_common(finder)->kept;
     const psvi_broad_phase *method = tree_method(context->backend);
-    if (method == NULL)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.max_kept is %llu; the %s backend keeps no boxes",
-                         (unsigned long long)def.max_kept, context->ops->name);
     const uint64_t world_bytes = psvi_world_count_bytes(&def);
     kept->result = psvi_alloc(context, sizeof *kept->result);
     kept->bad_boxes = psvi_alloc(context, def.max_kept * sizeof *kept->bad_boxes);
@@ -135,17 +137,17 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
             "the %llu kept boxes are not sorted yet; make one call with them before the stream is captured",
             (unsigned long long)sides->kept);
     psvi_find_input input = *frame;
+    psv_status status = psvi_leave_front(finder);
     input.between = false;
     input.a = part_of_view(frame->between ? frame->b : frame->a, 0, sides->kept);
     input.b = (psvi_box_view){0};
     input.result = kept->result;
     input.bad_boxes = kept->bad_boxes;
     input.pairs = common->memory.kept;
-    psv_status status = context->ops->fill(context, kept->result, 0, sizeof *kept->result);
+    if (status == PSV_OK) status = context->ops->fill(context, kept->result, 0, sizeof *kept->result);
     if (status == PSV_OK && kept->world_pairs != NULL)
         status = context->ops->fill(context, kept->world_pairs, 0, psvi_world_count_bytes(&def));
-    if (status == PSV_OK && !frame->between)
-        status = psvi_put_rules(finder, sides, false, PSVI_RULES_KEPT, &input.rules);
+    if (status == PSV_OK && !frame->between) status = psvi_put_rules(finder, sides, false, PSVI_RULES_KEPT, &input);
     if (status != PSV_OK) return status;
     finder->def = tree_def(&def);
     psvi_use_choice(finder, &kept->tree);
@@ -155,14 +157,26 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
     return status;
 }
 
-// Where nothing else is done to the pairs, those of the kept boxes stay in the pair buffer from frame to frame. The
-// host has to know how many they are, so this is for the CPU alone. Returns how many the buffer begins with.
+static bool is_cpu(const psv_pair_finder *finder) { return finder->context->backend == PSV_BACKEND_CPU; }
+
+psv_status psvi_leave_front(psv_pair_finder *finder) {
+    psvi_kept *kept = &psvi_common(finder)->kept;
+    kept->in_front = false;
+    if (is_cpu(finder) || kept->moving_count == NULL) return PSV_OK;
+    return finder->context->ops->fill(finder->context, there_of(kept), 0, sizeof(uint32_t));
+}
+
+// Where nothing else is done to the pairs, those of the kept boxes stay in the pair buffer from frame to frame.
+static bool stay_in_front(const psv_pair_finder *finder, const psvi_frame_sides *sides) {
+    return !finder->def.sort_output && !finder->def.events && sides->a.ids == NULL;
+}
+
+// On the CPU, where the host knows how many they are. Returns how many the buffer begins with.
 static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame_sides *sides) {
     const psvi_pair_memory *memory = &psvi_common(finder)->memory;
     psvi_kept *kept = &psvi_common(finder)->kept;
-    const bool ordered = finder->def.sort_output || finder->def.events;
     const bool was = kept->in_front;
-    kept->in_front = finder->context->backend == PSV_BACKEND_CPU && !ordered && sides->a.ids == NULL;
+    kept->in_front = is_cpu(finder) && stay_in_front(finder, sides);
     if (!kept->in_front) return 0;
     const uint64_t count = kept->result->pair_count < memory->capacity ? kept->result->pair_count : memory->capacity;
     if (!was && count > 0) memcpy(memory->pairs, memory->kept, count * sizeof *memory->pairs);
@@ -176,6 +190,7 @@ static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *s
     psvi_find_input input = *frame;
     input.pairs += front;
     input.capacity -= front;
+    if (!is_cpu(finder)) input.pairs_before = &kept->result->pair_count;
     const uint64_t count = frame->a.count > sides->kept ? frame->a.count - sides->kept : 0;
     psv_status status = PSV_OK;
     input.a = part_of_view(frame->a, sides->kept, count);
@@ -183,7 +198,7 @@ static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *s
         status = finder->ops->subtract_count(finder->context, frame->a.count_device, sides->kept, kept->moving_count);
         input.a.count_device = kept->moving_count;
     }
-    if (status == PSV_OK) status = psvi_put_rules(finder, sides, false, PSVI_RULES_MOVING, &input.rules);
+    if (status == PSV_OK) status = psvi_put_rules(finder, sides, false, PSVI_RULES_MOVING, &input);
     return status == PSV_OK ? psvi_run_method(finder, &input, kept->world_pairs) : status;
 }
 
@@ -196,13 +211,15 @@ static psv_status merge_results(psv_pair_finder *finder, const psvi_frame_sides 
         .pairs = finder->pairs,
         .front = front,
         .kept_pairs = frame->between || kept->in_front ? NULL : psvi_common(finder)->memory.kept,
+        .there = there_of(kept),
+        .stay = stay_in_front(finder, sides),
         .with_pairs = !frame->between,
         .capacity = finder->capacity,
         .bad_boxes = finder->bad_boxes,
         .kept_bad = kept->bad_boxes,
         .shift = frame->between ? 0 : (uint32_t)sides->kept,
         .kept_shift = frame->between ? (uint32_t)frame->a.room : 0,
-        .ticket = (uint32_t *)(kept->moving_count + 1),
+        .ticket = ticket_of(kept),
     };
     return finder->ops->merge_kept(finder->context, &merge);
 }
@@ -215,7 +232,7 @@ static psv_status query_tree(psv_pair_finder *finder, const psvi_frame_sides *si
                              .scratch = finder->scratch,
                              .scratch_bytes = finder->scratch_bytes};
     psvi_find_input input = *frame;
-    psv_status status = psvi_put_rules(finder, sides, frame->between, PSVI_RULES_ALL, &input.rules);
+    psv_status status = psvi_put_rules(finder, sides, frame->between, PSVI_RULES_ALL, &input);
     if (status != PSV_OK) return status;
     finder->def = tree_def(&def);
     psvi_use_choice(finder, &kept->tree);
@@ -236,8 +253,8 @@ static psv_status clear_frame(psv_pair_finder *finder) {
 psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
     psvi_kept *kept = &psvi_common(finder)->kept;
     psv_status status = PSV_OK;
-    if (!kept->valid || input->between) kept->in_front = false;
-    if (!kept->valid) status = order_kept(finder, sides, input);
+    if (input->between) status = psvi_leave_front(finder);
+    if (status == PSV_OK && !kept->valid) status = order_kept(finder, sides, input);
     const uint64_t front = status == PSV_OK && !input->between ? keep_in_front(finder, sides) : 0;
     if (status == PSV_OK) status = input->between ? clear_frame(finder) : find_moving(finder, sides, input, front);
     if (status == PSV_OK) status = merge_results(finder, sides, input, front);

@@ -54,6 +54,9 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_kept > def->max_boxes)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_kept is %llu; def.max_boxes is %llu",
                          (unsigned long long)def->max_kept, (unsigned long long)def->max_boxes);
+    if (def->max_kept > 0 && !psvi_keeps_boxes(backend))
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.max_kept is %llu; the %s backend keeps no boxes",
+                         (unsigned long long)def->max_kept, psv_backend_name(backend));
     if (psvi_list_choices(backend, def->method, choices) == 0)
         return refuse_method(context, backend, "method", def->method, psv_broad_phase_name);
     if (find_sort_method(backend, def->sort_method) == NULL) // also for methods that sort nothing
@@ -249,12 +252,18 @@ psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result)
     return status != PSV_OK ? status : context->ops->synchronize(context);
 }
 
-psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds) {
+psv_status psvi_clear_result(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
+    psv_status status = context->ops->fill(context, input->result, 0, sizeof *input->result);
+    if (status != PSV_OK || input->pairs_before == NULL) return status;
+    return context->ops->copy(context, &input->result->pair_count, input->pairs_before, sizeof(uint64_t),
+                              PSVI_COPY_INSIDE);
+}
+
+psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds) {
     psvi_use_choice(finder, &psvi_common(finder)->choices[psvi_pick_choice(finder, input)]);
     psv_status status = psvi_begin_world_pairs(finder, kept_worlds);
-    if (status == PSV_OK && !finder->method->clears_result)
-        status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
+    if (status == PSV_OK && !finder->method->clears_result) status = psvi_clear_result(finder, input);
     if (status != PSV_OK) return status;
     finder->last_method = finder->method;
     return finder->method->find(finder, input);
@@ -269,8 +278,8 @@ static psv_status find_all(psv_pair_finder *finder, const psvi_frame_sides *side
     psv_status status = psvi_narrow_sets(finder, sides, &input);
     if (status != PSV_OK) return status;
     if (sides->kept > 0) return psvi_find_with_kept(finder, sides, &input);
-    psvi_common(finder)->kept.in_front = false;
-    status = psvi_put_rules(finder, sides, input.between, PSVI_RULES_ALL, &input.rules);
+    status = psvi_leave_front(finder);
+    if (status == PSV_OK) status = psvi_put_rules(finder, sides, input.between, PSVI_RULES_ALL, &input);
     if (status != PSV_OK) return status;
     return psvi_has_margins(finder, sides) ? psvi_find_with_margins(finder, sides, &input)
                                            : psvi_run_method(finder, &input, NULL);

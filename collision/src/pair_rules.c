@@ -24,14 +24,20 @@ static uint64_t table_bytes(const psv_pair_finder_def *def) {
     return bucket_count(def) * (sizeof(psvi_bucket) + sizeof(uint32_t));
 }
 
+static uint64_t partner_bytes(const psvi_collision_ops *ops, const psv_pair_finder_def *def) {
+    const bool listed = ops->list_partners != NULL && def->max_excluded > 0 && def->max_boxes <= PSVI_PARTNER_BOXES;
+    return listed ? def->max_boxes * sizeof(psvi_partners) : 0;
+}
+
 static uint64_t narrow_bytes(const psv_pair_finder_def *def) {
     return def->doubles ? def->max_boxes * sizeof(psv_aabb) : 0;
 }
 
 uint64_t psvi_rule_memory_bytes(psv_backend backend, const psv_pair_finder_def *def) {
-    const bool put = psvi_collision_ops_of(backend)->put_rules != NULL;
-    return (put ? psvi_align(PSVI_RULE_KINDS * sizeof(psvi_pair_rules)) : 0) + psvi_align(PSVI_MATRIX_BYTES) +
-           psvi_align(table_bytes(def)) + psvi_align(psvi_world_count_bytes(def)) + psvi_align(narrow_bytes(def));
+    const psvi_collision_ops *ops = psvi_collision_ops_of(backend);
+    return (ops->put_rules != NULL ? psvi_align(PSVI_RULE_KINDS * sizeof(psvi_pair_rules)) : 0) +
+           psvi_align(PSVI_MATRIX_BYTES) + psvi_align(table_bytes(def)) + psvi_align(partner_bytes(ops, def)) +
+           psvi_align(psvi_world_count_bytes(def)) + psvi_align(narrow_bytes(def));
 }
 
 static bool take(psv_context *context, uint64_t bytes, void **address) {
@@ -48,13 +54,22 @@ psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
                   take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
     enough = enough && take(context, PSVI_MATRIX_BYTES, (void **)&memory->layer_matrix);
     enough = enough && take(context, table_bytes(def), (void **)&memory->excluded);
+    enough = enough && take(context, partner_bytes(finder->ops, def), (void **)&memory->partners);
     enough = enough && take(context, psvi_world_count_bytes(def), (void **)&memory->world_pairs);
     enough = enough && take(context, narrow_bytes(def), (void **)&memory->narrow);
     if (!enough)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for the rules of a pair finder (%llu bytes)",
                          context->ops->name, (unsigned long long)psvi_rule_memory_bytes(context->backend, def));
-    return psvi_world_count_bytes(def) == 0
-               ? PSV_OK
+    const psvi_pair_rules listed = {
+        .excluded = memory->excluded,
+        .last_bucket = bucket_count(def) - 1,
+        .world_room = UINT64_MAX,
+        .refused = &finder->result->refused,
+    };
+    psv_status status = PSV_OK;
+    if (memory->partners != NULL) status = finder->ops->put_rules(context, &listed, &memory->rules[PSVI_RULES_LISTED]);
+    return status != PSV_OK || psvi_world_count_bytes(def) == 0
+               ? status
                : context->ops->fill(context, memory->world_pairs, 0, psvi_world_count_bytes(def));
 }
 
@@ -65,6 +80,7 @@ void psvi_destroy_rule_memory(psv_pair_finder *finder) {
     psvi_free(context, memory->rules, PSVI_RULE_KINDS * sizeof *memory->rules);
     psvi_free(context, memory->layer_matrix, PSVI_MATRIX_BYTES);
     psvi_free(context, memory->excluded, table_bytes(def));
+    psvi_free(context, memory->partners, partner_bytes(finder->ops, def));
     psvi_free(context, memory->world_pairs, psvi_world_count_bytes(def));
     psvi_free(context, memory->narrow, narrow_bytes(def));
     *memory = (psvi_rule_memory){0};
@@ -107,8 +123,12 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
     status = context->ops->fill(context, memory->excluded, 0xff, buckets * sizeof(psvi_bucket));
     if (status == PSV_OK) status = context->ops->fill(context, memory->excluded + buckets, 0, buckets * 4);
     if (status != PSV_OK) return status;
-    return finder->ops->exclude_pairs(context, psvi_buffer_address(rules->excluded), rules->excluded_count,
-                                      memory->excluded, buckets - 1);
+    const psv_pair *pairs = psvi_buffer_address(rules->excluded);
+    status = finder->ops->exclude_pairs(context, pairs, rules->excluded_count, memory->excluded, buckets - 1);
+    if (status != PSV_OK || memory->partners == NULL) return status;
+    status = context->ops->fill(context, memory->partners, 0xff, partner_bytes(finder->ops, &finder->def));
+    if (status != PSV_OK) return status;
+    return finder->ops->list_partners(context, pairs, rules->excluded_count, memory->partners, finder->def.max_boxes);
 }
 
 // --- rules of a frame ------------------------------------------------------------------------------------------------
@@ -152,7 +172,7 @@ static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
 }
 
 psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
-                          const psvi_pair_rules **made) {
+                          psvi_find_input *input) {
     psvi_rule_memory *memory = &psvi_common(finder)->rules;
     const psvi_kept *kept = &psvi_common(finder)->kept;
     const psv_pair_finder_def *def = &finder->def;
@@ -171,13 +191,20 @@ psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides
         .refused = kind == PSVI_RULES_KEPT ? &kept->result->refused : &finder->result->refused,
     };
     const bool owned = a.owners != NULL && b.owners != NULL;
-    *made = NULL;
-    if (!owned && !rules.exact && rules.layer_matrix == NULL && rules.excluded == NULL && rules.world_pairs == NULL)
-        return PSV_OK;
+    const bool more = owned || rules.exact || rules.layer_matrix != NULL || rules.world_pairs != NULL;
+    input->rules = NULL;
+    input->partners = NULL;
+    if (!more && rules.excluded == NULL) return PSV_OK;
+    if (!more && memory->partners != NULL && !between && a.ids == NULL) {
+        input->partners = memory->partners + a.first;
+        input->first_name = a.first;
+        input->rules = &memory->rules[PSVI_RULES_LISTED];
+        if (a.first == 0) return PSV_OK;
+    }
     memory->given[kind] = rules;
-    *made = &memory->given[kind];
+    input->rules = &memory->given[kind];
     if (finder->ops->put_rules == NULL) return PSV_OK;
-    *made = &memory->rules[kind];
+    input->rules = &memory->rules[kind];
     return finder->ops->put_rules(finder->context, &rules, &memory->rules[kind]);
 }
 

@@ -283,6 +283,161 @@ static void test_replay_with_kept_boxes(void **state) {
             replay_kept(psv_broad_phase_name(PSV_BACKEND_CUDA, m), ruled != 0);
 }
 
+static int compare_pairs(const void *a, const void *b) {
+    const psv_pair *x = a, *y = b;
+    return x->a != y->a ? (x->a > y->a) - (x->a < y->a) : (x->b > y->b) - (x->b < y->b);
+}
+
+static void read_sorted(psv_context *context, psv_pair_finder *finder, results *out) {
+    CHECK(context, psv_read_pairs(finder, out->pair, ROOM, &out->pairs));
+    qsort(out->pair, out->pairs, sizeof *out->pair, compare_pairs);
+    out->begins = out->ends = 0;
+}
+
+static psv_pair_finder *make_plain_finder(psv_context *context, const char *method, uint64_t kept, uint64_t excluded) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = method;
+    def.max_boxes = MOST;
+    def.max_pairs = ROOM;
+    def.max_kept = kept;
+    def.max_excluded = excluded;
+    CHECK(context, psv_create_pair_finder(context, &def, &finder));
+    return finder;
+}
+
+// Without an order or ids the pairs of kept boxes stay in the pair buffer. Replays, calls with and without kept boxes
+// and calls that sort them anew in between, in any order, find what brute force finds.
+static void mix_calls(const char *method, bool excludes) {
+    frame *made = calloc(1, sizeof *made), *first = calloc(1, sizeof *first), *on_device = NULL;
+    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
+    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
+    psv_pair_finder *finder = make_plain_finder(device, method, KEPT, MOST),
+                    *plain = make_plain_finder(host, "brute", 0, MOST);
+    psv_box_set set = set_of(on_device, false), alone = set;
+    const psv_box_set host_set = set_of(made, false);
+    set.kept = KEPT;
+    make_frame(first, 0);
+    if (excludes) { // half of the pairs of the first frame
+        psv_pair_rules rules = psv_default_pair_rules();
+        *made = *first;
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_sorted(host, plain, expected);
+        for (uint64_t e = 0; e < MOST; ++e)
+            first->excluded[e] = 2 * e < expected->pairs ? expected->pair[2 * e] : (psv_pair){3, 3};
+        rules.excluded = psv_buffer_of(first->excluded, sizeof first->excluded);
+        rules.excluded_count = MOST;
+        CHECK(host, psv_set_pair_rules(plain, &rules));
+        CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
+        rules.excluded = psv_buffer_of(on_device->excluded, sizeof on_device->excluded);
+        CHECK(device, psv_set_pair_rules(finder, &rules));
+    }
+    CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int number = 0; number < 3 * FRAMES; ++number) {
+        make_frame(made, number);
+        keep_boxes(made, first);
+        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
+        const uint64_t choice = box_random_bits(97, (uint64_t)number, 0) % 4;
+        if (choice == 3) set.kept_version = (uint64_t)number;
+        if (choice == 0)
+            CUDA(cudaGraphLaunch(executable, stream));
+        else
+            CHECK(device, psv_find_pairs(finder, choice == 1 ? &alone : &set));
+        read_sorted(device, finder, got);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_sorted(host, plain, expected);
+        compare(got, expected, method, number);
+    }
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(on_device));
+    free(expected);
+    free(got);
+    free(first);
+    free(made);
+}
+
+static void test_kept_pairs_in_front(void **state) {
+    (void)state;
+    for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
+        for (int excludes = 0; excludes < 2; ++excludes)
+            mix_calls(psv_broad_phase_name(PSV_BACKEND_CUDA, m), excludes != 0);
+}
+
+// A scene of the route «bins», whose uniform sweep has a form for frames whose only rules are excluded pairs: they are
+// set again in each replay.
+static void test_replay_with_excluded_pairs(void **state) {
+    (void)state;
+    enum { BOXES = 230000, SCENE_PAIRS = 4 * BOXES };
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL, *plain = NULL;
+    psv_aabb *made = malloc(BOXES * sizeof *made), *boxes = NULL;
+    psv_pair *got = malloc(SCENE_PAIRS * sizeof *got), *expected = malloc(SCENE_PAIRS * sizeof *expected), *out = NULL;
+    def.max_boxes = BOXES;
+    def.max_pairs = def.max_excluded = SCENE_PAIRS;
+    def.sort_output = true;
+    CHECK(host, psv_create_pair_finder(host, &def, &plain));
+    def.method = "rows";
+    CHECK(device, psv_create_pair_finder(device, &def, &finder));
+    CUDA(cudaMalloc((void **)&boxes, BOXES * sizeof *boxes));
+    CUDA(cudaMalloc((void **)&out, SCENE_PAIRS * sizeof *out));
+    CUDA(cudaMemset(boxes, 0xff, BOXES * sizeof *boxes));
+    CUDA(cudaMemset(out, 0, SCENE_PAIRS * sizeof *out));
+    const psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, BOXES * sizeof *boxes), sizeof *boxes, BOXES),
+                      host_set = psv_boxes_of(psv_buffer_of(made, BOXES * sizeof *made), sizeof *made, BOXES);
+    psv_pair_rules rules = psv_default_pair_rules();
+    rules.excluded = psv_buffer_of(out, SCENE_PAIRS * sizeof *out);
+    rules.excluded_count = SCENE_PAIRS / 2;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(device, psv_set_pair_rules(finder, &rules));
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (uint64_t number = 0; number < 4; ++number) {
+        uint64_t there = 0, count = 0, left = 0;
+        box_scene_named("cube")->make(made, BOXES, 71 + number);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        CHECK(host, psv_read_pairs(plain, expected, SCENE_PAIRS, &there));
+        memset(got, 0, SCENE_PAIRS * sizeof *got); // a box with itself excludes nothing
+        for (uint64_t p = 0; p < there; ++p) {
+            if (box_random_bits(number, p, 1) % 2 == 0)
+                got[p % (SCENE_PAIRS / 2)] = expected[p];
+            else
+                expected[left++] = expected[p];
+        }
+        assert_true(there <= SCENE_PAIRS / 2 && left < there);
+        CUDA(cudaMemcpyAsync(boxes, made, BOXES * sizeof *boxes, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaMemcpyAsync(out, got, SCENE_PAIRS * sizeof *out, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaGraphLaunch(executable, stream));
+        CHECK(device, psv_read_pairs(finder, got, SCENE_PAIRS, &count));
+        assert_int_equal(count, left);
+        assert_memory_equal(got, expected, left * sizeof *got);
+    }
+    psv_pair_statistics statistics;
+    CHECK(device, psv_read_pair_statistics(finder, &statistics));
+    print_message("route of the last replay: %s (%s)\n", statistics.route, statistics.veto);
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(boxes));
+    CUDA(cudaFree(out));
+    free(expected);
+    free(got);
+    free(made);
+}
+
 static void test_growth_in_a_capture(void **state) {
     (void)state;
     psv_aabb *boxes = NULL;
@@ -324,6 +479,8 @@ int main(void) {
     def.backend = PSV_BACKEND_CPU;
     if (psv_create_context(&def, &host) != PSV_OK) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay), cmocka_unit_test(test_replay_with_kept_boxes),
+                                       cmocka_unit_test(test_kept_pairs_in_front),
+                                       cmocka_unit_test(test_replay_with_excluded_pairs),
                                        cmocka_unit_test(test_growth_in_a_capture)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     psv_destroy_context(device);

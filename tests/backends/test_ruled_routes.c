@@ -16,6 +16,8 @@
 #include "../scenes/box_scenes.h"
 #include "../test_scale.h"
 
+#define HUBS 50u
+#define HUB_PARTNERS 40u
 #define FRAMES 3 // bins serve from the second one on
 
 enum { OWNERS = 1, LAYERS = 2, EXCLUDED = 4, DOUBLES = 8, WORLD_COUNT = 16, ALL_RULES = 31 };
@@ -86,7 +88,7 @@ typedef struct ruled_scene {
     uint32_t *owners;
     uint8_t *layers;
     uint32_t matrix[PSV_LAYERS];
-    psv_pair *excluded; // sorted; each second pair that overlaps, then pairs of any two boxes
+    psv_pair *excluded; // sorted; each second pair that overlaps, pairs of any two boxes, pairs the wrong way round
     uint64_t excluded_count;
     pair_list overlapping;
     psv_buffer boxes_at, doubles_at, owners_at, layers_at, matrix_at, excluded_at;
@@ -127,7 +129,8 @@ static void fill_rules(ruled_scene *scene) {
     for (uint32_t i = 0; i < PSV_LAYERS; ++i)
         scene->matrix[i] = (uint32_t)box_random_bits(seed, i, 36) | (uint32_t)box_random_bits(seed, i, 37);
     const pair_list *there = &scene->overlapping;
-    scene->excluded = calloc(there->count + 1000, sizeof *scene->excluded);
+    const uint64_t turned = there->count < 1000 ? there->count : 1000;
+    scene->excluded = calloc(there->count + turned + 1000 + HUBS * HUB_PARTNERS, sizeof *scene->excluded);
     for (uint64_t p = 0; p < there->count; ++p)
         if (box_random_bits(seed, p, 38) % 2) scene->excluded[scene->excluded_count++] = there->pairs[p];
     for (uint64_t p = 0; p < 1000; ++p) {
@@ -135,6 +138,15 @@ static void fill_rules(ruled_scene *scene) {
         const uint32_t b = (uint32_t)(box_random_bits(seed, p, 40) % count);
         if (a != b) scene->excluded[scene->excluded_count++] = a < b ? (psv_pair){a, b} : (psv_pair){b, a};
     }
+    // Boxes with more partners than a list of them holds, before and behind those that they overlap.
+    for (uint64_t p = 0; p < HUBS * HUB_PARTNERS; ++p) {
+        const uint32_t hub = there->pairs[p % HUBS * (there->count / HUBS)].a;
+        const uint32_t other = (uint32_t)(box_random_bits(seed, p, 41) % count);
+        if (hub == other) continue;
+        scene->excluded[scene->excluded_count++] = hub < other ? (psv_pair){hub, other} : (psv_pair){other, hub};
+    }
+    for (uint64_t p = 0; p < turned; ++p) // these are no pairs of one set, and exclude nothing
+        scene->excluded[scene->excluded_count++] = (psv_pair){there->pairs[p].b, there->pairs[p].a};
     // The library takes them in any order; here they are looked up.
     scene->excluded_at = upload(scene->excluded, scene->excluded_count * sizeof *scene->excluded);
     qsort(scene->excluded, scene->excluded_count, sizeof *scene->excluded, compare_pairs);

@@ -235,7 +235,10 @@ static const rows_sweeps *sweeps_of(const psvi_find_input *input) {
     static const rows_sweeps ruled = {psvi_launch_rows_fused_ruled, psvi_launch_rows_uniform_ruled,
                                       psvi_launch_rows_exact_ruled, psvi_launch_rows_counted_exact_ruled,
                                       psvi_launch_rows_segments_sweep_ruled};
-    return input->rules == NULL ? &plain : &ruled;
+    static const rows_sweeps listed = {psvi_launch_rows_fused_ruled, psvi_launch_rows_uniform_listed,
+                                       psvi_launch_rows_exact_ruled, psvi_launch_rows_counted_exact_ruled,
+                                       psvi_launch_rows_segments_sweep_ruled};
+    return input->rules == NULL ? &plain : input->partners == NULL ? &ruled : &listed;
 }
 
 static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launcher *launch,
@@ -333,7 +336,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
     frame.veto = choice.veto;
     if (choice.route == PSVI_ROWS_FUSED) // which clears the result
         return run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->fused, &frame);
-    psv_status status = finder->context->ops->fill(finder->context, input->result, 0, sizeof *input->result);
+    psv_status status = psvi_clear_result(finder, input);
     if (status != PSV_OK) return status;
     switch (choice.route) {
     case PSVI_ROWS_BINS: return find_binned(finder, &frame);

@@ -342,8 +342,12 @@ __device__ __forceinline__ bool is_timed(const psvi_find_input &input) {
 // --- the kernel ------------------------------------------------------------------------------------------------------
 
 // Block 0: this frame's result and the barriers behind the first, which nobody looks at before the first one.
-__device__ __forceinline__ void clear_result(psvi_frame_result *result, psvi_rows_fused *state) {
-    if (threadIdx.x < sizeof *result / 4) reinterpret_cast<uint32_t *>(result)[threadIdx.x] = 0;
+__device__ __forceinline__ void clear_result(const psvi_find_input &input, psvi_rows_fused *state) {
+    psvi_frame_result *const result = input.result;
+    const bool counted = input.pairs_before != NULL && threadIdx.x < 2; // the words of the first pair's place
+    if (threadIdx.x < sizeof *result / 4)
+        reinterpret_cast<uint32_t *>(result)[threadIdx.x] =
+            counted ? reinterpret_cast<const uint32_t *>(input.pairs_before)[threadIdx.x] : 0;
     if (threadIdx.x > 0 && threadIdx.x < ROWS_FUSED_BARRIERS) *state->barrier[threadIdx.x].arrived = 0;
 }
 
@@ -408,7 +412,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const psvd_counts counts = psvd_read_counts(input);
     slot_item items[ITEMS];
     load_items<ITEMS>(input, counts, workers, &shared, items);
-    if (blockIdx.x == 0) clear_result(input.result, state);
+    if (blockIdx.x == 0) clear_result(input, state);
     if (threadIdx.x < 2 * PLAN_WORDS) reinterpret_cast<uint32_t *>(shared.plans)[threadIdx.x] = words;
     __syncthreads();
     const uint32_t frame = header.x, now = frame & 1;

@@ -251,6 +251,8 @@ cudaError_t psvi_launch_rows_fused_ruled(const psvi_find_input *input, const psv
                                          cudaStream_t stream);
 cudaError_t psvi_launch_rows_segments_sweep_ruled(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                   cudaStream_t stream);
+cudaError_t psvi_launch_rows_uniform_listed(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                            cudaStream_t stream);
 cudaError_t psvi_launch_rows_uniform_ruled(const psvi_find_input *input, const psvi_rows_memory *memory,
                                            cudaStream_t stream);
 

@@ -454,7 +454,8 @@ extern "C" cudaError_t psvi_launch_rows_segments_sweep(const psvi_find_input *in
                                 input->route == PSVI_ROWS_SEGMENTS_UNIFORM,
                                 rows_uniform_slots_of(rows_uniform_arrays_of(memory))};
     if (tables.may_be_uniform) {
-        const cudaError_t error = psvi_launch_rows_uniform(input, memory, stream);
+        const auto launch = input->partners != NULL ? psvi_launch_rows_uniform_listed : psvi_launch_rows_uniform;
+        const cudaError_t error = launch(input, memory, stream);
         if (error != cudaSuccess) return error;
     }
     const uint32_t wanted = psvi_block_count(psvi_most_boxes(input), WARPS * 32);

@@ -116,11 +116,11 @@ typedef struct psv_pair_finder_def {
     uint32_t world_count; // worlds that box sets may name; 0 and 1 (default): one world
     bool ids;             // box sets may have ids; default false
     bool doubles;         // box sets may have double precision: 24 bytes more a box; default false
-    uint64_t max_excluded; // most pairs of psv_pair_rules.excluded, 18 to 36 bytes each, at most 2^31; default 0
+    uint64_t max_excluded; // most of psv_pair_rules.excluded, 18 to 36 bytes each, on CUDA 16 a box too; at most 2^31
     uint64_t max_kept;     // most boxes of psv_box_set.kept, about 110 bytes each, and a second list of pairs; at most
                            // max_boxes; default 0
     bool margins; // box sets may have margins: on the CPU 76 bytes more a box, and two more lists of pairs; on CUDA and
-                  // OpenGL all boxes are looked for anew in every frame, and margins change nothing; default false
+                  // OpenGL they change nothing (on CUDA such a test takes about as long as a search); default false
     bool count_worlds;    // pairs of each world are counted, see psv_world_pair_buffer; default false
     uint64_t world_pairs; // room of each world: no world takes more of the pair buffer; 0 (default): worlds share it as
                           // they come. Counts worlds too

@@ -1,0 +1,25 @@
+// The partners of a box: the names of those with which it is excluded, in 16 bytes, so that a box is asked once instead
+// of each of its pairs. Six names of 21 bits, three in each word from its lowest bit on, PSVI_NO_PARTNER behind them; a
+// box with more has bit 63 of the first word cleared, and the table of pair_rules.h is asked. Memory filled with ones
+// is boxes without partners.
+#ifndef PAIRSIEVE_PAIR_PARTNERS_H
+#define PAIRSIEVE_PAIR_PARTNERS_H
+
+#include <stdint.h>
+
+#define PSVI_PARTNER_BITS 21
+#define PSVI_NO_PARTNER ((1u << PSVI_PARTNER_BITS) - 1)
+#define PSVI_PARTNER_BOXES PSVI_NO_PARTNER // most boxes of a finder whose boxes have such lists
+#define PSVI_ALL_PARTNERS ((uint64_t)1 << 63)
+
+#if defined(__CUDACC__)
+typedef struct __align__(16) psvi_partners
+#else
+typedef struct psvi_partners
+#endif
+{
+    uint64_t words[2];
+}
+psvi_partners;
+
+#endif
