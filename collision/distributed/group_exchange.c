@@ -78,7 +78,7 @@ static void plan_moves(psv_group_finder *finder) {
         most = held > most ? held : most;
         all += held;
     }
-    uint64_t sent = 0, held = 0;
+    uint64_t sent = 0, held = 0, own[2];
     for (uint32_t r = 0; r < size; ++r) {
         statistics->bad_boxes += finder->matrix[(uint64_t)r * lists + 2 * size];
         for (int kind = 0; kind < 2; ++kind) {
@@ -88,17 +88,20 @@ static void plan_moves(psv_group_finder *finder) {
         }
     }
     for (int kind = 0; kind < 2; ++kind) {
+        own[kind] = finder->matrix[(uint64_t)rank * lists + 2 * rank + kind];
         if (kind == 1) finder->border_first = held;
         for (uint32_t r = 0; r < size; ++r) {
             finder->held_first[kind][r] = held;
             finder->held_count[kind][r] = finder->matrix[(uint64_t)r * lists + 2 * rank + kind];
+            if (r == rank && finder->staying.active) finder->held_count[kind][r] = 0; // they stay where they are
             held += finder->held_count[kind][r];
         }
     }
     finder->held_total = held;
-    statistics->held = held;
+    statistics->held = held + (finder->staying.active ? own[0] + own[1] : 0);
     statistics->held_by_all = all;
-    statistics->held_border = held - finder->border_first;
+    statistics->copied = held;
+    statistics->held_border = held - finder->border_first + (finder->staying.active ? own[1] : 0);
     statistics->sent = sent - finder->lists[2 * rank] - finder->lists[2 * rank + 1];
     statistics->imbalance = all == 0 ? 1 : (double)most * size / (double)all;
 }
@@ -116,10 +119,10 @@ static psv_status hold(psv_group_finder *finder, uint64_t held) {
                          (unsigned long long)finder->local_def.max_boxes, (unsigned long long)held);
     psv_pair_finder_def def = finder->local_def;
     def.max_boxes = held + held / 4 < (uint64_t)1 << 31 ? held + held / 4 : (uint64_t)1 << 31;
-    psv_status status = psvi_create_local_finder(finder, &def);
+    psv_status status = psvi_make_local_finder(finder, &def, &finder->local);
     if (status == PSV_ERROR_MEMORY) { // without the quarter more
         def.max_boxes = held;
-        status = psvi_create_local_finder(finder, &def);
+        status = psvi_make_local_finder(finder, &def, &finder->local);
     }
     if (status == PSV_OK)
         finder->local_def.max_boxes = def.max_boxes;
@@ -128,26 +131,54 @@ static psv_status hold(psv_group_finder *finder, uint64_t held) {
     return status;
 }
 
-static psv_status make_box_rooms(psv_group_finder *finder, uint64_t sent, uint32_t columns) {
-    psv_status status = hold(finder, finder->held_total);
+// A room that keeps its first `there` bytes.
+static psv_status enlarge(psv_context *context, psvi_room *room, uint64_t bytes, uint64_t there) {
+    psvi_room larger = {0};
+    if (bytes <= room->bytes) return PSV_OK;
+    psv_status status = psvi_make_room(context, &larger, bytes, "boxes of this rank");
+    if (status == PSV_OK && there > 0)
+        status = context->ops->copy(context, larger.memory, room->memory, there, PSVI_COPY_INSIDE);
+    if (status != PSV_OK) {
+        psvi_free_room(context, &larger);
+        return status;
+    }
+    psvi_free_room(context, room);
+    *room = larger;
+    return PSV_OK;
+}
+
+psv_status psvi_make_box_rooms(psv_group_finder *finder, uint64_t sent, uint64_t held, uint64_t there,
+                               uint32_t columns) {
+    psv_status status = PSV_OK;
     for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK; ++c) {
         if ((columns & 1u << c) == 0) continue;
         status = psvi_make_room(finder->context, &finder->sent[c], sent * column_bytes[c], "boxes to send");
         if (status == PSV_OK)
-            status = psvi_make_room(finder->context, &finder->held[c], finder->local_def.max_boxes * column_bytes[c],
-                                    "boxes of this rank");
+            status = enlarge(finder->context, &finder->held[c], held * column_bytes[c], there * column_bytes[c]);
     }
     return status;
 }
 
+// For all that this rank will hold, and for what of it is copied.
+static psv_status make_rooms(psv_group_finder *finder, uint64_t given, uint64_t sent, uint32_t columns) {
+    const psvi_staying *staying = &finder->staying;
+    if (!staying->active) {
+        const psv_status status = hold(finder, finder->held_total);
+        return status != PSV_OK ? status : psvi_make_box_rooms(finder, sent, finder->local_def.max_boxes, 0, columns);
+    }
+    // The finder has the own boxes, perhaps already: it is made anew only where it has no room for them.
+    const uint64_t held = finder->statistics.held;
+    const psv_status status = hold(finder, finder->def.grow_held ? given : held > given ? held : given);
+    return status != PSV_OK ? status
+                            : psvi_make_box_rooms(finder, sent, finder->held_total + staying->near, 0, columns);
+}
+
 // --- packing ---------------------------------------------------------------------------------------------------------
 
-// One array, of `count` boxes from place `first` of the lists on. What this rank does not have is what a box without it
-// means.
+// One array, of `count` boxes that `index` names. What this rank does not have is what a box without it means.
 static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
-                              int column, uint64_t first, uint64_t count, void *packed) {
+                              int column, const uint32_t *index, uint64_t count, void *packed) {
     psv_context *context = finder->context;
-    const uint32_t *index = (const uint32_t *)finder->index.memory + first;
     const uint32_t bytes = column_bytes[column];
     const void *source = NULL;
     if (count == 0) return PSV_OK;
@@ -173,25 +204,30 @@ static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *vie
                               psv_buffer_of((void *)(uintptr_t)index, count * sizeof *index), count);
 }
 
+psv_status psvi_pack_column(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side, int column,
+                            const uint32_t *index, uint64_t count, uint64_t first) {
+    return pack_column(finder, view, side, column, index, count,
+                       (char *)finder->held[column].memory + first * column_bytes[column]);
+}
+
 // All arrays in the order in which they are sent; what stays on this rank goes to its place at once.
 static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                                uint32_t columns, uint64_t sent) {
-    const uint32_t rank = finder->group->rank;
+    const uint32_t rank = finder->group->rank, *index = finder->index.memory;
     psv_status status = PSV_OK;
     for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK; ++c) {
         if ((columns & 1u << c) == 0) continue;
         char *away = finder->sent[c].memory, *here = finder->held[c].memory;
         uint64_t place = 0; // in the lists: up to this rank's, its two, and those after
-        status = pack_column(finder, view, side, c, 0, finder->sent_first[0][rank], away);
+        status = pack_column(finder, view, side, c, index, finder->sent_first[0][rank], away);
         for (int kind = 0; kind < 2 && status == PSV_OK; ++kind) {
             place = finder->sent_first[kind][rank];
-            const uint64_t count = finder->sent_count[kind][rank];
-            status = pack_column(finder, view, side, c, place, count,
+            status = pack_column(finder, view, side, c, index + place, finder->held_count[kind][rank],
                                  here + finder->held_first[kind][rank] * column_bytes[c]);
-            place += count;
+            place += finder->sent_count[kind][rank];
         }
         if (status == PSV_OK)
-            status = pack_column(finder, view, side, c, place, sent - place, away + place * column_bytes[c]);
+            status = pack_column(finder, view, side, c, index + place, sent - place, away + place * column_bytes[c]);
     }
     for (int kind = 0; kind < 2; ++kind)
         finder->sent_count[kind][rank] = finder->held_count[kind][rank] = 0;
@@ -228,17 +264,24 @@ static psv_status choose_regions(psv_group_finder *finder, const psvi_group_boxe
 }
 
 // How many of each rank's boxes touch each region, and what follows for this rank.
-static psv_status share_out(psv_group_finder *finder, const psvi_group_boxes *boxes) {
+static psv_status share_out(psv_group_finder *finder, psvi_group_boxes *boxes) {
     psv_group *group = finder->group;
-    psv_status status = finder->ops->count_lists(finder->context, finder->state, boxes, finder->lists);
+    const psvi_staying *staying = &finder->staying;
+    uint64_t *stays = &finder->lists[2 * group->rank];
+    boxes->some = NULL;
+    psv_status status = psvi_sift_staying(finder, boxes);
+    if (status == PSV_OK) status = finder->ops->count_lists(finder->context, finder->state, boxes, finder->lists);
+    const uint64_t unlisted = staying->active ? staying->inside : 0; // other ranks are told of them
+    *stays += unlisted;
     status = psvi_group_gather(group, PSVI_CALL_PAIRS_PARTS, status, finder->lists, finder->matrix,
                                psvi_box_list_count(group->size) * sizeof(uint64_t));
+    *stays -= unlisted;
     if (status == PSV_OK) plan_moves(finder);
     return status;
 }
 
 // The regions of the last call serve again while they balance; all ranks see the same numbers. Else new ones.
-static psv_status split_boxes(psv_group_finder *finder, const psvi_group_boxes *boxes) {
+static psv_status split_boxes(psv_group_finder *finder, psvi_group_boxes *boxes) {
     if (finder->has_last && finder->statistics.imbalance <= PSVI_KEPT_IMBALANCE &&
         finder->statistics.pair_imbalance <= PSVI_KEPT_IMBALANCE) {
         memcpy(finder->cuts, finder->last_cuts, finder->group->size * sizeof *finder->cuts);
@@ -254,12 +297,12 @@ psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, 
     psv_group *group = finder->group;
     const uint32_t lists = psvi_box_list_count(group->size);
     const double begin = psvi_group_now_ms();
-    const psvi_group_boxes boxes = {view, finder->local_def.world_count, {group->size, finder->cuts}};
+    psvi_group_boxes boxes = {view, finder->local_def.world_count, {group->size, finder->cuts}, NULL, 0};
     psv_status status = split_boxes(finder, &boxes);
     if (status != PSV_OK) return status;
     const uint64_t listed = psvi_sum_before(finder->lists, lists), sent = listed - finder->lists[lists - 1];
     status = psvi_make_room(finder->context, &finder->index, listed * sizeof(uint32_t), "lists of boxes");
-    if (status == PSV_OK) status = make_box_rooms(finder, sent, columns);
+    if (status == PSV_OK) status = make_rooms(finder, view->count, sent, columns);
     if (status == PSV_OK && listed > 0)
         status = finder->ops->write_lists(finder->context, finder->state, &boxes, finder->index.memory);
     if (status == PSV_OK && sent > 0) status = pack_columns(finder, view, side, columns, sent);
@@ -268,6 +311,7 @@ psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, 
     status = psvi_group_agree(group, PSVI_CALL_PAIRS_ROOM, status);
     const double moving = psvi_group_now_ms();
     if (status == PSV_OK) status = send_columns(finder, columns);
+    if (status == PSV_OK && finder->staying.active) status = psvi_add_near(finder, view, side, columns);
     finder->statistics.move_ms = psvi_group_now_ms() - moving;
     return status;
 }

@@ -17,7 +17,7 @@ psv_group_finder_def psv_default_group_finder_def(void) {
 // What the ranks have to agree on, and how many boxes each may bring.
 typedef struct psvi_finder_terms {
     uint64_t max_boxes, max_excluded;
-    uint32_t world_count, sort_output, events, doubles;
+    uint32_t world_count, count_worlds, sort_output, events, doubles, unused;
 } psvi_finder_terms;
 
 static psv_status check_finder_def(psv_context *context, const psv_group_finder_def *def) {
@@ -25,16 +25,15 @@ static psv_status check_finder_def(psv_context *context, const psv_group_finder_
     if (def->cookie != PSVI_GROUP_FINDER_COOKIE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def was not made by psv_default_group_finder_def");
     const psv_pair_finder_def *local = &def->local;
-    const char *extra = local->ids                                      ? "ids"
-                        : local->max_kept > 0                           ? "max_kept"
-                        : local->count_worlds || local->world_pairs > 0 ? "count_worlds and world_pairs"
-                                                                        : NULL;
+    const char *extra = local->ids ? "ids" : local->world_pairs > 0 ? "world_pairs" : NULL;
     if (extra != NULL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.local.%s is set; a group's finder does not serve it",
                          extra);
-    psv_status status = psvi_check_group_rules(context, "def.local.doubles", local->doubles);
-    if (status == PSV_OK) status = psvi_check_group_rules(context, "def.local.max_excluded", local->max_excluded > 0);
-    return status;
+    return PSV_OK;
+}
+
+static uint64_t worlds_of(const psv_group_finder *finder) {
+    return finder->def.local.world_count < 1 ? 1 : finder->def.local.world_count;
 }
 
 static psv_status alloc_host(psv_group_finder *finder) {
@@ -56,6 +55,16 @@ static psv_status alloc_host(psv_group_finder *finder) {
     }
     finder->lists = numbers + 10 * size;
     finder->matrix = finder->lists + lists;
+    if (finder->def.local.count_worlds) {
+        const uint64_t worlds = worlds_of(finder);
+        finder->world_counts = malloc((size + 1) * worlds * sizeof *finder->world_counts);
+        if (finder->world_counts == NULL)
+            return psvi_fail(finder->context, PSV_ERROR_MEMORY, "no memory for counts of %llu worlds on %u ranks",
+                             (unsigned long long)worlds, finder->group->size);
+        const psv_status status =
+            psvi_make_room(finder->context, &finder->world_pairs, worlds * sizeof(uint64_t), "counts of worlds");
+        if (status != PSV_OK) return status;
+    }
     return finder->ops->open(finder->context, finder->group->size, &finder->state);
 }
 
@@ -63,8 +72,13 @@ static psv_status alloc_host(psv_group_finder *finder) {
 static uint64_t compare_terms(psv_group_finder *finder, psv_status *status) {
     psv_group *group = finder->group;
     const psv_pair_finder_def *local = &finder->def.local;
-    const psvi_finder_terms mine = {local->max_boxes,   local->max_excluded, local->world_count,
-                                    local->sort_output, local->events,       local->doubles};
+    const psvi_finder_terms mine = {.max_boxes = local->max_boxes,
+                                    .max_excluded = local->max_excluded,
+                                    .world_count = local->world_count,
+                                    .count_worlds = local->count_worlds,
+                                    .sort_output = local->sort_output,
+                                    .events = local->events,
+                                    .doubles = local->doubles};
     psvi_finder_terms *all = calloc(group->size, sizeof *all);
     if (all == NULL) *status = psvi_fail(group->context, PSV_ERROR_MEMORY, "no memory for a finder of a group");
     *status = all != NULL ? psvi_group_gather(group, PSVI_CALL_CREATE_FINDER, *status, &mine, all, sizeof mine)
@@ -72,11 +86,12 @@ static uint64_t compare_terms(psv_group_finder *finder, psv_status *status) {
     uint64_t sum = 0;
     for (uint32_t r = 0; r < group->size && *status == PSV_OK; ++r) {
         sum += all[r].max_boxes;
-        if (all[r].world_count != mine.world_count || all[r].sort_output != mine.sort_output ||
-            all[r].events != mine.events || all[r].doubles != mine.doubles || all[r].max_excluded != mine.max_excluded)
+        if (all[r].world_count != mine.world_count || all[r].count_worlds != mine.count_worlds ||
+            all[r].sort_output != mine.sort_output || all[r].events != mine.events || all[r].doubles != mine.doubles ||
+            all[r].max_excluded != mine.max_excluded)
             *status = psvi_fail(group->context, PSV_ERROR_ARGUMENT,
-                                "def.local of rank %u is not that of rank %u: world_count, sort_output, events, "
-                                "doubles and max_excluded are the same on all ranks",
+                                "def.local of rank %u is not that of rank %u: world_count, count_worlds, sort_output, "
+                                "events, doubles and max_excluded are the same on all ranks",
                                 r, group->rank);
     }
     free(all);
@@ -89,11 +104,12 @@ static psv_status create_parts(psv_group_finder *finder) {
     if (status != PSV_OK) return status;
     psv_pair_finder_def *local = &finder->local_def;
     *local = finder->def.local;
-    local->sort_output = local->events = false;
+    local->sort_output = local->events = local->margins = local->count_worlds = false;
+    local->max_kept = 0;                  // kept boxes and margins are wishes: here all boxes are looked at anew
     local->ids = local->max_excluded > 0; // excluded pairs are named by ids
     local->max_boxes = finder->def.max_held > 0 ? finder->def.max_held : mean + mean / 4 + 64;
     if (local->max_boxes > (uint64_t)1 << 31) local->max_boxes = (uint64_t)1 << 31;
-    status = psvi_create_local_finder(finder, local);
+    status = psvi_make_local_finder(finder, local, &finder->local);
     status = psvi_group_agree(finder->group, PSVI_CALL_CREATE_FINDER, status);
     if (status != PSV_OK || !finder->def.local.sort_output) return status;
     psv_group_sorter_def order = psv_default_group_sorter_def();
@@ -143,9 +159,12 @@ void psv_destroy_group_finder(psv_group_finder *finder) {
     psv_destroy_group_sorter(finder->order);
     finder->ops->close(context, finder->state);
     psvi_free_pair_homes(finder);
+    psvi_free_staying(finder);
     psvi_free_room(context, &finder->index);
     psvi_free_room(context, &finder->kept);
     psvi_free_room(context, &finder->narrow);
+    psvi_free_room(context, &finder->world_pairs);
+    free(finder->world_counts);
     psvi_free_room(context, &finder->excluded);
     psvi_free_room(context, &finder->layer_matrix);
     for (int c = 0; c < PSVI_COLUMNS; ++c) {
@@ -200,14 +219,15 @@ static psv_status check_boxes(psv_group_finder *finder, const psv_box_set *boxes
                               psvi_rule_side *side, psvi_given *given) {
     psv_context *context = finder->context;
     psv_status status = psvi_view_boxes(context, boxes, "boxes", view, side);
-    if (status == PSV_OK) status = psvi_check_group_rules(context, "boxes.owners", side->owners != NULL);
-    if (status == PSV_OK) status = psvi_check_group_rules(context, "boxes.layers", side->layers != NULL);
     if (status != PSV_OK) return status;
     if (side->doubles && !finder->def.local.doubles)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "boxes.doubles is set, but def.local.doubles is not");
-    const char *extra = boxes->kept > 0 ? "kept" : is_there(boxes->count_buffer) ? "count_buffer" : NULL;
-    if (extra != NULL)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "boxes.%s is set; a group's finder does not serve it", extra);
+    if (is_there(boxes->count_buffer))
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "boxes.count_buffer is set; a group's finder does not serve it");
+    if (boxes->kept > boxes->count)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "boxes.kept is %llu; boxes.count is %llu",
+                         (unsigned long long)boxes->kept, (unsigned long long)boxes->count);
     if (view->count > finder->def.local.max_boxes)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "boxes.count is %llu; def.local.max_boxes is %llu",
                          (unsigned long long)view->count, (unsigned long long)finder->def.local.max_boxes);
@@ -271,10 +291,9 @@ static psv_buffer held_column(const psv_group_finder *finder, int column, uint32
     return psv_buffer_of(finder->held[column].memory, finder->held[column].bytes);
 }
 
-// The pairs among the boxes that this rank holds; their number.
-static psv_status find_here(psv_group_finder *finder, uint32_t columns, uint64_t *seen) {
-    const double begin = psvi_group_now_ms();
-    const uint64_t held = finder->held_total;
+// The boxes that are copied to this rank.
+static psv_box_set held_boxes(const psv_group_finder *finder, uint32_t columns) {
+    const uint64_t held = finder->held_total + (finder->staying.active ? finder->staying.near : 0);
     psv_box_set set = psv_boxes_of(held_column(finder, PSVI_COLUMN_BOX, columns), sizeof(psv_aabb), held);
     if ((columns & 1u << PSVI_COLUMN_CORNERS) != 0)
         set = psv_boxes64_of(held_column(finder, PSVI_COLUMN_CORNERS, columns), sizeof(psv_aabb64), held);
@@ -285,35 +304,90 @@ static psv_status find_here(psv_group_finder *finder, uint32_t columns, uint64_t
     set.flags = held_column(finder, PSVI_COLUMN_FLAGS, columns);
     set.filters = held_column(finder, PSVI_COLUMN_FILTER, columns);
     set.worlds = held_column(finder, PSVI_COLUMN_WORLD, columns);
-    psv_status status = psv_find_pairs(finder->local, &set);
-    if (status == PSV_OK) status = psv_finish_pairs(finder->local, seen);
+    return set;
+}
+
+// Pairs of copied boxes.
+static psvi_seen_pairs seen_among_held(const psv_group_finder *finder, const psv_pair_finder *local, uint64_t count,
+                                       uint32_t columns) {
+    const bool doubles = (columns & 1u << PSVI_COLUMN_CORNERS) != 0; // the finder has them as floats
+    const char *boxes = doubles ? (char *)psvi_common(local)->rules.narrow : finder->held[PSVI_COLUMN_BOX].memory;
+    return (psvi_seen_pairs){.pairs = psvi_buffer_address(psv_pair_buffer(local)),
+                             .count = count,
+                             .min = boxes,
+                             .max = boxes + sizeof(psv_aabb) / 2,
+                             .min_stride = sizeof(psv_aabb),
+                             .max_stride = sizeof(psv_aabb),
+                             .ids = finder->held[PSVI_COLUMN_ID].memory,
+                             .worlds = psvi_buffer_address(held_column(finder, PSVI_COLUMN_WORLD, columns)),
+                             .world_pairs = finder->world_pairs.memory,
+                             .border_first = finder->border_first,
+                             .needed = UINT64_MAX,
+                             .regions = {finder->group->size, finder->cuts},
+                             .rank = finder->group->rank};
+}
+
+// Pairs of boxes that stay where they are, and then those with boxes that arrived.
+static void see_staying(const psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
+                        const uint64_t counts[2], uint32_t columns, psvi_seen_pairs seen[2]) {
+    const psvi_staying *staying = &finder->staying;
+    seen[0] = (psvi_seen_pairs){.pairs = psvi_buffer_address(psv_pair_buffer(finder->local)),
+                                .count = counts[0],
+                                .min = view->min,
+                                .max = view->max,
+                                .min_stride = view->min_stride,
+                                .max_stride = view->max_stride,
+                                .ids = side->ids,
+                                .worlds = view->worlds,
+                                .world_pairs = finder->world_pairs.memory,
+                                .away_bits = staying->away_bits.memory,
+                                .needed = UINT64_MAX,
+                                .first_id = (uint32_t)psvi_sum_before(finder->given, finder->group->rank),
+                                .regions = {finder->group->size, finder->cuts},
+                                .rank = finder->group->rank};
+    if (counts[1] == 0) return;
+    seen[1] = seen_among_held(finder, staying->second, counts[1], columns);
+    seen[1].border_first = 0;
+    seen[1].needed = staying->arrived;
+}
+
+// The pairs that this rank finds: seen[0] and, where boxes stay, seen[1]; how many lists there are.
+static psv_status find_here(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
+                            uint32_t columns, psvi_seen_pairs seen[2], uint32_t *parts) {
+    const double begin = psvi_group_now_ms();
+    const psv_box_set set = held_boxes(finder, columns);
+    uint64_t counts[2] = {0};
+    psv_status status;
+    if (finder->staying.active) {
+        status = psvi_find_staying(finder, &set, counts);
+        if (status == PSV_OK) see_staying(finder, view, side, counts, columns, seen);
+        *parts = counts[1] > 0 ? 2 : 1;
+    } else {
+        status = psv_find_pairs(finder->local, &set);
+        if (status == PSV_OK) status = psv_finish_pairs(finder->local, &counts[0]);
+        if (status == PSV_OK) seen[0] = seen_among_held(finder, finder->local, counts[0], columns);
+        *parts = 1;
+    }
     finder->statistics.find_ms = psvi_group_now_ms() - begin;
     return status;
 }
 
 // Those of them that this rank reports, by id.
-static psv_status keep_here(psv_group_finder *finder, uint32_t columns, uint64_t seen) {
+static psv_status keep_here(psv_group_finder *finder, const psvi_seen_pairs *seen, uint32_t parts) {
     psv_context *context = finder->context;
+    const uint64_t count = seen[0].count + (parts > 1 ? seen[1].count : 0);
     finder->pair_count = 0;
-    psv_status status = psvi_make_room(context, &finder->kept, seen * sizeof(psv_pair), "pairs");
-    if (status != PSV_OK || seen == 0) return status;
-    const bool doubles = (columns & 1u << PSVI_COLUMN_CORNERS) != 0; // the finder has them as floats
-    const psv_aabb *boxes = doubles ? psvi_common(finder->local)->rules.narrow : finder->held[PSVI_COLUMN_BOX].memory;
-    const psvi_seen_pairs pairs = {.pairs = psvi_buffer_address(psv_pair_buffer(finder->local)),
-                                   .count = seen,
-                                   .boxes = boxes,
-                                   .ids = finder->held[PSVI_COLUMN_ID].memory,
-                                   .worlds = psvi_buffer_address(held_column(finder, PSVI_COLUMN_WORLD, columns)),
-                                   .border_first = finder->border_first,
-                                   .regions = {finder->group->size, finder->cuts},
-                                   .rank = finder->group->rank};
-    return finder->ops->keep(context, finder->state, &pairs, finder->kept.memory, &finder->pair_count);
+    psv_status status = psvi_make_room(context, &finder->kept, count * sizeof(psv_pair), "pairs");
+    if (status == PSV_OK && finder->world_counts != NULL)
+        status = context->ops->fill(context, finder->world_pairs.memory, 0, worlds_of(finder) * sizeof(uint64_t));
+    if (status != PSV_OK || count == 0) return status;
+    return finder->ops->keep(context, finder->state, seen, parts, finder->kept.memory, &finder->pair_count);
 }
 
 // All ranks' work, which the next frame's regions follow, and their pairs.
 static psv_status end_frame(psv_group_finder *finder, psv_status status, uint64_t seen) {
     psv_group *group = finder->group;
-    const psvi_rank_work mine = {finder->held_total, seen, finder->pair_count};
+    const psvi_rank_work mine = {finder->statistics.held, seen, finder->pair_count};
     status = psvi_group_gather(group, PSVI_CALL_PAIRS_DONE, status, &mine, finder->work, sizeof mine);
     if (status != PSV_OK) return status;
     uint64_t most = 0, all = 0;
@@ -349,25 +423,47 @@ static psv_status order_all(psv_group_finder *finder) {
     return PSV_OK;
 }
 
+// The counts of all ranks, added up on each.
+static psv_status add_up_worlds(psv_group_finder *finder) {
+    psv_context *context = finder->context;
+    const uint64_t worlds = worlds_of(finder), bytes = worlds * sizeof(uint64_t);
+    uint64_t *sums = finder->world_counts, *all = sums + worlds, *counts = finder->sampled; // free between calls
+    psv_status status = context->ops->copy(context, sums, finder->world_pairs.memory, bytes, PSVI_COPY_DOWNLOAD);
+    if (status == PSV_OK) status = context->ops->synchronize(context);
+    status = psvi_group_agree(finder->group, PSVI_CALL_PAIRS_DONE, status);
+    for (uint32_t r = 0; r < finder->group->size; ++r)
+        counts[r] = worlds;
+    if (status == PSV_OK) status = psvi_group_collect_host(finder->group, sums, all, sizeof *sums, counts);
+    for (uint64_t w = 0; w < worlds && status == PSV_OK; ++w) {
+        sums[w] = 0;
+        for (uint32_t r = 0; r < finder->group->size; ++r)
+            sums[w] += all[r * worlds + w];
+    }
+    if (status != PSV_OK) return status;
+    status = context->ops->copy(context, finder->world_pairs.memory, sums, bytes, PSVI_COPY_UPLOAD);
+    return status == PSV_OK ? context->ops->synchronize(context) : status;
+}
+
 static psv_status run_group_frame(psv_group_finder *finder, const psv_box_set *boxes) {
     psvi_box_view view = {0};
     psvi_rule_side side = {0};
     psvi_given given = {0};
-    uint32_t columns = 0;
+    psvi_seen_pairs seen[2] = {{0}};
+    uint32_t columns = 0, parts = 0;
     psv_status status = check_boxes(finder, boxes, &view, &side, &given);
+    if (status == PSV_OK) status = psvi_begin_staying(finder, boxes, &view, &side);
     status = meet(finder, status, &given, &columns);
-    if (status != PSV_OK) return status;
-    status = psvi_move_boxes(finder, &view, &side, columns);
+    if (status == PSV_OK) status = psvi_move_boxes(finder, &view, &side, columns);
     if (status != PSV_OK) return status;
     finder->statistics.boxes = psvi_sum_before(finder->given, finder->group->size);
-    uint64_t seen = 0;
-    status = find_here(finder, columns, &seen);
+    status = find_here(finder, &view, &side, columns, seen, &parts);
     const double begin = psvi_group_now_ms();
-    if (status == PSV_OK) status = keep_here(finder, columns, seen);
-    status = end_frame(finder, status, seen);
+    if (status == PSV_OK) status = keep_here(finder, seen, parts);
+    status = end_frame(finder, status, seen[0].count + seen[1].count);
     if (status != PSV_OK) return status;
     finder->pairs = psv_buffer_of(finder->kept.memory, finder->pair_count * sizeof(psv_pair));
-    if (finder->order != NULL) status = order_all(finder);
+    if (finder->world_counts != NULL) status = add_up_worlds(finder);
+    if (status == PSV_OK && finder->order != NULL) status = order_all(finder);
     finder->statistics.keep_ms = psvi_group_now_ms() - begin;
     return status;
 }
@@ -388,8 +484,11 @@ psv_status psv_group_find_pairs(psv_group_finder *finder, const psv_box_set *box
     finder->pair_count = finder->total_pairs = 0;
     finder->pairs = (psv_buffer){0};
     status = run_group_frame(finder, boxes);
+    psvi_end_staying(finder);
     finder->has_frame = status == PSV_OK;
-    if (status != PSV_OK) finder->pair_count = 0;
+    if (status == PSV_OK) return PSV_OK;
+    finder->pair_count = 0;
+    (void)finder->context->ops->synchronize(finder->context); // the boxes are the caller's again
     return status;
 }
 
@@ -405,6 +504,12 @@ uint64_t psv_group_pair_count(const psv_group_finder *finder) {
 
 uint64_t psv_group_total_pairs(const psv_group_finder *finder) {
     return psvi_check_group_finder(finder) == PSV_OK && finder->has_frame ? finder->total_pairs : 0;
+}
+
+psv_buffer psv_group_world_pair_buffer(const psv_group_finder *finder) {
+    if (psvi_check_group_finder(finder) != PSV_OK || !finder->has_frame || finder->world_counts == NULL)
+        return (psv_buffer){0};
+    return psv_buffer_of(finder->world_pairs.memory, worlds_of(finder) * sizeof(uint64_t));
 }
 
 static psv_status check_group_frame(const psv_group_finder *finder) {

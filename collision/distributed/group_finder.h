@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_GROUP_FINDER_H
 #define PAIRSIEVE_GROUP_FINDER_H
 
+#include "../../sort/core/backoff.h"
 #include "../../sort/distributed/group_internal.h"
 #include "../../sort/distributed/group_keys.h"
 #include "group_boxes.h"
@@ -41,6 +42,21 @@ typedef struct psvi_pair_homes {
     bool done; // for the last frame
 } psvi_pair_homes;
 
+// Boxes that stay with their rank are looked at where they lie; see group_staying.c.
+typedef struct psvi_staying {
+    bool possible; // this call's boxes allow it
+    bool likely;   // so it was in the last call
+    bool early;    // the finder of this rank has them already, and what follows runs beside it
+    bool active;   // in this call
+    psvi_backoff backoff;
+    psv_box_set own;
+    uint64_t inside, arrived, near; // of this call: boxes of this region alone; from others; that these may overlap
+    psvi_room away_bits, away_list, near_list;
+    psv_aabb reaches[PSVI_REACHES], *arrivals; // where boxes from others are looked for; where they were, of each rank
+    psv_pair_finder *second;                   // of the boxes that arrived and those near
+    uint64_t second_room;
+} psvi_staying;
+
 struct psv_group_finder {
     uint32_t cookie;
     psv_group *group;
@@ -58,7 +74,9 @@ struct psv_group_finder {
     psvi_room excluded, layer_matrix;
     uint64_t excluded_count;
     bool has_matrix;
-    psv_buffer pairs; // of the last frame
+    psvi_room world_pairs;  // count_worlds: of all ranks
+    uint64_t *world_counts; // on the host: this rank's, then those of all
+    psv_buffer pairs;       // of the last frame
     uint64_t pair_count, total_pairs;
     bool has_frame;
     psvi_box_sample *samples, *all_samples;
@@ -75,6 +93,7 @@ struct psv_group_finder {
     uint64_t *matrix; // of all ranks'
     uint64_t held_total, border_first;
     psvi_pair_homes homes;
+    psvi_staying staying;
     psv_group_pair_statistics statistics;
 };
 
@@ -85,8 +104,28 @@ void psvi_free_pair_homes(psv_group_finder *finder);
 psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                            uint32_t columns);
 
-// group_rules.c: the finder of this rank, made anew, with the group's rules. Local.
-psv_status psvi_create_local_finder(psv_group_finder *finder, const psv_pair_finder_def *def);
-psv_status psvi_check_group_rules(psv_context *context, const char *name, bool given); // that the backend has them
+// Room for boxes to send and boxes held, of which the first `there` stay.
+psv_status psvi_make_box_rooms(psv_group_finder *finder, uint64_t sent, uint64_t held, uint64_t there,
+                               uint32_t columns);
+// One array, of `count` boxes that `index` names, to those held from place `first` on.
+psv_status psvi_pack_column(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side, int column,
+                            const uint32_t *index, uint64_t count, uint64_t first);
+
+// group_rules.c: a finder of this rank for `max_boxes`, made anew, with the group's rules. Local.
+psv_status psvi_make_local_finder(psv_group_finder *finder, const psv_pair_finder_def *def, psv_pair_finder **made);
+
+// group_staying.c
+void psvi_free_staying(psv_group_finder *finder);
+// Whether the boxes of this call may stay where they lie; begins to look for their pairs when they did in the last.
+psv_status psvi_begin_staying(psv_group_finder *finder, const psv_box_set *boxes, const psvi_box_view *view,
+                              const psvi_rule_side *side);
+// Which boxes other ranks need: boxes->some. `active` is false afterwards when those are too many.
+psv_status psvi_sift_staying(psv_group_finder *finder, psvi_group_boxes *boxes);
+// After the exchange: own boxes that those that arrived may overlap join them.
+psv_status psvi_add_near(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
+                         uint32_t columns);
+// Numbers of pairs: seen[0] of `local` among the own boxes, seen[1] of `second` among those arrived and near.
+psv_status psvi_find_staying(psv_group_finder *finder, const psv_box_set *arrived, uint64_t seen[2]);
+void psvi_end_staying(psv_group_finder *finder); // also of a call that failed
 
 #endif

@@ -7,6 +7,33 @@
 #include <float.h>
 #include <math.h>
 
+// Of two sides of a region the inner one; NaN: none.
+static float later_min(float a, float b) { return a >= b ? a : b; }
+static float nearer_end(float a, float b) { return a <= b ? a : b; }
+
+psvi_inner psvi_inner_of(psvi_regions regions, uint32_t rank) {
+    psvi_inner inner = {{NAN, NAN, NAN}, {NAN, NAN, NAN}, 0, UINT32_MAX};
+    uint32_t first = 0, end = regions.size;
+    while (end - first > 1) {
+        const uint32_t middle = psvi_middle_rank(first, end);
+        const psvi_cut *cut = &regions.cuts[middle - 1];
+        const bool below = rank < middle;
+        if (cut->axis != PSVI_WORLD_AXIS && below)
+            inner.end[cut->axis] = nearer_end(inner.end[cut->axis], cut->plane);
+        else if (cut->axis != PSVI_WORLD_AXIS)
+            inner.min[cut->axis] = later_min(inner.min[cut->axis], cut->plane);
+        else if (below)
+            inner.end_world = cut->world < inner.end_world ? cut->world : inner.end_world;
+        else
+            inner.first_world = cut->world > inner.first_world ? cut->world : inner.first_world;
+        if (below)
+            end = middle;
+        else
+            first = middle;
+    }
+    return inner;
+}
+
 // A value that samples have along an axis; worlds are exact as doubles too.
 static double key_of(const psvi_box_sample *sample, uint32_t axis) {
     return axis == PSVI_WORLD_AXIS ? (double)sample->world : (double)sample->box.min[axis];

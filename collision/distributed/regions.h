@@ -44,11 +44,11 @@ PSVI_HD uint32_t psvi_region_of(psvi_regions regions, const float *point, uint32
 }
 
 // Where the overlap of two boxes begins lies in the region of `rank`: asked by the rank that holds both.
-PSVI_HD bool psvi_region_reports(psvi_regions regions, uint32_t rank, const psv_aabb *a, const psv_aabb *b,
+PSVI_HD bool psvi_region_reports(psvi_regions regions, uint32_t rank, const float *a_min, const float *b_min,
                                  uint32_t world) {
     float corner[3];
     for (int axis = 0; axis < 3; ++axis)
-        corner[axis] = a->min[axis] > b->min[axis] ? a->min[axis] : b->min[axis];
+        corner[axis] = a_min[axis] > b_min[axis] ? a_min[axis] : b_min[axis];
     return psvi_region_of(regions, corner, world) == rank;
 }
 
@@ -73,6 +73,22 @@ PSVI_HD bool psvi_next_region(psvi_regions regions, const float *min, const floa
         if (*rank < end) return true;
     }
     return false;
+}
+
+// What lies in the region of one rank alone: not below `min`, below `end`, in worlds [first_world, end_world). NaN: the
+// region has no such side.
+typedef struct psvi_inner {
+    float min[3], end[3];
+    uint32_t first_world, end_world;
+} psvi_inner;
+
+psvi_inner psvi_inner_of(psvi_regions regions, uint32_t rank);
+
+PSVI_HD bool psvi_is_inner(const psvi_inner *inner, const float *min, const float *max, uint32_t world) {
+    bool outside = world < inner->first_world || world >= inner->end_world;
+    for (int axis = 0; axis < 3; ++axis)
+        outside = outside || min[axis] < inner->min[axis] || max[axis] >= inner->end[axis];
+    return !outside;
 }
 
 // A sample of the boxes, and what it stands for.

@@ -33,6 +33,17 @@ typedef struct psvi_group_keys {
     uint32_t parts;
 } psvi_group_keys;
 
+// Where the keys of a part go, with their values.
+typedef struct psvi_part_target {
+    void *keys, *values;
+} psvi_part_target;
+
+// What goes with the keys: `bytes` of 0, 4 or 8 each. `values` NULL: the places of the keys.
+typedef struct psvi_part_values {
+    const void *values;
+    uint32_t bytes;
+} psvi_part_values;
+
 // All of them Block where they write host memory.
 typedef struct psvi_group_key_ops {
     psv_status (*open)(psv_context *context, uint32_t parts, void **state);
@@ -40,9 +51,10 @@ typedef struct psvi_group_key_ops {
     // samples[i] is the key at psvi_sample_place(i), on the host.
     psv_status (*sample)(psv_context *context, void *state, const psvi_group_keys *keys, psvi_place *samples,
                          uint64_t sample_count);
-    // index: for each part the numbers of its keys, ascending, part after part; counts, on the host.
-    psv_status (*split)(psv_context *context, void *state, const psvi_group_keys *keys, uint32_t *index,
-                        uint64_t *counts);
+    // How many keys each part has, on the host. Then, for the same keys: each part's, in order, to where it goes.
+    psv_status (*count_parts)(psv_context *context, void *state, const psvi_group_keys *keys, uint64_t *counts);
+    psv_status (*write_parts)(psv_context *context, void *state, const psvi_group_keys *keys, psvi_part_values values,
+                              const psvi_part_target *targets);
     // values[i] = first + index[i], of 4 or 8 bytes.
     psv_status (*number)(psv_context *context, void *values, uint32_t value_bytes, uint64_t first,
                          const uint32_t *index, uint64_t count);

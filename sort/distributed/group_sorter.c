@@ -26,12 +26,13 @@ struct psv_group_sorter {
     void *state;
     psvi_key_order order;
     uint32_t key_bytes;
-    psvi_room index, sent_keys, sent_values, keys, values;
+    psvi_room sent_keys, sent_values, keys, values;
     psvi_place *samples, *all_samples, *splitters;
     uint64_t sample_room, all_sample_room;
     // On the host, `size` of each: keys that each rank gives; keys for and from each rank and where they begin; samples
     uint64_t *given, *sent, *sent_first, *received, *received_first, *sampled;
     uint64_t *matrix; // size * size: keys from rank r to rank c
+    psvi_part_target *targets;
     psv_group_sort_statistics statistics;
 };
 
@@ -63,8 +64,9 @@ static psv_status alloc_numbers(psv_group_sorter *sorter) {
     const uint64_t size = sorter->group->size;
     uint64_t *numbers = calloc(6 * size + size * size, sizeof *numbers);
     sorter->splitters = calloc(size, sizeof *sorter->splitters);
+    sorter->targets = calloc(size, sizeof *sorter->targets);
     sorter->given = numbers;
-    if (numbers == NULL || sorter->splitters == NULL)
+    if (numbers == NULL || sorter->splitters == NULL || sorter->targets == NULL)
         return psvi_fail(sorter->context, PSV_ERROR_MEMORY, "no memory for a sorter of %u ranks", sorter->group->size);
     sorter->sent = numbers + size;
     sorter->sent_first = numbers + 2 * size;
@@ -162,13 +164,13 @@ void psv_destroy_group_sorter(psv_group_sorter *sorter) {
     psv_context *context = sorter->context;
     psv_destroy_sorter(sorter->local);
     sorter->ops->close(context, sorter->state);
-    psvi_room *const rooms[] = {&sorter->index, &sorter->sent_keys, &sorter->sent_values, &sorter->keys,
-                                &sorter->values};
+    psvi_room *const rooms[] = {&sorter->sent_keys, &sorter->sent_values, &sorter->keys, &sorter->values};
     for (size_t i = 0; i < sizeof rooms / sizeof *rooms; ++i)
         psvi_free_room(context, rooms[i]);
     free(sorter->samples);
     free(sorter->all_samples);
     free(sorter->splitters);
+    free(sorter->targets);
     free(sorter->given);
     sorter->cookie = 0;
     free(sorter);
@@ -196,9 +198,9 @@ static psv_status collect_samples(psv_group_sorter *sorter, const psvi_group_key
     for (uint32_t r = 0; r < group->size; ++r)
         sorter->sampled[r] = psvi_group_samples(sorter->given, group->size, r, wanted);
     const uint64_t mine = sorter->sampled[group->rank], all = psvi_sum_before(sorter->sampled, group->size);
-    psv_status status = psvi_make_room(sorter->context, &sorter->index, keys->count * sizeof(uint32_t), "an order");
-    if (status == PSV_OK && (!grow_samples(&sorter->samples, &sorter->sample_room, mine) ||
-                             !grow_samples(&sorter->all_samples, &sorter->all_sample_room, all)))
+    psv_status status = PSV_OK;
+    if (!grow_samples(&sorter->samples, &sorter->sample_room, mine) ||
+        !grow_samples(&sorter->all_samples, &sorter->all_sample_room, all))
         status = psvi_fail(sorter->context, PSV_ERROR_MEMORY, "no memory for %llu samples", (unsigned long long)all);
     if (status == PSV_OK && mine > 0)
         status = sorter->ops->sample(sorter->context, sorter->state, keys, sorter->samples, mine);
@@ -248,43 +250,18 @@ static psv_status exchange_counts(psv_group_sorter *sorter, psv_status status, p
     return PSV_OK;
 }
 
-// Keys and values of places [first, first + count) of the order to send in, to two arrays from place `to` on.
-typedef struct psvi_packing {
-    psv_buffer keys;
-    const psv_buffer *values; // NULL: places
-    uint32_t value_bytes;
-    uint64_t first_place; // of this rank's keys
-    char *packed_keys, *packed_values;
-} psvi_packing;
-
-static psv_status pack_range(psv_group_sorter *sorter, const psvi_packing *packing, uint64_t first, uint64_t count,
-                             uint64_t to) {
-    psv_context *context = sorter->context;
-    const uint32_t kb = sorter->key_bytes, vb = packing->value_bytes;
-    if (count == 0) return PSV_OK;
-    uint32_t *index = (uint32_t *)sorter->index.memory + first;
-    const psv_buffer places = psv_buffer_of(index, count * sizeof *index);
-    psv_status status = psv_gather_records(
-        context, packing->keys, psv_buffer_of(packing->packed_keys + to * kb, count * kb), kb, places, count);
-    if (status != PSV_OK || vb == 0) return status;
-    char *values = packing->packed_values + to * vb;
-    if (packing->values == NULL) return sorter->ops->number(context, values, vb, packing->first_place, index, count);
-    return psv_gather_records(context, *packing->values, psv_buffer_of(values, count * vb), vb, places, count);
-}
-
-// What is sent, in the order in which it is sent; what stays on this rank goes to its place at once.
-static psv_status pack(psv_group_sorter *sorter, psv_buffer keys, const psv_buffer *values, uint32_t value_bytes,
-                       const psvi_group_keys *given) {
-    const uint32_t rank = sorter->group->rank;
-    const uint64_t first = sorter->sent_first[rank], end = first + sorter->sent[rank];
-    const psvi_packing away = {
-        keys, values, value_bytes, given->first, sorter->sent_keys.memory, sorter->sent_values.memory};
-    const psvi_packing here = {keys, values, value_bytes, given->first, sorter->keys.memory, sorter->values.memory};
-    psv_status status = pack_range(sorter, &away, 0, first, 0);
-    if (status == PSV_OK) status = pack_range(sorter, &here, first, end - first, sorter->received_first[rank]);
-    if (status == PSV_OK) status = pack_range(sorter, &away, end, given->count - end, end);
+// What is sent, part after part; what stays on this rank goes to its place at once.
+static psv_status pack(psv_group_sorter *sorter, const psvi_part_values *values, const psvi_group_keys *given) {
+    const uint32_t rank = sorter->group->rank, kb = sorter->key_bytes, vb = values->bytes;
+    for (uint32_t r = 0; r < sorter->group->size; ++r) {
+        const uint64_t place = r == rank ? sorter->received_first[r] : sorter->sent_first[r];
+        char *keys = r == rank ? sorter->keys.memory : sorter->sent_keys.memory;
+        char *with = r == rank ? sorter->values.memory : sorter->sent_values.memory;
+        sorter->targets[r].keys = keys == NULL ? NULL : keys + place * kb;
+        sorter->targets[r].values = with == NULL ? NULL : with + place * vb;
+    }
     sorter->sent[rank] = sorter->received[rank] = 0;
-    return status;
+    return sorter->ops->write_parts(sorter->context, sorter->state, given, *values, sorter->targets);
 }
 
 static psv_status make_sort_rooms(psv_group_sorter *sorter, uint64_t sent, uint64_t received, uint32_t value_bytes) {
@@ -330,21 +307,22 @@ static psv_status sort_all(psv_group_sorter *sorter, psv_status status, psv_buff
     if (values == NULL && value_bytes == 4 && total > (uint64_t)UINT32_MAX + 1)
         return psvi_fail(sorter->context, PSV_ERROR_CAPACITY,
                          "%llu keys; an index of 4 bytes numbers at most 4294967296", (unsigned long long)total);
-    psvi_group_keys given = {.order = sorter->order,
-                             .keys = psvi_buffer_address(keys),
-                             .count = count,
-                             .first = psvi_sum_before(sorter->given, group->rank),
-                             .splitters = sorter->splitters,
-                             .parts = group->size};
+    const psvi_group_keys given = {.order = sorter->order,
+                                   .keys = psvi_buffer_address(keys),
+                                   .count = count,
+                                   .first = psvi_sum_before(sorter->given, group->rank),
+                                   .splitters = sorter->splitters,
+                                   .parts = group->size};
+    const psvi_part_values with = {values == NULL ? NULL : psvi_buffer_address(*values), value_bytes};
     uint64_t samples = 0;
     status = collect_samples(sorter, &given, &samples);
     if (status != PSV_OK) return status;
     choose_splitters(sorter, samples);
-    status = sorter->ops->split(sorter->context, sorter->state, &given, sorter->index.memory, sorter->sent);
+    status = sorter->ops->count_parts(sorter->context, sorter->state, &given, sorter->sent);
     status = exchange_counts(sorter, status, sorted);
     if (status != PSV_OK) return status;
     status = make_sort_rooms(sorter, count, sorted->count, value_bytes);
-    if (status == PSV_OK) status = pack(sorter, keys, values, value_bytes, &given);
+    if (status == PSV_OK) status = pack(sorter, &with, &given);
     if (status == PSV_OK) status = sorter->context->ops->synchronize(sorter->context);
     sorter->statistics.split_ms = psvi_group_now_ms() - begin;
     status = psvi_group_agree(group, PSVI_CALL_SORT_ROOM, status);

@@ -15,6 +15,7 @@ namespace {
 const char usage[] =
     "usage: bench_group pairs COUNT [--ranks N] [--dealt random|space] [--frames N] [--seed N]\n"
     "       bench_group sort COUNT [--ranks N] [--frames N] [--seed N]\n"
+    "--on-device N: ranks share a device (tests/distributed/one_card_nccl.c).\n"
     "COUNT is of all ranks together. One line of CSV a rank and frame; the last frames are of interest.\n";
 
 struct bench_options {
@@ -22,6 +23,7 @@ struct bench_options {
     uint64_t count, seed;
     uint32_t ranks;
     int frames;
+    int device; // -1: each rank has its own
 };
 
 struct rank_job {
@@ -141,11 +143,11 @@ bool bench_group_finder(rank_job *job, const psv_box_set *set) {
         if (good) good = check(job, psv_read_group_pair_statistics(finder, &s), "statistics");
         if (good)
             printf("group,%llu,%s,rank %u of %u,%d,%.3f ms: split %.3f move %.3f find %.3f keep %.3f,total %llu,held "
-                   "%llu,border %llu,sent %llu,%.2f bytes a box,imbalance %.4f %.4f,%s\n",
+                   "%llu,border %llu,copied %llu,sent %llu,%.2f bytes a box,imbalance %.4f %.4f,%s\n",
                    (unsigned long long)options->count, options->by_space ? "space" : "random", job->rank,
                    options->ranks, f, ms, s.split_ms, s.move_ms, s.find_ms, s.keep_ms,
                    (unsigned long long)psv_group_total_pairs(finder), (unsigned long long)s.held,
-                   (unsigned long long)s.held_border, (unsigned long long)s.sent,
+                   (unsigned long long)s.held_border, (unsigned long long)s.copied, (unsigned long long)s.sent,
                    (double)s.sent_bytes / (double)set->count, s.imbalance, s.pair_imbalance, s.local.route);
     }
     uint64_t left = 0, all = 0;
@@ -230,7 +232,7 @@ bool bench_sort(rank_job *job) {
 
 void *run_rank(void *data) {
     rank_job *job = static_cast<rank_job *>(data);
-    (void)cudaSetDevice((int)job->rank);
+    (void)cudaSetDevice(job->options->device >= 0 ? job->options->device : (int)job->rank);
     job->good = job->options->sort ? bench_sort(job) : bench_pairs(job);
     if (!job->good) exit(1); // the others would wait for it
     return nullptr;
@@ -246,7 +248,7 @@ bool run(const bench_options *options) {
     for (uint32_t r = 0; r < options->ranks; ++r) {
         psv_context_def def = psv_default_context_def();
         def.backend = PSV_BACKEND_CUDA;
-        def.device = (int)r;
+        def.device = options->device >= 0 ? options->device : (int)r;
         if (psv_create_context(&def, &contexts[r]) != PSV_OK) {
             fprintf(stderr, "%s\n", psv_last_error(nullptr));
             return false;
@@ -287,6 +289,7 @@ int main(int argc, char **argv) {
     options.ranks = 1;
     options.frames = 5;
     options.seed = 1;
+    options.device = -1;
     bool good = argc >= 3 && (strcmp(argv[1], "pairs") == 0 || strcmp(argv[1], "sort") == 0);
     if (good) {
         options.sort = strcmp(argv[1], "sort") == 0;
@@ -301,6 +304,8 @@ int main(int argc, char **argv) {
             options.by_space = strcmp(argv[i + 1], "space") == 0;
         else if (strcmp(argv[i], "--frames") == 0)
             options.frames = (int)strtoul(argv[i + 1], nullptr, 10);
+        else if (strcmp(argv[i], "--on-device") == 0)
+            options.device = (int)strtol(argv[i + 1], nullptr, 10);
         else if (strcmp(argv[i], "--seed") == 0)
             options.seed = strtoull(argv[i + 1], nullptr, 10);
         else

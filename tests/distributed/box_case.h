@@ -12,7 +12,7 @@ static inline void *must(void *memory) {
     return memory;
 }
 
-// What boxes of a case may have. Groups on CUDA serve the first four.
+// What boxes of a case may have.
 enum {
     PART_FLAGS = 1,
     PART_FILTERS = 2,

@@ -234,6 +234,55 @@ bool run_sort_case(psv_group *group, psv_context *context, const psv_group_trans
     return good;
 }
 
+// Keys from a seed, their places as values. Each key is that of its place, and (key, place) ascends over all ranks:
+// with the right number of them that is the one right result.
+bool run_long_sort_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
+    const uint32_t size = psv_group_size(group), rank = psv_group_rank(group);
+    const uint64_t count = ((uint64_t)9 << 20) + 4321 * rank, key_kinds = seed % 2 == 0 ? UINT32_MAX : 1000;
+    const uint64_t before = ((uint64_t)9 << 20) * rank + 4321 * ((uint64_t)rank * (rank - 1) / 2);
+    uint32_t *keys = must(malloc(count * 2 * sizeof *keys)), *places;
+    for (uint64_t i = 0; i < count; ++i)
+        keys[i] = (uint32_t)(box_random_bits(seed, before + i, 4) % key_kinds);
+    psv_buffer given = {0};
+    upload(context, &given, keys, count * sizeof *keys);
+    free(keys);
+    psv_group_sorter_def def = psv_default_group_sorter_def();
+    def.local.max_count = count;
+    psv_group_sorter *sorter = NULL;
+    psv_group_sorted sorted = {0};
+    bool good = (psv_create_group_sorter(group, &def, &sorter) == PSV_OK &&
+                 psv_group_sort_index(sorter, given, count, &sorted) == PSV_OK) ||
+                fails_with(group, context, seed, "group_sort_index of many keys");
+    uint64_t ends[16][2] = {{0}}, total = 0, bytes;
+    keys = must(malloc((sorted.count + 1) * sizeof *keys));
+    places = must(malloc((sorted.count + 1) * sizeof *places));
+    if (good && (psv_download(context, keys, sorted.keys, sorted.count * sizeof *keys) != PSV_OK ||
+                 psv_download(context, places, sorted.values, sorted.count * sizeof *places) != PSV_OK))
+        abort();
+    for (uint64_t i = 0; i < sorted.count && good; ++i) {
+        if (keys[i] != (uint32_t)(box_random_bits(seed, places[i], 4) % key_kinds))
+            good = fails(group, seed, "a key is not that of its place");
+        if (i > 0 && (keys[i] < keys[i - 1] || (keys[i] == keys[i - 1] && places[i] <= places[i - 1])))
+            good = fails(group, seed, "many keys are not in order");
+    }
+    const uint64_t last = sorted.count - 1;
+    uint64_t own[3] = {0, 0, sorted.count};
+    if (good) own[0] = (uint64_t)keys[0] << 32 | places[0], own[1] = (uint64_t)keys[last] << 32 | places[last];
+    uint64_t *all = (uint64_t *)(void *)collect(group, transport, own, sizeof own, &bytes, NULL);
+    for (uint32_t r = 0; r < size; ++r) {
+        ends[r][0] = all[3 * r], ends[r][1] = all[3 * r + 1], total += all[3 * r + 2];
+        if (good && r > 0 && ends[r][0] <= ends[r - 1][1]) good = fails(group, seed, "parts are not in order");
+    }
+    const uint64_t expected = ((uint64_t)9 << 20) * size + 4321 * ((uint64_t)size * (size - 1) / 2);
+    if (good && (total != expected || sorted.total != expected)) good = fails(group, seed, "keys are missing");
+    free(all);
+    free(keys);
+    free(places);
+    psv_destroy_group_sorter(sorter);
+    psv_free_buffer(context, &given);
+    return good;
+}
+
 // --- pairs -----------------------------------------------------------------------------------------------------------
 
 #define DEALT_PARTS 7
@@ -297,7 +346,7 @@ static uint32_t *ids_of(const psv_group *group, const box_case *made, group_deal
 
 typedef struct whole_pairs {
     psv_pair *pairs;
-    uint64_t count, bad;
+    uint64_t count, bad, worlds[8];
 } whole_pairs;
 
 // The excluded pairs by id of the boxes, those that rank `rank` of `size` knows. UINT32_MAX: all.
@@ -322,6 +371,26 @@ static psv_pair_rules rules_of(const box_case *made, psv_pair *named, uint64_t c
     return rules;
 }
 
+// Rules where the backend has them: `lent` is freed when they are set.
+static psv_pair_rules lend_rules(psv_context *context, psv_pair_rules rules, psv_buffer lent[2]) {
+    lent[0] = lent[1] = (psv_buffer){0};
+    if (rules.layer_matrix.address != NULL)
+        upload(context, &lent[0], rules.layer_matrix.address, rules.layer_matrix.bytes);
+    if (rules.excluded_count > 0) upload(context, &lent[1], rules.excluded.address, rules.excluded.bytes);
+    if (rules.layer_matrix.address != NULL) rules.layer_matrix = lent[0];
+    if (rules.excluded_count > 0) rules.excluded = lent[1];
+    return rules;
+}
+
+static psv_status set_lent_rules(psv_group_finder *finder, psv_context *context, psv_pair_rules rules) {
+    psv_buffer lent[2];
+    const psv_pair_rules there = lend_rules(context, rules, lent);
+    const psv_status status = psv_set_group_pair_rules(finder, &there);
+    for (int b = 0; b < 2; ++b)
+        psv_free_buffer(context, &lent[b]);
+    return status;
+}
+
 // One finder over all boxes, on the host, by another method than the ranks take.
 static whole_pairs find_whole(const box_case *made, const uint32_t *ids) {
     whole_pairs whole = {0};
@@ -337,6 +406,8 @@ static whole_pairs find_whole(const box_case *made, const uint32_t *ids) {
     def.world_count = made->world_count;
     def.max_excluded = made->excluded_count;
     def.doubles = made->corners != NULL;
+    def.world_count = made->world_count < 1 ? 1 : made->world_count;
+    def.count_worlds = true;
     uint64_t excluded_count;
     psv_pair *named = name_excluded(made, ids, UINT32_MAX, 1, &excluded_count);
     const psv_pair_rules rules = rules_of(made, named, excluded_count);
@@ -362,6 +433,7 @@ static whole_pairs find_whole(const box_case *made, const uint32_t *ids) {
     }
     whole.pairs = must(malloc((whole.count + 1) * sizeof *whole.pairs));
     if (psv_read_pairs(finder, whole.pairs, whole.count, NULL) != PSV_OK) abort();
+    memcpy(whole.worlds, psv_buffer_address(psv_world_pair_buffer(finder)), def.world_count * sizeof *whole.worlds);
     whole.bad = statistics.bad_boxes;
     free(named);
     psv_destroy_pair_finder(finder);
@@ -397,6 +469,11 @@ static bool compare_group_pairs(psv_group *group, psv_context *context, const ps
     if (psv_read_group_pair_statistics(finder, &statistics) != PSV_OK || statistics.bad_boxes != whole->bad ||
         statistics.boxes != made->count)
         good = fails(group, seed, "boxes or bad boxes are counted wrong");
+    const psv_buffer worlds = psv_group_world_pair_buffer(finder);
+    uint64_t counts[8];
+    if (worlds.bytes > 0 && (psv_download(context, counts, worlds, worlds.bytes) != PSV_OK ||
+                             memcmp(counts, whole->worlds, worlds.bytes) != 0))
+        good = fails(group, seed, "pairs of worlds are counted wrong");
     free(own);
     free(all);
     return good;
@@ -439,13 +516,13 @@ static psv_group_finder_def finder_def_of(const box_case *made, uint64_t given) 
 }
 
 // Each rank brings the excluded pairs that it knows; their memory is its own again after the call.
-static psv_status set_rules(const psv_group *group, psv_group_finder *finder, const box_case *made,
-                            const uint32_t *ids) {
+static psv_status set_rules(const psv_group *group, psv_context *context, psv_group_finder *finder,
+                            const box_case *made, const uint32_t *ids) {
     uint64_t count;
     if (made->layers == NULL && made->excluded == NULL) return PSV_OK;
     psv_pair *named = name_excluded(made, ids, psv_group_rank(group), psv_group_size(group), &count);
     const psv_pair_rules rules = rules_of(made, named, count);
-    const psv_status status = psv_set_group_pair_rules(finder, &rules);
+    const psv_status status = set_lent_rules(finder, context, rules);
     free(named);
     return status;
 }
@@ -472,11 +549,12 @@ static bool run_boxes(psv_group *group, psv_context *context, const psv_group_tr
     strip_last_rank(group, made, &dealt, seed, deal, order);
     whole_pairs whole = find_whole(made, ids);
     psv_group_finder_def def = finder_def_of(made, own.count);
+    def.local.count_worlds = seed % 2 == 1;
     if (seed % 3 == 0) def.max_held = 1; // the finders are made anew, with the rules that are there
     psv_group_finder *finder = NULL;
-    bool good =
-        (psv_create_group_finder(group, &def, &finder) == PSV_OK && set_rules(group, finder, made, ids) == PSV_OK) ||
-        fails_with(group, context, seed, "create_group_finder");
+    bool good = (psv_create_group_finder(group, &def, &finder) == PSV_OK &&
+                 set_rules(group, context, finder, made, ids) == PSV_OK) ||
+                fails_with(group, context, seed, "create_group_finder");
     for (int frame = 0; frame < 2 && good; ++frame) // the second has regions that follow the work of the first
         good = psv_group_find_pairs(finder, &dealt.set) == PSV_OK
                    ? compare_group_pairs(group, context, transport, finder, made, seed, &whole)
@@ -504,7 +582,7 @@ bool run_pairs_case(psv_group *group, psv_context *context, const psv_group_tran
     uint64_t count = counts[next_random(&state) % 8];
     uint32_t parts = (uint32_t)next_random(&state) & 15;
     const group_deal deal = (group_deal)(next_random(&state) % DEAL_COUNT);
-    if (psv_context_backend(context) == PSV_BACKEND_CPU && seed % 4 != 0) parts |= (uint32_t)next_random(&state) & 240;
+    if (seed % 4 != 0) parts |= (uint32_t)next_random(&state) & 240;
     box_case made = make_box_case(scene, count, seed, parts);
     made.sort_output = next_random(&state) % 2 == 0;
     const bool good = run_boxes(group, context, transport, &made, seed, deal);
@@ -560,6 +638,59 @@ bool run_staying_case(psv_group *group, psv_context *context, uint64_t seed) {
     return good;
 }
 
+// Whether all ranks fare well: what follows is collective.
+static bool frames_agree(const psv_group_transport *transport, bool *good) {
+    bool all[16] = {false};
+    if (transport->size > 16 || !transport->all_gather(good, all, sizeof *good, transport->user)) abort();
+    for (uint32_t r = 0; r < transport->size; ++r)
+        *good = *good && all[r];
+    return *good;
+}
+
+// --- boxes that move slowly ------------------------------------------------------------------------------------------
+
+// Ranks keep their boxes while these drift over the borders, and in one frame some jump anywhere.
+bool run_drifting_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
+    const uint32_t parts = seed % 2 == 0 ? 0 : PART_FLAGS | PART_FILTERS | PART_IDS | PART_OWNERS;
+    box_case made = make_box_case(box_scene_named("cube"), 2000, seed, parts);
+    uint64_t *order = order_by_x(&made);
+    uint32_t *ids = ids_of(group, &made, DEAL_BY_SPACE, seed, order);
+    share own = take_share(group, DEAL_BY_SPACE, seed, order, made.count);
+    psv_group_finder_def def = finder_def_of(&made, own.count);
+    psv_group_finder *finder = NULL;
+    bool stayed = false;
+    bool good = psv_create_group_finder(group, &def, &finder) == PSV_OK ||
+                fails_with(group, context, seed, "create_group_finder");
+    for (uint64_t frame = 0; frame < 6 && good; ++frame) {
+        for (uint64_t i = 0; i < made.count; ++i)
+            for (int axis = 0; axis < 3; ++axis) {
+                const float side = frame == 4 && i % 100 == 0 ? 12.0f : 0.2f;
+                const float step = side * (box_random(seed + (frame == 4 ? 1 : 0), 3 * i + (uint64_t)axis, 2) - 0.5f);
+                made.boxes[i].min[axis] += step;
+                made.boxes[i].max[axis] += step;
+            }
+        dealt_boxes dealt = deal_boxes(context, &made, &own);
+        whole_pairs whole = find_whole(&made, ids);
+        psv_group_pair_statistics statistics = {0};
+        good = psv_group_find_pairs(finder, &dealt.set) == PSV_OK
+                   ? compare_group_pairs(group, context, transport, finder, &made, seed, &whole)
+                   : fails_with(group, context, seed, "group_find_pairs");
+        (void)frames_agree(transport, &good);
+        if (good) (void)psv_read_group_pair_statistics(finder, &statistics);
+        stayed = stayed || (good && statistics.copied < own.count / 2);
+        free_dealt(context, &dealt);
+        free(whole.pairs);
+    }
+    if (good && psv_group_size(group) <= 2 && !stayed)
+        good = fails(group, seed, "boxes that stay were copied in every frame");
+    psv_destroy_group_finder(finder);
+    free(own.numbers);
+    free(order);
+    free(ids);
+    free_box_case(&made);
+    return good;
+}
+
 // --- events ----------------------------------------------------------------------------------------------------------
 
 static uint64_t differences(const whole_pairs *a, const whole_pairs *b, psv_pair *list) {
@@ -590,17 +721,8 @@ static bool compare_list(psv_group *group, psv_context *context, const psv_group
     return good;
 }
 
-// Whether all ranks fare well: what follows is collective.
-static bool frames_agree(const psv_group_transport *transport, bool *good) {
-    bool all[16] = {false};
-    if (transport->size > 16 || !transport->all_gather(good, all, sizeof *good, transport->user)) abort();
-    for (uint32_t r = 0; r < transport->size; ++r)
-        *good = *good && all[r];
-    return *good;
-}
-
 bool run_events_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed) {
-    const bool ruled = psv_context_backend(context) == PSV_BACKEND_CPU && seed / 10 % 2 == 1;
+    const bool ruled = seed / 10 % 2 == 1;
     const uint32_t parts = PART_IDS | (ruled ? PART_OWNERS | PART_LAYERS | PART_EXCLUDED : 0);
     box_case made = make_box_case(box_scene_named("cube"), 400 + seed % 300, seed, parts);
     uint64_t *order = order_by_x(&made);
@@ -610,7 +732,7 @@ bool run_events_case(psv_group *group, psv_context *context, const psv_group_tra
     psv_group_finder *finder = NULL;
     whole_pairs before = {0};
     bool good = (psv_create_group_finder(group, &def, &finder) == PSV_OK &&
-                 set_rules(group, finder, &made, made.ids) == PSV_OK) ||
+                 set_rules(group, context, finder, &made, made.ids) == PSV_OK) ||
                 fails_with(group, context, seed, "create_group_finder");
     for (uint64_t frame = 0; frame < 4 && good; ++frame) {
         for (uint64_t i = 0; i < made.count; ++i) // some move, and all change their ranks
@@ -674,21 +796,21 @@ static bool run_rule_errors(psv_group *group, psv_context *context, uint32_t gui
     uint64_t count;
     psv_pair *named = name_excluded(&made, made.ids, UINT32_MAX, 1, &count);
     psv_pair_rules rules = rules_of(&made, named, bad ? count + 1 : 0);
-    good &= expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_CAPACITY, guilty,
+    good &= expect_error(group, context, set_lent_rules(finder, context, rules), PSV_ERROR_CAPACITY, guilty,
                          "max_excluded");
     rules = rules_of(&made, named, bad ? count : 0);
     if (bad) rules.excluded = psv_buffer_of(named, 3);
     good &=
-        expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_ARGUMENT, guilty, "excluded");
+        expect_error(group, context, set_lent_rules(finder, context, rules), PSV_ERROR_ARGUMENT, guilty, "excluded");
     if (psv_group_size(group) > 1) { // every rank sees these by itself
         const uint32_t self = psv_group_rank(group);
         rules = rules_of(&made, named, count / psv_group_size(group) + 1);
-        good &= expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_CAPACITY, self,
+        good &= expect_error(group, context, set_lent_rules(finder, context, rules), PSV_ERROR_CAPACITY, self,
                              "on all ranks");
         uint32_t other[PSV_LAYERS] = {0};
         rules = rules_of(&made, named, 0);
         if (bad) rules.layer_matrix = psv_buffer_of(other, sizeof other);
-        good &= expect_error(group, context, psv_set_group_pair_rules(finder, &rules), PSV_ERROR_ARGUMENT, self,
+        good &= expect_error(group, context, set_lent_rules(finder, context, rules), PSV_ERROR_ARGUMENT, self,
                              "layer_matrix");
         psv_box_set moved = dealt.set;
         if (bad) moved.origin[1] += 1;
@@ -754,7 +876,7 @@ bool run_error_cases(psv_group *group, psv_context *context, const psv_group_tra
     for (uint32_t guilty = 0; guilty < psv_group_size(group); ++guilty) {
         const bool bad = psv_group_rank(group) == guilty;
         good &= run_finder_errors(group, context, transport, guilty);
-        if (psv_context_backend(context) == PSV_BACKEND_CPU) good &= run_rule_errors(group, context, guilty);
+        good &= run_rule_errors(group, context, guilty);
         psv_group_sorter_def def = psv_default_group_sorter_def();
         def.local.max_count = 100;
         psv_group_sorter *sorter = NULL;

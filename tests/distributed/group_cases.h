@@ -22,12 +22,18 @@ typedef enum group_deal {
 bool run_sort_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed);
 bool run_pairs_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed);
 
+// 9M keys a rank, more than the other cases can afford.
+bool run_long_sort_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed);
+
 // A scene of box_scenes.h at a size, dealt out in each way.
 bool run_scene_case(psv_group *group, psv_context *context, const psv_group_transport *transport, const char *scene,
                     uint64_t count, group_deal deal);
 
 // Boxes that are dealt out in slabs along any axis stay where they are, but for those at the borders.
 bool run_staying_case(psv_group *group, psv_context *context, uint64_t seed);
+
+// Ranks keep their boxes, which move a little from frame to frame: most are not copied.
+bool run_drifting_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed);
 
 // A finder over frames in which boxes move: events against those of one finder.
 bool run_events_case(psv_group *group, psv_context *context, const psv_group_transport *transport, uint64_t seed);

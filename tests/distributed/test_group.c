@@ -1,5 +1,5 @@
 // Groups of threads of one process, of 1, 2, 3, 4 and 7 ranks: sorts, pairs, events and errors against one sorter and
-// one finder. usage: test_group cpu|cuda [--cases N] [--seed N]
+// one finder. usage: test_group cpu|cuda [--cases N] [--seed N] [--on-device 0]
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +11,9 @@
 
 #include "../test_scale.h"
 #include "group_cases.h"
+
+static const uint32_t sizes[] = {1, 2, 3, 4, 7};
+static int only_device = -1; // --on-device: ranks share it, by one_card_nccl.c
 
 // The test's own way between its threads: apart from the group's, which it checks.
 typedef struct round_table {
@@ -63,17 +66,21 @@ static void *run_rank(void *data) {
     psv_context *context = job->context;
     const psv_group_transport *way = &job->transport;
 #if PSV_HAVE_CUDA
-    if (psv_context_backend(context) == PSV_BACKEND_CUDA) (void)cudaSetDevice((int)way->rank);
+    if (psv_context_backend(context) == PSV_BACKEND_CUDA)
+        (void)cudaSetDevice(only_device >= 0 ? only_device : (int)way->rank);
 #endif
     bool good = run_error_cases(group, context, way);
     for (uint64_t c = 0; c < job->cases; ++c) {
         good &= run_sort_case(group, context, way, job->seed + c);
         good &= run_pairs_case(group, context, way, job->seed + c);
         if (c % 10 == 0) good &= run_events_case(group, context, way, job->seed + c);
+        if (c % 15 == 0) good &= run_drifting_case(group, context, way, job->seed + c);
     }
     static const char *const scenes[] = {"cube", "pile", "clusters", "sticks", "mixed_1000", "one_huge", "floor"};
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; ++s)
         good &= run_scene_case(group, context, way, scenes[s], 4000 / test_scale() + 100, (group_deal)(s % DEAL_COUNT));
+    for (uint64_t kind = 0; kind < 2 && psv_context_backend(context) == PSV_BACKEND_CUDA && way->size <= 4; ++kind)
+        good &= run_long_sort_case(group, context, way, 2 * job->seed + kind);
     for (uint64_t axis = 0; axis < 3; ++axis)
         good &= run_staying_case(group, context, 3 * job->seed + axis);
     job->good = good;
@@ -92,7 +99,7 @@ static bool run_size(psv_backend backend, uint32_t size, uint64_t seed, uint64_t
         psv_context_def def = psv_default_context_def();
         def.backend = backend;
         def.worker_count = r % 3 == 2 ? 3 : 1;
-        def.device = backend == PSV_BACKEND_CUDA ? (int)r : 0;
+        def.device = backend != PSV_BACKEND_CUDA ? 0 : only_device >= 0 ? only_device : (int)r;
         if (psv_create_context(&def, &contexts[r]) != PSV_OK) {
             fprintf(stderr, "%s\n", psv_last_error(NULL));
             exit(1);
@@ -162,7 +169,7 @@ static bool run_leaving(void) {
     return good;
 }
 
-// As many ranks as there are devices, and fewer: a rank has a device of its own.
+// As many ranks as there are devices, and fewer: a rank has a device of its own, unless they share one.
 static int run_cuda(uint64_t seed, uint64_t cases) {
     int devices = 0;
 #if PSV_HAVE_CUDA && PSV_HAVE_NCCL
@@ -173,18 +180,23 @@ static int run_cuda(uint64_t seed, uint64_t cases) {
         return 77;
     }
     bool good = true;
+    if (only_device >= 0) {
+        for (size_t s = 1; s < sizeof sizes / sizeof *sizes; ++s)
+            good &= run_size(PSV_BACKEND_CUDA, sizes[s], seed + 100000 * s, cases);
+        return good ? 0 : 1;
+    }
     for (uint32_t size = 1; size <= (uint32_t)devices && size <= 8; ++size)
         good &= run_size(PSV_BACKEND_CUDA, size, seed + 100000 * size, cases);
     return good ? 0 : 1;
 }
 
 int main(int argc, char **argv) {
-    static const uint32_t sizes[] = {1, 2, 3, 4, 7};
     const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
     uint64_t seed = 1, cases = test_thinned(60, 5);
     for (int i = 2; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--cases") == 0) cases = strtoull(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--on-device") == 0) only_device = atoi(argv[i + 1]);
     }
     if (cuda) return run_cuda(seed, cases);
     bool good = run_leaving();

@@ -1,4 +1,5 @@
 // Boxes and pairs of a group's finder on the CPU.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,7 @@ static psv_status sample_boxes(psv_context *context, void *state, const psvi_gro
 
 static uint32_t choose_regions(const void *data, uint64_t item, uint32_t *lists) {
     const psvi_group_boxes *boxes = data;
+    if (boxes->some != NULL) item = boxes->some[item];
     if (is_disabled(boxes->view, item)) return 0;
     if (is_bad(boxes, item)) {
         lists[0] = 2 * boxes->regions.size;
@@ -94,7 +96,7 @@ static psv_status count_lists(psv_context *context, void *state, const psvi_grou
     psvi_list_maker *maker = &((boxes_state *)state)->boxes;
     maker->choose = choose_regions;
     maker->data = boxes;
-    maker->count = boxes->view->count;
+    maker->count = boxes->some != NULL ? boxes->some_count : boxes->view->count;
     psvi_cpu_count_lists(context, maker, counts);
     return PSV_OK;
 }
@@ -103,6 +105,8 @@ static psv_status write_lists(psv_context *context, void *state, const psvi_grou
     psvi_list_maker *maker = &((boxes_state *)state)->boxes;
     maker->data = boxes;
     psvi_cpu_write_lists(context, maker, index);
+    for (uint64_t i = 0; boxes->some != NULL && i < maker->written; ++i)
+        index[i] = boxes->some[index[i]];
     return PSV_OK;
 }
 
@@ -146,6 +150,66 @@ static psv_status pack_corners(psv_context *context, const psvi_rule_side *side,
     return PSV_OK;
 }
 
+// --- boxes that stay -------------------------------------------------------------------------------------------------
+
+typedef struct sift_task {
+    const psvi_sifting *sifting;
+    psvi_sifted *sifted; // atomic
+} sift_task;
+
+static void note_box(uint32_t *list, uint64_t *count, uint64_t room, uint64_t box) {
+    const uint64_t place = __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+    if (place < room) list[place] = (uint32_t)box;
+}
+
+// Words of 32 boxes.
+static void sift_range(void *data, uint64_t first, uint64_t end) {
+    const sift_task *task = data;
+    const psvi_sifting *sifting = task->sifting;
+    const psvi_group_boxes *boxes = sifting->boxes;
+    const psvi_box_view *view = boxes->view;
+    for (uint64_t word = first; word < end; ++word) {
+        uint32_t bits = 0;
+        for (uint64_t i = word * 32; i < (word + 1) * 32 && i < view->count; ++i) {
+            if (is_disabled(view, i)) {
+                __atomic_fetch_add(&task->sifted->disabled, 1, __ATOMIC_RELAXED);
+                continue;
+            }
+            const float *min = min_of(view, i), *max = max_of(view, i);
+            const bool bad = is_bad(boxes, i);
+            if (bad || !psvi_is_inner(&sifting->inner, min, max, world_of(view, i))) {
+                bits |= 1u << (i & 31);
+                if (sifting->away != NULL) note_box(sifting->away, &task->sifted->away, sifting->room, i);
+            }
+            if (!bad && psvi_is_near(sifting->reaches, sifting->reach_count, min, max))
+                note_box(sifting->near, &task->sifted->near, sifting->room, i);
+        }
+        if (sifting->away_bits != NULL) sifting->away_bits[word] = bits;
+    }
+}
+
+static psv_status sift_boxes(psv_context *context, void *state, const psvi_sifting *sifting, psvi_sifted *sifted) {
+    (void)state;
+    *sifted = (psvi_sifted){0};
+    psvi_run_ranges(context, (sifting->boxes->view->count + 31) / 32, 512, sift_range, &(sift_task){sifting, sifted});
+    return PSV_OK;
+}
+
+static psv_status bound_boxes(psv_context *context, void *state, const psv_aabb *boxes, uint32_t size,
+                              uint64_t *const firsts[2], uint64_t *const counts[2], psv_aabb *bounds) {
+    (void)context, (void)state;
+    for (uint32_t r = 0; r < size; ++r) {
+        bounds[r] = (psv_aabb){{INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}};
+        for (int kind = 0; kind < 2; ++kind)
+            for (uint64_t i = firsts[kind][r]; i < firsts[kind][r] + counts[kind][r]; ++i)
+                for (int axis = 0; axis < 3; ++axis) {
+                    bounds[r].min[axis] = fminf(bounds[r].min[axis], boxes[i].min[axis]);
+                    bounds[r].max[axis] = fmaxf(bounds[r].max[axis], boxes[i].max[axis]);
+                }
+    }
+    return PSV_OK;
+}
+
 // --- pairs -----------------------------------------------------------------------------------------------------------
 
 typedef struct keep_task {
@@ -155,40 +219,40 @@ typedef struct keep_task {
     uint32_t workers;
 } keep_task;
 
-static bool reports(const psvi_seen_pairs *seen, psv_pair pair) {
-    if (pair.a < seen->border_first || pair.b < seen->border_first) return true;
-    return psvi_region_reports(seen->regions, seen->rank, &seen->boxes[pair.a], &seen->boxes[pair.b],
-                               seen->worlds == NULL ? 0 : seen->worlds[pair.a]);
-}
-
 static void keep_share(void *data, uint32_t worker) {
     const keep_task *task = data;
     const psvi_seen_pairs *seen = task->seen;
     const uint64_t begin = seen->count * worker / task->workers, end = seen->count * (worker + 1) / task->workers;
     uint64_t place = task->counts[worker];
     for (uint64_t i = begin; i < end; ++i) {
-        if (!reports(seen, seen->pairs[i])) continue;
-        const uint32_t a = seen->ids[seen->pairs[i].a], b = seen->ids[seen->pairs[i].b];
-        if (task->kept != NULL) task->kept[place] = (psv_pair){a < b ? a : b, a < b ? b : a};
+        if (!psvi_reports_pair(seen, seen->pairs[i])) continue;
+        if (task->kept != NULL) {
+            task->kept[place] = psvi_named_pair(seen, seen->pairs[i]);
+            uint64_t *counts = seen->world_pairs;
+            const uint32_t world = seen->worlds == NULL ? 0 : seen->worlds[seen->pairs[i].a];
+            if (counts != NULL) __atomic_fetch_add(&counts[world], 1, __ATOMIC_RELAXED);
+        }
         ++place;
     }
     task->counts[worker] = place;
 }
 
-static psv_status keep_pairs(psv_context *context, void *state, const psvi_seen_pairs *seen, psv_pair *kept,
-                             uint64_t *kept_count) {
-    keep_task task = {seen, NULL, ((boxes_state *)state)->kept, psvi_workers_for(context, seen->count)};
-    for (uint32_t w = 0; w < task.workers; ++w)
-        task.counts[w] = 0;
-    psvi_run_tasks(context, task.workers, keep_share, &task);
+static psv_status keep_pairs(psv_context *context, void *state, const psvi_seen_pairs *seen, uint32_t parts,
+                             psv_pair *kept, uint64_t *kept_count) {
     uint64_t first = 0;
-    for (uint32_t w = 0; w < task.workers; ++w) {
-        const uint64_t length = task.counts[w];
-        task.counts[w] = first;
-        first += length;
+    for (uint32_t p = 0; p < parts; ++p) {
+        keep_task task = {&seen[p], NULL, ((boxes_state *)state)->kept, psvi_workers_for(context, seen[p].count)};
+        for (uint32_t w = 0; w < task.workers; ++w)
+            task.counts[w] = 0;
+        psvi_run_tasks(context, task.workers, keep_share, &task);
+        for (uint32_t w = 0; w < task.workers; ++w) {
+            const uint64_t length = task.counts[w];
+            task.counts[w] = first;
+            first += length;
+        }
+        task.kept = kept;
+        psvi_run_tasks(context, task.workers, keep_share, &task);
     }
-    task.kept = kept;
-    psvi_run_tasks(context, task.workers, keep_share, &task);
     *kept_count = first;
     return PSV_OK;
 }
@@ -228,6 +292,6 @@ static psv_status list_pairs(psv_context *context, void *state, const psv_pair *
 }
 
 const psvi_group_box_ops psvi_cpu_group_box_ops = {
-    open_boxes, close_boxes,  sample_boxes, count_lists, write_lists,
-    pack_boxes, pack_corners, keep_pairs,   swap_pairs,  list_pairs,
+    open_boxes, close_boxes, sample_boxes, count_lists, write_lists, pack_boxes, pack_corners, keep_pairs,
+    swap_pairs, list_pairs,  sift_boxes,   bound_boxes, NULL,        NULL,       NULL,
 };

@@ -3,7 +3,7 @@
 #define PAIRSIEVE_GROUP_KERNELS_H
 
 #include "../../../sort/distributed/cuda/list_room.h"
-#include "../regions.h"
+#include "../group_boxes.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -18,18 +18,27 @@ typedef struct psvi_device_boxes {
     const uint32_t *worlds; // NULL: all in world 0
     uint32_t world_count;
     psvi_regions regions; // cuts on the device
+    // NULL: lists are of all boxes; else of these.
+    const uint32_t *some;
+    uint64_t some_count;
 } psvi_device_boxes;
 
-// The same of pairs that were found; see psvi_seen_pairs.
-typedef struct psvi_device_seen {
-    const psv_pair *pairs;
-    uint64_t count;
-    const psv_aabb *boxes;
-    const uint32_t *ids, *worlds;
-    uint64_t border_first;
-    psvi_regions regions;
-    uint32_t rank;
-} psvi_device_seen;
+// Their corners in double precision.
+typedef struct psvi_device_corners {
+    const char *min, *max;
+    uint32_t min_stride, max_stride;
+} psvi_device_corners;
+
+// psvi_sifting with device addresses; `counts` are three numbers, cleared before: away, near, disabled.
+typedef struct psvi_device_sifting {
+    psvi_device_boxes boxes;
+    psvi_inner inner;
+    uint32_t reach_count;
+    psv_aabb reaches[PSVI_REACHES];
+    uint32_t *away_bits, *away, *near;
+    uint64_t room;
+    unsigned long long *counts;
+} psvi_device_sifting;
 
 psv_status psvi_cuda_sample_boxes(psv_context *context, const psvi_device_boxes *boxes, psvi_box_sample *samples,
                                   uint64_t sample_count);
@@ -39,9 +48,19 @@ psv_status psvi_cuda_write_box_lists(psv_context *context, psvi_list_room *room,
                                      uint32_t *index);
 psv_status psvi_cuda_pack_boxes(psv_context *context, const psvi_device_boxes *boxes, const uint32_t *index,
                                 uint64_t count, psv_aabb *packed);
+psv_status psvi_cuda_pack_corners(psv_context *context, const psvi_device_corners *corners, const uint32_t *index,
+                                  uint64_t count, psv_aabb64 *packed);
 // *kept_count on the device, cleared before.
-psv_status psvi_cuda_keep_pairs(psv_context *context, const psvi_device_seen *seen, psv_pair *kept,
+psv_status psvi_cuda_keep_pairs(psv_context *context, const psvi_seen_pairs *seen, psv_pair *kept,
                                 uint64_t *kept_count);
+psv_status psvi_cuda_sift_boxes(psv_context *context, const psvi_device_sifting *sifting);
+// spans[2 * r + kind] and bounds[6 * r] on the device, those as numbers that are ordered as the coordinates are.
+typedef struct psvi_span {
+    uint64_t first, count;
+} psvi_span;
+psv_status psvi_cuda_bound_boxes(psv_context *context, const psv_aabb *boxes, uint32_t size, const psvi_span *spans,
+                                 uint32_t *bounds);
+float psvi_cuda_ordered_float(uint32_t ordered);
 psv_status psvi_cuda_swap_pairs(psv_context *context, psv_pair *pairs, uint64_t count);
 psv_status psvi_cuda_list_pairs(psv_context *context, psvi_list_room *room, const psv_pair *pairs, uint64_t count,
                                 uint32_t size, uint32_t *index, uint64_t *counts);

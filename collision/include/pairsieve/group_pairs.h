@@ -21,10 +21,10 @@ typedef struct psv_group_finder_def {
     // What this rank gives and gets. max_boxes: the most boxes that it gives in one call (0 is allowed here);
     // max_pairs: its room for pairs, also those that another rank turns out to report (0: 8 a box of a mean rank);
     // grow_pairs, true by default here: that room grows as needed, on each rank by itself. sort_output: the parts in
-    // order of ranks are in ascending (a, b) order, and of about the same size. method, sort_method, events and
-    // world_count as in one finder; on the CPU doubles too, and max_excluded for the excluded pairs of all ranks. All
-    // but max_boxes and max_pairs are the same on all ranks. Not served: kept boxes, counts of worlds, ids (boxes
-    // always have them here).
+    // order of ranks are in ascending (a, b) order, and of about the same size. method, sort_method, events, doubles,
+    // world_count and count_worlds as in one finder; max_excluded for the excluded pairs of all ranks. All but
+    // max_boxes and max_pairs are the same on all ranks. Kept boxes and margins have no effect: all boxes are looked at
+    // anew. Not served: world_pairs, and ids, which boxes always have here.
     psv_pair_finder_def local;
     // Room for boxes on this rank, those of others included; 0: a quarter more than the mean of all max_boxes.
     uint64_t max_held;
@@ -41,17 +41,15 @@ void psv_destroy_group_finder(psv_group_finder *finder); // NULL is allowed. Blo
 // gives the excluded pairs that it knows, by id, and all ranks heed those of all: def.local.max_excluded is room for
 // their sum on each. The layer matrix is the same on all ranks. Collective. Errors, on all ranks alike: those of
 // psv_set_pair_rules; PSV_ERROR_ARGUMENT (matrices that differ); PSV_ERROR_CAPACITY (more excluded pairs in all than
-// def.local.max_excluded); PSV_ERROR_MEMORY; PSV_ERROR_UNSUPPORTED (any rule on CUDA). The rules before are lost where
-// the call fails. Blocks.
+// def.local.max_excluded); PSV_ERROR_MEMORY. The rules before are lost where the call fails. Blocks.
 psv_status psv_set_group_pair_rules(psv_group_finder *finder, const psv_pair_rules *rules);
 
-// All overlapping pairs of the boxes of all ranks. Boxes have flags, filters, worlds and, on the CPU, owners and layers
-// where any rank gives them. Either all ranks with boxes give them in double precision, with the same origin, or none.
+// All overlapping pairs of the boxes of all ranks. Boxes have flags, filters, worlds, owners and layers where any rank
+// gives them. Either all ranks with boxes give them in double precision, with the same origin, or none.
 // Pairs name a box by its id; ids are different over all ranks. Either all ranks with boxes give ids, or none does: the
 // id is then the number of the box, those of rank 0 first. Bad boxes are left out and counted. Collective. Errors, on
 // all ranks alike: those of psv_find_pairs; PSV_ERROR_ARGUMENT (ids or doubles on some ranks only, origins that
-// differ); PSV_ERROR_UNSUPPORTED (kept boxes, count_buffer; owners and layers on CUDA); PSV_ERROR_CAPACITY, also for
-// 2^32 boxes in all and for room that may not grow, where the sentence names the rank and the room that it needs.
+// differ); PSV_ERROR_UNSUPPORTED (count_buffer); PSV_ERROR_CAPACITY, also for 2^32 boxes in all and for room that may not grow, where the sentence names the rank and the room that it needs.
 // Blocks.
 psv_status psv_group_find_pairs(psv_group_finder *finder, const psv_box_set *boxes);
 
@@ -60,6 +58,10 @@ psv_status psv_group_find_pairs(psv_group_finder *finder, const psv_box_set *box
 psv_buffer psv_group_pair_buffer(const psv_group_finder *finder);
 uint64_t psv_group_pair_count(const psv_group_finder *finder);
 uint64_t psv_group_total_pairs(const psv_group_finder *finder);
+
+// Of the last call: the pairs of each world on all ranks together, u64, alike on each rank, in memory of the context's
+// backend until the next call; empty without def.local.count_worlds. Local.
+psv_buffer psv_group_world_pair_buffer(const psv_group_finder *finder);
 
 // Copies this rank's pairs to host memory. *count (may be NULL) gets their number, also when `capacity` is too small
 // (PSV_ERROR_CAPACITY; the first `capacity` are copied). Local. Blocks.
@@ -85,6 +87,8 @@ typedef struct psv_group_pair_statistics {
     uint64_t held_border; // of those, boxes that other ranks hold too
     uint64_t sent;        // boxes that this rank sent to others
     uint64_t sent_bytes;
+    uint64_t copied;           // boxes that were put together anew here: all held, or where hardly any has to move
+                               // those from other ranks and the own ones near them
     uint64_t seen_pairs;       // found here, also those that another rank reports
     double imbalance;          // boxes held by the fullest rank over the mean
     double pair_imbalance;     // the same of pairs seen

@@ -54,6 +54,7 @@ void psvi_cpu_count_lists(psv_context *context, psvi_list_maker *maker, uint64_t
         }
         counts[l] = first - begin;
     }
+    maker->written = first;
 }
 
 void psvi_cpu_write_lists(psv_context *context, psvi_list_maker *maker, uint32_t *index) {

@@ -13,6 +13,7 @@ typedef struct psvi_list_maker {
     uint64_t count; // items, below 2^32
     uint32_t list_count;
     uint32_t workers;
+    uint64_t written; // entries of all lists, once they are counted
     uint64_t *tally;  // list_count for each worker
     uint32_t *chosen; // the same
 } psvi_list_maker;
