@@ -116,9 +116,8 @@ class WorldQueries:
         Parameters
         ----------
         rays : (n, 8) float32, or (origins, directions), each (n, 3)
-            origin, t_min, direction, t_max side by side, which saves a copy. A direction has any length; t is in lengths of it.
         t_min, t_max : number or (n,) float32, optional
-            With (origins, directions); default 0 and infinite.
+            As in :meth:`pairsieve.Tree.trace_closest`; t is in lengths of a ray's direction.
         worlds : (n,) int32 or uint32, optional
             Sub-world of each ray; default 0.
         filters : (n, 2) int32 or uint32, or groups, masks : (n,), optional

@@ -49,8 +49,8 @@ psv_status psv_set_group_pair_rules(psv_group_finder *finder, const psv_pair_rul
 // Pairs name a box by its id; ids are different over all ranks. Either all ranks with boxes give ids, or none does: the
 // id is then the number of the box, those of rank 0 first. Bad boxes are left out and counted. Collective. Errors, on
 // all ranks alike: those of psv_find_pairs; PSV_ERROR_ARGUMENT (ids or doubles on some ranks only, origins that
-// differ); PSV_ERROR_UNSUPPORTED (count_buffer); PSV_ERROR_CAPACITY, also for 2^32 boxes in all and for room that may not grow, where the sentence names the rank and the room that it needs.
-// Blocks.
+// differ); PSV_ERROR_UNSUPPORTED (count_buffer); PSV_ERROR_CAPACITY, also for 2^32 boxes in all and for room that may
+// not grow, where the sentence names the rank and the room that it needs. Blocks.
 psv_status psv_group_find_pairs(psv_group_finder *finder, const psv_box_set *boxes);
 
 // Of the last call: this rank's pairs, in memory of the context's backend until the next call, a < b in each; their
