@@ -2,7 +2,9 @@
 // and once it knows such keys: a silent fall back to a slower route fails here. test_radix_route.c covers the choice
 // itself, for any device; this is what the device then makes of the keys.
 //
-//   test_sort_routes [--print]   --print: writes the table of what ran instead of comparing it
+//   test_sort_routes [--print] [--range N]   --print: writes the table of what ran instead of comparing it; --range:
+//   only
+//                                            the range of counts with this number
 //
 // Skips (77) without a GPU, and on one that is not as the table is for: clusters of 16, cooperative launches, 227 KB.
 #include <setjmp.h>
@@ -22,6 +24,7 @@
 
 static psv_context *context;
 static bool print_only;
+static size_t only_range = SIZE_MAX;
 
 // Counts by what has to hold them: items in all, or for each multiprocessor.
 typedef struct count_range {
@@ -166,6 +169,7 @@ static void test_routes(void **state) {
     arrays a;
     open_arrays(&a, ranges[RANGES - 1].each * multiprocessors);
     for (size_t r = 0; r < RANGES; ++r) {
+        if (only_range != SIZE_MAX && r != only_range) continue;
         const uint32_t count = ranges[r].items + ranges[r].each * multiprocessors;
         for (int d = 0; d < DISTRIBUTIONS; ++d) {
             psv_sorter_def def = psv_default_sorter_def();
@@ -185,6 +189,7 @@ static void test_routes(void **state) {
             const char *name = key_distribution_name((key_distribution)d);
             if (print_only) {
                 printf("%zu %s %s %s\n", r, name, ran_first, ran_last);
+                (void)fflush(stdout);
                 continue;
             }
             const expected_row *row = find_row(r, (key_distribution)d);
@@ -197,7 +202,10 @@ static void test_routes(void **state) {
 }
 
 int main(int argc, char **argv) {
-    print_only = argc > 1 && strcmp(argv[1], "--print") == 0;
+    for (int a = 1; a < argc; ++a) {
+        if (strcmp(argv[a], "--print") == 0) print_only = true;
+        if (strcmp(argv[a], "--range") == 0 && a + 1 < argc) only_range = (size_t)strtoul(argv[++a], NULL, 10);
+    }
     psv_context_def def = psv_default_context_def();
     def.backend = PSV_BACKEND_CUDA;
     if (psv_create_context(&def, &context) != PSV_OK) {

@@ -45,7 +45,8 @@ static const char help[] =
     "                  [--distribution uniform,...|all] [--op pairs,keys,index] [--form stream,graph] [--workers N]\n"
     "                  [--seed N] [--inputs 1..4] [--before DISTRIBUTION] [--budget MS] [--no-yardstick]\n"
     "                  [--csv FILE] [--commit TEXT]\n"
-    "       bench_sort --table [--count N,...] [--keys TYPE] [--op OP] ...   one table of kinds of keys by counts\n"
+    "       bench_sort --table [--count N,...] [--keys u32,...] [--op pairs,...] [--csv FILE] ...   tables of kinds of "
+    "keys by counts\n"
     "       bench_sort --papers [...]   the comparisons of the papers' figures\n"
     "Inputs with different seeds take turns (4 up to 2 million keys, else 1). --before sorts other keys, untimed, "
     "before\n"
@@ -292,26 +293,32 @@ static int read_options(int argc, char **argv, options *given) {
     return 0;
 }
 
-static bool print_table(const options *given, bench_device *device) {
+static bool print_tables(const options *given, bench_device *device, FILE *csv) {
     static const uint64_t cuda_counts[] = {1000,    4096,    32000,   65536,   100000,   500000,
                                            1000000, 1200000, 2000000, 4000000, 16000000, 64000000};
     static const uint64_t cpu_counts[] = {1000, 10000, 100000, 1000000};
     const bool cuda = given->backend == PSV_BACKEND_CUDA;
-    uint64_t counts[MAX_LIST];
-    int number = cuda ? 12 : 4;
-    memcpy(counts, cuda ? cuda_counts : cpu_counts, cuda ? sizeof cuda_counts : sizeof cpu_counts);
-    if (given->counts.count > 0) number = given->counts.count;
+    bench_table_plan plan = {
+        .config = {.backend = given->backend,
+                   .method = given->methods.items[0],
+                   .yardstick = true,
+                   .seed = given->seed},
+        .device = given->profile != NULL ? given->profile->name : "whole",
+        .count_number = cuda ? 12 : 4,
+        .budget_ms = given->budget_ms,
+        .csv = csv,
+    };
+    memcpy(plan.counts, cuda ? cuda_counts : cpu_counts, cuda ? sizeof cuda_counts : sizeof cpu_counts);
+    if (given->counts.count > 0) plan.count_number = given->counts.count;
     for (int c = 0; c < given->counts.count; ++c)
-        counts[c] = bench_count(PROGRAM, "--count", given->counts.items[c], 2, MOST_KEYS);
-    bench_config config = {.backend = given->backend,
-                           .method = given->methods.items[0],
-                           .operation = (bench_operation)find_operation(given->operations.items[0]),
-                           .yardstick = true,
-                           .seed = given->seed};
-    (void)psv_parse_key_type(given->keys.items[0], &config.key_type);
-    printf("%s, %s %s\n", given->profile != NULL ? given->profile->name : "the whole device", given->keys.items[0],
-           given->operations.items[0]);
-    return bench_print_table(device, &config, counts, number, given->budget_ms);
+        plan.counts[c] = bench_count(PROGRAM, "--count", given->counts.items[c], 2, MOST_KEYS);
+    for (int k = 0; k < given->keys.count; ++k)
+        for (int o = 0; o < given->operations.count && plan.table_number < BENCH_MANY_TABLES; ++o) {
+            bench_keys *table = &plan.tables[plan.table_number++];
+            (void)psv_parse_key_type(given->keys.items[k], &table->type);
+            table->operation = (bench_operation)find_operation(given->operations.items[o]);
+        }
+    return bench_print_tables(device, &plan);
 }
 
 int main(int argc, char **argv) {
@@ -328,12 +335,6 @@ int main(int argc, char **argv) {
     failed = check_lists(&given);
     if (failed != 0) return bench_close(device), failed;
     if (given.profile != NULL) bench_take_for(device, given.profile);
-    if (given.table) {
-        given.counts = asked_counts;
-        const bool right = print_table(&given, device);
-        bench_close(device);
-        return right ? 0 : 1;
-    }
     report to = {.commit = given.commit};
     const time_t now = time(NULL);
     (void)strftime(to.date, sizeof to.date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
@@ -343,11 +344,17 @@ int main(int argc, char **argv) {
             fprintf(stderr, "bench_sort: '%s' cannot be opened for writing\n", given.csv);
             return bench_close(device), 1;
         }
-        print_csv_head(to.csv);
     }
-    to.copy = bench_copy_gbytes_per_s(device);
-    print_head(device, to.copy);
-    bool right = run_all(&given, &to, device);
+    bool right = true;
+    if (given.table) {
+        given.counts = asked_counts;
+        right = print_tables(&given, device, to.csv);
+    } else {
+        if (to.csv != NULL) print_csv_head(to.csv);
+        to.copy = bench_copy_gbytes_per_s(device);
+        print_head(device, to.copy);
+        right = run_all(&given, &to, device);
+    }
     if (to.csv != NULL && fclose(to.csv) != 0) {
         fprintf(stderr, "bench_sort: writing '%s' failed\n", given.csv);
         right = false;

@@ -1,8 +1,7 @@
 #include "sort_table.h"
 
-#include <stdio.h>
+#include <string.h>
 
-#define MANY_COUNTS 32
 #define MANY_INPUTS_MOST 2000000 // as in bench_sort.c
 
 static const key_distribution kinds[BENCH_KINDS] = {KEYS_UNIFORM,  KEYS_SORTED, KEYS_NEARLY, KEYS_REVERSED,
@@ -16,47 +15,82 @@ int bench_repetitions(const bench_config *config, double budget_ms) {
     return repetitions < 5 ? 5 : repetitions > 101 ? 101 : (int)repetitions | 1;
 }
 
-// Columns of the table are counts, but they are measured count by count: keys are made once.
+// Columns of a table are counts, but they are measured count by count: keys are made once.
 typedef struct table_cells {
-    double steady[BENCH_KINDS][MANY_COUNTS];
-    char routes[BENCH_KINDS][MANY_COUNTS][32];
-    bench_mixed mixed[MANY_COUNTS];
+    double steady[BENCH_KINDS][BENCH_MANY_COUNTS];
+    char routes[BENCH_KINDS][BENCH_MANY_COUNTS][32];
+    bench_mixed mixed[BENCH_MANY_COUNTS];
 } table_cells;
 
-static bool measure_count(bench_device *device, bench_config config, int column, double budget_ms, table_cells *cells) {
-    bool right = true;
-    config.repetitions = bench_repetitions(&config, budget_ms);
-    if (config.count > MANY_INPUTS_MOST) bench_make_kinds(&config, kinds, BENCH_KINDS);
+static const char *operation_name(bench_operation operation) {
+    static const char *const names[] = {"pairs", "keys", "index"};
+    return names[operation];
+}
+
+static void write_row(const bench_table_plan *plan, const bench_config *config, const char *kind, const char *calls,
+                      double ms, double ratio, const char *route) {
+    if (plan->csv == NULL) return;
+    (void)fprintf(plan->csv, "%s,%s,%s,%s,%s,%llu,", plan->device, psv_key_type_name(config->key_type),
+                  operation_name(config->operation), kind, calls, (unsigned long long)config->count);
+    if (ms > 0) (void)fprintf(plan->csv, "%.5f", ms);
+    (void)fprintf(plan->csv, ",%.3f,%s\n", ratio, route);
+    (void)fflush(plan->csv);
+}
+
+static bool measure_mixed(bench_device *device, const bench_table_plan *plan, bench_config config, bench_mixed *mixed) {
     config.kinds = kinds;
     config.inputs = BENCH_KINDS;
-    cells->mixed[column] = bench_sort_mixed(device, &config);
-    if (cells->mixed[column].served && !cells->mixed[column].right) {
+    *mixed = bench_sort_mixed(device, &config);
+    if (!mixed->served) return true;
+    if (!mixed->right) {
         printf("%llu keys, kinds that change: WRONG RESULT\n", (unsigned long long)config.count);
-        right = false;
+        return false;
     }
-    config.kinds = NULL;
-    config.inputs = config.count <= MANY_INPUTS_MOST ? BENCH_INPUTS : 1;
+    write_row(plan, &config, "all", "mixed", 0, mixed->sum, "");
+    for (int k = 0; k < BENCH_KINDS; ++k) {
+        const char *kind = key_distribution_name(kinds[k]);
+        const bool worst = kinds[k] == mixed->worst_kind;
+        if (mixed->worst_of[k] > 0)
+            write_row(plan, &config, kind, "mixed", 0, mixed->worst_of[k], worst ? mixed->worst_route : "");
+        write_row(plan, &config, kind, "first", 0, mixed->first_of[k], "");
+    }
+    return true;
+}
+
+static bool measure_cells(bench_device *device, const bench_table_plan *plan, bench_config config, int column,
+                          table_cells *cells) {
+    config.repetitions = bench_repetitions(&config, plan->budget_ms);
+    bool right = measure_mixed(device, plan, config, &cells->mixed[column]);
     for (int k = 0; k < BENCH_KINDS; ++k) {
         config.distribution = kinds[k];
+        const char *kind = key_distribution_name(kinds[k]);
         const bench_result result = bench_sort_once(device, &config);
         if (!result.served) continue;
-        cells->steady[k][column] = result.right ? result.yardstick_ms / result.median_ms : 0;
+        const double ratio = result.right ? result.yardstick_ms / result.median_ms : 0;
+        cells->steady[k][column] = ratio;
         (void)snprintf(cells->routes[k][column], sizeof cells->routes[k][column], "%.31s", result.route);
-        if (result.right) continue;
-        printf("%llu keys, %s: WRONG RESULT\n", (unsigned long long)config.count, key_distribution_name(kinds[k]));
-        right = false;
+        write_row(plan, &config, kind, "steady", result.median_ms, ratio, result.route);
+        if (!result.right) printf("%llu keys, %s: WRONG RESULT\n", (unsigned long long)config.count, kind);
+        right &= result.right;
     }
     return right;
 }
 
-static void print_counts(const char *first, const uint64_t *counts, int number) {
+static void print_counts(const char *first, const bench_table_plan *plan) {
     printf("| %-18s |", first);
-    for (int c = 0; c < number; ++c)
-        printf(" %llu |", (unsigned long long)counts[c]);
+    for (int c = 0; c < plan->count_number; ++c)
+        printf(" %llu |", (unsigned long long)plan->counts[c]);
     printf("\n|---|");
-    for (int c = 0; c < number; ++c)
+    for (int c = 0; c < plan->count_number; ++c)
         printf("---|");
     printf("\n");
+}
+
+static int worst_first(const bench_mixed *mixed) {
+    int worst = 0;
+    for (int k = 1; k < BENCH_KINDS; ++k)
+        if (mixed->first_of[k] < mixed->first_of[worst]) worst = k;
+    return worst;
 }
 
 static void print_mixed(const table_cells *cells, int number) {
@@ -67,37 +101,51 @@ static void print_mixed(const table_cells *cells, int number) {
     for (int c = 0; c < number; ++c)
         printf(" %s %s |", key_distribution_name(cells->mixed[c].worst_kind), cells->mixed[c].worst_route);
     printf("\n| %-18s |", "first call, worst");
-    for (int c = 0; c < number; ++c)
-        printf(" %.2f / %.2f %s |", cells->mixed[c].first, cells->mixed[c].first_worst,
-               key_distribution_name(cells->mixed[c].first_worst_kind));
+    for (int c = 0; c < number; ++c) {
+        const int worst = worst_first(&cells->mixed[c]);
+        printf(" %.2f / %.2f %s |", cells->mixed[c].first_of[0], cells->mixed[c].first_of[worst],
+               key_distribution_name(kinds[worst]));
+    }
     printf("\n");
 }
 
-bool bench_print_table(bench_device *device, const bench_config *config, const uint64_t *counts, int count_number,
-                       double budget_ms) {
-    static table_cells cells;
+static void print_table(bench_device *device, const bench_table_plan *plan, const bench_keys *keys,
+                        const table_cells *cells) {
+    printf("%s, %s %s: %s's time over ours, by calls; 0: not measured or wrong\n", plan->device,
+           psv_key_type_name(keys->type), operation_name(keys->operation), bench_yardstick(device));
+    print_counts("steady", plan);
+    for (int k = 0; k < BENCH_KINDS; ++k) {
+        printf("| %-18s |", key_distribution_name(kinds[k]));
+        for (int c = 0; c < plan->count_number; ++c)
+            printf(" %.2f |", cells->steady[k][c]);
+        printf("\n");
+    }
+    print_mixed(cells, plan->count_number);
+    print_counts("routes", plan);
+    for (int k = 0; k < BENCH_KINDS; ++k) {
+        printf("| %-18s |", key_distribution_name(kinds[k]));
+        for (int c = 0; c < plan->count_number; ++c)
+            printf(" %s |", cells->routes[k][c]);
+        printf("\n");
+    }
+}
+
+bool bench_print_tables(bench_device *device, const bench_table_plan *plan) {
+    static table_cells cells[BENCH_MANY_TABLES];
     bool right = true;
-    if (count_number > MANY_COUNTS) count_number = MANY_COUNTS;
-    for (int c = 0; c < count_number; ++c) {
-        bench_config mine = *config;
-        mine.count = counts[c];
-        right &= measure_count(device, mine, c, budget_ms, &cells);
-    }
-    printf("%s's time over ours, by calls; 0: not measured or wrong\n", bench_yardstick(device));
-    print_counts("steady", counts, count_number);
-    for (int k = 0; k < BENCH_KINDS; ++k) {
-        printf("| %-18s |", key_distribution_name(kinds[k]));
-        for (int c = 0; c < count_number; ++c)
-            printf(" %.2f |", cells.steady[k][c]);
-        printf("\n");
-    }
-    print_mixed(&cells, count_number);
-    print_counts("routes", counts, count_number);
-    for (int k = 0; k < BENCH_KINDS; ++k) {
-        printf("| %-18s |", key_distribution_name(kinds[k]));
-        for (int c = 0; c < count_number; ++c)
-            printf(" %s |", cells.routes[k][c]);
-        printf("\n");
-    }
+    if (plan->csv != NULL) (void)fprintf(plan->csv, "device,keys,op,distribution,calls,count,median_ms,ratio,route\n");
+    for (int c = 0; c < plan->count_number; ++c)
+        for (int t = 0; t < plan->table_number; ++t) {
+            bench_config mine = plan->config;
+            mine.count = plan->counts[c];
+            mine.inputs = mine.count <= MANY_INPUTS_MOST ? BENCH_INPUTS : 1;
+            mine.key_type = plan->tables[t].type;
+            mine.operation = plan->tables[t].operation;
+            if (t == 0 || plan->tables[t - 1].type != mine.key_type)
+                bench_make_kinds(&mine, kinds, BENCH_KINDS, mine.inputs);
+            right &= measure_cells(device, plan, mine, c, &cells[t]);
+        }
+    for (int t = 0; t < plan->table_number; ++t)
+        print_table(device, plan, &plan->tables[t], &cells[t]);
     return right;
 }

@@ -127,7 +127,7 @@ typedef struct bench_kept_keys {
 } bench_kept_keys;
 
 // Keys of the last row and values of the largest: the next rows mostly have the same, and they take long to make.
-#define KEPT (BENCH_KINDS + 1)
+#define KEPT (BENCH_KINDS * BENCH_INPUTS + 1)
 static struct {
     bench_kept_keys keys[KEPT];
     uint64_t value_count;
@@ -326,7 +326,7 @@ static const void *make_host_keys(const bench_config *config, key_distribution d
     return mine->keys;
 }
 
-void bench_make_kinds(const bench_config *config, const key_distribution *kinds, int count) {
+void bench_make_kinds(const bench_config *config, const key_distribution *kinds, int count, int seeds) {
     for (int k = 0; k < KEPT; ++k) { // so that a thread finds its own place only
         free(kept.keys[k].keys);
         kept.keys[k] = (bench_kept_keys){.keys = NULL};
@@ -334,13 +334,14 @@ void bench_make_kinds(const bench_config *config, const key_distribution *kinds,
 #ifdef _OPENMP
 #pragma omp parallel for schedule(dynamic)
 #endif
-    for (int k = 0; k < count; ++k) {
+    for (int k = 0; k < count * seeds; ++k) {
         void *keys = malloc(config->count * psv_key_type_bytes(config->key_type));
         if (keys == NULL) continue; // it is made, and missed, when it is asked for
-        make_keys(config->key_type, kinds[k], config->seed, config->count, keys);
+        const uint64_t seed = config->seed + (uint64_t)(k % seeds);
+        make_keys(config->key_type, kinds[k / seeds], seed, config->count, keys);
         kept.keys[k] = (bench_kept_keys){.type = config->key_type,
-                                         .distribution = kinds[k],
-                                         .seed = config->seed,
+                                         .distribution = kinds[k / seeds],
+                                         .seed = seed,
                                          .count = config->count,
                                          .keys = keys};
     }
@@ -618,11 +619,7 @@ static void time_first_calls(bench_setup *setup, const double *yardstick, bench_
             new_sorter(setup);
             mine[round] = time_ours(setup);
         }
-        const double ratio = yardstick[input] / median_of(mine, 3);
-        if (input == 0) result->first = ratio;
-        if (input != 0 && ratio >= result->first_worst) continue;
-        result->first_worst = ratio;
-        result->first_worst_kind = setup->config->kinds[input];
+        result->first_of[input] = yardstick[input] / median_of(mine, 3);
     }
 }
 
@@ -654,6 +651,8 @@ bench_mixed bench_sort_mixed(bench_device *device, const bench_config *config) {
         const double mine = median_of(times[c], MIXED_REPLAYS), ratio = yardstick[order[c]] / mine;
         ours += mine;
         theirs += yardstick[order[c]];
+        double *worst = &result.worst_of[order[c]];
+        if (*worst == 0 || ratio < *worst) *worst = ratio;
         if (c != 0 && ratio >= result.worst) continue;
         result.worst = ratio;
         result.worst_kind = config->kinds[order[c]];

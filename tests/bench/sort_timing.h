@@ -52,8 +52,8 @@ typedef struct bench_mixed {
     double worst;                // of the slowest call
     key_distribution worst_kind; // that call's
     char worst_route[32];
-    double first, first_worst; // first call of a sorter: of the first of the kinds, of the slowest
-    key_distribution first_worst_kind;
+    double worst_of[BENCH_KINDS]; // of the slowest call with each kind; 0: there was none
+    double first_of[BENCH_KINDS]; // first call of a sorter, of each kind
 } bench_mixed;
 
 typedef struct bench_device bench_device;
@@ -64,8 +64,9 @@ bench_device *bench_open(psv_backend backend, int workers);
 // From now on sorters take the device for a lesser one, with all its multiprocessors.
 void bench_take_for(bench_device *device, const device_profile *profile);
 
-// Makes the keys of all kinds with the config's seed, on all cores, and keeps them for the calls to come.
-void bench_make_kinds(const bench_config *config, const key_distribution *kinds, int count);
+// Makes the keys of all kinds with so many seeds from the config's on, at most BENCH_INPUTS, on all cores, and keeps
+// them for the calls to come.
+void bench_make_kinds(const bench_config *config, const key_distribution *kinds, int count, int seeds);
 void bench_close(bench_device *device);
 
 const char *bench_device_name(const bench_device *device);

@@ -1,5 +1,5 @@
 // Route IN_ORDER: checks whether the input is sorted. Runs before all else if the last call's keys were. Included by
-// radix_passes.c
+// radix_histogram.cu.
 #ifndef PAIRSIEVE_RADIX_ORDER_CUH
 #define PAIRSIEVE_RADIX_ORDER_CUH
 

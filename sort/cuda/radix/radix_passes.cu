@@ -6,13 +6,3 @@
 #include "radix_passes.cuh"
 
 cudaError_t psvi_radix_passes(const psvi_radix_job *job, cudaStream_t stream) { return run(job, stream); }
-
-cudaError_t psvi_radix_check_order(const psvi_radix_job *job, cudaStream_t stream) { return launch_check(job, stream); }
-
-cudaError_t psvi_radix_windows(const psvi_radix_job *job, cudaStream_t stream) {
-    return with_narrow_kind(job, [&](auto kind) {
-        return with_values(job, [&](auto bytes) {
-            return launch_windows<decltype(kind)::value, decltype(bytes)::value>(job, 0, true, false, stream);
-        });
-    });
-}

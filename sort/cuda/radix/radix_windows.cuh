@@ -9,7 +9,7 @@
 // The kernel runs behind the histogram, which has looked at the order. If the calls before had such keys it runs before
 // all others. Then whoever finds the first item out of place stops all blocks, so other keys cost a few microseconds.
 //
-// Included by radix_passes.cuh. Keys of 32 bits, one portion.
+// Launched by radix_histogram.cu. Keys of 32 bits, one portion.
 #ifndef PAIRSIEVE_RADIX_WINDOWS_CUH
 #define PAIRSIEVE_RADIX_WINDOWS_CUH
 
