@@ -228,7 +228,7 @@ __device__ static void hit_points(const psvi_solver &v, const psvi_step &step, u
 }
 
 // A contact of any kind.
-template <psvi_pass PASS, bool LOADS, bool REST>
+template <psvi_pass PASS, bool LOADS, bool BOUNCES, bool REST>
 __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
                                      psvi_two_bodies two, const psvi_bin *bins) {
     contact_head head = head_of(v.normal[place]);
@@ -262,7 +262,7 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
         bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
         psvi_pair_state moved;
         if (PASS == PSVI_PASS_RELAX) load_moved(v, two, &moved);
-        bool bounces = !REST && step.bounces && head.restitution > 0;
+        bool bounces = BOUNCES && !REST && step.bounces && head.restitution > 0;
         if (bounces) hit_points<PASS, LOADS>(v, step, place, two, head, row, moved, &t);
         float pushes[PSVI_MAX_POINTS];
         uint32_t turns = row.count == 1 ? 1u : LOADS ? step.turns : PASS == PSVI_PASS_RELAX ? 2u : 1u;
@@ -433,7 +433,7 @@ __device__ static void hit_shared(const lane_team<WIDTH> &team, const psvi_solve
 
 // A contact of 2 to WIDTH points, of a colour, by WIDTH lanes; the points keep their order, and the formulas are those
 // of solve_general. All lanes of the warp are here; those with `valid` have a contact.
-template <psvi_pass PASS, bool LOADS, int WIDTH>
+template <psvi_pass PASS, bool LOADS, bool BOUNCES, int WIDTH>
 __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                     const psvi_bin *bins, bool valid) {
     lane_team<WIDTH> team;
@@ -470,8 +470,8 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
                 p.a.w += psvi_row_speed(&moved, &r);
                 if (valid && own) v.points[0][at].w = p.a.w;
             }
-            bool bounces = step.bounces && head.restitution > 0;
-            if (step.bounces)
+            bool bounces = BOUNCES && step.bounces && head.restitution > 0;
+            if (BOUNCES && step.bounces)
                 hit_shared<PASS, LOADS, WIDTH>(team, v, step, place, two, head, at, valid && own && bounces, valid, p,
                                                r, r1, r2, &t);
             psvi_softness soft =

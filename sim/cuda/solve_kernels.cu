@@ -59,7 +59,7 @@ __device__ static bool hit_balls(const psvi_solver &v, const psvi_step &step, ui
 // What a pass does to a round contact's bodies; true when it did anything. What has not changed is not written. LOADS:
 // psvi_step.loads; kernels for frames with forces have nothing of the others. Contacts of the rest do not hit: their
 // bodies are shared.
-template <psvi_pass PASS, bool LOADS, bool TURNING, bool REST>
+template <psvi_pass PASS, bool LOADS, bool BOUNCES, bool TURNING, bool REST>
 __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                    psvi_f4 nq, psvi_f4 iq, psvi_balls *t, float split) {
     v3 n = v3_of4(nq), impulse = v3_of4(iq);
@@ -77,7 +77,7 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
         separation += v3_dot(v3_sub(db, da), n);
     }
     bool bounces = false, hit = false;
-    if (!REST && step.bounces) {
+    if (BOUNCES && !REST && step.bounces) {
         psvi_f2 bounce = load_two(v.bounce + place);
         bounces = bounce.y > 0;
         if (bounces) hit = hit_balls<PASS, LOADS, TURNING>(v, step, place, two, bounce, n, friction, separation, t);
@@ -112,13 +112,13 @@ __device__ static psvi_balls balls_of(const psvi_motion &a, const psvi_motion &b
 }
 
 // A round contact whose bodies turn, of a colour. All lanes of the warp are here; those with `valid` have a contact.
-template <psvi_pass PASS, bool LOADS>
+template <psvi_pass PASS, bool LOADS, bool BOUNCES>
 __device__ static void solve_turning(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                      bool valid) {
     psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
     psvi_motion a = load_record(v.motion, two.a), b = load_record(v.motion, two.b);
     psvi_balls t = balls_of(a, b, load_two(v.arms + place));
-    bool changed = valid && solve_balls<PASS, LOADS, true, false>(v, step, place, two, nq, iq, &t, 1.0f);
+    bool changed = valid && solve_balls<PASS, LOADS, BOUNCES, true, false>(v, step, place, two, nq, iq, &t, 1.0f);
     __syncwarp();
     if (!__any_sync(~0u, changed)) return;
     a.linear = f4_make(t.va, a.linear.w);
@@ -130,7 +130,7 @@ __device__ static void solve_turning(const psvi_solver &v, const psvi_step &step
 }
 
 // A contact whose bodies do not turn, of a colour.
-template <psvi_pass PASS, bool LOADS>
+template <psvi_pass PASS, bool LOADS, bool BOUNCES>
 __device__ static void solve_plain(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two) {
     psvi_f4 nq = load_row(v.normal + place), iq = load_row(v.impulse + place);
     psvi_f4 a = load_any(&v.motion[two.a].linear), b = load_any(&v.motion[two.b].linear);
@@ -139,7 +139,7 @@ __device__ static void solve_plain(const psvi_solver &v, const psvi_step &step, 
     t.vb = v3_of4(b);
     t.ma = a.w;
     t.mb = b.w;
-    if (!solve_balls<PASS, LOADS, false, false>(v, step, place, two, nq, iq, &t, 1.0f)) return;
+    if (!solve_balls<PASS, LOADS, BOUNCES, false, false>(v, step, place, two, nq, iq, &t, 1.0f)) return;
     if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
 }
@@ -153,7 +153,8 @@ __device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v,
     if (TURNING) arms = v.arms[place];
     psvi_balls t = balls_of(a, b, arms);
     float split = rest_split(s, two, t.ma > 0, t.mb > 0);
-    if (!solve_balls<PASS, LOADS, TURNING, true>(v, step, place, two, v.normal[place], v.impulse[place], &t, split))
+    if (!solve_balls<PASS, LOADS, false, TURNING, true>(v, step, place, two, v.normal[place], v.impulse[place], &t,
+                                                        split))
         return;
     if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(a.linear)));
     if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(b.linear)));
@@ -264,7 +265,7 @@ __device__ static void fill_table(const psvi_solver &v, solve_table *table) {
 
 // Contacts of one colour: lanes `first`, `first` + `stride` ... of its plan, both multiples of a warp but for the lane.
 // The lanes that are left over at a kind's end take its last contact and do nothing.
-template <bool GENERAL, psvi_pass PASS, bool LOADS, bool REST, bool ROLLS>
+template <bool GENERAL, psvi_pass PASS, bool LOADS, bool BOUNCES, bool REST, bool ROLLS>
 __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                   const solve_table *table, uint32_t colour, uint32_t first, uint32_t stride) {
     const psvi_bin *bins = table->bins + colour * PSVI_CLASSES;
@@ -304,22 +305,22 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
         }
         if (GENERAL && this_kind <= ALONE) {
             if (!REST && this_kind == BY_16)
-                solve_shared<PASS, LOADS, 16>(v, step, k, two, bins, is_contact);
+                solve_shared<PASS, LOADS, BOUNCES, 16>(v, step, k, two, bins, is_contact);
             else if (!REST && this_kind == BY_8)
-                solve_shared<PASS, LOADS, 8>(v, step, k, two, bins, is_contact);
+                solve_shared<PASS, LOADS, BOUNCES, 8>(v, step, k, two, bins, is_contact);
             else if (!REST && this_kind == BY_4)
-                solve_shared<PASS, LOADS, 4>(v, step, k, two, bins, is_contact);
+                solve_shared<PASS, LOADS, BOUNCES, 4>(v, step, k, two, bins, is_contact);
             else if (is_contact)
-                solve_general<PASS, LOADS, REST>(s, v, step, k, two, bins);
+                solve_general<PASS, LOADS, BOUNCES, REST>(s, v, step, k, two, bins);
             __syncwarp();
         } else if (this_kind == ROUND) {
             if (!REST)
-                solve_turning<PASS, LOADS>(v, step, k, two, is_contact);
+                solve_turning<PASS, LOADS, BOUNCES>(v, step, k, two, is_contact);
             else if (is_contact)
                 solve_round_rest<PASS, LOADS, true>(s, v, step, k, two);
         } else if (is_contact) {
             if (!REST)
-                solve_plain<PASS, LOADS>(v, step, k, two);
+                solve_plain<PASS, LOADS, BOUNCES>(v, step, k, two);
             else
                 solve_round_rest<PASS, LOADS, false>(s, v, step, k, two);
         }
@@ -335,17 +336,17 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
 }
 
 // Contacts without a colour; rare, so their code stays out of the way of the others' registers.
-template <bool GENERAL, psvi_pass PASS, bool LOADS, bool ROLLS>
+template <bool GENERAL, psvi_pass PASS, bool LOADS, bool BOUNCES, bool ROLLS>
 __device__ __noinline__ static void run_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                              const solve_table *table, uint32_t first, uint32_t stride) {
-    run_colour<GENERAL, PASS, LOADS, true, ROLLS>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
+    run_colour<GENERAL, PASS, LOADS, BOUNCES, true, ROLLS>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
     team_wait();
     for (uint64_t i = team_rank(); i < s.slots; i += team_size())
         apply_rest(s, v, (uint32_t)i);
     team_wait();
 }
 
-template <bool GENERAL, psvi_pass PASS, bool LOADS, bool ROLLS>
+template <bool GENERAL, psvi_pass PASS, bool LOADS, bool BOUNCES, bool ROLLS>
 __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                 const solve_table *table) {
     // Warp by warp over the processors, so that few contacts are spread over all of them.
@@ -353,20 +354,21 @@ __device__ static void run_pass(const psvi_sim &s, const psvi_solver &v, const p
     uint32_t first = warp * 32 + threadIdx.x % 32, stride = gridDim.x * blockDim.x;
     for (uint32_t colour = 0; colour < table->tail; ++colour) {
         if (table->first[colour] == table->first[colour + 1]) continue; // the same for all
-        run_colour<GENERAL, PASS, LOADS, false, ROLLS>(s, v, step, table, colour, first, stride);
+        run_colour<GENERAL, PASS, LOADS, BOUNCES, false, ROLLS>(s, v, step, table, colour, first, stride);
         team_wait();
     }
     if (table->first[table->tail] < table->first[PSVI_COLOURS]) {
         if (blockIdx.x == 0)
             for (uint32_t colour = table->tail; colour < PSVI_COLOURS; ++colour) {
                 if (table->first[colour] == table->first[colour + 1]) continue;
-                run_colour<GENERAL, PASS, LOADS, false, ROLLS>(s, v, step, table, colour, threadIdx.x, blockDim.x);
+                run_colour<GENERAL, PASS, LOADS, BOUNCES, false, ROLLS>(s, v, step, table, colour, threadIdx.x,
+                                                                        blockDim.x);
                 __syncthreads();
             }
         team_wait();
     }
     if (table->first[PSVI_COLOUR_REST] < table->first[PSVI_COLOUR_REST + 1])
-        run_rest<GENERAL, PASS, LOADS, ROLLS>(s, v, step, table, first, stride);
+        run_rest<GENERAL, PASS, LOADS, BOUNCES, ROLLS>(s, v, step, table, first, stride);
 }
 
 // Velocities after the forces of a substep, of bodies that have their own; rare, so it stays out of the way.
@@ -489,8 +491,9 @@ __device__ static void start_rest(const psvi_sim &s, const psvi_solver &v, const
 // substeps. The grid waits after every colour of every pass, but for the last small ones. A pass reads 40 bytes of a
 // plain contact, 48 of a round one, 64 and 80 a point of others (normal, friction), and 32 of each body (after the move
 // 48), and writes 16 of the
-// contact and up to 32 of each body. With GENERAL false there are balls and particles only.
-template <bool GENERAL, bool LOADS, bool ROLLS>
+// contact and up to 32 of each body. With GENERAL false there are balls and particles only, with BOUNCES
+// false no shape has restitution.
+template <bool GENERAL, bool LOADS, bool BOUNCES, bool ROLLS>
 __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi_step &step) {
     if (s.counts->halted) return; // the same for all
     __shared__ solve_table table;
@@ -511,73 +514,87 @@ __device__ static void solve(const psvi_sim &s, const psvi_solver &v, const psvi
                 push_body<LOADS>(s, v, step, i);
         }
         team_wait();
-        if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS, ROLLS>(s, v, step, &table);
-        run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS, ROLLS>(s, v, step, &table);
+        if (substep == 0) run_pass<GENERAL, PSVI_PASS_WARM, LOADS, BOUNCES, ROLLS>(s, v, step, &table);
+        run_pass<GENERAL, PSVI_PASS_SOLVE, LOADS, BOUNCES, ROLLS>(s, v, step, &table);
         for (uint32_t i = first; i < s.slots; i += stride)
             move_body<LOADS>(s, v, step, i);
         team_wait();
-        run_pass<GENERAL, PSVI_PASS_RELAX, LOADS, ROLLS>(s, v, step, &table);
-        if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS, ROLLS>(s, v, step, &table);
+        run_pass<GENERAL, PSVI_PASS_RELAX, LOADS, BOUNCES, ROLLS>(s, v, step, &table);
+        if (!LOADS) run_pass<GENERAL, PSVI_PASS_AGAIN, LOADS, BOUNCES, ROLLS>(s, v, step, &table);
     }
     for (uint32_t i = first; i < s.slots; i += stride)
         stop_body(s, v, i);
 }
 
-// Where forces act.
+// Where forces act, and no shape has restitution: with the code for hits the kernel for all bodies is two thirds longer
+// and spills.
 __global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
     psvk_solve(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                const __grid_constant__ psvi_step step) {
-    solve<true, true, false>(s, v, step);
+    solve<true, true, false, false>(s, v, step);
 }
 
 __global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
     psvk_solve_round(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                      const __grid_constant__ psvi_step step) {
-    solve<false, true, false>(s, v, step);
+    solve<false, true, false, false>(s, v, step);
+}
+
+// Where some has.
+__global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
+    psvk_solve_bouncing(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+                        const __grid_constant__ psvi_step step) {
+    solve<true, true, true, false>(s, v, step);
+}
+
+__global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
+    psvk_solve_round_bouncing(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
+                              const __grid_constant__ psvi_step step) {
+    solve<false, true, true, false>(s, v, step);
 }
 
 // With rolling friction.
 __global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
     psvk_solve_rolling(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                        const __grid_constant__ psvi_step step) {
-    solve<true, true, true>(s, v, step);
+    solve<true, true, true, true>(s, v, step);
 }
 
-// Where none do.
+// Where no forces act.
 __global__ void __launch_bounds__(PSVI_SOLVE_BLOCK, PSVI_SOLVE_BLOCKS)
     psvk_solve_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                     const __grid_constant__ psvi_step step) {
-    solve<true, false, false>(s, v, step);
+    solve<true, false, true, false>(s, v, step);
 }
 
 __global__ void __launch_bounds__(PSVI_SOLVE_ROUND_BLOCK, PSVI_SOLVE_ROUND_BLOCKS)
     psvk_solve_round_free(const __grid_constant__ psvi_sim s, const __grid_constant__ psvi_solver v,
                           const __grid_constant__ psvi_step step) {
-    solve<false, false, false>(s, v, step);
+    solve<false, false, true, false>(s, v, step);
 }
 
-static const void *solve_kernel(psvi_solve_kind kind, bool loads) {
-    switch (kind) {
-    case PSVI_SOLVE_ROUND: return loads ? (const void *)psvk_solve_round : (const void *)psvk_solve_round_free;
-    case PSVI_SOLVE_ROLLING: return (const void *)psvk_solve_rolling;
-    default: return loads ? (const void *)psvk_solve : (const void *)psvk_solve_free;
-    }
+static const void *solve_kernel(psvi_solve_kind kind, bool loads, bool bounces) {
+    const bool round = kind == PSVI_SOLVE_ROUND;
+    if (kind == PSVI_SOLVE_ROLLING) return (const void *)psvk_solve_rolling;
+    if (!loads) return round ? (const void *)psvk_solve_round_free : (const void *)psvk_solve_free;
+    if (bounces) return round ? (const void *)psvk_solve_round_bouncing : (const void *)psvk_solve_bouncing;
+    return round ? (const void *)psvk_solve_round : (const void *)psvk_solve;
 }
 
 static int solve_block(psvi_solve_kind kind) {
     return kind == PSVI_SOLVE_ROUND ? PSVI_SOLVE_ROUND_BLOCK : PSVI_SOLVE_BLOCK;
 }
 
-// What fits the kernels of both kinds of frames.
+// What fits the kernels of all kinds of frames.
 cudaError_t psvi_solve_team(psvi_solve_kind kind, int *per_processor, int *cluster) {
-    for (int loads = 1; loads >= 0; --loads) {
-        const void *kernel = solve_kernel(kind, loads != 0);
+    for (int frame = 0; frame < 3; ++frame) {
+        const void *kernel = solve_kernel(kind, frame < 2, frame == 1);
         int blocks = 0, size = 0;
         cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, solve_block(kind), 0);
         if (error == cudaSuccess) error = largest_team_cluster(kernel, solve_block(kind), &size);
         if (error != cudaSuccess) return error;
-        if (loads != 0 || blocks < *per_processor) *per_processor = blocks;
-        if (loads != 0 || size < *cluster) *cluster = size;
+        if (frame == 0 || blocks < *per_processor) *per_processor = blocks;
+        if (frame == 0 || size < *cluster) *cluster = size;
     }
     return cudaSuccess;
 }
@@ -588,5 +605,5 @@ cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, co
     psvi_solver v = *solver;
     psvi_step t = *step;
     void *arguments[] = {&s, &v, &t};
-    return launch_team(solve_kernel(kind, step->loads), team, solve_block(kind), arguments, stream);
+    return launch_team(solve_kernel(kind, step->loads, step->bounces), team, solve_block(kind), arguments, stream);
 }

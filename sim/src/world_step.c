@@ -64,7 +64,9 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
     // Where nothing presses bodies together none has to come to rest on another: the slowest hits count.
     step->restitution_threshold = step->loads ? def->restitution_threshold : 1e-5f;
     // Crowds that fly together without forces change their speeds more within a frame.
-    step->round_margin = step->loads ? 0.04f : 0.08f;
+    // Balls that come nearer at the step's beginning have a contact in any case; this is for what is pushed within it.
+    // With 0.04 a heap has 12% more contacts and lies as deep, with 0.01 8% fewer, and deep piles lie deeper.
+    step->round_margin = step->loads ? 0.02f : 0.08f;
     set_softness(step);
 }
 
