@@ -366,7 +366,8 @@ static void row_of_balls_passes_it_on(void **unused) {
         assert_true(rise < MOST_RISE);
         for (int i = 1; i < 5; ++i)
             assert_true(v[i] > v[i - 1] - 0.02f);
-        assert_true(v[4] > 0.8f && v[0] < 1.2f);
+        // Each of the four meets the next alone: 0.95^4 of the speed comes out, and 0.6720 of the energy stays.
+        assert_true(fabs((double)v[4] - 4 * 0.81450625) < 0.02 && fabs(energy / start - 0.6720) < 0.005);
         end_stage(&s);
     }
 }
