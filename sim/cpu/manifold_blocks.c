@@ -1,7 +1,6 @@
 #include "manifold_blocks.h"
 
 #include "../src/contact_kept.h"
-#include "../src/contact_settle.h"
 #include "lanes.h"
 
 // The bodies of a block while it is solved.
@@ -370,25 +369,6 @@ PSVI_INLINE void make_slide(psvi_manifold_block *block, const raw_points *raw, w
     store(block->sliding[2], both(wide, z));
 }
 
-// Takes loaded contacts for deeper than they are: contact_settle.h.
-static void settle(const psvi_sim *s, const psvi_step *step, psvi_manifold_block *block) {
-    for (uint32_t lane = 0; lane < block->count; ++lane) {
-        const uint32_t count = block->point_count[lane];
-        const bool both_move = (block->moves_a & block->moves_b & 1u << lane) != 0;
-        float ways = 0, depths = 0;
-        for (uint32_t k = 0; k < count; ++k) {
-            const psvi_block_point *p = &block->point[k];
-            if (p->mass[lane] > 0) ways += p->impulse[lane] / p->mass[lane];
-            depths -= p->separation[lane];
-        }
-        const float deeper = psvi_settled_by(s, step, block->first[lane], count, both_move, ways, depths);
-        for (uint32_t k = 0; k < count; ++k) {
-            block->point[k].separation[lane] -= deeper;
-            block->point[k].separation_now[lane] -= deeper;
-        }
-    }
-}
-
 PSVI_INLINE void make_rows(psvi_manifold_block *block, const raw_points *raw) {
     w3 n = w3_load(block->normal);
     f8 inverse_mass = load(raw->mass_a) + load(raw->mass_b);
@@ -430,7 +410,6 @@ PSVI_CLONES void psvi_fill_manifolds(const psvi_sim *s, const psvi_step *step, c
         fill_lane(s, step, roots, block, lane, c, &raw);
     }
     make_rows(block, &raw);
-    settle(s, step, block);
     const uint8_t lanes = (uint8_t)((1u << block->count) - 1);
     block->moves_a &= lanes;
     block->moves_b &= lanes;
