@@ -22,7 +22,8 @@
 #define PSV_COMMIT "unknown"
 #endif
 
-#define SIMULATED "sim:" // before the name of a scene of the simulation
+#define SIMULATED "sim:"  // before the name of a scene of the simulation
+#define FROM_FILE "file:" // before the path of a file of boxes
 #define MAX_LIST 32
 #define MAX_FRAMES 1000
 #define BEFORE_FRAMES 8 // of another scene
@@ -274,6 +275,29 @@ static void bench_simulated(const bench_options *options, psv_context *context, 
     psv_destroy_scene(scene);
 }
 
+// The boxes of a file: least corner, greatest corner, as floats, box after box. All of them, whatever --counts says.
+static void bench_file(const bench_options *options, psv_context *context, const char *name, FILE *csv) {
+    FILE *file = fopen(name + strlen(FROM_FILE), "rb");
+    long bytes = -1;
+    if (file != NULL && fseek(file, 0, SEEK_END) == 0) bytes = ftell(file);
+    const uint64_t count = bytes < 0 ? 0 : (uint64_t)bytes / sizeof(psv_aabb);
+    psv_aabb *boxes = malloc(count * sizeof *boxes + 1);
+    if (boxes == NULL || count == 0 || fseek(file, 0, SEEK_SET) != 0 ||
+        fread(boxes, sizeof *boxes, count, file) != count) {
+        fprintf(stderr, "bench_collision: %s: no boxes can be read\n", name);
+        exit(1);
+    }
+    (void)fclose(file);
+    psv_buffer buffer;
+    check(context, psv_alloc_buffer(context, count * sizeof *boxes, &buffer), "alloc");
+    check(context, psv_upload(context, buffer, boxes, count * sizeof *boxes), "upload");
+    free(boxes);
+    const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), count);
+    const char *end = strrchr(name, '/');
+    bench_set(options, context, end == NULL ? name : end + 1, 0, &set, NULL, csv);
+    psv_free_buffer(context, &buffer);
+}
+
 static psv_buffer upload_scene(psv_context *context, const box_scene *scene, uint64_t count, uint64_t seed) {
     psv_buffer buffer;
     psv_aabb *boxes = malloc(count * sizeof *boxes);
@@ -324,6 +348,7 @@ static void print_help(void) {
         "--device: on CUDA, as on a lesser device (tests/device_profiles.h: turing, ampere, ampere_rtx, ada ...).\n"
         "--after: each finder has seen 8 frames of that scene before. first: the first frame; late: the slowest of\n"
         "the 5th to the 9th.\n"
+        "A scene file:PATH are the boxes of a file: six floats each, least corner, greatest corner.\n"
         "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
         "scenes:\n");
     for (uint32_t i = 0; box_scene_at(i) != NULL; ++i)
@@ -411,7 +436,9 @@ static bench_options parse(int argc, char **argv) {
     while (o.scene_count < MAX_LIST && o.scenes[o.scene_count] != NULL)
         ++o.scene_count;
     for (int i = 0; i < o.scene_count; ++i) {
-        if (box_scene_named(o.scenes[i]) != NULL || strncmp(o.scenes[i], SIMULATED, strlen(SIMULATED)) == 0) continue;
+        if (box_scene_named(o.scenes[i]) != NULL || strncmp(o.scenes[i], SIMULATED, strlen(SIMULATED)) == 0 ||
+            strncmp(o.scenes[i], FROM_FILE, strlen(FROM_FILE)) == 0)
+            continue;
         fprintf(stderr, "bench_collision: unknown scene '%s'; see --help\n", o.scenes[i]);
         exit(2);
     }
@@ -456,13 +483,16 @@ int main(int argc, char **argv) {
                      "ms,pairs,candidates,"
                      "keys_ms,sort_ms,gather_ms,sweep_ms,seed,after,first_ms,late_ms,route,veto\n");
     for (int s = 0; s < options.scene_count; ++s)
-        for (int n = 0; n < options.count_count; ++n)
-            if (box_scene_named(options.scenes[s]) != NULL)
-                for (int seed = 0; seed < options.seed_count; ++seed)
-                    bench_scene(&options, context, box_scene_named(options.scenes[s]), options.seeds[seed],
-                                options.counts[n], csv);
-            else
-                bench_simulated(&options, context, options.scenes[s], options.counts[n], csv);
+        if (strncmp(options.scenes[s], FROM_FILE, strlen(FROM_FILE)) == 0)
+            bench_file(&options, context, options.scenes[s], csv);
+        else
+            for (int n = 0; n < options.count_count; ++n)
+                if (box_scene_named(options.scenes[s]) != NULL)
+                    for (int seed = 0; seed < options.seed_count; ++seed)
+                        bench_scene(&options, context, box_scene_named(options.scenes[s]), options.seeds[seed],
+                                    options.counts[n], csv);
+                else
+                    bench_simulated(&options, context, options.scenes[s], options.counts[n], csv);
     if (csv != NULL && fclose(csv) != 0) return 1;
     psv_destroy_context(context);
     return 0;
