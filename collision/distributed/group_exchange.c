@@ -204,10 +204,14 @@ static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *vie
                               psv_buffer_of((void *)(uintptr_t)index, count * sizeof *index), count);
 }
 
+// Where record i of a column is; no memory of no records is NULL, to which nothing may be added.
+static void *record_at(void *memory, uint64_t i, int column) {
+    return memory == NULL ? NULL : (char *)memory + i * column_bytes[column];
+}
+
 psv_status psvi_pack_column(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side, int column,
                             const uint32_t *index, uint64_t count, uint64_t first) {
-    return pack_column(finder, view, side, column, index, count,
-                       (char *)finder->held[column].memory + first * column_bytes[column]);
+    return pack_column(finder, view, side, column, index, count, record_at(finder->held[column].memory, first, column));
 }
 
 // All arrays in the order in which they are sent; what stays on this rank goes to its place at once.
@@ -217,17 +221,17 @@ static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *vi
     psv_status status = PSV_OK;
     for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK; ++c) {
         if ((columns & 1u << c) == 0) continue;
-        char *away = finder->sent[c].memory, *here = finder->held[c].memory;
+        void *const away = finder->sent[c].memory, *const here = finder->held[c].memory;
         uint64_t place = 0; // in the lists: up to this rank's, its two, and those after
         status = pack_column(finder, view, side, c, index, finder->sent_first[0][rank], away);
         for (int kind = 0; kind < 2 && status == PSV_OK; ++kind) {
             place = finder->sent_first[kind][rank];
             status = pack_column(finder, view, side, c, index + place, finder->held_count[kind][rank],
-                                 here + finder->held_first[kind][rank] * column_bytes[c]);
+                                 record_at(here, finder->held_first[kind][rank], c));
             place += finder->sent_count[kind][rank];
         }
         if (status == PSV_OK)
-            status = pack_column(finder, view, side, c, index + place, sent - place, away + place * column_bytes[c]);
+            status = pack_column(finder, view, side, c, index + place, sent - place, record_at(away, place, c));
     }
     for (int kind = 0; kind < 2; ++kind)
         finder->sent_count[kind][rank] = finder->held_count[kind][rank] = 0;

@@ -297,9 +297,15 @@ PSV_TREE_FN psv_closest_point psvi_closest_point(const psv_tree_view *view, cons
 
 // --- any query -------------------------------------------------------------------------------------------------------
 
+// Words of a caller's array, which is aligned to 4 bytes. On a host by memcpy: a record of floats that is written
+// through uint32_t * is undefined, and a compiler may take it as not written at all.
 PSV_TREE_FN void psvi_copy_words(const char *from, void *to, uint32_t words) {
+#if defined(__CUDA_ARCH__)
     for (uint32_t i = 0; i < words; ++i)
         ((uint32_t *)to)[i] = ((const uint32_t *)from)[i];
+#else
+    memcpy(to, from, 4 * (size_t)words);
+#endif
 }
 
 // Query q of a call without lists.

@@ -108,7 +108,6 @@ PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray
     uint32_t slots = 0, enter[3][2], leave[3][2];
     float step[3], low[3], high[3];
     PSV_UNROLL
-    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         psv_ray_slab(ray, node, axis, &step[axis], &low[axis], &high[axis]);
         float other = step[axis];
@@ -124,7 +123,6 @@ PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray
     PSV_UNROLL
     for (uint32_t slot = 0; slot < 8; ++slot) {
         float near = ray->t_min, far = t_most;
-        PSV_UNROLL
         PSV_UNROLL
         for (int axis = 0; axis < 3; ++axis) {
             near = fmaxf(near, psv_slot_number(enter[axis], slot) * step[axis] + low[axis]);
@@ -225,7 +223,6 @@ PSV_TREE_FN bool psv_ray_meets_item(const psv_tree_view *view, const psv_tree_ra
 PSV_TREE_FN uint32_t psv_box_slots(const psv_tree_node *node, const float *min, const float *max) {
     uint32_t slots = psv_node_used(node);
     PSV_UNROLL
-    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         float step = psv_node_step(node, axis), origin = node->origin[axis];
         psv_bias_grid(&step, &origin);
@@ -257,7 +254,6 @@ PSV_TREE_FN float psv_box_distance2(const float *point, const float *min, const 
 PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *point, float most2, float sum[8]) {
     uint32_t slots = psv_node_used(node);
     PSV_UNROLL
-    PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         float step = psv_node_step(node, axis);
         const float from = node->origin[axis] - psv_tree_clamp(point[axis]);
@@ -270,6 +266,7 @@ PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *poin
             const float low = psv_slot_number(node->low[axis], slot) * step + below;
             const float high = psv_slot_number(node->high[axis], slot) * back + above;
             const float away = psv_greater(psv_greater(low, high), 0.0f);
+            // cppcheck-suppress uninitvar ; written for axis 0
             sum[slot] = axis == 0 ? away * away : away * away + sum[slot];
         }
     }
