@@ -86,7 +86,7 @@ static void test_hulls(void **state) {
     for (int glass = 0; glass < 2; ++glass) {
         view_app *app = open_at_rest(PAIRSIEVE_SOURCE_DIR "/scenes/dice.json", glass);
         if (app == NULL) skip();
-        check_picture(app, glass ? "dice_glass" : "dice");
+        check_picture(app, glass ? "few_dice_glass" : "few_dice");
         driver_close(app);
     }
     if (update_folder != NULL) return;
