@@ -8,7 +8,7 @@ layout(std430, binding = 2) readonly buffer plan_block { uint plan[]; };
 layout(std430, binding = 5) readonly buffer cell_block { uint cells[]; };
 layout(std430, binding = 7) readonly buffer number_block { uint numbers[]; }; // with SORTED: the order
 layout(std430, binding = 8) readonly buffer start_block { uint starts[]; };
-layout(std430, binding = 9) writeonly buffer box_block { uint boxes[]; };
+layout(std430, binding = 9) writeonly buffer box_block { uvec4 boxes[]; }; // two a box
 #include "rows_cells.glsl"
 
 void main() {
@@ -20,12 +20,14 @@ void main() {
     if (i >= SLOTS || cells[base(5) + i] == 0xffffffffu) return;
     uint slot = i, place = starts[base(8) + cells[base(5) + i]] + numbers[base(7) + i];
 #endif
-    uint from = base(0) + 8u * slot, to = base(9) + 8u * place;
+    uint from = base(0) + 8u * slot, to = base(9) / 4u + 2u * place;
+    uint corner[6];
     for (uint k = 0u; k < 3u; ++k) {
         uint axis = PLAN(PLAN_AXES + k);
-        boxes[to + k] = slots[from + axis];
-        boxes[to + 3u + k] = slots[from + 3u + axis];
+        corner[k] = slots[from + axis];
+        corner[3u + k] = slots[from + 3u + axis];
     }
-    boxes[to + 6u] = slot;
-    boxes[to + 7u] = slots[from + 6u];
+    // By words, memory would be written eight times where the boxes are more than a cache holds.
+    boxes[to] = uvec4(corner[0], corner[1], corner[2], corner[3]);
+    boxes[to + 1u] = uvec4(corner[4], corner[5], slot, slots[from + 6u]);
 }

@@ -1,5 +1,7 @@
-// Digit counts of one tile a group, by atomics in shared memory. Defines: THREADS, TILE; FIRST: the first pass also looks
-// whether the keys are in order already. Two barriers; reads the keys once, writes 256 counts a tile.
+#pragma optionNV(unroll all) // NVIDIA: arrays stay in registers; other compilers pass over it
+// Digit counts of one tile a group, by atomics in shared memory. Defines: THREADS, ITEMS (a thread), TILE; FIRST: the
+// first pass also looks whether the keys are in order already. Two barriers; reads the keys once, writes 256 counts a
+// tile.
 layout(local_size_x = THREADS) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"
@@ -14,20 +16,23 @@ void main() {
 #if !FIRST
     if (state[base(0) + UNSORTED] == 0u) return;
 #endif
-    if (thread < 256u) counters[thread] = 0u;
+    if (tile > (count - 1u) / TILE || count == 0u) return; // the whole group
+    uint first = tile * TILE - PART_FIRST, items = min(TILE, count - tile * TILE);
+    KEY key[ITEMS]; // asked for together
+    for (uint k = 0u; k < ITEMS; ++k)
+        if (k * THREADS + thread < items) key[k] = LOAD_KEY(keys, base(3), first + k * THREADS + thread);
+    for (uint d = thread; d < 256u; d += THREADS)
+        counters[d] = 0u;
 #if FIRST
     // One descent is enough: groups that begin after it was found do not look.
     if (thread == 0u) look = atomicOr(state[base(0) + UNSORTED], 0u) == 0u;
 #endif
     barrier();
-    if (tile > (count - 1u) / TILE || count == 0u) return; // the whole group
-    uint first = tile * TILE - PART_FIRST, items = min(TILE, count - tile * TILE);
     bool descent = false;
-    for (uint k = 0u; k < TILE / THREADS; ++k) {
+    for (uint k = 0u; k < ITEMS; ++k) {
         uint i = k * THREADS + thread;
         if (i >= items) break;
-        KEY key = LOAD_KEY(keys, base(3), first + i);
-        atomicAdd(counters[digit_of(key, SHIFT, MASK)], 1u);
+        atomicAdd(counters[digit_of(key[k], SHIFT, MASK)], 1u);
 #if FIRST
         if (look && tile * TILE + i + 1u < count) {
             KEY after;
@@ -35,7 +40,7 @@ void main() {
                 after = LOAD_KEY(keys, base(3), first + i + 1u);
             else
                 after = LOAD_KEY(next_part, base(4), 0u);
-            descent = descent || comes_after(field_of(key), field_of(after));
+            descent = descent || comes_after(field_of(key[k]), field_of(after));
         }
 #endif
     }
@@ -43,5 +48,6 @@ void main() {
     if (descent) state[base(0) + UNSORTED] = 1u;
 #endif
     barrier();
-    if (thread < 256u) table[base(1) + thread * ROW + tile] = counters[thread];
+    for (uint d = thread; d < 256u; d += THREADS)
+        table[base(1) + d * ROW + tile] = counters[d];
 }

@@ -16,19 +16,18 @@
 struct psvi_gl_radix_form {
     const char *name;
     const psvi_gl_source *count, *scatter;
-    uint32_t threads, items;  // of a group; items a thread, of a tile. 0: threads take a run each
-    bool partition, software; // what it needs: NVIDIA's votes; a driver that runs shaders on a processor
+    uint32_t threads, items; // of a group; items a thread, of a tile. 0: threads take a run each
+    bool software;           // it is for drivers that run shaders on a processor
 };
 
 #define TILED &psvi_glsl_radix_count, &psvi_glsl_radix_scatter
 static const radix_form forms[] = {
-    {"serial", &psvi_glsl_radix_count_serial, &psvi_glsl_radix_scatter_serial, 32, 0, false, false},
-    {"private", &psvi_glsl_radix_count_private, &psvi_glsl_radix_scatter_private, 8, 0, false, true},
-    {"votes 256x16", TILED, 256, 16, false, false},
-    {"votes 512x16", TILED, 512, 16, false, false},
-    {"partition 512x12", TILED, 512, 12, true, false},
-    {"partition 256x16", TILED, 256, 16, true, false},
-    {"partition 512x16", TILED, 512, 16, true, false},
+    {"serial", &psvi_glsl_radix_count_serial, &psvi_glsl_radix_scatter_serial, 32, 0, false},
+    {"private", &psvi_glsl_radix_count_private, &psvi_glsl_radix_scatter_private, 8, 0, true},
+    {"votes 256x16", TILED, 256, 16, false},
+    {"votes 384x14", TILED, 384, 14, false},
+    {"votes 512x16", TILED, 512, 16, false},
+    {"votes 512x20", TILED, 512, 20, false},
 };
 #define FORM_COUNT (sizeof forms / sizeof *forms)
 
@@ -41,7 +40,7 @@ static uint32_t subgroups_of(const psvi_gl *gl, const radix_form *form) {
 
 bool psvi_gl_radix_offers(const psvi_gl *gl, const radix_form *form) {
     if (form->items == 0) return gl->software || !form->software;
-    if (gl->subgroup_size == 0 || (form->partition && !gl->partitions)) return false;
+    if (gl->subgroup_size == 0) return false;
     uint32_t words = form->threads * form->items, counters = subgroups_of(gl, form) * DIGITS;
     if (counters > words) words = counters;
     return 4 * words + 4 * 2 * DIGITS + 8 * subgroups_of(gl, form) <= gl->shared_bytes;
@@ -150,20 +149,20 @@ static psvi_gl_call part_call(const psv_sorter *sorter, const psvi_sort_request 
 static void form_defines(const psvi_gl *gl, const radix_form *form, char *text, size_t bytes) {
     text[0] = '\0';
     if (form->items != 0)
-        (void)snprintf(text, bytes,
-                       "#define THREADS %u\n#define ITEMS %u\n#define SUBGROUPS %u\n#define PARTITION %d\n",
-                       form->threads, form->items, subgroups_of(gl, form), form->partition);
+        (void)snprintf(text, bytes, "#define THREADS %u\n#define ITEMS %u\n#define SUBGROUPS %u\n#define LANES %u\n",
+                       form->threads, form->items, subgroups_of(gl, form), gl->subgroup_size);
 }
 
 static psv_status count_part(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
                              const radix_memory *memory, const psvi_gl_pass *pass, uint32_t part) {
-    char defines[PSVI_GL_DEFINES], more[64] = "";
+    char defines[PSVI_GL_DEFINES], more[96] = "";
     const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
     psvi_gl_call call = part_call(sorter, request, plan, memory, pass, part);
     const psvi_gl_pass counted = {.first = pass->first};
     const psvi_sort_request keys_only = {0};
     if (plan->form->items != 0)
-        (void)snprintf(more, sizeof more, "#define THREADS %uu\n#define TILE %uu\n", plan->form->threads, plan->tile);
+        (void)snprintf(more, sizeof more, "#define THREADS %uu\n#define TILE %uu\n#define ITEMS %u\n",
+                       plan->form->threads, plan->tile, plan->form->items);
     psvi_gl_pass_defines(defines, sorter, &keys_only, &counted, more);
     call.source = plan->form->count;
     call.defines = defines;

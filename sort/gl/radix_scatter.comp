@@ -2,8 +2,9 @@
 // Moves elements to their places, one tile a group. Threads of a subgroup find those with the same digit by votes; the
 // tile is put in order in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose
 // counters fit: SUBGROUPS subgroups of 256 counters lie where the elements come later. No group waits for another one.
-// Defines: THREADS, ITEMS (a thread), SUBGROUPS, PARTITION (votes by one instruction). Reads and writes every element
-// once; a barrier for each word of an element, twice, and six more.
+// The last thread of those with the same digit adds all of them to the subgroup's counter in one step and tells the
+// others where they begin. Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup). Reads and writes every
+// element once; a barrier for each word of an element, twice, and six more.
 layout(local_size_x = THREADS) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"
@@ -14,18 +15,27 @@ shared uint digit_first[256]; // of each digit, in the tile
 shared uint digit_shift[256]; // place in all minus place in the tile
 shared uvec2 sums[SUBGROUPS];
 
-uvec4 same_digit(uint digit) {
-#if PARTITION
-    return subgroupPartitionNV(digit);
+// Threads of a subgroup as bits. Most devices have 32 at most: one word then.
+#if LANES <= 32
+#define LANE_SET uint
+#define SET_OF(votes) (votes).x
+#define SET_BELOW(set) uint(bitCount((set) & gl_SubgroupLtMask.x))
+#define SET_LAST(set) uint(findMSB(set))
 #else
-    uvec4 same = subgroupBallot(true);
+#define LANE_SET uvec4
+#define SET_OF(votes) (votes)
+#define SET_BELOW(set) subgroupBallotExclusiveBitCount(set)
+#define SET_LAST(set) subgroupBallotFindMSB(set)
+#endif
+
+LANE_SET same_digit(uint digit) {
+    LANE_SET same = SET_OF(subgroupBallot(true));
     for (uint b = 0u; b < 8u; ++b) {
         bool bit = ((digit >> b) & 1u) != 0u;
-        uvec4 votes = subgroupBallot(bit);
+        LANE_SET votes = SET_OF(subgroupBallot(bit));
         same &= bit ? votes : ~votes;
     }
     return same;
-#endif
 }
 
 // Sums of both numbers over the threads before this one. One barrier.
@@ -44,9 +54,6 @@ void main() {
     if (tile > (count - 1u) / TILE) return;
     uint first = tile * TILE - PART_FIRST, items = min(TILE, count - tile * TILE);
     uint row = gl_SubgroupID * 256u, own = gl_SubgroupID * gl_SubgroupSize * ITEMS + gl_SubgroupInvocationID;
-    for (uint i = thread; i < gl_NumSubgroups * 256u; i += THREADS)
-        exchange[i] = 0u;
-    barrier();
     KEY key[ITEMS];
     uint rank[ITEMS]; // digit above, rank below
     for (uint k = 0u; k < ITEMS; ++k) {
@@ -60,15 +67,16 @@ void main() {
         value[k] = i < items ? values[base(6) + first + i] : 0u;
     }
 #endif
+    for (uint i = thread; i < SUBGROUPS * 256u; i += THREADS)
+        exchange[i] = 0u;
+    barrier();
     for (uint k = 0u; k < ITEMS; ++k) {
         // What lies behind the elements counts as the last digit and stays behind them.
         uint digit = own + k * gl_SubgroupSize < items ? digit_of(key[k], SHIFT, MASK) : 255u;
-        uvec4 same = same_digit(digit);
-        uint before = exchange[row + digit], below = subgroupBallotExclusiveBitCount(same);
-        subgroupBarrier();
-        if (below == 0u) exchange[row + digit] = before + subgroupBallotBitCount(same);
-        subgroupBarrier();
-        rank[k] = digit << 16 | (before + below);
+        LANE_SET same = same_digit(digit);
+        uint below = SET_BELOW(same), last = SET_LAST(same), before = 0u;
+        if (gl_SubgroupInvocationID == last) before = atomicAdd(exchange[row + digit], below + 1u);
+        rank[k] = digit << 16 | (subgroupShuffle(before, last) + below);
     }
     barrier();
     uint here = 0u, all = 0u;

@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KERNEL_FILLS 65536u // bytes from which on a kernel fills
+
 // GL_KHR_shader_subgroup
 #define SUBGROUP_SIZE 0x9532
 #define SUBGROUP_STAGES 0x9533
 #define SUBGROUP_FEATURES 0x9534
-#define SUBGROUP_BASIC_BALLOT_ARITHMETIC (1 | 4 | 8)
-#define SUBGROUP_PARTITIONED 0x100
+#define SUBGROUP_NEEDED (1 | 4 | 8 | 16) // basic, arithmetic, ballot, shuffle
 #define STAGE_COMPUTE 0x20
 // GL_NVX_gpu_memory_info, kilobytes
 #define NVX_TOTAL_MEMORY 0x9048
@@ -104,10 +105,8 @@ static void read_info(psv_context *context) {
         gl->f.GetIntegerv(SUBGROUP_STAGES, &stages);
         gl->f.GetIntegerv(SUBGROUP_FEATURES, &features);
     }
-    const bool votes = (stages & STAGE_COMPUTE) != 0 &&
-                       (features & SUBGROUP_BASIC_BALLOT_ARITHMETIC) == SUBGROUP_BASIC_BALLOT_ARITHMETIC;
+    const bool votes = (stages & STAGE_COMPUTE) != 0 && (features & SUBGROUP_NEEDED) == SUBGROUP_NEEDED;
     gl->subgroup_size = votes && size >= 8 ? (uint32_t)size : 0;
-    gl->partitions = votes && (features & SUBGROUP_PARTITIONED) != 0;
     context->info.shared_bytes_per_block = shared;
 }
 
@@ -218,9 +217,17 @@ static psv_status gl_fill(psv_context *context, void *target, int byte, uint64_t
     const uint32_t word = (uint32_t)(byte & 255) * 0x01010101u;
     const uint64_t offset = psvi_gl_offset_of(target);
     if (bytes == 0 || gl->prepare_only) return PSV_OK;
+    const bool words = (offset | bytes) % 4 == 0;
+    // NVIDIA's driver clears large buffers at some 20 GB/s, a hundredth of what a kernel writes.
+    if (words && bytes >= KERNEL_FILLS && bytes + 512 <= gl->block_bytes && bytes / 4 <= UINT32_MAX) {
+        const psvi_gl_call call = {.source = &psvi_glsl_fill_words,
+                                   .blocks = {{target, bytes}},
+                                   .params = {(uint32_t)(bytes / 4), word},
+                                   .groups = (bytes / 4 + 255) / 256};
+        return psvi_gl_run(context, &call);
+    }
     psvi_gl_enter(context);
     gl->f.MemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
-    const bool words = (offset | bytes) % 4 == 0;
     gl->f.ClearNamedBufferSubData(psvi_gl_name_of(target), words ? GL_R32UI : GL_R8UI, (GLintptr)offset,
                                   (GLsizeiptr)bytes, GL_RED_INTEGER, words ? GL_UNSIGNED_INT : GL_UNSIGNED_BYTE, &word);
     return PSV_OK;

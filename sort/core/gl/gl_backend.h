@@ -25,6 +25,7 @@ typedef struct psvi_gl_source {
 } psvi_gl_source;
 
 extern const psvi_gl_source psvi_glsl_gl_common; // what every kernel begins with
+extern const psvi_gl_source psvi_glsl_fill_words;
 
 // A windowless context of our own.
 typedef struct psvi_gl_own {
@@ -47,7 +48,6 @@ typedef struct psvi_gl {
     uint32_t alignment;   // of a bound range's first byte
     uint32_t shared_bytes;
     uint32_t subgroup_size; // 0 where subgroup votes are not offered
-    bool partitions;        // GL_NV_shader_subgroup_partitioned
     bool software;          // llvmpipe: one processor thread runs a whole group
     bool prepare_only;      // psvi_gl_run compiles what it would run
     uint32_t radix_choice;  // 1 + index of the sorter's variant that was the fastest; 0: not measured yet

@@ -1,10 +1,8 @@
-#ifdef PARTITION // subgroup votes
+#ifdef LANES // subgroup votes
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #extension GL_KHR_shader_subgroup_arithmetic : require
-#if PARTITION
-#extension GL_NV_shader_subgroup_partitioned : require
-#endif
+#extension GL_KHR_shader_subgroup_shuffle : require
 #endif
 // What every kernel begins with. The blocks' data begin base(block) words into the bound range.
 layout(location = 0) uniform uint psv_words[52];
