@@ -2,6 +2,7 @@
 // kernel.
 #include "../src/contact_kept.h"
 #include "../src/contact_roll.h"
+#include "solve_slide.cuh"
 #include "step_kernels.h"
 #include "team.cuh"
 #include "tuning.h"
@@ -182,7 +183,7 @@ __device__ __noinline__ static void start_roll(const psvi_sim &s, const psvi_con
 
 // Copies a contact to its place, and the features of its points to where they are kept for the next step.
 __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const psvi_contact &c, uint32_t place,
-                               psvi_bin bin, uint32_t listed, bool bounces) {
+                               psvi_bin bin, uint32_t listed, const psvi_step &step) {
     psvi_two_bodies bodies;
     bodies.a = c.a;
     bodies.b = c.b;
@@ -199,7 +200,7 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
             arms.y = -v3_dot(v3_of(p->arm_b), n);
             v.arms[place] = arms;
         }
-        if (bounces) {
+        if (step.bounces) {
             psvi_f2 bounce;
             bounce.x = 0;
             bounce.y = c.restitution;
@@ -207,42 +208,51 @@ __device__ static void lay_out(const psvi_sim &s, const psvi_solver &v, const ps
         }
         return;
     }
-    uint32_t bits = (__float_as_uint(c.size) & 0xffff0000u) | c.count;
+    const bool whole = slides_as_whole(c, step.loads, step.bounces);
+    uint32_t bits = (__float_as_uint(c.size) & 0xffff0000u) | (whole ? SLIDE_BIT : 0u) | c.count;
     v.normal[place] = f4_make(v3_make(c.friction, c.restitution, __uint_as_float(bits)), 0);
     psvi_root root_a = body_root(s, c.a), root_b = body_root(s, c.b);
-    const float inverse_mass = s.linear[c.a].velocity.w + s.linear[c.b].velocity.w;
+    const float mass_a = s.linear[c.a].velocity.w, mass_b = s.linear[c.b].velocity.w, inverse_mass = mass_a + mass_b;
     psvi_kept_point kept;
     kept.impulse[0] = kept.impulse[1] = kept.impulse[2] = 0;
     for (uint32_t k = 0; k < c.count; ++k) {
         const psvi_point *p = points + k;
         uint64_t at = bin.point + (uint64_t)k * bin.count + (place - bin.place);
         v3 n = v3_of(p->normal), arm_a = v3_of(p->arm_a), arm_b = v3_of(p->arm_b), t1, t2;
-        v3_tangents(n, &t1, &t2);
         v3 na = psvi_root_mul_transposed(root_a, v3_cross(arm_a, n));
         v3 nb = psvi_root_mul_transposed(root_b, v3_cross(arm_b, n));
+        v.points[0][at] = f4_make(n, p->separation);
+        v.points[1][at] = f4_make(na, row_mass(inverse_mass, na, nb));
+        v.points[2][at] = f4_make(nb, 0);
+        kept.feature = p->feature;
+        s.kept_points[c.first + k] = kept;
+        if (whole) {
+            v.points[3][at] = f4_make(v3_make(p->impulse.x, 0, 0), 0);
+            continue;
+        }
+        v3_tangents(n, &t1, &t2);
         v3 a1 = psvi_root_mul_transposed(root_a, v3_cross(arm_a, t1));
         v3 b1 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t1));
         v3 a2 = psvi_root_mul_transposed(root_a, v3_cross(arm_a, t2));
         v3 b2 = psvi_root_mul_transposed(root_b, v3_cross(arm_b, t2));
-        v.points[0][at] = f4_make(n, p->separation);
-        v.points[1][at] = f4_make(na, row_mass(inverse_mass, na, nb));
-        v.points[2][at] = f4_make(nb, 0);
         // One mass for both tangents, or friction would not point against the sliding.
         v.points[3][at] =
             f4_make(v3_of4(p->impulse), fminf(row_mass(inverse_mass, a1, b1), row_mass(inverse_mass, a2, b2)));
         v.points[4][at] = f4_make(a1, b1.x);
         v.points[5][at] = f4_make(v3_make(b1.y, b1.z, a2.x), a2.y);
         v.points[6][at] = f4_make(v3_make(a2.z, b2.x, b2.y), b2.z);
-        kept.feature = p->feature;
-        s.kept_points[c.first + k] = kept;
     }
+    if (!whole) return;
+    uint64_t first = bin.point + (place - bin.place);
+    lay_out_slide(v, points, c.count, root_a, root_b, mass_a, mass_b, first, first + bin.count);
 }
 
 // In: contacts, some with the colour of the last step. Out: a colour for each; the contacts by colour and class, each
 // contact's place, and the bins. A block takes a row of contacts and blocks stay in order, so a colour goes through the
 // bodies as the pairs did; but the order within a bin is any, and nothing depends on it. Reads a contact three times
 // (32 bytes) and its points once, writes half.
-__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psvi_solver v, bool bounces, bool rolls) {
+__global__ void __launch_bounds__(PSVI_COLOUR_BLOCK)
+    psvk_colour(psvi_sim s, psvi_solver v, const __grid_constant__ psvi_step step) {
     __shared__ psvi_bin bins[PSVI_BINS];
     __shared__ uint32_t sizes[PSVI_BINS], base[PSVI_BINS];
     if (s.counts->halted) return; // the same for all
@@ -286,14 +296,14 @@ __global__ void __launch_bounds__(PSVI_COLOUR_BLOCK) psvk_colour(psvi_sim s, psv
         psvi_contact c = s.contacts[i];
         uint32_t bin = bin_of(c.colour, c.count, c.turning), place = atomicAdd(&base[bin], 1u);
         v.place[i] = place;
-        if (s.rolls) start_roll(s, c, place, rolls);
-        lay_out(s, v, c, place, bins[bin], listed_points(bin), bounces);
+        if (s.rolls) start_roll(s, c, place, step.rolls);
+        lay_out(s, v, c, place, bins[bin], listed_points(bin), step);
     }
 }
 
 // Keeps each contact for the next step: the impulses come back from the solver's order. Grid-stride; the mask was set
 // by psvk_set_mask.
-__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_solver v) {
+__global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_solver v, bool loads, bool bounces) {
     if (s.counts->halted) return;
     uint32_t count = (uint32_t)s.counts->contacts;
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
@@ -307,8 +317,17 @@ __global__ void __launch_bounds__(PSVI_SIM_BLOCK) psvk_keep(psvi_sim s, psvi_sol
             continue;
         }
         psvi_bin b = v.bins[bin];
+        const psvi_f4 *impulses = v.points[3] + b.point + (place - b.place);
+        const bool whole = slides_as_whole(c, loads, bounces), from_b = s.linear[c.b].velocity.w > 0;
+        v3 slide = v3_make(0, 0, 0);
+        if (whole) slide = v3_make(impulses[0].y, impulses[0].z, impulses[b.count].y);
         for (uint32_t k = 0; k < c.count; ++k) {
-            float4 impulse = quad(v.points[3] + b.point + (uint64_t)k * b.count + (place - b.place));
+            float4 impulse = quad(impulses + (uint64_t)k * b.count);
+            if (whole) {
+                psvi_f2 part = slide_share(s.points + c.first, c.count, k, from_b, slide);
+                impulse.y = part.x;
+                impulse.z = part.y;
+            }
             float *kept = s.kept_points[c.first + k].impulse;
             kept[0] = impulse.x;
             kept[1] = impulse.y;
@@ -327,12 +346,14 @@ cudaError_t psvi_launch_colour(const psvi_sim *sim, const psvi_solver *solver, c
                                cudaStream_t stream) {
     psvi_sim s = *sim;
     psvi_solver v = *solver;
-    bool bounces = step->bounces, rolls = step->rolls;
-    void *arguments[] = {&s, &v, &bounces, &rolls};
+    psvi_step t = *step;
+    void *arguments[] = {&s, &v, &t};
     return launch_team((const void *)psvk_colour, team, PSVI_COLOUR_BLOCK, arguments, stream);
 }
 
-cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream) {
-    psvk_keep<<<(unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *solver);
+cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, int processors,
+                             cudaStream_t stream) {
+    psvk_keep<<<(unsigned)(processors * PSVI_SIM_BLOCKS_PER_SM), PSVI_SIM_BLOCK, 0, stream>>>(
+        *sim, *solver, step->loads, step->bounces);
     return cudaGetLastError();
 }

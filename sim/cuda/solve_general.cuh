@@ -5,6 +5,7 @@
 #include "../src/contact_rows.h"
 #include "../src/contact_solver.h"
 #include "solve_loads.cuh"
+#include "solve_slide.cuh"
 
 // The points of a contact of one bin; each is asked for while the one before it is solved.
 typedef struct point_row {
@@ -74,10 +75,46 @@ __device__ static void solve_frictions(const psvi_solver &v, const point_row &ro
     }
 }
 
+// The row about the normal in place of the tangents' of a contact's second point, see solve_slide.cuh.
+__device__ static void twist_only(psvi_row *r1) { r1->direction = v3_make(0, 0, 0); }
+
+__device__ static slide_masses masses_of(const friction_part &first, const friction_part &second) {
+    slide_masses m;
+    m.slide = first.impulse.w;
+    m.twist = second.e.z;
+    m.slip = second.e.w;
+    m.slip_twist = second.f.x;
+    m.per_lever = second.f.y;
+    return m;
+}
+
+// Friction of a contact as a whole, by one thread.
+__device__ static void solve_slide(const psvi_solver &v, const point_row &row, psvi_pair_state *t, float friction) {
+    if (!(friction > 0)) return;
+    uint64_t at = row.first, next = at + row.stride;
+    friction_part p = load_friction(v, at), q = load_friction(v, next);
+    psvi_row r1, r2, about, unused;
+    friction_rows(p, &r1, &r2);
+    friction_rows(q, &about, &unused);
+    twist_only(&about);
+    float pressing = p.impulse.x + q.impulse.x;
+    for (uint32_t k = 2; k < row.count; ++k)
+        pressing += v.points[3][point_place(row, false, k)].x;
+    v3 was = v3_make(p.impulse.y, p.impulse.z, q.impulse.y);
+    v3 speed = v3_make(psvi_row_speed(t, &r1), psvi_row_speed(t, &r2), psvi_row_speed(t, &about));
+    v3 now = slide_impulse(masses_of(p, q), was, speed, friction * pressing);
+    psvi_row_apply(t, &r1, now.x - was.x);
+    psvi_row_apply(t, &r2, now.y - was.y);
+    psvi_row_apply(t, &about, now.z - was.z);
+    v.points[3][at] = f4_make(v3_make(p.impulse.x, now.x, now.y), p.impulse.w);
+    v.points[3][next].y = now.z;
+}
+
 // The head of a general contact: psvi_solver.normal.
 typedef struct contact_head {
     float friction, restitution, size, pending;
     uint32_t count;
+    bool whole; // friction is that of the contact as a whole
 } contact_head;
 
 __device__ static contact_head head_of(psvi_f4 q) {
@@ -87,7 +124,8 @@ __device__ static contact_head head_of(psvi_f4 q) {
     head.restitution = q.y;
     head.size = __uint_as_float(bits & 0xffff0000u);
     head.pending = q.w;
-    head.count = bits & 0xffffu;
+    head.count = bits & 0x7fffu;
+    head.whole = (bits & SLIDE_BIT) != 0;
     return head;
 }
 
@@ -251,6 +289,8 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
             psvi_row r = normal_row(p), r1, r2;
             friction_rows(f, &r1, &r2);
             psvi_row_apply(&t, &r, p.impulse.x);
+            if (head.whole && i > 1) continue; // has no rows of friction
+            if (head.whole && i == 1) twist_only(&r1);
             psvi_row_apply(&t, &r1, p.impulse.y);
             psvi_row_apply(&t, &r2, p.impulse.z);
         }
@@ -262,17 +302,20 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
         bool relax = PASS == PSVI_PASS_RELAX || PASS == PSVI_PASS_AGAIN;
         psvi_pair_state moved;
         if (PASS == PSVI_PASS_RELAX) load_moved(v, two, &moved);
-        bool bounces = BOUNCES && !REST && step.bounces && head.restitution > 0;
-        if (bounces) hit_points<PASS, LOADS>(v, step, place, two, head, row, moved, &t);
+        bool bounces = BOUNCES && step.bounces && head.restitution > 0;
+        if (!REST && bounces) hit_points<PASS, LOADS>(v, step, place, two, head, row, moved, &t);
         float pushes[PSVI_MAX_POINTS];
         uint32_t turns = row.count == 1 ? 1u : LOADS ? step.turns : PASS == PSVI_PASS_RELAX ? 2u : 1u;
         for (uint32_t turn = 0; turn < turns; ++turn) {
             bool backward = (LOADS ? relax : PASS == PSVI_PASS_RELAX) != (turn == 1);
-            if (LOADS && !relax) solve_frictions(v, row, &t, head.friction, backward, split);
+            const bool whole = LOADS && head.whole;
+            if (whole && !relax) solve_slide(v, row, &t, head.friction);
+            if (!whole && LOADS && !relax) solve_frictions(v, row, &t, head.friction, backward, split);
             solve_normals<LOADS>(v, step, row, &t, relax, PASS == PSVI_PASS_RELAX && turn == 0,
                                  !LOADS && relax && turn == 0 ? pushes : NULL, relax && bounces,
                                  psvi_limits_of(&step, head.size), moved, backward, split);
-            if (relax) solve_frictions(v, row, &t, head.friction, backward, split);
+            if (whole && relax) solve_slide(v, row, &t, head.friction);
+            if (!whole && relax) solve_frictions(v, row, &t, head.friction, backward, split);
         }
         for (uint32_t i = 0; i < row.count && relax && !LOADS; ++i) {
             psvi_f4 *impulse = &v.points[3][point_place(row, false, i)];
@@ -291,6 +334,42 @@ __device__ static void solve_general(const psvi_sim &s, const psvi_solver &v, co
     if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
     if (t.ma > 0 && aa.w != 0) v.motion[two.a].angular = f4_make(t.wa, aa.w);
     if (t.mb > 0 && ab.w != 0) v.motion[two.b].angular = f4_make(t.wb, ab.w);
+}
+
+// The hits of a contact of the rest, by one thread that alone has its bodies; with `look` only whether it has any.
+template <psvi_pass PASS, bool LOADS>
+__device__ static bool hit_rest_points(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
+                                       const psvi_bin *bins, bool look) {
+    contact_head head = head_of(v.normal[place]);
+    if (!(head.restitution > 0)) return false;
+    constexpr bool after = PASS != PSVI_PASS_SOLVE;
+    psvi_bin bin = bins[PSVI_MAX_POINTS - head.count];
+    point_row row;
+    row.count = head.count;
+    row.stride = bin.count;
+    row.first = bin.point + (place - bin.place);
+    psvi_f4 la = v.motion[two.a].linear, lb = v.motion[two.b].linear;
+    psvi_f4 aa = v.motion[two.a].angular, ab = v.motion[two.b].angular;
+    psvi_pair_state t, moved;
+    set_state(&t, la, lb, aa, ab);
+    if (PASS == PSVI_PASS_RELAX) load_moved(v, two, &moved);
+    if (look) {
+        if (after && head.pending > 0) return true;
+        psvi_pair_state now = lasting_state<PASS, LOADS>(v, two, t);
+        for (uint32_t i = 0; i < row.count; ++i) {
+            normal_part p = load_normal(v, point_place(row, false, i));
+            psvi_row r = normal_row(p);
+            float separation = p.a.w + (PASS == PSVI_PASS_RELAX ? psvi_row_speed(&moved, &r) : 0.0f);
+            if (psvi_point_hits(&step, psvi_row_speed(&now, &r), separation, after)) return true;
+        }
+        return false;
+    }
+    hit_points<PASS, LOADS>(v, step, place, two, head, row, moved, &t);
+    if (t.ma > 0) v.motion[two.a].linear = f4_make(t.va, t.ma);
+    if (t.mb > 0) v.motion[two.b].linear = f4_make(t.vb, t.mb);
+    if (t.ma > 0 && aa.w != 0) v.motion[two.a].angular = f4_make(t.wa, aa.w);
+    if (t.mb > 0 && ab.w != 0) v.motion[two.b].angular = f4_make(t.wb, ab.w);
+    return true;
 }
 
 // --- a contact by several lanes --------------------------------------------------------------------------------------
@@ -388,6 +467,30 @@ __device__ static void turn_over_frictions(const lane_team<WIDTH> &team, psvi_pa
     }
 }
 
+// Friction of contacts as a whole: the first lane of a team has the rows of the tangents, the second the one about the
+// normal in `r1`. `acts`: the team's contact has such friction.
+template <int WIDTH>
+__device__ static void slide_shared(const lane_team<WIDTH> &team, psvi_pair_state *t, const psvi_row &r1,
+                                    const psvi_row &r2, const slide_masses &m, psvi_f4 *impulse, bool acts, bool own,
+                                    float friction) {
+    if (!__any_sync(~0u, acts)) return;
+    float pressing = team.sum(own ? impulse->x : 0.0f), along = psvi_row_speed(t, &r1);
+    v3 was = v3_make(impulse->y, impulse->z, team.from(impulse->y, 1));
+    v3 speed = v3_make(along, psvi_row_speed(t, &r2), team.from(along, 1));
+    v3 now = slide_impulse(m, was, speed, friction * pressing); // of the first lane
+    float twist = team.from(now.z, 0);
+    bool first = team.rank == 0, second = team.rank == 1;
+    float x = first ? now.x - was.x : second ? twist - impulse->y : 0.0f, y = first ? now.y - was.y : 0.0f;
+    v3 linear = team.from(v3_madd(v3_scale(r1.direction, x), r2.direction, y), 0);
+    v3 spin_a = v3_madd(v3_scale(r1.spin_a, x), r2.spin_a, y), spin_b = v3_madd(v3_scale(r1.spin_b, x), r2.spin_b, y);
+    spin_a = v3_add(team.from(spin_a, 0), team.from(spin_a, 1));
+    spin_b = v3_add(team.from(spin_b, 0), team.from(spin_b, 1));
+    if (!acts) return;
+    apply_change(t, linear, spin_a, spin_b);
+    impulse->y += x;
+    if (first) impulse->z += y;
+}
+
 // The hits of a contact (psvi_solve_hits) by WIDTH lanes. All lanes of the warp are here; `own`: this one has a point
 // of a contact with restitution; `valid`: it is of a team that has a contact.
 template <psvi_pass PASS, bool LOADS, int WIDTH>
@@ -454,6 +557,9 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
     {
         friction_part f = load_friction(v, at);
         friction_rows(f, &r1, &r2);
+        const bool whole = LOADS && WIDTH == 4 && head.whole, slides = whole && friction > 0;
+        if (whole && team.rank == 1) twist_only(&r1);
+        if (whole && team.rank > 1) r1 = r2 = psvi_row{}; // nothing was written there
         if (PASS == PSVI_PASS_WARM) {
             v3 linear =
                 v3_madd(v3_madd(v3_scale(r.direction, impulse.x), r1.direction, impulse.y), r2.direction, impulse.z);
@@ -478,9 +584,21 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
                 psvi_softness_of(&step, p.a.w, relax, t.ma > 0 && t.mb > 0, psvi_limits_of(&step, head.size));
             if (!LOADS && relax) impulse = f4_make(v3_make(0, 0, 0), impulse.w); // those in memory stay
             const uint32_t turns = LOADS ? step.turns : PASS == PSVI_PASS_RELAX ? 2 : 1;
+            slide_masses masses = {};
+            if (LOADS && WIDTH == 4) { // those of the second lane
+                masses.slide = f.impulse.w;
+                masses.twist = team.from(f.e.z, 1);
+                masses.slip = team.from(f.e.w, 1);
+                masses.slip_twist = team.from(f.f.x, 1);
+                masses.per_lever = team.from(f.f.y, 1);
+            }
+            auto rub = [&](bool backward) {
+                if (LOADS && WIDTH == 4) slide_shared(team, &t, r1, r2, masses, &impulse, slides, own, friction);
+                turn_over_frictions(team, &t, r1, r2, &impulse, own && !whole, friction, backward);
+            };
             for (uint32_t turn = 0; turn < turns; ++turn) {
                 bool backward = (LOADS ? relax : PASS == PSVI_PASS_RELAX) != (turn == 1);
-                if (LOADS && !relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
+                if (LOADS && !relax) rub(backward);
                 turn_over_points(
                     team, &t, r, all, backward,
                     [&](const psvi_pair_state &now) {
@@ -490,7 +608,7 @@ __device__ static void solve_shared(const psvi_solver &v, const psvi_step &step,
                         return fmaxf(impulse.x + change, 0.0f) - impulse.x;
                     },
                     [&](float change) { impulse.x += change; });
-                if (relax) turn_over_frictions(team, &t, r1, r2, &impulse, own, friction, backward);
+                if (relax) rub(backward);
             }
             if (valid && own && (LOADS || !relax)) v.points[3][at] = impulse;
         }

@@ -57,8 +57,8 @@ __device__ static bool hit_balls(const psvi_solver &v, const psvi_step &step, ui
 }
 
 // What a pass does to a round contact's bodies; true when it did anything. What has not changed is not written. LOADS:
-// psvi_step.loads; kernels for frames with forces have nothing of the others. Contacts of the rest do not hit: their
-// bodies are shared.
+// psvi_step.loads; kernels for frames with forces have nothing of the others. Contacts of the rest have hit before:
+// their bodies are shared.
 template <psvi_pass PASS, bool LOADS, bool BOUNCES, bool TURNING, bool REST>
 __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, uint32_t place, psvi_two_bodies two,
                                    psvi_f4 nq, psvi_f4 iq, psvi_balls *t, float split) {
@@ -77,10 +77,11 @@ __device__ static bool solve_balls(const psvi_solver &v, const psvi_step &step, 
         separation += v3_dot(v3_sub(db, da), n);
     }
     bool bounces = false, hit = false;
-    if (BOUNCES && !REST && step.bounces) {
+    if (BOUNCES && step.bounces) {
         psvi_f2 bounce = load_two(v.bounce + place);
         bounces = bounce.y > 0;
-        if (bounces) hit = hit_balls<PASS, LOADS, TURNING>(v, step, place, two, bounce, n, friction, separation, t);
+        if (!REST && bounces)
+            hit = hit_balls<PASS, LOADS, TURNING>(v, step, place, two, bounce, n, friction, separation, t);
     }
     bool rubs = LOADS && friction > 0 && (impulse.x > 0 || impulse.y != 0 || impulse.z != 0);
     if (!relax && rubs) psvi_round_friction(t, n, &impulse, friction, TURNING, split);
@@ -335,10 +336,109 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
     }
 }
 
+// --- contacts without a colour ---------------------------------------------------------------------------------------
+
+// What a contact of the rest is to its class.
+typedef struct rest_contact {
+    psvi_two_bodies two;
+    uint32_t place;
+    int kind; // ALONE, ROUND or PLAIN
+} rest_contact;
+
+__device__ static rest_contact rest_of(const psvi_solver &v, const colour_plan *plan, uint32_t place) {
+    rest_contact c;
+    c.place = place;
+    c.two = v.bodies[place];
+    c.kind = place < plan->place[ROUND] ? ALONE : place < plan->place[PLAIN] ? ROUND : PLAIN;
+    return c;
+}
+
+// The hits of a round contact of the rest; with `look` only whether it has any.
+template <psvi_pass PASS, bool LOADS, bool TURNING>
+__device__ static bool hit_rest_balls(const psvi_solver &v, const psvi_step &step, const rest_contact &c, bool look) {
+    psvi_f2 bounce = v.bounce[c.place];
+    if (!(bounce.y > 0)) return false;
+    psvi_motion a = v.motion[c.two.a], b = v.motion[c.two.b];
+    psvi_f2 arms = {0, 0};
+    if (TURNING) arms = v.arms[c.place];
+    psvi_balls t = balls_of(a, b, arms);
+    psvi_f4 normal = v.normal[c.place];
+    v3 n = v3_of4(normal);
+    float separation = v.impulse[c.place].w;
+    if (PASS == PSVI_PASS_RELAX) separation += v3_dot(v3_sub(v3_of4(v.moved[c.two.b]), v3_of4(v.moved[c.two.a])), n);
+    if (look) {
+        if (PASS != PSVI_PASS_SOLVE && bounce.x > 0) return true;
+        v3 va = t.va, vb = t.vb;
+        if (!LOADS && PASS == PSVI_PASS_SOLVE && t.ma > 0) va = v3_of4(v.pushed[c.two.a].linear);
+        if (!LOADS && PASS == PSVI_PASS_SOLVE && t.mb > 0) vb = v3_of4(v.pushed[c.two.b].linear);
+        return psvi_point_hits(&step, v3_dot(v3_sub(vb, va), n), separation, PASS != PSVI_PASS_SOLVE);
+    }
+    if (!hit_balls<PASS, LOADS, TURNING>(v, step, c.place, c.two, bounce, n, normal.w, separation, &t)) return false;
+    if (t.ma > 0) v.motion[c.two.a].linear = f4_make(t.va, t.ma);
+    if (t.mb > 0) v.motion[c.two.b].linear = f4_make(t.vb, t.mb);
+    if (TURNING && t.ma > 0 && a.angular.w != 0) v.motion[c.two.a].angular = f4_make(t.wa, a.angular.w);
+    if (TURNING && t.mb > 0 && b.angular.w != 0) v.motion[c.two.b].angular = f4_make(t.wb, b.angular.w);
+    return true;
+}
+
+template <psvi_pass PASS, bool LOADS>
+__device__ static bool hit_rest(const psvi_solver &v, const psvi_step &step, const psvi_bin *bins,
+                                const rest_contact &c, bool general, bool look) {
+    if (c.kind == PLAIN) return hit_rest_balls<PASS, LOADS, false>(v, step, c, look);
+    if (c.kind == ROUND) return hit_rest_balls<PASS, LOADS, true>(v, step, c, look);
+    return general && hit_rest_points<PASS, LOADS>(v, step, c.place, c.two, bins, look);
+}
+
+// Hits cannot be shared out over contacts as other impulses are, or most of what comes in would be lost. So contacts of
+// the rest hit one by one: in rounds, as colours are found; who is strongest at both of its bodies hits, and each once
+// a pass. A ball among a thousand others has as many rounds as hit it at once; where nothing hits there is one.
+template <bool GENERAL, psvi_pass PASS, bool LOADS>
+__device__ static void run_rest_hits(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
+                                     const solve_table *table) {
+    const uint32_t begin = table->first[PSVI_COLOUR_REST], end = table->first[PSVI_COLOUR_REST + 1];
+    const psvi_bin *bins = table->bins + PSVI_COLOUR_REST * PSVI_CLASSES;
+    const colour_plan *plan = &table->plan[PSVI_COLOUR_REST];
+    uint32_t *done = v.lists[0], *wants = v.lists[1], *left = s.counts->uncoloured;
+    for (uint32_t round = 0;; ++round) {
+        for (uint32_t i = begin + team_rank(); i < end; i += team_size()) {
+            rest_contact c = rest_of(v, plan, i);
+            if (round == 0) done[i - begin] = 0;
+            bool hits = done[i - begin] == 0 && hit_rest<PASS, LOADS>(v, step, bins, c, GENERAL, true);
+            wants[i - begin] = hits ? 1u : 0u;
+            if (!hits) continue;
+            unsigned long long strength = psvi_mix64(psvi_contact_key(c.two.a, c.two.b));
+            if (v.motion[c.two.a].linear.w > 0) atomicMax((unsigned long long *)&s.claim[c.two.a], strength);
+            if (v.motion[c.two.b].linear.w > 0) atomicMax((unsigned long long *)&s.claim[c.two.b], strength);
+            atomicAdd(&left[round & 1], 1u);
+        }
+        team_wait();
+        if (team_rank() == 0) left[(round + 1) & 1] = 0;
+        if (__ldcg(&left[round & 1]) == 0) return; // the same for all
+        for (uint32_t i = begin + team_rank(); i < end; i += team_size()) {
+            if (wants[i - begin] == 0) continue;
+            rest_contact c = rest_of(v, plan, i);
+            unsigned long long strength = psvi_mix64(psvi_contact_key(c.two.a, c.two.b));
+            unsigned long long *a = (unsigned long long *)&s.claim[c.two.a];
+            unsigned long long *b = (unsigned long long *)&s.claim[c.two.b];
+            bool moves_a = v.motion[c.two.a].linear.w > 0, moves_b = v.motion[c.two.b].linear.w > 0;
+            bool first_a = !moves_a || __ldcg(a) == strength, first_b = !moves_b || __ldcg(b) == strength;
+            if (first_a && first_b) {
+                (void)hit_rest<PASS, LOADS>(v, step, bins, c, GENERAL, false);
+                done[i - begin] = 1;
+            }
+            // Others compare claims with their own strength only, so it does not matter when they see this.
+            if (moves_a && first_a) *a = 0;
+            if (moves_b && first_b) *b = 0;
+        }
+        team_wait();
+    }
+}
+
 // Contacts without a colour; rare, so their code stays out of the way of the others' registers.
 template <bool GENERAL, psvi_pass PASS, bool LOADS, bool BOUNCES, bool ROLLS>
 __device__ __noinline__ static void run_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step,
                                              const solve_table *table, uint32_t first, uint32_t stride) {
+    if (BOUNCES && PASS != PSVI_PASS_WARM && step.bounces) run_rest_hits<GENERAL, PASS, LOADS>(s, v, step, table);
     run_colour<GENERAL, PASS, LOADS, BOUNCES, true, ROLLS>(s, v, step, table, PSVI_COLOUR_REST, first, stride);
     team_wait();
     for (uint64_t i = team_rank(); i < s.slots; i += team_size())

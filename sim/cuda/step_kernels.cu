@@ -133,7 +133,7 @@ cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, c
     psvk_end<<<blocks_for(sim->slots, PSVI_SIM_BLOCK), PSVI_SIM_BLOCK, 0, stream>>>(*sim, *step);
     psvk_clear_kept<<<blocks, PSVI_SIM_BLOCK, 0, stream>>>(*sim);
     psvk_set_mask<<<1, 1, 0, stream>>>(*sim);
-    cudaError_t error = psvi_launch_keep(sim, solver, processors, stream);
+    cudaError_t error = psvi_launch_keep(sim, solver, step, processors, stream);
     if (error != cudaSuccess) return error;
     psvk_publish<<<1, 1, 0, stream>>>(*sim, published);
     return cudaGetLastError();

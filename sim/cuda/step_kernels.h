@@ -45,7 +45,8 @@ cudaError_t psvi_launch_solve(const psvi_sim *sim, const psvi_solver *solver, co
                               psvi_solve_kind kind, psvi_team team, cudaStream_t stream);
 cudaError_t psvi_launch_finish(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step,
                                psvi_published *published, int processors, cudaStream_t stream);
-cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, int processors, cudaStream_t stream);
+cudaError_t psvi_launch_keep(const psvi_sim *sim, const psvi_solver *solver, const psvi_step *step, int processors,
+                             cudaStream_t stream);
 
 cudaError_t psvi_launch_batch(const psvi_sim *sim, const psvi_batch *batch, cudaStream_t stream);
 cudaError_t psvi_launch_notice(const psvi_sim *sim, const psvi_step *step, int processors, cudaStream_t stream);

@@ -113,7 +113,6 @@ static void shapes_elsewhere_do_not_matter(void **unused) {
 
 static void heap_does_not_creep(void **unused) {
     (void)unused;
-    if (on_cuda()) skip(); // not measured there
     for (uint32_t seed = 11; seed < 13; ++seed) {
         psv_world_def def = stage_def(600);
         def.substeps = 4;
