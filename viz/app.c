@@ -57,7 +57,6 @@ static void take_options(view_app *app) {
     app->show_panel = true;
     app->show_help = o->help_panel;
     app->focused = true;
-    app->video.pipe = -1;
     snprintf(app->scene_name, sizeof app->scene_name, "%s", o->scene);
     snprintf(app->sort_method, sizeof app->sort_method, "%s", o->sort_method != NULL ? o->sort_method : "");
     snprintf(app->broad_phase, sizeof app->broad_phase, "%s", o->broad_phase != NULL ? o->broad_phase : "");
@@ -310,7 +309,7 @@ void view_save_screenshot(view_app *app, const char *path) {
 
 void view_toggle_video(view_app *app, const char *path) {
     view_message message = {""};
-    if (app->video.process > 0) {
+    if (view_is_recording(&app->video)) {
         uint64_t frames = app->video.frames;
         if (view_close_video(&app->video, &message)) {
             view_toast(app, "video of %llu frames written", (unsigned long long)frames);
@@ -332,7 +331,7 @@ void view_toggle_video(view_app *app, const char *path) {
 // A video ends when the window changes its size: its frames cannot.
 static void record(view_app *app) {
     view_message message = {""};
-    if (app->video.process <= 0) return;
+    if (!view_is_recording(&app->video)) return;
     if (app->video.width != app->renderer.targets.width || app->video.height != app->renderer.targets.height) {
         view_toggle_video(app, NULL);
         return;

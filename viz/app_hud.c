@@ -72,7 +72,7 @@ static void fill_model(view_app *app, view_hud_model *model) {
     model->traced_height = app->traced.height;
     model->history = &app->history;
     model->check = &app->check;
-    model->recording = app->video.process > 0;
+    model->recording = view_is_recording(&app->video);
     fill_names(app, model);
     fill_picked(app, model);
 }

@@ -3,22 +3,15 @@
 #include "../sim/src/replaced_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stb/stb_image_write.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-extern char **environ;
 
 static void put_bytes(void *stream, void *bytes, int count) { (void)fwrite(bytes, 1, (size_t)count, stream); }
 
 bool view_can_write(const char *path, view_message *message) {
     char folder[PATH_MAX] = ".";
-    const char *slash = strrchr(path, '/');
+    const char *slash = psvi_last_slash(path);
     struct stat old;
     int reason = 0;
     if (stat(path, &old) == 0) {
@@ -45,7 +38,7 @@ bool view_write_png(const char *path, const uint8_t *pixels, int width, int heig
 
 // A name beside the video's, with its ending, by which ffmpeg knows the format; empty where it does not fit.
 static void name_part(view_video *video, const char *path) {
-    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    const char *slash = psvi_last_slash(path), *dot = strrchr(path, '.');
     const int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
     struct stat old;
     const bool plain = stat(path, &old) != 0 ? errno == ENOENT : S_ISREG(old.st_mode);
@@ -57,9 +50,8 @@ static void name_part(view_video *video, const char *path) {
 
 bool view_open_video(view_video *video, const char *path, int width, int height, int frames_per_second,
                      view_message *message) {
-    int ends[2];
     char size[32], rate[16];
-    *video = (view_video){.pipe = -1, .width = width, .height = height};
+    *video = (view_video){.width = width, .height = height};
     name_part(video, path);
     snprintf(size, sizeof size, "%dx%d", width, height);
     snprintf(rate, sizeof rate, "%d", frames_per_second);
@@ -84,51 +76,26 @@ bool view_open_video(view_video *video, const char *path, int width, int height,
                                      "yuv420p",
                                      video->part[0] != '\0' ? video->part : path,
                                      NULL};
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        view_say(message, "video '%s': no pipe: %s", path, strerror(errno));
-        return false;
-    }
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[0], 0);
-    int error = posix_spawnp(&video->process, "ffmpeg", &actions, NULL, (char *const *)(uintptr_t)arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[0]);
-    if (error != 0) {
-        close(ends[1]);
-        view_say(message, "video '%s' needs the ffmpeg command, which could not be started: %s", path, strerror(error));
-        return false;
-    }
-    video->pipe = ends[1];
-    signal(SIGPIPE, SIG_IGN); // a dead ffmpeg is reported, it does not end the viewer
-    return true;
+    if (view_start_child(&video->ffmpeg, arguments)) return true;
+    view_say(message, "video '%s' needs the ffmpeg command, which could not be started: %s", path, strerror(errno));
+    return false;
 }
 
 bool view_write_video(view_video *video, const uint8_t *pixels, view_message *message) {
-    size_t left = (size_t)video->width * (size_t)video->height * 3;
-    while (left > 0) {
-        ssize_t written = write(video->pipe, pixels, left);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) {
-            view_say(message, "ffmpeg stopped taking frames: %s", strerror(errno));
-            return false;
-        }
-        pixels += written;
-        left -= (size_t)written;
+    if (!view_write_child(&video->ffmpeg, pixels, (size_t)video->width * (size_t)video->height * 3)) {
+        view_say(message, "ffmpeg stopped taking frames: %s", strerror(errno));
+        return false;
     }
     video->frames += 1;
     return true;
 }
 
 bool view_close_video(view_video *video, view_message *message) {
-    if (video->process <= 0) return true;
-    if (video->pipe >= 0) close(video->pipe);
-    int status = 0;
-    while (waitpid(video->process, &status, 0) < 0 && errno == EINTR) {
-    }
+    if (!view_is_recording(video)) return true;
+    const bool good = view_end_child(&video->ffmpeg);
     const view_video ended = *video;
-    *video = (view_video){.pipe = -1};
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    *video = (view_video){0};
+    if (!good) {
         if (ended.part[0] != '\0') (void)unlink(ended.part);
         view_say(message, "ffmpeg failed; its own message is above");
         return false;

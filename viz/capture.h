@@ -2,9 +2,8 @@
 #ifndef PAIRSIEVE_VIEW_CAPTURE_H
 #define PAIRSIEVE_VIEW_CAPTURE_H
 
+#include "child_process.h"
 #include "gl_util.h"
-
-#include <sys/types.h>
 
 // Whether a picture could be written there, as far as a look at the folder tells. Asked before a run: it may be long.
 bool view_can_write(const char *path, view_message *message);
@@ -12,12 +11,13 @@ bool view_can_write(const char *path, view_message *message);
 bool view_write_png(const char *path, const uint8_t *pixels, int width, int height, view_message *message);
 
 typedef struct view_video {
-    int pipe; // -1 when closed
-    pid_t process;
+    view_child ffmpeg;
     int width, height;
     uint64_t frames;
     char target[1024], part[1024]; // the video, and the file that becomes it when it is whole; empty: written as it is
 } view_video;
+
+static inline bool view_is_recording(const view_video *video) { return video->ffmpeg.process != 0; }
 
 // What was in the file before stays until the new one is whole.
 //

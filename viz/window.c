@@ -5,6 +5,7 @@
 
 // SDL names no reason when no driver works; say what would.
 static bool start_video(bool headless, view_message *message) {
+    SDL_SetMainReady(); // our own main is kept, on Windows too
     const char *asked = SDL_getenv("SDL_VIDEODRIVER");
     bool chosen = asked != NULL && asked[0] != '\0';
     if (headless && !chosen) {
@@ -12,7 +13,11 @@ static bool start_video(bool headless, view_message *message) {
     }
     // SDL would go on with a driver that shows nothing, as if there were a window.
     const char *x11 = SDL_getenv("DISPLAY"), *wayland = SDL_getenv("WAYLAND_DISPLAY");
+#if defined(_WIN32)
+    const bool desktop = true;
+#else
     const bool desktop = (x11 != NULL && x11[0] != '\0') || (wayland != NULL && wayland[0] != '\0');
+#endif
     if (!headless && !chosen && !desktop) {
         if (SDL_VideoInit("KMSDRM") == 0) return true; // a console with a screen
         view_say(message, "no display: neither DISPLAY nor WAYLAND_DISPLAY is set; pictures without one: --headless "

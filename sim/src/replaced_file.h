@@ -6,6 +6,8 @@
 #ifndef PAIRSIEVE_REPLACED_FILE_H
 #define PAIRSIEVE_REPLACED_FILE_H
 
+#include "path_parts.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -35,7 +37,7 @@ static inline bool psvi_find_target(psvi_replaced_file *file, const char *path, 
 
 // A new file beside the target, with the rights of the old one; false where there can be none.
 static inline bool psvi_open_part(psvi_replaced_file *file, const struct stat *old, bool exists) {
-    const char *slash = strrchr(file->target, '/');
+    const char *slash = psvi_last_slash(file->target);
     const int folder = slash == NULL ? 0 : (int)(slash - file->target) + 1;
     int descriptor = -1;
     for (unsigned turn = 0; turn < 100 && descriptor < 0; ++turn) {

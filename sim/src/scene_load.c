@@ -1,4 +1,5 @@
 // Scenes: loading a file or a shipped scene, and what changes per frame.
+#include "path_parts.h"
 #include "scene.h"
 
 #include <errno.h>
@@ -392,7 +393,7 @@ psv_status psv_load_scene(psv_context *context, const char *name_or_path, const 
     size_t length = 0;
     status = read_file(context, name_or_path, &text, &length);
     if (status != PSV_OK) return status;
-    const char *slash = strrchr(name_or_path, '/');
+    const char *slash = psvi_last_slash(name_or_path);
     if (slash != NULL && (size_t)(slash - name_or_path) < sizeof folder)
         (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - name_or_path), name_or_path);
     const size_t mark =

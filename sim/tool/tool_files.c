@@ -11,7 +11,7 @@ static bool is_stdout(const char *path) { return strcmp(path, "-") == 0; }
 // The folder of a file that does not exist yet, links followed, and the file's name behind the last slash.
 static bool resolve_folder(const char *path, char folder[PATH_MAX], const char **name) {
     char text[PATH_MAX];
-    const char *slash = strrchr(path, '/');
+    const char *slash = psvi_last_slash(path);
     const size_t length = slash == NULL ? 1 : (size_t)(slash - path) + 1;
     if (length >= sizeof text) return false;
     memcpy(text, slash == NULL ? "." : path, length);

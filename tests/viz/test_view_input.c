@@ -280,7 +280,7 @@ static void check_panel_files(view_app *app) {
     driver_turns(app, 1);
     assert_memory_equal(app->toast.text, "picture: ", 9);
     click(app, "video");
-    if (app->video.process > 0) { // ffmpeg is there
+    if (view_is_recording(&app->video)) { // ffmpeg is there
         driver_turns(app, 2);
         click(app, "stop video");
         assert_int_equal(access("pairsieve-view.mp4", R_OK), 0);
