@@ -22,7 +22,7 @@ typedef struct pair_soak {
     uint32_t done; // frames
     uint64_t changes;
     double seconds;
-    uint64_t held[2]; // bytes of the context's memory when the first tenth of the frames was over, and at the end
+    uint64_t held[2]; // bytes of memory after the first tenth of the frames (OpenGL: half), and at the end
     char failure[400];
 } pair_soak;
 
@@ -33,7 +33,8 @@ bool soak_events(psv_context *context, pair_soak *soak, const uint64_t *bytes_he
 bool soak_is_named(const char *names, const char *name);
 
 // Each method of a backend (only_methods: those named alone) on a context of its own, whose memory is counted, all side
-// by side. Every so many frames one line about each. False when one failed, when memory grew or was not given back.
+// by side; on OpenGL, where the process' memory is counted, one after another. Every so many frames one line about
+// each. False when one failed, when memory grew or was not given back.
 bool soak_side_by_side(psv_backend backend, const char *only_methods, uint32_t frames, uint64_t seed);
 
 #endif

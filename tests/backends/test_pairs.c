@@ -2,9 +2,9 @@
 // capacities and set pairs; then event replay, growth and larger scenes by digest.
 //   test_pairs [cpu|cuda] [--seed N] [--cases N] [--soak FRAMES] [--method NAME,...] [--long]
 //              [--no-cooperative] [--device PROFILE] [--only-soak]
-// --method: only these methods, where one is tested by itself. --soak: so many frames, all methods side by side; with
-// --only-soak nothing else. --no-cooperative: the kernels for CUDA devices without cooperative launches. --device:
-// those that a lesser device has (device_profiles.h).
+// --method: only these methods, where one is tested by itself. --soak: so many frames, all methods side by side (gl:
+// one after another); with --only-soak nothing else. --no-cooperative: the kernels for CUDA devices without cooperative
+// launches. --device: those that a lesser device has (device_profiles.h).
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -47,7 +47,7 @@ static const char help[] =
     "                  [--csv FILE] [--commit TEXT]\n"
     "       bench_sort --table [--count N,...] [--keys u32,...] [--op pairs,...] [--csv FILE] ...   tables of kinds of "
     "keys by counts\n"
-    "       bench_sort --papers [...]   the comparisons of the papers' figures\n"
+    "       bench_sort --papers [--gl]  the comparisons of the papers' figures; --gl: those on OpenGL alone\n"
     "Inputs with different seeds take turns (4 up to 2 million keys, else 1). --before sorts other keys, untimed, "
     "before\n"
     "each timed sort.\n"

@@ -1,9 +1,10 @@
 // bench_sort --papers: claim by claim, what the papers measured and what this card says.
 //
 // Every line compares two sorts of the same input on the same card, run alternately; medians. The papers' cards are
-// gone, so only the ratios are compared. Sources: Sintorn & Assarsson 2007 (Figures 8, 9, 10), Ha, Krueger, Silva 2009
-// (Figures 3, 4, 5), García et al. 2014 (Figure 9). Ha et al.'s Figure 6 (the sort's share of a broad phase) is
-// `bench_collision --methods sap3 --sort radix4`.
+// gone, so only the ratios are compared. The papers' sorters are CUDA's, and are left out where there is none; `split`
+// is OpenGL's too, beside CUDA's where there are both. Sources: Sintorn & Assarsson 2007 (Figures 8, 9, 10), Ha,
+// Krueger, Silva 2009 (Figures 3, 4, 5), García et al. 2014 (Figure 9). Ha et al.'s Figure 6 (the sort's share of a
+// broad phase) is `bench_collision --methods sap3 --sort radix4`.
 #include "bench_papers.h"
 
 #include <inttypes.h>
@@ -46,13 +47,17 @@ static const variant hybrid_shuffled = {"hybrid, shuffled", "hybrid", NO_RADIX4,
 static const variant radix_1bit = {"1-bit radix", "radix4", {1, false, PSV_ORDER_CHECK_OFF}, NO_HYBRID, false, false};
 static const variant cub_keys = {"cub, u32", "cub", NO_RADIX4, NO_HYBRID, false, true};
 static const variant split_keys = {"split, u32", "split", NO_RADIX4, NO_HYBRID, false, true};
+static const variant radix_keys = {"radix, u32", "radix", NO_RADIX4, NO_HYBRID, false, true};
+static const variant split_gl = {"split on OpenGL, u32", "split", NO_RADIX4, NO_HYBRID, false, true};
+static const variant radix_gl = {"radix on OpenGL, u32", "radix", NO_RADIX4, NO_HYBRID, false, true};
 
+// A device, and how it is measured.
 typedef struct bench {
-    psv_context *context;
+    psv_context *context;                      // NULL: not there
     psv_buffer source, keys, values, identity; // of max_count
     uint64_t max_count;
     int runs;
-    bool cpu;
+    bool cpu, only_gl;
     FILE *csv;
     char date[16];
     const char *commit, *device;
@@ -156,25 +161,26 @@ static bool in_order(bench *b, psv_sorter *sorter, const variant *v, uint64_t co
     return good;
 }
 
-// Medians of two variants on the prepared input, run alternately.
-static bool time_both(bench *b, const variant *first, const variant *second, uint64_t count, double *first_ms,
-                      double *second_ms) {
-    const variant *variants[2] = {first, second};
-    psv_sorter *sorters[2] = {make_sorter(b, first, count), make_sorter(b, second, count)};
+// Medians of two variants on the prepared input, run alternately, each on a device of its own or both on one.
+static bool time_on(bench *const on[2], const variant *const variants[2], uint64_t count, double medians[2]) {
+    psv_sorter *sorters[2] = {make_sorter(on[0], variants[0], count), make_sorter(on[1], variants[1], count)};
     double times[2][MOST_RUNS];
     bool good = sorters[0] != NULL && sorters[1] != NULL;
-    for (int run = -1; run < b->runs && good; ++run) // the first one warms up
+    for (int run = -1; run < on[0]->runs && good; ++run) // the first one warms up
         for (int s = 0; s < 2 && good; ++s) {
-            const double ms = time_sort(b, sorters[s], variants[s], count);
-            good = ms >= 0 && (run >= 0 || in_order(b, sorters[s], variants[s], count));
+            const double ms = time_sort(on[s], sorters[s], variants[s], count);
+            good = ms >= 0 && (run >= 0 || in_order(on[s], sorters[s], variants[s], count));
             if (run >= 0) times[s][run] = ms;
         }
-    for (int s = 0; s < 2; ++s)
+    for (int s = 0; s < 2; ++s) {
         psv_destroy_sorter(sorters[s]);
-    if (!good) return false;
-    *first_ms = median(times[0], b->runs);
-    *second_ms = median(times[1], b->runs);
-    return true;
+        if (good) medians[s] = median(times[s], on[0]->runs);
+    }
+    return good;
+}
+
+static bool time_both(bench *b, const variant *first, const variant *second, uint64_t count, double medians[2]) {
+    return time_on((bench *const[2]){b, b}, (const variant *const[2]){first, second}, count, medians);
 }
 
 // --- output ---------------------------------------------------------------------------------------------------------
@@ -190,13 +196,19 @@ static void print_line(bench *b, const char *figure, const char *input, uint64_t
     fflush(stdout);
 }
 
-static bool compare(bench *b, const char *figure, distribution kind, uint64_t count, const variant *subject,
-                    const variant *baseline, const char *paper) {
-    double subject_ms = 0, baseline_ms = 0;
-    if (!time_both(b, subject, baseline, count, &subject_ms, &baseline_ms)) return false;
-    print_line(b, figure, distribution_names[kind], count, subject->label, subject_ms, baseline->label, baseline_ms,
+static bool compare_on(bench *subject_on, bench *baseline_on, const char *figure, distribution kind, uint64_t count,
+                       const variant *subject, const variant *baseline, const char *paper) {
+    double ms[2] = {0, 0};
+    if (!time_on((bench *const[2]){subject_on, baseline_on}, (const variant *const[2]){subject, baseline}, count, ms))
+        return false;
+    print_line(subject_on, figure, distribution_names[kind], count, subject->label, ms[0], baseline->label, ms[1],
                paper);
     return true;
+}
+
+static bool compare(bench *b, const char *figure, distribution kind, uint64_t count, const variant *subject,
+                    const variant *baseline, const char *paper) {
+    return compare_on(b, b, figure, kind, count, subject, baseline, paper);
 }
 
 static void heading(const char *text) {
@@ -233,9 +245,9 @@ static bool hybrid_against_others(bench *b) {
                                       : "below 1"))
             return false;
         if (!b->cpu || count < 1 << 20) continue;
-        double hybrid_ms = 0, other_ms = 0;
-        if (!time_both(b, &hybrid_default, &hybrid_default, count, &hybrid_ms, &other_ms)) return false;
-        print_line(b, "S&A Fig. 8", "uniform", count, hybrid_default.label, hybrid_ms, "qsort, one CPU core",
+        double ms[2] = {0, 0};
+        if (!time_both(b, &hybrid_default, &hybrid_default, count, ms)) return false;
+        print_line(b, "S&A Fig. 8", "uniform", count, hybrid_default.label, ms[0], "qsort, one CPU core",
                    time_quicksort(b, count),
                    count == 1 << 20   ? "6"
                    : count == 1 << 23 ? "14"
@@ -301,9 +313,9 @@ static bool hybrid_on_distances(bench *b) {
             !compare(b, "S&A Fig. 10", DISTANCES, count, &hybrid_shuffled, &radix_1bit, s == 0 ? "1.1" : "1.2"))
             return false;
         if (!b->cpu) continue;
-        double ms = 0, other = 0;
-        if (!time_both(b, &hybrid_shuffled, &hybrid_default, count, &ms, &other)) return false;
-        print_line(b, "S&A Fig. 10", "ordered distances", count, hybrid_shuffled.label, ms, "qsort, one CPU core",
+        double ms[2] = {0, 0};
+        if (!time_both(b, &hybrid_shuffled, &hybrid_default, count, ms)) return false;
+        print_line(b, "S&A Fig. 10", "ordered distances", count, hybrid_shuffled.label, ms[0], "qsort, one CPU core",
                    time_quicksort(b, count), s == 0 ? "9.3" : "13");
     }
     return true;
@@ -404,6 +416,22 @@ static bool split_against_cub(bench *b) {
     return true;
 }
 
+// On OpenGL, which García et al. wrote for, and where there is CUDA too what its forms of the same sorters take.
+static bool split_on_opengl(bench *cuda, bench *gl) {
+    heading("Garcia et al. 2014 in OpenGL's compute shaders: split against radix, and both beside CUDA's; u32 keys");
+    for (uint64_t count = 1 << 16; count <= 1 << 24 && count <= gl->max_count; count *= 2) {
+        if (!prepare(gl, UNIFORM, count) || !compare_on(gl, gl, "OpenGL", UNIFORM, count, &radix_gl, &split_gl,
+                                                        count > 2000000 ? "1.7 to 2" : "about 1 to 1.7"))
+            return false;
+        if (cuda->context == NULL) continue;
+        if (!prepare(cuda, UNIFORM, count) ||
+            !compare_on(cuda, gl, "OpenGL, CUDA", UNIFORM, count, &radix_keys, &radix_gl, "not measured") ||
+            !compare_on(cuda, gl, "OpenGL, CUDA", UNIFORM, count, &split_keys, &split_gl, "not measured"))
+            return false;
+    }
+    return true;
+}
+
 // --- the command
 // --------------------------------------------------------------------------------------------------------
 
@@ -412,6 +440,8 @@ static bool read_options(int argc, char **argv, bench *b) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--no-cpu") == 0) {
             b->cpu = false;
+        } else if (strcmp(argv[i], "--gl") == 0) {
+            b->only_gl = true;
         } else if (strcmp(argv[i], "--csv") == 0 && value != NULL) {
             b->csv = fopen(value, "w");
             if (b->csv == NULL) {
@@ -429,10 +459,10 @@ static bool read_options(int argc, char **argv, bench *b) {
             b->runs = atoi(value);
             ++i;
         } else {
-            fprintf(
-                stderr,
-                "papers: unknown option %s; there are --csv FILE, --commit TEXT, --max-count N, --runs N, --no-cpu\n",
-                argv[i]);
+            fprintf(stderr,
+                    "papers: unknown option %s; there are --csv FILE, --commit TEXT, --max-count N, --runs N, "
+                    "--no-cpu, --gl\n",
+                    argv[i]);
             return false;
         }
     }
@@ -441,9 +471,9 @@ static bool read_options(int argc, char **argv, bench *b) {
     return false;
 }
 
-static bool open_bench(bench *b) {
+static bool open_bench(bench *b, psv_backend backend) {
     psv_context_def def = psv_default_context_def();
-    def.backend = PSV_BACKEND_CUDA;
+    def.backend = backend;
     if (failed(b, psv_create_context(&def, &b->context), "context")) return false;
     const uint64_t bytes = b->max_count * sizeof(float);
     b->host = malloc(bytes);
@@ -462,16 +492,16 @@ static bool open_bench(bench *b) {
 }
 
 static void close_bench(bench *b) {
+    if (b->context == NULL) return;
     psv_free_buffer(b->context, &b->source);
     psv_free_buffer(b->context, &b->keys);
     psv_free_buffer(b->context, &b->values);
     psv_free_buffer(b->context, &b->identity);
     psv_destroy_context(b->context);
     free(b->host);
-    if (b->csv != NULL) fclose(b->csv);
 }
 
-static bool run_all(bench *b) {
+static bool run_cuda(bench *b) {
     bool good = hybrid_against_others(b);
 #if PSV_HAVE_CUDA
     good = good && hybrid_parts(b);
@@ -480,24 +510,33 @@ static bool run_all(bench *b) {
            split_against_cub(b);
 }
 
+static void begin_report(bench *b) {
+    const time_t now = time(NULL);
+    struct tm day;
+    (void)strftime(b->date, sizeof b->date, "%Y-%m-%d", gmtime_r(&now, &day));
+    b->device = psv_context_device_name(b->context);
+    printf("%s; medians of %d runs, seed %" PRIu64 "\n", b->device, b->runs, b->seed);
+}
+
 int psv_bench_papers(int argc, char **argv) {
-    bench b = {.commit = "unknown", .max_count = 1 << 24, .runs = 11, .cpu = true, .seed = 20090201};
-    if (!read_options(argc, argv, &b)) return 2;
-    if (!psv_backend_available(PSV_BACKEND_CUDA)) {
-        printf("papers: skipped, there is no CUDA device: the papers' sorters run on CUDA only\n");
+    bench cuda = {.commit = "unknown", .max_count = 1 << 24, .runs = 11, .cpu = true, .seed = 20090201};
+    if (!read_options(argc, argv, &cuda)) return 2;
+    bench gl = cuda;
+    const bool has_cuda = psv_backend_available(PSV_BACKEND_CUDA), has_gl = psv_backend_available(PSV_BACKEND_GL);
+    if ((!has_cuda || cuda.only_gl) && !has_gl) {
+        printf("papers: skipped, there is no %sOpenGL 4.5: the papers' sorters run there only\n",
+               cuda.only_gl ? "" : "CUDA device and no ");
         return 77;
     }
-    bool good = open_bench(&b);
-    if (good) {
-        const time_t now = time(NULL);
-        struct tm day;
-        (void)strftime(b.date, sizeof b.date, "%Y-%m-%d", gmtime_r(&now, &day));
-        b.device = psv_context_device_name(b.context);
-        printf("%s; medians of %d runs, seed %" PRIu64 "\n", b.device, b.runs, b.seed);
-        if (b.csv != NULL)
-            fprintf(b.csv, "date,commit,device,figure,input,count,a,a_ms,b,b_ms,b_over_a,paper_b_over_a\n");
-        good = run_all(&b);
-    }
-    close_bench(&b);
+    bool good = (!has_cuda || open_bench(&cuda, PSV_BACKEND_CUDA)) && (!has_gl || open_bench(&gl, PSV_BACKEND_GL));
+    if (good && cuda.csv != NULL)
+        fprintf(cuda.csv, "date,commit,device,figure,input,count,a,a_ms,b,b_ms,b_over_a,paper_b_over_a\n");
+    if (good && has_cuda) begin_report(&cuda);
+    if (good && has_gl) begin_report(&gl);
+    if (good && has_cuda && !cuda.only_gl) good = run_cuda(&cuda);
+    if (good && has_gl) good = split_on_opengl(&cuda, &gl);
+    close_bench(&cuda);
+    close_bench(&gl);
+    if (cuda.csv != NULL) fclose(cuda.csv);
     return good ? 0 : 1;
 }
