@@ -2,6 +2,7 @@
 // load.
 #include "view_driver.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,6 +290,18 @@ static void check_panel_files(view_app *app) {
     }
 }
 
+static void remove_folder(const char *folder) {
+    char path[1200];
+    DIR *files = opendir(folder);
+    assert_non_null(files);
+    for (struct dirent *file; (file = readdir(files)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", folder, file->d_name);
+        if (strcmp(file->d_name, ".") != 0 && strcmp(file->d_name, "..") != 0) assert_int_equal(remove(path), 0);
+    }
+    closedir(files);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_panel(void **state) {
     (void)state;
     char old[1024], folder[] = "/tmp/pairsieve-view-XXXXXX";
@@ -307,9 +320,7 @@ static void test_panel(void **state) {
     driver_wait_load(app);
     assert_int_equal(app->load_count, loads + 1);
     assert_int_equal(chdir(old), 0);
-    char command[1200];
-    snprintf(command, sizeof command, "rm -r '%s'", folder);
-    assert_int_equal(system(command), 0);
+    remove_folder(folder);
     driver_close(app);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct keyed {
     float depth;
@@ -170,7 +171,10 @@ static void test_logs(void **state) {
     (void)state;
     char csv[] = "/tmp/pairsieve-csv-XXXXXX", trace[] = "/tmp/pairsieve-trace-XXXXXX";
     view_options options = driver_options();
-    assert_true(mkstemp(csv) >= 0 && mkstemp(trace) >= 0);
+    const int files[] = {mkstemp(csv), mkstemp(trace)};
+    assert_true(files[0] >= 0 && files[1] >= 0);
+    close(files[0]); // Windows replaces no file that is open
+    close(files[1]);
     options.csv = csv;
     options.trace = trace;
     view_app *app = driver_open(&options);

@@ -1,7 +1,9 @@
 #include "view_driver.h"
 
+#if !defined(_WIN32)
 #include <dlfcn.h>
 #include <link.h>
+#endif
 #include <math.h>
 #include <stb/stb_image.h>
 #include <stdlib.h>
@@ -23,6 +25,9 @@ view_options driver_options(void) {
     return options;
 }
 
+#if defined(_WIN32)
+static void pin_libraries(void) {}
+#else
 #define PINNED_MAX 128
 
 typedef struct loaded_names {
@@ -50,6 +55,7 @@ static void pin_libraries(void) {
         free(names.name[i]);
     }
 }
+#endif
 
 // A real pointer and a real focus (Xvfb has both, and no window manager to keep them still) must not take part.
 static int drop_real_input(void *data, SDL_Event *event) {
