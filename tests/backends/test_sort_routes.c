@@ -2,9 +2,9 @@
 // and once it knows such keys: a silent fall back to a slower route fails here. test_radix_route.c covers the choice
 // itself, for any device; this is what the device then makes of the keys.
 //
-//   test_sort_routes [--print] [--range N]   --print: writes the table of what ran instead of comparing it; --range:
-//   only
-//                                            the range of counts with this number
+//   test_sort_routes [--print] [--range N]
+//     --print: writes the table of what ran instead of comparing it
+//     --range: only the range of counts with this number
 //
 // Skips (77) without a GPU, and on one that is not as the table is for: clusters of 16, cooperative launches, 227 KB.
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 #include "sort_reference.h"
 
 #define CALLS 6
-#define DISTRIBUTIONS KEYS_UPPER // all that bench_sort names
+#define DISTRIBUTIONS KEYS_END // all that bench_sort names
 
 static psv_context *context;
 static bool print_only;
@@ -48,40 +48,44 @@ typedef struct expected_row {
 static const expected_row rows[] = {
     {0,
      "uniform gaussian sorted reversed nearly few constant one_digit clustered special moved moved_far replaced mixed "
-     "halves sawtooth piled steps swapped falling",
+     "halves sawtooth piled steps swapped falling upper blob zipf half values floats bits",
      "block", "block"},
     {1,
      "uniform gaussian sorted reversed nearly few constant one_digit clustered special moved moved_far replaced mixed "
-     "halves sawtooth piled steps swapped falling",
+     "halves sawtooth piled steps swapped falling upper blob zipf half values floats bits",
      "block", "block"},
     {2,
      "uniform gaussian sorted reversed nearly few constant one_digit clustered special moved moved_far replaced mixed "
-     "halves sawtooth piled steps swapped falling",
+     "halves sawtooth piled steps swapped falling upper blob zipf half values floats bits",
      "cluster", "cluster"},
-    {3, "uniform gaussian reversed nearly one_digit moved moved_far replaced mixed halves sawtooth swapped falling",
+    {3,
+     "uniform gaussian reversed nearly one_digit moved moved_far replaced mixed halves sawtooth swapped falling upper "
+     "blob floats",
      "chunks/no_splitters", "splitters"},
-    {3, "few clustered special steps", "chunk_digits/uneven", "resident/waiting"},
+    {3, "few clustered special steps zipf half values", "chunk_digits/uneven", "resident/waiting"},
     {3, "sorted constant", "in_order", "in_order"},
     {3, "piled", "chunks/no_splitters", "chunks/misfit"},
-    {4, "uniform reversed nearly one_digit moved moved_far replaced mixed halves sawtooth swapped",
+    {3, "bits", "chunk_digits/uneven", "splitters"},
+    {4, "uniform reversed nearly one_digit moved moved_far replaced mixed halves sawtooth swapped upper floats",
      "chunks/no_splitters", "splitters"},
-    {4, "few clustered special piled steps falling", "chunk_digits/uneven", "resident/waiting"},
+    {4, "few clustered special piled steps falling zipf half values", "chunk_digits/uneven", "resident/waiting"},
     {4, "sorted constant", "in_order", "in_order"},
-    {4, "gaussian", "chunk_digits/uneven", "splitters"},
-    {5, "uniform gaussian reversed one_digit moved_far replaced mixed halves sawtooth swapped",
+    {4, "gaussian blob bits", "chunk_digits/uneven", "splitters"},
+    {5, "uniform gaussian reversed one_digit moved_far replaced mixed halves sawtooth swapped upper blob floats bits",
      "passes_async/not_in_order", "rounds"},
-    {5, "few clustered special piled steps falling", "passes_async/not_in_order", "resident/waiting"},
+    {5, "few clustered special piled steps falling zipf half values", "passes_async/not_in_order", "resident/waiting"},
     {5, "sorted constant", "in_order", "in_order"},
     {5, "nearly moved", "windows", "windows"},
-    {6, "uniform gaussian reversed moved_far replaced mixed halves sawtooth swapped", "passes_async/not_in_order",
-     "rounds"},
-    {6, "few one_digit clustered special piled steps falling", "passes_async/not_in_order", "passes_async/waiting"},
+    {6, "uniform gaussian reversed moved_far replaced mixed halves sawtooth swapped upper blob floats bits",
+     "passes_async/not_in_order", "rounds"},
+    {6, "few one_digit clustered special piled steps falling zipf half values", "passes_async/not_in_order",
+     "passes_async/waiting"},
     {6, "sorted constant", "in_order", "in_order"},
     {6, "nearly", "windows", "windows"},
     {6, "moved", "passes_async/not_in_order", "windows"},
     {7,
      "uniform gaussian reversed few one_digit clustered special moved_far replaced mixed halves sawtooth piled steps "
-     "swapped falling",
+     "swapped falling upper blob zipf half values floats bits",
      "passes_async", "passes_async"},
     {7, "sorted constant", "in_order", "in_order"},
     {7, "nearly", "windows", "windows"},
