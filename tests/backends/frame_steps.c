@@ -17,6 +17,10 @@
 const frame_step frame_steps[] = {
     {"cube", 1, 100, 0, 3, false, 0},
     {"cube", 2, 97, 0, 2, false, 0},
+    // larger than their cells, which wind in bins
+    {"shell", 1, 100, 0, 4, false, 0},
+    {"gas", 2, 100, 1, 3, true, 0},
+    {"clusters", 3, 100, 0, 5, true, 2},
     {"pile", 1, 100, 0, 3, false, 0},
     {"cube", 3, 100, 1, 3, false, 0},
     {"cube", 3, 100, 0, 2, true, 0},

@@ -87,8 +87,8 @@ static void test_devices(void **state) {
     static const struct {
         const device_profile *device;
         bool fused, bins;
-    } able[] = {{&turing, false, false},    {&a100, false, false}, {&ampere, false, false}, {&ada, false, false},
-                {&hopper, true, true},      {&b200, true, true},   {&rtx50, false, true},   {&old_code, true, false},
+    } able[] = {{&turing, false, false},    {&a100, false, true},  {&ampere, false, true}, {&ada, false, true},
+                {&hopper, true, true},      {&b200, true, true},   {&rtx50, false, true},  {&old_code, true, true},
                 {&shared_gpu, false, true}, {&slice, false, false}};
     for (size_t i = 0; i < sizeof able / sizeof *able; ++i) {
         const device_profile *device = able[i].device;
@@ -112,20 +112,22 @@ static void test_devices(void **state) {
 // Where one route ends and the next begins.
 static void test_counts(void **state) {
     (void)state;
-    // One block plans, 131 have 768 threads with two boxes each.
-    expect_plain(&hopper, 201216, PSVI_ROWS_FUSED, PSVI_ROWS_NO_VETO);
-    expect_plain(&hopper, 201217, PSVI_ROWS_BINS, PSVI_ROWS_VETO_DEVICE);
-    expect_plain(&b200, 225792, PSVI_ROWS_FUSED, PSVI_ROWS_NO_VETO);
-    expect_plain(&b200, 225793, PSVI_ROWS_BINS, PSVI_ROWS_VETO_DEVICE);
-    expect_plain(&b200, 262145, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO); // too many for it on any device
+    expect_plain(&hopper, 131072, PSVI_ROWS_FUSED, PSVI_ROWS_NO_VETO);
+    expect_plain(&hopper, 131073, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO);
     expect_plain(&rtx50, 131072, PSVI_ROWS_COUNTED_MIXED, PSVI_ROWS_VETO_DEVICE);
-    expect_plain(&rtx50, 131073, PSVI_ROWS_BINS, PSVI_ROWS_VETO_DEVICE);
+    expect_plain(&rtx50, 131073, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO);
     expect_plain(&hopper, 2097152, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO);
     expect_plain(&hopper, 2097153, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
     expect_plain(&hopper, 134217728, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO); // the most with 27 bits of slot
     expect_plain(&hopper, 134217729, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_COUNT);
+    // Boxes of worlds, that bins do not take. One block plans, 131 have 768 threads with two boxes each.
+    psvi_rows_facts facts = plain_frame(&hopper, 201216);
+    facts.worlds = true;
+    expect("worlds", &facts, PSVI_ROWS_FUSED, PSVI_ROWS_VETO_WORLDS);
+    facts.boxes = facts.room = 201217;
+    expect("worlds", &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_WORLDS);
     // The finder's room decides its memory; the frame's boxes what is done with it.
-    psvi_rows_facts facts = plain_frame(&hopper, 2 * MILLION);
+    facts = plain_frame(&hopper, 2 * MILLION);
     facts.boxes = 1000;
     expect("a few of many", &facts, PSVI_ROWS_FUSED, PSVI_ROWS_NO_VETO);
     facts.boxes = 300000;
@@ -143,7 +145,7 @@ static psvi_rows_facts frame_of(const device_profile *device, uint64_t boxes, bo
     case TWO_SETS: facts.two_sets = true; break;
     case WORLDS: facts.worlds = true; break;
     case UNPACKED: facts.packed = false; break;
-    default: facts.paused = true;
+    default: facts.paused = 1u << PSVI_ROWS_BINS;
     }
     return facts;
 }
@@ -171,8 +173,13 @@ static void test_kinds_of_boxes(void **state) {
         expect(names[kind], &facts, expected[kind].middle, expected[kind].veto_middle);
         facts = frame_of(&hopper, 10 * MILLION, (box_kind)kind);
         expect(names[kind], &facts, expected[kind].many, expected[kind].veto_many);
+        facts = frame_of(&hopper, 10000, (box_kind)kind);
+        facts.paused = 1u << PSVI_ROWS_FUSED;
+        expect(names[kind], &facts,
+               kind == TWO_SETS || kind == WORLDS ? PSVI_ROWS_COUNTED_EXACT : PSVI_ROWS_COUNTED_MIXED,
+               kind == TWO_SETS || kind == WORLDS ? expected[kind].veto_middle : PSVI_ROWS_VETO_PAUSE);
         // Without bins the device is what keeps from the faster routes, unless the next one is ruled out too.
-        facts = frame_of(&ada, MILLION, (box_kind)kind);
+        facts = frame_of(&turing, MILLION, (box_kind)kind);
         const bool mixed = kind != TWO_SETS && kind != WORLDS;
         expect(names[kind], &facts, mixed ? PSVI_ROWS_COUNTED_MIXED : PSVI_ROWS_COUNTED_EXACT,
                mixed ? PSVI_ROWS_VETO_DEVICE : expected[kind].veto_middle);
@@ -192,7 +199,8 @@ static void test_all_facts(void **state) {
                     psvi_rows_facts facts = plain_frame(all_profiles[d], counts[n]);
                     facts.room = counts[r];
                     facts.two_sets = bits & 1, facts.worlds = bits & 2, facts.packed = bits & 4;
-                    facts.paused = bits & 8, facts.sorter_named = bits & 16;
+                    facts.paused = bits & 8 ? 1u << PSVI_ROWS_BINS | 1u << PSVI_ROWS_FUSED : 0,
+                    facts.sorter_named = bits & 16;
                     const psvi_rows_route route = psvi_rows_choose_route(&facts).route;
                     reached[route] = true;
                     assert_int_equal(route == PSVI_ROWS_SORTER, facts.sorter_named);
@@ -201,13 +209,14 @@ static void test_all_facts(void **state) {
                     assert_int_not_equal(route, PSVI_ROWS_NO_ROUTE);
                     assert_int_equal(counted, facts.room <= 2097152);
                     if (route == PSVI_ROWS_BINS)
-                        assert_true(uniform && !facts.paused && facts.boxes > 131072 && facts.code_capability >= 90);
+                        assert_true(uniform && !facts.paused && facts.boxes > 131072 && facts.code_capability >= 80);
                     if (route == PSVI_ROWS_SEGMENTS_UNIFORM) assert_true(uniform && facts.room <= 134217728);
                     if (route == PSVI_ROWS_COUNTED_MIXED) assert_true(!facts.two_sets && !facts.worlds);
                     if (route == PSVI_ROWS_FUSED)
-                        assert_true(facts.cooperative && facts.shared_bytes > 200 * 1024 && facts.boxes <= 262144);
+                        assert_true(!facts.paused && facts.cooperative && facts.shared_bytes > 200 * 1024 &&
+                                    facts.boxes <= 262144);
                 }
-    for (int route = PSVI_ROWS_FUSED; route < PSVI_ROWS_ROUTES; ++route)
+    for (int route = PSVI_ROWS_BINS; route < PSVI_ROWS_ROUTES; ++route)
         if (!reached[route]) fail_msg("no facts lead to %s", psvi_rows_route_name((uint32_t)route));
 }
 

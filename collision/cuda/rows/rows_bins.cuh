@@ -16,17 +16,32 @@
 #define ROWS_BIN_OWN_MOST 31u
 static_assert(ROWS_UNIFORM_ROOM <= 1u << ROWS_BIN_OWN_SHIFT, "slots leave the bits free");
 
-__device__ __forceinline__ uint32_t rows_bin_cell(uint32_t slot, uint32_t look) {
+// Where cells wind the slot's free bits hold turns, and the cell's number leaves room for that.
+#define ROWS_WIND_OWN_SHIFT 22
+#define ROWS_WIND_OWN_MOST 3u
+#define ROWS_WIND_CELL ((1u << ROWS_WIND_OWN_SHIFT) - 1)
+#define ROWS_WIND_FRONT 32u // numbers before the first cell, so that none that a box looks at is below 0
+static_assert(ROWS_CELLS_A_BOX * ROWS_COUNTED_MOST <= 1u << ROWS_WIND_OWN_SHIFT, "a cell's number fits");
+
+__device__ __forceinline__ uint32_t rows_bin_cell(uint32_t slot, uint32_t look, bool winds) {
+    if (winds) return (look & ROWS_WIND_CELL) + (look >> ROWS_WIND_OWN_SHIFT & ROWS_WIND_OWN_MOST);
     return (look & ROWS_LOOK_CELL) + (slot >> ROWS_BIN_OWN_SHIFT);
 }
 
+// Of cells that wind, the last one that is there once more behind the end, as many behind the last cell as it is behind
+// the first: no box looks further.
+__device__ __forceinline__ uint32_t rows_wind_end(const psvi_rows_level &level) {
+    const uint32_t row = (uint32_t)level.cells[0], next_z = level.cells[2] > 1 ? row : 0;
+    return 2 * ROWS_WIND_FRONT + 1 + next_z + (level.cells[1] > 1 ? row * (uint32_t)level.cells[2] : 0);
+}
+
 // How a frame's cells are divided into bins; `more`: rounds of bins beyond the usual number. The end of the cells
-// counts as one cell, without boxes.
+// counts as one cell, without boxes, and so do those in front of cells that wind.
 __device__ __forceinline__ psvi_rows_bin_shape rows_bin_shape_of(const psvi_rows_bins &bins, uint32_t cells,
                                                                  uint64_t boxes, uint32_t more) {
-    const uint32_t all = cells + 1;
+    const uint32_t all = cells + 1 + ROWS_WIND_FRONT;
     const uint32_t wanted = max((all + ROWS_BIN_CELLS - 1) / ROWS_BIN_CELLS, (uint32_t)(boxes / ROWS_BIN_BOXES) + 1);
-    psvi_rows_bin_shape shape;
+    psvi_rows_bin_shape shape = {};
     shape.bins = min(((wanted + bins.round - 1) / bins.round + more) * bins.round, bins.most);
     shape.each = max((all + shape.bins - 1) / shape.bins + 3, 16u) / 4 * 4;
     shape.shift = 31 - __clz(shape.each - 1);

@@ -46,12 +46,21 @@ __device__ __forceinline__ void start_cells(order_shared &shared) {
     shared.cells[threadIdx.x] = pairs;
 }
 
+// Of a frame.
+struct order_frame {
+    psvi_rows_bin_shape shape;
+    uint32_t cells, base_cells; // base_cells: of the first level
+    uint32_t boxes, end;        // where cells wind; end: the last cell that is there once more, 0 where they do not
+};
+
 // One bin, whose boxes come from place `start` to before `end`: its entries to shared memory, counted by cells on the
 // way; from there to their places, in sequence.
 __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *plan, const order_tables &tables,
-                                          const psvi_rows_bin_shape &shape, uint32_t cells, uint32_t base_cells,
-                                          uint32_t bin, uint32_t start, uint32_t end, uint32_t turn) {
-    const uint32_t count = end - start, first = bin * shape.each, last = min(first + shape.each, cells);
+                                          const order_frame &frame, uint32_t bin, uint32_t start, uint32_t end,
+                                          uint32_t turn) {
+    const psvi_rows_bin_shape &shape = frame.shape;
+    const uint32_t count = end - start, first = bin * shape.each, last = min(first + shape.each, frame.cells);
+    const bool winds = frame.end != 0;
     const uint4 *const from = static_cast<const uint4 *>(tables.bins.entries) + (uint64_t)bin * shape.room;
     const uint16_t *const starts = reinterpret_cast<const uint16_t *>(shared.cells);
     if (HAS_BULK) {
@@ -69,7 +78,7 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
         const uint32_t i = threadIdx.x + item * THREADS;
         if (i < count) {
             const uint2 half = *reinterpret_cast<const uint2 *>(&shared.entries[i].z);
-            const uint32_t cell = rows_bin_cell(half.x, half.y) - first, shift = (cell & 1) * 16;
+            const uint32_t cell = rows_bin_cell(half.x, half.y, winds) - first, shift = (cell & 1) * 16;
             const uint32_t ranks = atomicAdd(reinterpret_cast<uint32_t *>(shared.cells) + cell / 2, 1u << shift);
             found[item] = cell << 16 | (ranks >> shift & 0xffffu);
         }
@@ -85,13 +94,23 @@ __device__ __forceinline__ void order_bin(order_shared &shared, psvi_rows_plan *
 #pragma unroll 4
     for (uint32_t cell = first + threadIdx.x; cell < last; cell += THREADS)
         tables.starts[cell] = start + starts[cell - first];
+    for (uint32_t cell = max(first, ROWS_WIND_FRONT) + threadIdx.x; cell < min(last, frame.end + 1); cell += THREADS)
+        tables.starts[frame.base_cells + cell] = frame.boxes + start + starts[cell - first];
     __syncthreads();
 #pragma unroll 2
     for (uint32_t n = threadIdx.x; n < count; n += THREADS) {
         uint4 entry = shared.entries[shared.order[n]];
-        entry.z &= (1u << ROWS_BIN_OWN_SHIFT) - 1;
+        if (winds) {
+            if (first <= frame.end && rows_bin_cell(entry.z, entry.w, true) <= frame.end) {
+                const uint32_t look = entry.w & ~(ROWS_WIND_OWN_MOST << ROWS_WIND_OWN_SHIFT);
+                tables.uniform.write_apart(frame.boxes + start + n, make_uint4(entry.x, entry.y, entry.z, look));
+            }
+            entry.w &= ~(ROWS_WIND_OWN_MOST << ROWS_WIND_OWN_SHIFT);
+        } else {
+            entry.z &= (1u << ROWS_BIN_OWN_SHIFT) - 1;
+        }
         if ((entry.w >> ROWS_LOOK_SPAN_SHIFT & ROWS_LOOK_SPAN) == 0) {
-            if ((entry.w & ROWS_LOOK_CELL) < base_cells) // others look down
+            if ((entry.w & ROWS_LOOK_CELL) < frame.base_cells) // others look down
                 tables.uniform.listed[atomicAdd(&plan->listed, 1u)] = start + n;
             entry.w = 0;
         }
@@ -113,13 +132,19 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.order_bin_blocks)
     rows_wait_for_front();
     // All loads go out together, whether they are needed or not.
     const psvi_rows_bin_state &state = *tables.bins.state;
-    const psvi_rows_bin_shape shape = state.shape;
-    const uint32_t done = state.done, cells = plan->cells + 1, base_cells = plan->level[0].set_cells;
+    order_frame frame = {state.shape, plan->cells + 1, plan->level[0].set_cells, 0, 0};
+    const psvi_rows_bin_shape &shape = frame.shape;
+    const uint32_t done = state.done;
     uint32_t bin = blockIdx.x, start = tables.bins.starts[bin], end = tables.bins.starts[bin + 1], turn = 0;
     if (!done) return;
+    if (shape.turns[0] != 0) {
+        frame.cells = frame.base_cells + ROWS_WIND_FRONT + 1;
+        frame.boxes = tables.bins.starts[shape.bins];
+        frame.end = rows_wind_end(plan->level[0]);
+    }
     __syncthreads();
     while (bin < shape.bins) {
-        order_bin(shared, plan, tables, shape, cells, base_cells, bin, start, end, turn);
+        order_bin(shared, plan, tables, frame, bin, start, end, turn);
         bin += gridDim.x;
         ++turn;
         if (bin < shape.bins) start = tables.bins.starts[bin], end = tables.bins.starts[bin + 1];

@@ -4,6 +4,7 @@
 #include "rows_launch.cuh"
 #include "rows_plan.cuh"
 #include "rows_segments.cuh"
+#include "rows_winding.cuh"
 
 #define THREADS ROWS_BIN_THREADS
 #define WARPS (THREADS / 32)
@@ -27,7 +28,8 @@ struct bin_shared {
 
 struct bin_job {
     psvi_rows_bins bins;
-    uint32_t key_bits;
+    uint32_t key_bits, slot_bits;
+    uint32_t again; // places behind the last for those of the front once more
 };
 
 // What a thread has seen of its boxes.
@@ -254,6 +256,14 @@ __device__ __noinline__ uint32_t make_any_entry(bin_shared &shared, const psvi_f
     return cell;
 }
 
+// What a thread has seen, to the block's. All lanes together.
+__device__ __forceinline__ void tell_tally(bin_shared &shared, const bin_tally &tally) {
+    const uint32_t boxes = psvd_reduce_add(tally.boxes), longest = psvd_reduce_max(tally.longest);
+    if ((threadIdx.x & 31) != 0) return;
+    atomicAdd(&shared.boxes, boxes);
+    atomicMax(&shared.longest, longest);
+}
+
 // Entries of a tile in place of its boxes, each with its bin and rank. Plain ones first: a call for the others among
 // them would cost the registers that they need. TAGGED: boxes may have flags and filters.
 template <bool TAGGED>
@@ -319,6 +329,48 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
     }
 }
 
+// The same where cells wind. A box whose entry does not allow that leaves the whole frame to the other order.
+template <bool TAGGED>
+static __device__ __noinline__ void wind_entries(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
+                                                 uint64_t first, uint32_t here, uint32_t turn) {
+    const rows_winding wind = rows_winding_of(shared.plan, shared.shape.turns, job.slot_bits);
+    bin_tally tally = {0, 0};
+    uint64_t *gate = shared.gate;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i - threadIdx.x < here; i += THREADS, ++gate) {
+        float *const own = reinterpret_cast<float *>(pieces_of(shared, job) + PIECES * i);
+        uint32_t bin = NO_PLACE;
+        wait_at_gate(gate, turn);
+        if (i < here) {
+            uint4 entry;
+            uint32_t cell, length;
+            const bool fits = rows_winding_entry(wind, own, (uint32_t)first + i, &entry, &cell, &length);
+            bool off = false;
+            if (TAGGED) {
+                const uint32_t flags = input.a.flags == NULL ? 0u : __ldg(input.a.flags + first + i);
+                off = flags & PSV_BOX_DISABLED;
+                if (flags & PSV_BOX_STATIC) entry.y |= ROWS_STATIC;
+                if (!off && input.a.filters != NULL && rows_is_filtered(input, first + i)) shared.filtered = 1;
+            }
+            if (!off && !fits) {
+                cell = make_any_entry(shared, input, first + i, own);
+                off = cell == NO_PLACE;
+                if (!off) atomicAdd(&shared.unusual, 1u);
+                entry = make_uint4(0, 0, 0, cell);
+            }
+            if (!off) {
+                hold_entry(own, entry);
+                bin = rows_bin_of(shared.shape.magic, shared.shape.shift, cell);
+                if (fits) tally.longest = max(tally.longest, length);
+                ++tally.boxes;
+            }
+        }
+        const uint32_t rank = rows_take_rank(shared.offset, bin, bin != NO_PLACE);
+        if (i < here) own[4] = __uint_as_float(bin), own[5] = __uint_as_float(rank);
+    }
+    tell_tally(shared, tally);
+}
+
 // Takes the block's places in the bins, and turns its counts into offsets. Returns how many boxes there are.
 __device__ __forceinline__ uint32_t take_places(bin_shared &shared, const bin_job &job) {
     uint32_t carry = 0;
@@ -349,6 +401,7 @@ __device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job 
     }
     __syncthreads();
     const uint32_t magic = shared.shape.magic, shift = shared.shape.shift, room = shared.shape.room;
+    const bool winds = shared.shape.turns[0] != 0;
     const uint32_t *const bases = bases_of(shared, job);
     uint4 *const entries = static_cast<uint4 *>(job.bins.entries);
 #pragma unroll 4
@@ -357,7 +410,7 @@ __device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job 
         const float2 one = at[0], two = at[1];
         const uint4 entry =
             make_uint4(__float_as_uint(one.x), __float_as_uint(one.y), __float_as_uint(two.x), __float_as_uint(two.y));
-        const uint32_t bin = rows_bin_of(magic, shift, rows_bin_cell(entry.z, entry.w)), place = bases[bin] + n;
+        const uint32_t bin = rows_bin_of(magic, shift, rows_bin_cell(entry.z, entry.w, winds)), place = bases[bin] + n;
         if (place < (bin + 1) * room) entries[place] = entry;
     }
 }
@@ -378,6 +431,7 @@ __device__ __forceinline__ void tell_bins(const bin_shared &shared, psvi_rows_bi
 template <bool TAGGED>
 __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
                                           uint64_t all, const bin_tiles &tiles) {
+    const bool winds = shared.shape.turns[0] != 0;
     bin_tally tally = {0, 0};
     for (uint32_t turn = 0; turn < tiles.turns; ++turn) {
         const uint64_t first = ((uint64_t)turn * (gridDim.x - 1) + blockIdx.x) * tiles.boxes;
@@ -386,7 +440,10 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
         for (uint32_t bin = threadIdx.x; bin < shared.shape.bins; bin += THREADS)
             shared.offset[bin] = 0;
         __syncthreads();
-        make_entries<TAGGED>(shared, job, input, first, here, turn, &tally);
+        if (winds)
+            wind_entries<TAGGED>(shared, job, input, first, here, turn);
+        else
+            make_entries<TAGGED>(shared, job, input, first, here, turn, &tally);
         __syncthreads();
         if (is_timed(input)) shared.began = rows_now();
         const uint32_t count = take_places(shared, job);
@@ -399,12 +456,7 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
         if (is_timed(input)) job.bins.state->sorted_ns += rows_now() - shared.began;
     }
     psvi_rows_bin_state &state = *job.bins.state;
-    tally.boxes = psvd_reduce_add(tally.boxes);
-    tally.longest = psvd_reduce_max(tally.longest);
-    if ((threadIdx.x & 31) == 0) {
-        atomicAdd(&shared.boxes, tally.boxes);
-        atomicMax(&shared.longest, tally.longest);
-    }
+    tell_tally(shared, tally);
     __syncthreads();
     if (threadIdx.x != 0) return;
     atomicAdd(&state.boxes, shared.boxes);
@@ -423,13 +475,17 @@ __device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &jo
     psvi_rows_bin_state &state = *job.bins.state;
     rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO, true,
                    planning);
+    const float high[3] = {planning->high[0][0], planning->high[1][0], planning->high[2][0]};
     const uint32_t next = (state.frame + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
     for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
         to[i] = reinterpret_cast<const uint32_t *>(&planning->plan)[i];
-    if (threadIdx.x <= ROWS_BIN_MORE)
-        state.shapes[next][threadIdx.x] =
+    if (threadIdx.x <= ROWS_BIN_MORE) {
+        psvi_rows_bin_shape shape =
             rows_bin_shape_of(job.bins, planning->plan.cells, planning->plan.slots, threadIdx.x);
+        rows_choose_turns(planning->plan, high, job.key_bits, job.slot_bits, shape.turns);
+        state.shapes[next][threadIdx.x] = shape;
+    }
     if (threadIdx.x == 0) state.slots[next] = (uint32_t)planning->plan.slots;
 }
 
@@ -486,10 +542,15 @@ __device__ __forceinline__ uint32_t judge_bins(bin_shared &shared, const bin_job
                                                uint32_t larger, uint32_t filtered) {
     if (shared.veto != PSVI_ROWS_NO_VETO) return shared.veto;
     const bool had_room = start_bins(shared, job);
-    const bool few = larger == 0 || rows_may_look_down(shared.plan.down, larger, boxes);
+    const bool winds = shared.shape.turns[0] != 0;
+    const bool few = larger == 0 || (!winds && rows_may_look_down(shared.plan.down, larger, boxes));
     if (boxes == 0 || !few) return PSVI_ROWS_VETO_SIZES;
     if (filtered != 0) return PSVI_ROWS_VETO_FILTERS;
-    if ((uint64_t)unusual * ROWS_UNIFORM_UNUSUAL > boxes) return PSVI_ROWS_VETO_EDGES;
+    if ((uint64_t)unusual * ROWS_UNIFORM_UNUSUAL > boxes || (winds && unusual != 0)) return PSVI_ROWS_VETO_EDGES;
+    if (winds) {
+        const uint32_t end = rows_wind_end(shared.plan.level[0]) / shared.shape.each + 1;
+        if (job.bins.starts[min(end, shared.shape.bins)] > job.again) return PSVI_ROWS_VETO_EDGES;
+    }
     return had_room ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_CROWDED;
 }
 
@@ -524,6 +585,7 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
             plan.populated = levels | 1;
             plan.larger = larger;
             plan.longest[0] = longest;
+            plan.wound = shared.shape.turns[0] != 0 ? job.slot_bits : 0;
             plan.unusual = unusual;
             input.result->boxes = boxes;
             state.shape = shared.shape;
@@ -594,7 +656,9 @@ extern "C" cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memo
 
 extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                    cudaStream_t stream) {
-    const bin_job job = {memory->bins, memory->key_bits};
+    bin_job job = {memory->bins, memory->key_bits, 1, (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN)};
+    while ((uint64_t)1 << job.slot_bits < memory->room)
+        ++job.slot_bits;
     const bool tagged = input->a.flags != NULL || input->a.filters != NULL;
     const auto kernel = tagged ? psvk_rows_bins_split<true> : psvk_rows_bins_split<false>;
     kernel<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan, job);

@@ -9,15 +9,22 @@
 
 #define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
 
+// Routes that are left out for some frames after one that they did not suit.
+enum { PAUSING_BINS, PAUSING_FUSED, PAUSING };
+
+typedef struct rows_pause {
+    uint32_t seen; // failures
+    psvi_backoff backoff;
+    uint32_t served; // frames since it last failed
+} rows_pause;
+
 typedef struct rows_state {
     psvi_rows_memory memory;
     psvi_rows_facts facts; // of the device and the finder
     psv_sorter *sorter;
-    volatile uint32_t *failures; // of bins, as far as the device has told; NULL: no bins
-    uint32_t failures_seen;
+    volatile uint32_t *failures; // of the pausing routes, as far as the device has told; NULL: there are none of these
     bool uses_bins;
-    psvi_backoff backoff; // of bins
-    uint32_t binned;      // frames with them since they last failed
+    rows_pause pauses[PAUSING];
 } rows_state;
 
 static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
@@ -74,11 +81,12 @@ static void carve_segments(psvi_carver *carver, psvi_rows_memory *memory) {
     own->left = psvi_carve(carver, memory->room / 32 + 1);
 }
 
-// Twice the room that the boxes need, with as many bins as the cells and the boxes may ask for.
+// Four times the room that the boxes need, so that bins of uneven scenes fit, with as many bins as the cells and the
+// boxes may ask for. What is not written costs nothing but its place.
 static void carve_bins(psvi_carver *carver, uint64_t boxes, psvi_rows_bins *bins) {
     bins->most = psvi_rows_most_bins(boxes, false);
     if (bins->most == 0) return;
-    bins->entry_room = 2 * boxes + 4096;
+    bins->entry_room = 4 * boxes + 4096;
     bins->state = psvi_carve(carver, sizeof *bins->state);
     bins->counts = psvi_carve(carver, 4 * (uint64_t)bins->most);
     bins->starts = psvi_carve(carver, 4 * ((uint64_t)bins->most + 1));
@@ -127,7 +135,7 @@ static void rows_destroy(psv_pair_finder *finder) {
     rows_state *state = finder->state;
     if (state == NULL) return;
     psv_destroy_sorter(state->sorter);
-    psvi_cuda_free_pinned(finder->context, state->failures, sizeof *state->failures);
+    psvi_cuda_free_pinned(finder->context, state->failures, PAUSING * sizeof *state->failures);
     free(state);
     finder->state = NULL;
 }
@@ -152,12 +160,13 @@ static cudaError_t prepare_bins(rows_state *state) {
     return error;
 }
 
-// The word by which the host learns that bins did not serve.
+// The words by which the host learns that a route did not serve.
 static psv_status make_failures(psv_context *context, rows_state *state) {
     void *host = NULL, *device = NULL;
-    psv_status status = psvi_cuda_alloc_pinned(context, sizeof *state->failures, &host, &device);
+    psv_status status = psvi_cuda_alloc_pinned(context, PAUSING * sizeof *state->failures, &host, &device);
     state->failures = host;
-    state->memory.bins.told = device;
+    state->memory.bins.told = (uint32_t *)device + PAUSING_BINS;
+    state->memory.fused_told = (uint32_t *)device + PAUSING_FUSED;
     return status;
 }
 
@@ -169,6 +178,10 @@ static cudaError_t prepare_segments(psvi_rows_memory *memory) {
     return error;
 }
 
+static bool facts_have_bins(const psvi_rows_facts *facts, const psvi_rows_memory *memory) {
+    return facts->code_capability >= ROWS_BIN_CODE && memory->bins.tile != 0;
+}
+
 static cudaError_t prepare(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
     cudaError_t error = psvi_prepare_rows_exact();
@@ -176,7 +189,7 @@ static cudaError_t prepare(rows_state *state) {
     if (error == cudaSuccess && memory->order == PSVI_ROWS_BY_SEGMENTS) error = prepare_segments(memory);
     if (error == cudaSuccess && memory->fused_blocks > 0) error = psvi_prepare_rows_fused();
     if (error == cudaSuccess && memory->fused_blocks > 0) error = psvi_prepare_rows_fused_ruled();
-    if (error == cudaSuccess && memory->early && memory->bins.tile != 0) error = prepare_bins(state);
+    if (error == cudaSuccess && facts_have_bins(&state->facts, memory)) error = prepare_bins(state);
     return error;
 }
 
@@ -194,7 +207,8 @@ static psv_status rows_create(psv_pair_finder *finder) {
     memory->fused_blocks = memory->order == PSVI_ROWS_BY_COUNTING ? psvi_rows_fused_blocks(&facts) : 0;
     memory->bins.tile = psvi_rows_bin_tile(facts.shared_bytes, memory->bins.most);
     psv_status status = psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute");
-    if (status == PSV_OK && state->uses_bins) status = make_failures(finder->context, state);
+    if (status == PSV_OK && (state->uses_bins || memory->fused_blocks > 0))
+        status = make_failures(finder->context, state);
     if (status == PSV_OK)
         status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
     if (status == PSV_OK && memory->order == PSVI_ROWS_BY_SORTER) {
@@ -298,18 +312,20 @@ static psv_status find_sorted(psv_pair_finder *finder, const psvi_find_input *in
     return status;
 }
 
-// Are bins left out of a frame that they could sort? So for some after one that they did not suit: the device keeps
-// such frames right, but not fast. That is known when the device tells, some frames later.
-static bool pauses_bins(rows_state *state) {
-    const uint32_t failures = *state->failures;
-    if (failures != state->failures_seen) {
-        psvi_backoff_failed(&state->backoff, ROWS_BINS_PAUSE, ROWS_BINS_PAUSE_MOST);
-        state->failures_seen = failures;
-        state->binned = 0;
-        ++state->memory.bins.pauses;
+// Is a route left out of a frame that it could do? So for some after one that it did not suit: the device keeps such
+// frames right, but not fast. That is known when the device tells, some frames later.
+static bool pauses(rows_state *state, uint32_t which) {
+    rows_pause *const pause = &state->pauses[which];
+    const uint32_t failures = state->failures[which];
+    if (failures != pause->seen) {
+        psvi_backoff_failed(&pause->backoff, ROWS_ROUTE_PAUSE, ROWS_ROUTE_PAUSE_MOST);
+        pause->seen = failures;
+        pause->served = 0;
+        if (which == PAUSING_BINS) ++state->memory.bins.pauses;
     }
-    if (psvi_backoff_waits(&state->backoff)) return true;
-    if (state->binned < ROWS_BINS_PAUSE && ++state->binned == ROWS_BINS_PAUSE) psvi_backoff_succeeded(&state->backoff);
+    if (psvi_backoff_waits(&pause->backoff)) return true;
+    if (pause->served < ROWS_ROUTE_PAUSE && ++pause->served == ROWS_ROUTE_PAUSE)
+        psvi_backoff_succeeded(&pause->backoff);
     return false;
 }
 
@@ -322,8 +338,12 @@ static psvi_rows_choice choose_route(rows_state *state, const psvi_find_input *i
     facts.packed = view->max == view->min + 12 && view->min_stride == 24 && ((uintptr_t)view->min & 7) == 0 &&
                    view->worlds == NULL;
     psvi_rows_choice choice = psvi_rows_choose_route(&facts);
-    if (choice.route == PSVI_ROWS_BINS && pauses_bins(state)) {
-        facts.paused = true;
+    if (choice.route == PSVI_ROWS_BINS && pauses(state, PAUSING_BINS)) {
+        facts.paused = 1u << PSVI_ROWS_BINS;
+        choice = psvi_rows_choose_route(&facts);
+    }
+    if (choice.route == PSVI_ROWS_FUSED && pauses(state, PAUSING_FUSED)) {
+        facts.paused |= 1u << PSVI_ROWS_FUSED;
         choice = psvi_rows_choose_route(&facts);
     }
     return choice;

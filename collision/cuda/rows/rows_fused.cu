@@ -341,6 +341,23 @@ __device__ __forceinline__ bool is_timed(const psvi_find_input &input) {
 
 // --- the kernel ------------------------------------------------------------------------------------------------------
 
+// What the last frame's result says, which is still there.
+struct last_frame {
+    uint64_t boxes, pairs, tested;
+    uint32_t route;
+};
+
+__device__ __forceinline__ last_frame read_last(const psvi_frame_result *result) {
+    return last_frame{result->boxes, result->pair_count, result->candidates, result->route};
+}
+
+// Had it, if it was this kernel's, so many candidates that another route is faster? One thread.
+__device__ __forceinline__ void judge_last(const last_frame &last, const fused_tables &tables) {
+    if (last.route == PSVI_ROWS_FUSED && last.boxes >= ROWS_FUSED_TOLD &&
+        last.tested > ROWS_FUSED_MANY * last.boxes + last.pairs && last.pairs <= ROWS_FUSED_PAIRS * last.boxes)
+        *(volatile uint32_t *)tables.told = ++tables.state->failures;
+}
+
 // Block 0: this frame's result and the barriers behind the first, which nobody looks at before the first one.
 __device__ __forceinline__ void clear_result(const psvi_find_input &input, psvi_rows_fused *state) {
     psvi_frame_result *const result = input.result;
@@ -411,8 +428,18 @@ __global__ void __launch_bounds__(THREADS, 1)
     static_assert(2 * PLAN_WORDS <= THREADS, "a thread for each word of the plans");
     const psvd_counts counts = psvd_read_counts(input);
     slot_item items[ITEMS];
+    const bool judges = !LOCAL && blockIdx.x == 0 && threadIdx.x == THREADS - 1;
+    const last_frame last = judges ? read_last(input.result) : last_frame{};
     load_items<ITEMS>(input, counts, workers, &shared, items);
+<<<<<<< HEAD
     if (blockIdx.x == 0) clear_result(input, state);
+=======
+    if (blockIdx.x == 0) {
+        if (judges) judge_last(last, tables);
+        __syncthreads(); // it is read
+        clear_result(input.result, state);
+    }
+>>>>>>> 0bf6c79 (rows: scenes larger than their cells go by bins, on devices from 8.0 on too; few boxes of many sizes leave the one launch)
     if (threadIdx.x < 2 * PLAN_WORDS) reinterpret_cast<uint32_t *>(shared.plans)[threadIdx.x] = words;
     __syncthreads();
     const uint32_t frame = header.x, now = frame & 1;
@@ -511,8 +538,12 @@ extern "C" cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, cons
     bool local;
     fused_kernel *const kernel = choose_kernel(psvi_most_boxes(input), workers, &local);
     const uint32_t room = 1u << memory->key_bits, most = local ? ROWS_FUSED_CELLS : workers * (4 * THREADS - 8);
-    fused_tables tables = {memory->fused, memory->counted.cell_counts, memory->starts,
-                           reinterpret_cast<float4 *>(memory->records), room < most ? room : most};
+    fused_tables tables = {memory->fused,
+                           memory->counted.cell_counts,
+                           memory->starts,
+                           reinterpret_cast<float4 *>(memory->records),
+                           room < most ? room : most,
+                           memory->fused_told};
     psvi_find_input copy = *input;
     void *arguments[] = {&copy, &tables};
     const size_t bytes = sizeof(fused_shared) + (local ? 2 * (tables.most_cells + 16) : 0);

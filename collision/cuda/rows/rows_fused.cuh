@@ -14,6 +14,7 @@ struct fused_tables {
     uint32_t *starts; // not with a local table
     float4 *records;
     uint32_t most_cells;
+    uint32_t *told; // host memory: `failures` of the state
 };
 
 // Boxes of a warp and the ranges of places that each lane has still to go through.

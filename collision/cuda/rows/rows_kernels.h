@@ -53,6 +53,7 @@ typedef struct psvi_rows_plan {
     uint32_t populated;                      // bit per level, from bit 0 and from bit 16
     uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
     uint32_t larger;                         // boxes of other levels than the first
+    uint32_t wound;                          // cells wind: bits of the slot, turns are above them; 0: they do not
     uint32_t unusual;                        // boxes that rows_near_of does not hold for, at least
     uint32_t filtered;                       // are there filters of several kinds, or that pair with none?
     uint32_t crowded;                        // boxes in crowded cells; filled by the scan
@@ -88,6 +89,7 @@ typedef struct psvi_rows_fused {
     psvi_rows_barrier barrier[ROWS_FUSED_BARRIERS];
     uint64_t sums[ROWS_FUSED_BLOCKS]; // boxes in each block's cells, with the frame's number
     uint64_t began;                   // in profiles: when the frame did
+    uint32_t failures;                // frames with so many candidates that another route is faster
 } psvi_rows_fused;
 
 // What the kernels for many boxes tell each other.
@@ -115,6 +117,7 @@ typedef struct psvi_rows_bin_shape {
     uint32_t bins, each;   // cells of a bin, a multiple of 4
     uint32_t magic, shift; // that divide by it
     uint32_t room;         // for boxes
+    uint32_t turns[3];     // on x, y and z, where cells wind (rows_winding.cuh); 0: they do not
 } psvi_rows_bin_shape;
 
 // What the kernels that sort by bins keep between frames; all zero at creation.
@@ -196,6 +199,7 @@ typedef struct psvi_rows_memory {
     uint32_t multiprocessors; // of the device
     psvi_rows_policy policy;  // of the code that runs
     uint32_t fused_blocks;    // of the fused kernel; 0: it does not run here
+    uint32_t *fused_told;     // host memory: frames that it did not suit, as the device tells
     bool early;               // kernels may begin before the one in front has ended
 } psvi_rows_memory;
 

@@ -9,9 +9,9 @@
 
 // What each gains is in docs/rows.md.
 const psvi_rows_route_row psvi_rows_routes[EVERY_ROUTE] = {
-    {PSVI_ROWS_FUSED, "fused", 1, ROWS_FUSED_MOST, 1, ROWS_COUNTED_MOST, PSVI_ROWS_NEEDS_COOPERATIVE, PSVI_ROWS_FUSED},
     {PSVI_ROWS_BINS, "bins", ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST, ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST,
-     PSVI_ROWS_NEEDS_CODE_90 | PSVI_ROWS_NEEDS_SIMPLE | PSVI_ROWS_NEEDS_NO_PAUSE, PSVI_ROWS_COUNTED_EXACT},
+     PSVI_ROWS_NEEDS_TILE | PSVI_ROWS_NEEDS_SIMPLE, PSVI_ROWS_COUNTED_EXACT},
+    {PSVI_ROWS_FUSED, "fused", 1, ROWS_FUSED_MOST, 1, ROWS_COUNTED_MOST, PSVI_ROWS_NEEDS_COOPERATIVE, PSVI_ROWS_FUSED},
     {PSVI_ROWS_COUNTED_MIXED, "counted-mixed", 1, ROWS_COUNTED_MOST, 1, ROWS_COUNTED_MOST,
      PSVI_ROWS_NEEDS_ONE_SET | PSVI_ROWS_NEEDS_ONE_WORLD, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_COUNTED_EXACT, "counted-exact", 1, ROWS_COUNTED_MOST, 1, ROWS_COUNTED_MOST, 0, PSVI_ROWS_COUNTED_EXACT},
@@ -42,7 +42,7 @@ uint32_t psvi_rows_most_bins(uint64_t room, bool sorter_named) {
     if (psvi_rows_order_of(room, sorter_named) != PSVI_ROWS_BY_COUNTING || room <= ROWS_BIN_LEAST) return 0;
     const uint64_t cells = (uint64_t)1 << psvi_rows_key_bits(room, sorter_named);
     const uint64_t by_cells = cells / ROWS_BIN_CELLS + 1, by_boxes = room / ROWS_BIN_BOXES + 1;
-    return (uint32_t)(by_cells > by_boxes ? by_cells : by_boxes) + ROWS_BIN_ROUND;
+    return (uint32_t)(by_cells > by_boxes ? by_cells : by_boxes) + ROWS_BIN_MORE * (ROWS_BIN_ROUND / 2);
 }
 
 uint32_t psvi_rows_bin_tile(int shared_bytes, uint32_t most_bins) {
@@ -66,8 +66,8 @@ static psvi_rows_veto device_veto(const psvi_rows_facts *facts, uint32_t needs) 
         const uint64_t most = blocks == 0 ? 0 : (uint64_t)(blocks - 1) * ROWS_FUSED_THREADS * ROWS_FUSED_ITEMS;
         if (facts->boxes > most) return PSVI_ROWS_VETO_DEVICE;
     }
-    if (needs & PSVI_ROWS_NEEDS_CODE_90) {
-        if (facts->code_capability < 90 || facts->multiprocessors < 2) return PSVI_ROWS_VETO_DEVICE;
+    if (needs & PSVI_ROWS_NEEDS_TILE) {
+        if (facts->code_capability < ROWS_BIN_CODE || facts->multiprocessors < 2) return PSVI_ROWS_VETO_DEVICE;
         const uint32_t bins = psvi_rows_most_bins(facts->room, facts->sorter_named);
         if (psvi_rows_bin_tile(facts->shared_bytes, bins) == 0) return PSVI_ROWS_VETO_DEVICE;
     }
@@ -82,7 +82,6 @@ static psvi_rows_veto frame_veto(const psvi_rows_facts *facts, uint32_t needs) {
         (facts->room > ROWS_UNIFORM_ROOM ||
          psvi_rows_key_bits(facts->room, false) > ROWS_UNIFORM_BITS + 32 - ROWS_UNIFORM_SLOT_BITS))
         return PSVI_ROWS_VETO_COUNT;
-    if ((needs & PSVI_ROWS_NEEDS_NO_PAUSE) && facts->paused) return PSVI_ROWS_VETO_PAUSE;
     return PSVI_ROWS_NO_VETO;
 }
 
@@ -96,6 +95,7 @@ psvi_rows_choice psvi_rows_choose_route(const psvi_rows_facts *facts) {
         if (facts->sorter_named && row->route != PSVI_ROWS_SORTER) veto = PSVI_ROWS_VETO_SORTER;
         if (veto == PSVI_ROWS_NO_VETO) veto = device_veto(facts, row->needs);
         if (veto == PSVI_ROWS_NO_VETO) veto = frame_veto(facts, row->needs);
+        if (veto == PSVI_ROWS_NO_VETO && (facts->paused >> row->route & 1)) veto = PSVI_ROWS_VETO_PAUSE;
         if (veto == PSVI_ROWS_NO_VETO) return (psvi_rows_choice){row->route, nearest};
         nearest = veto;
     }

@@ -16,8 +16,8 @@ extern "C" {
 
 typedef enum psvi_rows_route {
     PSVI_ROWS_NO_ROUTE,         // no boxes
-    PSVI_ROWS_FUSED,            // keys, counting sort and exact sweep in one cooperative launch
     PSVI_ROWS_BINS,             // two passes over bins that are ordered on chip, uniform sweep
+    PSVI_ROWS_FUSED,            // keys, counting sort and exact sweep in one cooperative launch
     PSVI_ROWS_COUNTED_MIXED,    // counting sort, mixed sweep
     PSVI_ROWS_COUNTED_EXACT,    // counting sort, exact sweep
     PSVI_ROWS_SEGMENTS_UNIFORM, // two passes over segments, uniform sweep
@@ -51,12 +51,11 @@ typedef enum psvi_rows_veto {
 // What a route needs of the device and of the box sets.
 enum {
     PSVI_ROWS_NEEDS_COOPERATIVE = 1, // cooperative launch, at least two multiprocessors, room for the table on chip
-    PSVI_ROWS_NEEDS_CODE_90 = 2,     // code for compute capability 9.0: kernels that begin early, bulk copies; room
+    PSVI_ROWS_NEEDS_TILE = 2,        // code for compute capability 8.0, shared memory for a tile of boxes; room
     PSVI_ROWS_NEEDS_ONE_SET = 4,
     PSVI_ROWS_NEEDS_ONE_WORLD = 8,
     PSVI_ROWS_NEEDS_PACKED = 64,    // psv_aabb side by side
     PSVI_ROWS_NEEDS_KEY_BITS = 128, // a cell's number and a slot fit an entry: ROWS_UNIFORM_BITS, ROWS_UNIFORM_ROOM
-    PSVI_ROWS_NEEDS_NO_PAUSE = 256,
     PSVI_ROWS_NEEDS_SIMPLE = 4 | 8 | 64
 };
 
@@ -69,7 +68,7 @@ typedef struct psvi_rows_route_row {
     psvi_rows_route next; // what the device goes on with where the boxes do not suit; the route itself: any boxes do
 } psvi_rows_route_row;
 
-// One row for each route, from PSVI_ROWS_FUSED on, in the order in which they are tried.
+// One row for each route, from PSVI_ROWS_BINS on, in the order in which they are tried.
 extern const psvi_rows_route_row psvi_rows_routes[PSVI_ROWS_ROUTES - 1];
 
 typedef struct psvi_rows_facts {
@@ -83,7 +82,8 @@ typedef struct psvi_rows_facts {
     bool sorter_named;
     // of the frame
     uint64_t boxes; // most that there can be
-    bool two_sets, worlds, packed, paused;
+    bool two_sets, worlds, packed;
+    uint32_t paused; // a bit for each route
 } psvi_rows_facts;
 
 typedef struct psvi_rows_choice {

@@ -25,7 +25,9 @@
 #define ROWS_DOWN_LARGER_BOX 15000.0f // a larger box: a warp goes about with it
 #define ROWS_DOWN_LARGER_ROW 100.0f   // a row that it looks at
 #define ROWS_DOWN_LARGER_CANDIDATE 80.0f
-#define ROWS_DOWN_MOST 2800.0f  // a box on average; at more, levels of all sizes are made
+#ifndef ROWS_DOWN_MOST
+#define ROWS_DOWN_MOST 2800.0f // a box on average; at more, levels of all sizes are made
+#endif
 #define ROWS_DOWN_PART_ROWS 128 // rows of a part of a larger box, about,
 #define ROWS_DOWN_FEW_ROWS 8    // and where there are few of them,
 #define ROWS_DOWN_FEW 4096      // which is so many parts at most
@@ -65,6 +67,9 @@
 #define ROWS_FUSED_CELLS 48000     // at most this many; a place has 16 bits
 #define ROWS_FUSED_CELLS_A_BOX 1.5f
 #define ROWS_FUSED_THREADS 768
+#define ROWS_FUSED_TOLD 60000   // boxes from which on frames with many candidates are told to the host,
+#define ROWS_FUSED_MANY 20      // more of a box than it has pairs: looking down and by shape they are fewer,
+#define ROWS_FUSED_PAIRS 5      // but not in scenes of more pairs a box, such as meshes
 #define ROWS_FUSED_ITEMS 2      // boxes of a thread
 #define ROWS_FUSED_BLOCKS 256   // at most
 #define ROWS_FUSED_BARRIERS 5   // of a frame
@@ -113,15 +118,16 @@
 // times; then there are more bins.
 #define ROWS_BIN_BOXES 1900
 #define ROWS_BIN_CELLS 4096 // cells of a bin, at most
-#define ROWS_BIN_MORE 2     // rounds more than that, at most
+#define ROWS_BIN_MORE 3     // rounds more than that, at most
+#define ROWS_BIN_CODE 80    // oldest code that they are taken with
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
 #define ROWS_ORDER_BIN_THREADS 512
 #define ROWS_BIN_FIXED_BYTES 2560 // shared memory of a block, but for what follows: two words a bin, and for a box
 #define ROWS_BIN_BOX_BYTES 26
-#ifndef ROWS_BINS_PAUSE
-#define ROWS_BINS_PAUSE 64 // frames that the host leaves out bins for at first, when they did not suit one,
+#ifndef ROWS_ROUTE_PAUSE
+#define ROWS_ROUTE_PAUSE 64 // frames that the host leaves out a route for at first, when it did not suit one,
 #endif
-#define ROWS_BINS_PAUSE_MOST 1024 // and at most
+#define ROWS_ROUTE_PAUSE_MOST 1024 // and at most
 
 // `rows` for many boxes.
 #define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row

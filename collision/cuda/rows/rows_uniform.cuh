@@ -7,6 +7,7 @@
 #include "rows_larger.cuh"
 
 #define ROWS_UNIFORM_PAST 64 // entries behind the last that may be read
+#define ROWS_UNIFORM_AGAIN 4 // boxes of the front that may lie behind the end once more: one of so many
 
 // These lie in the memory of the records: a frame has the one or the other.
 // Kernels that write them in sequence keep the rounded boxes apart from the rest: a candidate is only asked for its
@@ -28,11 +29,12 @@ struct rows_uniform_arrays {
 static inline bool rows_has_wide_cells(const psvi_rows_memory *memory) { return memory->key_bits > ROWS_UNIFORM_BITS; }
 
 static inline rows_uniform_arrays rows_uniform_arrays_of(const psvi_rows_memory *memory) {
+    const uint64_t places = memory->room + memory->room / ROWS_UNIFORM_AGAIN + ROWS_UNIFORM_PAST;
     rows_uniform_arrays arrays;
     arrays.entries = reinterpret_cast<uint4 *>(memory->records);
     arrays.rounded = reinterpret_cast<uint2 *>(memory->records);
-    arrays.look = arrays.rounded + memory->room + ROWS_UNIFORM_PAST;
-    arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + memory->room + ROWS_UNIFORM_PAST);
+    arrays.look = arrays.rounded + places;
+    arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + places);
     arrays.slot_mask = rows_has_wide_cells(memory) ? ROWS_UNIFORM_ROOM - 1 : ~0u;
     return arrays;
 }
