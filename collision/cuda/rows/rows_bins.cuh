@@ -3,8 +3,8 @@
 // device at once, so that all of them have equal shares.
 //
 // The bins lie as the plan of the last frame would have it, made while that one ran. A frame that this does not suit,
-// with a bin that has more boxes than room, a second level, or many boxes where cells wrap around or end, is left to
-// the counting sort with a plan of its own, and so are some frames after it.
+// with a bin that has more boxes than room, too many larger boxes, or many where cells end, is left to the counting
+// sort with a plan of its own, and so are some frames after it. Where a scene is larger than its cells these wind.
 #ifndef PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 #define PAIRSIEVE_COLLISION_ROWS_BINS_CUH
 
