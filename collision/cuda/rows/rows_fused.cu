@@ -431,15 +431,11 @@ __global__ void __launch_bounds__(THREADS, 1)
     const bool judges = !LOCAL && blockIdx.x == 0 && threadIdx.x == THREADS - 1;
     const last_frame last = judges ? read_last(input.result) : last_frame{};
     load_items<ITEMS>(input, counts, workers, &shared, items);
-<<<<<<< HEAD
-    if (blockIdx.x == 0) clear_result(input, state);
-=======
     if (blockIdx.x == 0) {
         if (judges) judge_last(last, tables);
         __syncthreads(); // it is read
-        clear_result(input.result, state);
+        clear_result(input, state);
     }
->>>>>>> 0bf6c79 (rows: scenes larger than their cells go by bins, on devices from 8.0 on too; few boxes of many sizes leave the one launch)
     if (threadIdx.x < 2 * PLAN_WORDS) reinterpret_cast<uint32_t *>(shared.plans)[threadIdx.x] = words;
     __syncthreads();
     const uint32_t frame = header.x, now = frame & 1;

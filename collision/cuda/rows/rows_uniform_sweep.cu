@@ -96,14 +96,9 @@ static __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input,
 
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
-<<<<<<< HEAD
-template <bool MANY>
-__device__ __forceinline__ void take_hits(const psvi_find_input &input, const uniform_tables &tables, uint32_t count,
-=======
 template <bool MANY, bool WINDS>
-__device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t slots, uint32_t count,
->>>>>>> 0bf6c79 (rows: scenes larger than their cells go by bins, on devices from 8.0 on too; few boxes of many sizes leave the one launch)
-                                          sweep_tally *tally) {
+__device__ __forceinline__ void take_hits(const psvi_find_input &input, const uniform_tables &tables, uint32_t slots,
+                                          uint32_t count, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
     warp_work &work = own_work();
     const uint32_t own_at = shared_address(work.own);
@@ -123,20 +118,13 @@ __device__ __forceinline__ void take_hits(const uniform_tables &tables, uint32_t
                      : "=r"(own.x), "=r"(own.y), "=r"(own.z), "=r"(own.w)
                      : "r"(own_at + (hit & 31u) * 16)
                      : "memory");
+        const uint32_t turns = WINDS ? (other.z ^ own.z) & ~slots : 0; // of other turns: far away, unless one is vague
+        if (WINDS) other.z &= slots, own.z &= slots;
         const rows_partners partners = rows_load_partners(input, own.z);
         const uint32_t differs = (other.x - own.x) | (other.y - own.y) | own.w;
-<<<<<<< HEAD
         const bool there = lane < left && (own.w & other.y & ROWS_STATIC) == 0 &&
-                           !rows_are_partners(input, partners, own.z, other.z),
+                           (turns == 0 || (int32_t)differs < 0) && !rows_are_partners(input, partners, own.z, other.z),
                    sure = there && (differs & (ROWS_FIELD_SIGNS | ROWS_VAGUE)) == 0;
-=======
-        bool there = lane < left && (own.w & other.y & ROWS_STATIC) == 0;
-        if (WINDS) { // of other turns: far away, unless one of them is vague
-            there = there && ((int32_t)differs < 0 || ((other.z ^ own.z) & ~slots) == 0);
-            other.z &= slots, own.z &= slots;
-        }
-        const bool sure = there && (differs & (ROWS_FIELD_SIGNS | ROWS_VAGUE)) == 0;
->>>>>>> 0bf6c79 (rows: scenes larger than their cells go by bins, on devices from 8.0 on too; few boxes of many sizes leave the one launch)
         const unsigned sures = __ballot_sync(PSVD_FULL, sure), doubts = __ballot_sync(PSVD_FULL, there) & ~sures;
         const uint32_t to = sure ? pairs_at + 8 * __popc(sures & below) : doubts_at + 8 * __popc(doubts & below);
         if (there)
@@ -183,18 +171,11 @@ struct sweep_position {
 
 // MANY: of many boxes. Warps take the next chunk that is left, else their shares are equal; and cells may have numbers
 // that the word of a look does not hold.
-<<<<<<< HEAD
-template <bool MANY>
-__device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_rows_plan *plan,
-                                            const uniform_tables &tables, uint32_t row, uint32_t next_y, uint32_t boxes,
-                                            sweep_position *position, sweep_tally *tally) {
-=======
 // WINDS: cells do, and slots have turns above the bits `slots`.
 template <bool MANY, bool WINDS>
-__device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_tables &tables, uint32_t slots,
-                                            uint32_t row, uint32_t next_y, uint32_t boxes, sweep_position *position,
-                                            sweep_tally *tally) {
->>>>>>> 0bf6c79 (rows: scenes larger than their cells go by bins, on devices from 8.0 on too; few boxes of many sizes leave the one launch)
+__device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_rows_plan *plan,
+                                            const uniform_tables &tables, uint32_t slots, uint32_t row, uint32_t next_y,
+                                            uint32_t boxes, sweep_position *position, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = position->chunk * 32 + lane, from = min(place, boxes - 1);
     const uint4 own = entry_of(tables, from);
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
@@ -254,11 +235,7 @@ __device__ __forceinline__ void sweep_chunk(psvi_rows_plan *plan, const uniform_
                 if (n < ROWS_UNIFORM_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
     }
     __syncwarp();
-<<<<<<< HEAD
-    if (all != 0) take_hits<MANY>(input, tables, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
-=======
-    if (all != 0) take_hits<MANY, WINDS>(tables, slots, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
->>>>>>> 0bf6c79 (rows: scenes larger than their cells go by bins, on devices from 8.0 on too; few boxes of many sizes leave the one launch)
+    if (all != 0) take_hits<MANY, WINDS>(input, tables, slots, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
     tally->longest = max(tally->longest, longest + position->window);
     if (all > ROWS_UNIFORM_HITS) {
         ++position->batch;
@@ -296,24 +273,17 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform
         }
         __syncthreads();
     }
-<<<<<<< HEAD
-    while (position.chunk * 32 < boxes) {
-        sweep_chunk<MANY>(input, plan, tables, row, next_y, boxes, &position, &tally);
-        rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
-    }
-=======
     const uint32_t wound = MANY ? 0 : plan->wound;
     if (wound == 0)
         while (position.chunk * 32 < boxes) {
-            sweep_chunk<MANY, false>(plan, tables, ~0u, row, next_y, boxes, &position, &tally);
+            sweep_chunk<MANY, false>(input, plan, tables, ~0u, row, next_y, boxes, &position, &tally);
             rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
         }
     else
         while (position.chunk * 32 < boxes) {
-            sweep_chunk<false, true>(plan, tables, (1u << wound) - 1, row, next_y, boxes, &position, &tally);
+            sweep_chunk<false, true>(input, plan, tables, (1u << wound) - 1, row, next_y, boxes, &position, &tally);
             rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
         }
->>>>>>> 0bf6c79 (rows: scenes larger than their cells go by bins, on devices from 8.0 on too; few boxes of many sizes leave the one launch)
     tally.pairs = rows_settle_doubts<sweep_held>(input, tally.doubts, tally.pairs);
     if (plan->listed != 0) {
         const uint2 more = sweep_unusual(input, plan, tables, tally.pairs);
