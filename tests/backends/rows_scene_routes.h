@@ -32,6 +32,5 @@
     {"terrain", 3000000, "segments-uniform", "none"}, {"gas", 10000, "fused", "none"}, {"gas", 300000, "bins", "none"},
     {"gas", 1000000, "bins", "none"}, {"gas", 3000000, "segments-uniform", "none"}, {"shell", 10000, "fused", "none"},
     {"shell", 300000, "bins", "none"}, {"shell", 1000000, "bins", "none"},
-    {"shell", 3000000, "segments-uniform", "none"}, {"disc", 10000, "fused", "none"},
-    {"disc", 300000, "counted-mixed", "pause"}, {"disc", 1000000, "counted-mixed", "pause"},
-    {"disc", 3000000, "segments-uniform", "none"},
+    {"shell", 3000000, "segments-uniform", "none"}, {"disc", 10000, "fused", "none"}, {"disc", 300000, "bins", "none"},
+    {"disc", 1000000, "bins", "none"}, {"disc", 3000000, "segments-uniform", "none"},

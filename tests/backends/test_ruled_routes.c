@@ -37,7 +37,7 @@ typedef struct route_case {
 static const route_case cases[] = {
     {"cube", 3000, 3000, false, "fused"},
     {"mixed_100", 20000, 20000, false, "fused"},
-    {"cube", 140000, 140000, false, "fused"},
+    {"cube", 130000, 130000, false, "fused"},
     {"cube", 230000, 230000, false, "bins"},
     {"giants", 230000, 230000, false, "bins"},
     {"cube", 230000, 230000, true, "counted-mixed"},

@@ -37,17 +37,18 @@ __device__ __forceinline__ uint32_t rows_wind_end(const psvi_rows_level &level) 
 
 // How a frame's cells are divided into bins; `more`: rounds of bins beyond the usual number. The end of the cells
 // counts as one cell, without boxes, and so do those in front of cells that wind.
-__device__ __forceinline__ psvi_rows_bin_shape rows_bin_shape_of(const psvi_rows_bins &bins, uint32_t cells,
-                                                                 uint64_t boxes, uint32_t more) {
+__device__ __forceinline__ void rows_choose_bins(const psvi_rows_bins &bins, uint32_t cells, uint64_t boxes,
+                                                 uint32_t more, psvi_rows_bin_shape *to) {
     const uint32_t all = cells + 1 + ROWS_WIND_FRONT;
     const uint32_t wanted = max((all + ROWS_BIN_CELLS - 1) / ROWS_BIN_CELLS, (uint32_t)(boxes / ROWS_BIN_BOXES) + 1);
-    psvi_rows_bin_shape shape = {};
+    psvi_rows_bin_shape shape;
     shape.bins = min(((wanted + bins.round - 1) / bins.round + more) * bins.round, bins.most);
     shape.each = max((all + shape.bins - 1) / shape.bins + 3, 16u) / 4 * 4;
     shape.shift = 31 - __clz(shape.each - 1);
     shape.magic = (uint32_t)((((uint64_t)1 << (32 + shape.shift)) + shape.each - 1) / shape.each);
     shape.room = (uint32_t)min((uint64_t)ROWS_BIN_ROOM, bins.entry_room / shape.bins);
-    return shape;
+    to->bins = shape.bins, to->each = shape.each, to->magic = shape.magic, to->shift = shape.shift;
+    to->room = shape.room;
 }
 
 // cell / shape.each, for cells below 2^31.

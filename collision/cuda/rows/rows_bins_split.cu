@@ -29,7 +29,8 @@ struct bin_shared {
 struct bin_job {
     psvi_rows_bins bins;
     uint32_t key_bits, slot_bits;
-    uint32_t again; // places behind the last for those of the front once more
+    uint32_t again;       // places behind the last for those of the front once more
+    uint32_t start_cells; // that there is room for, those once more with them
 };
 
 // What a thread has seen of its boxes.
@@ -389,7 +390,9 @@ __device__ __forceinline__ uint32_t take_places(bin_shared &shared, const bin_jo
     return carry;
 }
 
-// A tile's entries to their bins, by bins, so that what goes to one lies together. `here`: boxes of the tile.
+// A tile's entries to their bins, by bins, so that what goes to one lies together. `here`: boxes of the tile. WINDS:
+// cells do.
+template <bool WINDS>
 __device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job &job, uint32_t here, uint32_t count) {
     float2 *const pieces = pieces_of(shared, job);
     uint16_t *const order = order_of(shared, job);
@@ -401,7 +404,6 @@ __device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job 
     }
     __syncthreads();
     const uint32_t magic = shared.shape.magic, shift = shared.shape.shift, room = shared.shape.room;
-    const bool winds = shared.shape.turns[0] != 0;
     const uint32_t *const bases = bases_of(shared, job);
     uint4 *const entries = static_cast<uint4 *>(job.bins.entries);
 #pragma unroll 4
@@ -410,7 +412,7 @@ __device__ __forceinline__ void write_entries(bin_shared &shared, const bin_job 
         const float2 one = at[0], two = at[1];
         const uint4 entry =
             make_uint4(__float_as_uint(one.x), __float_as_uint(one.y), __float_as_uint(two.x), __float_as_uint(two.y));
-        const uint32_t bin = rows_bin_of(magic, shift, rows_bin_cell(entry.z, entry.w, winds)), place = bases[bin] + n;
+        const uint32_t bin = rows_bin_of(magic, shift, rows_bin_cell(entry.z, entry.w, WINDS)), place = bases[bin] + n;
         if (place < (bin + 1) * room) entries[place] = entry;
     }
 }
@@ -448,7 +450,10 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
         if (is_timed(input)) shared.began = rows_now();
         const uint32_t count = take_places(shared, job);
         __syncthreads();
-        write_entries(shared, job, here, count);
+        if (winds)
+            write_entries<true>(shared, job, here, count);
+        else
+            write_entries<false>(shared, job, here, count);
 #if __CUDA_ARCH__ >= 900
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the next tile is copied to where this one was
 #endif
@@ -475,18 +480,17 @@ __device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &jo
     psvi_rows_bin_state &state = *job.bins.state;
     rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO, true,
                    planning);
-    const float high[3] = {planning->high[0][0], planning->high[1][0], planning->high[2][0]};
     const uint32_t next = (state.frame + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
     for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
         to[i] = reinterpret_cast<const uint32_t *>(&planning->plan)[i];
-    if (threadIdx.x <= ROWS_BIN_MORE) {
-        psvi_rows_bin_shape shape =
-            rows_bin_shape_of(job.bins, planning->plan.cells, planning->plan.slots, threadIdx.x);
-        rows_choose_turns(planning->plan, high, job.key_bits, job.slot_bits, shape.turns);
-        state.shapes[next][threadIdx.x] = shape;
-    }
-    if (threadIdx.x == 0) state.slots[next] = (uint32_t)planning->plan.slots;
+    // The block is the last one of the launch: its threads do what is left side by side.
+    if (threadIdx.x <= ROWS_BIN_MORE)
+        rows_choose_bins(job.bins, planning->plan.cells, planning->plan.slots, threadIdx.x,
+                         &state.shapes[next][threadIdx.x]);
+    if (threadIdx.x - 32 <= ROWS_BIN_MORE)
+        rows_choose_turns(*planning, job.start_cells, job.slot_bits, &state.shapes[next][threadIdx.x - 32]);
+    if (threadIdx.x == 64) state.slots[next] = (uint32_t)planning->plan.slots;
 }
 
 // Starts of the bins from their counts, which are cleared for the next frame. Returns whether all had room. All threads
@@ -512,9 +516,10 @@ __device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &jo
 }
 
 // Decides what follows a frame that bins did not suit or were too small for: more bins in the next frame, or some
-// frames without bins. The host is told, and then leaves bins out for longer.
+// frames without bins. The host is told, and then leaves bins out for longer; so it is after a frame whose sweep had
+// too many doubts (`doubted`), as the other order is faster where neither has a sweep over rounded boxes.
 __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job, bool again, bool attempt,
-                                            bool full, bool can_be_more, bool done) {
+                                            bool full, bool can_be_more, bool doubted, bool done) {
     if (full && can_be_more && state.more < ROWS_BIN_MORE) {
         ++state.more;
     } else if (attempt && !done) {
@@ -528,6 +533,7 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
     } else {
         (void)psvi_backoff_waits(&state.backoff);
     }
+    if (doubted) *(volatile uint32_t *)job.bins.told = ++state.failures;
     state.pauses = job.bins.pauses;
     state.done = done;
     state.tasks = state.counted = state.scanned = state.scattered = 0;
@@ -596,7 +602,7 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         input.result->route = done ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_EXACT;
         input.result->veto = veto;
         follow_bins(state, job, shared.again, attempt, veto == PSVI_ROWS_VETO_CROWDED,
-                    shared.shape.bins < job.bins.most, done);
+                    shared.shape.bins < job.bins.most, veto == PSVI_ROWS_VETO_DOUBTS && !shared.last.paused, done);
         if (input.times != NULL) tell_bins(shared, state, input, done);
     }
     __syncthreads();
@@ -656,7 +662,8 @@ extern "C" cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memo
 
 extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                    cudaStream_t stream) {
-    bin_job job = {memory->bins, memory->key_bits, 1, (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN)};
+    bin_job job = {memory->bins, memory->key_bits, 1, (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN),
+                   (uint32_t)psvi_rows_start_cells(memory)};
     while ((uint64_t)1 << job.slot_bits < memory->room)
         ++job.slot_bits;
     const bool tagged = input->a.flags != NULL || input->a.filters != NULL;

@@ -81,12 +81,12 @@ static void carve_segments(psvi_carver *carver, psvi_rows_memory *memory) {
     own->left = psvi_carve(carver, memory->room / 32 + 1);
 }
 
-// Four times the room that the boxes need, so that bins of uneven scenes fit, with as many bins as the cells and the
-// boxes may ask for. What is not written costs nothing but its place.
+// Five and a half times the room that the boxes need, so that bins of uneven scenes fit, with as many bins as the cells
+// and the boxes may ask for. What is not written costs nothing but its place.
 static void carve_bins(psvi_carver *carver, uint64_t boxes, psvi_rows_bins *bins) {
     bins->most = psvi_rows_most_bins(boxes, false);
     if (bins->most == 0) return;
-    bins->entry_room = 4 * boxes + 4096;
+    bins->entry_room = ROWS_BIN_ENTRIES * boxes / 2 + 4096;
     bins->state = psvi_carve(carver, sizeof *bins->state);
     bins->counts = psvi_carve(carver, 4 * (uint64_t)bins->most);
     bins->starts = psvi_carve(carver, 4 * ((uint64_t)bins->most + 1));
@@ -119,7 +119,7 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
         carve_segments(carver, memory);
     else
         carve_sorted(carver, memory);
-    memory->starts = psvi_carve(carver, 4 * (((uint64_t)1 << memory->key_bits) + 4));
+    memory->starts = psvi_carve(carver, 4 * (psvi_rows_start_cells(memory) + 4));
     memory->records = psvi_carve(carver, 32 * memory->room + 1024); // see rows_uniform_arrays
     return psvi_carve(carver, sorter_bytes(def));
 }

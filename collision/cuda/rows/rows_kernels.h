@@ -203,6 +203,12 @@ typedef struct psvi_rows_memory {
     bool early;               // kernels may begin before the one in front has ended
 } psvi_rows_memory;
 
+// Starts of cells that there is room for: with bins also those of the front once more (rows_winding.cuh).
+static inline uint64_t psvi_rows_start_cells(const psvi_rows_memory *memory) {
+    const uint64_t cells = (uint64_t)1 << memory->key_bits;
+    return memory->bins.most == 0 ? cells : cells + cells / 4;
+}
+
 cudaError_t psvi_prepare_rows_exact(void); // once per device
 cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_keys(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);

@@ -250,6 +250,19 @@ __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_r
     }
 }
 
+// All chunks of a frame whose cells wind. A function of its own, so that the sweep of others keeps its registers.
+static __device__ __noinline__ sweep_tally sweep_wound(const psvi_find_input &input, psvi_rows_plan *plan,
+                                                       const uniform_tables &tables, uint32_t slots, uint32_t row,
+                                                       uint32_t next_y, uint32_t boxes) {
+    sweep_tally tally = {0, 0, 0, 0, 0};
+    sweep_position position = {blockIdx.x * WARPS + (threadIdx.x >> 5), 0, 0};
+    while (position.chunk * 32 < boxes) {
+        sweep_chunk<false, true>(input, plan, tables, slots, row, next_y, boxes, &position, &tally);
+        rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
+    }
+    return tally;
+}
+
 // The pairs. A warp takes chunks of 32 boxes in sorted order; for each of the rows that they look at a lane tests its
 // run of places, side by side with its neighbours, whose runs are about the same. Then what passed is looked at again,
 // all lanes side by side whoever found it. Reads 16 bytes of a box for itself and 8 about once per row that looks at
@@ -274,16 +287,11 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform
         __syncthreads();
     }
     const uint32_t wound = MANY ? 0 : plan->wound;
-    if (wound == 0)
-        while (position.chunk * 32 < boxes) {
-            sweep_chunk<MANY, false>(input, plan, tables, ~0u, row, next_y, boxes, &position, &tally);
-            rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
-        }
-    else
-        while (position.chunk * 32 < boxes) {
-            sweep_chunk<false, true>(input, plan, tables, (1u << wound) - 1, row, next_y, boxes, &position, &tally);
-            rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
-        }
+    if (wound != 0) tally = sweep_wound(input, plan, tables, (1u << wound) - 1, row, next_y, boxes);
+    while (wound == 0 && position.chunk * 32 < boxes) {
+        sweep_chunk<MANY, false>(input, plan, tables, ~0u, row, next_y, boxes, &position, &tally);
+        rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
+    }
     tally.pairs = rows_settle_doubts<sweep_held>(input, tally.doubts, tally.pairs);
     if (plan->listed != 0) {
         const uint2 more = sweep_unusual(input, plan, tables, tally.pairs);

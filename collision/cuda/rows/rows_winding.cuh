@@ -12,6 +12,7 @@
 #define PAIRSIEVE_COLLISION_ROWS_WINDING_CUH
 
 #include "rows_bins.cuh"
+#include "rows_plan_samples.cuh"
 
 #define ROWS_WIND_MOST 20000 // number on an axis, at most, so that rounded coordinates are exact
 #define ROWS_WIND_X_CELLS 2  // of a reach on x, at most: then the own cell's way to the first one fits its bits
@@ -22,17 +23,21 @@ __device__ __forceinline__ bool rows_may_wind(const psvi_rows_level &level) {
     return level.cells[0] >= 16 && level.reach[0] * level.inverse[0] <= ROWS_WIND_X_CELLS;
 }
 
-// Turns of the boxes on each axis, as far as the samples tell, to `turns`; 0 where cells do not wind: all boxes lie in
-// them once, or there are too many turns for the bits that a slot leaves. One thread. `high`: by the boxes' axes.
-__device__ __forceinline__ void rows_choose_turns(const psvi_rows_plan &plan, const float (&high)[3], uint32_t key_bits,
-                                                  uint32_t slot_bits, uint32_t (&turns)[3]) {
+// Turns of the boxes on each axis, as far as the samples tell, to `to`; 0 where cells do not wind: all boxes lie in
+// them once, or there are too many turns for the bits that a slot leaves, or too many cells for `start_cells`. One
+// thread.
+template <int THREADS>
+__device__ __forceinline__ void rows_choose_turns(const rows_plan_shared<THREADS> &shared, uint32_t start_cells,
+                                                  uint32_t slot_bits, psvi_rows_bin_shape *to) {
+    const psvi_rows_plan &plan = shared.plan;
     const psvi_rows_level &level = plan.level[0];
     const float scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit);
     float all = 1.0f;
+    uint32_t turns[3];
     bool fits = rows_may_wind(level);
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
-        const float from = high[plan.axis[axis]] + level.reach[axis] - level.origin[axis];
+        const float from = shared.high[plan.axis[axis]][0] + level.reach[axis] - level.origin[axis];
         const float numbers = from * level.inverse[axis];
         fits &= numbers < 0.5f * ROWS_WIND_MOST && from * scale <= 0.5f * ROWS_ROUNDED_MOST;
         const float goes = fits ? floorf(__fdividef(numbers, (float)level.cells[axis])) + 1.0f : 1.0f;
@@ -41,8 +46,10 @@ __device__ __forceinline__ void rows_choose_turns(const psvi_rows_plan &plan, co
     }
     fits &= all > 1.0f && all <= (float)(1u << (32 - slot_bits));
     const uint32_t end = rows_wind_end(level); // so many cells are there twice, with their boxes
-    fits &= end <= level.set_cells / 8 && level.set_cells + end < 1u << key_bits;
-    if (!fits) turns[0] = turns[1] = turns[2] = 0;
+    fits &= end <= level.set_cells / 4 && level.set_cells + end < start_cells;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis)
+        to->turns[axis] = fits ? turns[axis] : 0;
 }
 
 // What a thread needs to know of cells that wind to make entries.
