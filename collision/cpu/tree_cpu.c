@@ -24,12 +24,12 @@ static int compare_floats(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Items at equal distances, with their centres; those that are far out of any scene are not reckoned with.
+// Items from all of the list, with their centres; those that are far out of any scene are not reckoned with.
 static uint32_t take_samples(const psvi_item_view *view, float centre[3][PSVI_TREE_SAMPLES]) {
     uint32_t samples = 0;
-    for (uint64_t s = 0; s < PSVI_TREE_SAMPLES && view->boxes.count > 0; ++s) {
+    for (uint32_t s = 0; s < PSVI_TREE_SAMPLES && view->boxes.count > 0; ++s) {
         psvi_item item;
-        if (psvi_load_item(view, view->boxes.count * s / PSVI_TREE_SAMPLES, &item) != PSVI_ITEM_GOOD) continue;
+        if (psvi_load_item(view, psvi_tree_sample(view->boxes.count, s), &item) != PSVI_ITEM_GOOD) continue;
         bool usual = true;
         for (int axis = 0; axis < 3; ++axis)
             usual = usual && fabsf(item.min[axis]) < 1e18f && fabsf(item.max[axis]) < 1e18f;

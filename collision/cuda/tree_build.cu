@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(3 * PSVI_TREE_SAMPLES)
     const uint32_t sample = threadIdx.x % PSVI_TREE_SAMPLES, axis = threadIdx.x / PSVI_TREE_SAMPLES;
     const uint64_t count = item_count(view);
     psvi_item item;
-    bool good = count > 0 && psvi_load_item(&view, count * sample / PSVI_TREE_SAMPLES, &item) == PSVI_ITEM_GOOD;
+    bool good = count > 0 && psvi_load_item(&view, psvi_tree_sample(count, sample), &item) == PSVI_ITEM_GOOD;
     if (good)
         for (int k = 0; k < 3; ++k)
             good = good && fabsf(item.min[k]) < 1e18f && fabsf(item.max[k]) < 1e18f;

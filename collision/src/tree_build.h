@@ -131,6 +131,15 @@ PSV_TREE_FN void psvi_stored_box(const psvi_stored_items *stored, uint64_t place
 #define PSVI_TREE_SAMPLES 256  // items that the grid of the keys is made from
 #define PSVI_TREE_AXIS_BITS 20 // of a place on an axis, at most
 
+// The item of a sample: one of each 256th of the items, anywhere in it. Even strides would meet one column of all rows
+// of a mesh, or one body of all worlds.
+PSV_TREE_FN uint64_t psvi_tree_sample(uint64_t count, uint32_t sample) {
+    const uint64_t first = count * sample / PSVI_TREE_SAMPLES, next = count * (sample + 1) / PSVI_TREE_SAMPLES;
+    uint32_t any = (sample + 1) * 2654435761u;
+    any = (any ^ any >> 15) * 2246822519u;
+    return first + ((uint64_t)(any ^ any >> 13) * (next - first) >> 32);
+}
+
 // Key: [world | place on the curve], as high as 64 bits allow. How many bits of a place are told apart is chosen per
 // build, the same for all axes: digits that are 0 in all keys cost the sorter next to nothing.
 typedef struct psvi_tree_keys {

@@ -275,6 +275,18 @@ static void bench_simulated(const bench_options *options, psv_context *context, 
     psv_destroy_scene(scene);
 }
 
+static psv_buffer upload_worlds(psv_context *context, uint64_t count, uint64_t world_count) {
+    psv_buffer buffer;
+    uint32_t *worlds = malloc(count * sizeof *worlds);
+    if (worlds == NULL) exit(1);
+    for (uint64_t i = 0; i < count; ++i)
+        worlds[i] = (uint32_t)(i * world_count / count);
+    check(context, psv_alloc_buffer(context, count * sizeof *worlds, &buffer), "alloc");
+    check(context, psv_upload(context, buffer, worlds, count * sizeof *worlds), "upload");
+    free(worlds);
+    return buffer;
+}
+
 // The boxes of a file: least corner, greatest corner, as floats, box after box. All of them, whatever --counts says.
 static void bench_file(const bench_options *options, psv_context *context, const char *name, FILE *csv) {
     FILE *file = fopen(name + strlen(FROM_FILE), "rb");
@@ -292,9 +304,12 @@ static void bench_file(const bench_options *options, psv_context *context, const
     check(context, psv_alloc_buffer(context, count * sizeof *boxes, &buffer), "alloc");
     check(context, psv_upload(context, buffer, boxes, count * sizeof *boxes), "upload");
     free(boxes);
-    const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), count);
+    psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), count);
+    psv_buffer worlds = {0};
+    if (options->worlds > 1) set.worlds = worlds = upload_worlds(context, count, options->worlds);
     const char *end = strrchr(name, '/');
     bench_set(options, context, end == NULL ? name : end + 1, 0, &set, NULL, csv);
+    psv_free_buffer(context, &worlds);
     psv_free_buffer(context, &buffer);
 }
 
@@ -306,18 +321,6 @@ static psv_buffer upload_scene(psv_context *context, const box_scene *scene, uin
     check(context, psv_alloc_buffer(context, count * sizeof *boxes, &buffer), "alloc");
     check(context, psv_upload(context, buffer, boxes, count * sizeof *boxes), "upload");
     free(boxes);
-    return buffer;
-}
-
-static psv_buffer upload_worlds(psv_context *context, uint64_t count, uint64_t world_count) {
-    psv_buffer buffer;
-    uint32_t *worlds = malloc(count * sizeof *worlds);
-    if (worlds == NULL) exit(1);
-    for (uint64_t i = 0; i < count; ++i)
-        worlds[i] = (uint32_t)(i * world_count / count);
-    check(context, psv_alloc_buffer(context, count * sizeof *worlds, &buffer), "alloc");
-    check(context, psv_upload(context, buffer, worlds, count * sizeof *worlds), "upload");
-    free(worlds);
     return buffer;
 }
 
