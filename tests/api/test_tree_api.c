@@ -255,6 +255,38 @@ static void test_worlds(void **state) {
     psv_destroy_tree(tree);
 }
 
+// A list in rows whose length divides by the samples' distance: the grid of the keys still has all columns.
+static void test_grid_of_rows(void **state) {
+    (void)state;
+    enum { SIDE = 64, COUNT = SIDE * SIDE };
+    psv_aabb *made = calloc(COUNT, sizeof *made);
+    psv_tree_def def = psv_default_tree_def();
+    psv_tree_view view;
+    psv_tree_head head;
+    psv_tree *tree;
+    assert_non_null(made);
+    for (int i = 0; i < COUNT; ++i) {
+        const float corner[3] = {(float)(SIDE - i % SIDE), (float)(i / SIDE), 0};
+        for (int k = 0; k < 3; ++k) {
+            made[i].min[k] = corner[k];
+            made[i].max[k] = corner[k] + 1;
+        }
+    }
+    def.max_items = COUNT;
+    EXPECT_OK(psv_create_tree(context, &def, &tree), context);
+    psv_buffer all = upload(made, COUNT * sizeof *made);
+    const psv_box_set set = psv_boxes_of(all, sizeof *made, COUNT);
+    EXPECT_OK(psv_build_tree(tree, &set), context);
+    EXPECT_OK(psv_view_tree(tree, &view), context);
+    EXPECT_OK(psv_download(context, &head, psv_buffer_of((void *)(uintptr_t)view.head, sizeof head), sizeof head),
+              context);
+    for (int k = 0; k < 2; ++k)
+        assert_true(head.low[k] < 4 && head.low[k] + 1 / head.scale > SIDE - 3);
+    psv_free_buffer(context, &all);
+    psv_destroy_tree(tree);
+    free(made);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     if (!psv_backend_available(backend)) {
@@ -262,8 +294,9 @@ int main(int argc, char **argv) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defs),    cmocka_unit_test(test_boxes),           cmocka_unit_test(test_triangles),
-        cmocka_unit_test(test_queries), cmocka_unit_test(test_parts_for_pairs), cmocka_unit_test(test_worlds),
+        cmocka_unit_test(test_defs),         cmocka_unit_test(test_boxes),           cmocka_unit_test(test_triangles),
+        cmocka_unit_test(test_queries),      cmocka_unit_test(test_parts_for_pairs), cmocka_unit_test(test_worlds),
+        cmocka_unit_test(test_grid_of_rows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
