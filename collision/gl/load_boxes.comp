@@ -3,7 +3,7 @@
 // in words, 5: bytes from the bound word to the first flag, 6: worlds, 7: tag of the set, 8: words of a slot's traits.
 layout(local_size_x = 128) in;
 #include "slots.glsl"
-layout(std430, binding = 0) writeonly buffer slot_block { uint slots[]; };
+layout(std430, binding = 0) writeonly buffer slot_block { uvec4 slots[]; }; // two a slot
 layout(std430, binding = 1) buffer result_block { uint result[]; };
 layout(std430, binding = 2) writeonly buffer bad_block { uint bad[]; };
 layout(std430, binding = 3) writeonly buffer trait_block { uint traits[]; };
@@ -49,13 +49,10 @@ void main() {
                 atomicAdd(good, 1u);
             }
         }
-        uint at = base(0) + 8u * slot;
-        for (int k = 0; k < 3; ++k) {
-            slots[at + uint(k)] = low[k];
-            slots[at + 3u + uint(k)] = high[k];
-        }
-        slots[at + 6u] = tag;
-        slots[at + 7u] = world;
+        // By words, memory would be written eight times where the boxes are more than a cache holds.
+        uint at = base(0) / 4u + 2u * slot;
+        slots[at] = uvec4(low, high.x);
+        slots[at + 1u] = uvec4(high.yz, tag, world);
         if (given(16u)) {
             uint trait = base(3) + param(8) * slot;
             traits[trait] = given(2u) ? given_filters[base(7) + 2u * i] : 0xffffffffu;

@@ -2,7 +2,7 @@
 // SORTED one a place, whose slot a sorter has found.
 layout(local_size_x = 128) in;
 #include "slots.glsl"
-layout(std430, binding = 0) readonly buffer slot_block { uint slots[]; };
+layout(std430, binding = 0) readonly buffer slot_block { uvec4 slots[]; }; // two a slot
 layout(std430, binding = 1) readonly buffer result_block { uint result[]; };
 layout(std430, binding = 2) readonly buffer plan_block { uint plan[]; };
 layout(std430, binding = 5) readonly buffer cell_block { uint cells[]; };
@@ -20,14 +20,10 @@ void main() {
     if (i >= SLOTS || cells[base(5) + i] == 0xffffffffu) return;
     uint slot = i, place = starts[base(8) + cells[base(5) + i]] + numbers[base(7) + i];
 #endif
-    uint from = base(0) + 8u * slot, to = base(9) / 4u + 2u * place;
-    uint corner[6];
-    for (uint k = 0u; k < 3u; ++k) {
-        uint axis = PLAN(PLAN_AXES + k);
-        corner[k] = slots[from + axis];
-        corner[3u + k] = slots[from + 3u + axis];
-    }
+    uint from = base(0) / 4u + 2u * slot, to = base(9) / 4u + 2u * place;
+    uvec4 one = slots[from], two = slots[from + 1u];
+    uvec3 high = grid_corner(uvec3(one.w, two.xy));
     // By words, memory would be written eight times where the boxes are more than a cache holds.
-    boxes[to] = uvec4(corner[0], corner[1], corner[2], corner[3]);
-    boxes[to + 1u] = uvec4(corner[4], corner[5], slot, slots[from + 6u]);
+    boxes[to] = uvec4(grid_corner(one.xyz), high.x);
+    boxes[to + 1u] = uvec4(high.yz, slot, two.z);
 }

@@ -106,7 +106,7 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
     if (status == PSV_OK) status = gather_boxes(finder, input, &memory);
     if (status != PSV_OK) return status;
     psvi_phase_begin(finder->context, PSV_PHASE_SWEEP);
-    status = run_kernel(finder, input, &memory, &psvi_glsl_rows_sweep, NULL, (slots + 63) / 64);
+    status = run_kernel(finder, input, &memory, &psvi_glsl_rows_sweep, NULL, (slots + 127) / 128);
     psvi_phase_end(finder->context, PSV_PHASE_SWEEP);
     return status;
 }

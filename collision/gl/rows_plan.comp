@@ -104,6 +104,7 @@ void make_levels() {
     }
     LEVEL(levels, LEVEL_FIRST) = first;
     PLAN(PLAN_LEVELS) = levels + 1u;
+    PLAN(PLAN_BOXES) = boxes;
     PLAN(PLAN_WORLD_CELLS) = first + 1u;
     PLAN(PLAN_CELLS) = (first + 1u) * WORLD_SLOTS;
     result[base(1) + RESULT_LEVELS] = levels + 1u;

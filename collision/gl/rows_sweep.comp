@@ -1,24 +1,27 @@
 // Each box looks at the cells in which a box that overlaps it can lie: of its own level at the rest of its own row and at
 // the rows after it, of coarser levels at all. So each pair is found once: by the box of the finer level, or of the
-// earlier place. One thread a place.
-layout(local_size_x = 64) in;
+// earlier place. One thread a place. Groups wait for each other where their pairs are counted, so they are not small.
+layout(local_size_x = 128) in;
 #include "slots.glsl"
 #include "pair_sink.glsl"
+#define KEEPS_GRID
 #include "rows_cells.glsl"
 layout(std430, binding = 8) readonly buffer start_block { uint starts[]; };
-layout(std430, binding = 9) readonly buffer box_block { uint boxes[]; };
+layout(std430, binding = 9) readonly buffer box_block { uvec4 boxes[]; }; // two a box
 
 void main() {
-    uint count = result[base(1) + RESULT_BOXES], tests = 0u;
-    uint i = group_number() * 64u + gl_LocalInvocationID.x, levels = PLAN(PLAN_LEVELS);
-    if (group_number() * 64u >= count) return; // the whole group
+    uint count = PLAN(PLAN_BOXES), tests = 0u;
+    uint i = group_number() * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+    if (group_number() * gl_WorkGroupSize.x >= count) return; // the whole group
+    load_grid();
     begin_pairs();
+    uint levels = GRID(PLAN_LEVELS);
     if (i < count) {
-        uint own = base(9) + 8u * i;
-        uvec3 low = uvec3(boxes[own], boxes[own + 1u], boxes[own + 2u]);
-        uvec3 high = uvec3(boxes[own + 3u], boxes[own + 4u], boxes[own + 5u]);
-        uint slot = boxes[own + 6u], tag = boxes[own + 7u];
-        uint world = world_first(slots[base(0) + 8u * slot + 7u]);
+        uint first_box = base(9) / 4u;
+        uvec4 one = boxes[first_box + 2u * i], two = boxes[first_box + 2u * i + 1u];
+        uvec3 low = one.xyz, high = uvec3(one.w, two.xy);
+        uint slot = two.z, tag = two.w;
+        uint world = WORLD_SLOTS > 1u ? world_first(slots[base(0) + 8u * slot + 7u]) : 0u;
         vec3 from, to;
         for (uint k = 0u; k < 3u; ++k) {
             from[k] = distance_along(k, float_of(low[k]));
@@ -27,18 +30,22 @@ void main() {
         uint home = level_of(to - from);
         uint home_y = cell_along(home, 1u, from.y), home_z = cell_along(home, 2u, from.z);
         for (uint l = home; l < levels; ++l) {
-            if (PLAN(PLAN_LEVEL_BOXES + l) == 0u) continue;
+            if (GRID(PLAN_LEVEL_BOXES + l) == 0u) continue;
             uvec3 first, last;
             for (uint k = 0u; k < 3u; ++k) {
-                float reach = uintBitsToFloat(LEVEL(l, LEVEL_LIMIT + k)) + uintBitsToFloat(PLAN(PLAN_SLACK + k));
+                float reach = uintBitsToFloat(GRID_LEVEL(l, LEVEL_LIMIT + k)) + uintBitsToFloat(GRID(PLAN_SLACK + k));
                 first[k] = cell_along(l, k, from[k] - reach);
                 last[k] = cell_along(l, k, to[k]);
             }
-            uint sides = LEVEL(l, LEVEL_SIDES), begin = first.x % sides, run = min(last.x - first.x + 1u, sides);
+            uint sides = GRID_LEVEL(l, LEVEL_SIDES), begin = first.x % sides, run = min(last.x - first.x + 1u, sides);
+            uint sides_y = GRID_LEVEL(l, LEVEL_SIDES + 1u), sides_z = GRID_LEVEL(l, LEVEL_SIDES + 2u);
+            uint level_start = base(8) + world + GRID_LEVEL(l, LEVEL_FIRST);
+            bool shared_rows = shares_rows(l);
             for (uint y = l == home ? home_y : first.y; y <= last.y; ++y) {
                 bool home_line = l == home && y == home_y;
-                for (uint z = home_line ? home_z : first.z; z <= last.z; ++z) {
-                    uint row = base(8) + world + row_of(l, y, z), least = home_line && z == home_z ? i + 1u : 0u;
+                uint z = home_line ? home_z : first.z, line = y % sides_y * sides_z, column = z % sides_z;
+                for (; z <= last.z; ++z, column = column + 1u == sides_z ? 0u : column + 1u) {
+                    uint row = level_start + (line + column) * sides, least = home_line && z == home_z ? i + 1u : 0u;
                     // Up to the row's end, then what goes on at its beginning.
                     uint p = max(starts[row + begin], least), end = starts[row + min(begin + run, sides)];
                     bool wraps = begin + run > sides;
@@ -50,16 +57,17 @@ void main() {
                             end = starts[row + begin + run - sides];
                             continue;
                         }
-                        uint other = base(9) + 8u * p++;
+                        uint other = first_box + 2u * p++;
                         ++tests;
-                        uvec3 other_low = uvec3(boxes[other], boxes[other + 1u], boxes[other + 2u]);
-                        if (!overlap(low, high, other_low, uvec3(boxes[other + 3u], boxes[other + 4u], boxes[other + 5u])))
+                        uvec4 other_one = boxes[other];
+                        if (low.x > other_one.w || any(greaterThan(other_one.xyz, high))) continue;
+                        uvec4 other_two = boxes[other + 1u];
+                        if (any(greaterThan(low.yz, other_two.xy))) continue;
+                        // A box of another row that shares the cells is met there too.
+                        if (shared_rows && (cell_along(l, 1u, distance_along(1u, float_of(other_one.y))) != y ||
+                                            cell_along(l, 2u, distance_along(2u, float_of(other_one.z))) != z))
                             continue;
-                        // The row is shared: a box of another one is met there too.
-                        if (cell_along(l, 1u, distance_along(1u, float_of(other_low.y))) != y ||
-                            cell_along(l, 2u, distance_along(2u, float_of(other_low.z))) != z)
-                            continue;
-                        if (may_pair(slot, tag, boxes[other + 6u], boxes[other + 7u])) emit(slot, boxes[other + 6u]);
+                        if (may_pair(slot, tag, other_two.z, other_two.w)) emit(slot, other_two.z);
                     }
                 }
             }
