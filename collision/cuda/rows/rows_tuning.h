@@ -119,9 +119,7 @@
 #define ROWS_BIN_BOXES 1900
 #define ROWS_BIN_CELLS 4096 // cells of a bin, at most
 #define ROWS_BIN_MORE 3     // rounds more than that, at most
-#ifndef ROWS_BIN_ENTRIES
 #define ROWS_BIN_ENTRIES 11 // room for so many halves of an entry for each box
-#endif
 #define ROWS_BIN_CODE 80    // oldest code that they are taken with
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
 #define ROWS_ORDER_BIN_THREADS 512
