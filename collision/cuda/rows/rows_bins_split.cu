@@ -591,7 +591,6 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
             plan.populated = levels | 1;
             plan.larger = larger;
             plan.longest[0] = longest;
-            plan.wound = shared.shape.turns[0] != 0 ? job.slot_bits : 0;
             plan.unusual = unusual;
             input.result->boxes = boxes;
             state.shape = shared.shape;
@@ -662,10 +661,8 @@ extern "C" cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memo
 
 extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                    cudaStream_t stream) {
-    bin_job job = {memory->bins, memory->key_bits, 1, (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN),
-                   (uint32_t)psvi_rows_start_cells(memory)};
-    while ((uint64_t)1 << job.slot_bits < memory->room)
-        ++job.slot_bits;
+    const bin_job job = {memory->bins, memory->key_bits, psvi_rows_slot_bits(memory),
+                         (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN), (uint32_t)psvi_rows_start_cells(memory)};
     const bool tagged = input->a.flags != NULL || input->a.filters != NULL;
     const auto kernel = tagged ? psvk_rows_bins_split<true> : psvk_rows_bins_split<false>;
     kernel<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan, job);

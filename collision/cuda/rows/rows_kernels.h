@@ -53,7 +53,6 @@ typedef struct psvi_rows_plan {
     uint32_t populated;                      // bit per level, from bit 0 and from bit 16
     uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
     uint32_t larger;                         // boxes of other levels than the first
-    uint32_t wound;                          // cells wind: bits of the slot, turns are above them; 0: they do not
     uint32_t unusual;                        // boxes that rows_near_of does not hold for, at least
     uint32_t filtered;                       // are there filters of several kinds, or that pair with none?
     uint32_t crowded;                        // boxes in crowded cells; filled by the scan
@@ -202,6 +201,14 @@ typedef struct psvi_rows_memory {
     uint32_t *fused_told;     // host memory: frames that it did not suit, as the device tells
     bool early;               // kernels may begin before the one in front has ended
 } psvi_rows_memory;
+
+// Bits of a slot in an entry. Those above hold how often the box's cell goes around its axes.
+static inline uint32_t psvi_rows_slot_bits(const psvi_rows_memory *memory) {
+    uint32_t bits = 1;
+    while ((uint64_t)1 << bits < memory->room)
+        ++bits;
+    return bits;
+}
 
 // Starts of cells that there is room for: with bins also those of the front once more (rows_winding.cuh).
 static inline uint64_t psvi_rows_start_cells(const psvi_rows_memory *memory) {

@@ -15,9 +15,7 @@ struct rows_mixed_arrays {
 static inline rows_mixed_arrays rows_mixed_arrays_of(const psvi_rows_memory *memory) {
     rows_mixed_arrays arrays;
     arrays.entries = reinterpret_cast<uint4 *>(memory->records);
-    arrays.slot_bits = 1;
-    while ((uint64_t)1 << arrays.slot_bits < memory->room)
-        ++arrays.slot_bits;
+    arrays.slot_bits = psvi_rows_slot_bits(memory);
     return arrays;
 }
 

@@ -183,7 +183,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         }
         plan.cells = base;
         plan.slots = slots;
-        plan.larger = plan.wound = 0;
+        plan.larger = 0;
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.listed = plan.ticket = 0;
     }
     __syncthreads();

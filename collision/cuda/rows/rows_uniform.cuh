@@ -17,7 +17,7 @@ struct rows_uniform_arrays {
     uint4 *entries;        // per place: rounded box in two words, slot, rows_look
     uint2 *rounded, *look; // or these: the first two of them, the last two
     uint32_t *listed;      // places of unusual boxes
-    uint32_t slot_mask;    // bits of a slot; in segments of many cells those above are of the cell's number
+    uint32_t slot_mask;    // bits of a slot; above: turns in bins, of the cell in segments of many cells
 
     __device__ __forceinline__ void write_apart(uint32_t place, const uint4 &entry) const {
         rounded[place] = make_uint2(entry.x, entry.y);
@@ -35,7 +35,8 @@ static inline rows_uniform_arrays rows_uniform_arrays_of(const psvi_rows_memory 
     arrays.rounded = reinterpret_cast<uint2 *>(memory->records);
     arrays.look = arrays.rounded + places;
     arrays.listed = reinterpret_cast<uint32_t *>(arrays.entries + places);
-    arrays.slot_mask = rows_has_wide_cells(memory) ? ROWS_UNIFORM_ROOM - 1 : ~0u;
+    arrays.slot_mask = rows_has_wide_cells(memory) ? ROWS_UNIFORM_ROOM - 1
+                                                   : (uint32_t)(((uint64_t)1 << psvi_rows_slot_bits(memory)) - 1);
     return arrays;
 }
 

@@ -96,10 +96,10 @@ static __device__ __noinline__ uint2 sweep_unusual(const psvi_find_input &input,
 
 // Looks at `count` listed hits again, side by side: sure ones become pairs, others are put aside. All lanes together.
 // The lists are walked by their addresses, which saves a third of the instructions.
-template <bool MANY, bool WINDS>
-__device__ __forceinline__ void take_hits(const psvi_find_input &input, const uniform_tables &tables, uint32_t slots,
-                                          uint32_t count, sweep_tally *tally) {
-    const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1;
+template <bool MANY>
+__device__ __forceinline__ void take_hits(const psvi_find_input &input, const uniform_tables &tables, uint32_t count,
+                                          sweep_tally *tally) {
+    const uint32_t lane = threadIdx.x & 31, below = (1u << lane) - 1, slots = tables.arrays.slot_mask;
     warp_work &work = own_work();
     const uint32_t own_at = shared_address(work.own);
     uint32_t from = shared_address(&work.hit[min(lane, count - 1)]);
@@ -112,18 +112,18 @@ __device__ __forceinline__ void take_hits(const psvi_find_input &input, const un
         uint3 other; // rounded box and slot
         const uint2 box = tables.arrays.rounded[place];
         other = make_uint3(box.x, box.y, tables.arrays.look[place].x);
-        if (MANY) other.z &= tables.arrays.slot_mask;
         uint4 own;
         asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                      : "=r"(own.x), "=r"(own.y), "=r"(own.z), "=r"(own.w)
                      : "r"(own_at + (hit & 31u) * 16)
                      : "memory");
-        const uint32_t turns = WINDS ? (other.z ^ own.z) & ~slots : 0; // of other turns: far away, unless one is vague
-        if (WINDS) other.z &= slots, own.z &= slots;
+        const bool near = MANY || (other.z ^ own.z) <= slots; // of the same turns; else far away, unless one is vague
+        other.z &= slots;
+        if (!MANY) own.z &= slots;
         const rows_partners partners = rows_load_partners(input, own.z);
         const uint32_t differs = (other.x - own.x) | (other.y - own.y) | own.w;
-        const bool there = lane < left && (own.w & other.y & ROWS_STATIC) == 0 &&
-                           (turns == 0 || (int32_t)differs < 0) && !rows_are_partners(input, partners, own.z, other.z),
+        const bool there = lane < left && (own.w & other.y & ROWS_STATIC) == 0 && (near || (int32_t)differs < 0) &&
+                           !rows_are_partners(input, partners, own.z, other.z),
                    sure = there && (differs & (ROWS_FIELD_SIGNS | ROWS_VAGUE)) == 0;
         const unsigned sures = __ballot_sync(PSVD_FULL, sure), doubts = __ballot_sync(PSVD_FULL, there) & ~sures;
         const uint32_t to = sure ? pairs_at + 8 * __popc(sures & below) : doubts_at + 8 * __popc(doubts & below);
@@ -171,11 +171,10 @@ struct sweep_position {
 
 // MANY: of many boxes. Warps take the next chunk that is left, else their shares are equal; and cells may have numbers
 // that the word of a look does not hold.
-// WINDS: cells do, and slots have turns above the bits `slots`.
-template <bool MANY, bool WINDS>
+template <bool MANY>
 __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_rows_plan *plan,
-                                            const uniform_tables &tables, uint32_t slots, uint32_t row, uint32_t next_y,
-                                            uint32_t boxes, sweep_position *position, sweep_tally *tally) {
+                                            const uniform_tables &tables, uint32_t row, uint32_t next_y, uint32_t boxes,
+                                            sweep_position *position, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = position->chunk * 32 + lane, from = min(place, boxes - 1);
     const uint4 own = entry_of(tables, from);
     const uint32_t lower = rows_negated(own.y), upper = rows_negated(own.x);
@@ -235,7 +234,7 @@ __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_r
                 if (n < ROWS_UNIFORM_HITS) work.hit[n] = (start[i] + (__ffs(hits[i]) - 1)) << 5 | lane;
     }
     __syncwarp();
-    if (all != 0) take_hits<MANY, WINDS>(input, tables, slots, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
+    if (all != 0) take_hits<MANY>(input, tables, min(all, (uint32_t)ROWS_UNIFORM_HITS), tally);
     tally->longest = max(tally->longest, longest + position->window);
     if (all > ROWS_UNIFORM_HITS) {
         ++position->batch;
@@ -248,19 +247,6 @@ __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_r
         position->chunk = MANY ? __shfl_sync(PSVD_FULL, chunk, 0) : chunk;
         position->window = position->batch = 0;
     }
-}
-
-// All chunks of a frame whose cells wind. A function of its own, so that the sweep of others keeps its registers.
-static __device__ __noinline__ sweep_tally sweep_wound(const psvi_find_input &input, psvi_rows_plan *plan,
-                                                       const uniform_tables &tables, uint32_t slots, uint32_t row,
-                                                       uint32_t next_y, uint32_t boxes) {
-    sweep_tally tally = {0, 0, 0, 0, 0};
-    sweep_position position = {blockIdx.x * WARPS + (threadIdx.x >> 5), 0, 0};
-    while (position.chunk * 32 < boxes) {
-        sweep_chunk<false, true>(input, plan, tables, slots, row, next_y, boxes, &position, &tally);
-        rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
-    }
-    return tally;
 }
 
 // The pairs. A warp takes chunks of 32 boxes in sorted order; for each of the rows that they look at a lane tests its
@@ -286,10 +272,8 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform
         }
         __syncthreads();
     }
-    const uint32_t wound = MANY ? 0 : plan->wound;
-    if (wound != 0) tally = sweep_wound(input, plan, tables, (1u << wound) - 1, row, next_y, boxes);
-    while (wound == 0 && position.chunk * 32 < boxes) {
-        sweep_chunk<MANY, false>(input, plan, tables, ~0u, row, next_y, boxes, &position, &tally);
+    while (position.chunk * 32 < boxes) {
+        sweep_chunk<MANY>(input, plan, tables, row, next_y, boxes, &position, &tally);
         rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
     }
     tally.pairs = rows_settle_doubts<sweep_held>(input, tally.doubts, tally.pairs);
