@@ -256,8 +256,9 @@ static void take_sample(view_app *app) {
     if (psv_read_world_counters(app->world, &app->counters) != PSV_OK) return;
     const view_sample *last = view_last_sample(&app->history);
     if (last != NULL && last->profile.frame == sample->profile.frame) return; // nothing new while paused
-    sample->draw_ms = app->renderer.draw_ms;
-    sample->order_ms = app->transparent ? app->order.sort_ms : 0.0;
+    sample->draw_ms = app->ray_traced ? 0.0 : app->renderer.draw_ms;
+    sample->order_ms = app->transparent && !app->ray_traced ? app->order.sort_ms : 0.0;
+    sample->rays_ms = app->ray_traced ? app->traced.statistics.frame_ms : 0.0;
     sample->frame_ms = app->frame_ms;
     sample->bodies = app->counters.bodies;
     sample->pairs = app->counters.pairs;

@@ -19,7 +19,8 @@ const view_sample *view_last_sample(const view_history *history) {
 }
 
 void view_write_csv_head(FILE *file) {
-    fputs("frame,bodies,pairs,contacts,frame_ms,draw_ms,order_ms,sort_passes,sort_passes_skipped,step_ms", file);
+    fputs("frame,bodies,pairs,contacts,frame_ms,draw_ms,order_ms,rays_ms,sort_passes,sort_passes_skipped,step_ms",
+          file);
     for (int i = 0; i < PSV_PHASE_COUNT; ++i) {
         fprintf(file, ",%s_ms", psv_phase_name((psv_phase)i));
     }
@@ -27,9 +28,9 @@ void view_write_csv_head(FILE *file) {
 }
 
 void view_write_csv_row(FILE *file, const view_sample *s) {
-    fprintf(file, "%llu,%llu,%llu,%llu,%.4f,%.4f,%.4f,%u,%u,%.4f", (unsigned long long)s->profile.frame,
+    fprintf(file, "%llu,%llu,%llu,%llu,%.4f,%.4f,%.4f,%.4f,%u,%u,%.4f", (unsigned long long)s->profile.frame,
             (unsigned long long)s->bodies, (unsigned long long)s->pairs, (unsigned long long)s->contacts, s->frame_ms,
-            s->draw_ms, s->order_ms, s->sort_passes, s->sort_passes_skipped, s->profile.frame_ms);
+            s->draw_ms, s->order_ms, s->rays_ms, s->sort_passes, s->sort_passes_skipped, s->profile.frame_ms);
     for (int i = 0; i < PSV_PHASE_COUNT; ++i) {
         fprintf(file, ",%.4f", s->profile.phase_ms[i]);
     }
@@ -56,7 +57,8 @@ void view_write_trace_events(FILE *file, const view_sample *sample, double *cloc
         at += sample->profile.phase_ms[i] * 1000.0;
     }
     write_event(file, "order bodies", 3, at, sample->order_ms);
-    write_event(file, "draw", 3, at + sample->order_ms * 1000.0, sample->draw_ms);
+    write_event(file, sample->rays_ms > 0.0 ? "rays" : "draw", 3, at + sample->order_ms * 1000.0,
+                sample->rays_ms > 0.0 ? sample->rays_ms : sample->draw_ms);
     if (sample->frame_ms > longest) longest = sample->frame_ms;
     *clock_us += longest * 1000.0;
 }

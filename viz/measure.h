@@ -17,6 +17,7 @@ typedef struct view_sample {
     psv_profile profile; // as psv_world_profile gave it
     double draw_ms;      // GPU time of the picture
     double order_ms;     // depth or row sort of the bodies for drawing, 0 when not on
+    double rays_ms;      // the last picture by rays: tree and rays, 0 when not on
     double frame_ms;     // wall time from picture to picture
     uint64_t bodies, pairs, contacts;
     uint32_t sort_passes, sort_passes_skipped;
