@@ -365,7 +365,8 @@ class PairFinder(Profiled):
         """The last frame's pairs, an int32 array (count, 2) of the library and on the device of the boxes.
 
         Waits for the device to know the count. With ``copy=False`` the array is the finder's own memory: valid until the next
-        ``find``. Raises CapacityError with ``needed`` where they did not fit.
+        ``find``, and not to be written to, since pairs of kept boxes stay there. Raises CapacityError with ``needed`` where they did
+        not fit.
         """
         count = ffi.new("uint64_t *")
         self._check_pairs(lib.psv_finish_pairs(self.handle, count), count[0])
@@ -387,7 +388,10 @@ class PairFinder(Profiled):
 
     @property
     def pair_buffer(self) -> Any:
-        """All room for pairs, an int32 array (room, 2) without a copy and without waiting; see :attr:`count_buffer`."""
+        """All room for pairs, an int32 array (room, 2) without a copy and without waiting; see :attr:`count_buffer`.
+
+        It is not to be written to: pairs of kept boxes stay there from frame to frame.
+        """
         return self._buffer(int(lib.psv_pair_buffer(self.handle).bytes // 8))
 
     @property

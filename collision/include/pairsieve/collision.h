@@ -189,7 +189,8 @@ psv_status psv_finish_pairs(psv_pair_finder *finder, uint64_t *count);
 psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t capacity, uint64_t *count);
 
 // The last frame's results where they are: psv_pair array, and one uint64_t with the exact count (it may exceed the
-// room). Valid until the next find call, growth, or destruction.
+// room). Valid until the next find call, growth, or destruction. They are read, not written: pairs of kept boxes stay
+// in the array from frame to frame.
 psv_buffer psv_pair_buffer(const psv_pair_finder *finder);
 psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder);
 
