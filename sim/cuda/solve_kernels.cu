@@ -146,7 +146,7 @@ __device__ static void solve_plain(const psvi_solver &v, const psvi_step &step, 
 }
 
 // A round contact of the rest.
-template <psvi_pass PASS, bool LOADS, bool TURNING>
+template <psvi_pass PASS, bool LOADS, bool BOUNCES, bool TURNING>
 __device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v, const psvi_step &step, uint32_t place,
                                         psvi_two_bodies two) {
     psvi_motion a = v.motion[two.a], b = v.motion[two.b];
@@ -154,8 +154,8 @@ __device__ static void solve_round_rest(const psvi_sim &s, const psvi_solver &v,
     if (TURNING) arms = v.arms[place];
     psvi_balls t = balls_of(a, b, arms);
     float split = rest_split(s, two, t.ma > 0, t.mb > 0);
-    if (!solve_balls<PASS, LOADS, false, TURNING, true>(v, step, place, two, v.normal[place], v.impulse[place], &t,
-                                                        split))
+    if (!solve_balls<PASS, LOADS, BOUNCES, TURNING, true>(v, step, place, two, v.normal[place], v.impulse[place], &t,
+                                                          split))
         return;
     if (t.ma > 0) add_rest(s, two.a, 0, v3_sub(t.va, v3_of4(a.linear)));
     if (t.mb > 0) add_rest(s, two.b, 0, v3_sub(t.vb, v3_of4(b.linear)));
@@ -318,12 +318,12 @@ __device__ static void run_colour(const psvi_sim &s, const psvi_solver &v, const
             if (!REST)
                 solve_turning<PASS, LOADS, BOUNCES>(v, step, k, two, is_contact);
             else if (is_contact)
-                solve_round_rest<PASS, LOADS, true>(s, v, step, k, two);
+                solve_round_rest<PASS, LOADS, BOUNCES, true>(s, v, step, k, two);
         } else if (is_contact) {
             if (!REST)
                 solve_plain<PASS, LOADS, BOUNCES>(v, step, k, two);
             else
-                solve_round_rest<PASS, LOADS, false>(s, v, step, k, two);
+                solve_round_rest<PASS, LOADS, BOUNCES, false>(s, v, step, k, two);
         }
         if (ROLLS && !REST) { // one lane of those that share the contact, when all have written what they found
             __syncwarp();

@@ -125,11 +125,18 @@ static void expect_route(psv_pair_finder *finder, const psv_box_set *set, int fr
         fail_msg("%llu boxes: %s (%s), not %s (%s)", (unsigned long long)set->count, got.route, got.veto, route, veto);
 }
 
+static void expect_vetoes(psv_pair_finder *finder, const psv_box_set *set, int frames, const char *veto, int wanted) {
+    int seen = 0;
+    for (int frame = 0; frame < frames; ++frame)
+        seen += strcmp(run_frames(finder, set, 1).veto, veto) == 0;
+    if (seen != wanted) fail_msg("%d of %d frames have the veto %s, not %d", seen, frames, veto, wanted);
+}
+
 // What the device and the host say while bins are tried, fail, are left out and come back.
 static void test_way_of_bins(void **state) {
     (void)state;
     const uint64_t count = 300000;
-    psv_buffer even = upload_scene("cube", count), sizes = upload_scene("mixed_100", count);
+    psv_buffer even = upload_scene("cube", count), sizes = upload_scene("sticks", count);
     psv_box_set set = psv_boxes_of(even, sizeof(psv_aabb), count);
     psv_pair_finder *finder = make_finder(count, NULL);
     expect_route(finder, &set, 1, "counted-exact", "first");
@@ -139,15 +146,62 @@ static void test_way_of_bins(void **state) {
     set.count = count;
     expect_route(finder, &set, 2, "bins", "none");
     set = psv_boxes_of(sizes, sizeof(psv_aabb), count);
+    expect_route(finder, &set, 1, "counted-exact", "sizes"); // with the plan of the cubes: that says little
     expect_route(finder, &set, 1, "counted-exact", "sizes");
+    expect_vetoes(finder, &set, 64, "first", 0); // the host has heard of it
+    expect_vetoes(finder, &set, 1, "first", 1);  // and asks again
+    expect_vetoes(finder, &set, 1, "sizes", 1);
+    expect_vetoes(finder, &set, 20, "first", 0);
     set = psv_boxes_of(even, sizeof(psv_aabb), count);
-    expect_route(finder, &set, 1, "counted-mixed", "pause"); // the host has heard of it
-    expect_route(finder, &set, 63, "counted-mixed", "pause");
-    expect_route(finder, &set, 1, "counted-exact", "first"); // and asks again
+    expect_route(finder, &set, 2, "counted-mixed", "pause");
+    expect_route(finder, &set, 1, "counted-exact", "first"); // as other boxes have come
     expect_route(finder, &set, 1, "bins", "none");
     psv_destroy_pair_finder(finder);
     psv_free_buffer(context, &sizes);
     psv_free_buffer(context, &even);
+}
+
+// Frames of the scene `after`, then frames of cubes: those go their usual way again within five frames.
+static void expect_return(const char *after, uint64_t count) {
+    psv_buffer other = upload_scene(after, count), even = upload_scene("cube", count);
+    const psv_box_set before = psv_boxes_of(other, sizeof(psv_aabb), count);
+    const psv_box_set cubes = psv_boxes_of(even, sizeof(psv_aabb), count);
+    psv_pair_finder *fresh = make_finder(count, NULL), *finder = make_finder(count, NULL);
+    const psv_pair_statistics usual = run_frames(fresh, &cubes, FRAMES);
+    const psv_pair_statistics then = run_frames(finder, &before, 8), got = run_frames(finder, &cubes, 5);
+    if (strcmp(got.route, usual.route) != 0 || strcmp(got.veto, usual.veto) != 0)
+        fail_msg("%llu cubes after %s (%s, %s): %s (%s), not %s (%s)", (unsigned long long)count, after, then.route,
+                 then.veto, got.route, got.veto, usual.route, usual.veto);
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(fresh);
+    psv_free_buffer(context, &even);
+    psv_free_buffer(context, &other);
+}
+
+static void test_after_scenes(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {100000, 300000, 1000000};
+    for (uint32_t s = 0; box_scene_at(s) != NULL; ++s)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts && !box_scene_at(s)->degenerate; ++c)
+            expect_return(box_scene_at(s)->name, counts[c]);
+}
+
+// Scenes that take turns end no pause: what fails is not tried every few frames.
+static void test_scenes_in_turn(void **state) {
+    (void)state;
+    const uint64_t count = 300000;
+    psv_buffer buffers[2] = {upload_scene("needles", count), upload_scene("sticks", count)};
+    psv_pair_finder *finder = make_finder(count, NULL);
+    uint32_t paused = 0;
+    for (uint32_t frame = 0; frame < 60; ++frame) {
+        const psv_box_set set = psv_boxes_of(buffers[frame % 2], sizeof(psv_aabb), count);
+        const psv_pair_statistics got = run_frames(finder, &set, 1);
+        paused += frame >= 8 && strcmp(got.veto, "first") != 0 && strcmp(got.veto, "growth") != 0;
+    }
+    assert_true(paused == 52);
+    psv_destroy_pair_finder(finder);
+    psv_free_buffer(context, &buffers[0]);
+    psv_free_buffer(context, &buffers[1]);
 }
 
 // In profiles a launch that does all tells what its sort took.
@@ -303,6 +357,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_all_scenes),       cmocka_unit_test(test_scenes),
         cmocka_unit_test(test_named_sorter),     cmocka_unit_test(test_way_of_bins),
         cmocka_unit_test(test_sort_is_measured), cmocka_unit_test(test_pairs_of_scenes),
+        cmocka_unit_test(test_after_scenes),     cmocka_unit_test(test_scenes_in_turn),
         cmocka_unit_test(test_worlds_alike),
     };
     const int failed = cmocka_run_group_tests_name("rows_scenes", tests, NULL, NULL);

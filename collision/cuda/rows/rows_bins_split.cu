@@ -28,6 +28,7 @@ struct bin_shared {
 
 struct bin_job {
     psvi_rows_bins bins;
+    psvi_rows_watch *watch;
     uint32_t key_bits, slot_bits;
     uint32_t again;       // places behind the last for those of the front once more
     uint32_t start_cells; // that there is room for, those once more with them
@@ -491,6 +492,7 @@ __device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &jo
     if (threadIdx.x - 32 <= ROWS_BIN_MORE)
         rows_choose_turns(*planning, job.start_cells, job.slot_bits, &state.shapes[next][threadIdx.x - 32]);
     if (threadIdx.x == 64) state.slots[next] = (uint32_t)planning->plan.slots;
+    if (threadIdx.x == 96) state.scene = planning->scene;
 }
 
 // Starts of the bins from their counts, which are cleared for the next frame. Returns whether all had room. All threads
@@ -515,21 +517,34 @@ __device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &jo
     return !__syncthreads_or(full);
 }
 
+__device__ __forceinline__ psvi_rows_scene load_scene(const psvi_rows_scene &from) {
+    return {{__ldcg(&from.spread[0]), __ldcg(&from.spread[1]), __ldcg(&from.spread[2])}, __ldcg(&from.extent)};
+}
+
 // Decides what follows a frame that bins did not suit or were too small for: more bins in the next frame, or some
-// frames without bins. The host is told, and then leaves bins out for longer; so it is after a frame whose sweep had
-// too many doubts (`doubted`), as the other order is faster where neither has a sweep over rounded boxes.
-__device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job, bool again, bool attempt,
-                                            bool full, bool can_be_more, bool doubted, bool done) {
-    if (full && can_be_more && state.more < ROWS_BIN_MORE) {
+// frames without bins; nothing where its scene is another one than the frame's before, as the plan was made for that.
+// The host is told, and then leaves bins out for longer; so it is after a frame whose sweep had too many doubts
+// (`doubted`), as the other order is faster where neither has a sweep over rounded boxes.
+__device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job,
+                                            const psvi_rows_scene &scene, psvi_rows_watch *watch, bool again,
+                                            bool attempt, bool full, bool can_be_more, bool doubted, bool done) {
+    if (attempt && !done && rows_scenes_differ(scene, watch->last) && state.excused < ROWS_BIN_EXCUSED) {
+        ++state.excused;
+        state.more = 0;
+    } else if (full && can_be_more && state.more < ROWS_BIN_MORE) {
         ++state.more;
     } else if (attempt && !done) {
         psvi_backoff_failed(&state.backoff, ROWS_PAUSE_LEAST, ROWS_PAUSE_MOST);
         state.more = 0;
+        watch->bins = scene;
         *(volatile uint32_t *)job.bins.told = ++state.failures;
     } else if (attempt) {
         psvi_backoff_succeeded(&state.backoff);
+        state.excused = 0;
     } else if (again) {
         state.backoff.left = 0; // the host has waited
+    } else if (rows_is_other(watch->bins, scene, watch->last)) {
+        state.backoff.left = 0;
     } else {
         (void)psvi_backoff_waits(&state.backoff);
     }
@@ -568,6 +583,8 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
     const uint32_t longest = __ldcg(&state.longest), levels = __ldcg(&state.levels);
     const uint32_t larger = __ldcg(&state.larger), filtered = __ldcg(&state.filtered);
+    const psvi_rows_scene scene = load_scene(state.scene);
+    psvi_rows_watch watch = *job.watch;
     const uint32_t veto = judge_bins(shared, job, boxes, unusual, larger, filtered);
     const bool done = veto == PSVI_ROWS_NO_VETO;
     if (!done) {
@@ -586,7 +603,7 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         if (!done) ratio = target->ratio;
         ratio.at = 0; // which the plan has
         ratio.tested = 0;
-        rows_follow(shared.last, ratio, &plan);
+        rows_follow(shared.last, ratio, scene, &watch, &plan);
         if (done) {
             plan.populated = levels | 1;
             plan.larger = larger;
@@ -600,9 +617,11 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         input.result->key_bits = job.key_bits;
         input.result->route = done ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_EXACT;
         input.result->veto = veto;
-        follow_bins(state, job, shared.again, attempt, veto == PSVI_ROWS_VETO_CROWDED,
+        follow_bins(state, job, scene, &watch, shared.again, attempt, veto == PSVI_ROWS_VETO_CROWDED,
                     shared.shape.bins < job.bins.most, veto == PSVI_ROWS_VETO_DOUBTS && !shared.last.paused, done);
         if (input.times != NULL) tell_bins(shared, state, input, done);
+        watch.last = scene;
+        *job.watch = watch;
     }
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
@@ -661,8 +680,12 @@ extern "C" cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memo
 
 extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                    cudaStream_t stream) {
-    const bin_job job = {memory->bins, memory->key_bits, psvi_rows_slot_bits(memory),
-                         (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN), (uint32_t)psvi_rows_start_cells(memory)};
+    const bin_job job = {memory->bins,
+                         memory->watch,
+                         memory->key_bits,
+                         psvi_rows_slot_bits(memory),
+                         (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN),
+                         (uint32_t)psvi_rows_start_cells(memory)};
     const bool tagged = input->a.flags != NULL || input->a.filters != NULL;
     const auto kernel = tagged ? psvk_rows_bins_split<true> : psvk_rows_bins_split<false>;
     kernel<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan, job);

@@ -12,6 +12,9 @@
 // Routes that are left out for some frames after one that they did not suit.
 enum { PAUSING_BINS, PAUSING_FUSED, PAUSING };
 
+// What the device tells the host: failures of these routes, and the pause in which another scene came.
+enum { TOLD_CHANGED = PAUSING, TOLD };
+
 typedef struct rows_pause {
     uint32_t seen; // failures
     psvi_backoff backoff;
@@ -22,9 +25,10 @@ typedef struct rows_state {
     psvi_rows_memory memory;
     psvi_rows_facts facts; // of the device and the finder
     psv_sorter *sorter;
-    volatile uint32_t *failures; // of the pausing routes, as far as the device has told; NULL: there are none of these
+    volatile uint32_t *told; // as far as the device has; NULL: no route pauses
     bool uses_bins;
     rows_pause pauses[PAUSING];
+    uint32_t pauses_begun;
 } rows_state;
 
 static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
@@ -113,6 +117,7 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     *memory = (psvi_rows_memory){.order = order_of(def), .room = room_of(def)};
     memory->key_bits = psvi_rows_key_bits(def->max_boxes, psvi_names_sorter(def));
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
+    memory->watch = psvi_carve(carver, sizeof *memory->watch);
     if (memory->order == PSVI_ROWS_BY_COUNTING)
         carve_counted(carver, memory);
     else if (memory->order == PSVI_ROWS_BY_SEGMENTS)
@@ -135,7 +140,7 @@ static void rows_destroy(psv_pair_finder *finder) {
     rows_state *state = finder->state;
     if (state == NULL) return;
     psv_destroy_sorter(state->sorter);
-    psvi_cuda_free_pinned(finder->context, state->failures, PAUSING * sizeof *state->failures);
+    psvi_cuda_free_pinned(finder->context, state->told, TOLD * sizeof *state->told);
     free(state);
     finder->state = NULL;
 }
@@ -160,13 +165,14 @@ static cudaError_t prepare_bins(rows_state *state) {
     return error;
 }
 
-// The words by which the host learns that a route did not serve.
-static psv_status make_failures(psv_context *context, rows_state *state) {
+// The words by which the host learns that a route did not serve, or may serve again.
+static psv_status make_told(psv_context *context, rows_state *state) {
     void *host = NULL, *device = NULL;
-    psv_status status = psvi_cuda_alloc_pinned(context, PAUSING * sizeof *state->failures, &host, &device);
-    state->failures = host;
+    psv_status status = psvi_cuda_alloc_pinned(context, TOLD * sizeof *state->told, &host, &device);
+    state->told = host;
     state->memory.bins.told = (uint32_t *)device + PAUSING_BINS;
     state->memory.fused_told = (uint32_t *)device + PAUSING_FUSED;
+    state->memory.changed_told = (uint32_t *)device + TOLD_CHANGED;
     return status;
 }
 
@@ -207,8 +213,7 @@ static psv_status rows_create(psv_pair_finder *finder) {
     memory->fused_blocks = memory->order == PSVI_ROWS_BY_COUNTING ? psvi_rows_fused_blocks(&facts) : 0;
     memory->bins.tile = psvi_rows_bin_tile(facts.shared_bytes, memory->bins.most);
     psv_status status = psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute");
-    if (status == PSV_OK && (state->uses_bins || memory->fused_blocks > 0))
-        status = make_failures(finder->context, state);
+    if (status == PSV_OK && (state->uses_bins || memory->fused_blocks > 0)) status = make_told(finder->context, state);
     if (status == PSV_OK)
         status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
     if (status == PSV_OK && memory->order == PSVI_ROWS_BY_SORTER) {
@@ -313,16 +318,18 @@ static psv_status find_sorted(psv_pair_finder *finder, const psvi_find_input *in
 }
 
 // Is a route left out of a frame that it could do? So for some after one that it did not suit: the device keeps such
-// frames right, but not fast. That is known when the device tells, some frames later.
+// frames right, but not fast. That is known when the device tells, some frames later. Boxes of another scene end it.
 static bool pauses(rows_state *state, uint32_t which) {
     rows_pause *const pause = &state->pauses[which];
-    const uint32_t failures = state->failures[which];
+    const uint32_t failures = state->told[which];
     if (failures != pause->seen) {
         psvi_backoff_failed(&pause->backoff, ROWS_ROUTE_PAUSE, ROWS_ROUTE_PAUSE_MOST);
         pause->seen = failures;
         pause->served = 0;
+        ++state->pauses_begun;
         if (which == PAUSING_BINS) ++state->memory.bins.pauses;
     }
+    if (state->told[TOLD_CHANGED] == state->pauses_begun) pause->backoff.left = 0;
     if (psvi_backoff_waits(&pause->backoff)) return true;
     if (pause->served < ROWS_ROUTE_PAUSE && ++pause->served == ROWS_ROUTE_PAUSE)
         psvi_backoff_succeeded(&pause->backoff);
@@ -346,6 +353,7 @@ static psvi_rows_choice choose_route(rows_state *state, const psvi_find_input *i
         facts.paused |= 1u << PSVI_ROWS_FUSED;
         choice = psvi_rows_choose_route(&facts);
     }
+    state->memory.pause = facts.paused != 0 ? state->pauses_begun : 0;
     return choice;
 }
 

@@ -351,11 +351,14 @@ __device__ __forceinline__ last_frame read_last(const psvi_frame_result *result)
     return last_frame{result->boxes, result->pair_count, result->candidates, result->route};
 }
 
-// Had it, if it was this kernel's, so many candidates that another route is faster? One thread.
+// Had it, if it was this kernel's, so many candidates that another route is faster? The first such frame tells nothing:
+// its plan may have been made for other boxes. One thread.
 __device__ __forceinline__ void judge_last(const last_frame &last, const fused_tables &tables) {
-    if (last.route == PSVI_ROWS_FUSED && last.boxes >= ROWS_FUSED_TOLD &&
-        last.tested > ROWS_FUSED_MANY * last.boxes + last.pairs && last.pairs <= ROWS_FUSED_PAIRS * last.boxes)
-        *(volatile uint32_t *)tables.told = ++tables.state->failures;
+    const bool many = last.route == PSVI_ROWS_FUSED && last.boxes >= ROWS_FUSED_TOLD &&
+                      last.tested > ROWS_FUSED_MANY * last.boxes + last.pairs &&
+                      last.pairs <= ROWS_FUSED_PAIRS * last.boxes;
+    tables.state->many = many ? tables.state->many + 1 : 0;
+    if (tables.state->many > 1) *(volatile uint32_t *)tables.told = ++tables.state->failures;
 }
 
 // Block 0: this frame's result and the barriers behind the first, which nobody looks at before the first one.

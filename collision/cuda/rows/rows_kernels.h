@@ -65,6 +65,22 @@ typedef struct psvi_rows_plan {
     psvi_rows_ratio ratio;
 } psvi_rows_plan;
 
+// What tells one scene from another, roughly. The samples are of the same slots in every frame, so boxes that move do
+// not change it at once.
+typedef struct psvi_rows_scene {
+    float spread[3]; // of the boxes
+    float extent;    // the largest that a sample has; 0: not looked for
+} psvi_rows_scene;
+
+// The scenes that pauses were made for: they end early where another one comes. 0 at creation.
+typedef struct psvi_rows_watch {
+    psvi_rows_scene last;    // the frame before
+    psvi_rows_scene doubted; // what the sweeps over rounded boxes rest for,
+    psvi_rows_scene bins;    // the bins, by the device,
+    psvi_rows_scene left;    // and a route, by the host
+    uint32_t pause;          // in the pause of this number
+} psvi_rows_watch;
+
 // What the fused kernel has seen in a frame.
 typedef struct psvi_rows_seen {
     uint64_t candidates;
@@ -89,6 +105,7 @@ typedef struct psvi_rows_fused {
     uint64_t sums[ROWS_FUSED_BLOCKS]; // boxes in each block's cells, with the frame's number
     uint64_t began;                   // in profiles: when the frame did
     uint32_t failures;                // frames with so many candidates that another route is faster
+    uint32_t many;                    // of these, one behind the other up to now
 } psvi_rows_fused;
 
 // What the kernels for many boxes tell each other.
@@ -125,8 +142,10 @@ typedef struct psvi_rows_bin_state {
     uint32_t planned;                 // plan[frame & 1] is there, made from the boxes of the frame before
     uint32_t arrived;                 // blocks that are done with their boxes; zero between frames
     psvi_backoff backoff;             // of the attempts, which go on where the host is not asked (a graph)
+    uint32_t excused;                 // attempts in a row that failed with another scene's plan
     uint32_t more;                    // rounds of bins more than usual, since some had no room for their boxes
     uint32_t pauses;                  // of the host, up to the last frame
+    psvi_rows_scene scene;            // of the frame's boxes
     uint32_t veto;                    // of the frame: why its boxes do not go to bins
     uint64_t began, keyed;            // in profiles: when the counting sort began, and when its keys were made
     uint64_t sorted_ns;               // in profiles: what the first block's share of the first pass took
@@ -191,6 +210,7 @@ typedef struct psvi_rows_memory {
     psvi_rows_sorted sorted;
     // of all routes
     psvi_rows_plan *plan;
+    psvi_rows_watch *watch;
     uint32_t *starts; // per cell and behind the last: the first place whose key is not less
     float *records;   // 8 floats per place; for sweeps over rounded boxes rows_uniform_arrays, rows_mixed_arrays
     uint64_t room;    // slots that the arrays hold
@@ -199,6 +219,8 @@ typedef struct psvi_rows_memory {
     psvi_rows_policy policy;  // of the code that runs
     uint32_t fused_blocks;    // of the fused kernel; 0: it does not run here
     uint32_t *fused_told;     // host memory: frames that it did not suit, as the device tells
+    uint32_t pause;           // number of the host's pause that the frame is in; 0: none
+    uint32_t *changed_told;   // host memory: the pause in which the device has seen another scene
     bool early;               // kernels may begin before the one in front has ended
 } psvi_rows_memory;
 

@@ -185,8 +185,36 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         plan.slots = slots;
         plan.larger = 0;
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.listed = plan.ticket = 0;
+        if constexpr (THREADS == ROWS_SAMPLES) {
+            for (int axis = 0; axis < 3; ++axis)
+                shared->scene.spread[axis] = shared->high[axis][0] - shared->low[axis][0];
+            if (!may_down) shared->scene.extent = 0.0f;
+        }
     }
     __syncthreads();
+}
+
+// Are the scenes of two frames not alike? What is not a number is like all.
+__device__ __forceinline__ bool rows_scenes_differ(const psvi_rows_scene &a, const psvi_rows_scene &b) {
+    const auto differ = [](float x, float y) { return x > ROWS_SCENE_LIKE * y || y > ROWS_SCENE_LIKE * x; };
+    return differ(a.spread[0], b.spread[0]) || differ(a.spread[1], b.spread[1]) || differ(a.spread[2], b.spread[2]) ||
+           differ(a.extent, b.extent);
+}
+
+// Are the boxes of `now` others than those that a pause was made for? So if their scene is another one, and that of the
+// frame before as well: scenes that take turns end no pause.
+__device__ __forceinline__ bool rows_is_other(const psvi_rows_scene &paused, const psvi_rows_scene &now,
+                                              const psvi_rows_scene &last) {
+    return rows_scenes_differ(paused, now) && !rows_scenes_differ(now, last);
+}
+
+// In the host's pause of that number: tells when the boxes are others than in its first frame. One thread.
+__device__ __forceinline__ void rows_watch_pause(const psvi_rows_scene &scene, uint32_t pause, uint32_t *told,
+                                                 psvi_rows_watch *watch) {
+    if (pause == 0) return;
+    if (watch->pause != pause) watch->left = scene;
+    watch->pause = pause;
+    if (rows_is_other(watch->left, scene, watch->last)) *(volatile uint32_t *)told = pause;
 }
 
 // Will the sweeps over rounded boxes be left out in the frame after `last`? So after a frame with more than a pair in
@@ -195,8 +223,9 @@ __device__ __forceinline__ bool rows_pauses_after(const psvi_rows_plan &last, ui
     return last.paused ? last.backoff.left != 0 : last.doubted > ROWS_DOUBTS * slots;
 }
 
-// What a plan takes over from the last frame's. One thread.
+// What a plan takes over from the last frame's; `scene`: the frame's. One thread.
 __device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const psvi_rows_ratio &ratio,
+                                            const psvi_rows_scene &scene, psvi_rows_watch *watch,
                                             psvi_rows_plan *plan) {
     plan->ratio = ratio;
     plan->epoch = last.epoch + 1;
@@ -205,10 +234,14 @@ __device__ __forceinline__ void rows_follow(const psvi_rows_plan &last, const ps
     plan->boxes_per_warp = each < ROWS_BUSY_CANDIDATES ? 32 : each < 16 * ROWS_BUSY_CANDIDATES ? 8 : ROWS_LEAST_A_WARP;
     plan->candidates = 0;
     plan->backoff = last.backoff;
-    if (last.doubted > ROWS_DOUBTS * plan->slots)
+    if (last.doubted > ROWS_DOUBTS * plan->slots) {
         psvi_backoff_failed(&plan->backoff, ROWS_PAUSE_LEAST, ROWS_PAUSE_MOST);
-    else if (!last.paused)
+        watch->doubted = watch->last;
+    } else if (!last.paused) {
         psvi_backoff_succeeded(&plan->backoff);
+    } else if (rows_is_other(watch->doubted, scene, watch->last)) {
+        plan->backoff.left = 0;
+    }
     plan->paused = psvi_backoff_waits(&plan->backoff);
     plan->doubted = 0;
 }

@@ -73,6 +73,7 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
     if (threadIdx.x < ROWS_DOWN_BINS) shared->extents[threadIdx.x] = shared->greatest[threadIdx.x] = 0;
     if (threadIdx.x == 0) shared->best = PSVD_FULL, shared->even = 0;
     const float2 range = rows_block_range(extent, shared);
+    if (threadIdx.x == 0) shared->scene.extent = fmaxf(range.y, 0.0f);
     const float most = fmaxf(range.y, least), fewest = fmaxf(range.x, least);
     if (range.y < 0) { // no samples
         if (threadIdx.x == 0) shared->limits[0] = fmaxf(least, 1.0f), shared->even = 1;

@@ -5,8 +5,12 @@
 
 // The plan of a frame. One block, one box a thread.
 __global__ void __launch_bounds__(ROWS_SAMPLES)
-    psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, uint32_t key_bits) {
+    psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, psvi_rows_watch *watched, uint32_t key_bits,
+                   uint32_t pause, uint32_t *changed_told) {
     rows_let_next_begin();
+    __shared__ psvi_rows_watch watch;
+    if (threadIdx.x < sizeof watch / 4)
+        reinterpret_cast<uint32_t *>(&watch)[threadIdx.x] = reinterpret_cast<const uint32_t *>(watched)[threadIdx.x];
     __shared__ rows_plan_shared<ROWS_SAMPLES> shared;
     __shared__ float4 samples[ROWS_SAMPLES];
     psvi_rows_plan &plan = shared.plan;
@@ -17,7 +21,9 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_ratio(ratio),
                    !input.between && input.world_count <= 1, &shared);
     if (threadIdx.x == 0) {
-        rows_follow(*target, ratio, &plan);
+        rows_follow(*target, ratio, shared.scene, &watch, &plan);
+        rows_watch_pause(shared.scene, pause, changed_told, &watch);
+        watch.last = shared.scene;
         input.result->key_bits = key_bits;
         input.result->route = input.route;
         input.result->veto = input.veto;
@@ -26,6 +32,8 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     const uint32_t *const from = reinterpret_cast<const uint32_t *>(&plan);
     for (uint32_t i = threadIdx.x; i < sizeof plan / 4; i += ROWS_SAMPLES)
         reinterpret_cast<uint32_t *>(target)[i] = from[i];
+    if (threadIdx.x < sizeof watch / 4)
+        reinterpret_cast<uint32_t *>(watched)[threadIdx.x] = reinterpret_cast<const uint32_t *>(&watch)[threadIdx.x];
 }
 
 template <bool COUNT>
@@ -38,7 +46,8 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
 
 extern "C" cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const psvi_rows_memory *memory,
                                              cudaStream_t stream) {
-    psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->key_bits);
+    psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->watch, memory->key_bits, memory->pause,
+                                                   memory->changed_told);
     return cudaGetLastError();
 }
 

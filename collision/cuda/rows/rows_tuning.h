@@ -119,6 +119,7 @@
 #define ROWS_BIN_BOXES 1900
 #define ROWS_BIN_CELLS 4096 // cells of a bin, at most
 #define ROWS_BIN_MORE 3     // rounds more than that, at most
+#define ROWS_BIN_EXCUSED 2  // failures in a row with another scene's plan that tell nothing, at most
 #define ROWS_BIN_ENTRIES 11 // room for so many halves of an entry for each box
 #define ROWS_BIN_CODE 80    // oldest code that they are taken with
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
@@ -129,6 +130,7 @@
 #define ROWS_ROUTE_PAUSE 64 // frames that the host leaves out a route for at first, when it did not suit one,
 #endif
 #define ROWS_ROUTE_PAUSE_MOST 1024 // and at most
+#define ROWS_SCENE_LIKE 1.3f       // scenes are alike if their measures differ by no larger a factor; others end pauses
 
 // `rows` for many boxes.
 #define ROWS_ROW_FIT 0.998f       // level limit over a row; below 1 no rounding adds a third row
