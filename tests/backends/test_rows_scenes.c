@@ -278,6 +278,38 @@ static void test_pairs_of_scenes(void **state) {
     }
 }
 
+static int by_height(const void *a, const void *b) {
+    const float x = ((const psv_aabb *)a)->min[1], y = ((const psv_aabb *)b)->min[1];
+    return (x > y) - (x < y);
+}
+
+// Boxes in the order of their place, as a simulation makes them, go the way of the same boxes in any order, and have as
+// many candidates.
+static void test_boxes_in_order(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {100000, 300000, 3000000};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+        const psv_pair_statistics usual = run_scene("cube", counts[c], NULL);
+        psv_aabb *boxes = malloc(counts[c] * sizeof *boxes);
+        assert_non_null(boxes);
+        box_scene_named("cube")->make(boxes, counts[c], 1);
+        qsort(boxes, counts[c], sizeof *boxes, by_height);
+        psv_buffer buffer;
+        CHECK(psv_alloc_buffer(context, counts[c] * sizeof *boxes, &buffer));
+        CHECK(psv_upload(context, buffer, boxes, counts[c] * sizeof *boxes));
+        free(boxes);
+        const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), counts[c]);
+        psv_pair_finder *finder = make_finder(counts[c], NULL);
+        const psv_pair_statistics got = run_frames(finder, &set, FRAMES);
+        if (strcmp(got.route, usual.route) != 0 || got.candidates > usual.candidates + usual.candidates / 4)
+            fail_msg("%llu boxes in order: %s (%s), %llu candidates; usually %s, %llu", (unsigned long long)counts[c],
+                     got.route, got.veto, (unsigned long long)got.candidates, usual.route,
+                     (unsigned long long)usual.candidates);
+        psv_destroy_pair_finder(finder);
+        psv_free_buffer(context, &buffer);
+    }
+}
+
 #define ALIKE_WORLDS 8192
 #define ALIKE_BODIES 32
 
@@ -358,7 +390,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_named_sorter),     cmocka_unit_test(test_way_of_bins),
         cmocka_unit_test(test_sort_is_measured), cmocka_unit_test(test_pairs_of_scenes),
         cmocka_unit_test(test_after_scenes),     cmocka_unit_test(test_scenes_in_turn),
-        cmocka_unit_test(test_worlds_alike),
+        cmocka_unit_test(test_worlds_alike),     cmocka_unit_test(test_boxes_in_order),
     };
     const int failed = cmocka_run_group_tests_name("rows_scenes", tests, NULL, NULL);
     psv_destroy_context(context);

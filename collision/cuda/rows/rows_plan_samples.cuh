@@ -26,9 +26,11 @@ template <int THREADS> struct rows_plan_shared {
 };
 
 // The slot of a thread's sample: one of each THREADS-th of the slots, anywhere in it. Always the same places of a
-// thread would be the same body of each world where worlds are alike, and tell nothing of the others.
+// thread would be the same body of each world where worlds are alike, and tell nothing of the others. A warp's samples
+// are from all over the slots: boxes that lie in order of place would give it a slab of the scene only.
 template <int THREADS> __device__ __forceinline__ uint64_t rows_sample_slot(uint64_t slots) {
-    const uint64_t first = slots * threadIdx.x / THREADS, next = slots * (threadIdx.x + 1) / THREADS;
+    const uint32_t part = threadIdx.x % 32 * (THREADS / 32) + threadIdx.x / 32;
+    const uint64_t first = slots * part / THREADS, next = slots * (part + 1) / THREADS;
     uint32_t any = (threadIdx.x + 1) * 2654435761u;
     any = (any ^ any >> 15) * 2246822519u;
     return first + __umulhi(any ^ any >> 13, (uint32_t)(next - first));
