@@ -20,7 +20,7 @@ void view_toast(view_app *app, const char *format, ...) {
 
 void view_report(view_app *app, const view_message *message) {
     view_toast(app, "%s", message->text);
-    if (app->options.headless || app->hud == NULL) fprintf(stderr, "pairsieve-view: %s\n", message->text);
+    fprintf(stderr, "pairsieve-view: %s\n", message->text);
 }
 
 void view_fail(view_app *app, const view_message *message) {

@@ -136,6 +136,7 @@ const psvi_collision_ops psvi_collision_ops_cpu = {
     .diff_pairs = diff_pairs,
     .keep_pairs = keep_pairs,
     .exclude_pairs = psvi_exclude_pairs_cpu,
+    .list_partners = psvi_list_partners_cpu,
     .narrow_boxes = psvi_narrow_boxes_cpu,
     .name_pairs = psvi_name_pairs_cpu,
     .merge_kept = psvi_merge_kept_cpu,

@@ -141,6 +141,7 @@ void psvi_set_sink_worlds(psvi_pair_sink *sink, bool check_worlds) {
 
 void psvi_open_sink(psvi_pair_sink *sink, const psvi_find_input *input, bool check_worlds) {
     sink->input = input;
+    sink->rules = input->rules;
     psvi_set_sink_worlds(sink, check_worlds);
     sink->count = 0;
     sink->candidates = 0;
@@ -148,7 +149,7 @@ void psvi_open_sink(psvi_pair_sink *sink, const psvi_find_input *input, bool che
 
 void psvi_flush_sink(psvi_pair_sink *sink) {
     const psvi_find_input *input = sink->input;
-    if (input->rules != NULL) sink->count = psvi_keep_ruled_pairs(input->rules, sink->pairs, sink->count);
+    if (sink->rules != NULL) sink->count = psvi_keep_ruled_pairs(sink->rules, sink->pairs, sink->count);
     if (sink->count == 0) return;
     uint64_t first = __atomic_fetch_add(&input->result->pair_count, sink->count, __ATOMIC_RELAXED);
     if (first < input->capacity) {

@@ -10,6 +10,7 @@
 #include "../../sort/core/cpu/workers.h"
 #include "../src/box_test.h"
 #include "../src/broad_phase.h"
+#include "../src/pair_partners.h"
 #include "../src/pair_rules.h"
 
 #define PSVI_LANES 16        // widest vector, in floats: arrays of lanes are padded by this much
@@ -119,6 +120,8 @@ uint32_t psvi_keep_ruled_pairs(const psvi_pair_rules *rules, psv_pair *pairs, ui
 
 psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
                                   uint64_t last_bucket);
+psv_status psvi_list_partners_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_partners *partners,
+                                  uint64_t boxes);
 psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,
                                  const psvi_box_view *view, psv_aabb *boxes);
 psv_status psvi_merge_kept_cpu(psv_context *context, const psvi_kept_merge *merge);
@@ -147,7 +150,8 @@ static inline void psvi_raise(uint64_t *value, uint64_t other) {
 // A worker's pairs on their way to the pair buffer. The true count is kept by the shared result, also past the room.
 typedef struct psvi_pair_sink {
     const psvi_find_input *input;
-    bool plain; // every hit is a pair: no flags, filters, worlds or second set
+    const psvi_pair_rules *rules; // input->rules, or NULL where the method has asked them
+    bool plain;                   // every hit is a pair: no flags, filters, worlds or second set
     bool check_worlds;
     uint32_t count;
     uint64_t candidates; // tests made

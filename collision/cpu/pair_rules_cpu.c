@@ -110,6 +110,44 @@ psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, u
     return PSV_OK;
 }
 
+static void add_partner(psvi_partners *list, uint32_t name) {
+    for (uint32_t k = 0; k < PSVI_PARTNERS; ++k) {
+        uint64_t *const word = &list->words[k / 3];
+        const uint32_t shift = k % 3 * PSVI_PARTNER_BITS;
+        uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
+        while ((now >> shift & PSVI_NO_PARTNER) == PSVI_NO_PARTNER) {
+            const uint64_t cleared = (uint64_t)(PSVI_NO_PARTNER ^ name) << shift;
+            if (__atomic_compare_exchange_n(word, &now, now & ~cleared, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                return;
+        }
+        if ((now >> shift & PSVI_NO_PARTNER) == name) return;
+    }
+    __atomic_fetch_and(&list->words[0], ~PSVI_ALL_PARTNERS, __ATOMIC_RELAXED);
+}
+
+typedef struct list_job {
+    const psv_pair *pairs;
+    psvi_partners *partners;
+    uint64_t boxes;
+} list_job;
+
+static void list_range(void *data, uint64_t first, uint64_t end) {
+    const list_job *job = data;
+    for (uint64_t i = first; i < end; ++i) {
+        const psv_pair pair = job->pairs[i];
+        if (pair.a >= pair.b || pair.b >= job->boxes) continue; // not a pair of one set
+        add_partner(&job->partners[pair.a], pair.b);
+        add_partner(&job->partners[pair.b], pair.a);
+    }
+}
+
+psv_status psvi_list_partners_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_partners *partners,
+                                  uint64_t boxes) {
+    list_job job = {pairs, partners, boxes};
+    psvi_run_ranges(context, count, 8192, list_range, &job);
+    return PSV_OK;
+}
+
 typedef struct narrow_job {
     const psvi_rule_side *side;
     const double *origin;

@@ -18,6 +18,7 @@ typedef struct rows_memory {
     uint32_t *start;  // first box of each row
     uint32_t *before; // living boxes before each chunk
     psvi_lanes lanes;
+    psvi_partners *partners; // of the sorted boxes, in finders that exclude pairs
     psv_buffer sorter;
 } rows_memory;
 
@@ -42,6 +43,7 @@ static uint64_t carve_rows(const psv_pair_finder_def *def, char *scratch, rows_m
     uint64_t sorter_bytes = psvi_align(psv_sorter_scratch_bytes(PSV_BACKEND_CPU, &sorter));
     uint64_t lanes_bytes = psvi_lanes_bytes(n);
     memory->ids = psvi_carve(&at, n * 4);
+    memory->partners = psvi_carve(&at, psvi_lists_partners(def) ? n * sizeof *memory->partners : 0);
     memory->sorter = psv_buffer_of(at, sorter_bytes);
     char *lanes = at;
     memory->lanes = psvi_carve_lanes(&lanes, n);
@@ -191,13 +193,17 @@ static void gather_some(void *data, uint64_t first, uint64_t end) {
     const rows_grid *grid = job->grid;
     const psvi_lanes *lanes = &memory->lanes;
     const uint64_t count = job->count;
+    const psvi_partners *partners = job->input->partners;
     for (uint64_t i = first; i < end; ++i) {
         float box[6];
         uint32_t id = job->all_live ? memory->order[i] : memory->ids[memory->order[i]];
         if (i + PSVI_PREFETCH_AHEAD < count) {
             uint32_t next = memory->order[i + PSVI_PREFETCH_AHEAD];
-            psvi_prefetch_box(job->input, job->all_live ? next : memory->ids[next]);
+            if (!job->all_live) next = memory->ids[next];
+            psvi_prefetch_box(job->input, next);
+            if (partners != NULL) __builtin_prefetch(&partners[next]);
         }
+        if (partners != NULL) memory->partners[i] = partners[id];
         psvi_read_box(job->input, id, box);
         for (int k = 0; k < 3; ++k) {
             lanes->min[k][i] = box[grid->axis[k]];
@@ -237,6 +243,7 @@ static void sweep_some(void *data, uint32_t worker) {
     rows_sweeper sweeper;
     (void)worker;
     psvi_open_sink(&sweeper.sink, input, true);
+    if (input->partners != NULL) sweeper.sink.rules = NULL; // the sweep asks the partners
     sweeper.longest = 0;
     for (uint64_t piece, next; psvi_take_range(&job->loop, &piece, &next);) {
         // Huge boxes are of any world; rows of different worlds are apart, unless worlds share their slots.
@@ -290,7 +297,14 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
     psvi_phase_end(context, PSV_PHASE_GATHER);
 
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    rows_sorted sorted = {&grid, input, memory.lanes, memory.keys, memory.start, live - grid.huge_count, live};
+    rows_sorted sorted = {.grid = &grid,
+                          .input = input,
+                          .lanes = memory.lanes,
+                          .partners = input->partners == NULL ? NULL : memory.partners,
+                          .keys = memory.keys,
+                          .start = memory.start,
+                          .regular = live - grid.huge_count,
+                          .count = live};
     sweep_rows(context, &sorted, sweep);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
     psvi_frame_result *result = input->result;

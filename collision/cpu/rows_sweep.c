@@ -9,6 +9,17 @@ static inline void make_room(psvi_pair_sink *sink) {
     if (sink->count > PSVI_SINK_PAIRS - PSVI_LANES) psvi_flush_sink(sink);
 }
 
+// The partners of sorted box i.
+static inline void rows_take_partners(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t i) {
+    const psvi_partners list = sorted->partners[i];
+    sweeper->has_partners = (list.words[0] & list.words[1]) != UINT64_MAX;
+    sweeper->many_partners = (list.words[0] & PSVI_ALL_PARTNERS) == 0;
+    for (uint32_t k = 0; k < PSVI_PARTNERS; ++k) {
+        const uint64_t name = list.words[k / 3] >> k % 3 * PSVI_PARTNER_BITS & PSVI_NO_PARTNER;
+        sweeper->partners[k] = (uint32_t)name - sorted->input->first_name;
+    }
+}
+
 // --- any processor ---------------------------------------------------------------------------------------------------
 
 #define SWEEP_TARGET
@@ -39,6 +50,14 @@ static inline uint32_t portable_second(const psvi_lanes *lanes, uint64_t p, uint
     uint32_t bits = 0;
     for (uint32_t k = 0; k < SWEEP_LANES; ++k)
         bits |= (uint32_t)(lanes->id[p + k] >= limit) << k;
+    return bits;
+}
+
+static inline uint32_t portable_partners(const psvi_lanes *lanes, uint64_t p, const uint32_t names[PSVI_PARTNERS]) {
+    uint32_t bits = 0;
+    for (uint32_t k = 0; k < SWEEP_LANES; ++k)
+        for (uint32_t n = 0; n < PSVI_PARTNERS; ++n)
+            bits |= (uint32_t)(lanes->id[p + k] == names[n]) << k;
     return bits;
 }
 
@@ -81,6 +100,14 @@ SWEEP_TARGET static inline uint32_t avx2_second(const psvi_lanes *lanes, uint64_
     return ~(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(first));
 }
 
+SWEEP_TARGET static inline uint32_t avx2_partners(const psvi_lanes *lanes, uint64_t p,
+                                                  const uint32_t names[PSVI_PARTNERS]) {
+    __m256i ids = _mm256_loadu_si256((const __m256i *)(const void *)(lanes->id + p)), found = _mm256_setzero_si256();
+    for (int n = 0; n < PSVI_PARTNERS; ++n)
+        found = _mm256_or_si256(found, _mm256_cmpeq_epi32(ids, _mm256_set1_epi32((int)names[n])));
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(found));
+}
+
 #include "rows_sweep_body.h"
 
 // --- AVX-512: 16 boxes at a time -------------------------------------------------------------------------------------
@@ -113,6 +140,15 @@ SWEEP_TARGET static inline uint32_t avx512_test(const psvi_lanes *lanes, uint64_
 
 SWEEP_TARGET static inline uint32_t avx512_second(const psvi_lanes *lanes, uint64_t p, uint32_t limit) {
     return (uint32_t)_mm512_cmpge_epu32_mask(_mm512_loadu_si512(lanes->id + p), _mm512_set1_epi32((int)limit));
+}
+
+SWEEP_TARGET static inline uint32_t avx512_partners(const psvi_lanes *lanes, uint64_t p,
+                                                    const uint32_t names[PSVI_PARTNERS]) {
+    __m512i ids = _mm512_loadu_si512(lanes->id + p);
+    __mmask16 found = 0;
+    for (int n = 0; n < PSVI_PARTNERS; ++n)
+        found |= _mm512_cmpeq_epu32_mask(ids, _mm512_set1_epi32((int)names[n]));
+    return (uint32_t)found;
 }
 
 #define SWEEP_APPENDS

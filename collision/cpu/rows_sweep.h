@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_ROWS_SWEEP_H
 #define PAIRSIEVE_ROWS_SWEEP_H
 
+#include "../src/pair_partners.h"
 #include "rows_grid.h"
 
 #define ROWS_CACHE 16 // places in rows that a sweep remembers per level, by row
@@ -9,11 +10,12 @@
 typedef struct rows_sorted {
     const rows_grid *grid;
     const psvi_find_input *input;
-    psvi_lanes lanes;      // sorted boxes, sweep axis first; huge ones last
-    const uint32_t *keys;  // sorted
-    const uint32_t *start; // first box of each row; row_count + 1 entries and one more for the huge boxes
-    uint64_t regular;      // boxes that are not huge
-    uint64_t count;        // all
+    psvi_lanes lanes;              // sorted boxes, sweep axis first; huge ones last
+    const psvi_partners *partners; // of the sorted boxes, or NULL
+    const uint32_t *keys;          // sorted
+    const uint32_t *start;         // first box of each row; row_count + 1 entries and one more for the huge boxes
+    uint64_t regular;              // boxes that are not huge
+    uint64_t count;                // all
 } rows_sorted;
 
 // A row that is being visited: boxes below `at` begin too early for this box and all later ones of its row.
@@ -26,6 +28,9 @@ typedef struct rows_sweeper {
     psvi_pair_sink sink;
     rows_place places[ROWS_MAX_LEVELS][ROWS_CACHE];
     uint64_t longest;
+    // With which the box that is swept is excluded: ids, or more than a list holds.
+    bool has_partners, many_partners;
+    uint32_t partners[PSVI_PARTNERS];
 } rows_sweeper;
 
 // Finds the pairs that the sorted boxes [first, end) own: with later boxes of their row, with boxes of the rows after

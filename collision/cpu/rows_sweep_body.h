@@ -5,6 +5,7 @@
 //   SWEEP_NAME(spread)(lanes, i) -> sweep_box
 //   SWEEP_NAME(test)(lanes, p, box) -> bits of the boxes p.. that overlap it
 //   SWEEP_NAME(second)(lanes, p, limit) -> bits of the boxes p.. that are of the second set
+//   SWEEP_NAME(partners)(lanes, p, names) -> bits of the boxes p.. that are one of the PSVI_PARTNERS names
 // and, where SWEEP_APPENDS is defined, what does better than the loop below:
 //   SWEEP_NAME(append)(sink, lanes, p, hits, id): appends pairs with the hit boxes where every hit is a pair
 
@@ -17,10 +18,24 @@ SWEEP_TARGET static inline void SWEEP_NAME(append)(psvi_pair_sink *sink, const p
 }
 #endif
 
+// Which of the hit boxes p.. are excluded with box `id`, whose partners the sweeper holds.
+SWEEP_TARGET __attribute__((noinline)) static uint32_t
+SWEEP_NAME(excluded)(const rows_sweeper *sweeper, const psvi_lanes *lanes, uint64_t p, uint32_t hits, uint32_t id) {
+    if (!sweeper->many_partners) return SWEEP_NAME(partners)(lanes, p, sweeper->partners);
+    const psvi_pair_rules *rules = sweeper->sink.input->rules;
+    uint32_t bits = 0;
+    for (; hits != 0; hits &= hits - 1) {
+        const uint64_t key = psvi_excluded_key(rules, id, lanes->id[p + (uint32_t)__builtin_ctz(hits)]);
+        if (psvi_is_excluded(rules->excluded, rules->last_bucket, key)) bits |= hits & -hits;
+    }
+    return bits;
+}
+
 // Boxes [p, end) while their keys are not above `last`, against one box.
-SWEEP_TARGET static inline uint64_t SWEEP_NAME(run)(psvi_pair_sink *sink, const rows_sorted *sorted, uint64_t p,
+SWEEP_TARGET static inline uint64_t SWEEP_NAME(run)(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t p,
                                                     uint64_t end, uint32_t last, const SWEEP_NAME(box) * box,
                                                     uint32_t id) {
+    psvi_pair_sink *sink = &sweeper->sink;
     const uint64_t first = p;
     for (; p < end && sorted->keys[p] <= last; p += SWEEP_LANES) {
         uint32_t hits = SWEEP_NAME(test)(&sorted->lanes, p, box);
@@ -29,6 +44,7 @@ SWEEP_TARGET static inline uint64_t SWEEP_NAME(run)(psvi_pair_sink *sink, const 
             uint32_t limit = (uint32_t)sink->input->a.count, second = SWEEP_NAME(second)(&sorted->lanes, p, limit);
             hits &= id < limit ? second : ~second;
         }
+        if (hits != 0 && sweeper->has_partners) hits &= ~SWEEP_NAME(excluded)(sweeper, &sorted->lanes, p, hits, id);
         if (hits == 0) continue;
         if (sink->plain) {
             SWEEP_NAME(append)(sink, &sorted->lanes, p, hits, id);
@@ -65,7 +81,7 @@ SWEEP_TARGET static inline uint32_t SWEEP_NAME(advance)(const uint32_t *keys, ui
 }
 
 // One box against one other row, from the first box that can reach it.
-SWEEP_TARGET static inline uint64_t SWEEP_NAME(visit)(psvi_pair_sink *sink, const rows_sorted *sorted,
+SWEEP_TARGET static inline uint64_t SWEEP_NAME(visit)(rows_sweeper *sweeper, const rows_sorted *sorted,
                                                       rows_place *places, uint32_t row, uint32_t from_q, uint32_t to_q,
                                                       const SWEEP_NAME(box) * box, uint32_t id) {
     uint32_t first = sorted->start[row], end = sorted->start[row + 1], bits = sorted->grid->x_bits;
@@ -73,7 +89,7 @@ SWEEP_TARGET static inline uint64_t SWEEP_NAME(visit)(psvi_pair_sink *sink, cons
     rows_place *place = &places[row % ROWS_CACHE];
     if (place->row != row) *place = (rows_place){row, first};
     place->at = SWEEP_NAME(advance)(sorted->keys, place->at, end, row << bits | from_q);
-    return SWEEP_NAME(run)(sink, sorted, place->at, end, row << bits | to_q, box, id);
+    return SWEEP_NAME(run)(sweeper, sorted, place->at, end, row << bits | to_q, box, id);
 }
 
 // Where the boxes of one row are.
@@ -109,14 +125,14 @@ SWEEP_TARGET static inline uint64_t SWEEP_NAME(sweep_level)(rows_sweeper *sweepe
     uint32_t z_end = rows_cell(grid, 2, lanes->max[2][i], level->inv_z, level->nz);
     uint64_t tested = 0;
     for (uint32_t z = home->z + 1; z <= z_end; ++z)
-        tested += SWEEP_NAME(visit)(&sweeper->sink, sorted, places, home->row + (z - home->z), from_q, to_q, box, id);
+        tested += SWEEP_NAME(visit)(sweeper, sorted, places, home->row + (z - home->z), from_q, to_q, box, id);
     if (y_end == home->y) return tested;
     float z_low = rows_clamp(lanes->min[2][i], grid->low[2], grid->high[2]) - level->ext[2];
     uint32_t z_begin = rows_cell(grid, 2, z_low, level->inv_z, level->nz);
     for (uint32_t y = home->y + 1; y <= y_end; ++y) {
         uint32_t row = home->row - home->z + (y - home->y) * level->nz;
         for (uint32_t z = z_begin; z <= z_end; ++z)
-            tested += SWEEP_NAME(visit)(&sweeper->sink, sorted, places, row + z, from_q, to_q, box, id);
+            tested += SWEEP_NAME(visit)(sweeper, sorted, places, row + z, from_q, to_q, box, id);
     }
     return tested;
 }
@@ -139,7 +155,7 @@ SWEEP_TARGET static uint64_t SWEEP_NAME(sweep_coarser)(rows_sweeper *sweeper, co
     for (uint32_t y = y_begin; y <= y_end; ++y) {
         uint32_t row = home->world_row + level->base + y * level->nz;
         for (uint32_t z = z_begin; z <= z_end; ++z)
-            tested += SWEEP_NAME(visit)(&sweeper->sink, sorted, sweeper->places[l], row + z, from_q, to_q, box, id);
+            tested += SWEEP_NAME(visit)(sweeper, sorted, sweeper->places[l], row + z, from_q, to_q, box, id);
     }
     return tested;
 }
@@ -149,12 +165,14 @@ SWEEP_TARGET static void SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sor
     const rows_grid *grid = sorted->grid;
     const uint32_t mask = (1u << grid->x_bits) - 1;
     SWEEP_NAME(home) home = {.row = UINT32_MAX};
+    sweeper->has_partners = false;
     for (uint64_t i = first; i < end; ++i) {
         const SWEEP_NAME(box) box = SWEEP_NAME(spread)(&sorted->lanes, i);
         uint32_t id = sorted->lanes.id[i];
+        if (sorted->partners != NULL) rows_take_partners(sweeper, sorted, i);
         if (i >= sorted->regular) { // huge: against all regular boxes and the huge ones after it
-            uint64_t tested = SWEEP_NAME(run)(&sweeper->sink, sorted, 0, sorted->regular, UINT32_MAX, &box, id) +
-                              SWEEP_NAME(run)(&sweeper->sink, sorted, i + 1, sorted->count, UINT32_MAX, &box, id);
+            uint64_t tested = SWEEP_NAME(run)(sweeper, sorted, 0, sorted->regular, UINT32_MAX, &box, id) +
+                              SWEEP_NAME(run)(sweeper, sorted, i + 1, sorted->count, UINT32_MAX, &box, id);
             sweeper->sink.candidates += tested;
             continue;
         }
@@ -164,7 +182,7 @@ SWEEP_TARGET static void SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sor
             memset(sweeper->places, 0xff, (home.level + 1) * sizeof *sweeper->places);
         }
         uint32_t to_q = rows_quantise(grid, sorted->lanes.max[0][i]);
-        uint64_t own = SWEEP_NAME(run)(&sweeper->sink, sorted, i + 1, home.end, row << grid->x_bits | to_q, &box, id);
+        uint64_t own = SWEEP_NAME(run)(sweeper, sorted, i + 1, home.end, row << grid->x_bits | to_q, &box, id);
         uint64_t tested = own + SWEEP_NAME(sweep_level)(sweeper, sorted, &home, i, q, to_q, &box);
         for (uint32_t l = 0; l < home.level; ++l)
             tested += SWEEP_NAME(sweep_coarser)(sweeper, sorted, &home, l, i, q, to_q, &box);

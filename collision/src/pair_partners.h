@@ -5,8 +5,9 @@
 #ifndef PAIRSIEVE_PAIR_PARTNERS_H
 #define PAIRSIEVE_PAIR_PARTNERS_H
 
-#include <stdint.h>
+#include "broad_phase.h"
 
+#define PSVI_PARTNERS 6
 #define PSVI_PARTNER_BITS 21
 #define PSVI_NO_PARTNER ((1u << PSVI_PARTNER_BITS) - 1)
 #define PSVI_PARTNER_BOXES PSVI_NO_PARTNER // most boxes of a finder whose boxes have such lists
@@ -21,5 +22,9 @@ typedef struct psvi_partners
     uint64_t words[2];
 }
 psvi_partners;
+
+static inline bool psvi_lists_partners(const psv_pair_finder_def *def) {
+    return def->max_excluded > 0 && def->max_boxes <= PSVI_PARTNER_BOXES;
+}
 
 #endif

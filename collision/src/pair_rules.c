@@ -25,8 +25,7 @@ static uint64_t table_bytes(const psv_pair_finder_def *def) {
 }
 
 static uint64_t partner_bytes(const psvi_collision_ops *ops, const psv_pair_finder_def *def) {
-    const bool listed = ops->list_partners != NULL && def->max_excluded > 0 && def->max_boxes <= PSVI_PARTNER_BOXES;
-    return listed ? def->max_boxes * sizeof(psvi_partners) : 0;
+    return ops->list_partners != NULL && psvi_lists_partners(def) ? def->max_boxes * sizeof(psvi_partners) : 0;
 }
 
 static uint64_t narrow_bytes(const psv_pair_finder_def *def) {
@@ -67,7 +66,8 @@ psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
         .refused = &finder->result->refused,
     };
     psv_status status = PSV_OK;
-    if (memory->partners != NULL) status = finder->ops->put_rules(context, &listed, &memory->rules[PSVI_RULES_LISTED]);
+    if (memory->partners != NULL && memory->rules != NULL)
+        status = finder->ops->put_rules(context, &listed, &memory->rules[PSVI_RULES_LISTED]);
     return status != PSV_OK || psvi_world_count_bytes(def) == 0
                ? status
                : context->ops->fill(context, memory->world_pairs, 0, psvi_world_count_bytes(def));
@@ -198,8 +198,8 @@ psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides
     if (!more && memory->partners != NULL && !between && a.ids == NULL) {
         input->partners = memory->partners + a.first;
         input->first_name = a.first;
-        input->rules = &memory->rules[PSVI_RULES_LISTED];
-        if (a.first == 0) return PSV_OK;
+        input->rules = memory->rules == NULL ? NULL : &memory->rules[PSVI_RULES_LISTED];
+        if (a.first == 0 && input->rules != NULL) return PSV_OK;
     }
     memory->given[kind] = rules;
     input->rules = &memory->given[kind];

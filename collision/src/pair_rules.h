@@ -2,9 +2,10 @@
 // and CUDA: owners, layers, excluded pairs, and the exact test of boxes in double precision. Also the room of worlds
 // counts here, by each backend's own atomics.
 //
-// A frame that has any of this carries psvi_pair_rules in the backend's memory. On the CPU the methods know nothing of
-// it: what collects the pairs of a thread asks each of them once, before it hands them over. On CUDA `rows`
-// does the same (psvd_keep_allowed); in the other methods the test that finds a pair asks (psvd_arrays_pair).
+// A frame that has any of this carries psvi_pair_rules in the backend's memory. On the CPU what collects the pairs of a
+// thread asks each of them once, before it hands them over; methods know nothing of it. Only `rows` looks at the
+// partners of its boxes itself (pair_partners.h). On CUDA `rows` collects pairs and asks (psvd_keep_allowed); in the
+// other methods the test that finds a pair asks (psvd_arrays_pair).
 #ifndef PAIRSIEVE_PAIR_RULES_H
 #define PAIRSIEVE_PAIR_RULES_H
 
