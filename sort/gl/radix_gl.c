@@ -6,7 +6,7 @@
 
 #define DIGIT_BITS 8u
 #define DIGITS 256u
-#define LEAST_TILE 4096u // of the tiled forms
+#define LEAST_TILE 3072u // of the tiled forms
 #define LEAST_RUN 64u
 #define LEAST_PRIVATE_RUN 1024u
 #define SOFTWARE_RUNS 1024u // runs that threads make on a processor, and on a device
@@ -24,10 +24,9 @@ struct psvi_gl_radix_form {
 static const radix_form forms[] = {
     {"serial", &psvi_glsl_radix_count_serial, &psvi_glsl_radix_scatter_serial, 32, 0, false},
     {"private", &psvi_glsl_radix_count_private, &psvi_glsl_radix_scatter_private, 8, 0, true},
+    {"votes 256x12", TILED, 256, 12, false},
     {"votes 256x16", TILED, 256, 16, false},
-    {"votes 384x14", TILED, 384, 14, false},
     {"votes 512x16", TILED, 512, 16, false},
-    {"votes 512x20", TILED, 512, 20, false},
 };
 #define FORM_COUNT (sizeof forms / sizeof *forms)
 
@@ -43,7 +42,7 @@ bool psvi_gl_radix_offers(const psvi_gl *gl, const radix_form *form) {
     if (gl->subgroup_size == 0) return false;
     uint32_t words = form->threads * form->items, counters = subgroups_of(gl, form) * DIGITS;
     if (counters > words) words = counters;
-    return 4 * words + 4 * 2 * DIGITS + 8 * subgroups_of(gl, form) <= gl->shared_bytes;
+    return 4 * words + 4 * DIGITS + 8 * subgroups_of(gl, form) <= gl->shared_bytes;
 }
 
 // How a request is cut: columns of the table, tiles (what a group takes) and parts.
@@ -146,11 +145,14 @@ static psvi_gl_call part_call(const psv_sorter *sorter, const psvi_sort_request 
     return call;
 }
 
-static void form_defines(const psvi_gl *gl, const radix_form *form, char *text, size_t bytes) {
+static void form_defines(const psvi_gl *gl, const radix_plan *plan, char *text, size_t bytes) {
+    const radix_form *form = plan->form;
     text[0] = '\0';
     if (form->items != 0)
-        (void)snprintf(text, bytes, "#define THREADS %u\n#define ITEMS %u\n#define SUBGROUPS %u\n#define LANES %u\n",
-                       form->threads, form->items, subgroups_of(gl, form), gl->subgroup_size);
+        (void)snprintf(
+            text, bytes,
+            "#define THREADS %u\n#define ITEMS %u\n#define SUBGROUPS %u\n#define LANES %u\n#define PARTS %d\n",
+            form->threads, form->items, subgroups_of(gl, form), gl->subgroup_size, plan->parts > 1);
 }
 
 static psv_status count_part(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
@@ -176,12 +178,12 @@ static psv_status count_part(psv_sorter *sorter, const psvi_sort_request *reques
 // Every part is read once for each part that is written: the others' elements are left out. One part is the rule.
 static psv_status scatter_part(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
                                const radix_memory *memory, const psvi_gl_pass *pass, uint32_t part, uint32_t target) {
-    char defines[PSVI_GL_DEFINES], more[96];
+    char defines[PSVI_GL_DEFINES], more[112];
     const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
     psvi_gl_call call = part_call(sorter, request, plan, memory, pass, part);
     const uint64_t most = (uint64_t)plan->tiles_a_part * plan->tile, first = target * most;
     const uint64_t items = request->count - first < most ? request->count - first : most;
-    form_defines(psvi_gl_of(sorter->context), plan->form, more, sizeof more);
+    form_defines(psvi_gl_of(sorter->context), plan, more, sizeof more);
     psvi_gl_pass any = *pass;
     any.first = false; // the scatter kernels are the same in every pass
     psvi_gl_pass_defines(defines, sorter, request, &any, more);

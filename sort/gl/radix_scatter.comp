@@ -3,15 +3,15 @@
 // tile is put in order in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose
 // counters fit: SUBGROUPS subgroups of 256 counters lie where the elements come later. No group waits for another one.
 // The last thread of those with the same digit adds all of them to the subgroup's counter in one step and tells the
-// others where they begin. Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup). Reads and writes every
-// element once; a barrier for each word of an element, twice, and six more.
+// others where they begin. Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup); PARTS: the elements go
+// into more than one storage block. Reads and writes every element once; a barrier for each word of an element, twice,
+// and five more.
 layout(local_size_x = THREADS) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"
 #include "radix_target.glsl"
 #define TILE (THREADS * ITEMS)
 shared uint exchange[TILE > SUBGROUPS * 256 ? TILE : SUBGROUPS * 256];
-shared uint digit_first[256]; // of each digit, in the tile
 shared uint digit_shift[256]; // place in all minus place in the tile
 shared uvec2 sums[SUBGROUPS];
 
@@ -48,70 +48,69 @@ uvec2 sums_before(uvec2 own) {
     return before;
 }
 
-void main() {
-    uint thread = gl_LocalInvocationID.x, count = state[base(0) + COUNT], tile = TILE_FIRST + group_number();
-    if (state[base(0) + UNSORTED] == 0u) return;
-    if (tile > (count - 1u) / TILE) return;
-    uint first = tile * TILE - PART_FIRST, items = min(TILE, count - tile * TILE);
-    uint row = gl_SubgroupID * 256u, own = gl_SubgroupID * gl_SubgroupSize * ITEMS + gl_SubgroupInvocationID;
+#if PARTS
+#define WRITES(i, to) ((full || (i) < items) && (to) < OUT_COUNT)
+#else
+#define WRITES(i, to) (full || (i) < items)
+#endif
+
+// What no question is asked about costs nothing: `full` is known when this is compiled.
+void move_tile(bool full, uint tile, uint first, uint items) {
+    uint thread = gl_LocalInvocationID.x, table_place = 0u, all = 0u;
+    uint row = gl_SubgroupID * 256u, own = gl_SubgroupID * LANES * ITEMS + gl_SubgroupInvocationID;
     KEY key[ITEMS];
     uint rank[ITEMS]; // digit above, rank below
     for (uint k = 0u; k < ITEMS; ++k) {
-        uint i = own + k * gl_SubgroupSize;
-        key[k] = i < items ? LOAD_KEY(keys, base(3), first + i) : LAST_KEY;
+        uint i = own + k * LANES;
+        key[k] = full || i < items ? LOAD_KEY(keys, base(3), first + i) : LAST_KEY;
     }
 #if VALUE_WORDS == 1 && !IMPLICIT
     uint value[ITEMS]; // asked for early: they come while the keys are ranked
     for (uint k = 0u; k < ITEMS; ++k) {
-        uint i = own + k * gl_SubgroupSize;
-        value[k] = i < items ? values[base(6) + first + i] : 0u;
+        uint i = own + k * LANES;
+        value[k] = full || i < items ? values[base(6) + first + i] : 0u;
     }
 #endif
     for (uint i = thread; i < SUBGROUPS * 256u; i += THREADS)
         exchange[i] = 0u;
+    if (thread < 256u) {
+        table_place = table[base(1) + thread * ROW + tile];
+        all = totals[base(2) + thread];
+    }
     barrier();
     for (uint k = 0u; k < ITEMS; ++k) {
         // What lies behind the elements counts as the last digit and stays behind them.
-        uint digit = own + k * gl_SubgroupSize < items ? digit_of(key[k], SHIFT, MASK) : 255u;
+        uint digit = full || own + k * LANES < items ? digit_of(key[k], SHIFT, MASK) : 255u;
         LANE_SET same = same_digit(digit);
         uint below = SET_BELOW(same), last = SET_LAST(same), before = 0u;
         if (gl_SubgroupInvocationID == last) before = atomicAdd(exchange[row + digit], below + 1u);
         rank[k] = digit << 16 | (subgroupShuffle(before, last) + below);
     }
     barrier();
-    uint here = 0u, all = 0u;
+    uint counts[SUBGROUPS], here = 0u;
     if (thread < 256u) {
-        for (uint s = 0u; s < gl_NumSubgroups; ++s) {
-            uint add = exchange[s * 256u + thread];
-            exchange[s * 256u + thread] = here;
-            here += add;
+        for (uint s = 0u; s < SUBGROUPS; ++s) {
+            counts[s] = exchange[s * 256u + thread];
+            here += counts[s];
         }
-        all = totals[base(2) + thread];
     }
     uvec2 before = sums_before(uvec2(here, all));
     if (thread < 256u) {
-        digit_first[thread] = before.x;
-        digit_shift[thread] = table[base(1) + thread * ROW + tile] + before.y - before.x;
+        digit_shift[thread] = table_place + before.y - before.x;
+        for (uint s = 0u; s < SUBGROUPS; ++s) {
+            exchange[s * 256u + thread] = before.x;
+            before.x += counts[s];
+        }
     }
     barrier();
-    for (uint k = 0u; k < ITEMS; ++k) {
-        uint digit = rank[k] >> 16;
-        rank[k] = (rank[k] & 0xffffu) + digit_first[digit] + exchange[row + digit];
-    }
+    for (uint k = 0u; k < ITEMS; ++k)
+        rank[k] = (rank[k] & 0xffffu) + exchange[row + (rank[k] >> 16)];
     barrier();
     uint to[ITEMS];
 #if KEY_WORDS == 1
     for (uint k = 0u; k < ITEMS; ++k)
         exchange[rank[k]] = key[k];
     barrier();
-    for (uint k = 0u; k < ITEMS; ++k) {
-        uint i = k * THREADS + thread, moved = exchange[i];
-        to[k] = digit_shift[digit_of(moved, SHIFT, MASK)] + i - OUT_FIRST;
-        if (i >= items || to[k] >= OUT_COUNT) to[k] = 0xffffffffu;
-#if KEYS_OUT
-        if (to[k] != 0xffffffffu) keys_out[base(5) + to[k]] = moved;
-#endif
-    }
 #else
     uint low[ITEMS];
     for (uint k = 0u; k < ITEMS; ++k)
@@ -123,32 +122,48 @@ void main() {
     for (uint k = 0u; k < ITEMS; ++k)
         exchange[rank[k]] = key[k].y;
     barrier();
+#endif
     for (uint k = 0u; k < ITEMS; ++k) {
         uint i = k * THREADS + thread;
-        uvec2 moved = uvec2(low[k], exchange[i]);
+#if KEY_WORDS == 1
+        KEY moved = exchange[i];
+#else
+        KEY moved = uvec2(low[k], exchange[i]);
+#endif
         to[k] = digit_shift[digit_of(moved, SHIFT, MASK)] + i - OUT_FIRST;
-        if (i >= items || to[k] >= OUT_COUNT) to[k] = 0xffffffffu;
 #if KEYS_OUT
-        if (to[k] != 0xffffffffu) STORE_KEY(keys_out, base(5), to[k], moved);
+        if (WRITES(i, to[k])) STORE_KEY(keys_out, base(5), to[k], moved);
 #endif
     }
-#endif
 #if VALUE_WORDS > 0
     for (uint w = 0u; w < VALUE_WORDS; ++w) {
         barrier();
         for (uint k = 0u; k < ITEMS; ++k) {
-            uint i = own + k * gl_SubgroupSize;
+            uint i = own + k * LANES;
 #if IMPLICIT
             exchange[rank[k]] = tile * TILE + i;
 #elif VALUE_WORDS == 1
             exchange[rank[k]] = value[k];
 #else
-            exchange[rank[k]] = i < items ? values[base(6) + VALUE_WORDS * (first + i) + w] : 0u;
+            exchange[rank[k]] = full || i < items ? values[base(6) + VALUE_WORDS * (first + i) + w] : 0u;
 #endif
         }
         barrier();
-        for (uint k = 0u; k < ITEMS; ++k)
-            if (to[k] != 0xffffffffu) values_out[base(7) + VALUE_WORDS * to[k] + w] = exchange[k * THREADS + thread];
+        for (uint k = 0u; k < ITEMS; ++k) {
+            uint i = k * THREADS + thread;
+            if (WRITES(i, to[k])) values_out[base(7) + VALUE_WORDS * to[k] + w] = exchange[i];
+        }
     }
 #endif
+}
+
+void main() {
+    uint count = state[base(0) + COUNT], tile = TILE_FIRST + group_number();
+    if (state[base(0) + UNSORTED] == 0u) return;
+    if (tile > (count - 1u) / TILE) return;
+    uint items = min(TILE, count - tile * TILE), first = tile * TILE - PART_FIRST;
+    if (items == TILE)
+        move_tile(true, tile, first, items);
+    else
+        move_tile(false, tile, first, items);
 }
