@@ -12,8 +12,9 @@ typedef struct rows_memory {
     uint64_t sorter_bytes, room, cell_room;
 } rows_memory;
 
-// Two cells a box and some of each level and world slot (rows_plan.comp), and one more.
-static uint64_t cells_for(uint64_t room) { return 6 * room + 8192; }
+// Two cells a box and some of each level and world slot (rows_plan.comp), and one more; whole tiles.
+static uint64_t tiles_for(uint64_t room) { return (6 * room + 8192) / SCAN_TILE + 1; }
+static uint64_t cells_for(uint64_t room) { return tiles_for(room) * SCAN_TILE; }
 
 static uint64_t layout(const psv_pair_finder_def *def, char *scratch, rows_memory *memory) {
     psvi_carver carver = {scratch, 0};
@@ -24,7 +25,7 @@ static uint64_t layout(const psv_pair_finder_def *def, char *scratch, rows_memor
     memory->numbers = psvi_carve(&carver, 4 * room);
     memory->starts = psvi_carve(&carver, 4 * memory->cell_room);
     memory->boxes = psvi_carve(&carver, 32 * room);
-    memory->sums = psvi_carve(&carver, 4 * (memory->cell_room / SCAN_TILE + 1));
+    memory->sums = psvi_carve(&carver, 4 * memory->cell_room / SCAN_TILE);
     memory->sorter_bytes = psvi_names_sorter(def) ? psv_sorter_scratch_bytes(PSV_BACKEND_GL, &sorter) : 0;
     memory->sorter = psvi_carve(&carver, memory->sorter_bytes);
     return carver.used;
@@ -52,7 +53,7 @@ static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *inp
     call.blocks[7] = (psvi_gl_block){memory->numbers, 4 * room};
     call.blocks[8] = (psvi_gl_block){memory->starts, 4 * memory->cell_room};
     call.blocks[9] = (psvi_gl_block){memory->boxes, 32 * room};
-    call.blocks[10] = (psvi_gl_block){memory->sums, 4 * (memory->cell_room / SCAN_TILE + 1)};
+    call.blocks[10] = (psvi_gl_block){memory->sums, 4 * memory->cell_room / SCAN_TILE};
     call.params[4] = (uint32_t)(input->world_count < slots ? input->world_count : slots);
     if (defines != NULL) call.defines = defines;
     return psvi_gl_run(finder->context, &call);
@@ -63,9 +64,10 @@ static psv_status make_keys(psv_pair_finder *finder, const psvi_find_input *inpu
     const uint64_t groups = (psvi_gl_slots(input) + 127) / 128;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     psv_status status = psvi_gl_load_boxes(context, input, &memory->frame);
-    const uint64_t cells = cells_for(psvi_gl_slots(input) < 2 ? 2 : psvi_gl_slots(input));
-    if (status == PSV_OK) status = context->ops->fill(context, memory->starts, 0, 4 * cells);
     if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_plan, NULL, 1);
+    if (status == PSV_OK)
+        status = run_kernel(finder, input, memory, &psvi_glsl_rows_scan, "#define STEP 3\n",
+                            tiles_for(psvi_gl_slots(input)));
     if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_keys, NULL, groups);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     return status;
@@ -73,7 +75,7 @@ static psv_status make_keys(psv_pair_finder *finder, const psvi_find_input *inpu
 
 // The first place of each cell.
 static psv_status make_starts(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory) {
-    const uint64_t tiles = cells_for(psvi_gl_slots(input)) / SCAN_TILE + 1;
+    const uint64_t tiles = tiles_for(psvi_gl_slots(input));
     static const char *const steps[] = {"#define STEP 0\n", "#define STEP 1\n", "#define STEP 2\n"};
     psv_status status = PSV_OK;
     psvi_phase_begin(finder->context, PSV_PHASE_SORT);

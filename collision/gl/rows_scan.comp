@@ -1,9 +1,10 @@
 // Boxes of each cell become the first place of each cell, in three steps: (STEP 0) places within tiles of 2048 cells and
-// the tiles' sums, one group a tile; (1) places of the tiles, one group; (2) their sum, one group a tile.
+// the tiles' sums, one group a tile; (1) places of the tiles, one group; (2) their sum, one group a tile. Before them, when
+// the grid is planned, (3) clears the cells, one group a tile.
 layout(local_size_x = 64) in;
 #include "slots.glsl"
 layout(std430, binding = 2) readonly buffer plan_block { uint plan[]; };
-layout(std430, binding = 8) buffer start_block { uint starts[]; };
+layout(std430, binding = 8) buffer start_block { uvec4 starts[]; }; // four cells each
 layout(std430, binding = 10) buffer sum_block { uint sums[]; };
 #include "rows_cells.glsl"
 #define ITEMS 32u
@@ -37,24 +38,31 @@ void main() {
         sums[base(10) + i] = place;
         place += sum;
     }
+#elif STEP == 3
+    if (tile >= tiles) return; // the whole group
+    for (uint i = thread; i < TILE / 4u; i += 64u)
+        starts[base(8) / 4u + tile * (TILE / 4u) + i] = uvec4(0u);
 #else
     if (tile >= tiles) return; // the whole group
-    uint first = tile * TILE + thread * ITEMS, end = min(first + ITEMS, cells);
+    uint first = base(8) / 4u + (tile * TILE + thread * ITEMS) / 4u; // cells behind the last one are 0
 #if STEP == 0
+    uvec4 boxes[ITEMS / 4u];
     uint own = 0u;
-    for (uint i = first; i < end; ++i)
-        own += starts[base(8) + i];
+    for (uint i = 0u; i < ITEMS / 4u; ++i) {
+        boxes[i] = starts[first + i];
+        own += boxes[i].x + boxes[i].y + boxes[i].z + boxes[i].w;
+    }
     uint place = sum_before(thread, own, all);
-    for (uint i = first; i < end; ++i) {
-        uint boxes = starts[base(8) + i];
-        starts[base(8) + i] = place;
-        place += boxes;
+    for (uint i = 0u; i < ITEMS / 4u; ++i) {
+        uvec3 before = uvec3(boxes[i].x, boxes[i].x + boxes[i].y, boxes[i].x + boxes[i].y + boxes[i].z);
+        starts[first + i] = place + uvec4(0u, before);
+        place += before.z + boxes[i].w;
     }
     if (thread == 0u) sums[base(10) + tile] = all;
 #else
     uint add = sums[base(10) + tile];
-    for (uint i = first; i < end; ++i)
-        starts[base(8) + i] += add;
+    for (uint i = 0u; i < ITEMS / 4u; ++i)
+        starts[first + i] += add;
 #endif
 #endif
 }
