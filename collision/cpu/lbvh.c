@@ -400,9 +400,10 @@ static void search_node(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_
     }
 }
 
+// All but the ids, which only hits need.
 static void prefetch_node(const lbvh_tree *tree, int h, uint64_t node) {
     const float *block = tree->memory.blocks[h] + node * BLOCK;
-    for (int k = 0; k < BLOCK; k += 16)
+    for (int k = 0; k < 6 * WIDE; k += 16)
         __builtin_prefetch(block + k);
 }
 
