@@ -18,9 +18,11 @@ struct bin_shared {
     uint32_t sums[WARPS];
     uint32_t boxes, unusual, larger, levels, longest; // larger: boxes of other levels than the first; a bit for each
     uint32_t filtered;                                // filters do not let all pairs through
-    uint32_t veto;       // why there are no bins for the frame; PSVI_ROWS_NO_VETO: there are
-    bool again, is_last; // again: after frames that were sorted otherwise, this one makes the next one's plan
-    uint64_t began;      // in profiles, by the first block: when the boxes had their entries
+    uint32_t veto;                    // why there are no bins for the frame; PSVI_ROWS_NO_VETO: there are
+    bool again, is_last;              // again: after frames that were sorted otherwise
+    bool plans;                       // the frame makes a plan
+    uint32_t frame, planned;          // of the state
+    uint64_t began;                   // in profiles, by the first block: when the boxes had their entries
     __align__(16) uint32_t offset[4]; // of each bin: boxes of the block, then how many of them come before; behind that
                                       // a table that turns a box's number in order into its place; then the boxes and
                                       // their order, or the memory of the plan
@@ -82,21 +84,21 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
     const psvi_rows_bin_state &state = *job.bins.state;
     const uint32_t at = threadIdx.x - 32;
     if (at < PLAN) {
-        const uint32_t frame = load_at_once(&state.frame);
+        const uint32_t planned = load_at_once(&state.planned);
         const uint32_t even = load_at_once(reinterpret_cast<const uint32_t *>(&state.plan[0]) + at);
         const uint32_t odd = load_at_once(reinterpret_cast<const uint32_t *>(&state.plan[1]) + at);
-        reinterpret_cast<uint32_t *>(&shared.plan)[at] = frame & 1 ? odd : even;
+        reinterpret_cast<uint32_t *>(&shared.plan)[at] = planned & 1 ? odd : even;
     } else if (at >= SHAPES_AT && at - SHAPES_AT < SHAPE * (ROWS_BIN_MORE + 1)) {
-        const uint32_t word = at - SHAPES_AT, frame = load_at_once(&state.frame), more = load_at_once(&state.more);
+        const uint32_t word = at - SHAPES_AT, planned = load_at_once(&state.planned), more = load_at_once(&state.more);
         const uint32_t even = load_at_once(reinterpret_cast<const uint32_t *>(&state.shapes[0]) + word);
         const uint32_t odd = load_at_once(reinterpret_cast<const uint32_t *>(&state.shapes[1]) + word);
-        if (word / SHAPE == more) reinterpret_cast<uint32_t *>(&shared.shape)[word % SHAPE] = frame & 1 ? odd : even;
+        if (word / SHAPE == more) reinterpret_cast<uint32_t *>(&shared.shape)[word % SHAPE] = planned & 1 ? odd : even;
     } else if (at == SPEAKER) {
         const uint32_t frame = load_at_once(&state.frame), ready = load_at_once(&state.planned);
         const uint32_t wait = load_at_once(&state.backoff.left), pauses = load_at_once(&state.pauses);
         const uint32_t even = load_at_once(&state.slots[0]), odd = load_at_once(&state.slots[1]);
         const psvi_rows_plan last = last_of(target);
-        const uint64_t planned = frame & 1 ? odd : even;
+        const uint64_t planned = ready & 1 ? odd : even;
         shared.last = last;
         shared.again = pauses != job.bins.pauses;
         const bool fits = (planned <= 4 * slots) & (slots <= planned + planned / 16);
@@ -105,6 +107,9 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
                       : rows_pauses_after(last, slots) ? PSVI_ROWS_VETO_DOUBTS
                       : fits                           ? PSVI_ROWS_NO_VETO
                                                        : PSVI_ROWS_VETO_GROWTH;
+        shared.frame = frame;
+        shared.planned = ready;
+        shared.plans = shared.veto != PSVI_ROWS_NO_VETO || frame % ROWS_BIN_PLANS == 0;
         shared.boxes = shared.unusual = shared.larger = shared.levels = shared.longest = shared.filtered = 0;
     }
 }
@@ -475,13 +480,13 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
     }
 }
 
-// The plan of the next frame, or of this one where it has no bins.
-__device__ __forceinline__ void plan_ahead(bin_shared &shared, const bin_job &job, const psvi_find_input &input) {
+// The plan of the frames to follow, and of this one where it has no bins. All threads of the block.
+static __device__ __noinline__ void plan_ahead(bin_shared &shared, const bin_job &job, const psvi_find_input &input) {
     auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
     psvi_rows_bin_state &state = *job.bins.state;
     rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO, true,
                    planning);
-    const uint32_t next = (state.frame + 1) & 1;
+    const uint32_t next = (shared.planned + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
     for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
         to[i] = reinterpret_cast<const uint32_t *>(&planning->plan)[i];
@@ -501,17 +506,17 @@ __device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &jo
     const uint32_t bins = shared.shape.bins;
     uint32_t start = 0;
     bool full = false;
-    for (uint32_t from = 0; from < bins; from += THREADS) {
-        const uint32_t bin = from + threadIdx.x;
-        uint32_t boxes = 0, total;
-        if (bin < bins) {
-            boxes = __ldcg(&job.bins.counts[bin]);
-            job.bins.counts[bin] = 0;
-            full |= boxes > shared.shape.room;
-        }
+    uint32_t boxes = threadIdx.x < bins ? __ldcg(&job.bins.counts[threadIdx.x]) : 0, total;
+    for (uint32_t bin = threadIdx.x; bin - threadIdx.x < bins; bin += THREADS) {
+        const uint32_t next = bin + THREADS < bins ? __ldcg(&job.bins.counts[bin + THREADS]) : 0; // on its way
         const uint32_t before = rows_sum_before<WARPS>(boxes, shared.sums, &total);
-        if (bin < bins) job.bins.starts[bin] = start + before;
+        full |= boxes > shared.shape.room;
+        if (bin < bins) {
+            job.bins.counts[bin] = 0;
+            job.bins.starts[bin] = start + before;
+        }
         start += total;
+        boxes = next;
     }
     if (threadIdx.x == 0) job.bins.starts[bins] = start;
     return !__syncthreads_or(full);
@@ -522,7 +527,7 @@ __device__ __forceinline__ psvi_rows_scene load_scene(const psvi_rows_scene &fro
 }
 
 // Decides what follows a frame that bins did not suit or were too small for: more bins in the next frame, or some
-// frames without bins; nothing where its scene is another one than the frame's before, as the plan was made for that.
+// frames without bins; nothing where its scene is another one than the last plan's, as the bins were made for that.
 // The host is told, and then leaves bins out for longer; so it is after a frame whose sweep had too many doubts
 // (`doubted`), as the other order is faster where neither has a sweep over rounded boxes.
 __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job,
@@ -553,9 +558,7 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
     state.done = done;
     state.tasks = state.counted = state.scanned = state.scattered = 0;
     state.boxes = state.unusual = state.larger = state.levels = state.longest = state.filtered = 0;
-    state.planned = 1;
     state.arrived = 0;
-    ++state.frame;
 }
 
 // Whether the frame's boxes are in bins, and why not. All threads of the block.
@@ -583,12 +586,15 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
     const uint32_t longest = __ldcg(&state.longest), levels = __ldcg(&state.levels);
     const uint32_t larger = __ldcg(&state.larger), filtered = __ldcg(&state.filtered);
-    const psvi_rows_scene scene = load_scene(state.scene);
+    psvi_rows_scene scene = load_scene(state.scene); // of the boxes that the last plan was made from
     psvi_rows_watch watch = *job.watch;
     const uint32_t veto = judge_bins(shared, job, boxes, unusual, larger, filtered);
     const bool done = veto == PSVI_ROWS_NO_VETO;
     if (!done) {
-        const uint32_t *const from = reinterpret_cast<const uint32_t *>(&state.plan[(state.frame + 1) & 1]);
+        if (!shared.plans) plan_ahead(shared, job, input);
+        __syncthreads();
+        scene = load_scene(state.scene);
+        const uint32_t *const from = reinterpret_cast<const uint32_t *>(&state.plan[(shared.planned + 1) & 1]);
         for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
             reinterpret_cast<uint32_t *>(&shared.plan)[i] = __ldcg(from + i);
         __syncthreads();
@@ -619,6 +625,8 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         input.result->veto = veto;
         follow_bins(state, job, scene, &watch, shared.again, attempt, veto == PSVI_ROWS_VETO_CROWDED,
                     shared.shape.bins < job.bins.most, veto == PSVI_ROWS_VETO_DOUBTS && !shared.last.paused, done);
+        state.planned = shared.planned + (shared.plans || !done);
+        state.frame = shared.frame + 1;
         if (input.times != NULL) tell_bins(shared, state, input, done);
         watch.last = scene;
         *job.watch = watch;
@@ -628,8 +636,9 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         reinterpret_cast<uint32_t *>(target)[i] = reinterpret_cast<const uint32_t *>(&shared.plan)[i];
 }
 
-// Entries of the boxes, in bins: blocks hold a tile of boxes each in shared memory, all boxes of a million at once. One
-// block makes the plan of the next frame. Reads 24 bytes a box, writes 16 in runs of about tile over bins.
+// Entries of the boxes, in bins: blocks hold a tile of boxes each in shared memory, all boxes of a million at once. In
+// some frames one block makes the plan of the next ones. Reads 24 bytes a box, writes 16 in runs of about tile over
+// bins.
 template <bool TAGGED>
 __global__ void __launch_bounds__(THREADS, 1)
     psvk_rows_bins_split(const __grid_constant__ psvi_find_input input, psvi_rows_plan *target,
@@ -648,7 +657,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     begin_frame(shared, job, *target, all);
     __syncthreads();
     if (plans) {
-        plan_ahead(shared, job, input);
+        if (shared.plans) plan_ahead(shared, job, input);
     } else if (shared.veto == PSVI_ROWS_NO_VETO) {
         bin_boxes<TAGGED>(shared, job, input, all, tiles);
     } else {

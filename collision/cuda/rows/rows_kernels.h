@@ -139,7 +139,7 @@ typedef struct psvi_rows_bin_shape {
 // What the kernels that sort by bins keep between frames; all zero at creation.
 typedef struct psvi_rows_bin_state {
     uint32_t frame;                   // frames done
-    uint32_t planned;                 // plan[frame & 1] is there, made from the boxes of the frame before
+    uint32_t planned;                 // plans made; the last one is plan[planned & 1]
     uint32_t arrived;                 // blocks that are done with their boxes; zero between frames
     psvi_backoff backoff;             // of the attempts, which go on where the host is not asked (a graph)
     uint32_t excused;                 // attempts in a row that failed with another scene's plan
@@ -158,7 +158,7 @@ typedef struct psvi_rows_bin_state {
     uint32_t failures;                // attempts that bins did not suit
     uint32_t tasks, counted, scanned, scattered; // of the counting sort: taken; done of each step
     uint32_t behind[32];
-    uint32_t slots[2];                                // of the following, what the plan was made for
+    uint32_t slots[2];                                // boxes that the plans were made for
     psvi_rows_bin_shape shapes[2][ROWS_BIN_MORE + 1]; // by `more`
     psvi_rows_plan plan[2];
 } psvi_rows_bin_state;

@@ -120,6 +120,7 @@
 #define ROWS_BIN_CELLS 4096 // cells of a bin, at most
 #define ROWS_BIN_MORE 3     // rounds more than that, at most
 #define ROWS_BIN_EXCUSED 2  // failures in a row with another scene's plan that tell nothing, at most
+#define ROWS_BIN_PLANS 4    // frames that a plan serves, unless boxes do not suit it before
 #define ROWS_BIN_ENTRIES 11 // room for so many halves of an entry for each box
 #define ROWS_BIN_CODE 80    // oldest code that they are taken with
 #define ROWS_BIN_ROUND 1056 // bins that are ordered at a time, at most
