@@ -141,11 +141,13 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
     group.finish(&input.result->candidates);
 }
 
-// One warp a part; as many blocks as the device holds take the parts in turn.
+// One warp a part; as many blocks as the device holds take the parts in turn. The last one empties the queue: queries
+// of this tree follow.
 __global__ void __launch_bounds__(LBVH_THREADS, 8)
     psvk_lbvh_walk_parts(const psvi_find_input input, const psvi_lbvh_memory memory) {
-    const uint32_t parts = (uint32_t)min(memory.plan->parts, (uint64_t)min(memory.part_room, LBVH_WALK_PARTS));
-    if (blockIdx.x * LBVH_WARPS >= parts) return;
+    const uint32_t parts =
+        (uint32_t)min(*(volatile uint64_t *)&memory.plan->parts, (uint64_t)min(memory.part_room, LBVH_WALK_PARTS));
+    if (parts == 0) return;
     __shared__ walk_stage stage;
     __shared__ near_leaves near[LBVH_WARPS];
     __shared__ uint32_t stacks[LBVH_WARPS][LBVH_STACK];
@@ -162,6 +164,8 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
         group.count = 0;
     }
     group.finish(&input.result->candidates);
+    if (threadIdx.x != 0 || atomicAdd(&memory.plan->done, 1u) != gridDim.x - 1) return;
+    memory.plan->parts = 0, memory.plan->done = 0;
 }
 
 extern "C" cudaError_t psvi_launch_lbvh_walk(const psvi_find_input *input, const psvi_lbvh_memory *memory,

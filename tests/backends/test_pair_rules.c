@@ -601,13 +601,14 @@ static void test_exact_borders(void **state) {
 
 // --- many kept boxes -------------------------------------------------------------------------------------------------
 
-// Boxes that reach thousands of kept ones: what finds the pairs cuts such searches into parts.
+// Boxes that reach thousands of kept ones, one of them kept: what finds the pairs cuts such searches into parts.
 static void make_crowd(psv_aabb *boxes, uint32_t *worlds, uint32_t kept, uint32_t others, uint32_t world_count) {
     const float side = cbrtf((float)kept);
     box_scene_named("cube")->make(boxes, kept + others, base_seed);
     for (uint32_t i = 0; i < kept + others; ++i)
         worlds[i] = (uint32_t)(box_random_bits(base_seed, i, 21) % world_count);
     for (int axis = 0; axis < 3; ++axis) {
+        boxes[kept / 2].min[axis] = -side, boxes[kept / 2].max[axis] = 2 * side;
         boxes[kept].min[axis] = -side, boxes[kept].max[axis] = 2 * side;
         boxes[kept + 1].min[axis] = -INFINITY, boxes[kept + 1].max[axis] = INFINITY;
         boxes[kept + 2].min[axis] = axis == 1 ? -side : 0.3f * side, boxes[kept + 2].max[axis] = side * 0.35f;
