@@ -221,6 +221,8 @@ static void make_levels(rows_grid *grid, const rows_sizes *sizes, int top) {
     for (int b = top; b >= 0;) {
         uint64_t count = 0;
         int end = b - 1 > 0 ? b - 2 : -1;
+        // A few large boxes do not take half of the next two binades along, which are a level of their own then.
+        if (b > 1 && 8 * sizes->count[b] < sizes->count[b - 1]) end = b - 1;
         for (int i = b; i > end; --i)
             count += sizes->count[i];
         if (count == 0) {
