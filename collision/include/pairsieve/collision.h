@@ -116,8 +116,8 @@ typedef struct psv_pair_finder_def {
     uint32_t world_count; // worlds that box sets may name; 0 and 1 (default): one world
     bool ids;             // box sets may have ids; default false
     bool doubles;         // box sets may have double precision: 24 bytes more a box; default false
-    uint64_t max_excluded; // most of psv_pair_rules.excluded, 18 to 36 bytes each, and 16 a box on CUDA, 16 or 32
-                           // on the CPU; at most 2^31
+    uint64_t max_excluded; // most of psv_pair_rules.excluded, 18 to 36 bytes each, and in finders of less than 2^21
+                           // boxes 16 a box on CUDA, 16 or 32 on the CPU; at most 2^31
     uint64_t max_kept;     // most boxes of psv_box_set.kept, about 110 bytes each, and a second list of pairs; at most
                            // max_boxes; default 0
     bool margins; // box sets may have margins: on the CPU 76 bytes more a box, and two more lists of pairs; on CUDA and
