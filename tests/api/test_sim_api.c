@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../own_file.h"
 #include "expect.h"
 #include "pairsieve/sim.h"
 
@@ -400,7 +401,7 @@ static void scenes_and_snapshots(void **unused) {
     EXPECT_FAILURE(psv_restore_snapshot(context, "none/such", &made), PSV_ERROR_FILE, context, "none/such", "No such");
     assert_null(made);
     // every cut of a snapshot is refused
-    const char *path = "test_sim_api.snapshot";
+    const char *path = own_snapshot("test_sim_api");
     (void)add(ball, 0, 0, 0);
     EXPECT_OK(psv_world_step(world, 0.01f), context);
     EXPECT_OK(psv_save_snapshot(world, path), context);

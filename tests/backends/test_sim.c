@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../own_file.h"
 #include "box_overlap.h"
 #include "contact_points.h"
 #include "pairsieve/sim.h"
@@ -556,8 +557,7 @@ static void small_buffers_lose_nothing(void **unused) {
 static void snapshots_are_exact(void **unused) {
     (void)unused;
     if (test_kernels_only()) skip();
-    char path[64];
-    (void)snprintf(path, sizeof path, "test_sim_%s.snapshot", psv_backend_name(backend));
+    const char *path = own_snapshot("test_sim");
     psv_context *context = make_context();
     psv_scene_options options = psv_default_scene_options();
     options.bodies = 300;

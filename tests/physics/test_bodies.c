@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../own_file.h"
 #include "stage.h"
 
 static uint32_t add_plane(stage *s) {
@@ -174,7 +175,7 @@ static void snapshots_keep_them(void **unused) {
     lift.angular_velocity[1] = 0.5f;
     psv_body_id id[3] = {add_body(&s, &rolls), add_body(&s, &lift), add_body(&s, &rider)};
     step(&s, 20);
-    const char *path = "test_bodies.snapshot";
+    const char *path = own_snapshot("test_bodies");
     check(&s, psv_save_snapshot(s.world, path));
     psv_world *other = NULL;
     check(&s, psv_restore_snapshot(s.context, path, &other));

@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../own_file.h"
 #include "../test_scale.h"
 #include "../unit/snapshot_bytes.h"
 #include "hull_points.h"
 
-#define SNAPSHOT "test_hull_worlds.snapshot"
+#define SNAPSHOT own_snapshot("test_hull_worlds")
 #define DICE 90
 
 static stage stage_of(const psv_world_def *def, int workers) {

@@ -3,6 +3,7 @@
 // sleep, and where they have to be.
 #include <math.h>
 
+#include "../own_file.h"
 #include "stage.h"
 
 static stage sleeping_stage(uint64_t bodies) {
@@ -215,7 +216,7 @@ static void heaps_sleep(void **unused) {
     for (int i = 0; i < BOXES; ++i)
         id[i] = id_of_box(&s, shape, 0.65f * (float)(i % 6) + 0.02f * (float)(i % 5), 0.4f + 0.5f * (float)(i / 6));
     step(&s, 400);
-    const char *path = "test_sleep.snapshot";
+    const char *path = own_snapshot("test_sleep");
     check(&s, psv_save_snapshot(s.world, path));
     psv_world *other = NULL;
     check(&s, psv_restore_snapshot(s.context, path, &other));
