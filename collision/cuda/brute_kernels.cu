@@ -33,7 +33,7 @@ __device__ void load_tile(const psvi_find_input &input, const psvd_counts &count
 
 // One block tests one tile of boxes (a thread each) against tiles of later boxes, every gridDim.y-th of them, through
 // shared memory. Between two sets the later boxes are those of set b. Boxes are read once a tile pair.
-__global__ void __launch_bounds__(BRUTE_THREADS) psvk_brute(const psvi_find_input input) {
+template <bool ASKS> __global__ void __launch_bounds__(BRUTE_THREADS) psvk_brute(const psvi_find_input input) {
     __shared__ brute_tile tile;
     __shared__ psvd_pair_stage<BRUTE_THREADS / 32> stage;
     const psvd_counts counts = psvd_read_counts(input);
@@ -57,9 +57,9 @@ __global__ void __launch_bounds__(BRUTE_THREADS) psvk_brute(const psvi_find_inpu
             if (!good || !tile.good[k] || first + k <= slot) continue;
             ++tested;
             if (!psvi_boxes_overlap(box.min, box.max, tile.box[k].min, tile.box[k].max)) continue;
-            if (!psvd_tags_pair(input.between, tag, tile.tag[k])) continue;
-            if (psvd_arrays_pair(input, counts, slot, first + k))
-                stage.emit(sink, (uint32_t)slot, (uint32_t)(first + k));
+            const uint32_t other = (uint32_t)(first + k);
+            if (psvd_slots_pair<ASKS>(input, counts, (uint32_t)slot, tag, other, tile.tag[k]))
+                stage.emit(sink, (uint32_t)slot, other);
         }
     }
     stage.finish(sink);
@@ -75,6 +75,7 @@ extern "C" cudaError_t psvi_launch_brute(const psvi_find_input *input, int multi
     // Enough blocks for a few waves, also when there are few tiles.
     uint32_t splits = psvi_block_count((uint64_t)multiprocessors * 32, rows);
     if (splits > rows) splits = rows;
-    psvk_brute<<<dim3(rows, splits), BRUTE_THREADS, 0, stream>>>(*input);
+    auto kernel = psvd_overlap_decides(*input) ? psvk_brute<false> : psvk_brute<true>;
+    kernel<<<dim3(rows, splits), BRUTE_THREADS, 0, stream>>>(*input);
     return cudaGetLastError();
 }

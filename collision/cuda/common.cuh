@@ -232,6 +232,15 @@ __device__ __forceinline__ bool psvd_arrays_pair(const psvi_find_input &input, c
     return !psvd_asks_rules(input) || psvd_rules_pair(input.rules, counts.a, a, b);
 }
 
+// The last question about two boxes that overlap. Kernels of the simple methods are compiled twice: without ASKS for
+// frames where the overlap decides, since a call to the rules, even one that is never made, costs them up to a third.
+template <bool ASKS>
+__device__ __forceinline__ bool psvd_slots_pair(const psvi_find_input &input, const psvd_counts &counts, uint32_t a,
+                                                uint32_t tag_a, uint32_t b, uint32_t tag_b) {
+    if constexpr (!ASKS) return true;
+    return psvd_tags_pair(input.between, tag_a, tag_b) && psvd_arrays_pair(input, counts, a, b);
+}
+
 // For a planning kernel, one of `samples` boxes at equal distances; whether it is good and of a size to reckon with.
 __device__ __forceinline__ bool psvd_load_sample(const psvi_find_input &input, const psvd_counts &counts,
                                                  uint32_t sample, uint32_t samples, psvd_box *box) {

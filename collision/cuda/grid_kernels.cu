@@ -165,7 +165,7 @@ __device__ __forceinline__ grid_entry grid_load(const grid_job &job, uint32_t va
 }
 
 // Reports the pair when it overlaps and both entries are in the cell of the overlap's lower corner.
-template <class Stage>
+template <bool ASKS, class Stage>
 __device__ __forceinline__ void grid_test(const grid_job &job, Stage &stage, const grid_entry &own, uint32_t value) {
     const uint32_t slot = value / PSVI_GRID_CELLS;
     if (slot == own.slot) return; // two cells of one box share the hash
@@ -179,12 +179,13 @@ __device__ __forceinline__ void grid_test(const grid_job &job, Stage &stage, con
         const int cell = grid_cell(job.plan, axis, box.min[axis]) + (int)(value >> axis & 1);
         if (corner != own.cell[axis] || corner != cell) return;
     }
-    if (!psvd_tags_pair(job.input.between, own.tag, tag)) return;
-    if (psvd_arrays_pair(job.input, job.counts, own.slot, slot)) stage.emit(job.sink, own.slot, slot);
+    if (psvd_slots_pair<ASKS>(job.input, job.counts, own.slot, own.tag, slot, tag))
+        stage.emit(job.sink, own.slot, slot);
 }
 
 // The pairs of the cells. One thread an entry for its first GRID_OWN_STEPS successors in the cell; what is left of a
 // full cell is gone through by the whole warp, entry after entry. Boxes come through the caches.
+template <bool ASKS>
 __global__ void __launch_bounds__(GRID_THREADS)
     psvk_grid_cells(const psvi_find_input input, const psvi_grid_memory memory) {
     const uint64_t entries = memory.plan->entries;
@@ -204,7 +205,7 @@ __global__ void __launch_bounds__(GRID_THREADS)
     for (int round = 0; round < GRID_OWN_STEPS / 8 && __any_sync(PSVD_FULL, active); ++round) {
         for (int step = 0; step < 8 && active; ++step) {
             ++tested;
-            grid_test(job, stage, own, memory.values[next]);
+            grid_test<ASKS>(job, stage, own, memory.values[next]);
             active = ++next < entries && memory.keys[next] == key;
         }
         stage.settle(job.sink);
@@ -218,7 +219,7 @@ __global__ void __launch_bounds__(GRID_THREADS)
         while (__any_sync(PSVD_FULL, more)) {
             more = at < entries && memory.keys[at] == owner_key;
             if (more) {
-                grid_test(job, stage, theirs, memory.values[at]);
+                grid_test<ASKS>(job, stage, theirs, memory.values[at]);
                 ++tested;
             }
             at += 32;
@@ -231,6 +232,7 @@ __global__ void __launch_bounds__(GRID_THREADS)
 
 // Boxes larger than a cell against all boxes: one thread a slot goes over the list of large boxes, which the block
 // loads to shared memory 128 at a time. Two large boxes are tested by the one with the smaller slot.
+template <bool ASKS>
 __global__ void __launch_bounds__(GRID_THREADS)
     psvk_grid_large(const psvi_find_input input, const psvi_grid_memory memory) {
     const uint64_t large = memory.plan->large;
@@ -258,7 +260,7 @@ __global__ void __launch_bounds__(GRID_THREADS)
             const bool test = active && slot != slots[i] && (!own_large || slot < slots[i]);
             tested += test;
             if (test && psvi_boxes_overlap(own.min, own.max, boxes[i].min, boxes[i].max) &&
-                psvd_tags_pair(input.between, tag, tags[i]) && psvd_arrays_pair(input, job.counts, slot, slots[i]))
+                psvd_slots_pair<ASKS>(input, job.counts, (uint32_t)slot, tag, slots[i], tags[i]))
                 stage.emit(job.sink, (uint32_t)slot, slots[i]);
             if (i % 8 == 7) stage.settle(job.sink);
         }
@@ -279,8 +281,10 @@ extern "C" cudaError_t psvi_launch_grid_keys(const psvi_find_input *input, const
 extern "C" cudaError_t psvi_launch_grid_cells(const psvi_find_input *input, const psvi_grid_memory *memory,
                                               cudaStream_t stream) {
     const uint64_t boxes = psvi_most_boxes(input);
-    psvk_grid_cells<<<psvi_block_count(boxes * PSVI_GRID_CELLS, GRID_THREADS), GRID_THREADS, 0, stream>>>(*input,
-                                                                                                          *memory);
-    psvk_grid_large<<<psvi_block_count(boxes, GRID_THREADS), GRID_THREADS, 0, stream>>>(*input, *memory);
+    const bool asks = !psvd_overlap_decides(*input);
+    auto cells = asks ? psvk_grid_cells<true> : psvk_grid_cells<false>;
+    auto large = asks ? psvk_grid_large<true> : psvk_grid_large<false>;
+    cells<<<psvi_block_count(boxes * PSVI_GRID_CELLS, GRID_THREADS), GRID_THREADS, 0, stream>>>(*input, *memory);
+    large<<<psvi_block_count(boxes, GRID_THREADS), GRID_THREADS, 0, stream>>>(*input, *memory);
     return cudaGetLastError();
 }

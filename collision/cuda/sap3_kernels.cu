@@ -145,15 +145,16 @@ struct sap3_job {
 };
 
 // The partner overlaps on z already; x and y are left.
-template <class Stage>
+template <bool ASKS, class Stage>
 __device__ __forceinline__ void sap3_test(const sap3_job &job, Stage &stage, const psvd_record &own, uint64_t place) {
     const float4 first = __ldg(job.first + place);
     if (first.z > own.first.w || own.first.z > first.w) return;
     const float4 second = __ldg(job.second + place);
     if (second.x > own.second.y || own.second.x > second.y) return;
-    if (!psvd_tags_pair(job.input.between, __float_as_uint(own.second.w), __float_as_uint(second.w))) return;
     const uint32_t slot = __float_as_uint(own.second.z), other = __float_as_uint(second.z);
-    if (psvd_arrays_pair(job.input, job.counts, slot, other)) stage.emit(job.sink, slot, other);
+    if (psvd_slots_pair<ASKS>(job.input, job.counts, slot, __float_as_uint(own.second.w), other,
+                              __float_as_uint(second.w)))
+        stage.emit(job.sink, slot, other);
 }
 
 __device__ __forceinline__ float4 shuffle4(const float4 &value, int lane) {
@@ -163,6 +164,7 @@ __device__ __forceinline__ float4 shuffle4(const float4 &value, int lane) {
 
 // The pairs. One thread a box for its first SAP3_OWN_STEPS partners on z; what is left of a long range is gone through
 // by the whole warp, box after box. Reads 16 bytes a partner, neighbours from the cache.
+template <bool ASKS>
 __global__ void __launch_bounds__(SAP3_THREADS)
     psvk_sap3_pairs(const psvi_find_input input, const psvi_sap3_memory memory, const float4 *second) {
     const uint64_t boxes = memory.plan->boxes;
@@ -183,7 +185,7 @@ __global__ void __launch_bounds__(SAP3_THREADS)
     }
     for (int round = 0; round < SAP3_OWN_STEPS / 8 && __any_sync(PSVD_FULL, next < end); ++round) {
         for (int step = 0; step < 8 && next < end; ++step)
-            sap3_test(job, stage, own, next++);
+            sap3_test<ASKS>(job, stage, own, next++);
         stage.settle(job.sink);
     }
     for (unsigned left = __ballot_sync(PSVD_FULL, next < end); left != 0; left &= left - 1) {
@@ -192,7 +194,7 @@ __global__ void __launch_bounds__(SAP3_THREADS)
         const uint32_t theirs_end = __shfl_sync(PSVD_FULL, end, owner);
         for (uint32_t at = __shfl_sync(PSVD_FULL, next, owner); at < theirs_end; at += 32) {
             const uint32_t lane = threadIdx.x & 31;
-            if (lane < theirs_end - at) sap3_test(job, stage, theirs, at + lane);
+            if (lane < theirs_end - at) sap3_test<ASKS>(job, stage, theirs, at + lane);
             stage.settle(job.sink);
             if (theirs_end - at <= 32) break; // at + 32 may not be a number
         }
@@ -247,6 +249,7 @@ extern "C" cudaError_t psvi_launch_sap3_gather(const psvi_find_input *input, con
 
 extern "C" cudaError_t psvi_launch_sap3_pairs(const psvi_find_input *input, const psvi_sap3_memory *memory,
                                               cudaStream_t stream) {
-    psvk_sap3_pairs<<<box_blocks(input), SAP3_THREADS, 0, stream>>>(*input, *memory, second_half(*memory));
+    auto kernel = psvd_overlap_decides(*input) ? psvk_sap3_pairs<false> : psvk_sap3_pairs<true>;
+    kernel<<<box_blocks(input), SAP3_THREADS, 0, stream>>>(*input, *memory, second_half(*memory));
     return cudaGetLastError();
 }

@@ -96,16 +96,17 @@ struct sweep_job {
 };
 
 // Tests the record at `place` against `own`; false when it begins behind own's upper end.
-template <class Stage>
+template <bool ASKS, class Stage>
 __device__ __forceinline__ bool sweep_test(const sweep_job &job, Stage &stage, const psvd_record &own, uint64_t place) {
     const float4 first = __ldg(job.first + place);
     if (first.x > own.first.y) return false;
     if (first.z > own.first.w || own.first.z > first.w) return true;
     const float4 second = __ldg(job.second + place);
     if (second.x > own.second.y || own.second.x > second.y) return true;
-    if (!psvd_tags_pair(job.input.between, __float_as_uint(own.second.w), __float_as_uint(second.w))) return true;
     const uint32_t slot = __float_as_uint(own.second.z), other = __float_as_uint(second.z);
-    if (psvd_arrays_pair(job.input, job.counts, slot, other)) stage.emit(job.sink, slot, other);
+    if (psvd_slots_pair<ASKS>(job.input, job.counts, slot, __float_as_uint(own.second.w), other,
+                              __float_as_uint(second.w)))
+        stage.emit(job.sink, slot, other);
     return true;
 }
 
@@ -116,6 +117,7 @@ __device__ __forceinline__ float4 shuffle4(const float4 &value, int lane) {
 
 // The pairs. One thread a box for its first SWEEP_OWN_STEPS candidates; what is left of a long range is swept by the
 // whole warp, box after box. Candidates come through the first-level cache, neighbours share them.
+template <bool ASKS>
 __global__ void __launch_bounds__(SWEEP_THREADS)
     psvk_sweep(const psvi_find_input input, const float4 *first, const float4 *second) {
     __shared__ psvd_pair_stage<SWEEP_THREADS / 32> stage;
@@ -134,7 +136,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS)
     for (int round = 0; round < SWEEP_OWN_STEPS / 8 && __any_sync(PSVD_FULL, active); ++round) {
         for (int step = 0; step < 8 && active; ++step) {
             ++tested;
-            active = sweep_test(job, stage, own, next) && ++next < boxes;
+            active = sweep_test<ASKS>(job, stage, own, next) && ++next < boxes;
         }
         stage.settle(job.sink);
     }
@@ -144,7 +146,7 @@ __global__ void __launch_bounds__(SWEEP_THREADS)
         uint64_t at = __shfl_sync(PSVD_FULL, next, owner) + (threadIdx.x & 31);
         bool more = true;
         while (__all_sync(PSVD_FULL, more)) {
-            more = at < boxes && sweep_test(job, stage, theirs, at);
+            more = at < boxes && sweep_test<ASKS>(job, stage, theirs, at);
             at += 32;
             ++tested;
             stage.settle(job.sink);
@@ -175,7 +177,8 @@ extern "C" cudaError_t psvi_launch_sweep_gather(const psvi_find_input *input, co
 
 extern "C" cudaError_t psvi_launch_sweep(const psvi_find_input *input, const psvi_sweep_memory *memory,
                                          cudaStream_t stream) {
-    psvk_sweep<<<psvi_block_count(psvi_most_boxes(input), SWEEP_THREADS), SWEEP_THREADS, 0, stream>>>(
+    auto kernel = psvd_overlap_decides(*input) ? psvk_sweep<false> : psvk_sweep<true>;
+    kernel<<<psvi_block_count(psvi_most_boxes(input), SWEEP_THREADS), SWEEP_THREADS, 0, stream>>>(
         *input, reinterpret_cast<const float4 *>(memory->records), second_half(memory));
     return cudaGetLastError();
 }
