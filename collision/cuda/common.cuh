@@ -40,15 +40,10 @@ __device__ __forceinline__ psvd_counts psvd_read_counts(const psvi_find_input &i
     return counts;
 }
 
-// Does the kernel ask the frame's rules pair by pair?
-__host__ __device__ __forceinline__ bool psvd_asks_rules(const psvi_find_input &input) {
-    return !PSVD_RULED && input.rules != NULL;
-}
-
 // One set in one world, without flags, filters and rules: boxes that overlap are a pair.
 __host__ __device__ __forceinline__ bool psvd_overlap_decides(const psvi_find_input &input) {
     return !input.between && input.world_count <= 1 && input.a.flags == NULL && input.a.filters == NULL &&
-           !psvd_asks_rules(input);
+           (PSVD_RULED || input.rules == NULL);
 }
 
 struct psvd_box {
@@ -218,27 +213,32 @@ __device__ __forceinline__ bool psvd_world_has_room(const psvi_pair_rules &rules
     return rules->world_pairs == NULL || psvd_world_has_room(*rules, rules->a.worlds == NULL ? 0u : rules->a.worlds[i]);
 }
 
-// What only the arrays know: filters, worlds beyond the tag's bits, and the frame's rules. Called for boxes that
-// overlap, as the last question before they are reported.
+// What only the arrays know: filters, and worlds beyond the tag's bits. Called for boxes that overlap. `rows` asks
+// nothing else: its sweeps have a second form for rules.
 __device__ __forceinline__ bool psvd_arrays_pair(const psvi_find_input &input, const psvd_counts &counts, uint64_t a,
                                                  uint64_t b) {
     if (input.a.filters != NULL || input.b.filters != NULL)
         if (!psvi_filters_pair(psvd_filter_of(input, counts, a), psvd_filter_of(input, counts, b))) return false;
-    if (input.world_count > 1u << (32 - PSVD_TAG_WORLD_SHIFT)) {
-        const uint32_t world_a = a < counts.a ? psvd_world_of(input.a, a) : psvd_world_of(input.b, a - counts.a);
-        const uint32_t world_b = b < counts.a ? psvd_world_of(input.a, b) : psvd_world_of(input.b, b - counts.a);
-        if (world_a != world_b) return false;
-    }
-    return !psvd_asks_rules(input) || psvd_rules_pair(input.rules, counts.a, a, b);
+    if (input.world_count <= 1u << (32 - PSVD_TAG_WORLD_SHIFT)) return true;
+    const uint32_t world_a = a < counts.a ? psvd_world_of(input.a, a) : psvd_world_of(input.b, a - counts.a);
+    const uint32_t world_b = b < counts.a ? psvd_world_of(input.a, b) : psvd_world_of(input.b, b - counts.a);
+    return world_a == world_b;
 }
 
-// The last question about two boxes that overlap. Kernels of the simple methods are compiled twice: without ASKS for
-// frames where the overlap decides, since a call to the rules, even one that is never made, costs them up to a third.
+// The same and the frame's rules.
+__device__ __forceinline__ bool psvd_arrays_and_rules_pair(const psvi_find_input &input, const psvd_counts &counts,
+                                                           uint64_t a, uint64_t b) {
+    return psvd_arrays_pair(input, counts, a, b) &&
+           (input.rules == NULL || psvd_rules_pair(input.rules, counts.a, a, b));
+}
+
+// The last question about two boxes that overlap. Kernels that ask pair by pair are compiled twice: without ASKS for
+// frames where the overlap decides, since a call that could be made, even if it never is, costs them up to a third.
 template <bool ASKS>
 __device__ __forceinline__ bool psvd_slots_pair(const psvi_find_input &input, const psvd_counts &counts, uint32_t a,
                                                 uint32_t tag_a, uint32_t b, uint32_t tag_b) {
     if constexpr (!ASKS) return true;
-    return psvd_tags_pair(input.between, tag_a, tag_b) && psvd_arrays_pair(input, counts, a, b);
+    return psvd_tags_pair(input.between, tag_a, tag_b) && psvd_arrays_and_rules_pair(input, counts, a, b);
 }
 
 // For a planning kernel, one of `samples` boxes at equal distances; whether it is good and of a size to reckon with.

@@ -6,7 +6,7 @@
 typedef psvd_pair_stage<LBVH_WARPS> query_stage;
 
 // What touches the box itself.
-struct query_found {
+template <bool ASKS> struct query_found {
     const lbvh_search &search;
     query_stage &stage;
     uint32_t first_other; // slot of the tree's first box
@@ -17,8 +17,8 @@ struct query_found {
         uint32_t other = 0;
         if (hit) {
             other = first_other + __float_as_uint(box.low.w);
-            hit = psvd_tags_pair(false, __float_as_uint(search.own.high.w), __float_as_uint(box.high.w)) &&
-                  psvd_arrays_pair(search.input, search.counts, slot, other);
+            hit = !ASKS || (psvd_tags_pair(false, __float_as_uint(search.own.high.w), __float_as_uint(box.high.w)) &&
+                            psvd_arrays_and_rules_pair(search.input, search.counts, slot, other));
         }
         stage.emit_together(search.sink, hit, slot, other, &held);
         __syncwarp();
@@ -37,12 +37,13 @@ __device__ __forceinline__ psvd_state load_own(lbvh_search *search, uint64_t slo
 
 // One warp a box. Where the kept boxes are another set, the boxes are judged here. Reads some 5 KB a box, most of it
 // from the second-level cache.
+template <bool ASKS>
 __global__ void __launch_bounds__(LBVH_THREADS)
     psvk_lbvh_query(const psvi_find_input input, const psvi_lbvh_memory memory, uint64_t first) {
     __shared__ query_stage stage;
     __shared__ uint32_t stacks[LBVH_WARPS][LBVH_STACK];
     lbvh_search search = make_search(input, memory);
-    query_found found = {search, stage, input.between ? (uint32_t)search.counts.a : 0, 0};
+    query_found<ASKS> found = {search, stage, input.between ? (uint32_t)search.counts.a : 0, 0};
     const uint32_t warp = threadIdx.x / 32, boxes = (uint32_t)memory.plan->boxes;
     const uint64_t slot = first + (uint64_t)blockIdx.x * LBVH_WARPS + warp;
     if (slot - warp >= search.counts.a) return;
@@ -67,6 +68,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
 }
 
 // One warp a part; as many blocks as the device holds take the parts in turn. The last one empties the queue.
+template <bool ASKS>
 __global__ void __launch_bounds__(LBVH_THREADS)
     psvk_lbvh_query_parts(const psvi_find_input input, const psvi_lbvh_memory memory) {
     __shared__ query_stage stage;
@@ -75,7 +77,7 @@ __global__ void __launch_bounds__(LBVH_THREADS)
     const uint32_t warp = threadIdx.x / 32;
     if (parts == 0) return;
     lbvh_search search = make_search(input, memory);
-    query_found found = {search, stage, input.between ? (uint32_t)search.counts.a : 0, 0};
+    query_found<ASKS> found = {search, stage, input.between ? (uint32_t)search.counts.a : 0, 0};
     uint32_t looked = 0;
     for (uint32_t p = blockIdx.x * LBVH_WARPS + warp; p < parts; p += gridDim.x * LBVH_WARPS) {
         const psvi_lbvh_part part = memory.parts[p];
@@ -94,8 +96,11 @@ extern "C" cudaError_t psvi_launch_lbvh_query(const psvi_find_input *input, cons
                                               uint64_t first, int multiprocessors, cudaStream_t stream) {
     const uint64_t queries = input->a.count > first ? input->a.count - first : 0;
     if (queries == 0) return cudaSuccess;
-    psvk_lbvh_query<<<psvi_block_count(queries, LBVH_WARPS), LBVH_THREADS, 0, stream>>>(*input, *memory, first);
-    psvk_lbvh_query_parts<<<(uint32_t)(multiprocessors > 0 ? multiprocessors : 1) * LBVH_PART_BLOCKS, LBVH_THREADS, 0,
-                            stream>>>(*input, *memory);
+    const bool asks = !psvd_overlap_decides(*input);
+    auto query = asks ? psvk_lbvh_query<true> : psvk_lbvh_query<false>;
+    auto parts = asks ? psvk_lbvh_query_parts<true> : psvk_lbvh_query_parts<false>;
+    query<<<psvi_block_count(queries, LBVH_WARPS), LBVH_THREADS, 0, stream>>>(*input, *memory, first);
+    parts<<<(uint32_t)(multiprocessors > 0 ? multiprocessors : 1) * LBVH_PART_BLOCKS, LBVH_THREADS, 0, stream>>>(
+        *input, *memory);
     return cudaGetLastError();
 }

@@ -16,7 +16,7 @@ struct near_leaves {
 };
 
 // A group's own leaves, one a lane, and those that were found near it.
-struct lbvh_group {
+template <bool ASKS> struct lbvh_group {
     const lbvh_search &search;
     walk_stage &stage;
     near_leaves &near;
@@ -49,7 +49,7 @@ struct lbvh_group {
         }
         hits &= wanted;
         tested += own.low.x == own.low.x ? n : 0;
-        if (!psvd_overlap_decides(search.input)) hits = pairs_of(first, hits);
+        if constexpr (ASKS) hits = pairs_of(first, hits);
         emit(first, hits);
         __syncwarp(); // all have read what may be overwritten now
     }
@@ -59,8 +59,8 @@ struct lbvh_group {
         const uint32_t slot = __float_as_uint(own.low.w), tag = __float_as_uint(own.high.w);
         for (uint32_t left = hits; left != 0; left &= left - 1) {
             const uint32_t at = first + __ffs((int)left) - 1;
-            if (!psvd_tags_pair(search.input.between, tag, __float_as_uint(near.high[at].w)) ||
-                !psvd_arrays_pair(search.input, search.counts, slot, __float_as_uint(near.low[at].w)))
+            if (!psvd_slots_pair<ASKS>(search.input, search.counts, slot, tag, __float_as_uint(near.low[at].w),
+                                       __float_as_uint(near.high[at].w)))
                 hits ^= left & (0 - left);
         }
         return hits;
@@ -112,6 +112,7 @@ struct lbvh_group {
 
 // One warp a group. Reads the boxes on its way, 1 KB a step, mostly from the caches: neighbours search the same ones.
 // No barrier but those of the pair collection.
+template <bool ASKS>
 __global__ void __launch_bounds__(LBVH_THREADS, 8)
     psvk_lbvh_walk(const psvi_find_input input, const psvi_lbvh_memory memory) {
     __shared__ walk_stage stage;
@@ -122,7 +123,7 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
     if ((uint64_t)blockIdx.x * LBVH_THREADS >= boxes) return;
     lbvh_search search = make_search(input, memory);
     search.part_room = min(memory.part_room, LBVH_WALK_PARTS);
-    lbvh_group group = {search, stage, near[warp], {}, 0, 0, 0};
+    lbvh_group<ASKS> group = {search, stage, near[warp], {}, 0, 0, 0};
     group.own.low.x = NAN;
     if (number * 32ull < boxes) {
         group.begin(&search, number, boxes);
@@ -143,6 +144,7 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
 
 // One warp a part; as many blocks as the device holds take the parts in turn. The last one empties the queue: queries
 // of this tree follow.
+template <bool ASKS>
 __global__ void __launch_bounds__(LBVH_THREADS, 8)
     psvk_lbvh_walk_parts(const psvi_find_input input, const psvi_lbvh_memory memory) {
     const uint32_t parts =
@@ -153,7 +155,7 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
     __shared__ uint32_t stacks[LBVH_WARPS][LBVH_STACK];
     const uint32_t boxes = (uint32_t)memory.plan->boxes, warp = threadIdx.x / 32;
     lbvh_search search = make_search(input, memory);
-    lbvh_group group = {search, stage, near[warp], {}, 0, 0, 0};
+    lbvh_group<ASKS> group = {search, stage, near[warp], {}, 0, 0, 0};
     group.own.low.x = NAN;
     for (uint32_t p = blockIdx.x * LBVH_WARPS + warp; p < parts; p += gridDim.x * LBVH_WARPS) {
         const psvi_lbvh_part part = memory.parts[p];
@@ -170,9 +172,11 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
 
 extern "C" cudaError_t psvi_launch_lbvh_walk(const psvi_find_input *input, const psvi_lbvh_memory *memory,
                                              int multiprocessors, cudaStream_t stream) {
-    psvk_lbvh_walk<<<psvi_block_count(psvi_most_boxes(input), LBVH_THREADS), LBVH_THREADS, 0, stream>>>(*input,
-                                                                                                        *memory);
-    psvk_lbvh_walk_parts<<<(uint32_t)(multiprocessors > 0 ? multiprocessors : 1) * LBVH_PART_BLOCKS, LBVH_THREADS, 0,
-                           stream>>>(*input, *memory);
+    const bool asks = !psvd_overlap_decides(*input);
+    auto walk = asks ? psvk_lbvh_walk<true> : psvk_lbvh_walk<false>;
+    auto parts = asks ? psvk_lbvh_walk_parts<true> : psvk_lbvh_walk_parts<false>;
+    walk<<<psvi_block_count(psvi_most_boxes(input), LBVH_THREADS), LBVH_THREADS, 0, stream>>>(*input, *memory);
+    parts<<<(uint32_t)(multiprocessors > 0 ? multiprocessors : 1) * LBVH_PART_BLOCKS, LBVH_THREADS, 0, stream>>>(
+        *input, *memory);
     return cudaGetLastError();
 }
