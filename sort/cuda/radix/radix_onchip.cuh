@@ -1,7 +1,8 @@
 // Sorts some thousand items inside one block. The range of the keys is cut into bins of equal width; the items go to
 // their bins in any order (shared atomics), and each finds its place in its bin by comparing itself with the others
 // there, ties by the items' numbers. So the order of arrival does not matter and the result is stable. Where a bin is
-// too full for this, the block makes one stable pass over all of a few different keys, or one for each digit.
+// too full for this, the block leaves equal keys as they are, makes one stable pass over all of a few different keys,
+// or one for each digit.
 #ifndef PAIRSIEVE_RADIX_ONCHIP_CUH
 #define PAIRSIEVE_RADIX_ONCHIP_CUH
 
@@ -137,7 +138,8 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
             }
             return true;
         }
-        if (find_values(bin_of)) {
+        if (least == greatest && ordered) { // as they are
+        } else if (find_values(bin_of)) {
             order_by_ids();
             pass([&](int row) { return value_number(part(keys[row])); });
         } else {
