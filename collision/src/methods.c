@@ -98,13 +98,10 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
     return found == NULL ? NULL : found->description;
 }
 
-// «auto» is the first of these that the backend has. On the CPU it is `brute` for few boxes, and `lbvh` where sizes
-// were mixed in the last frame. On CUDA rows wins even for few (H200: 0.035 ms against 0.085 at 256 boxes). On OpenGL
-// it is `lbvh`: on llvmpipe `rows` takes half to two thirds of its time where sizes are alike, twice to three times as
-// much where they are mixed (docs/gl.md).
-static const char *const auto_order[] = {"rows", "lbvh", "sweep"};
-static const char *const auto_order_gl[] = {"lbvh", "rows", "sweep"};
-
+// «auto» is `rows`. On the CPU it is `brute` for few boxes, and `lbvh` where sizes were mixed in the last frame. On
+// CUDA `rows` wins even for few (H200: 0.035 ms against 0.085 at 256 boxes), and on an OpenGL GPU on every scene that
+// was tried (docs/gl.md). On llvmpipe it takes half of the time of `lbvh` where sizes are alike, two to three times as
+// much where they are mixed.
 enum { CPU_ROWS = 0, CPU_LBVH = 1, CPU_BRUTE = 2 }; // choices of «auto» on the CPU
 
 uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_broad_phase **choices) {
@@ -118,16 +115,8 @@ uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_bro
         choices[CPU_BRUTE] = &psvi_broad_phase_brute_cpu;
         return CPU_BRUTE + 1;
     }
-    uint32_t count = 0;
-    for (size_t i = 0; i < sizeof auto_order / sizeof *auto_order && count == 0; ++i) {
-        choices[0] = psvi_find_broad_phase(backend, (backend == PSV_BACKEND_GL ? auto_order_gl : auto_order)[i]);
-        if (choices[0] != NULL) count = 1;
-    }
-    if (count == 0) {
-        choices[count] = psvi_find_broad_phase(backend, "brute");
-        if (choices[count] != NULL) ++count;
-    }
-    return count;
+    choices[0] = psvi_find_broad_phase(backend, "rows");
+    return choices[0] != NULL;
 }
 
 #define BRUTE_LIMIT 256 // to this count testing all pairs is cheaper than ordering the boxes
