@@ -116,7 +116,10 @@ PSV_TREE_FN void psvi_order_results(const psvi_list *list, uint64_t count) {
 
 // --- rays ------------------------------------------------------------------------------------------------------------
 
-PSV_TREE_FN psv_ray_hit psvi_closest_hit(const psv_tree_view *view, const psv_ray *ray, psvi_asker asker) {
+// What a ray meets, by kind: PSVI_QUERY_CLOSEST_HIT, or ANY_HIT, which stops at the first one, or ALL_HITS, which come
+// into the list. No hit: the item is PSV_NO_ITEM.
+PSV_TREE_FN psv_ray_hit psvi_follow_ray(const psv_tree_view *view, const psv_ray *ray, psvi_asker asker,
+                                        psvi_query_kind kind, psvi_list *list) {
     psv_ray_hit best = {ray->t_max, PSV_NO_ITEM, 0, 0};
     psv_tree_ray made;
     psv_tree_walk walk;
@@ -131,52 +134,19 @@ PSV_TREE_FN psv_ray_hit psvi_closest_hit(const psv_tree_view *view, const psv_ra
             const uint32_t slot = psv_low_bit(left);
             psv_ray_hit hit;
             if (!psv_ray_meets_item(view, &made, psv_slot_child(node->first_item, node->order, slot), &hit)) continue;
-            if (psvi_hit_before(&hit, &best) && psv_item_passes(view, hit.item, asker.filter)) best = hit;
+            if (kind == PSVI_QUERY_CLOSEST_HIT && !psvi_hit_before(&hit, &best)) continue;
+            if (!psv_item_passes(view, hit.item, asker.filter)) continue;
+            if (kind == PSVI_QUERY_ANY_HIT) return hit;
+            if (kind == PSVI_QUERY_CLOSEST_HIT) {
+                best = hit;
+            } else {
+                hit.t = psv_unscale_t(&made, hit.t);
+                psvi_add_result(list, &hit);
+            }
         }
     }
     best.t = best.item == PSV_NO_ITEM ? ray->t_max : psv_unscale_t(&made, best.t);
     return best;
-}
-
-PSV_TREE_FN bool psvi_any_hit(const psv_tree_view *view, const psv_ray *ray, psvi_asker asker) {
-    psv_tree_ray made;
-    psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
-    if (walk.group == 0 || !psv_make_tree_ray(ray, &view->nodes[0], &made)) return false;
-    for (uint32_t number; psv_next_node(&walk, &number);) {
-        PSVI_NODE(node, view, number);
-        const uint32_t slots = PSVI_RAY_SLOTS(node, &made, made.t_max) & psv_world_slots(&walk, number, node->order);
-        psv_push_slots(&walk, node, slots, made.octant);
-        for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
-            const uint32_t slot = psv_low_bit(left);
-            psv_ray_hit hit;
-            if (psv_ray_meets_item(view, &made, psv_slot_child(node->first_item, node->order, slot), &hit) &&
-                psv_item_passes(view, hit.item, asker.filter))
-                return true;
-        }
-    }
-    return false;
-}
-
-PSV_TREE_FN void psvi_all_hits(const psv_tree_view *view, const psv_ray *ray, psvi_asker asker, psvi_list *list) {
-    psv_tree_ray made;
-    psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
-    if (walk.group == 0 || !psv_make_tree_ray(ray, &view->nodes[0], &made)) return;
-    for (uint32_t number; psv_next_node(&walk, &number);) {
-        PSVI_NODE(node, view, number);
-        const uint32_t slots = PSVI_RAY_SLOTS(node, &made, made.t_max) & psv_world_slots(&walk, number, node->order);
-        psv_push_slots(&walk, node, slots, made.octant);
-        for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
-            const uint32_t slot = psv_low_bit(left);
-            psv_ray_hit hit;
-            if (!psv_ray_meets_item(view, &made, psv_slot_child(node->first_item, node->order, slot), &hit) ||
-                !psv_item_passes(view, hit.item, asker.filter))
-                continue;
-            hit.t = psv_unscale_t(&made, hit.t);
-            psvi_add_result(list, &hit);
-        }
-    }
 }
 
 // --- boxes, spheres and points ---------------------------------------------------------------------------------------
@@ -227,6 +197,25 @@ PSV_TREE_FN void psvi_touched_by_sphere(const psv_tree_view *view, const psv_sph
     }
 }
 
+// The slots of a node's items that may lie within the distance; those of its inner nodes are pushed. sum: each slot's
+// least squared distance.
+PSV_TREE_FN uint32_t psvi_near_items(psv_tree_walk *walk, const psv_tree_node *node, uint32_t number,
+                                     const psv_sphere *sphere, float most2, float sum[8]) {
+    const uint32_t slots =
+        PSVI_NEAR_SLOTS(node, sphere->centre, most2, sum) & psv_world_slots(walk, number, node->order);
+    psv_push_by_distance(walk, node, slots, sum);
+    return slots & ~psv_node_inner(node);
+}
+
+// Where the item of a slot is closest, `distance` squared. False where the slot alone tells that it is farther.
+PSV_TREE_FN bool psvi_item_within(const psv_tree_view *view, const psv_tree_node *node, uint32_t slot,
+                                  const psv_sphere *sphere, float most2, const float sum[8], psv_closest_point *at) {
+    if (sum[slot] > most2) return false;
+    const uint32_t place = psv_slot_child(node->first_item, node->order, slot);
+    at->distance = psv_item_distance2(view, sphere->centre, place, at);
+    return true;
+}
+
 // The k nearest, in order, by insertion into the caller's own array, whose distances are squared until the end.
 PSV_TREE_FN void psvi_nearest(const psv_tree_view *view, const psv_sphere *sphere, psvi_asker asker, uint32_t k,
                               psv_near_item *found) {
@@ -238,14 +227,10 @@ PSV_TREE_FN void psvi_nearest(const psv_tree_view *view, const psv_sphere *spher
     for (uint32_t number; good && psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
         float sum[8];
-        const uint32_t slots =
-            PSVI_NEAR_SLOTS(node, sphere->centre, most2, sum) & psv_world_slots(&walk, number, node->order);
-        psv_push_by_distance(&walk, node, slots, sum);
-        for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
+        for (uint32_t left = psvi_near_items(&walk, node, number, sphere, most2, sum); left != 0; left &= left - 1) {
             psv_closest_point at;
-            const uint32_t slot = psv_low_bit(left), place = psv_slot_child(node->first_item, node->order, slot);
-            if (sum[slot] > most2) continue;
-            const float d2 = psv_item_distance2(view, sphere->centre, place, &at);
+            if (!psvi_item_within(view, node, psv_low_bit(left), sphere, most2, sum, &at)) continue;
+            const float d2 = at.distance;
             if (!(d2 <= most2) || !psv_item_passes(view, at.item, asker.filter)) continue;
             uint32_t p = count;
             while (p > 0 &&
@@ -277,19 +262,14 @@ PSV_TREE_FN psv_closest_point psvi_closest_point(const psv_tree_view *view, cons
     for (uint32_t number; psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
         float sum[8];
-        const uint32_t slots =
-            PSVI_NEAR_SLOTS(node, sphere->centre, most2, sum) & psv_world_slots(&walk, number, node->order);
-        psv_push_by_distance(&walk, node, slots, sum);
-        for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
+        for (uint32_t left = psvi_near_items(&walk, node, number, sphere, most2, sum); left != 0; left &= left - 1) {
             psv_closest_point at;
-            const uint32_t slot = psv_low_bit(left), place = psv_slot_child(node->first_item, node->order, slot);
-            if (sum[slot] > most2) continue;
-            const float d2 = psv_item_distance2(view, sphere->centre, place, &at);
-            if (!(d2 < most2 || (d2 == most2 && at.item < best.item))) continue;
+            if (!psvi_item_within(view, node, psv_low_bit(left), sphere, most2, sum, &at)) continue;
+            if (!(at.distance < most2 || (at.distance == most2 && at.item < best.item))) continue;
             if (!psv_item_passes(view, at.item, asker.filter)) continue;
-            at.distance = psv_root(d2);
+            most2 = at.distance;
             best = at;
-            most2 = d2;
+            best.distance = psv_root(most2);
         }
     }
     return best;
@@ -316,9 +296,11 @@ PSV_TREE_FN void psvi_answer(const psvi_tree_query *query, psvi_query_kind kind,
         psv_ray ray;
         psvi_copy_words(data, &ray, 8);
         if (kind == PSVI_QUERY_CLOSEST_HIT)
-            ((psv_ray_hit *)query->target)[q] = psvi_closest_hit(&query->view, &ray, asker);
+            ((psv_ray_hit *)query->target)[q] =
+                psvi_follow_ray(&query->view, &ray, asker, PSVI_QUERY_CLOSEST_HIT, NULL);
         else
-            ((uint32_t *)query->target)[q] = psvi_any_hit(&query->view, &ray, asker);
+            ((uint32_t *)query->target)[q] =
+                psvi_follow_ray(&query->view, &ray, asker, PSVI_QUERY_ANY_HIT, NULL).item != PSV_NO_ITEM;
         return;
     }
     psv_sphere sphere;
@@ -344,7 +326,7 @@ PSV_TREE_FN uint32_t psvi_answer_list(const psvi_tree_query *query, psvi_query_k
     if (kind == PSVI_QUERY_ALL_HITS) {
         psv_ray ray;
         psvi_copy_words(data, &ray, 8);
-        psvi_all_hits(&query->view, &ray, asker, &list);
+        (void)psvi_follow_ray(&query->view, &ray, asker, PSVI_QUERY_ALL_HITS, &list);
     } else if (kind == PSVI_QUERY_BOXES) {
         psv_aabb box;
         psvi_copy_words(data, &box, 6);

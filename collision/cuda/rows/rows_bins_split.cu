@@ -271,6 +271,16 @@ __device__ __forceinline__ void tell_tally(bin_shared &shared, const bin_tally &
     atomicMax(&shared.longest, longest);
 }
 
+// What flags and filters say of the box in `slot`: whether it takes no part; static goes into its entry.
+__device__ __forceinline__ bool tag_entry(const psvi_find_input &input, uint64_t slot, bin_shared &shared,
+                                          uint4 *entry) {
+    const uint32_t flags = input.a.flags == NULL ? 0u : __ldg(input.a.flags + slot);
+    if (flags & PSV_BOX_STATIC) entry->y |= ROWS_STATIC;
+    if (flags & PSV_BOX_DISABLED) return true;
+    if (input.a.filters != NULL && rows_is_filtered(input, slot)) shared.filtered = 1;
+    return false;
+}
+
 // Entries of a tile in place of its boxes, each with its bin and rank. Plain ones first: a call for the others among
 // them would cost the registers that they need. TAGGED: boxes may have flags and filters.
 template <bool TAGGED>
@@ -295,13 +305,7 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
             uint4 entry;
             uint32_t cell, length;
             plain = make_plain_entry(level, box, (uint32_t)first + i, &entry, &cell, &length);
-            bool off = false;
-            if (TAGGED) {
-                const uint32_t flags = input.a.flags == NULL ? 0u : __ldg(input.a.flags + first + i);
-                off = flags & PSV_BOX_DISABLED;
-                if (flags & PSV_BOX_STATIC) entry.y |= ROWS_STATIC;
-                if (!off && input.a.filters != NULL && rows_is_filtered(input, first + i)) shared.filtered = 1;
-            }
+            bool off = TAGGED && tag_entry(input, first + i, shared, &entry);
             if (off) {
                 plain = false;
                 own[4] = __uint_as_float(NO_PLACE);
@@ -352,13 +356,7 @@ static __device__ __noinline__ void wind_entries(bin_shared &shared, const bin_j
             uint4 entry;
             uint32_t cell, length;
             const bool fits = rows_winding_entry(wind, own, (uint32_t)first + i, &entry, &cell, &length);
-            bool off = false;
-            if (TAGGED) {
-                const uint32_t flags = input.a.flags == NULL ? 0u : __ldg(input.a.flags + first + i);
-                off = flags & PSV_BOX_DISABLED;
-                if (flags & PSV_BOX_STATIC) entry.y |= ROWS_STATIC;
-                if (!off && input.a.filters != NULL && rows_is_filtered(input, first + i)) shared.filtered = 1;
-            }
+            bool off = TAGGED && tag_entry(input, first + i, shared, &entry);
             if (!off && !fits) {
                 cell = make_any_entry(shared, input, first + i, own);
                 off = cell == NO_PLACE;
