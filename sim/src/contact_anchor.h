@@ -78,14 +78,39 @@ PSVI_HD float psvi_anchor_change(const psvi_anchored *at, v3 arm_a, v3 arm_b, v3
     return v3_dot(v3_add(d, v3_sub(quat_rotate(at->turn_b, arm_b), arm_b)), normal);
 }
 
+// A spring that carries a load gives way, by 2 i g / omega^2 between equal boxes with i above: the same length for
+// boxes of any size, so a tower of small ones sinks. So what rests in an overlap learns a part of it: the length by
+// which its bodies are taken for deeper in each other than they are. It takes a second, all points of a contact share
+// it (or towers would lean as they learned), and it stays as it is while the overlap sways by less than
+// PSVI_REST_SLACK: without that it feeds the slow sway of large pyramids. What lies deep learns nothing: its
+// springs are stiff already, and what is squeezed into too little room would be pressed ever harder.
+#define PSVI_REST_GAIN 4.0f    // times the overlap beyond the slack
+#define PSVI_REST_SLACK 0.005f // these as shares of psvi_contact.size
+#define PSVI_REST_MOST 0.02f   // that is learned
+#define PSVI_REST_DEEP 0.04f   // from this overlap on nothing is learned
+
+// `overlap`: the mean of the contact's points.
+PSVI_HD float psvi_learn_rest(const psvi_step *step, float rest, float overlap, float size) {
+    const float least = overlap < PSVI_REST_DEEP * size ? PSVI_REST_GAIN * (overlap - PSVI_REST_SLACK * size) : 0.0f;
+    const float due = fmaxf(fminf(rest, PSVI_REST_GAIN * overlap), fmaxf(least, 0.0f));
+    return fmaxf(rest + step->rest_share * (fminf(due, PSVI_REST_MOST * size) - rest), 0.0f);
+}
+
+// What the contact whose points were kept from `first` on has learned, when they are found anew: what slides forgets
+// it.
+PSVI_HD float psvi_last_rest(const psvi_sim *s, uint64_t first) {
+    const psvi_anchor_frame *f = &s->anchor_frames[psvi_anchor_base(s, true) + first];
+    return f->offset.w != PSVI_ANCHOR_NONE ? 0.95f * f->normal.w : 0.0f;
+}
+
 // Notes where points were found. In: the contact's frame. `kind`: PSVI_ANCHOR_.
-PSVI_HD void psvi_put_anchor_frame(const psvi_sim *s, uint64_t first, quat a, quat b, v3 offset, v3 normal,
+PSVI_HD void psvi_put_anchor_frame(const psvi_sim *s, uint64_t first, quat a, quat b, v3 offset, v3 normal, float rest,
                                    float kind) {
     psvi_anchor_frame *f = &s->anchor_frames[psvi_anchor_base(s, false) + first];
     f->rotation_a = f4_make(v3_make(a.x, a.y, a.z), a.w);
     f->rotation_b = f4_make(v3_make(b.x, b.y, b.z), b.w);
     f->offset = f4_make(offset, kind);
-    f->normal = f4_make(normal, 0);
+    f->normal = f4_make(normal, rest);
 }
 
 #endif

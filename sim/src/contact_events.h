@@ -118,7 +118,7 @@ PSVI_HD v3 psvi_point_gone(const psvi_sim *s, const psvi_step *step, uint32_t bo
 PSVI_HD float psvi_last_separation(const psvi_sim *s, const psvi_step *step, const psvi_contact *c,
                                    const psvi_point *p) {
     v3 a = psvi_point_gone(s, step, c->a, v3_of(p->arm_a)), b = psvi_point_gone(s, step, c->b, v3_of(p->arm_b));
-    return p->separation + v3_dot(v3_sub(b, a), v3_of(p->normal));
+    return p->separation + p->rest + v3_dot(v3_sub(b, a), v3_of(p->normal));
 }
 
 #define PSVI_STILL_TOUCHING 0.01f // share of psvi_contact.size up to which a contact that was there does not end

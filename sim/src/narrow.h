@@ -293,9 +293,11 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
     const bool driven_a = turn_a && !(la.velocity.w > 0), driven_b = turn_b && !(lb.velocity.w > 0);
     const bool keeps = flat && manifold->time == 0 && !driven_a && !driven_b;
     psvi_f4 *anchors = 0;
+    float rest = 0;
     if (psvi_may_keep(shape_a->type, shape_b->type)) {
+        if (keeps && kept) rest = psvi_last_rest(s, kept->first);
         psvi_put_anchor_frame(s, first, quat_of4(s->rotation[a]), quat_of4(s->rotation[b]), v3_sub(com_b, com_a),
-                              found[0].normal,
+                              found[0].normal, rest,
                               !keeps   ? PSVI_ANCHOR_NONE
                               : turn_b ? PSVI_ANCHOR_B
                                        : PSVI_ANCHOR_A);
@@ -312,7 +314,7 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         p.normal[0] = n.x;
         p.normal[1] = n.y;
         p.normal[2] = n.z;
-        p.separation = f->separation;
+        p.separation = f->separation - rest;
         p.arm_a[0] = ra.x;
         p.arm_a[1] = ra.y;
         p.arm_a[2] = ra.z;
@@ -323,7 +325,7 @@ PSVI_HD void psvi_write_contact(const psvi_sim *s, uint32_t a, uint32_t b, const
         p.feature = f->feature;
         p.pending = 0;
         p.apart = 0;
-        p.reserved = 0;
+        p.rest = rest;
         float impulse[3] = {0, 0, 0};
         if (kept && !psvi_kept_impulse(s, kept, f->feature, impulse))
             psvi_share_impulse(s, kept, found, count, f->feature, impulse);
@@ -340,7 +342,7 @@ PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t
     const psvi_kept_contact *kept = psvi_find_kept(s, a, b);
     if (kept == 0) return false;
     const uint64_t last = psvi_anchor_base(s, true) + kept->first;
-    const psvi_anchor_frame f = s->anchor_frames[last];
+    psvi_anchor_frame f = s->anchor_frames[last];
     if (!(f.offset.w != PSVI_ANCHOR_NONE)) return false;
     const psvi_linear la = s->linear[a], lb = s->linear[b];
     const bool moves_a = la.velocity.w > 0, moves_b = lb.velocity.w > 0, arm_of_b = f.offset.w == PSVI_ANCHOR_B;
@@ -350,7 +352,8 @@ PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t
     const v3 d = v3_sub(psvi_centre_of_mass(s, shape_b, b), psvi_centre_of_mass(s, shape_a, a));
     const v3 none = v3_make(0, 0, 0), n = v3_of4(f.normal), offset = v3_of4(f.offset);
     psvi_anchored at;
-    if (!psvi_anchors_hold(s, step, &f, a, b, d, fminf(shape_a->thin, shape_b->thin), &at)) return false;
+    const float size = fminf(shape_a->thin, shape_b->thin), rest = step->rest_share > 0 ? f.normal.w : 0;
+    if (!psvi_anchors_hold(s, step, &f, a, b, d, size, &at)) return false;
     const uint32_t count = kept->count_colour & 0xffu;
     uint64_t index, first;
     psvi_reserve(&s->counts->contacts, &s->counts->points, count, &index, &first);
@@ -358,7 +361,7 @@ PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t
                             kept))
         return true;
     const uint64_t base = psvi_anchor_base(s, false) + first;
-    s->anchor_frames[base] = f;
+    float overlap = 0; // of all points
     for (uint32_t i = 0; i < count; ++i) {
         const psvi_f4 anchor = s->anchors[last + i];
         const psvi_kept_point *before = &s->kept_points[kept->first + i];
@@ -368,16 +371,20 @@ PSVI_HD bool psvi_keep_points(const psvi_sim *s, const psvi_step *step, uint32_t
         psvi_put(p.normal, n);
         psvi_put(p.arm_a, ra);
         psvi_put(p.arm_b, rb);
-        p.separation = anchor.w + psvi_anchor_change(&at, moves_a ? ra : none, rb, n);
+        const float separation = anchor.w + psvi_anchor_change(&at, moves_a ? ra : none, rb, n);
+        overlap -= separation;
+        p.separation = separation - rest;
         p.normal_mass = p.tangent_mass = 0; // the solver's work
         p.impulse = f4_make(v3_of(before->impulse), 0);
         p.feature = before->feature;
         p.pending = 0;
         p.apart = 0;
-        p.reserved = 0;
+        p.rest = rest;
         s->points[first + i] = p;
         s->anchors[base + i] = anchor;
     }
+    f.normal.w = psvi_learn_rest(step, rest, overlap / (float)count, size);
+    s->anchor_frames[base] = f;
     return true;
 }
 
@@ -453,7 +460,7 @@ PSVI_HD void psvi_write_round_contact(const psvi_sim *s, uint32_t a, uint32_t b,
     p.feature = 0;
     p.pending = 0;
     p.apart = 0;
-    p.reserved = 0;
+    p.rest = 0;
     float impulse[3] = {0, 0, 0};
     if (kept) (void)psvi_kept_impulse(s, kept, 0, impulse);
     p.impulse = f4_make(v3_of(impulse), 0);

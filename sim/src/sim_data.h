@@ -105,7 +105,7 @@ typedef struct PSVI_ALIGN16 psvi_point {
     uint32_t feature;
     float pending; // of a contact's first point: the share of a hit that is still to come
     float apart;   // of a hit: separation at the substep's beginning
-    uint32_t reserved;
+    float rest;    // what was taken off the separation (contact_anchor.h)
 } psvi_point;
 
 // Rolling and spinning friction of a contact (contact_roll.h).
@@ -124,7 +124,7 @@ typedef struct PSVI_ALIGN16 psvi_kept_point {
 typedef struct psvi_anchor_frame {
     psvi_f4 rotation_a, rotation_b;
     psvi_f4 offset; // of b's centre of mass from a's; w: PSVI_ANCHOR_
-    psvi_f4 normal; // w: unused
+    psvi_f4 normal; // w: what is learned of the overlap under load, metres
 } psvi_anchor_frame;
 
 #define PSVI_KEPT_TOUCHING 0x80000000u // the bodies pressed on each other; only with contact events
@@ -237,6 +237,7 @@ typedef struct psvi_step {
     // Softness of contacts (mass, impulse and bias factors as in Box2D v3's soft step; Catto, «Solver2D», 2024).
     float bias_rate[3], mass_scale[3], impulse_scale[3]; // [0] two moving bodies, [1] one of them static, [2] deep
     float deep_shift[2];         // times what is deep: the force of [2] goes on from those of [0] and [1]
+    float rest_share;            // of a rest that is learned in the step; 0: none is
     float round_margin;          // of balls, times the radius: contacts are made ready before they touch
     float push_speed;            // overlap is undone no faster, m/s, between bodies that are 1 m thick
     bool bounces;                // some shape has restitution

@@ -210,6 +210,11 @@ static bool keeps_direction(const psvi_snapshot *s, uint64_t i) {
     const v3 n = v3_of4(s->frames[i].normal);
     return fabsf(v3_dot(n, n) - 1) < 1e-3f;
 }
+static bool keeps_rest(const psvi_snapshot *s, uint64_t i) {
+    if (s->frames == NULL || s->frames[i].offset.w == PSVI_ANCHOR_NONE) return true;
+    const float rest = s->frames[i].normal.w;
+    return rest >= 0 && rest - rest == 0;
+}
 static bool keeps_numbers(const psvi_snapshot *s, uint64_t i) {
     if (s->frames == NULL || s->frames[i].offset.w == PSVI_ANCHOR_NONE) return true;
     const psvi_f4 *points = s->anchors + s->contacts[i].first;
@@ -228,6 +233,7 @@ static const contact_rule contact_rules[] = {
     {follows, "contacts stand in the order of their bodies, none twice"},
     {keeps_few, "where it keeps its points they are at most four, with arms of one of its bodies"},
     {keeps_direction, "where it keeps its points its normal is one"},
+    {keeps_rest, "where it keeps its points what it has learned of their overlap is a length"},
     {keeps_numbers, "where it keeps its points their places are numbers"},
 };
 

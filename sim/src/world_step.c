@@ -17,6 +17,7 @@ static void set_softness(psvi_step *step) {
     const float rate = step->rate, damping = 10.0f, stiffer[3] = {1, 2, 4};
     const float hertz = rate < PSVI_FINE_RATE ? fminf(35.0f, 0.25f * rate) : 0.16f * rate;
     step->turns = rate < PSVI_FINE_RATE ? 2 : 1;
+    step->rest_share = step->loads && rate >= PSVI_FINE_RATE ? fminf(step->seconds, 1.0f) : 0.0f; // in a second
     for (int i = 0; i < 3; ++i) {
         float omega = 6.2831853f * hertz * stiffer[i];
         float a1 = 2.0f * damping + step->substep * omega, a2 = step->substep * omega * a1, a3 = 1.0f / (1.0f + a2);

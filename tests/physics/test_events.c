@@ -110,6 +110,50 @@ static void contacts_carry_what_lies_on_them(void **unused) {
 
 // Balls and flat boxes drop on a floor and bounce: the speed of approach, (1 + e) m v of impulse, and as many hits as
 // bounces over the threshold.
+// Small boxes learn what their springs give way by: a contact's separation is that of the bodies all the same.
+static void separations_are_those_of_the_bodies(void **unused) {
+    (void)unused;
+    enum { BOXES = 8 };
+    const float size = 0.01f;
+    stage s = listening_stage(16);
+    psv_shape_def bottom = shape_of(PSV_SHAPE_BOX, 1, size, 1),
+                  box = shape_of(PSV_SHAPE_BOX, size / 2, size / 2, size / 2);
+    psv_body_def floor = body_at(add_shape(&s, &bottom), 0, -size, 0);
+    floor.is_static = true;
+    const uint32_t below = slot_of(add_body(&s, &floor)), shape = add_shape(&s, &box);
+    float height[BOXES];
+    psv_body_id id[BOXES];
+    for (int i = 0; i < BOXES; ++i) {
+        const psv_body_def body = body_at(shape, 0, size * ((float)i + 0.5f), 0);
+        id[i] = add_body(&s, &body);
+    }
+    double off = 0, deepest = 0;
+    for (int k = 0; k < 10; ++k) {
+        step(&s, 30);
+        const told *t = listen(&s);
+        assert_true(t->counts.contacts == BOXES);
+        for (int i = 0; i < BOXES; ++i)
+            height[i] = state_of(&s, id[i]).pose.position[1];
+        for (int i = 0; i < BOXES; ++i) {
+            const psv_contact *c = &t->contacts[i];
+            int lower = -1, upper = -1;
+            for (int j = 0; j < BOXES; ++j) {
+                if (slot_of(id[j]) != c->a && slot_of(id[j]) != c->b) continue;
+                lower = upper < 0 ? lower : upper;
+                upper = j;
+            }
+            assert_true(upper >= 0 && (lower >= 0 || c->a == below || c->b == below));
+            const double gap =
+                lower < 0 ? (double)(height[upper] - size / 2) : (double)(height[upper] - height[lower] - size);
+            off = fmax(off, fabs((double)c->separation - gap));
+            deepest = fmax(deepest, -gap);
+        }
+    }
+    print_message("8 boxes of 1 cm, 5 s: overlaps of up to %.6f m told off by at most %.7f m\n", deepest, off);
+    assert_true(off < 2e-5 && deepest > 5e-5);
+    end_stage(&s);
+}
+
 static void hits_tell_speed_and_impulse(void **unused) {
     (void)unused;
     double speed_off = 0, impulse_off = 0, told_off = 0;
@@ -254,9 +298,8 @@ static void listening_changes_nothing(void **unused) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(contacts_carry_what_lies_on_them),
-        cmocka_unit_test(hits_tell_speed_and_impulse),
-        cmocka_unit_test(begins_and_ends_are_the_difference),
+        cmocka_unit_test(contacts_carry_what_lies_on_them), cmocka_unit_test(separations_are_those_of_the_bodies),
+        cmocka_unit_test(hits_tell_speed_and_impulse),      cmocka_unit_test(begins_and_ends_are_the_difference),
         cmocka_unit_test(listening_changes_nothing),
     };
     return RUN_TESTS(argc, argv, "events", tests);

@@ -93,9 +93,43 @@ static void sizes_do_not_matter(void **unused) {
         outcome r = stand(t, seconds, false);
         print_message("10 boxes of %g m, %d substeps, %.0f s: %.4f of a box aside, %.4f down\n", (double)t->size,
                       t->substeps, seconds, r.side, r.down);
-        // Springs give way by a length, whatever the boxes' size: boxes of 1 cm want finer substeps than others.
-        const bool coarse = t->size < 0.02f && t->substeps == 0; // 0.08 aside, on an H200 0.13; 0.097 down
-        assert_true(r.side < (coarse ? 0.2 : 0.05) && r.down < (coarse ? 0.1 : 0.05));
+        // Springs give way by a length, whatever the boxes' size: those of 1 cm sank by 0.097 before contacts learned.
+        // Their towers lean as they sink, by how they were put: 0.004 to 0.11 in 16 tries, 0.006 to 0.15 before.
+        const bool coarse = t->size < 0.02f && t->substeps == 0;
+        assert_true(r.side < (coarse ? 0.15 : 0.05) && r.down < 0.05);
+    }
+}
+
+// Boxes in a row between two walls, a little too tight: contacts that learn push against each other, and may not shake.
+static void squeezed_boxes_rest(void **unused) {
+    (void)unused;
+    for (int k = 0; k < 3; ++k) {
+        const float tight[] = {0.003f, 0.007f, 0.017f}, pitch = 1 - tight[k];
+        psv_world_def def = stage_def(64);
+        stage s = make_stage(&def);
+        (void)add_box_floor(&s, 20, 0.3f, 0);
+        psv_shape_def box = shape_of(PSV_SHAPE_BOX, 0.5f, 0.5f, 0.5f);
+        box.friction = 0.3f;
+        const uint32_t shape = add_shape(&s, &box);
+        psv_body_id id[8];
+        for (int i = -1; i <= 8; ++i) {
+            psv_body_def body = body_at(shape, pitch * (float)i, 0.5f, 0);
+            body.is_static = i < 0 || i == 8;
+            const psv_body_id added = add_body(&s, &body);
+            if (!body.is_static) id[i] = added;
+        }
+        step(&s, test_scale() > 1 ? 300 : 1200);
+        double off = 0, fastest = 0;
+        for (int i = 0; i < 8; ++i) {
+            const psv_body_state now = state_of(&s, id[i]);
+            const float *p = now.pose.position, *v = now.velocity;
+            off = fmax(off, hypot(hypot((double)(p[0] - pitch * (float)i), (double)(p[1] - 0.5f)), (double)p[2]));
+            fastest = fmax(fastest, sqrt((double)(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])));
+        }
+        print_message("8 boxes squeezed by %g of their width: %.4f from their places, %.5f m/s\n", (double)tight[k],
+                      off, fastest);
+        assert_true(off < 0.03 && fastest < 0.01);
+        end_stage(&s);
     }
 }
 
@@ -168,8 +202,11 @@ static void heap_does_not_creep(void **unused) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(towers_stand),        cmocka_unit_test(towers_come_to_rest),
-        cmocka_unit_test(sizes_do_not_matter), cmocka_unit_test(shapes_elsewhere_do_not_matter),
+        cmocka_unit_test(towers_stand),
+        cmocka_unit_test(towers_come_to_rest),
+        cmocka_unit_test(sizes_do_not_matter),
+        cmocka_unit_test(squeezed_boxes_rest),
+        cmocka_unit_test(shapes_elsewhere_do_not_matter),
         cmocka_unit_test(heap_does_not_creep),
     };
     return RUN_TESTS(argc, argv, "stacks", tests);

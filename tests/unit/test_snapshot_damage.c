@@ -1,5 +1,7 @@
 // Snapshots whose bytes were changed and whose checksums fit: a restored world is one that could have been saved, or
 // there is none. First the fields one by one, each with the rule that it breaks; then every byte of a file.
+#include <math.h>
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -234,6 +236,8 @@ static void lists(void **unused) {
     refuse_float("points that are not kept, but there", frame + 44, 0);
     refuse_float("a normal that is longer than 1", frame + 48, 2);
     refuse_float("a normal without a length", frame + 48, (float)1e300);
+    refuse_float("an overlap that was learned the wrong way", frame + 60, -0.001f);
+    refuse_float("an overlap that is no number", frame + 60, NAN);
 }
 
 // Every byte, changed in several ways: refused with a sentence, or a world that works.
