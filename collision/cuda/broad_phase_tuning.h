@@ -12,6 +12,7 @@
 #define LBVH_THREADS 128      // of a block that searches; eight blocks per multiprocessor
 #define LBVH_STEPS 128        // of a search for a group, four runs each, before its rest is cut into parts
 #define LBVH_WALK_PARTS 16384 // of all groups: where most searches are long, cutting them gains nothing
+#define LBVH_FAR 8.0f         // times the reach of its least run: a group that reaches farther is searched in pieces
 #define LBVH_PART_LEVEL 3     // runs of lower levels stay with their search
 #define LBVH_QUERY_STEPS 96   // of a search for one box
 #define LBVH_PART 1024        // leaves of a part

@@ -11,6 +11,15 @@ typedef psvd_pair_stage<LBVH_WARPS> walk_stage;
 
 #define LBVH_NEAR 64 // leaves that a warp collects: 31 and up to 32 more
 
+// A name of a search: a group of 32 leaves, or a run of 8, or a leaf, by number.
+#define LBVH_NUMBER 0x3fffffffu
+#define LBVH_RUN_NAME 0x40000000u
+#define LBVH_LEAF_NAME 0x80000000u
+
+__device__ __forceinline__ uint32_t leaves_of(uint32_t name) {
+    return name < LBVH_RUN_NAME ? 32 : name < LBVH_LEAF_NAME ? 8 : 1;
+}
+
 struct near_leaves {
     float4 low[LBVH_NEAR], high[LBVH_NEAR];
 };
@@ -86,20 +95,34 @@ template <bool ASKS> struct lbvh_group {
         }
     }
 
-    // Group `number`: its leaves, and the box to search for.
-    __device__ __forceinline__ void begin(lbvh_search *target, uint32_t number, uint32_t boxes) {
-        const uint32_t i = number * 32 + (threadIdx.x & 31), runs = (boxes + 7) / 8;
+    // A group, or a piece of one: its leaves, and the box to search for.
+    __device__ __forceinline__ void begin(lbvh_search *target, uint32_t name, uint32_t boxes) {
+        const uint32_t leaves = leaves_of(name), first = (name & LBVH_NUMBER) * leaves;
+        const uint32_t i = first / 32 * 32 + (threadIdx.x & 31), runs = (boxes + 7) / 8;
         own.low = own.high = make_float4(NAN, NAN, NAN, 0);
-        if (i < boxes) own = load_run(target->memory, 0, i);
-        lbvh_box all = load_run(target->memory, 1, number * 4);
-        for (uint32_t run = number * 4 + 1; run < min(number * 4 + 4, runs); ++run) {
+        if (i >= first && i < min(first + leaves, boxes)) own = load_run(target->memory, 0, i);
+        lbvh_box all = load_run(target->memory, leaves == 1 ? 0 : 1, leaves == 1 ? first : first / 8);
+        for (uint32_t run = first / 8 + 1; run < min((first + leaves + 7) / 8, runs); ++run) {
             const lbvh_box box = load_run(target->memory, 1, run);
             all.low.x = fminf(all.low.x, box.low.x), all.high.x = fmaxf(all.high.x, box.high.x);
             all.low.y = fminf(all.low.y, box.low.y), all.high.y = fmaxf(all.high.y, box.high.y);
             all.low.z = fminf(all.low.z, box.low.z), all.high.z = fmaxf(all.high.z, box.high.z);
         }
         target->own = all;
-        target->name = number;
+        target->name = name;
+    }
+
+    // Where the curve jumps, from one cluster to the next, say, the box around a group is mostly empty, and would be
+    // searched for long. Which of the group's four runs reach much farther than the least of them: bits 0 to 3; bit 4:
+    // the group does. All lanes together.
+    __device__ __forceinline__ uint32_t far_reaching(const lbvh_search &search, uint32_t number, uint32_t boxes) const {
+        const uint32_t lane = threadIdx.x & 31, run = number * 4 + lane;
+        const bool here = lane == 4 || (lane < 4 && run < (boxes + 7) / 8);
+        lbvh_box box = search.own;
+        if (here && lane < 4) box = load_run(search.memory, 1, run);
+        const float reach = box.high.x - box.low.x + (box.high.y - box.low.y) + (box.high.z - box.low.z);
+        const uint32_t least = psvd_reduce_min(here ? __float_as_uint(reach) : 0xffffffffu);
+        return __ballot_sync(PSVD_FULL, here && !(reach <= LBVH_FAR * __uint_as_float(least)));
     }
 
     // All threads of the block together, at the end.
@@ -136,8 +159,16 @@ __global__ void __launch_bounds__(LBVH_THREADS, 8)
             const uint32_t world = memory.keys[search.begin - 1] >> memory.place_bits;
             search.end = world_begin(memory, boxes, world + 1);
         }
-        (void)run_search(search, group, stacks[warp], LBVH_STEPS);
-        group.test(0, group.count, PSVD_FULL);
+        const uint32_t far = group.far_reaching(search, number, boxes);
+        for (uint32_t leaf = number * 32; leaf < search.begin;) {
+            if (far != 0)
+                group.begin(&search, far >> (leaf / 8 & 3) & 1 ? LBVH_LEAF_NAME | leaf : LBVH_RUN_NAME | leaf / 8,
+                            boxes);
+            (void)run_search(search, group, stacks[warp], LBVH_STEPS);
+            group.test(0, group.count, PSVD_FULL);
+            group.count = 0;
+            leaf += leaves_of(search.name);
+        }
     }
     group.finish(&input.result->candidates);
 }
