@@ -62,13 +62,16 @@ static void expect_plain(const device_profile *device, uint64_t boxes, psvi_rows
 static void test_table(void **state) {
     (void)state;
     for (uint32_t i = 0; i < PSVI_ROWS_ROUTES - 1; ++i) {
-        const psvi_rows_route_row *row = &psvi_rows_routes[i], *next = &psvi_rows_routes[row->next - 1];
+        const psvi_rows_route_row *const row = &psvi_rows_routes[i];
         assert_int_equal(row->route, i + 1); // found by its number
         assert_true(row->least <= row->most && row->least_room <= row->most_room);
         assert_string_equal(psvi_rows_route_name(row->route), row->name);
         for (uint32_t j = 0; j < i; ++j)
             assert_string_not_equal(row->name, psvi_rows_routes[j].name);
+        assert_int_equal(row->next == PSVI_ROWS_NO_ROUTE, row->route == PSVI_ROWS_WORLDS);
+        if (row->next == PSVI_ROWS_NO_ROUTE) continue; // the host chooses it
         // The device may go on with it, whatever the host has found: in the same memory, and to an end.
+        const psvi_rows_route_row *const next = &psvi_rows_routes[row->next - 1];
         assert_true(next->least <= row->least && next->most >= row->most);
         assert_true(next->least_room <= row->least_room && next->most_room >= row->most_room);
         assert_int_equal(next->needs & ~row->needs, 0);
@@ -126,6 +129,19 @@ static void test_counts(void **state) {
     expect("worlds", &facts, PSVI_ROWS_FUSED, PSVI_ROWS_VETO_WORLDS);
     facts.boxes = facts.room = 201217;
     expect("worlds", &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_WORLDS);
+    // With a list of worlds, of 256 boxes on average at most, they are not sorted if they lie in order.
+    facts.listed_worlds = 786; // 201,216
+    expect("worlds of over 256 boxes", &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_WORLDS);
+    facts.listed_worlds = 787;
+    expect("worlds", &facts, PSVI_ROWS_WORLDS, PSVI_ROWS_NO_VETO);
+    facts.boxes = 32767;
+    expect("few in worlds", &facts, PSVI_ROWS_FUSED, PSVI_ROWS_NO_VETO);
+    facts.boxes = 32768;
+    expect("more in worlds", &facts, PSVI_ROWS_WORLDS, PSVI_ROWS_NO_VETO);
+    facts.room = 10 * MILLION;
+    expect("some worlds of many", &facts, PSVI_ROWS_WORLDS, PSVI_ROWS_NO_VETO);
+    facts.paused = 1u << PSVI_ROWS_WORLDS;
+    expect("worlds that were in no order", &facts, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_WORLDS);
     // The finder's room decides its memory; the frame's boxes what is done with it.
     facts = plain_frame(&hopper, 2 * MILLION);
     facts.boxes = 1000;
@@ -195,16 +211,22 @@ static void test_all_facts(void **state) {
     for (size_t d = 0; d < sizeof all_profiles / sizeof *all_profiles; ++d)
         for (size_t r = 0; r < sizeof counts / sizeof *counts; ++r)
             for (size_t n = 0; n <= r; ++n)
-                for (uint32_t bits = 0; bits < 32; ++bits) {
+                for (uint32_t bits = 0; bits < 64; ++bits) {
                     psvi_rows_facts facts = plain_frame(all_profiles[d], counts[n]);
                     facts.room = counts[r];
                     facts.two_sets = bits & 1, facts.worlds = bits & 2, facts.packed = bits & 4;
                     facts.paused = bits & 8 ? 1u << PSVI_ROWS_BINS | 1u << PSVI_ROWS_FUSED : 0,
                     facts.sorter_named = bits & 16;
+                    facts.listed_worlds = (bits & 32) && facts.worlds && !facts.packed ? 4000 : 0;
                     const psvi_rows_route route = psvi_rows_choose_route(&facts).route;
                     reached[route] = true;
                     assert_int_equal(route == PSVI_ROWS_SORTER, facts.sorter_named);
                     if (facts.sorter_named) continue;
+                    if (route == PSVI_ROWS_WORLDS) {
+                        assert_true(!facts.two_sets && facts.listed_worlds > 0 && facts.boxes <= 1024000 &&
+                                    facts.boxes >= 32768);
+                        continue;
+                    }
                     const bool counted = route <= PSVI_ROWS_COUNTED_EXACT, uniform = (bits & 7) == 4;
                     assert_int_not_equal(route, PSVI_ROWS_NO_ROUTE);
                     assert_int_equal(counted, facts.room <= 2097152);
@@ -216,7 +238,7 @@ static void test_all_facts(void **state) {
                         assert_true(!facts.paused && facts.cooperative && facts.shared_bytes > 200 * 1024 &&
                                     facts.boxes <= 262144);
                 }
-    for (int route = PSVI_ROWS_BINS; route < PSVI_ROWS_ROUTES; ++route)
+    for (int route = PSVI_ROWS_WORLDS; route < PSVI_ROWS_ROUTES; ++route)
         if (!reached[route]) fail_msg("no facts lead to %s", psvi_rows_route_name((uint32_t)route));
 }
 

@@ -10,7 +10,7 @@
 #define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
 
 // Routes that are left out for some frames after one that they did not suit.
-enum { PAUSING_BINS, PAUSING_FUSED, PAUSING };
+enum { PAUSING_WORLDS, PAUSING_BINS, PAUSING_FUSED, PAUSING };
 
 // What the device tells the host: failures of these routes, and the pause in which another scene came.
 enum { TOLD_CHANGED = PAUSING, TOLD };
@@ -97,11 +97,13 @@ static void carve_bins(psvi_carver *carver, uint64_t boxes, psvi_rows_bins *bins
     bins->entries = psvi_carve(carver, 16 * bins->entry_room);
 }
 
-static void carve_counted(psvi_carver *carver, psvi_rows_memory *memory) {
+static void carve_counted(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
     const uint64_t cells = (uint64_t)1 << memory->key_bits;
     memory->fused = psvi_carve(carver, sizeof *memory->fused);
     memory->counted.ranks = psvi_carve(carver, 4 * memory->room);
     carve_bins(carver, memory->room, &memory->bins);
+    if (memory->bins.most == 0 && def->world_count > 1) // find_counted_at_once
+        memory->bins.state = psvi_carve(carver, sizeof *memory->bins.state);
     memory->counted.cell_counts = psvi_carve(carver, 4 * (cells + 4));
     memory->counted.scan_states = psvi_carve(carver, 8 * (cells / ROWS_SCAN_TILE + 2));
 }
@@ -118,8 +120,9 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
     memory->key_bits = psvi_rows_key_bits(def->max_boxes, psvi_names_sorter(def));
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
     memory->watch = psvi_carve(carver, sizeof *memory->watch);
+    if (def->world_count > 1) memory->worlds = psvi_carve(carver, sizeof *memory->worlds);
     if (memory->order == PSVI_ROWS_BY_COUNTING)
-        carve_counted(carver, memory);
+        carve_counted(carver, def, memory);
     else if (memory->order == PSVI_ROWS_BY_SEGMENTS)
         carve_segments(carver, memory);
     else
@@ -170,6 +173,7 @@ static psv_status make_told(psv_context *context, rows_state *state) {
     void *host = NULL, *device = NULL;
     psv_status status = psvi_cuda_alloc_pinned(context, TOLD * sizeof *state->told, &host, &device);
     state->told = host;
+    state->memory.worlds_told = (uint32_t *)device + PAUSING_WORLDS;
     state->memory.bins.told = (uint32_t *)device + PAUSING_BINS;
     state->memory.fused_told = (uint32_t *)device + PAUSING_FUSED;
     state->memory.changed_told = (uint32_t *)device + TOLD_CHANGED;
@@ -213,7 +217,8 @@ static psv_status rows_create(psv_pair_finder *finder) {
     memory->fused_blocks = memory->order == PSVI_ROWS_BY_COUNTING ? psvi_rows_fused_blocks(&facts) : 0;
     memory->bins.tile = psvi_rows_bin_tile(facts.shared_bytes, memory->bins.most);
     psv_status status = psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute");
-    if (status == PSV_OK && (state->uses_bins || memory->fused_blocks > 0)) status = make_told(finder->context, state);
+    const bool pausing = state->uses_bins || memory->fused_blocks > 0 || finder->def.world_count > 1;
+    if (status == PSV_OK && pausing) status = make_told(finder->context, state);
     if (status == PSV_OK)
         status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
     if (status == PSV_OK && memory->order == PSVI_ROWS_BY_SORTER) {
@@ -291,13 +296,17 @@ static psv_status find_segmented(psv_pair_finder *finder, const psvi_find_input 
     return status;
 }
 
+// What the kernels in front have left: all of a frame that did not suit them, else nothing.
+static psv_status find_counted_at_once(psv_pair_finder *finder, const psvi_find_input *input) {
+    return run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->counted_exact, input);
+}
+
 // By bins and the uniform sweep; by counting and the exact sweep, in one launch, where these did not suit the frame.
 static psv_status find_binned(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_status status = run_split_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_bins_order, input);
     if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->uniform, input);
-    if (status == PSV_OK) status = run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->counted_exact, input);
-    return status;
+    return status == PSV_OK ? find_counted_at_once(finder, input) : status;
 }
 
 static psv_status find_counted(psv_pair_finder *finder, const psvi_find_input *input) {
@@ -336,45 +345,75 @@ static bool pauses(rows_state *state, uint32_t which) {
     return false;
 }
 
-static psvi_rows_choice choose_route(rows_state *state, const psvi_find_input *input) {
+static psvi_rows_facts facts_of_frame(const rows_state *state, const psvi_find_input *input) {
     psvi_rows_facts facts = state->facts;
     const psvi_box_view *const view = &input->a;
     facts.boxes = psvi_most_boxes(input);
     facts.two_sets = input->between;
     facts.worlds = input->world_count > 1;
+    facts.listed_worlds = facts.worlds && view->worlds != NULL ? input->world_count : 0;
     facts.packed = view->max == view->min + 12 && view->min_stride == 24 && ((uintptr_t)view->min & 7) == 0 &&
                    view->worlds == NULL;
-    psvi_rows_choice choice = psvi_rows_choose_route(&facts);
-    if (choice.route == PSVI_ROWS_BINS && pauses(state, PAUSING_BINS)) {
-        facts.paused = 1u << PSVI_ROWS_BINS;
-        choice = psvi_rows_choose_route(&facts);
+    return facts;
+}
+
+// Leaves the routes out that pause.
+static psvi_rows_choice choose_route(rows_state *state, psvi_rows_facts *facts) {
+    static const psvi_rows_route pausing[PAUSING] = {
+        [PAUSING_WORLDS] = PSVI_ROWS_WORLDS, [PAUSING_BINS] = PSVI_ROWS_BINS, [PAUSING_FUSED] = PSVI_ROWS_FUSED};
+    psvi_rows_choice choice = psvi_rows_choose_route(facts);
+    for (uint32_t which = 0; which < PAUSING; ++which) {
+        if (choice.route != pausing[which] || !pauses(state, which)) continue;
+        facts->paused |= 1u << choice.route;
+        choice = psvi_rows_choose_route(facts);
     }
-    if (choice.route == PSVI_ROWS_FUSED && pauses(state, PAUSING_FUSED)) {
-        facts.paused |= 1u << PSVI_ROWS_FUSED;
-        choice = psvi_rows_choose_route(&facts);
-    }
-    state->memory.pause = facts.paused != 0 ? state->pauses_begun : 0;
+    state->memory.pause = facts->paused != 0 ? state->pauses_begun : 0;
     return choice;
 }
 
+// The result is cleared already, but by FUSED.
+static psv_status find_by(psv_pair_finder *finder, const psvi_find_input *frame) {
+    switch (frame->route) {
+    case PSVI_ROWS_BINS: return find_binned(finder, frame);
+    case PSVI_ROWS_FUSED: return run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(frame)->fused, frame);
+    case PSVI_ROWS_COUNTED_MIXED:
+    case PSVI_ROWS_COUNTED_EXACT: return find_counted(finder, frame);
+    case PSVI_ROWS_SEGMENTS_UNIFORM:
+    case PSVI_ROWS_SEGMENTS_NEAR: return find_segmented(finder, frame);
+    case PSVI_ROWS_SORTER: return find_sorted(finder, frame);
+    default: return PSV_OK; // no boxes
+    }
+}
+
+// All boxes, if they lie in order of world; else none. The other route, which is not FUSED, has none or all of them: by
+// counting that is one launch behind the plan.
+static psv_status find_in_worlds(psv_pair_finder *finder, psvi_rows_facts facts, const psvi_find_input *input) {
+    const rows_state *const state = finder->state;
+    facts.paused |= 1u << PSVI_ROWS_WORLDS | 1u << PSVI_ROWS_FUSED;
+    psvi_find_input rest = *input;
+    rest.a.count_device = &state->memory.worlds->rest;
+    rest.route = psvi_rows_choose_route(&facts).route;
+    rest.veto = PSVI_ROWS_VETO_ORDER;
+    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_worlds_check, input);
+    if (status == PSV_OK && rest.route == PSVI_ROWS_COUNTED_EXACT) {
+        status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_plan, &rest);
+        if (status == PSV_OK) status = find_counted_at_once(finder, &rest);
+    } else if (status == PSV_OK) {
+        status = find_by(finder, &rest);
+    }
+    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_worlds, input);
+    return status;
+}
+
 static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    const psvi_rows_choice choice = choose_route(finder->state, input);
+    psvi_rows_facts facts = facts_of_frame(finder->state, input);
+    const psvi_rows_choice choice = choose_route(finder->state, &facts);
+    if (choice.route == PSVI_ROWS_WORLDS) return find_in_worlds(finder, facts, input); // which clears the result
     psvi_find_input frame = *input;
     frame.route = choice.route;
     frame.veto = choice.veto;
-    if (choice.route == PSVI_ROWS_FUSED) // which clears the result
-        return run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->fused, &frame);
-    psv_status status = psvi_clear_result(finder, input);
-    if (status != PSV_OK) return status;
-    switch (choice.route) {
-    case PSVI_ROWS_BINS: return find_binned(finder, &frame);
-    case PSVI_ROWS_COUNTED_MIXED:
-    case PSVI_ROWS_COUNTED_EXACT: return find_counted(finder, &frame);
-    case PSVI_ROWS_SEGMENTS_UNIFORM:
-    case PSVI_ROWS_SEGMENTS_NEAR: return find_segmented(finder, &frame);
-    case PSVI_ROWS_SORTER: return find_sorted(finder, &frame);
-    default: return PSV_OK; // no boxes
-    }
+    const psv_status status = choice.route == PSVI_ROWS_FUSED ? PSV_OK : psvi_clear_result(finder, input);
+    return status == PSV_OK ? find_by(finder, &frame) : status;
 }
 
 static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
@@ -382,7 +421,8 @@ static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *
     if (state->memory.order != PSVI_ROWS_BY_SORTER) {
         const bool twice = state->memory.order == PSVI_ROWS_BY_SEGMENTS ||
                            strcmp(statistics->route, psvi_rows_route_name(PSVI_ROWS_BINS)) == 0;
-        statistics->sort_passes = twice ? 2 : 1;
+        const bool sorted = strcmp(statistics->route, psvi_rows_route_name(PSVI_ROWS_WORLDS)) != 0;
+        statistics->sort_passes = !sorted ? 0 : twice ? 2 : 1;
         statistics->sort_method = PSVI_SORT_CELLS;
         return PSV_OK;
     }

@@ -108,6 +108,15 @@ typedef struct psvi_rows_fused {
     uint32_t many;                    // of these, one behind the other up to now
 } psvi_rows_fused;
 
+// What the route over worlds in order keeps; all zero at creation.
+typedef struct psvi_rows_worlds {
+    uint64_t own;       // boxes of the frame that it takes itself, all or none
+    uint64_t rest;      // those that it leaves to another route
+    uint32_t arrived;   // blocks that have looked at their boxes' worlds; zero between frames
+    uint32_t unordered; // the boxes do not lie in order of world, or there are too many of one; zero between frames
+    uint32_t failures;  // such frames
+} psvi_rows_worlds;
+
 // What the kernels for many boxes tell each other.
 typedef struct psvi_rows_progress {
     uint32_t counted;  // blocks of the split that have; zero between frames
@@ -220,6 +229,8 @@ typedef struct psvi_rows_memory {
     uint32_t fused_blocks;    // of the fused kernel; 0: it does not run here
     uint32_t *fused_told;     // host memory: frames that it did not suit, as the device tells
     uint32_t pause;           // number of the host's pause that the frame is in; 0: none
+    psvi_rows_worlds *worlds; // NULL: there is one world
+    uint32_t *worlds_told;    // host memory: `failures` of the worlds, as the device writes it
     uint32_t *changed_told;   // host memory: the pause in which the device has seen another scene
     bool early;               // kernels may begin before the one in front has ended
 } psvi_rows_memory;
@@ -265,6 +276,12 @@ cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *input, const p
 // For few boxes all of it in one cooperative launch, of memory->fused_blocks blocks. Prepared once per device.
 cudaError_t psvi_prepare_rows_fused(void);
 cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
+
+// Boxes in order of world: whether they are, with the result cleared; their pairs, behind the kernels of another route
+// for the boxes that are not.
+cudaError_t psvi_launch_rows_worlds_check(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                          cudaStream_t stream);
+cudaError_t psvi_launch_rows_worlds(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
 // The same for many boxes; split and order take the place of keys and sort. Prepared once per finder: split_together
 // and order_capacity.

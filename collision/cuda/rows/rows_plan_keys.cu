@@ -3,11 +3,26 @@
 #include "rows_counted_tiles.cuh"
 #include "rows_plan.cuh"
 
+// The plan of a frame that has no boxes, as it turns out on the device: no levels, no cells.
+__device__ __forceinline__ void plan_nothing(psvi_rows_plan *plan) {
+    plan->slots = plan->candidates = 0;
+    plan->levels = plan->cells = plan->shaped = plan->down = plan->doubted = 0;
+    plan->populated = plan->larger = plan->unusual = plan->filtered = plan->crowded = plan->listed = plan->ticket = 0;
+    ++plan->epoch;
+}
+
 // The plan of a frame. One block, one box a thread.
 __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, psvi_rows_watch *watched, uint32_t key_bits,
                    uint32_t pause, uint32_t *changed_told) {
     rows_let_next_begin();
+    if (psvd_read_counts(input).all() == 0) {
+        if (threadIdx.x != 0) return;
+        plan_nothing(target);
+        input.result->route = input.route;
+        input.result->veto = input.veto;
+        return;
+    }
     __shared__ psvi_rows_watch watch;
     if (threadIdx.x < sizeof watch / 4)
         reinterpret_cast<uint32_t *>(&watch)[threadIdx.x] = reinterpret_cast<const uint32_t *>(watched)[threadIdx.x];

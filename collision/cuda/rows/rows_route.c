@@ -9,6 +9,8 @@
 
 // What each gains is in docs/rows.md.
 const psvi_rows_route_row psvi_rows_routes[EVERY_ROUTE] = {
+    {PSVI_ROWS_WORLDS, "worlds", ROWS_WORLDS_LEAST, ANY_COUNT, 1, ANY_COUNT, PSVI_ROWS_NEEDS_WORLDS,
+     PSVI_ROWS_NO_ROUTE},
     {PSVI_ROWS_BINS, "bins", ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST, ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST,
      PSVI_ROWS_NEEDS_TILE | PSVI_ROWS_NEEDS_SIMPLE, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_FUSED, "fused", 1, ROWS_FUSED_MOST, 1, ROWS_COUNTED_MOST, PSVI_ROWS_NEEDS_COOPERATIVE, PSVI_ROWS_FUSED},
@@ -85,12 +87,17 @@ static psvi_rows_veto frame_veto(const psvi_rows_facts *facts, uint32_t needs) {
     return PSVI_ROWS_NO_VETO;
 }
 
+static bool are_small_worlds(const psvi_rows_facts *facts) {
+    return !facts->two_sets && facts->boxes <= ROWS_WORLDS_MOST * facts->listed_worlds;
+}
+
 psvi_rows_choice psvi_rows_choose_route(const psvi_rows_facts *facts) {
     psvi_rows_veto nearest = PSVI_ROWS_NO_VETO;
     for (uint32_t i = 0; i < EVERY_ROUTE; ++i) {
         const psvi_rows_route_row *const row = &psvi_rows_routes[i];
         if (facts->boxes < row->least || facts->boxes > row->most) continue;
         if (facts->room < row->least_room || facts->room > row->most_room) continue;
+        if ((row->needs & PSVI_ROWS_NEEDS_WORLDS) && !are_small_worlds(facts)) continue;
         psvi_rows_veto veto = PSVI_ROWS_NO_VETO;
         if (facts->sorter_named && row->route != PSVI_ROWS_SORTER) veto = PSVI_ROWS_VETO_SORTER;
         if (veto == PSVI_ROWS_NO_VETO) veto = device_veto(facts, row->needs);
@@ -114,6 +121,7 @@ const char *psvi_rows_veto_name(uint32_t veto) {
         [PSVI_ROWS_VETO_LAYOUT] = "layout",   [PSVI_ROWS_VETO_COUNT] = "count",   [PSVI_ROWS_VETO_PAUSE] = "pause",
         [PSVI_ROWS_VETO_FIRST] = "first",     [PSVI_ROWS_VETO_GROWTH] = "growth", [PSVI_ROWS_VETO_SIZES] = "sizes",
         [PSVI_ROWS_VETO_CROWDED] = "crowded", [PSVI_ROWS_VETO_EDGES] = "edges",   [PSVI_ROWS_VETO_DOUBTS] = "doubts",
+        [PSVI_ROWS_VETO_ORDER] = "order",
     };
     return veto < PSVI_ROWS_VETOES ? names[veto] : NULL;
 }

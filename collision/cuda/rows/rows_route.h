@@ -16,6 +16,7 @@ extern "C" {
 
 typedef enum psvi_rows_route {
     PSVI_ROWS_NO_ROUTE,         // no boxes
+    PSVI_ROWS_WORLDS,           // small worlds one behind the other: each box against the rest of its world, no sort
     PSVI_ROWS_BINS,             // two passes over bins that are ordered on chip, uniform sweep
     PSVI_ROWS_FUSED,            // keys, counting sort and exact sweep in one cooperative launch
     PSVI_ROWS_COUNTED_MIXED,    // counting sort, mixed sweep
@@ -45,6 +46,7 @@ typedef enum psvi_rows_veto {
     PSVI_ROWS_VETO_CROWDED, // more boxes in some cells than the route has room for
     PSVI_ROWS_VETO_EDGES,   // too many boxes look across the ends of the grid
     PSVI_ROWS_VETO_DOUBTS,  // rounding left too many pairs in doubt, in this frame's pause or the frame before
+    PSVI_ROWS_VETO_ORDER,   // boxes not in order of world, or too many of one
     PSVI_ROWS_VETOES
 } psvi_rows_veto;
 
@@ -56,6 +58,7 @@ enum {
     PSVI_ROWS_NEEDS_ONE_WORLD = 8,
     PSVI_ROWS_NEEDS_PACKED = 64,    // psv_aabb side by side
     PSVI_ROWS_NEEDS_KEY_BITS = 128, // a cell's number and a slot fit an entry: ROWS_UNIFORM_BITS, ROWS_UNIFORM_ROOM
+    PSVI_ROWS_NEEDS_WORLDS = 256,   // one set with a list of worlds, few boxes for each; other frames are not asked
     PSVI_ROWS_NEEDS_SIMPLE = 4 | 8 | 64
 };
 
@@ -65,10 +68,12 @@ typedef struct psvi_rows_route_row {
     uint64_t least, most;           // boxes of the frame
     uint64_t least_room, most_room; // of the finder (max_boxes)
     uint32_t needs;
-    psvi_rows_route next; // what the device goes on with where the boxes do not suit; the route itself: any boxes do
+    // What the device goes on with where the boxes do not suit. The route itself: any boxes do. PSVI_ROWS_NO_ROUTE: the
+    // host chooses it.
+    psvi_rows_route next;
 } psvi_rows_route_row;
 
-// One row for each route, from PSVI_ROWS_BINS on, in the order in which they are tried.
+// One row for each route, from PSVI_ROWS_WORLDS on, in the order in which they are tried.
 extern const psvi_rows_route_row psvi_rows_routes[PSVI_ROWS_ROUTES - 1];
 
 typedef struct psvi_rows_facts {
@@ -83,7 +88,8 @@ typedef struct psvi_rows_facts {
     // of the frame
     uint64_t boxes; // most that there can be
     bool two_sets, worlds, packed;
-    uint32_t paused; // a bit for each route
+    uint64_t listed_worlds; // that the boxes' list of worlds may name; 0: one set has no list
+    uint32_t paused;        // a bit for each route
 } psvi_rows_facts;
 
 typedef struct psvi_rows_choice {

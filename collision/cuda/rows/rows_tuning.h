@@ -42,6 +42,11 @@
 #define ROWS_LIMIT_PAD 1.0625f    // sampled extent to level limit, so that boxes a little larger stay in the level
 #define ROWS_SAMPLES 1024         // boxes that the plan is made from; one block
 #define ROWS_KEY_THREADS 256
+// Boxes in order of world are not sorted: in frames of so many boxes at least, with at most so many of each world.
+#define ROWS_WORLDS_LEAST (1u << 15)
+#define ROWS_WORLDS_MOST 256u
+#define ROWS_WORLDS_THREADS 256
+#define ROWS_WORLDS_BLOCKS 4 // resident on a multiprocessor
 #define ROWS_KEY_ITEMS 2
 #define ROWS_GATHER_THREADS 256
 #define ROWS_GATHER_SPAN 2048        // cells that a block fills through shared memory
