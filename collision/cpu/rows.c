@@ -67,7 +67,7 @@ static psv_status rows_create(psv_pair_finder *finder) {
 // --- keys ------------------------------------------------------------------------------------------------------------
 
 static void add_sizes(rows_sizes *sum, const rows_sizes *part) {
-    for (int b = 0; b < ROWS_BINADES; ++b) {
+    for (int b = 0; b < ROWS_SIZES; ++b) {
         sum->count[b] += part->count[b];
         for (int k = 0; k < 3; ++k)
             if (part->ext[b][k] > sum->ext[b][k]) sum->ext[b][k] = part->ext[b][k];
@@ -97,7 +97,7 @@ static uint32_t measure_part(view_part part, uint32_t world_count, const rows_gr
         psvi_box_kind kind = psvi_judge_place(&part.view, world_count, place, box);
         if (kind == PSVI_BOX_BAD) bad[(*bad_count)++] = (uint32_t)(part.first_id + (place - part.first));
         if (kind != PSVI_BOX_LIVE) continue;
-        uint32_t b = rows_size_binade(grid, box, ext);
+        uint32_t b = rows_size_of(grid, box, ext);
         sizes->count[b]++;
         for (int k = 0; k < 3; ++k)
             sizes->ext[b][k] = ext[k] > sizes->ext[b][k] ? ext[k] : sizes->ext[b][k];

@@ -141,6 +141,26 @@ static float find_median(rows_sample *sample, int axis, float low, float high) {
     return select_value(sample->work, sample->count, sample->count / 2);
 }
 
+static void sample_box(const rows_sample *sample, uint32_t s, float box[6]) {
+    for (int k = 0; k < 3; ++k) {
+        box[k] = sample->min[k][s];
+        box[3 + k] = sample->max[k][s];
+    }
+}
+
+#define LEAST_OF_SHAPE 16 // a shape is apart from one in so many boxes on
+
+static void tell_shapes(rows_grid *grid, const rows_sample *sample) {
+    uint32_t count = 0;
+    grid->by_shape = true;
+    for (uint32_t s = 0; s < sample->count; ++s) {
+        float box[6], ext[3];
+        sample_box(sample, s, box);
+        count += rows_size_of(grid, box, ext) >= ROWS_BINADES;
+    }
+    grid->by_shape = count > sample->count / LEAST_OF_SHAPE;
+}
+
 void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input *input) {
     float low[3], high[3], median[3], resolution[3];
     take_sample(sample, input);
@@ -164,16 +184,14 @@ void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input
         grid->inv_median[k] = inverse(median[grid->axis[k]]);
         find_gaps(grid, sample, k);
     }
+    tell_shapes(grid, sample);
 }
 
 uint32_t rows_size_groups(const rows_grid *grid, const rows_sample *sample) {
     uint32_t counts[ROWS_BINADES] = {0}, groups = 0, above = 0;
     for (uint32_t s = 0; s < sample->count; ++s) {
         float box[6], ext[3];
-        for (int k = 0; k < 3; ++k) {
-            box[k] = sample->min[k][s];
-            box[3 + k] = sample->max[k][s];
-        }
+        sample_box(sample, s, box);
         ++counts[rows_size_binade(grid, box, ext)];
     }
     for (int b = ROWS_BINADES - 1; b >= 0; --b) {
@@ -209,29 +227,29 @@ static int split_huge(rows_grid *grid, const rows_sizes *sizes, uint64_t live) {
             grid->huge_count = huge;
         }
     }
-    for (int b = kept + 1; b < ROWS_BINADES; ++b)
-        grid->level_of[b] = UINT8_MAX;
     return kept;
 }
 
-// Groups of two binades (4x), from the largest size down; a small group joins the level above it, where it costs less
-// than a visit of every box to one more level.
-static void make_levels(rows_grid *grid, const rows_sizes *sizes, int top) {
-    grid->level_count = 0;
+// Groups of two binades (4x) of one shape, from the largest size down; a small group joins the level above it, where it
+// costs less than a visit of every box to one more level.
+static void make_shape_levels(rows_grid *grid, const rows_sizes *sizes, int shape, int top) {
+    const uint64_t *counts = sizes->count + shape * ROWS_BINADES;
+    const float(*exts)[3] = sizes->ext + shape * ROWS_BINADES;
+    uint8_t *level_of = grid->level_of + shape * ROWS_BINADES;
+    const uint32_t none = grid->level_count < ROWS_MAX_LEVELS ? grid->level_count : 0; // there is no level above
     for (int b = top; b >= 0;) {
         uint64_t count = 0;
         int end = b - 1 > 0 ? b - 2 : -1;
         // A few large boxes do not take half of the next two binades along, which are a level of their own then.
-        if (b > 1 && 8 * sizes->count[b] < sizes->count[b - 1]) end = b - 1;
+        if (b > 1 && 8 * counts[b] < counts[b - 1]) end = b - 1;
+        if (shape > 0) end = b > 3 ? b - 4 : -1; // a level more of each shape costs more than some length
         for (int i = b; i > end; --i)
-            count += sizes->count[i];
+            count += counts[i];
         if (count == 0) {
-            for (int i = b; i > end; --i)
-                grid->level_of[i] = grid->level_count == 0 ? 0 : (uint8_t)(grid->level_count - 1);
             b = end;
             continue;
         }
-        rows_level *above = grid->level_count == 0 ? NULL : &grid->levels[grid->level_count - 1];
+        rows_level *above = grid->level_count == none ? NULL : &grid->levels[grid->level_count - 1];
         bool joins = above != NULL && (count < above->count / 4 || grid->level_count == ROWS_MAX_LEVELS);
         if (!joins) {
             grid->levels[grid->level_count++] = (rows_level){0};
@@ -239,14 +257,47 @@ static void make_levels(rows_grid *grid, const rows_sizes *sizes, int top) {
         }
         above->count += count;
         for (int i = b; i > end; --i) {
-            grid->level_of[i] = (uint8_t)(grid->level_count - 1);
+            level_of[i] = (uint8_t)(grid->level_count - 1);
             for (int k = 0; k < 3; ++k)
-                above->ext[k] = fmaxf(above->ext[k], sizes->ext[i][k]);
+                above->ext[k] = fmaxf(above->ext[k], exts[i][k]);
         }
         b = end;
     }
-    for (int b = 0; b < ROWS_BINADES; ++b)
-        if (grid->level_of[b] == UINT8_MAX) grid->level_of[b] = (uint8_t)grid->level_count;
+}
+
+static void add_size(rows_sizes *sizes, int to, int from) {
+    sizes->count[to] += sizes->count[from];
+    for (int k = 0; k < 3; ++k)
+        sizes->ext[to][k] = fmaxf(sizes->ext[to][k], sizes->ext[from][k]);
+}
+
+// Long boxes of an axis have levels of their own where they are many; the others are taken as of any shape.
+static void make_levels(rows_grid *grid, const rows_sizes *sizes, uint64_t live) {
+    rows_sizes by_shape = *sizes, all = *sizes;
+    bool apart[ROWS_SHAPES] = {true};
+    for (int shape = 1; shape < ROWS_SHAPES; ++shape) {
+        const int first = shape * ROWS_BINADES;
+        uint64_t count = 0;
+        for (int b = 0; b < ROWS_BINADES; ++b)
+            count += sizes->count[first + b];
+        apart[shape] = count > live / LEAST_OF_SHAPE;
+        for (int b = 0; b < ROWS_BINADES; ++b) {
+            add_size(&all, b, first + b);
+            if (!apart[shape]) add_size(&by_shape, b, first + b);
+        }
+    }
+    const int top = split_huge(grid, &all, live);
+    grid->level_count = 0;
+    for (int shape = 0; shape < ROWS_SHAPES; ++shape)
+        if (apart[shape]) make_shape_levels(grid, &by_shape, shape, top);
+    for (int shape = 0; shape < ROWS_SHAPES; ++shape)
+        for (int b = 0; b < ROWS_BINADES; ++b) {
+            const int i = shape * ROWS_BINADES + b;
+            if (b > top)
+                grid->level_of[i] = (uint8_t)grid->level_count;
+            else if (!apart[shape])
+                grid->level_of[i] = grid->level_of[b];
+        }
     // Differences of floats are rounded; one step up covers that.
     for (uint32_t l = 0; l < grid->level_count; ++l)
         for (int k = 0; k < 3; ++k)
@@ -354,7 +405,10 @@ static void quantise(rows_grid *grid) {
     while ((uint64_t)1 << row_bits <= grid->row_count) // the row after the last is that of the huge boxes
         ++row_bits;
     float range = grid->along[0].length;
-    float steps = grid->level_count == 0 ? 1 : range * inverse(grid->levels[most].ext[0]) * 8;
+    float ext = grid->level_count == 0 ? range * 8 : grid->levels[most].ext[0];
+    for (uint32_t l = 0; grid->by_shape && l < grid->level_count; ++l) // long boxes of another axis
+        if (2 * grid->levels[l].count > grid->levels[most].count) ext = fminf(ext, grid->levels[l].ext[0]);
+    float steps = range * inverse(ext) * 8;
     grid->x_bits = 1;
     while (grid->x_bits < 20 && grid->x_bits + row_bits < 32 && (float)(1u << grid->x_bits) < steps)
         ++grid->x_bits;
@@ -371,7 +425,7 @@ void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *si
                       uint32_t world_count, uint32_t lanes) {
     grid->huge_count = 0;
     memset(grid->level_of, 0, sizeof grid->level_of);
-    make_levels(grid, sizes, split_huge(grid, sizes, live));
+    make_levels(grid, sizes, live);
     uint64_t limit = rows_table_limit(live);
     // Worlds share a slot where there are far more of them than boxes; each level takes at least one row a slot.
     uint64_t slots = limit / ROWS_MAX_LEVELS;

@@ -10,6 +10,9 @@
 #define ROWS_MAX_LEVELS 12
 #define ROWS_MAX_SAMPLE 4096
 #define ROWS_BINADES 256
+#define ROWS_SHAPES 4  // any, and long along each axis
+#define ROWS_LONG 8.0f // times the other two extents, in medians
+#define ROWS_SIZES (ROWS_SHAPES * ROWS_BINADES)
 #define ROWS_MAX_GAPS 6
 #define ROWS_MAX_HUGE 16 // boxes far larger than the others that are tested against all instead of making a level
 
@@ -40,16 +43,17 @@ typedef struct rows_grid {
     uint32_t x_bits, q_limit; // q_limit: the largest step
     uint32_t level_count;
     rows_level levels[ROWS_MAX_LEVELS];
-    uint8_t level_of[ROWS_BINADES]; // level of a size; level_count: huge
+    bool by_shape;                // enough of the sample is long: shapes are told apart
+    uint8_t level_of[ROWS_SIZES]; // level of a size; level_count: huge
     uint32_t rows_per_world, world_slots, row_count;
     uint32_t key_bits;
     uint64_t huge_count;
 } rows_grid;
 
-// Sizes of the frame's boxes: per binade of the size their number and largest extents.
+// Sizes of the frame's boxes: per shape and binade of the size their number and largest extents.
 typedef struct rows_sizes {
-    uint64_t count[ROWS_BINADES];
-    float ext[ROWS_BINADES][3];
+    uint64_t count[ROWS_SIZES];
+    float ext[ROWS_SIZES][3];
 } rows_sizes;
 
 typedef struct rows_sample {
@@ -103,6 +107,18 @@ static inline uint32_t rows_size_binade(const rows_grid *grid, const float box[6
     return bits >> 23;
 }
 
+// The same, and shape * ROWS_BINADES. Long boxes of each axis can have levels of their own: where they lie along
+// several axes, a level of all has cells that are long on every side.
+static inline uint32_t rows_size_of(const rows_grid *grid, const float box[6], float ext[3]) {
+    const uint32_t binade = rows_size_binade(grid, box, ext);
+    if (!grid->by_shape) return binade;
+    const float x = ext[0] * grid->inv_median[0], y = ext[1] * grid->inv_median[1], z = ext[2] * grid->inv_median[2];
+    const float xy = x > y ? x : y, yz = y > z ? y : z, zx = z > x ? z : x;
+    const uint32_t shape =
+        (uint32_t)(x > ROWS_LONG * yz) + 2 * (uint32_t)(y > ROWS_LONG * zx) + 3 * (uint32_t)(z > ROWS_LONG * xy);
+    return shape * ROWS_BINADES + binade;
+}
+
 // Row of a coordinate on one of the two row axes (k = 1 or 2), clamped to the grid.
 static inline uint32_t rows_cell(const rows_grid *grid, int k, float x, float inv, uint32_t n) {
     uint32_t index = (uint32_t)(rows_distance(grid, k, x) * inv);
@@ -116,7 +132,7 @@ static inline uint32_t rows_quantise(const rows_grid *grid, float x) {
 
 static inline uint32_t rows_key(const rows_grid *grid, const float box[6], uint32_t world) {
     float ext[3];
-    uint32_t l = grid->level_of[rows_size_binade(grid, box, ext)];
+    uint32_t l = grid->level_of[rows_size_of(grid, box, ext)];
     if (l == grid->level_count) return grid->row_count << grid->x_bits;
     const rows_level *level = &grid->levels[l];
     uint32_t slot = grid->world_slots > 1 ? world % grid->world_slots : 0;
