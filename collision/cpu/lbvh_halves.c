@@ -52,7 +52,8 @@ static float pivot_of(const lbvh_centre *centres, place_range r, uint64_t at, in
     float sample[SAMPLE];
     const uint64_t size = r.end - r.begin, some = size / 32 + 3, most = size < SAMPLE ? size : SAMPLE;
     const uint64_t count = some < most ? some : most; // a small range is parted more often, not sampled more finely
-    for (uint64_t i = 0; i < count; ++i) {
+    sample[0] = centres[r.begin].at[axis];
+    for (uint64_t i = 1; i < count; ++i) {
         const float x = centres[r.begin + size * i / count].at[axis];
         uint64_t j = i;
         for (; j > 0 && sample[j - 1] > x; --j)

@@ -186,7 +186,7 @@ static void expect_pair(expectation *expected, uint32_t world, psv_pair pair) {
 static expectation expect(const world_scene *scene, uint32_t options) {
     expectation expected = {.of_world = calloc(scene->world_count, sizeof *expected.of_world)};
     // The boxes of each world: chains through `before`.
-    uint32_t *last = malloc(scene->world_count * sizeof *last), *before = malloc(scene->count * sizeof *before);
+    uint32_t *last = malloc(scene->world_count * sizeof *last), *before = calloc(scene->count, sizeof *before);
     memset(last, 0xff, scene->world_count * sizeof *last);
     for (uint32_t i = 0; i < scene->count; ++i) {
         if (!takes_part(scene, options, i)) {
