@@ -516,7 +516,6 @@ static psv_status order_boxes(psv_pair_finder *finder, lbvh_tree *tree) {
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_grid grid;
     rows_begin_grid(&grid, &state->sample, input);
-    psvi_common(finder)->size_groups = rows_size_groups(&grid, &state->sample);
     const uint64_t count = psvi_collect_boxes(context, input, tree->memory.ids);
     codes_job codes = {tree, &grid};
     psvi_run_ranges(context, count, 4096, make_codes, &codes);

@@ -1,8 +1,8 @@
 // `rows`, the flagship: row-sorted sweep and prune. One key per box, [world | size level | row of min (y, z) |
-// quantised min x]; one argsort; then each box sweeps its own row forward and the rows after it that it reaches into,
-// and the coarser levels' rows around it, a vector of boxes at a time. No pair is found twice, so none has to be
-// removed: within a row the box that begins first owns the pair, among rows of a level the box of the earlier row,
-// among levels the finer.
+// quantised min x]; one argsort; then each box sweeps its own row forward, a vector of boxes at a time. The rows after
+// it and those of coarser levels are looked at by groups of boxes that follow each other: what reaches the bounds of
+// the group is tested against its boxes. No pair is found twice, so none has to be removed: within a row the box that
+// begins first owns the pair, among rows of a level the box of the earlier row, among levels the finer.
 #include <pthread.h>
 
 #include "../src/finder_common.h"
@@ -15,7 +15,7 @@ typedef struct rows_memory {
     uint32_t *keys;   // by place; sorted in place
     uint32_t *order;  // sorted place -> place
     uint32_t *ids;    // place -> id, when some boxes are left out
-    uint32_t *start;  // first box of each row
+    uint32_t *start;  // first box of each cell
     uint32_t *before; // living boxes before each chunk
     psvi_lanes lanes;
     psvi_partners *partners; // of the sorted boxes, in finders that exclude pairs
@@ -187,6 +187,14 @@ static void make_some_keys(void *data, uint64_t first, uint64_t end) {
 
 // --- sorted boxes ----------------------------------------------------------------------------------------------------
 
+// The cell of a key; `home` is that of the last key.
+static inline uint32_t cell_of(const rows_grid *grid, uint32_t key, rows_home *home) {
+    const uint32_t row = key >> grid->x_bits;
+    if (row == grid->row_count) return grid->cell_count; // huge boxes
+    if (row != home->row) rows_find_home(grid, row, home);
+    return home->cell + ((key & ((1u << grid->x_bits) - 1)) >> grid->levels[home->level].shift);
+}
+
 static void gather_some(void *data, uint64_t first, uint64_t end) {
     const rows_job *job = data;
     const rows_memory *memory = job->memory;
@@ -194,6 +202,8 @@ static void gather_some(void *data, uint64_t first, uint64_t end) {
     const psvi_lanes *lanes = &memory->lanes;
     const uint64_t count = job->count;
     const psvi_partners *partners = job->input->partners;
+    rows_home home = {.row = UINT32_MAX};
+    uint32_t next_cell = first == 0 ? 0 : cell_of(grid, memory->keys[first - 1], &home) + 1;
     for (uint64_t i = first; i < end; ++i) {
         float box[6];
         uint32_t id = job->all_live ? memory->order[i] : memory->ids[memory->order[i]];
@@ -210,21 +220,22 @@ static void gather_some(void *data, uint64_t first, uint64_t end) {
             lanes->max[k][i] = box[3 + grid->axis[k]];
         }
         lanes->id[i] = id;
-        // The first box of a row also starts the empty rows before it.
-        uint32_t row = memory->keys[i] >> grid->x_bits;
-        for (uint32_t r = i == 0 ? 0 : (memory->keys[i - 1] >> grid->x_bits) + 1; r <= row; ++r)
-            memory->start[r] = (uint32_t)i;
+        // The first box of a cell also starts the empty cells before it.
+        for (const uint32_t cell = cell_of(grid, memory->keys[i], &home); next_cell <= cell; ++next_cell)
+            memory->start[next_cell] = (uint32_t)i;
     }
 }
 
-// Boxes in sorted order, axes as the sweep wants them, and the first box of each row.
+// Boxes in sorted order, axes as the sweep wants them, and the first box of each cell.
 static void gather_rows(psv_context *context, rows_job *job) {
     const rows_memory *memory = job->memory;
     const rows_grid *grid = job->grid;
     const uint64_t count = job->count;
+    rows_home home = {.row = UINT32_MAX};
     psvi_run_ranges(context, count, CHUNK, gather_some, job);
-    for (uint32_t r = count == 0 ? 0 : (memory->keys[count - 1] >> grid->x_bits) + 1; r <= grid->row_count + 1; ++r)
-        memory->start[r] = (uint32_t)count;
+    for (uint32_t c = count == 0 ? 0 : cell_of(grid, memory->keys[count - 1], &home) + 1; c <= grid->cell_count + 1;
+         ++c)
+        memory->start[c] = (uint32_t)count;
     psvi_pad_lanes(&memory->lanes, count);
 }
 
@@ -279,7 +290,6 @@ static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *inpu
 
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_begin_grid(&grid, &state->sample, input);
-    psvi_common(finder)->size_groups = rows_size_groups(&grid, &state->sample);
     uint64_t live = measure_boxes(context, input, &grid, &memory, &sizes);
     rows_job job = {.input = input, .grid = &grid, .memory = &memory, .count = live};
     job.all_live = live == psvi_input_count(input);

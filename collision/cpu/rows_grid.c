@@ -187,24 +187,6 @@ void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input
     tell_shapes(grid, sample);
 }
 
-uint32_t rows_size_groups(const rows_grid *grid, const rows_sample *sample) {
-    uint32_t counts[ROWS_BINADES] = {0}, groups = 0, above = 0;
-    for (uint32_t s = 0; s < sample->count; ++s) {
-        float box[6], ext[3];
-        sample_box(sample, s, box);
-        ++counts[rows_size_binade(grid, box, ext)];
-    }
-    for (int b = ROWS_BINADES - 1; b >= 0; --b) {
-        if (counts[b] == 0) continue;
-        uint32_t count = counts[b] + (b > 0 ? counts[b - 1] : 0);
-        bool new_group = 16 * count >= sample->count && 4 * count >= above;
-        groups += new_group;
-        above = new_group ? count : above + count;
-        --b; // two binades a group
-    }
-    return groups;
-}
-
 // --- levels ----------------------------------------------------------------------------------------------------------
 
 // Gives the largest sizes to the huge list while they are few and far larger than the rest.
@@ -252,7 +234,7 @@ static void make_shape_levels(rows_grid *grid, const rows_sizes *sizes, int shap
         rows_level *above = grid->level_count == none ? NULL : &grid->levels[grid->level_count - 1];
         bool joins = above != NULL && (count < above->count / 4 || grid->level_count == ROWS_MAX_LEVELS);
         if (!joins) {
-            grid->levels[grid->level_count++] = (rows_level){0};
+            grid->levels[grid->level_count++] = (rows_level){.is_long = shape > 0};
             above = &grid->levels[grid->level_count - 1];
         }
         above->count += count;
@@ -337,12 +319,11 @@ static double cell_load(const rows_grid *grid, rows_sample *sample, const float 
 #define MAX_WIDTH_STEP 24
 
 static void set_widths(const rows_grid *grid, rows_level *level, uint32_t step, float width[3]) {
-    width[0] = level->ext[0];
-    for (int k = 1; k < 3; ++k) {
+    const float wider = exp2f(0.5f * (float)step);
+    for (int k = 0; k < 3; ++k) {
         // A hundredth more than the extents: then a box reaches no further than the next row, whatever is rounded.
-        width[k] = level->ext[k] * 1.01f * exp2f(0.5f * (float)step);
-        float least = grid->along[k].length * (1.0f / 4096);
-        if (width[k] < least) width[k] = least;
+        width[k] = fmaxf(level->ext[k] * 1.01f, grid->along[k].length * (1.0f / 4096));
+        if (k > 0 || !level->is_long) width[k] *= wider;
     }
     float cells_y = grid->along[1].length * inverse(width[1]);
     float cells_z = grid->along[2].length * inverse(width[2]);
@@ -352,14 +333,17 @@ static void set_widths(const rows_grid *grid, rows_level *level, uint32_t step, 
     level->nz = cells_z >= 1 ? (uint32_t)fminf(cells_z, 8192) + 1 : 1;
 }
 
-// The widest rows whose sweep window still fits into one vector.
+// The widest rows in which boxes that lie together are few enough. Those that are swept in groups: about two groups in
+// a piece of the row that is as long as it is wide, measured in extents. Long ones, one by one: a vector of them within
+// the reach of one.
 static uint32_t choose_step(const rows_grid *grid, rows_sample *sample, rows_level *level, uint32_t lanes) {
+    const uint32_t most = level->is_long ? lanes : 2 * lanes;
     uint32_t low = 0, high = MAX_WIDTH_STEP;
     while (low < high) {
         uint32_t middle = (low + high + 1) / 2;
         float width[3];
         set_widths(grid, level, middle, width);
-        if (cell_load(grid, sample, width, level->count) * 8 <= 5.0 * lanes)
+        if (cell_load(grid, sample, width, level->count) <= most)
             low = middle;
         else
             high = middle - 1;
@@ -395,6 +379,13 @@ static void make_rows(rows_grid *grid, rows_sample *sample, uint64_t limit, uint
     }
     grid->rows_per_world = (uint32_t)count_rows(grid);
     grid->row_count = grid->rows_per_world * grid->world_slots;
+    for (uint32_t l = 0; l < grid->level_count; ++l) {
+        rows_level *level = &grid->levels[l];
+        const double rows = (double)level->ny * level->nz * grid->world_slots;
+        set_widths(grid, level, step[l], width);
+        level->row_load = cell_load(grid, sample, width, level->count) * grid->along[0].length * inverse(width[0]);
+        level->row_load = fmax(level->row_load, (double)level->count / rows);
+    }
 }
 
 // Steps along the sweep axis: an eighth of the extent of the level with the most boxes.
@@ -421,6 +412,40 @@ static void quantise(rows_grid *grid) {
     }
 }
 
+#define CELL_BOXES 4 // in a cell, as a box sees it
+
+static uint64_t count_cells(const rows_grid *grid, uint32_t fewer) {
+    uint64_t cells = 0;
+    for (uint32_t l = 0; l < grid->level_count; ++l) {
+        const rows_level *level = &grid->levels[l];
+        const uint32_t shift = level->shift + fewer < grid->x_bits ? level->shift + fewer : grid->x_bits;
+        cells += (uint64_t)level->ny * level->nz << (grid->x_bits - shift);
+    }
+    return cells * grid->world_slots;
+}
+
+// Rows are cut into cells of so many steps, so that what a box can reach of a row is found without a search.
+static void make_cells(rows_grid *grid, uint64_t limit) {
+    uint32_t fewer = 0;
+    for (uint32_t l = 0; l < grid->level_count; ++l) {
+        rows_level *level = &grid->levels[l];
+        double boxes = level->row_load;
+        for (level->shift = grid->x_bits; level->shift > 0 && boxes > CELL_BOXES; --level->shift)
+            boxes /= 2;
+    }
+    while (count_cells(grid, fewer) > limit && fewer < grid->x_bits)
+        ++fewer;
+    grid->cells_per_world = 0;
+    for (uint32_t l = 0; l < grid->level_count; ++l) {
+        rows_level *level = &grid->levels[l];
+        level->shift = level->shift + fewer < grid->x_bits ? level->shift + fewer : grid->x_bits;
+        level->cells = 1u << (grid->x_bits - level->shift);
+        level->cell_base = grid->cells_per_world;
+        grid->cells_per_world += level->ny * level->nz * level->cells;
+    }
+    grid->cell_count = grid->cells_per_world * grid->world_slots;
+}
+
 void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *sizes, uint64_t live,
                       uint32_t world_count, uint32_t lanes) {
     grid->huge_count = 0;
@@ -432,4 +457,5 @@ void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *si
     grid->world_slots = world_count < slots ? world_count : (uint32_t)slots;
     make_rows(grid, sample, limit, lanes);
     quantise(grid);
+    make_cells(grid, live / 2 > grid->row_count ? live / 2 : grid->row_count);
 }

@@ -20,9 +20,14 @@ typedef struct rows_level {
     uint32_t ny, nz;    // rows across
     float inv_y, inv_z; // rows a unit
     uint32_t base;      // the level's first row within a world
+    uint32_t cell_base; // its first cell
+    uint32_t cells;     // cells of a row: pieces of its length
+    uint32_t shift;     // from steps along the sweep axis to cells
+    double row_load;    // boxes of a row, as a box sees it
     float ext[3];       // largest extents of its boxes, sweep axis first
     uint32_t q_ext;     // ext[0] in quantised steps, rounded up
     uint64_t count;
+    bool is_long; // of boxes along one axis: they look one by one, as bounds of several would be as thick as a row
 } rows_level;
 
 // The map from a clamped coordinate to a distance along an axis. Wide gaps without boxes take no room: piece p begins
@@ -46,6 +51,7 @@ typedef struct rows_grid {
     bool by_shape;                // enough of the sample is long: shapes are told apart
     uint8_t level_of[ROWS_SIZES]; // level of a size; level_count: huge
     uint32_t rows_per_world, world_slots, row_count;
+    uint32_t cells_per_world, cell_count; // the table of what begins where is by cells
     uint32_t key_bits;
     uint64_t huge_count;
 } rows_grid;
@@ -67,15 +73,33 @@ typedef struct rows_sample {
 // First step: ranges, medians and axes from a sample of the boxes.
 void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input *input);
 
-// How mixed the sizes are: groups of two binades from the largest down, those that few boxes of the sample fall in not
-// counted; about the levels that rows_finish_grid makes. After rows_begin_grid.
-uint32_t rows_size_groups(const rows_grid *grid, const rows_sample *sample);
-
 // Second step, with the sizes of all boxes known: levels, rows and key bits. `lanes` is the vector width to fill.
 void rows_finish_grid(rows_grid *grid, rows_sample *sample, const rows_sizes *sizes, uint64_t live,
                       uint32_t world_count, uint32_t lanes);
 
-// Most rows for so many boxes: their table stays smaller than the boxes, and a key has bits left for the sweep axis.
+// Where a row is.
+typedef struct rows_home {
+    uint32_t row, level, y, z;
+    uint32_t world_cell; // first cell of its world
+    uint32_t cell;       // its own first cell
+} rows_home;
+
+static inline void rows_find_home(const rows_grid *grid, uint32_t row, rows_home *home) {
+    const uint32_t world = row / grid->rows_per_world;
+    uint32_t within = row - world * grid->rows_per_world;
+    home->row = row;
+    home->level = 0;
+    while (home->level + 1 < grid->level_count && grid->levels[home->level + 1].base <= within)
+        ++home->level;
+    const rows_level *level = &grid->levels[home->level];
+    within -= level->base;
+    home->y = within / level->nz;
+    home->z = within % level->nz;
+    home->world_cell = world * grid->cells_per_world;
+    home->cell = home->world_cell + level->cell_base + within * level->cells;
+}
+
+// Most cells for so many boxes: their table stays smaller than the boxes, and a key has bits left for the sweep axis.
 static inline uint64_t rows_table_limit(uint64_t boxes) {
     return boxes < (1u << 24) ? 4 * boxes + 1024 : 4 * (uint64_t)(1u << 24);
 }

@@ -9,6 +9,32 @@ static inline void make_room(psvi_pair_sink *sink) {
     if (sink->count > PSVI_SINK_PAIRS - PSVI_LANES) psvi_flush_sink(sink);
 }
 
+#define ROWS_SEARCH 64 // boxes in reach, from which on those that are there are searched for by their keys
+
+// Boxes that are unevenly spread can lie in few cells: the part of [*p, *end), of one row, with steps [from, to].
+__attribute__((noinline)) static void rows_narrow(const rows_sorted *sorted, uint64_t *p, uint64_t *end, uint32_t from,
+                                                  uint32_t to) {
+    const uint32_t mask = (1u << sorted->grid->x_bits) - 1;
+    uint64_t low = *p, high = *end;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if ((sorted->keys[middle] & mask) < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *p = low;
+    high = *end;
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+        if ((sorted->keys[middle] & mask) <= to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *end = low;
+}
+
 // The partners of sorted box i.
 static inline void rows_take_partners(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t i) {
     const psvi_partners list = sorted->partners[i];
@@ -33,6 +59,10 @@ typedef struct portable_box {
 static inline portable_box portable_spread(const psvi_lanes *lanes, uint64_t i) {
     return (portable_box){{lanes->min[0][i], lanes->min[1][i], lanes->min[2][i]},
                           {lanes->max[0][i], lanes->max[1][i], lanes->max[2][i]}};
+}
+
+static inline portable_box portable_spread_bounds(const float low[3], const float high[3]) {
+    return (portable_box){{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
 }
 
 static inline uint32_t portable_test(const psvi_lanes *lanes, uint64_t p, const portable_box *box) {
@@ -85,6 +115,15 @@ SWEEP_TARGET static inline avx2_box avx2_spread(const psvi_lanes *lanes, uint64_
     return box;
 }
 
+SWEEP_TARGET static inline avx2_box avx2_spread_bounds(const float low[3], const float high[3]) {
+    avx2_box box;
+    for (int k = 0; k < 3; ++k) {
+        box.min[k] = _mm256_set1_ps(low[k]);
+        box.max[k] = _mm256_set1_ps(high[k]);
+    }
+    return box;
+}
+
 SWEEP_TARGET static inline uint32_t avx2_test(const psvi_lanes *lanes, uint64_t p, const avx2_box *box) {
     __m256 hit[3];
     for (int k = 0; k < 3; ++k)
@@ -127,6 +166,24 @@ SWEEP_TARGET static inline avx512_box avx512_spread(const psvi_lanes *lanes, uin
         box.max[k] = _mm512_set1_ps(lanes->max[k][i]);
     }
     return box;
+}
+
+SWEEP_TARGET static inline avx512_box avx512_spread_bounds(const float low[3], const float high[3]) {
+    avx512_box box;
+    for (int k = 0; k < 3; ++k) {
+        box.min[k] = _mm512_set1_ps(low[k]);
+        box.max[k] = _mm512_set1_ps(high[k]);
+    }
+    return box;
+}
+
+#define SWEEP_UNITES
+SWEEP_TARGET static inline void avx512_unite(const psvi_lanes *lanes, uint64_t first, uint32_t mask, float low[3],
+                                             float high[3]) {
+    for (int k = 0; k < 3; ++k) {
+        low[k] = _mm512_mask_reduce_min_ps((__mmask16)mask, _mm512_loadu_ps(lanes->min[k] + first));
+        high[k] = _mm512_mask_reduce_max_ps((__mmask16)mask, _mm512_loadu_ps(lanes->max[k] + first));
+    }
 }
 
 SWEEP_TARGET static inline uint32_t avx512_test(const psvi_lanes *lanes, uint64_t p, const avx512_box *box) {

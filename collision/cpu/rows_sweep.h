@@ -5,28 +5,19 @@
 #include "../src/pair_partners.h"
 #include "rows_grid.h"
 
-#define ROWS_CACHE 16 // places in rows that a sweep remembers per level, by row
-
 typedef struct rows_sorted {
     const rows_grid *grid;
     const psvi_find_input *input;
     psvi_lanes lanes;              // sorted boxes, sweep axis first; huge ones last
     const psvi_partners *partners; // of the sorted boxes, or NULL
     const uint32_t *keys;          // sorted
-    const uint32_t *start;         // first box of each row; row_count + 1 entries and one more for the huge boxes
+    const uint32_t *start;         // first box of each cell; cell_count + 1 entries and one more for the huge boxes
     uint64_t regular;              // boxes that are not huge
     uint64_t count;                // all
 } rows_sorted;
 
-// A row that is being visited: boxes below `at` begin too early for this box and all later ones of its row.
-typedef struct rows_place {
-    uint32_t row;
-    uint32_t at;
-} rows_place;
-
 typedef struct rows_sweeper {
     psvi_pair_sink sink;
-    rows_place places[ROWS_MAX_LEVELS][ROWS_CACHE];
     uint64_t longest;
     // With which the box that is swept is excluded: ids, or more than a list holds.
     bool has_partners, many_partners;

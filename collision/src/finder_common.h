@@ -8,7 +8,7 @@
 #include "pair_rules.h"
 #include "pairsieve/sort.h"
 
-#define PSVI_MAX_CHOICES 3
+#define PSVI_MAX_CHOICES 2
 
 // A method with its own state and scratch: one of them normally, several for «auto».
 typedef struct psvi_choice {
@@ -92,7 +92,6 @@ typedef struct psvi_finder_common {
     psvi_kept kept;
     psvi_margins margins;
     uint64_t *event_counts; // backend memory: before, begin, end
-    uint32_t size_groups;   // on the CPU, of the last frame: how mixed the sizes were (rows_size_groups); 0: not known
     bool has_frame, events_done; // of the last frame
     bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone
 } psvi_finder_common;

@@ -98,11 +98,12 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
     return found == NULL ? NULL : found->description;
 }
 
-// «auto» is `rows`. On the CPU it is `brute` for few boxes, and `lbvh` where sizes were mixed in the last frame. On
+// «auto» is `rows`, on the CPU `brute` for few boxes. There `rows` took less time than `lbvh` on every scene that was
+// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it). On
 // CUDA `rows` wins even for few (H200: 0.035 ms against 0.085 at 256 boxes), and on an OpenGL GPU on every scene that
 // was tried (docs/gl.md). On llvmpipe it takes half of the time of `lbvh` where sizes are alike, two to three times as
 // much where they are mixed.
-enum { CPU_ROWS = 0, CPU_LBVH = 1, CPU_BRUTE = 2 }; // choices of «auto» on the CPU
+enum { CPU_ROWS = 0, CPU_BRUTE = 1 }; // choices of «auto» on the CPU
 
 uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_broad_phase **choices) {
     if (strcmp(name, "auto") != 0) {
@@ -111,7 +112,6 @@ uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_bro
     }
     if (backend == PSV_BACKEND_CPU) {
         choices[CPU_ROWS] = &psvi_broad_phase_rows_cpu;
-        choices[CPU_LBVH] = &psvi_broad_phase_lbvh_cpu;
         choices[CPU_BRUTE] = &psvi_broad_phase_brute_cpu;
         return CPU_BRUTE + 1;
     }
@@ -125,9 +125,5 @@ uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *
     const psvi_finder_common *common = psvi_common(finder);
     if (common->choice_count < 2) return 0;
     uint64_t count = input->a.count + (input->between ? input->b.count : 0);
-    if (count <= BRUTE_LIMIT) return CPU_BRUTE;
-    // Two groups and more (one EPYC core, ms of rows and lbvh at 100,000 boxes): sizes mixed 100:1 15.0 and 13.0,
-    // 1000:1 18.0 and 16.3, the scenes mixed_sizes 30.0 and 17.7 and assorted 71 and 50. One group: cubes 10.1
-    // and 13.7, sticks 65 and 110. Not measured with many worlds.
-    return common->size_groups >= 2 && input->world_count == 1 ? CPU_LBVH : CPU_ROWS;
+    return count <= BRUTE_LIMIT ? CPU_BRUTE : CPU_ROWS;
 }
