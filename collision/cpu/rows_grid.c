@@ -105,31 +105,43 @@ static void begin_piece(rows_axis *along, float from) {
     along->shift[p + 1] = shift > along->shift[p] ? shift : along->shift[p];
 }
 
-// Finds the wide gaps of one axis: bins that no box of the sample touches.
+// Finds the wide gaps of one axis: bins that no box of the sample touches. What the sample has between them gets an
+// eighth more on either side, for the boxes that it does not have.
 static void find_gaps(rows_grid *grid, const rows_sample *sample, int k) {
     rows_axis *along = &grid->along[k];
     const float low = grid->low[k], high = grid->high[k], scale = GAP_BINS * inverse(high - low);
+    const float bin_width = (high - low) / GAP_BINS;
+    float least[GAP_BINS], most[GAP_BINS];
     uint8_t used[GAP_BINS] = {0};
+    for (int bin = 0; bin < GAP_BINS; ++bin) {
+        least[bin] = high;
+        most[bin] = low;
+    }
     for (uint32_t s = 0; s < sample->count; ++s) {
-        float first = (rows_clamp(sample->min[grid->axis[k]][s], low, high) - low) * scale;
-        float last = (rows_clamp(sample->max[grid->axis[k]][s], low, high) - low) * scale;
-        for (int bin = (int)first; bin <= (int)last && bin < GAP_BINS; ++bin)
+        const float min = rows_clamp(sample->min[grid->axis[k]][s], low, high);
+        const float max = rows_clamp(sample->max[grid->axis[k]][s], low, high);
+        const int first = (int)fminf((min - low) * scale, GAP_BINS - 1);
+        const int last = (int)fminf((max - low) * scale, GAP_BINS - 1);
+        for (int bin = first; bin <= last; ++bin)
             used[bin] = 1;
+        least[first] = fminf(least[first], min);
+        most[last] = fmaxf(most[last], max);
     }
     used[0] = 1;
+    uint32_t pieces = 1;
+    int first_bin[ROWS_MAX_GAPS + 1] = {0}, last_bin[ROWS_MAX_GAPS + 1] = {0};
+    for (int bin = 1; bin < GAP_BINS && bin_width > 0; ++bin) {
+        if (!used[bin]) continue;
+        if (bin - last_bin[pieces - 1] > GAP_LEAST && pieces <= ROWS_MAX_GAPS) first_bin[pieces++] = bin;
+        last_bin[pieces - 1] = bin;
+    }
     along->gaps = 0;
     along->from[0] = along->shift[0] = low;
-    const float bin_width = (high - low) / GAP_BINS;
-    for (int bin = 1, last = 0; bin < GAP_BINS && bin_width > 0; ++bin) {
-        if (!used[bin]) continue;
-        float end = low + (float)(last + 1) * bin_width, begin = low + (float)bin * bin_width;
-        if (bin - last > GAP_LEAST && along->gaps < ROWS_MAX_GAPS && end < begin) {
-            end_piece(along, end);
-            begin_piece(along, begin);
-        }
-        last = bin;
+    for (uint32_t p = 0; p < pieces; ++p) {
+        const float from = least[first_bin[p]], to = most[last_bin[p]], more = fmaxf(to - from, 0) / 8;
+        if (p > 0) begin_piece(along, fmaxf(from - more, low + (float)first_bin[p] * bin_width));
+        end_piece(along, p + 1 == pieces ? high : fminf(to + more, low + (float)(last_bin[p] + 1) * bin_width));
     }
-    end_piece(along, high);
     if (along->cap[along->gaps] < 0) along->cap[along->gaps] = 0;
     along->length = along->cap[along->gaps];
 }

@@ -91,7 +91,7 @@ typedef struct psvi_finder_common {
     psvi_rule_memory rules;
     psvi_kept kept;
     psvi_margins margins;
-    uint64_t *event_counts; // backend memory: before, begin, end
+    uint64_t *event_counts;      // backend memory: before, begin, end
     bool has_frame, events_done; // of the last frame
     bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone
 } psvi_finder_common;
