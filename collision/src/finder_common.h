@@ -7,6 +7,7 @@
 #include "pair_partners.h"
 #include "pair_rules.h"
 #include "pairsieve/sort.h"
+#include "trials.h"
 
 #define PSVI_MAX_CHOICES 2
 
@@ -82,9 +83,19 @@ typedef struct psvi_frame_sides {
     psvi_margin a_margin, b_margin;
 } psvi_frame_sides;
 
+// «auto» on a backend with a clock of its own, where there are two choices.
+typedef struct psvi_trial_clock {
+    psvi_trials trials;
+    void *begin, *end; // marks on the device
+    uint64_t *pairs;   // of the frame between them; host memory that the device writes
+    psvi_trial_sample sample;
+    bool waits; // for the marks
+} psvi_trial_clock;
+
 typedef struct psvi_finder_common {
     psvi_choice choices[PSVI_MAX_CHOICES];
     uint32_t choice_count;
+    psvi_trial_clock clock;
     void *shared; // scratch memory of several choices
     uint64_t shared_bytes;
     psvi_pair_memory memory;
@@ -104,11 +115,18 @@ static inline psvi_finder_common *psvi_common(const psv_pair_finder *finder) {
     return (psvi_finder_common *)finder->common;
 }
 
-// Fills `choices` (room for PSVI_MAX_CHOICES) with the methods that def.method stands for; 0: unknown.
-uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_broad_phase **choices);
+// Fills `choices` (room for PSVI_MAX_CHOICES) with the methods that def->method stands for; 0: unknown.
+uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices);
 
-// Index of the choice that is best for this frame, from what the host knows.
-uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *input);
+// On the CPU, index of the choice that is best for this frame, from what the host knows.
+uint32_t psvi_pick_choice(const psvi_find_input *input);
+
+// Elsewhere the clock says which choice is best. The frame lies between the two calls.
+psv_status psvi_create_trials(psv_pair_finder *finder); // on failure psvi_destroy_trials frees what there is
+void psvi_destroy_trials(psv_pair_finder *finder);
+double psvi_least_ms_of_other(uint64_t boxes); // what the second choice takes at its best, on a fast device
+psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *input);
+psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const psvi_find_input *input);
 
 const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);
 

@@ -99,15 +99,27 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 }
 
 // «auto» is `rows`, on the CPU `brute` for few boxes. There `rows` took less time than `lbvh` on every scene that was
-// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it). On
-// CUDA `rows` wins even for few (H200: 0.035 ms against 0.085 at 256 boxes), and on an OpenGL GPU on every scene that
-// was tried (docs/gl.md). On llvmpipe it takes half of the time of `lbvh` where sizes are alike, two to three times as
-// much where they are mixed.
+// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it). On CUDA `rows` wins even for few (H200:
+// 0.035 ms against 0.085 at 256 boxes); where it takes longer than `lbvh` does on even scenes that is tried as well,
+// see trials.h. On an OpenGL GPU `rows` wins on every scene that was tried (docs/gl.md). On llvmpipe it takes half of
+// the time of `lbvh` where sizes are alike, two to three times as much where they are mixed.
 enum { CPU_ROWS = 0, CPU_BRUTE = 1 }; // choices of «auto» on the CPU
 
-uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_broad_phase **choices) {
-    if (strcmp(name, "auto") != 0) {
-        choices[0] = psvi_find_broad_phase(backend, name);
+// Finders whose «auto» tries `lbvh`, which takes 68 bytes a box. With less boxes it cannot win (0.06 ms and more); with
+// more that is over a gigabyte.
+#define TRIAL_LEAST_BOXES UINT64_C(16384)
+#define TRIAL_MOST_BOXES (UINT64_C(1) << 24)
+
+// `lbvh` on an H200 with cubes of one size, in ms: 0.066, 0.25 and 2.3 with 100K, 1M and 10M boxes. On a lesser device
+// it takes longer, and is tried in vain once.
+#define LBVH_LEAST_MS 0.045
+#define LBVH_LEAST_MS_A_BOX 0.2e-6
+
+double psvi_least_ms_of_other(uint64_t boxes) { return LBVH_LEAST_MS + LBVH_LEAST_MS_A_BOX * (double)boxes; }
+
+uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices) {
+    if (strcmp(def->method, "auto") != 0) {
+        choices[0] = psvi_find_broad_phase(backend, def->method);
         return choices[0] != NULL;
     }
     if (backend == PSV_BACKEND_CPU) {
@@ -115,15 +127,17 @@ uint32_t psvi_list_choices(psv_backend backend, const char *name, const psvi_bro
         choices[CPU_BRUTE] = &psvi_broad_phase_brute_cpu;
         return CPU_BRUTE + 1;
     }
-    choices[0] = psvi_find_broad_phase(backend, "rows");
-    return choices[0] != NULL;
+    choices[PSVI_FIRST_CHOICE] = psvi_find_broad_phase(backend, "rows");
+    if (choices[PSVI_FIRST_CHOICE] == NULL) return 0;
+    if (backend != PSV_BACKEND_CUDA || def->max_boxes < TRIAL_LEAST_BOXES || def->max_boxes > TRIAL_MOST_BOXES)
+        return 1;
+    choices[PSVI_OTHER_CHOICE] = psvi_find_broad_phase(backend, "lbvh");
+    return 2;
 }
 
 #define BRUTE_LIMIT 256 // to this count testing all pairs is cheaper than ordering the boxes
 
-uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *input) {
-    const psvi_finder_common *common = psvi_common(finder);
-    if (common->choice_count < 2) return 0;
-    uint64_t count = input->a.count + (input->between ? input->b.count : 0);
+uint32_t psvi_pick_choice(const psvi_find_input *input) {
+    const uint64_t count = input->a.count + (input->between ? input->b.count : 0);
     return count <= BRUTE_LIMIT ? CPU_BRUTE : CPU_ROWS;
 }

@@ -57,7 +57,7 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_kept > 0 && !psvi_keeps_boxes(backend))
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.max_kept is %llu; the %s backend keeps no boxes",
                          (unsigned long long)def->max_kept, psv_backend_name(backend));
-    if (psvi_list_choices(backend, def->method, choices) == 0)
+    if (psvi_list_choices(backend, def, choices) == 0)
         return refuse_method(context, backend, "method", def->method, psv_broad_phase_name);
     if (find_sort_method(backend, def->sort_method) == NULL) // also for methods that sort nothing
         return refuse_method(context, backend, "sort_method", def->sort_method, psv_pair_sort_name);
@@ -90,7 +90,7 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
     if (backend == PSV_BACKEND_AUTO || psvi_collision_ops_of(backend) == NULL) return 0;
     if (check_def(NULL, backend, def) != PSV_OK) return 0;
     psv_pair_finder_def resolved = resolve(def);
-    uint32_t count = psvi_list_choices(backend, resolved.method, choices);
+    uint32_t count = psvi_list_choices(backend, &resolved, choices);
     uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
     bytes += scratch_bytes_of(backend, choices, count, &resolved) + psvi_rule_memory_bytes(backend, &resolved);
     bytes += psvi_kept_bytes(backend, &resolved) + psvi_margin_bytes(backend, &resolved);
@@ -138,7 +138,7 @@ static psv_status create_parts(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     psvi_finder_common *common = psvi_common(finder);
     const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
-    uint32_t count = psvi_list_choices(context->backend, finder->def.method, choices);
+    uint32_t count = psvi_list_choices(context->backend, &finder->def, choices);
     finder->result = psvi_alloc(context, sizeof(psvi_frame_result));
     finder->bad_boxes = psvi_alloc(context, finder->def.max_boxes * sizeof(uint32_t));
     if (finder->def.events)
@@ -168,6 +168,7 @@ static psv_status create_parts(psv_pair_finder *finder) {
     if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &common->memory);
     finder->pairs = common->memory.pairs;
     finder->capacity = common->memory.capacity;
+    if (status == PSV_OK) status = psvi_create_trials(finder);
     return status == PSV_OK ? context->ops->synchronize(context) : status;
 }
 
@@ -212,6 +213,7 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
     (void)context->ops->synchronize(context);
     psvi_destroy_kept(finder);
     psvi_destroy_margins(finder);
+    psvi_destroy_trials(finder);
     for (uint32_t i = 0; i < common->choice_count; ++i)
         psvi_destroy_choice(finder, &common->choices[i]);
     psvi_free(context, common->shared, common->shared_bytes);
@@ -261,12 +263,14 @@ psv_status psvi_clear_result(psv_pair_finder *finder, const psvi_find_input *inp
 }
 
 psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds) {
-    psvi_use_choice(finder, &psvi_common(finder)->choices[psvi_pick_choice(finder, input)]);
+    const psvi_trial_turn turn = psvi_begin_turn(finder, input);
+    psvi_use_choice(finder, &psvi_common(finder)->choices[turn.choice]);
     psv_status status = psvi_begin_world_pairs(finder, kept_worlds);
     if (status == PSV_OK && !finder->method->clears_result) status = psvi_clear_result(finder, input);
     if (status != PSV_OK) return status;
     finder->last_method = finder->method;
-    return finder->method->find(finder, input);
+    status = finder->method->find(finder, input);
+    return status == PSV_OK ? psvi_end_turn(finder, turn, input) : status;
 }
 
 // All pairs of the frame, into the pair buffer as it is now. Views that point into memory of the finder stay valid.
@@ -458,5 +462,6 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
         .route = method->route_name == NULL ? method->name : method->route_name(result.route),
         .veto = method->veto_name == NULL ? "none" : method->veto_name(result.veto),
     };
+    if (strcmp(finder->def.method, "auto") == 0 && strcmp(method->name, "lbvh") == 0) statistics->veto = "slower";
     return method->statistics == NULL ? PSV_OK : method->statistics(finder, statistics);
 }

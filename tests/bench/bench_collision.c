@@ -209,11 +209,22 @@ static void print_row(const bench_options *options, psv_context *context, const 
             times->first_ms, times->late_ms, s->route, s->veto);
 }
 
-static bool wanted(const bench_options *options, const char *method, uint64_t count) {
-    if (strcmp(method, "brute") == 0 && count > options->brute_limit) return false;
+static bool is_named(const bench_options *options, const char *method) {
     for (int m = 0; m < options->method_count; ++m)
         if (strcmp(options->methods[m], method) == 0) return true;
-    return options->method_count == 0;
+    return false;
+}
+
+static bool wanted(const bench_options *options, const char *method, uint64_t count) {
+    if (strcmp(method, "brute") == 0 && count > options->brute_limit) return false;
+    return options->method_count == 0 || is_named(options, method);
+}
+
+// The backend's methods, and behind them "auto", where it is named; NULL past the end.
+static const char *method_at(const bench_options *options, psv_context *context, uint32_t index) {
+    const char *name = psv_broad_phase_name(psv_context_backend(context), index);
+    const bool behind = index > 0 && psv_broad_phase_name(psv_context_backend(context), index - 1) != NULL;
+    return name == NULL && behind && is_named(options, "auto") ? "auto" : name;
 }
 
 // Every method on one set of boxes, of which each finder has seen those of `before` first, if there are any.
@@ -222,7 +233,7 @@ static void bench_set(const bench_options *options, psv_context *context, const 
     const uint64_t count = set->count;
     const char *method;
     uint64_t pairs = UINT64_MAX, room = 4 * count + 1024;
-    for (uint32_t m = 0; (method = psv_broad_phase_name(psv_context_backend(context), m)) != NULL; ++m) {
+    for (uint32_t m = 0; (method = method_at(options, context, m)) != NULL; ++m) {
         if (!wanted(options, method, count)) continue;
         psv_pair_finder_def def = psv_default_pair_finder_def();
         def.method = method;
@@ -451,8 +462,8 @@ static bench_options parse(int argc, char **argv) {
 // A method that the backend does not have would leave nothing to measure.
 static void check_methods(const bench_options *o, psv_backend backend) {
     for (int m = 0; m < o->method_count; ++m)
-        if (psv_broad_phase_description(backend, o->methods[m]) == NULL || strcmp(o->methods[m], "auto") == 0) {
-            fprintf(stderr, "bench_collision: unknown method '%s' of %s; accepted:", o->methods[m],
+        if (psv_broad_phase_description(backend, o->methods[m]) == NULL && strcmp(o->methods[m], "auto") != 0) {
+            fprintf(stderr, "bench_collision: unknown method '%s' of %s; accepted: auto,", o->methods[m],
                     psv_backend_name(backend));
             for (uint32_t i = 0; psv_broad_phase_name(backend, i) != NULL; ++i)
                 fprintf(stderr, "%s %s", i > 0 ? "," : "", psv_broad_phase_name(backend, i));

@@ -115,8 +115,7 @@ __device__ __forceinline__ uint32_t rows_choose_shapes(const float (&extent)[3],
         const float one = rows_cost_of_shape(*shared, all, slots, limit, least);
         __syncwarp();
         if (threadIdx.x == 0) {
-            const bool all_alike = one < ROWS_SHAPE_ONE_GAIN * cost,
-                       by_shape = three < ROWS_SHAPE_GAIN * fminf(one, cost);
+            const bool all_alike = one < cost, by_shape = three < ROWS_SHAPE_GAIN * fminf(one, cost);
             shared->best = all.boxes == 0 ? 0 : by_shape ? 3 : all_alike ? 1 : 0;
             if (shared->best == 1) shared->shape[0] = all, shared->shape[1] = shared->shape[2] = rows_shape{};
         }

@@ -33,14 +33,13 @@
 #define ROWS_DOWN_FEW 4096      // which is so many parts at most
 #define ROWS_DOWN_MOST_PARTS 8192
 // Levels for thin boxes by their shape: where that costs so much less, by the same measure.
-#define ROWS_SHAPE_LEAST 1400.0f  // of a box with a level for all shapes, below which they are not looked at
-#define ROWS_SHAPE_GAIN 0.5f      // part of that, for three levels,
-#define ROWS_SHAPE_ONE_GAIN 0.95f // and for one
-#define ROWS_SHAPE_LOOK 600.0f    // a look at a level
-#define ROWS_SHAPE_ROWS 3.0f      // rows that the others' boxes cover, at most, on average
-#define ROWS_LONG_AXIS 1.0f       // extents on x count this much less: x is swept, not divided into rows
-#define ROWS_LIMIT_PAD 1.0625f    // sampled extent to level limit, so that boxes a little larger stay in the level
-#define ROWS_SAMPLES 1024         // boxes that the plan is made from; one block
+#define ROWS_SHAPE_LEAST 1400.0f // of a box with a level for all shapes, below which they are not looked at
+#define ROWS_SHAPE_GAIN 0.5f     // part of that, at most, for three levels
+#define ROWS_SHAPE_LOOK 600.0f   // a look at a level
+#define ROWS_SHAPE_ROWS 3.0f     // rows that the others' boxes cover, at most, on average
+#define ROWS_LONG_AXIS 1.0f      // extents on x count this much less: x is swept, not divided into rows
+#define ROWS_LIMIT_PAD 1.0625f   // sampled extent to level limit, so that boxes a little larger stay in the level
+#define ROWS_SAMPLES 1024        // boxes that the plan is made from; one block
 #define ROWS_KEY_THREADS 256
 // Boxes in order of world are not sorted: in frames of so many boxes at least, with at most so many of each world.
 #define ROWS_WORLDS_LEAST (1u << 15)
