@@ -11,9 +11,11 @@
 
 #define CHUNK 4096 // boxes that a worker takes at a time
 
+#define NO_SIZE UINT32_MAX // of boxes that take no part
+
 typedef struct rows_memory {
     uint32_t *keys;   // by place; sorted in place
-    uint32_t *order;  // sorted place -> place
+    uint32_t *order;  // sorted place -> place; before the sort id -> size, or NO_SIZE
     uint32_t *ids;    // place -> id, when some boxes are left out
     uint32_t *start;  // first box of each cell
     uint32_t *before; // living boxes before each chunk
@@ -88,16 +90,19 @@ static view_part part_of(const psvi_find_input *input, bool second, uint64_t fir
     return (view_part){second ? input->b : input->a, first, first - from, end - from};
 }
 
-// Sizes of the living boxes of one part; ids of bad boxes are appended to `bad`. Returns the number of living ones.
+// Sizes of the boxes of one part, their sum to `sizes`; ids of bad boxes are appended to `bad`. Returns how many live.
 static uint32_t measure_part(view_part part, uint32_t world_count, const rows_grid *restrict grid,
-                             rows_sizes *restrict sizes, uint32_t *restrict bad, uint32_t *bad_count) {
+                             uint32_t *restrict size_of, rows_sizes *restrict sizes, uint32_t *restrict bad,
+                             uint32_t *bad_count) {
     uint32_t live = 0;
     for (uint64_t place = part.first; place < part.end; ++place) {
         float box[6], ext[3];
         psvi_box_kind kind = psvi_judge_place(&part.view, world_count, place, box);
         if (kind == PSVI_BOX_BAD) bad[(*bad_count)++] = (uint32_t)(part.first_id + (place - part.first));
+        uint32_t *size = &size_of[part.first_id + (place - part.first)];
+        *size = NO_SIZE;
         if (kind != PSVI_BOX_LIVE) continue;
-        uint32_t b = rows_size_of(grid, box, ext);
+        uint32_t b = *size = rows_size_of(grid, box, ext);
         sizes->count[b]++;
         for (int k = 0; k < 3; ++k)
             sizes->ext[b][k] = ext[k] > sizes->ext[b][k] ? ext[k] : sizes->ext[b][k];
@@ -108,10 +113,11 @@ static uint32_t measure_part(view_part part, uint32_t world_count, const rows_gr
 
 // Judges one chunk: sizes of the living boxes, bad boxes to the result. Returns the number of living ones.
 static uint32_t measure_chunk(const psvi_find_input *input, const rows_grid *grid, uint64_t first, uint64_t end,
-                              rows_sizes *sizes) {
+                              uint32_t *size_of, rows_sizes *sizes) {
     uint32_t bad[CHUNK], bad_count = 0, live = 0;
     for (int second = 0; second < 2; ++second)
-        live += measure_part(part_of(input, second, first, end), input->world_count, grid, sizes, bad, &bad_count);
+        live +=
+            measure_part(part_of(input, second, first, end), input->world_count, grid, size_of, sizes, bad, &bad_count);
     psvi_add_bad_boxes(input, bad, bad_count);
     return live;
 }
@@ -134,7 +140,8 @@ static void measure_some(void *data, uint32_t worker) {
     (void)worker;
     memset(&part, 0, sizeof part);
     for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
-        job->memory->before[first / CHUNK] = measure_chunk(job->input, job->grid, first, end, &part);
+        job->memory->before[first / CHUNK] =
+            measure_chunk(job->input, job->grid, first, end, job->memory->order, &part);
     (void)pthread_mutex_lock(&job->lock);
     add_sizes(job->sizes, &part);
     (void)pthread_mutex_unlock(&job->lock);
@@ -163,14 +170,16 @@ static uint64_t measure_boxes(psv_context *context, const psvi_find_input *input
 }
 
 // Keys of the living boxes of one part, from `place` on; their ids too where `ids` is given. Returns the next place.
-static uint32_t make_part_keys(view_part part, uint32_t world_count, const rows_grid *restrict grid,
+static uint32_t make_part_keys(view_part part, const rows_grid *restrict grid, const uint32_t *restrict size_of,
                                uint32_t *restrict keys, uint32_t *restrict ids, uint32_t place) {
     const bool worlds = grid->world_slots > 1 && part.view.worlds != NULL;
     for (uint64_t p = part.first; p < part.end; ++p) {
-        float box[6];
-        if (psvi_judge_place(&part.view, world_count, p, box) != PSVI_BOX_LIVE) continue;
-        keys[place] = rows_key(grid, box, worlds ? part.view.worlds[p] : 0);
-        if (ids != NULL) ids[place] = (uint32_t)(part.first_id + (p - part.first));
+        float min[3];
+        const uint64_t id = part.first_id + (p - part.first);
+        if (size_of[id] == NO_SIZE) continue;
+        memcpy(min, part.view.min + p * part.view.min_stride, sizeof min);
+        keys[place] = rows_key(grid, size_of[id], min, worlds ? part.view.worlds[p] : 0);
+        if (ids != NULL) ids[place] = (uint32_t)id;
         ++place;
     }
     return place;
@@ -181,8 +190,8 @@ static void make_some_keys(void *data, uint64_t first, uint64_t end) {
     const rows_memory *memory = job->memory;
     uint32_t place = memory->before[first / CHUNK];
     for (int second = 0; second < 2; ++second)
-        place = make_part_keys(part_of(job->input, second, first, end), job->input->world_count, job->grid,
-                               memory->keys, job->all_live ? NULL : memory->ids, place);
+        place = make_part_keys(part_of(job->input, second, first, end), job->grid, memory->order, memory->keys,
+                               job->all_live ? NULL : memory->ids, place);
 }
 
 // --- sorted boxes ----------------------------------------------------------------------------------------------------

@@ -104,7 +104,11 @@ static inline uint64_t rows_table_limit(uint64_t boxes) {
     return boxes < (1u << 24) ? 4 * boxes + 1024 : 4 * (uint64_t)(1u << 24);
 }
 
-static inline float rows_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
+// Without branches: two choices that the processor has as instructions.
+static inline float rows_clamp(float x, float low, float high) {
+    const float above = x > low ? x : low;
+    return above < high ? above : high;
+}
 
 // Distance of a coordinate along axis k of the grid.
 static inline float rows_distance(const rows_grid *grid, int k, float x) {
@@ -154,16 +158,16 @@ static inline uint32_t rows_quantise(const rows_grid *grid, float x) {
     return q < grid->q_limit ? q : grid->q_limit;
 }
 
-static inline uint32_t rows_key(const rows_grid *grid, const float box[6], uint32_t world) {
-    float ext[3];
-    uint32_t l = grid->level_of[rows_size_of(grid, box, ext)];
+// Key of a box of a size (rows_size_of) by its least corner.
+static inline uint32_t rows_key(const rows_grid *grid, uint32_t size, const float min[3], uint32_t world) {
+    uint32_t l = grid->level_of[size];
     if (l == grid->level_count) return grid->row_count << grid->x_bits;
     const rows_level *level = &grid->levels[l];
     uint32_t slot = grid->world_slots > 1 ? world % grid->world_slots : 0;
     uint32_t row = slot * grid->rows_per_world + level->base +
-                   rows_cell(grid, 1, box[grid->axis[1]], level->inv_y, level->ny) * level->nz +
-                   rows_cell(grid, 2, box[grid->axis[2]], level->inv_z, level->nz);
-    return row << grid->x_bits | rows_quantise(grid, box[grid->axis[0]]);
+                   rows_cell(grid, 1, min[grid->axis[1]], level->inv_y, level->ny) * level->nz +
+                   rows_cell(grid, 2, min[grid->axis[2]], level->inv_z, level->nz);
+    return row << grid->x_bits | rows_quantise(grid, min[grid->axis[0]]);
 }
 
 #endif

@@ -111,16 +111,32 @@ static void check_reach(const grid_case *test, const float a[6], const float b[6
     }
 }
 
+// The row of a box's key is found back, and its cells lie within the table.
+static void check_home(const rows_grid *grid, const float box[6], uint32_t row, uint32_t l) {
+    const rows_level *level = &grid->levels[l];
+    rows_home home;
+    rows_find_home(grid, row, &home);
+    assert_int_equal(home.level, l);
+    assert_int_equal(home.y, rows_cell(grid, 1, box[grid->axis[1]], level->inv_y, level->ny));
+    assert_int_equal(home.z, rows_cell(grid, 2, box[grid->axis[2]], level->inv_z, level->nz));
+    assert_int_equal(grid->q_limit >> level->shift, level->cells - 1);
+    assert_true(home.cell + level->cells <= grid->cell_count);
+}
+
 static void check_keys(const grid_case *test, uint64_t count, const char *scene) {
     const rows_grid *grid = &test->grid;
     assert_true(grid->key_bits <= 32);
     assert_true((uint64_t)grid->row_count <= rows_table_limit(count));
+    assert_true(grid->cell_count >= grid->row_count && (uint64_t)grid->cell_count <= rows_table_limit(count));
     for (uint64_t i = 0; i < count; ++i) {
         float a[6], b[6];
         memcpy(a, &test->boxes[i], sizeof a);
         if (psvi_box_is_bad(a, a + 3)) continue;
-        uint32_t row = rows_key(grid, a, 0) >> grid->x_bits;
+        float ext[3];
+        const uint32_t size = rows_size_binade(grid, a, ext), key = rows_key(grid, size, a, 0);
+        const uint32_t row = key >> grid->x_bits;
         assert_true(row <= grid->row_count);
+        if (row < grid->row_count) check_home(grid, a, row, grid->level_of[size]);
         for (uint64_t j = 0; j < count; j += 7) {
             memcpy(b, &test->boxes[j], sizeof b);
             if (!psvi_box_is_bad(b, b + 3)) check_reach(test, a, b, scene);
