@@ -99,10 +99,10 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 }
 
 // «auto» is `rows`, on the CPU `brute` for few boxes. There `rows` took less time than `lbvh` on every scene that was
-// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it). On CUDA `rows` wins even for few (H200:
-// 0.035 ms against 0.085 at 256 boxes); where it takes longer than `lbvh` does on even scenes that is tried as well,
-// see trials.h. On an OpenGL GPU `rows` wins on every scene that was tried (docs/gl.md). On llvmpipe it takes half of
-// the time of `lbvh` where sizes are alike, two to three times as much where they are mixed.
+// tried with more, but for boxes without any size and denormal ones (tests/bench/results/). On CUDA `rows` wins even
+// for few (H200: 0.035 ms against 0.085 at 256 boxes); where it takes longer than `lbvh` does on even scenes that is
+// tried as well, see trials.h. On an OpenGL GPU `rows` wins on every scene that was tried (docs/gl.md). On llvmpipe it
+// takes half of the time of `lbvh` where sizes are alike, two to three times as much where they are mixed.
 enum { CPU_ROWS = 0, CPU_BRUTE = 1 }; // choices of «auto» on the CPU
 
 // Finders whose «auto» tries `lbvh`, which takes 68 bytes a box. With less boxes it cannot win (0.06 ms and more); with
