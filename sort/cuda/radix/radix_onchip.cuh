@@ -1,13 +1,19 @@
 // Sorts some thousand items inside one block. The range of the keys is cut into bins of equal width; the items go to
 // their bins in any order (shared atomics), and each finds its place in its bin by comparing itself with the others
-// there, ties by the items' numbers. So the order of arrival does not matter and the result is stable. Where a bin is
-// too full for this, the block leaves equal keys as they are, makes one stable pass over all of a few different keys,
-// or one for each digit.
+// there, ties by the items' numbers. So the order of arrival does not matter and the result is stable.
+//
+// Where a bin is too full for this:
+// - keys that are all equal stay as they are;
+// - keys that differ in few bits get a bin for each value;
+// - crowds, the equal keys of one bin, are ranked as they stand (rank_crowds);
+// - bins of a logarithmic width serve keys that crowd at the lower end;
+// - and at last there is a stable pass for each digit.
 #ifndef PAIRSIEVE_RADIX_ONCHIP_CUH
 #define PAIRSIEVE_RADIX_ONCHIP_CUH
 
 #include "../../core/cuda/async_copies.cuh"
 #include "radix_device.cuh"
+#include "radix_gather.cuh"
 
 namespace onchip {
 
@@ -18,25 +24,43 @@ constexpr int BINS = 8192; // two bytes each: as many bytes as the counters of a
 // A bin of so many items is still compared each with each, where a thread has `rows` items.
 __device__ __forceinline__ uint32_t fullest_bin(uint32_t rows) { return rows <= 2 ? 96 : rows <= 4 ? 64 : 48; }
 
+// More items than this in a bin are ranked, where some bin is too full and theirs are equal.
+constexpr uint32_t crowd_from(int items) { return items <= 4 ? 17 : 33; }
+
+// What is known of crowds, CROWDS at most.
+template <typename K, int CROWDS> struct crowds_memory {
+    K keys[CROWDS];
+    uint32_t unlike[CROWDS];                   // not 0: other keys are in the bin, too
+    uint16_t bins[CROWDS], first[CROWDS];      // first places
+    uint16_t full[CROWDS];                     // too full to be compared each with each
+    radix_counter counters[WARPS][CROWDS + 2]; // so that a warp reads a column from all banks
+};
+
 // Shared memory of the block for at most CAPACITY items, which lie there bin by bin.
 template <int KIND, int VALUE_BYTES, int CAPACITY> struct memory {
     using key = typename radix_key<KIND>::type;
     using value = typename radix_value<VALUE_BYTES>::type;
+    static constexpr int CROWDS = CAPACITY <= THREADS ? 64 : 256;
+    static_assert(CAPACITY / crowd_from(CAPACITY / THREADS) <= CROWDS, "room for all crowds");
+    struct items_memory {
+        key keys[CAPACITY];
+        uint32_t ids[CAPACITY];
+        value values[VALUE_BYTES == 0 ? 1 : CAPACITY];
+    };
+    static_assert(sizeof(crowds_memory<key, CROWDS>) <= sizeof(items_memory), "crowds take no memory of their own");
     union {
         alignas(16) uint16_t bins[BINS]; // counts, then first places
         alignas(16) radix_counter counters[WARPS][PSVI_RADIX_DIGITS];
     };
     uint32_t sums[WARPS];
     key least[WARPS], greatest[WARPS];
-    key values_found[PSVI_RADIX_DIGITS]; // where there are few different keys: all of them, in order
-    key keys[CAPACITY];
-    uint32_t ids[CAPACITY];
-    value values[VALUE_BYTES == 0 ? 1 : CAPACITY];
+    bit_gather<key> gather;
+    uint32_t crowds; // how many there are
+    union {
+        items_memory items;
+        crowds_memory<key, CROWDS> crowd; // while items are in registers
+    };
 };
-
-__device__ __forceinline__ uint32_t warp_max(uint32_t own) { return ~psvd_reduce_min(~own); }
-
-__device__ __forceinline__ uint64_t warp_max(uint64_t own) { return ~psvd_reduce_min(~own); }
 
 // The bits that a key is compared by, as a number.
 template <int KIND>
@@ -47,12 +71,23 @@ __device__ __forceinline__ typename radix_key<KIND>::type part_of(typename radix
     return (K)((K)(transform<KIND>(raw, order) << unused) >> unused) >> order.begin_bit;
 }
 
-// Cuts a range of keys into BINS bins; never decreasing from one key to a greater.
+// How keys are cut into bins; never decreasing from one key to a greater.
+enum bin_form {
+    BINS_EVEN,   // of equal width
+    BINS_VALUES, // one for each value of the bits that differ
+    BINS_LOG     // 256 for each power of two above the least key
+};
+
+constexpr int BIN_BITS = 13;
+static_assert(1 << BIN_BITS == BINS, "for BINS_VALUES");
+
 template <typename K> struct key_bins {
     K least;
     uint32_t up, scale;
+    bin_form form = BINS_EVEN;
+    const bit_gather<K> &gather; // for BINS_VALUES
 
-    __device__ __forceinline__ key_bins(K from, K to) : least(from) {
+    __device__ __forceinline__ key_bins(K from, K to, const bit_gather<K> &g) : least(from), gather(g) {
         const K range = to - from;
         up = sizeof(K) == 8 ? (uint32_t)__clzll((long long)range) : (uint32_t)__clz((int)range);
         if (range == 0) up = 0;
@@ -63,7 +98,11 @@ template <typename K> struct key_bins {
     }
 
     __device__ __forceinline__ uint32_t operator()(K part) const {
-        return __umulhi((uint32_t)((K)((K)(part - least) << up) >> (8 * (sizeof(K) - 4))), scale);
+        if (form == BINS_VALUES) return (uint32_t)gather(part);
+        const uint32_t above = (uint32_t)((K)((K)(part - least) << up) >> (8 * (sizeof(K) - 4)));
+        if (form == BINS_EVEN) return __umulhi(above, scale);
+        const uint32_t some = max(above, 1u), zeros = (uint32_t)__clz((int)some);
+        return (31 - zeros) << 8 | some << zeros << 1 >> 24;
     }
 };
 
@@ -80,7 +119,6 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
     const psvi_key_order &order;
     uint32_t length, rows, first; // items of the block, of a thread, and a thread's first
     bool ordered = true;          // ids rise with the place
-    bool with_values = true;      // false: only keys and ids are moved, and no memory of values is touched
     K keys[ITEMS];
     V values[VALUE_BYTES == 0 ? 1 : ITEMS];
     uint32_t ids[ITEMS];
@@ -102,12 +140,6 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
     }
 
     template <typename F> __device__ __forceinline__ void sort(F emit) {
-        sort(emit, [](bool, const key_bins<K> &) { return true; });
-    }
-
-    // The same, but asks confirm(binned, bins) before anything is emitted: binned says whether place_of() can be asked.
-    // Emits nothing where that answers false, to all threads.
-    template <typename F, typename C> __device__ __forceinline__ bool sort(F emit, C confirm) {
         K least = (K) ~(K)0, greatest = 0;
         for_items([&](int row, uint32_t) {
             const K own = part(keys[row]);
@@ -116,67 +148,185 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         });
         const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
         least = psvd_reduce_min(least);
-        greatest = warp_max(greatest);
+        greatest = psvd_reduce_max(greatest);
         if (lane == 0) {
             shared.least[warp] = least;
             shared.greatest[warp] = greatest;
         }
-        static_assert(BINS * sizeof(uint16_t) == THREADS * sizeof(uint4), "a thread clears eight bins");
-        reinterpret_cast<uint4 *>(shared.bins)[threadIdx.x] = make_uint4(0, 0, 0, 0);
+        clear_bins();
         __syncthreads();
         least = psvd_reduce_min(shared.least[lane]);
-        greatest = warp_max(shared.greatest[lane]);
-        const key_bins<K> bin_of(least, greatest);
-        const bool binned = to_bins(bin_of);
-        if (!confirm(binned, bin_of)) return false;
-        if (binned) {
+        greatest = psvd_reduce_max(shared.greatest[lane]);
+        key_bins<K> bin_of(least, greatest, shared.gather);
+        if (to_bins(bin_of)) {
 #pragma unroll 2
             for (uint32_t at = threadIdx.x; at < length; at += THREADS) {
-                const K raw = shared.keys[at];
-                const uint32_t id = shared.ids[at];
-                emit(place_of(raw, id, bin_of), raw, VALUE_BYTES != 0 && with_values ? shared.values[at] : (V)0, id);
+                const K raw = shared.items.keys[at];
+                const uint32_t id = shared.items.ids[at];
+                emit(id & RANKED ? at : place_of(raw, id, bin_of), raw,
+                     VALUE_BYTES != 0 ? shared.items.values[at] : (V)0, id & ~RANKED);
             }
-            return true;
+            return;
         }
-        if (least == greatest && ordered) { // as they are
-        } else if (find_values(bin_of)) {
-            order_by_ids();
-            pass([&](int row) { return value_number(part(keys[row])); });
-        } else {
-            sort_by_digits();
-        }
+        if (least != greatest) sort_by_digits();
         for_items([&](int row, uint32_t at) { emit(at, keys[row], VALUE_BYTES != 0 ? values[row] : (V)0, ids[row]); });
+    }
+
+    static constexpr uint32_t RANKED = 1u << 31; // in an id: the item lies in its place already
+
+    __device__ __forceinline__ void clear_bins() {
+        static_assert(BINS * sizeof(uint16_t) == THREADS * sizeof(uint4), "a thread clears eight bins");
+        reinterpret_cast<uint4 *>(shared.bins)[threadIdx.x] = make_uint4(0, 0, 0, 0);
+    }
+
+    // Brings the items to their bins, which are clear, in the first form that suits them. False where none does: then
+    // the items are in the order of their ids.
+    __device__ __forceinline__ bool to_bins(key_bins<K> &bin_of) {
+        uint32_t places[ITEMS];
+#pragma unroll 1
+        for (;;) {
+            uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins);
+            for_items([&](int row, uint32_t) {
+                const uint32_t bin = bin_of(part(keys[row])), high = 16 * (bin & 1);
+                places[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
+            });
+            __syncthreads();
+            const uint4 counts = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
+            const uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
+            uint32_t own = 0;
+            bool full = false;
+            const uint32_t fullest = fullest_bin(rows);
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                own += (words[i] & 0xffff) + (words[i] >> 16);
+                full |= (words[i] & 0xffff) > fullest || words[i] >> 16 > fullest;
+            }
+            if (!__syncthreads_or(full)) {
+                reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = first_places(words, block_scan(own, shared.sums));
+                __syncthreads();
+                for_items([&](int row, uint32_t) {
+                    put(row, shared.bins[places[row] >> 16] + (places[row] & 0xffff), ids[row]);
+                });
+                __syncthreads();
+                return true;
+            }
+            if (!ordered) {
+                order_by_ids();
+            } else if (bin_of.form != BINS_EVEN || !values_have_bins(bin_of)) {
+                if (bin_of.scale == 0) return false; // all equal
+                if (rank_crowds(words, own, places)) return true;
+                if (bin_of.form != BINS_EVEN) return false;
+                bin_of.form = BINS_LOG;
+            }
+            __syncthreads();
+            clear_bins();
+            __syncthreads();
+        }
+    }
+
+    // Whether the keys differ in so few bits that each value has a bin; then it gets one.
+    __device__ __forceinline__ bool values_have_bins(key_bins<K> &bin_of) {
+        const K varying = varying_bits();
+        if (number_of_bits(varying) > BIN_BITS || varying == 0) return false;
+        if (threadIdx.x == 0) shared.gather.choose(varying);
+        bin_of.form = BINS_VALUES;
         return true;
     }
 
-    // Brings the items to their bins. False, with nothing changed but shared memory, when a bin is too full.
-    __device__ __forceinline__ bool to_bins(const key_bins<K> &bin_of) {
-        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins);
-        uint32_t places[ITEMS];
+    // Where a bin is too full: the items of bins with equal keys only get their places from ranks, and lie there
+    // already; the others go to their bins. False, with nothing changed but shared memory, when a bin that is too full
+    // has different keys. `words`: eight bins' counts, `own` their sum; `places`: bin and order of arrival.
+    __device__ __forceinline__ bool rank_crowds(const uint32_t (&words)[4], uint32_t own, uint32_t (&places)[ITEMS]) {
+        constexpr uint32_t CROWD = 1u << 15; // in the place of a first place: the number of a crowd
+        auto &crowd = shared.crowd;
+        find_crowds<CROWD>(words, own);
+        uint32_t *counters = reinterpret_cast<uint32_t *>(crowd.counters);
+        for (uint32_t i = threadIdx.x; i < sizeof crowd.counters / sizeof(uint32_t); i += THREADS)
+            counters[i] = 0;
+        __syncthreads();
+        const uint32_t crowds = shared.crowds, bits = 32 - __clz((int)(crowds - 1));
         for_items([&](int row, uint32_t) {
-            const uint32_t bin = bin_of(part(keys[row])), high = 16 * (bin & 1);
-            places[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
+            const uint32_t mark = shared.bins[places[row] >> 16];
+            if ((mark & CROWD) && (places[row] & 0xffff) == 0) crowd.keys[mark & ~CROWD] = part(keys[row]);
         });
         __syncthreads();
-        const uint4 counts = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
-        const uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
-        uint32_t own = 0;
-        bool full = false;
-        const uint32_t fullest = fullest_bin(rows);
+        bool mixed = false;
+        for_items([&](int row, uint32_t) {
+            const uint32_t mark = shared.bins[places[row] >> 16];
+            if (!(mark & CROWD) || crowd.keys[mark & ~CROWD] == part(keys[row])) return;
+            atomicExch(&crowd.unlike[mark & ~CROWD], 1u);
+            mixed |= crowd.full[mark & ~CROWD] != 0;
+        });
+        if (__syncthreads_or(mixed)) return false;
+        const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        volatile radix_counter *ranks = crowd.counters[warp];
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            own += (words[i] & 0xffff) + (words[i] >> 16);
-            full |= (words[i] & 0xffff) > fullest || words[i] >> 16 > fullest;
+        for (int row = 0; row < ITEMS; ++row) {
+            if ((uint32_t)row >= rows) break;
+            const uint32_t mark = place(row) < length ? shared.bins[places[row] >> 16] : 0, number = mark & ~CROWD;
+            const bool crowded = (mark & CROWD) && crowd.unlike[number] == 0;
+            const uint32_t same = lanes_of_number(number, bits) & __ballot_sync(PSVI_RADIX_FULL_WARP, crowded);
+            if (crowded) places[row] = RANKED | number << 16 | (ranks[number] + __popc(same & lanemask_lt()));
+            __syncwarp();
+            if (crowded && (same & lanemask_gt()) == 0) ranks[number] = (radix_counter)(places[row] + 1);
+            __syncwarp();
         }
-        if (__syncthreads_or(full)) return false;
-        reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = first_places(words, block_scan(own, shared.sums));
+        __syncthreads();
+        for (uint32_t number = warp; number < crowds; number += WARPS) {
+            const uint32_t here = crowd.counters[lane][number], first = crowd.first[number];
+            crowd.counters[lane][number] = (radix_counter)(first + psvd_sum_up_to(here) - here);
+            if (lane == 0) shared.bins[crowd.bins[number]] = (uint16_t)first;
+        }
         __syncthreads();
         for_items([&](int row, uint32_t) {
-            const uint32_t target = shared.bins[places[row] >> 16] + (places[row] & 0xffff);
-            put(row, target);
+            const uint32_t which = places[row] >> 16 & 0x7fff;
+            const uint32_t first = places[row] & RANKED ? ranks[which] : shared.bins[which];
+            places[row] = (places[row] & RANKED) | (first + (places[row] & 0xffff));
         });
+        __syncthreads(); // the items take the place of the crowds
+        for_items([&](int row, uint32_t) { put(row, places[row] & ~RANKED, ids[row] | (places[row] & RANKED)); });
         __syncthreads();
         return true;
+    }
+
+    // Numbers the crowds: their bins get MARK and the number, the others their first places. Ends without a barrier.
+    template <uint32_t MARK> __device__ __forceinline__ void find_crowds(const uint32_t (&words)[4], uint32_t own) {
+        constexpr uint32_t FROM = crowd_from(ITEMS);
+        uint32_t start = block_scan(own, shared.sums), crowded = 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            crowded += ((words[i] & 0xffff) >= FROM) + (words[i] >> 16 >= FROM);
+        __syncthreads();
+        uint32_t number = block_scan(crowded, shared.sums);
+        auto mark = [&](uint32_t count, uint32_t bin) -> uint32_t {
+            const uint32_t first = start;
+            start += count;
+            if (count < FROM) return first;
+            shared.crowd.bins[number] = (uint16_t)bin;
+            shared.crowd.first[number] = (uint16_t)first;
+            shared.crowd.full[number] = count > fullest_bin(rows);
+            shared.crowd.unlike[number] = 0;
+            return MARK | number++;
+        };
+        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins) + 4 * threadIdx.x;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const uint32_t low = mark(words[i] & 0xffff, 8 * threadIdx.x + 2 * i);
+            pairs[i] = low | mark(words[i] >> 16, 8 * threadIdx.x + 2 * i + 1) << 16;
+        }
+        if (threadIdx.x == THREADS - 1) shared.crowds = number;
+    }
+
+    // The lanes of the warp with the same number of `bits` bits.
+    __device__ __forceinline__ static uint32_t lanes_of_number(uint32_t number, uint32_t bits) {
+        uint32_t same = PSVI_RADIX_FULL_WARP;
+#pragma unroll 1
+        for (uint32_t bit = 0; bit < bits; ++bit) {
+            const bool one = number >> bit & 1;
+            const uint32_t ones = __ballot_sync(PSVI_RADIX_FULL_WARP, one);
+            same &= one ? ones : ~ones;
+        }
+        return same;
     }
 
     // The place in the sorted order of an item among the bins.
@@ -187,106 +337,58 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         const uint32_t end = bin + 1 < (uint32_t)BINS ? shared.bins[bin + 1] : length;
         uint32_t target = begin;
         for (uint32_t other = begin; other < end; ++other) {
-            const K theirs = part(shared.keys[other]);
-            target += theirs < mine || (theirs == mine && shared.ids[other] < id);
+            const K theirs = part(shared.items.keys[other]);
+            target += theirs < mine || (theirs == mine && shared.items.ids[other] < id);
         }
         return target;
     }
 
-    __device__ __forceinline__ void put(int row, uint32_t target) {
-        shared.keys[target] = keys[row];
-        shared.ids[target] = ids[row];
-        if (VALUE_BYTES != 0 && with_values) shared.values[target] = values[row];
-    }
-
-    // Which of the keys found a key is.
-    __device__ __forceinline__ uint32_t value_number(K own) const {
-        uint32_t found = 0;
-#pragma unroll
-        for (int step = PSVI_RADIX_DIGITS / 2; step > 0; step /= 2)
-            if (shared.values_found[found + step - 1] < own) found += step;
-        return found;
-    }
-
-    // Lists the different keys, where there is one in each bin in use and no more than a pass can tell apart.
-    __device__ __forceinline__ bool find_values(const key_bins<K> &bin_of) {
-        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins);
-        const uint4 counts = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
-        const uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
-        uint32_t used = 0;
-#pragma unroll
-        for (int i = 0; i < 4; ++i)
-            used += ((words[i] & 0xffff) != 0) + (words[i] >> 16 != 0);
-        uint32_t number = block_scan(used, shared.sums);
-        if (__syncthreads_or(number + used > PSVI_RADIX_DIGITS)) return false;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            const uint32_t next = number + ((words[i] & 0xffff) != 0);
-            pairs[4 * threadIdx.x + i] = number | next << 16;
-            number = next + (words[i] >> 16 != 0);
-        }
-        if (threadIdx.x < PSVI_RADIX_DIGITS) shared.values_found[threadIdx.x] = (K) ~(K)0;
-        __syncthreads();
-        for_items([&](int row, uint32_t) {
-            const K own = part(keys[row]);
-            exchange(&shared.values_found[shared.bins[bin_of(own)]], own); // any of the bin: they should be the same
-        });
-        __syncthreads();
-        bool other = false;
-        for_items([&](int row, uint32_t) {
-            const K own = part(keys[row]);
-            other |= shared.values_found[shared.bins[bin_of(own)]] != own;
-        });
-        return !__syncthreads_or(other);
-    }
-
-    __device__ __forceinline__ static void exchange(uint32_t *address, uint32_t word) { atomicExch(address, word); }
-    __device__ __forceinline__ static void exchange(uint64_t *address, uint64_t word) {
-        atomicExch((unsigned long long *)address, (unsigned long long)word);
+    __device__ __forceinline__ void put(int row, uint32_t target, uint32_t id) {
+        shared.items.keys[target] = keys[row];
+        shared.items.ids[target] = id;
+        if (VALUE_BYTES != 0) shared.items.values[target] = values[row];
     }
 
     // Items that come in any order: stable passes start from the order of the ids.
     __device__ __forceinline__ void order_by_ids() {
-        if (ordered) return;
         uint32_t bits = 0;
         for_items([&](int row, uint32_t) { bits |= ids[row]; });
         bits = (uint32_t)block_or(bits);
 #pragma unroll 1
         for (int shift = 0; shift < 32 && bits >> shift != 0; shift += PSVI_RADIX_BITS)
             pass([&](int row) { return ids[row] >> shift & (PSVI_RADIX_DIGITS - 1); });
+        ordered = true;
     }
 
-    // Stable passes over the digits in which keys differ.
+    // Stable passes over digits of the bits in which keys differ.
     __device__ __forceinline__ void sort_by_digits() {
-        order_by_ids();
-        __syncthreads();
-        if (threadIdx.x == 0) shared.keys[0] = part(keys[0]);
-        __syncthreads();
-        const K some = shared.keys[0];
-        K varying = 0;
-        for_items([&](int row, uint32_t) { varying |= part(keys[row]) ^ some; });
-        varying = block_or(varying);
+        K varying = varying_bits();
 #pragma unroll 1
         while (varying != 0) {
-            const int shift = sizeof(K) == 8 ? __ffsll((long long)varying) - 1 : __ffs((int)varying) - 1;
-            varying &= ~((K)(PSVI_RADIX_DIGITS - 1) << shift);
-            pass([&](int row) { return (uint32_t)(part(keys[row]) >> shift) & (PSVI_RADIX_DIGITS - 1); });
+            const K digit = lowest_bits(varying, PSVI_RADIX_BITS);
+            varying ^= digit;
+            if (threadIdx.x == 0) shared.gather.choose(digit);
+            pass([&](int row) { return (uint32_t)shared.gather(part(keys[row])); });
         }
     }
 
+    // The bits in which keys differ.
+    __device__ __forceinline__ K varying_bits() {
+        K any = 0, zeros = 0;
+        for_items([&](int row, uint32_t) {
+            any |= part(keys[row]);
+            zeros |= (K)~part(keys[row]);
+        });
+        any = block_or(any);
+        return any & block_or(zeros);
+    }
+
     __device__ __forceinline__ K block_or(K own) {
-        const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-#pragma unroll
-        for (int step = 16; step > 0; step /= 2)
-            own |= __shfl_xor_sync(PSVI_RADIX_FULL_WARP, own, step);
+        own = psvd_reduce_or(own);
         __syncthreads();
-        if (lane == 0) shared.least[warp] = own;
+        if ((threadIdx.x & 31) == 0) shared.least[threadIdx.x >> 5] = own;
         __syncthreads();
-        K all = shared.least[lane];
-#pragma unroll
-        for (int step = 16; step > 0; step /= 2)
-            all |= __shfl_xor_sync(PSVI_RADIX_FULL_WARP, all, step);
-        return all;
+        return psvd_reduce_or(shared.least[threadIdx.x & 31]);
     }
 
     // One stable pass; the items go through shared memory back to registers, in the new order.
@@ -322,13 +424,13 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         __syncthreads();
         for_items([&](int row, uint32_t) {
             const uint32_t target = counters[places[row] >> 16] + (places[row] & 0xffff);
-            put(row, target);
+            put(row, target, ids[row]);
         });
         __syncthreads();
         for_items([&](int row, uint32_t at) {
-            keys[row] = shared.keys[at];
-            ids[row] = shared.ids[at];
-            if (VALUE_BYTES != 0 && with_values) values[row] = shared.values[at];
+            keys[row] = shared.items.keys[at];
+            ids[row] = shared.items.ids[at];
+            if (VALUE_BYTES != 0) values[row] = shared.items.values[at];
         });
     }
 };
