@@ -519,7 +519,9 @@ leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const ps
     } else {
         (void)psvi_backoff_waits(&next.backoff);
     }
-    if (next.failing != known.failing) *(volatile uint32_t *)call.failing = next.failing;
+    // `try_again` is what the host has been told: it may be 1 for crowded chunks.
+    if (next.failing != known.failing || next.failing != call.try_again)
+        *(volatile uint32_t *)call.failing = next.failing;
     tell_order(job, route == PSVI_RADIX_IN_ORDER ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
     const uint32_t veto = route == PSVI_RADIX_IN_ORDER       ? PSVI_RADIX_VETO_NONE
                           : route == PSVI_RADIX_CHUNK_DIGITS ? PSVI_RADIX_VETO_UNEVEN
@@ -568,6 +570,7 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
             passes = 0;
         }
         if (met == SPLITTERS_SORTED && kept.length != 0) usual.sort_chunk(blockIdx.x, kept.begin, kept.length, [] {});
+        if (usual.crowded && threadIdx.x == 0) *(volatile uint32_t *)call.failing = 1;
     }
     if (!tried || misfit) {
         chunks_sort<KIND, VALUE_BYTES> sort(job, state, meeting, barrier, shared, count);

@@ -57,7 +57,7 @@ typedef struct psvi_radix_chunks_call {
     uint64_t places;    // of all regions
     uint32_t capacity;  // of each, in this kernel
     uint32_t try_again; // the first call after a wait of the host: the splitters are tried whatever they did before
-    uint32_t *failing;  // in memory that the host sees: 1 where the splitters fail time and again
+    uint32_t *failing;  // in memory that the host sees: 1 where splitters fail time and again, or chunks are crowded
 } psvi_radix_chunks_call;
 
 // Sorts job->count items, at most job->multiprocessors * PSVI_RADIX_CHUNKS_TILE. Tells the host at job->order_seen

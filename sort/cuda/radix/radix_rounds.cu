@@ -140,6 +140,7 @@ __device__ __forceinline__ void sort_in_rounds(const psvi_radix_job &job, psvi_r
     barrier.wait();
     const splitter_outcome outcome = sort.meet_all(meeting);
     if (outcome == SPLITTERS_SORTED) sort.sort_chunks(call.chunks);
+    if (sort.crowded && threadIdx.x == 0) *(volatile uint32_t *)call.ready = 0;
     if (outcome == SPLITTERS_IN_ORDER)
         for (uint32_t round = 0; round < rounds; ++round) {
             sort.begin = min((round * gridDim.x + blockIdx.x) * tile, count);

@@ -117,6 +117,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
     K low;                 // the table's range
     uint32_t shift;        // and the width of its bins
     uint32_t gathered;     // places of the region that have been read
+    bool crowded = false;  // some chunk took sort_by_passes(): other routes are faster
 
     __device__ __forceinline__ splitter_sort(const psvi_radix_job &j, const psvi_radix_chunks_call &r,
                                              uint64_t *splitters, shared_t &sh, uint32_t chunks, uint32_t capacity,
@@ -482,6 +483,7 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
             return;
         }
         sort_by_passes(items, least, bits, place_bits, marks);
+        crowded = true;
         if (STAGES) __syncthreads(); // what is staged lies where the order was
         ahead();
     }
