@@ -86,33 +86,33 @@ static const first_call first_calls[] = {
     {HOPPER, 4, 4, 4096, NONE, {R(BLOCK)}},
     {HOPPER, 4, 4, 4097, NONE, {R(CLUSTER)}},
     {HOPPER, 4, 4, 32768, NONE, {R(CLUSTER)}},
-    {HOPPER, 4, 4, 32769, NONE, {R(SPLITTERS)}},
-    {HOPPER, 4, 4, 132 * 9216 / 13 * 12, NONE, {R(SPLITTERS)}},
+    {HOPPER, 4, 4, 32769, NONE, {R(SPLITTERS), R(RESIDENT)}},
+    {HOPPER, 4, 4, 132 * 9216 / 13 * 12, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER, 4, 4, 132 * 9216 / 13 * 12 + 1, NO_SPLITTERS, {R(WINDOWS), R(PASSES_ASYNC)}},
     {HOPPER, 4, 4, 132 * 7800 * 5, NO_SPLITTERS, {R(WINDOWS), R(PASSES_ASYNC)}},
     {HOPPER, 4, 4, 132 * 7800 * 5 + 1, NONE, {R(PASSES_ASYNC)}},
     {HOPPER, 4, 4, 4000000000, NONE, {R(PASSES_ASYNC)}},
     {HOPPER, 4, 0, 100000000, NONE, {R(PASSES_ASYNC)}},
-    {HOPPER, 4, 8, 132 * 6144, NONE, {R(SPLITTERS)}},
+    {HOPPER, 4, 8, 132 * 6144, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER, 4, 8, 132 * 6144 + 1, NONE, {R(RESIDENT)}},
     {HOPPER, 4, 8, 132 * 512 * 16, NONE, {R(RESIDENT)}},
     {HOPPER, 4, 8, 132 * 512 * 16 + 1, NONE, {R(PASSES)}},
-    {HOPPER, 8, 0, 132 * 9216, NONE, {R(SPLITTERS)}},
+    {HOPPER, 8, 0, 132 * 9216, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER, 8, 8, 32768, NONE, {R(CLUSTER)}},
-    {HOPPER, 8, 8, 132 * 4096, NONE, {R(SPLITTERS)}},
+    {HOPPER, 8, 8, 132 * 4096, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER, 8, 8, 132 * 4096 + 1, NONE, {R(RESIDENT)}},
     {HOPPER, 8, 8, 132 * 512 * 16 + 1, NONE, {R(PASSES)}},
     // Clusters of 8 blocks hold 8 * 5 or 8 * 2 items of each of 1,024 threads.
     {HOPPER_8, 4, 4, 32768, NONE, {R(CLUSTER)}},
     {HOPPER_8, 4, 8, 8 * 2048, NONE, {R(CLUSTER)}},
-    {HOPPER_8, 4, 8, 8 * 2048 + 1, NONE, {R(SPLITTERS)}},
+    {HOPPER_8, 4, 8, 8 * 2048 + 1, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER_PLAIN, 4, 4, 4096, NONE, {R(BLOCK)}},
     {HOPPER_PLAIN, 4, 4, 4097, DEVICE, {R(PASSES_ASYNC)}},
     {HOPPER_PLAIN, 8, 8, 100000, DEVICE, {R(PASSES)}},
     {HOPPER_OLD_CODE, 4, 4, 4096, NONE, {R(BLOCK)}},
     {HOPPER_OLD_CODE, 4, 4, 4097, DEVICE, {R(RESIDENT)}},
     {HOPPER_OLD_CODE, 4, 4, 10000000, DEVICE, {R(PASSES_COMPACT)}},
-    {BLACKWELL, 4, 4, 148 * 9216 / 13 * 12, NONE, {R(SPLITTERS)}},
+    {BLACKWELL, 4, 4, 148 * 9216 / 13 * 12, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {BLACKWELL, 4, 4, 148 * 7800 * 5, NO_SPLITTERS, {R(WINDOWS), R(PASSES_ASYNC)}},
     {AMPERE, 4, 4, 4096, NONE, {R(BLOCK)}},
     {AMPERE, 4, 4, 4097, DEVICE, {R(RESIDENT)}},
@@ -210,7 +210,17 @@ static void test_chunk_kernel(void **state) {
     assert_false(psvi_radix_choose_route(&facts).asks_for_order);
     // A sorter whose largest count needs no ROUNDS uses chunks as far as they fit.
     facts = facts_of(&device_profiles[HOPPER], 1200000, 8, 0);
-    expect_plan("wide keys", &facts, NONE, R(SPLITTERS), R(NONE), R(NONE));
+    expect_plan("wide keys", &facts, NONE, R(SPLITTERS), R(RESIDENT), R(NONE));
+    assert_true(psvi_radix_choose_route(&facts).remembers);
+    facts.splitters_serve = true;
+    expect_plan("splitters have served", &facts, NONE, R(SPLITTERS), R(NONE), R(NONE));
+    assert_false(psvi_radix_choose_route(&facts).remembers);
+    facts.splitters_serve = false;
+    facts.capturing = true;
+    expect_plan("a graph", &facts, NONE, R(SPLITTERS), R(NONE), R(NONE));
+    facts.capturing = false;
+    facts.keys_wanted = false;
+    expect_plan("no keys to take splitters from", &facts, NONE, R(SPLITTERS), R(NONE), R(NONE));
 }
 
 static uint64_t next_random(uint64_t *state) {
@@ -237,6 +247,7 @@ static psvi_radix_facts random_facts(uint64_t *state) {
     facts.ready = (bits >> 15 & 1) != 0 && psvi_radix_has_rounds(&facts);
     facts.order_looked_at = (bits >> 16 & 1) != 0;
     facts.order = (psvi_radix_seen)((bits >> 17) % 3);
+    facts.splitters_serve = (bits >> 26 & 1) != 0;
     facts.chunks_wait = (bits >> 20 & 3) == 0;
     facts.rounds_wait = (bits >> 22 & 3) == 0;
     facts.order_wait = (bits >> 24 & 3) == 0;
@@ -271,7 +282,10 @@ static void test_any_facts(void **state) {
             const psvi_radix_route route = plan.tries[i];
             const psvi_radix_route_row *row = psvi_radix_row(route);
             assert_false(row->by_keys);
-            assert_false(sorts_any_keys(last)); // nothing behind a kernel that always sorts
+            // Nothing behind a kernel that always sorts; SPLITTERS may leave keys to RESIDENT, where splitters are
+            // taken.
+            const bool leaves = last == PSVI_RADIX_SPLITTERS && route == PSVI_RADIX_RESIDENT && plan.remembers;
+            assert_true(leaves || !sorts_any_keys(last));
             assert_true(row->shared_kb * KB <= facts.device.shared_bytes);
             if (row->needs & PSVI_RADIX_NEEDS_COOPERATIVE) assert_true(facts.device.cooperative);
             if (row->needs & PSVI_RADIX_NEEDS_CLUSTERS) assert_true(facts.device.cluster_blocks > 0);
@@ -296,7 +310,10 @@ static void test_any_facts(void **state) {
                         (uint64_t)facts.device.multiprocessors * (facts.key_bytes + facts.value_bytes <= 8    ? 9216
                                                                   : facts.key_bytes + facts.value_bytes <= 12 ? 6144
                                                                                                               : 4096));
-        if (plan.remembers) assert_true(psvi_radix_has_rounds(&facts) && (facts.keys_wanted || facts.implicit));
+        if (plan.remembers) {
+            assert_true(plan.tries[0] == PSVI_RADIX_SPLITTERS || psvi_radix_has_rounds(&facts));
+            assert_true(facts.keys_wanted || facts.implicit);
+        }
     }
     for (int route = PSVI_RADIX_NONE + 1; route < PSVI_RADIX_ROUTES; ++route)
         if (!met[route]) fail_msg("no facts lead to %s", psvi_radix_row((psvi_radix_route)route)->name);

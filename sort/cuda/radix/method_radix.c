@@ -18,6 +18,7 @@ typedef struct radix_told {
     volatile uint32_t failing; // 1: the splitters of the chunk kernel fail time and again
     volatile uint32_t ready;   // 1: ROUNDS has splitters that have not failed
     volatile uint32_t order;   // psvi_radix_seen, of the last call that looked
+    volatile uint32_t served;  // calls in a row that the splitters of the chunk kernel have sorted, up to a few
 } radix_told;
 
 typedef struct radix_state {
@@ -214,14 +215,15 @@ static psvi_radix_facts facts_of_call(const psv_sorter *sorter, const psvi_radix
     facts.in_place = job->keys_out == job->keys_in &&
                      (job->value_bytes == 0 || (!job->implicit && job->values_out == job->values_in));
     facts.has_histograms = job->histograms != NULL;
-    facts.capturing =
-        state->rounds != NULL && !state->order_looked_at && sorter->context->ops->capturing(sorter->context);
     facts.order_looked_at = state->order_looked_at;
     facts.chunks_wait = state->chunks_backoff.left > 0;
     facts.rounds_wait = state->rounds_backoff.left > 0;
     facts.order_wait = state->order_backoff.left > 0;
     if (state->told == NULL) return facts;
     facts.ready = state->told->ready != 0;
+    facts.splitters_serve = state->told->served >= PSVI_RADIX_CHUNKS_SERVED;
+    const bool asks = !facts.splitters_serve || (state->rounds != NULL && !state->order_looked_at);
+    facts.capturing = asks && sorter->context->ops->capturing(sorter->context);
     facts.order = (psvi_radix_seen)state->told->order;
     return facts;
 }
@@ -252,7 +254,8 @@ static psvi_radix_chunks_call make_chunks_call(const psv_sorter *sorter, const p
                                     .capacity = (uint32_t)(capacity < tile ? capacity : tile),
                                     .places = layout.region_items,
                                     .try_again = state->told->failing,
-                                    .failing = (uint32_t *)(uintptr_t)&state->told_device->failing};
+                                    .failing = (uint32_t *)(uintptr_t)&state->told_device->failing,
+                                    .served = (uint32_t *)(uintptr_t)&state->told_device->served};
 }
 
 static psvi_radix_rounds_call make_rounds_call(const psv_sorter *sorter, const psvi_radix_job *job) {
@@ -263,14 +266,15 @@ static psvi_radix_rounds_call make_rounds_call(const psv_sorter *sorter, const p
 }
 
 static cudaError_t launch_route(const psv_sorter *sorter, psvi_radix_route route, const psvi_radix_job *job,
-                                uint32_t resident_items) {
+                                const psvi_radix_plan *plan) {
     const radix_state *state = sorter->state;
     cudaStream_t stream = sorter->context->stream;
     switch (route) {
     case PSVI_RADIX_BLOCK: return psvi_radix_block(job, stream);
     case PSVI_RADIX_CLUSTER: return psvi_radix_cluster(job, state->device.cluster_blocks, stream);
     case PSVI_RADIX_SPLITTERS: {
-        const psvi_radix_chunks_call call = make_chunks_call(sorter, job);
+        psvi_radix_chunks_call call = make_chunks_call(sorter, job);
+        call.resident = plan->tries[1] == PSVI_RADIX_RESIDENT;
         return psvi_radix_chunks(job, state->chunks, &call, stream);
     }
     case PSVI_RADIX_IN_ORDER: return psvi_radix_check_order(job, stream);
@@ -280,8 +284,8 @@ static cudaError_t launch_route(const psv_sorter *sorter, psvi_radix_route route
         return psvi_radix_rounds(job, state->rounds, &call, stream);
     }
     case PSVI_RADIX_RESIDENT:
-        return job->order.is_wide ? psvi_radix_resident64(job, resident_items, stream)
-                                  : psvi_radix_resident32(job, resident_items, stream);
+        return job->order.is_wide ? psvi_radix_resident64(job, plan->resident_items, stream)
+                                  : psvi_radix_resident32(job, plan->resident_items, stream);
     case PSVI_RADIX_PASSES_ASYNC:
     case PSVI_RADIX_PASSES: return psvi_radix_passes(job, stream);
     default: return psvi_radix_passes_compact(job, stream);
@@ -290,10 +294,11 @@ static cudaError_t launch_route(const psv_sorter *sorter, psvi_radix_route route
 
 // What a kernel behind this one has to know of it.
 static uint32_t mark_of(psvi_radix_route route) {
-    return route == PSVI_RADIX_WINDOWS    ? PSVI_RADIX_AFTER_WINDOWS
-           : route == PSVI_RADIX_IN_ORDER ? PSVI_RADIX_AFTER_ORDER
-           : route == PSVI_RADIX_ROUNDS   ? PSVI_RADIX_AFTER_ROUNDS
-                                          : 0;
+    return route == PSVI_RADIX_WINDOWS     ? PSVI_RADIX_AFTER_WINDOWS
+           : route == PSVI_RADIX_IN_ORDER  ? PSVI_RADIX_AFTER_ORDER
+           : route == PSVI_RADIX_ROUNDS    ? PSVI_RADIX_AFTER_ROUNDS
+           : route == PSVI_RADIX_SPLITTERS ? PSVI_RADIX_AFTER_CHUNKS
+                                           : 0;
 }
 
 static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request) {
@@ -313,10 +318,12 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     psvi_radix_route last = PSVI_RADIX_NONE;
     for (int i = 0; i < PSVI_RADIX_TRIES && plan.tries[i] != PSVI_RADIX_NONE && error == cudaSuccess; ++i) {
         last = plan.tries[i];
-        error = launch_route(sorter, last, &job, plan.resident_items);
+        error = launch_route(sorter, last, &job, &plan);
         job.before |= mark_of(last);
     }
-    if (error == cudaSuccess && plan.remembers) {
+    if (error == cudaSuccess && plan.remembers && plan.tries[0] == PSVI_RADIX_SPLITTERS) {
+        error = psvi_radix_chunks_remember(&job, state->chunks, sorter->context->stream);
+    } else if (error == cudaSuccess && plan.remembers) {
         const psvi_radix_rounds_call call = make_rounds_call(sorter, &job);
         error = psvi_radix_rounds_remember(&job, state->rounds, &call, sorter->context->stream);
     }

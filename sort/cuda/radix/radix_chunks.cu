@@ -476,8 +476,9 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         return pass;
     }
 
-    // Sorts the share, which lies in shared memory, without splitters.
-    __device__ psvi_radix_route run(uint32_t begin, uint32_t length) {
+    // Sorts the share, which lies in shared memory, without splitters. `digits`: also where it fits in no chunks; else
+    // NONE, and nothing is sorted.
+    __device__ psvi_radix_route run(uint32_t begin, uint32_t length, bool digits) {
         const tile_rows tile(length);
         const key_range<K> range = find_range(begin, tile.length);
         if (count < 2 || (range.sorted && job.order_check) || range.varying == 0) {
@@ -490,16 +491,19 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         const bool even = cut_chunks(range, shift, tile.length);
         if (even)
             sort_by_chunks(range, shift, tile);
-        else
+        else if (digits)
             passes = sort_by_digits(range, begin, tile);
+        else
+            barrier.wait();
         // All blocks have read the bins: a grid barrier has passed since.
         for (int bin = blockIdx.x * THREADS + threadIdx.x; bin < BINS; bin += gridDim.x * THREADS)
             state->bins[bin] = 0;
-        return even ? PSVI_RADIX_CHUNKS : PSVI_RADIX_CHUNK_DIGITS;
+        return even ? PSVI_RADIX_CHUNKS : digits ? PSVI_RADIX_CHUNK_DIGITS : PSVI_RADIX_NONE;
     }
 };
 
-// One thread. Writes what this call leaves for the next one, and what the host is told. `tried`: splitters were used;
+// One thread. Writes what this call leaves for the next one, and what the host is told. `route`: NONE where nothing was
+// sorted. `tried`: splitters were used;
 // `misfit`: with them, some chunk did not fit in its region.
 [[maybe_unused]] __device__ __forceinline__ void
 leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call &call,
@@ -508,13 +512,16 @@ leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const ps
     ++next.calls;
     if (route == PSVI_RADIX_IN_ORDER)
         next.remembered = 0; // such input may come again, and the other way finds it out sooner
-    else if (splitter_marks::worth_it(gridDim.x, (uint32_t)job_count(job)))
+    else if (route != PSVI_RADIX_NONE && splitter_marks::worth_it(gridDim.x, (uint32_t)job_count(job)))
         next.remembered = 1;
+    const bool uneven = route == PSVI_RADIX_CHUNK_DIGITS || route == PSVI_RADIX_NONE;
     if (tried && !misfit) {
         psvi_backoff_succeeded(&next.backoff);
         next.failing = 0;
+        next.served = min(known.served + 1, (uint32_t)PSVI_RADIX_CHUNKS_SERVED);
     } else if (tried) {
-        next.failing = route == PSVI_RADIX_CHUNK_DIGITS || next.backoff.wait != 0;
+        next.served = 0;
+        next.failing = uneven || next.backoff.wait != 0;
         psvi_backoff_failed(&next.backoff, PSVI_RADIX_WAIT_LEAST, PSVI_RADIX_WAIT_MOST);
     } else {
         (void)psvi_backoff_waits(&next.backoff);
@@ -522,13 +529,16 @@ leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const ps
     // `try_again` is what the host has been told: it may be 1 for crowded chunks.
     if (next.failing != known.failing || next.failing != call.try_again)
         *(volatile uint32_t *)call.failing = next.failing;
+    if (next.served != known.served) *(volatile uint32_t *)call.served = next.served;
     tell_order(job, route == PSVI_RADIX_IN_ORDER ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
-    const uint32_t veto = route == PSVI_RADIX_IN_ORDER       ? PSVI_RADIX_VETO_NONE
-                          : route == PSVI_RADIX_CHUNK_DIGITS ? PSVI_RADIX_VETO_UNEVEN
-                          : route == PSVI_RADIX_SPLITTERS    ? job.veto
-                          : tried                            ? PSVI_RADIX_VETO_MISFIT
-                          : known.remembered                 ? PSVI_RADIX_VETO_WAITING
-                                                             : PSVI_RADIX_VETO_NO_SPLITTERS;
+    const uint32_t veto = route == PSVI_RADIX_IN_ORDER    ? PSVI_RADIX_VETO_NONE
+                          : uneven                        ? PSVI_RADIX_VETO_UNEVEN
+                          : route == PSVI_RADIX_SPLITTERS ? job.veto
+                          : tried                         ? PSVI_RADIX_VETO_MISFIT
+                          : known.remembered              ? PSVI_RADIX_VETO_WAITING
+                                                          : PSVI_RADIX_VETO_NO_SPLITTERS;
+    job.control->done = route != PSVI_RADIX_NONE;
+    job.control->veto = veto;
     tell_outcome(job, route, veto, passes);
     state->memory = next;
 }
@@ -582,7 +592,7 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
             sort.load_values(job.values_in, job.implicit, begin, length);
         }
         __syncthreads();
-        route = sort.run(begin, length);
+        route = sort.run(begin, length, !call.resident);
         passes = sort.passes;
     }
     if (blockIdx.x != 0) return;
@@ -598,6 +608,15 @@ template <int KIND, int VALUE_BYTES>
 __global__ void __launch_bounds__(THREADS, 1)
     psvk_radix_chunks(const psvi_radix_job job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call call) {
     if constexpr (code_holds<KIND>(PSVI_RADIX_CHUNK_KB * 1024)) sort_in_chunks<KIND, VALUE_BYTES>(job, state, call);
+}
+
+// One block.
+template <int KIND>
+__global__ void psvk_radix_chunks_remember(const psvi_radix_job job, psvi_radix_chunks_state *state) {
+    const uint32_t count = (uint32_t)job_count(job), chunks = job.multiprocessors;
+    if (job.control->outcome.route != PSVI_RADIX_RESIDENT || !splitter_marks::worth_it(chunks, count)) return;
+    take_splitters<KIND>(job, state->splitters, chunks, count);
+    if (threadIdx.x == 0) state->memory.remembered = 1;
 }
 
 template <int KIND, int VALUE_BYTES>
@@ -623,5 +642,13 @@ extern "C" cudaError_t psvi_radix_chunks(const psvi_radix_job *job, psvi_radix_c
                                          const psvi_radix_chunks_call *call, cudaStream_t stream) {
     return with_types(job, [&](auto kind, auto bytes) {
         return launch<decltype(kind)::value, decltype(bytes)::value>(job, state, call, stream);
+    });
+}
+
+extern "C" cudaError_t psvi_radix_chunks_remember(const psvi_radix_job *job, psvi_radix_chunks_state *state,
+                                                  cudaStream_t stream) {
+    return with_kind(job, [&](auto kind) {
+        psvk_radix_chunks_remember<decltype(kind)::value><<<1, 256, 0, stream>>>(*job, state);
+        return cudaGetLastError();
     });
 }

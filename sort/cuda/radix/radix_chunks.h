@@ -26,7 +26,7 @@ typedef struct psvi_radix_chunks_memory {
     uint32_t remembered;  // there are splitters
     psvi_backoff backoff; // of the splitters
     uint32_t failing;     // what the host has been told: the splitters fail, and not for the first time
-    uint32_t padding;
+    uint32_t served;      // calls in a row that splitters have sorted, at most PSVI_RADIX_CHUNKS_SERVED
 } psvi_radix_chunks_memory;
 
 // Where the blocks of one call meet; for even and odd calls.
@@ -58,6 +58,8 @@ typedef struct psvi_radix_chunks_call {
     uint32_t capacity;  // of each, in this kernel
     uint32_t try_again; // the first call after a wait of the host: the splitters are tried whatever they did before
     uint32_t *failing;  // in memory that the host sees: 1 where splitters fail time and again, or chunks are crowded
+    uint32_t *served;   // likewise: psvi_radix_chunks_memory.served
+    uint32_t resident;  // RESIDENT runs behind this kernel, and sorts what fits in no chunks
 } psvi_radix_chunks_call;
 
 // Sorts job->count items, at most job->multiprocessors * PSVI_RADIX_CHUNKS_TILE. Tells the host at job->order_seen
@@ -66,6 +68,10 @@ typedef struct psvi_radix_chunks_call {
 // which may lie in the same memory.
 cudaError_t psvi_radix_chunks(const psvi_radix_job *job, psvi_radix_chunks_state *state,
                               const psvi_radix_chunks_call *call, cudaStream_t stream);
+
+// Behind RESIDENT, where it has sorted what the chunk kernel could not: takes splitters from the sorted keys, or by the
+// sorted index from the unsorted ones. One small launch.
+cudaError_t psvi_radix_chunks_remember(const psvi_radix_job *job, psvi_radix_chunks_state *state, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

@@ -105,6 +105,20 @@ struct splitter_marks {
     }
 };
 
+// One block, behind a sort: takes the splitters of `chunks` shares from the sorted keys, or by the sorted index.
+template <int KIND>
+__device__ __forceinline__ void take_splitters(const psvi_radix_job &job, uint64_t *splitters, uint32_t chunks,
+                                               uint32_t count) {
+    using K = typename radix_key<KIND>::type;
+    const uint32_t quota = (count + chunks - 1) / chunks;
+    for (uint32_t chunk = threadIdx.x + 1; chunk < chunks; chunk += blockDim.x) {
+        const uint32_t rank = chunk * quota;
+        const K raw = job.keys_out != nullptr ? ((const K *)job.keys_out)[rank]
+                                              : ((const K *)job.keys_in)[((const uint32_t *)job.values_out)[rank]];
+        splitters[chunk - 1] = part_of<KIND>(raw, job.order);
+    }
+}
+
 // Where the items of a thread lie: warp after warp, in a warp `rows` rows of 32.
 struct tile_rows {
     uint32_t rows;   // of each warp

@@ -40,7 +40,12 @@ typedef struct psvi_radix_outcome {
 
 // Kernels of the same call that ran before one, bits of psvi_radix_job.before. They tell in psvi_radix_control.done
 // whether they have sorted.
-enum { PSVI_RADIX_AFTER_WINDOWS = 1, PSVI_RADIX_AFTER_ORDER = 2, PSVI_RADIX_AFTER_ROUNDS = 4 };
+enum {
+    PSVI_RADIX_AFTER_WINDOWS = 1,
+    PSVI_RADIX_AFTER_ORDER = 2,
+    PSVI_RADIX_AFTER_ROUNDS = 4,
+    PSVI_RADIX_AFTER_CHUNKS = 8
+};
 
 // State of a sorter on the device, by what uses it. Everything marked (0) is zero between calls: the kernel that used
 // it clears it, so that no call needs a memset.

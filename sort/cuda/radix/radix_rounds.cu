@@ -185,20 +185,13 @@ __global__ void __launch_bounds__(THREADS, 1)
 template <int KIND>
 __global__ void psvk_radix_rounds_remember(const psvi_radix_job job, psvi_radix_rounds_state *state,
                                            const psvi_radix_rounds_call call) {
-    using K = typename radix_key<KIND>::type;
     const uint32_t count = (uint32_t)job_count(job), chunks = call.chunks;
     const psvi_radix_control *control = job.control;
     // Input in order, or nearly so, is sorted faster in other ways.
     const bool in_order = control->outcome.route == PSVI_RADIX_IN_ORDER;
     if (in_order && threadIdx.x == 0) tell_order(job, PSVI_RADIX_ORDER_SORTED);
     if (!splitter_marks::worth_it(chunks, count) || in_order || control->outcome.route == PSVI_RADIX_WINDOWS) return;
-    const uint32_t quota = (count + chunks - 1) / chunks;
-    for (uint32_t chunk = threadIdx.x + 1; chunk < chunks; chunk += blockDim.x) {
-        const uint32_t rank = chunk * quota;
-        const K raw = job.keys_out != nullptr ? ((const K *)job.keys_out)[rank]
-                                              : ((const K *)job.keys_in)[((const uint32_t *)job.values_out)[rank]];
-        state->splitters[chunk - 1] = part_of<KIND>(raw, job.order);
-    }
+    take_splitters<KIND>(job, state->splitters, chunks, count);
     if (threadIdx.x == 0) {
         state->chunks = chunks;
         *(volatile uint32_t *)call.ready = 1;

@@ -213,6 +213,12 @@ static bool try_on_chip(const psvi_radix_facts *facts, psvi_radix_plan *plan) {
     return false;
 }
 
+// Whether splitters can be taken behind RESIDENT: from the sorted keys, or by the index from the unsorted ones, which
+// it may use as spare memory.
+static bool leaves_keys(const psvi_radix_facts *facts) {
+    return facts->keys_wanted || (facts->implicit && facts->keys_kept);
+}
+
 // SPLITTERS and what is in its kernel. Where chunks hardly fit, ROUNDS takes them, but this kernel is the fastest to
 // see that the input is in order.
 static bool try_chunks(const psvi_radix_facts *facts, psvi_radix_plan *plan) {
@@ -233,6 +239,11 @@ static bool try_chunks(const psvi_radix_facts *facts, psvi_radix_plan *plan) {
         return false;
     }
     try_route(plan, PSVI_RADIX_SPLITTERS);
+    // Keys that fit in no chunks are sooner sorted by another kernel. Those that do pay for launches that do nothing,
+    // but not in a graph, which would keep them.
+    plan->remembers =
+        fits && !facts->splitters_serve && !facts->capturing && plan->resident_items != 0 && leaves_keys(facts);
+    if (plan->remembers) try_route(plan, PSVI_RADIX_RESIDENT);
     return true;
 }
 
@@ -251,11 +262,8 @@ static bool try_rounds(const psvi_radix_facts *facts, psvi_radix_plan *plan, boo
         return false;
     }
     plan->veto = PSVI_RADIX_VETO_NO_SPLITTERS;
-    // Splitters come from the sorted keys, or by the index from the unsorted ones, which RESIDENT may use as spare
-    // memory.
     if (!facts->keys_wanted && !facts->implicit) return false;
-    const bool kept = facts->keys_wanted || facts->keys_kept;
-    try_route(plan, resident && kept ? PSVI_RADIX_RESIDENT : plan->passes);
+    try_route(plan, resident && leaves_keys(facts) ? PSVI_RADIX_RESIDENT : plan->passes);
     plan->remembers = facts->order != PSVI_RADIX_ORDER_NEARLY || plan->tries[0] != PSVI_RADIX_WINDOWS;
     return true;
 }

@@ -100,6 +100,7 @@ typedef struct psvi_radix_facts {
     bool capturing;         // in a graph
     bool ready;             // splitters of ROUNDS are there and have served
     bool order_looked_at;   // some call of the sorter has tried WINDOWS
+    bool splitters_serve;   // SPLITTERS has sorted the last calls that it was tried in
     psvi_radix_seen order;  // of the call before
     bool chunks_wait;       // back-offs that are not over: of SPLITTERS and what is in its kernel,
     bool rounds_wait;       // of ROUNDS,
@@ -114,7 +115,7 @@ typedef struct psvi_radix_plan {
     psvi_radix_veto veto;                            // why a faster route than the first is not tried
     uint32_t resident_items;                         // of a thread, for RESIDENT
     bool asks_for_order;                             // the kernels are to tell what they see of it
-    bool remembers;                                  // splitters for ROUNDS are taken from the result
+    bool remembers;                                  // splitters are taken from the result, for SPLITTERS or ROUNDS
     bool chunks_waited, rounds_waited, order_waited; // a back-off that kept a route away in this call
 } psvi_radix_plan;
 

@@ -24,6 +24,7 @@
 #define PSVI_RADIX_CHUNKS_FULL_BIN 48  // items of one bin that are still compared each with each
 #define PSVI_RADIX_CHUNKS_TILE(pair_bytes) ((pair_bytes) <= 8 ? 9216 : (pair_bytes) <= 12 ? 6144 : 4096)
 #define PSVI_RADIX_CHUNKS_ITEM(key_bytes) ((key_bytes) + 4)
+#define PSVI_RADIX_CHUNKS_SERVED 4   // calls in a row by splitters until no other kernel is launched behind
 #define PSVI_RADIX_CHUNKS_BLOCKS 254 // chunk numbers have 8 bits, and one is for items that are not there
 
 // ROUNDS
