@@ -323,6 +323,75 @@ static void test_unaligned(void **state) {
     free(order);
 }
 
+// Keys that crowd: many equal ones, few values, a heavy tail, few bits, at counts that one block or cluster sorts.
+static void test_crowds(void **state) {
+    (void)state;
+    static const key_distribution kinds[] = {KEYS_FEW,  KEYS_CLUSTERED, KEYS_BLOB,   KEYS_ZIPF,
+                                             KEYS_HALF, KEYS_VALUES,    KEYS_FLOATS, KEYS_BITS};
+    static const uint32_t counts[] = {70, 1000, 1500, 2049, 4096, 20011};
+    enum { KINDS = sizeof kinds / sizeof *kinds, COUNTS = sizeof counts / sizeof *counts };
+    for (uint32_t i = 0; i < 6 * KINDS * COUNTS; ++i) {
+        sort_case test = base_case((psv_key_type)(i % 6), kinds[i / 6 % KINDS], counts[i / (6 * KINDS)]);
+        test.def.value_bytes = i % 5 == 4 ? 8 : 4;
+        test.def.descending = i % 7 == 3;
+        test.form = i % 5 == 4 ? FORM_PAIRS : (sort_form)(i % 11 % FORM_COUNT);
+        if (i % 4 == 3) {
+            test.def.begin_bit = i % 13;
+            test.def.end_bit = 20 + i % 12;
+        }
+        run_sort_case(&harness, &test);
+    }
+}
+
+// Keys that differ in few bits, and now and then in others: calls of one sorter, so that it knows keys of both kinds.
+static void test_rare_bits(void **state) {
+    (void)state;
+    static const uint32_t counts[] = {3000, 60000, 1500000};
+    static const psv_key_type types[] = {PSV_KEY_U32, PSV_KEY_I32, PSV_KEY_U64};
+    psv_context *context = harness_context(&harness, 0);
+    for (uint32_t n = 0; n < 9; ++n) {
+        const uint32_t count = counts[n / 3];
+        psv_sorter_def def = psv_default_sorter_def();
+        def.key_type = types[n % 3];
+        def.method = "radix";
+        def.max_count = count;
+        def.descending = n % 2 != 0;
+        const uint32_t key_bytes = psv_key_type_bytes(def.key_type);
+        char *keys = malloc((size_t)count * key_bytes), *sorted = malloc((size_t)count * key_bytes);
+        uint32_t *order = malloc(count * sizeof *order), *index = malloc(count * sizeof *index);
+        psv_buffer key_buffer, index_buffer;
+        psv_sorter *sorter;
+        assert_int_equal(psv_create_sorter(context, &def, &sorter), PSV_OK);
+        assert_int_equal(psv_alloc_buffer(context, (uint64_t)count * key_bytes, &key_buffer), PSV_OK);
+        assert_int_equal(psv_alloc_buffer(context, count * sizeof *index, &index_buffer), PSV_OK);
+        for (uint32_t call = 0; call < 6; ++call) {
+            make_keys(def.key_type, KEYS_BITS, harness.seed + 10 * n + call, count, keys);
+            for (uint32_t at = 1234 + call; call % 2 != 0 && at < count; at += 50021)
+                keys[(size_t)at * key_bytes + call / 2] ^= 8;
+            for (uint32_t i = 0; i < count; ++i)
+                index[i] = i;
+            reference_order(&def, keys, count, order);
+            assert_int_equal(psv_upload(context, key_buffer, keys, (uint64_t)count * key_bytes), PSV_OK);
+            assert_int_equal(psv_upload(context, index_buffer, index, count * sizeof *index), PSV_OK);
+            if (psv_sort_pairs(sorter, key_buffer, index_buffer, count) != PSV_OK)
+                fail_msg("%s", psv_last_error(context));
+            assert_int_equal(psv_download(context, sorted, key_buffer, (uint64_t)count * key_bytes), PSV_OK);
+            assert_int_equal(psv_download(context, index, index_buffer, count * sizeof *index), PSV_OK);
+            for (uint32_t i = 0; i < count; ++i)
+                if (index[i] != order[i] ||
+                    memcmp(sorted + (size_t)i * key_bytes, keys + (size_t)order[i] * key_bytes, key_bytes) != 0)
+                    fail_msg("%s, %u items, call %u: item %u differs", psv_key_type_name(def.key_type), count, call, i);
+        }
+        psv_free_buffer(context, &key_buffer);
+        psv_free_buffer(context, &index_buffer);
+        psv_destroy_sorter(sorter);
+        free(keys);
+        free(sorted);
+        free(order);
+        free(index);
+    }
+}
+
 // An order of the context's own memory for psv_check_order, and records of odd sizes.
 static void test_check_order(void **state) {
     (void)state;
@@ -493,6 +562,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_kinds_in_parallel),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_crowds),
+        cmocka_unit_test(test_rare_bits),
         cmocka_unit_test(test_bit_ranges),
         cmocka_unit_test(test_a_million),
         cmocka_unit_test(test_options),

@@ -33,6 +33,14 @@ template <typename K> struct bit_gather {
         }
         return number;
     }
+
+    // The other way: the bits to their places.
+    __device__ __forceinline__ K back(K gathered) const {
+#pragma unroll
+        for (int step = STEPS - 1; step >= 0; --step)
+            gathered = (gathered & ~moves[step]) | (gathered << (1 << step) & moves[step]);
+        return gathered & chosen;
+    }
 };
 
 // The lowest bits of a number, at most `most` of them.

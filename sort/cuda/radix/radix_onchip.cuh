@@ -4,9 +4,9 @@
 //
 // Where a bin is too full for this:
 // - keys that are all equal stay as they are;
-// - keys that differ in few bits get a bin for each value;
 // - crowds, the equal keys of one bin, are ranked as they stand (rank_crowds);
-// - bins of a logarithmic width serve keys that crowd at the lower end;
+// - keys that differ in few bits get a bin for each value;
+// - bins are divided into as many parts as they have items;
 // - and at last there is a stable pass for each digit.
 #ifndef PAIRSIEVE_RADIX_ONCHIP_CUH
 #define PAIRSIEVE_RADIX_ONCHIP_CUH
@@ -22,7 +22,7 @@ constexpr int WARPS = THREADS / 32;
 constexpr int BINS = 8192; // two bytes each: as many bytes as the counters of all warps for digits of 8 bits
 
 // A bin of so many items is still compared each with each, where a thread has `rows` items.
-__device__ __forceinline__ uint32_t fullest_bin(uint32_t rows) { return rows <= 2 ? 96 : rows <= 4 ? 64 : 48; }
+__device__ __forceinline__ uint32_t fullest_bin(uint32_t rows) { return rows <= 2 ? 48 : rows <= 4 ? 32 : 48; }
 
 // More items than this in a bin are ranked, where some bin is too full and theirs are equal.
 constexpr uint32_t crowd_from(int items) { return items <= 4 ? 17 : 33; }
@@ -71,23 +71,12 @@ __device__ __forceinline__ typename radix_key<KIND>::type part_of(typename radix
     return (K)((K)(transform<KIND>(raw, order) << unused) >> unused) >> order.begin_bit;
 }
 
-// How keys are cut into bins; never decreasing from one key to a greater.
-enum bin_form {
-    BINS_EVEN,   // of equal width
-    BINS_VALUES, // one for each value of the bits that differ
-    BINS_LOG     // 256 for each power of two above the least key
-};
-
-constexpr int BIN_BITS = 13;
-static_assert(1 << BIN_BITS == BINS, "for BINS_VALUES");
-
+// Cuts a range of keys into BINS bins; never decreasing from one key to a greater.
 template <typename K> struct key_bins {
     K least;
     uint32_t up, scale;
-    bin_form form = BINS_EVEN;
-    const bit_gather<K> &gather; // for BINS_VALUES
 
-    __device__ __forceinline__ key_bins(K from, K to, const bit_gather<K> &g) : least(from), gather(g) {
+    __device__ __forceinline__ key_bins(K from, K to) : least(from) {
         const K range = to - from;
         up = sizeof(K) == 8 ? (uint32_t)__clzll((long long)range) : (uint32_t)__clz((int)range);
         if (range == 0) up = 0;
@@ -97,13 +86,43 @@ template <typename K> struct key_bins {
         if (range == 0) scale = 0;
     }
 
-    __device__ __forceinline__ uint32_t operator()(K part) const {
-        if (form == BINS_VALUES) return (uint32_t)gather(part);
-        const uint32_t above = (uint32_t)((K)((K)(part - least) << up) >> (8 * (sizeof(K) - 4)));
-        if (form == BINS_EVEN) return __umulhi(above, scale);
-        const uint32_t some = max(above, 1u), zeros = (uint32_t)__clz((int)some);
-        return (31 - zeros) << 8 | some << zeros << 1 >> 24;
+    __device__ __forceinline__ uint32_t above(K part) const {
+        return (uint32_t)((K)((K)(part - least) << up) >> (8 * (sizeof(K) - 4)));
     }
+
+    __device__ __forceinline__ uint32_t operator()(K part) const { return __umulhi(above(part), scale); }
+};
+
+// The bins that are taken where some of key_bins are too full.
+enum bin_form {
+    BINS_EVEN,   // as they are
+    BINS_VALUES, // one for each value of the bits that differ
+    BINS_PARTS   // half as many, each divided into parts of equal width, as many as it has items
+};
+constexpr int BIN_BITS = 13;
+static_assert(1 << BIN_BITS == BINS, "for BINS_VALUES");
+
+// With BINS_PARTS the first half of `places` are the first places of the bins that are divided; the parts are the bins
+// of the second half.
+template <typename K> struct other_bins {
+    const key_bins<K> &even;
+    const bit_gather<K> &gather;
+    const uint16_t *places;
+    uint32_t length;
+    bin_form form;
+
+    __device__ __forceinline__ uint32_t operator()(K part) const {
+        if (form == BINS_EVEN) return even(part);
+        if (form == BINS_VALUES) return (uint32_t)gather(part);
+        const uint64_t scaled = (uint64_t)even.above(part) * even.scale;
+        const uint32_t bin = (uint32_t)(scaled >> 33);
+        const uint32_t begin = places[bin], end = bin + 1 < (uint32_t)BINS / 2 ? places[bin + 1] : length;
+        const uint32_t number = begin + __umulhi((uint32_t)(scaled >> 1), end - begin);
+        return BINS / 2 + (length > (uint32_t)BINS / 2 ? number / 2 : number);
+    }
+
+    // The first thread of those that have bins, eight each.
+    __device__ __forceinline__ uint32_t first_thread() const { return form == BINS_PARTS ? THREADS / 2 : 0; }
 };
 
 // Sorts the items that the block's threads hold. A thread has items place(0), place(1), ..., those below `length`,
@@ -157,19 +176,40 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         __syncthreads();
         least = psvd_reduce_min(shared.least[lane]);
         greatest = psvd_reduce_max(shared.greatest[lane]);
-        key_bins<K> bin_of(least, greatest, shared.gather);
-        if (to_bins(bin_of)) {
-#pragma unroll 2
-            for (uint32_t at = threadIdx.x; at < length; at += THREADS) {
-                const K raw = shared.items.keys[at];
-                const uint32_t id = shared.items.ids[at];
-                emit(id & RANKED ? at : place_of(raw, id, bin_of), raw,
-                     VALUE_BYTES != 0 ? shared.items.values[at] : (V)0, id & ~RANKED);
-            }
+        const key_bins<K> even(least, greatest);
+        uint32_t places[ITEMS];
+        bin_counts counts;
+        if (!count_bins(even, 0, places, counts)) {
+            to_bins(0, places, counts);
+            emit_binned<false>(even, emit);
+            return;
+        }
+        if (!ordered) {
+            order_by_ids();
+            __syncthreads();
+            clear_bins();
+            __syncthreads();
+            count_bins(even, 0, places, counts);
+        }
+        other_bins<K> others = {even, shared.gather, shared.bins, length, BINS_EVEN};
+        if (least != greatest && to_other_bins(others, places, counts)) {
+            emit_binned<true>(others, emit);
             return;
         }
         if (least != greatest) sort_by_digits();
         for_items([&](int row, uint32_t at) { emit(at, keys[row], VALUE_BYTES != 0 ? values[row] : (V)0, ids[row]); });
+    }
+
+    // RANKS: some items may lie in their places already.
+    template <bool RANKS, typename B, typename F>
+    __device__ __forceinline__ void emit_binned(const B &bin_of, F emit) const {
+#pragma unroll 2
+        for (uint32_t at = threadIdx.x; at < length; at += THREADS) {
+            const K raw = shared.items.keys[at];
+            const uint32_t id = shared.items.ids[at];
+            emit(RANKS && (id & RANKED) ? at : place_of(raw, id, bin_of), raw,
+                 VALUE_BYTES != 0 ? shared.items.values[at] : (V)0, id & ~RANKED);
+        }
     }
 
     static constexpr uint32_t RANKED = 1u << 31; // in an id: the item lies in its place already
@@ -179,67 +219,103 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         reinterpret_cast<uint4 *>(shared.bins)[threadIdx.x] = make_uint4(0, 0, 0, 0);
     }
 
-    // Brings the items to their bins, which are clear, in the first form that suits them. False where none does: then
-    // the items are in the order of their ids.
-    __device__ __forceinline__ bool to_bins(key_bins<K> &bin_of) {
-        uint32_t places[ITEMS];
+    // Counts of a thread's eight bins, and their sum.
+    struct bin_counts {
+        uint32_t words[4], sum;
+    };
+
+    // Counts the items in bins, which are clear. `places`: bin and order of arrival. Threads before `first` have no
+    // bins. Whether a bin is too full.
+    template <typename B>
+    __device__ __forceinline__ bool count_bins(const B &bin_of, uint32_t first_thread, uint32_t (&places)[ITEMS],
+                                               bin_counts &counts) {
+        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins);
+        for_items([&](int row, uint32_t) {
+            const uint32_t bin = bin_of(part(keys[row])), high = 16 * (bin & 1);
+            places[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
+        });
+        __syncthreads();
+        const uint4 read = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
+        counts = {{read.x, read.y, read.z, read.w}, 0};
+        if (threadIdx.x < first_thread) counts = {};
+        bool full = false;
+        const uint32_t fullest = fullest_bin(rows);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            counts.sum += (counts.words[i] & 0xffff) + (counts.words[i] >> 16);
+            full |= (counts.words[i] & 0xffff) > fullest || counts.words[i] >> 16 > fullest;
+        }
+        return __syncthreads_or(full);
+    }
+
+    // Brings the items to their bins.
+    __device__ __forceinline__ void to_bins(uint32_t first_thread, const uint32_t (&places)[ITEMS],
+                                            const bin_counts &counts) {
+        const uint4 starts = first_places(counts.words, block_scan(counts.sum, shared.sums));
+        if (threadIdx.x >= first_thread) reinterpret_cast<uint4 *>(shared.bins)[threadIdx.x] = starts;
+        __syncthreads();
+        for_items(
+            [&](int row, uint32_t) { put(row, shared.bins[places[row] >> 16] + (places[row] & 0xffff), ids[row]); });
+        __syncthreads();
+    }
+
+    // The same where some of the even bins are too full. False where no other bins serve either.
+    __device__ __forceinline__ bool to_other_bins(other_bins<K> &bin_of, uint32_t (&places)[ITEMS],
+                                                  bin_counts &counts) {
+        bool mixed = keys_are_mixed(places[0]);
 #pragma unroll 1
         for (;;) {
-            uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.bins);
-            for_items([&](int row, uint32_t) {
-                const uint32_t bin = bin_of(part(keys[row])), high = 16 * (bin & 1);
-                places[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
-            });
-            __syncthreads();
-            const uint4 counts = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
-            const uint32_t words[4] = {counts.x, counts.y, counts.z, counts.w};
-            uint32_t own = 0;
-            bool full = false;
-            const uint32_t fullest = fullest_bin(rows);
-#pragma unroll
-            for (int i = 0; i < 4; ++i) {
-                own += (words[i] & 0xffff) + (words[i] >> 16);
-                full |= (words[i] & 0xffff) > fullest || words[i] >> 16 > fullest;
+            if (!mixed && rank_crowds(bin_of.first_thread(), places, counts)) return true;
+            if (bin_of.form != BINS_EVEN) return false;
+            const K varying = varying_bits();
+            if (number_of_bits(varying) <= BIN_BITS) {
+                bin_of.form = BINS_VALUES;
+                if (threadIdx.x == 0) shared.gather.choose(varying);
+                clear_bins();
+            } else {
+                bin_of.form = BINS_PARTS;
+                divide_bins(counts);
             }
-            if (!__syncthreads_or(full)) {
-                reinterpret_cast<uint4 *>(pairs)[threadIdx.x] = first_places(words, block_scan(own, shared.sums));
-                __syncthreads();
-                for_items([&](int row, uint32_t) {
-                    put(row, shared.bins[places[row] >> 16] + (places[row] & 0xffff), ids[row]);
-                });
-                __syncthreads();
+            __syncthreads();
+            if (!count_bins(bin_of, bin_of.first_thread(), places, counts)) {
+                to_bins(bin_of.first_thread(), places, counts);
                 return true;
             }
-            if (!ordered) {
-                order_by_ids();
-            } else if (bin_of.form != BINS_EVEN || !values_have_bins(bin_of)) {
-                if (bin_of.scale == 0) return false; // all equal
-                if (rank_crowds(words, own, places)) return true;
-                if (bin_of.form != BINS_EVEN) return false;
-                bin_of.form = BINS_LOG;
-            }
-            __syncthreads();
-            clear_bins();
-            __syncthreads();
+            mixed = false;
         }
     }
 
-    // Whether the keys differ in so few bits that each value has a bin; then it gets one.
-    __device__ __forceinline__ bool values_have_bins(key_bins<K> &bin_of) {
-        const K varying = varying_bits();
-        if (number_of_bits(varying) > BIN_BITS || varying == 0) return false;
-        if (threadIdx.x == 0) shared.gather.choose(varying);
-        bin_of.form = BINS_VALUES;
-        return true;
+    // A look at neighbours: whether some have different keys in one bin that is too full. `bins` hold counts.
+    __device__ __forceinline__ bool keys_are_mixed(uint32_t own_place) const {
+        const uint32_t bin = own_place >> 16;
+        const bool here = place(0) < length, full = here && shared.bins[bin] > fullest_bin(rows);
+        const K own = here ? part(keys[0]) : (K)0;
+        const K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, own, 1);
+        const uint32_t next_bin = __shfl_down_sync(PSVI_RADIX_FULL_WARP, full ? bin : (uint32_t)BINS, 1);
+        return __syncthreads_or(full && next_bin == bin && next != own);
+    }
+
+    // For BINS_PARTS, of the counts of the even bins; the parts are cleared. Before a barrier.
+    __device__ __forceinline__ void divide_bins(const bin_counts &counts) {
+        uint32_t start = block_scan(counts.sum, shared.sums), starts[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            starts[i] = start;
+            start += (counts.words[i] & 0xffff) + (counts.words[i] >> 16);
+        }
+        uint2 *halves = reinterpret_cast<uint2 *>(shared.bins);
+        halves[threadIdx.x] = make_uint2(starts[0] | starts[1] << 16, starts[2] | starts[3] << 16);
+        halves[THREADS + threadIdx.x] = make_uint2(0, 0);
     }
 
     // Where a bin is too full: the items of bins with equal keys only get their places from ranks, and lie there
     // already; the others go to their bins. False, with nothing changed but shared memory, when a bin that is too full
-    // has different keys. `words`: eight bins' counts, `own` their sum; `places`: bin and order of arrival.
-    __device__ __forceinline__ bool rank_crowds(const uint32_t (&words)[4], uint32_t own, uint32_t (&places)[ITEMS]) {
+    // has different keys.
+    __device__ __forceinline__ bool rank_crowds(uint32_t first_thread, uint32_t (&places)[ITEMS],
+                                                const bin_counts &counts) {
         constexpr uint32_t CROWD = 1u << 15; // in the place of a first place: the number of a crowd
         auto &crowd = shared.crowd;
-        find_crowds<CROWD>(words, own);
+        find_crowds<CROWD>(first_thread, counts);
         uint32_t *counters = reinterpret_cast<uint32_t *>(crowd.counters);
         for (uint32_t i = threadIdx.x; i < sizeof crowd.counters / sizeof(uint32_t); i += THREADS)
             counters[i] = 0;
@@ -290,9 +366,11 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
     }
 
     // Numbers the crowds: their bins get MARK and the number, the others their first places. Ends without a barrier.
-    template <uint32_t MARK> __device__ __forceinline__ void find_crowds(const uint32_t (&words)[4], uint32_t own) {
+    template <uint32_t MARK>
+    __device__ __forceinline__ void find_crowds(uint32_t first_thread, const bin_counts &counts) {
+        const uint32_t(&words)[4] = counts.words;
         constexpr uint32_t FROM = crowd_from(ITEMS);
-        uint32_t start = block_scan(own, shared.sums), crowded = 0;
+        uint32_t start = block_scan(counts.sum, shared.sums), crowded = 0;
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             crowded += ((words[i] & 0xffff) >= FROM) + (words[i] >> 16 >= FROM);
@@ -312,7 +390,8 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             const uint32_t low = mark(words[i] & 0xffff, 8 * threadIdx.x + 2 * i);
-            pairs[i] = low | mark(words[i] >> 16, 8 * threadIdx.x + 2 * i + 1) << 16;
+            const uint32_t both = low | mark(words[i] >> 16, 8 * threadIdx.x + 2 * i + 1) << 16;
+            if (threadIdx.x >= first_thread) pairs[i] = both;
         }
         if (threadIdx.x == THREADS - 1) shared.crowds = number;
     }
@@ -330,7 +409,7 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
     }
 
     // The place in the sorted order of an item among the bins.
-    __device__ __forceinline__ uint32_t place_of(K raw, uint32_t id, const key_bins<K> &bin_of) const {
+    template <typename B> __device__ __forceinline__ uint32_t place_of(K raw, uint32_t id, const B &bin_of) const {
         const K mine = part(raw);
         const uint32_t bin = bin_of(mine);
         const uint32_t begin = shared.bins[bin];

@@ -16,6 +16,8 @@ namespace {
 
 constexpr int THREADS = PSVI_RADIX_PASSES_THREADS;
 constexpr int WARPS = THREADS / 32;
+constexpr int BLOCKS =
+    THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? PSVI_RADIX_PASSES_FULL_BLOCKS : PSVI_RADIX_PASSES_COMPACT_BLOCKS;
 constexpr int LOOK = PSVI_RADIX_LOOK_WIDTH;
 // What a block has to have for these passes to be chosen at all (radix_route.c).
 constexpr uint32_t PASSES_BYTES = THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? PSVI_RADIX_ROOMY_KB * 1024 : 0;
@@ -311,7 +313,7 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
 }
 
 template <int KIND, int VALUE_BYTES>
-__global__ void __launch_bounds__(THREADS, PSVI_RADIX_PASSES_BLOCKS)
+__global__ void __launch_bounds__(THREADS, BLOCKS)
     psvk_radix_pass(psvi_radix_job job, uint32_t slot, uint32_t portion, uint32_t portions, uint32_t state_rows) {
     if constexpr (code_holds<KIND>(PASSES_BYTES)) run_pass<KIND, VALUE_BYTES>(job, slot, portion, portions, state_rows);
 }
@@ -373,9 +375,7 @@ template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job
     }
 #endif
     return run_passes<KIND, VALUE_BYTES, THREADS * PSVI_RADIX_PASSES_ITEMS(PAIR_BYTES)>(
-        job,
-        {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), PSVI_RADIX_PASSES_BLOCKS, false},
-        stream);
+        job, {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), BLOCKS, false}, stream);
 }
 
 cudaError_t run(const psvi_radix_job *job, cudaStream_t stream) {

@@ -139,55 +139,49 @@ __device__ __forceinline__ void publish_counts(uint64_t *row, uint32_t counts) {
                                               (uint64_t)(next >> 16) << 3 * FIELD_BITS | WORD_VALID);
 }
 
-// The bits in which keys may differ, by a look at 32 of them. Where these are few and scattered, digits are made of
-// them alone, as long as no key differs in other bits.
+// The bits in which integer keys may differ, by a look at 32 of them. Where these are few and scattered, keys are
+// sorted with these bits side by side, in fewer passes, as long as no key differs in other bits. The last pass writes
+// the keys as they were.
 template <typename K> struct bits_in_use {
     bit_gather<K> gather;
-    uint32_t passes; // digits of 8 bits that hold them; 0: the usual digits are as good
+    K others;        // of a transformed key: the bits that are the same in all
+    uint32_t passes; // digits of 8 bits that hold those in use; 0: the usual digits are as good
 
     // The first warp, behind few.look() and before a barrier; `key` is transformed.
     __device__ __forceinline__ void look(K key, const psvi_key_order &order, bool enough, const few_values<K> &few) {
-        const K some = __shfl_sync(PSVI_RADIX_FULL_WARP, key, 0);
-        const K compared = (K)((K)((K) ~(K)0 << (8 * sizeof(K) - order.end_bit)) >> (8 * sizeof(K) - order.end_bit)) >>
-                           order.begin_bit << order.begin_bit;
-        const K bits = psvd_reduce_or((K)(key ^ some)) & compared;
+        const K bits = psvd_reduce_or((K)(key ^ __shfl_sync(PSVI_RADIX_FULL_WARP, key, 0)));
         if (threadIdx.x != 0) return;
+        const bool all_bits = order.begin_bit == 0 && order.end_bit == 8 * sizeof(K);
         uint32_t usual = 0;
-        for (uint32_t slot = 0; slot < sizeof(K); ++slot) {
-            const digit_field field = field_of_slot(order, slot);
-            usual += ((uint32_t)(bits >> field.shift) & field.mask) != 0;
-        }
+        for (uint32_t shift = 0; shift < 8 * sizeof(K); shift += PSVI_RADIX_BITS)
+            usual += (bits >> shift & (PSVI_RADIX_DIGITS - 1)) != 0;
         passes = (number_of_bits(bits) + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
-        if (!enough || passes >= usual || few.may_be_few()) passes = 0;
+        if (!enough || !all_bits || order.is_float || passes >= usual || few.may_be_few()) passes = 0;
+        others = key & ~bits;
         if (passes != 0) gather.choose(bits);
     }
 
-    // Whether they are all, of the bits of digits.
-    __device__ __forceinline__ bool are(const psvi_radix_job &job, const uint32_t *different) const {
-        uint32_t other[2] = {different[0] & ~(uint32_t)gather.chosen, different[1]};
-        if (sizeof(K) == 8) other[1] &= ~(uint32_t)((uint64_t)gather.chosen >> 32);
-        return slots_that_differ(job, other) == 0;
+    // Whether keys differ in no other bits. `different`: those in which they do.
+    __device__ __forceinline__ bool are_all(const uint32_t *different) const {
+        const uint64_t bits = (uint64_t)different[1] << 32 | different[0];
+        return (bits & ~(uint64_t)gather.chosen) == 0;
     }
-};
 
-// Which digit a key has in a pass.
-template <int KIND> struct pass_digit {
-    using K = typename radix_key<KIND>::type;
-    const psvi_key_order &order;
-    const bit_gather<K> &gather;
-    digit_field field;
-    bool gathered;
-
-    __device__ __forceinline__ uint32_t operator()(K raw) const {
-        const K own = transform<KIND>(raw, order);
-        return (uint32_t)((gathered ? gather(own) : own) >> field.shift) & field.mask;
+    // A key with its bits in use side by side, and back. (An integer is transformed by one xor.)
+    __device__ __forceinline__ K shorten(K raw, const psvi_key_order &order) const {
+        return gather(raw ^ (K)order.flip) ^ (K)order.flip;
+    }
+    __device__ __forceinline__ K lengthen(K raw, const psvi_key_order &order) const {
+        return (gather.back(raw ^ (K)order.flip) | others) ^ (K)order.flip;
     }
 };
 
 // Writes the tile, which lies in shared memory in the order of its digits, to where `goals` say. keys_to NULL: no keys.
+// `longer`: the bits in use of keys that are to get their other bits back; NULL: none.
 template <int KIND, int VALUE_BYTES, int ITEMS, typename K, typename V>
-__device__ __forceinline__ void write_tile(const K *tile_keys, const V *tile_values, const uint32_t *goals,
-                                           const pass_digit<KIND> &digit, uint32_t valid, K *keys_to, V *values_to) {
+__device__ __forceinline__ void write_tile(const psvi_radix_job &job, const K *tile_keys, const V *tile_values,
+                                           const uint32_t *goals, digit_field field, const bits_in_use<K> *longer,
+                                           uint32_t valid, K *keys_to, V *values_to) {
     constexpr int MOVE = move_batch(ITEMS);
 #pragma unroll
     for (int at = 0; at < ITEMS; at += MOVE) {
@@ -202,7 +196,12 @@ __device__ __forceinline__ void write_tile(const K *tile_keys, const V *tile_val
         }
 #pragma unroll
         for (int i = 0; i < MOVE; ++i)
-            targets[i] = goals[digit(moved[i])] + (at + i) * THREADS + threadIdx.x;
+            targets[i] = goals[digit_of<KIND>(moved[i], job.order, field)] + (at + i) * THREADS + threadIdx.x;
+        if (longer != nullptr) {
+#pragma unroll
+            for (int i = 0; i < MOVE; ++i)
+                moved[i] = longer->lengthen(moved[i], job.order);
+        }
 #pragma unroll
         for (int i = 0; i < MOVE; ++i) {
             if ((at + i) * THREADS + threadIdx.x >= valid) break;
@@ -339,7 +338,12 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     if (ordered) ++sequence;
 
     uint32_t wanted = ordered ? 0 : 1, passes = 0; // slots still to be sorted; known after the first exchange
-    bool first_exchange = true, in_registers = true, gathered = used.passes != 0;
+    bool first_exchange = true, in_registers = true, shorter = !ordered && used.passes != 0;
+    if (shorter) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            keys[i] = used.shorten(keys[i], job.order);
+    }
     for (uint32_t slot = 0; slot < job.slots; ++slot) {
         if (!(wanted >> slot & 1)) continue;
         if (!in_registers) {
@@ -352,13 +356,11 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
                     if (first + i * 32 < valid) values[i] = __ldcg(values_work + tile_first + first + i * 32);
             }
         }
-        const digit_field field =
-            gathered ? digit_field{slot * PSVI_RADIX_BITS, PSVI_RADIX_DIGITS - 1} : field_of_slot(job.order, slot);
-        const pass_digit<KIND> digit = {job.order, used.gather, field, gathered};
+        const digit_field field = field_of_slot(job.order, slot);
         uint64_t *matrix = control->resident.matrix[sequence & 1][0];
         uint64_t *own_row = matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS;
         uint32_t ranks[ITEMS / 2];
-        auto digit_at = [&](int i) { return digit(keys[i]); };
+        auto digit_at = [&](int i) { return digit_of<KIND>(keys[i], job.order, field); };
         // Items past the end stay last, are not counted and not written.
         auto digit_if_valid = [&](int i) { return first + i * 32 < valid ? digit_at(i) : PSVI_RADIX_DIGITS - 1; };
         clear_for_digit(ranker, before, total);
@@ -382,10 +384,15 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         __syncthreads();
         if (first_exchange) {
             first_exchange = false;
-            const bool misled = gathered && !used.are(job, different_bits);
-            if (misled) gathered = false;
-            wanted = gathered ? (1u << used.passes) - 1
-                              : slots_that_differ(job, different_bits) & (many ? ~0u : few.deciding);
+            const bool misled = shorter && !used.are_all(different_bits);
+            if (misled) {
+                shorter = false;
+#pragma unroll
+                for (int i = 0; i < ITEMS; ++i)
+                    keys[i] = first + i * 32 < valid ? __ldcg(keys_in + tile_first + first + i * 32) : 0;
+            }
+            wanted = shorter ? (1u << used.passes) - 1
+                             : slots_that_differ(job, different_bits) & (many ? ~0u : few.deciding);
             // The last pass writes values_out, and those before it to and fro.
             if (__popc(wanted) % 2 == 0) values_target = static_cast<V *>(job.values_spare[0]);
             if (misled || !(wanted >> slot & 1)) { // nothing moves, but the matrices change places
@@ -398,7 +405,8 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         ++passes;
         const bool last = (wanted >> slot) == 1;
         K *keys_to = !last || job.keys_out != nullptr ? keys_work : nullptr;
-        write_tile<KIND, VALUE_BYTES, ITEMS>(tile_keys, tile_values, before, digit, valid, keys_to, values_target);
+        write_tile<KIND, VALUE_BYTES, ITEMS>(job, tile_keys, tile_values, before, field,
+                                             last && shorter ? &used : nullptr, valid, keys_to, values_target);
         in_registers = false;
         values_work = values_target;
         values_target = static_cast<V *>(values_target == job.values_out ? job.values_spare[0] : job.values_out);
