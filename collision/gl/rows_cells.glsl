@@ -20,20 +20,21 @@
 #define WORLD_SLOTS param(4) // worlds share them
 
 #define PLAN(word) plan[base(2) + (word)]
-#define LEVEL(l, word) PLAN(PLAN_LEVEL + 16u * (l) + (word))
 
-#ifdef KEEPS_GRID
+#if defined(KEEPS_GRID) || defined(MAKES_GRID)
 // The group's own copy: what all threads read from one place, which some count in, waits for each other otherwise.
 shared uint grid[PLAN_LEVEL + 16u * MOST_LEVELS];
 #define GRID(word) grid[word]
+#else
+#define GRID(word) PLAN(word)
+#endif
+#ifdef KEEPS_GRID
 // All threads of the group together.
 void load_grid() {
     for (uint i = gl_LocalInvocationIndex; i < PLAN_LEVEL + 16u * MOST_LEVELS; i += gl_WorkGroupSize.x)
         grid[i] = PLAN(i);
     barrier();
 }
-#else
-#define GRID(word) PLAN(word)
 #endif
 #define GRID_LEVEL(l, word) GRID(PLAN_LEVEL + 16u * (l) + (word))
 

@@ -3,25 +3,34 @@ layout(local_size_x = 256) in;
 #include "slots.glsl"
 layout(std430, binding = 0) readonly buffer slot_block { uint slots[]; };
 layout(std430, binding = 1) buffer result_block { uint result[]; };
-layout(std430, binding = 2) buffer plan_block { uint plan[]; };
+layout(std430, binding = 2) writeonly buffer plan_block { uint plan[]; };
+#define MAKES_GRID
 #include "rows_cells.glsl"
 #define S 256u
 #define BINS 32u
 #define FAR 1.0e38
 #define NEAR 8.0 // boxes within so many median extents of each other tell how crowded the scene is
 #define ROW_BOXES 1.2 // that a look into one row should meet, over two and a half
-shared float centres[3 * 256];
+shared vec4 values[S]; // of the samples: centres, extents
 shared float low[3], high[3], median[3];
 shared uint samples, hits, bin_count[BINS], bin_extent[3 * BINS];
 
-// Sorted rank of the thread's value among the samples, equal ones by thread.
-uint rank_of(uint k, float value, uint thread) {
-    uint rank = 0u;
-    for (uint i = 0u; i < S; ++i) {
-        float other = centres[S * k + i];
-        rank += uint(other < value || (other == value && i < thread));
+// Sorted ranks of the thread's values among the samples, equal ones by thread. Eight samples are read at a time: one by
+// one, each step would wait for shared memory.
+uvec3 ranks_of(vec3 own, uint thread) {
+    uint x = 0u, y = 0u, z = 0u;
+    for (uint first = 0u; first < S; first += 8u) {
+        vec4 other[8];
+        for (uint k = 0u; k < 8u; ++k)
+            other[k] = values[first + k];
+        for (uint k = 0u; k < 8u; ++k) {
+            bool before = first + k < thread;
+            x += uint(before ? other[k].x <= own.x : other[k].x < own.x);
+            y += uint(before ? other[k].y <= own.y : other[k].y < own.y);
+            z += uint(before ? other[k].z <= own.z : other[k].z < own.z);
+        }
     }
-    return rank;
+    return uvec3(x, y, z);
 }
 
 float inverse_of(float x) { return x > 1.0e-30 ? 1.0 / x : 1.0e30; }
@@ -31,9 +40,9 @@ void make_cells(uint l, float crowd, uint most) {
     float across = clamp(sqrt(ROW_BOXES / max(crowd, 1.0e-6)), 1.01, 6.0);
     uvec3 sides;
     for (uint k = 0u; k < 3u; ++k) {
-        float range = uintBitsToFloat(PLAN(PLAN_HIGH + k)) - uintBitsToFloat(PLAN(PLAN_LOW + k));
-        float inverse = inverse_of(uintBitsToFloat(LEVEL(l, LEVEL_LIMIT + k)) * (k == 0u ? 1.0 : across));
-        LEVEL(l, LEVEL_INVERSE + k) = floatBitsToUint(inverse);
+        float range = uintBitsToFloat(GRID(PLAN_HIGH + k)) - uintBitsToFloat(GRID(PLAN_LOW + k));
+        float inverse = inverse_of(uintBitsToFloat(GRID_LEVEL(l, LEVEL_LIMIT + k)) * (k == 0u ? 1.0 : across));
+        GRID_LEVEL(l, LEVEL_INVERSE + k) = floatBitsToUint(inverse);
         sides[k] = uint(clamp(range * inverse, 0.0, 1023.0)) + 1u;
     }
     while (sides.x * sides.y * sides.z > most) {
@@ -42,7 +51,7 @@ void make_cells(uint l, float crowd, uint most) {
         if (sides == uvec3(1u)) break;
     }
     for (uint k = 0u; k < 3u; ++k)
-        LEVEL(l, LEVEL_SIDES + k) = sides[k];
+        GRID_LEVEL(l, LEVEL_SIDES + k) = sides[k];
 }
 
 // Two binades a level, from the largest boxes down; a small group joins the level above it. Then levels four times as
@@ -51,7 +60,7 @@ void make_levels() {
     vec3 limits[MOST_LEVELS], range;
     uint counts[MOST_LEVELS], found = 0u;
     for (uint k = 0u; k < 3u; ++k)
-        range[k] = uintBitsToFloat(PLAN(PLAN_HIGH + k)) - uintBitsToFloat(PLAN(PLAN_LOW + k));
+        range[k] = uintBitsToFloat(GRID(PLAN_HIGH + k)) - uintBitsToFloat(GRID(PLAN_LOW + k));
     for (int b = int(BINS) - 1; b >= 0; --b) {
         if (bin_count[b] == 0u) continue;
         uint count = bin_count[b];
@@ -84,31 +93,31 @@ void make_levels() {
             most = max(limits[found - 1u - levels] * 1.01, range * 1.0e-6);
             count = counts[found - 1u - levels];
         } else {
-            most *= 4.0;
+            most = min(4.0 * most, vec3(3.0e38)); // infinity times no cells a unit would be no number
         }
         if (levels >= found && all(greaterThanEqual(most, range))) break;
         float share = float(count) / float(max(samples, 1u)), own = crowd * share;
         for (uint k = 0u; k < 3u; ++k) {
-            LEVEL(levels, LEVEL_LIMIT + k) = floatBitsToUint(most[k]);
+            GRID_LEVEL(levels, LEVEL_LIMIT + k) = floatBitsToUint(most[k]);
             own *= min(most[k], range[k]) * inverse_of(median[k]);
         }
         uint room = uint(2.0 * share * float(boxes)) / WORLD_SLOTS + (WORLD_SLOTS > 1u ? 8u : 512u);
         make_cells(levels, own, room);
-        LEVEL(levels, LEVEL_FIRST) = first;
-        first += LEVEL(levels, LEVEL_SIDES) * LEVEL(levels, LEVEL_SIDES + 1u) * LEVEL(levels, LEVEL_SIDES + 2u);
+        GRID_LEVEL(levels, LEVEL_FIRST) = first;
+        first += GRID_LEVEL(levels, LEVEL_SIDES) * GRID_LEVEL(levels, LEVEL_SIDES + 1u) * GRID_LEVEL(levels, LEVEL_SIDES + 2u);
     }
     for (uint k = 0u; k < 3u; ++k) { // one cell for all that is left
-        LEVEL(levels, LEVEL_LIMIT + k) = floatBitsToUint(3.0e38);
-        LEVEL(levels, LEVEL_INVERSE + k) = 0u;
-        LEVEL(levels, LEVEL_SIDES + k) = 1u;
+        GRID_LEVEL(levels, LEVEL_LIMIT + k) = floatBitsToUint(3.0e38);
+        GRID_LEVEL(levels, LEVEL_INVERSE + k) = 0u;
+        GRID_LEVEL(levels, LEVEL_SIDES + k) = 1u;
     }
-    LEVEL(levels, LEVEL_FIRST) = first;
-    PLAN(PLAN_LEVELS) = levels + 1u;
-    PLAN(PLAN_BOXES) = boxes;
-    PLAN(PLAN_WORLD_CELLS) = first + 1u;
-    PLAN(PLAN_CELLS) = (first + 1u) * WORLD_SLOTS;
+    GRID_LEVEL(levels, LEVEL_FIRST) = first;
+    GRID(PLAN_LEVELS) = levels + 1u;
+    GRID(PLAN_BOXES) = boxes;
+    GRID(PLAN_WORLD_CELLS) = first + 1u;
+    GRID(PLAN_CELLS) = (first + 1u) * WORLD_SLOTS;
     result[base(1) + RESULT_LEVELS] = levels + 1u;
-    result[base(1) + RESULT_ROWS] = PLAN(PLAN_CELLS);
+    result[base(1) + RESULT_ROWS] = GRID(PLAN_CELLS);
 }
 
 void main() {
@@ -129,15 +138,14 @@ void main() {
         centre[k] = 0.5 * from[k] + 0.5 * to[k];
     }
     good = good && all(lessThan(abs(centre), vec3(FAR))); // neither infinite nor NaN
-    for (uint k = 0u; k < 3u; ++k)
-        centres[S * k + thread] = good ? centre[k] : 3.4e38;
+    values[thread].xyz = good ? centre : vec3(3.4e38);
     barrier();
     if (good) atomicAdd(samples, 1u);
     barrier();
+    uvec3 rank = ranks_of(centre, thread);
     for (uint k = 0u; k < 3u; ++k) {
-        uint rank = rank_of(k, centre[k], thread);
-        if (good && rank == samples / 32u) low[k] = centre[k];
-        if (good && rank == samples - 1u - samples / 32u) high[k] = centre[k];
+        if (good && rank[k] == samples / 32u) low[k] = centre[k];
+        if (good && rank[k] == samples - 1u - samples / 32u) high[k] = centre[k];
     }
     barrier();
     vec3 lowest, highest;
@@ -148,15 +156,13 @@ void main() {
     }
     extent = clamp(to, lowest, highest) - clamp(from, lowest, highest);
     barrier();
-    for (uint k = 0u; k < 3u; ++k)
-        centres[S * k + thread] = good ? extent[k] : 3.4e38;
+    values[thread].xyz = good ? extent : vec3(3.4e38);
     barrier();
+    rank = ranks_of(extent, thread);
     for (uint k = 0u; k < 3u; ++k)
-        if (good && rank_of(k, extent[k], thread) == samples / 2u)
-            median[k] = max(extent[k], (highest[k] - lowest[k]) * 1.0e-6);
+        if (good && rank[k] == samples / 2u) median[k] = max(extent[k], (highest[k] - lowest[k]) * 1.0e-6);
     barrier();
-    for (uint k = 0u; k < 3u; ++k)
-        centres[S * k + thread] = good ? centre[k] : 3.4e38;
+    values[thread].xyz = good ? centre : vec3(3.4e38);
     // The axis that tells most boxes apart is the first one.
     uvec3 axes = uvec3(0u, 1u, 2u);
     vec3 across;
@@ -173,21 +179,29 @@ void main() {
         atomicAdd(bin_count[bin], 1u);
         for (uint k = 0u; k < 3u; ++k)
             atomicMax(bin_extent[3u * bin + k], floatBitsToUint(max(extent[axes[k]], 0.0)));
-        for (uint i = 0u; i < S; ++i) {
-            vec3 apart = abs(vec3(centres[i], centres[S + i], centres[2u * S + i]) - centre);
-            near += uint(all(lessThan(apart, NEAR * vec3(median[0], median[1], median[2]))));
+        vec3 reach = NEAR * vec3(median[0], median[1], median[2]);
+        for (uint first = 0u; first < S; first += 8u) {
+            vec4 other[8];
+            for (uint k = 0u; k < 8u; ++k)
+                other[k] = values[first + k];
+            for (uint k = 0u; k < 8u; ++k)
+                near += uint(all(lessThan(abs(other[k].xyz - centre), reach)));
         }
         atomicAdd(hits, near - 1u);
     }
     barrier();
-    if (thread != 0u) return;
-    vec3 given = vec3(median[0], median[1], median[2]);
-    for (uint k = 0u; k < 3u; ++k) {
-        PLAN(PLAN_AXES + k) = axes[k];
-        PLAN(PLAN_LOW + k) = floatBitsToUint(lowest[axes[k]]);
-        PLAN(PLAN_HIGH + k) = floatBitsToUint(highest[axes[k]]);
-        PLAN(PLAN_SLACK + k) = floatBitsToUint((highest[axes[k]] - lowest[axes[k]]) * 5.0e-7);
-        median[k] = given[axes[k]];
+    if (thread == 0u) {
+        vec3 given = vec3(median[0], median[1], median[2]);
+        for (uint k = 0u; k < 3u; ++k) {
+            GRID(PLAN_AXES + k) = axes[k];
+            GRID(PLAN_LOW + k) = floatBitsToUint(lowest[axes[k]]);
+            GRID(PLAN_HIGH + k) = floatBitsToUint(highest[axes[k]]);
+            GRID(PLAN_SLACK + k) = floatBitsToUint((highest[axes[k]] - lowest[axes[k]]) * 5.0e-7);
+            median[k] = given[axes[k]];
+        }
+        make_levels();
     }
-    make_levels();
+    barrier();
+    for (uint i = PLAN_LOW + thread; i < PLAN_LEVEL + 16u * GRID(PLAN_LEVELS); i += S)
+        PLAN(i) = grid[i];
 }

@@ -40,7 +40,9 @@ void main() {
             uint sides = GRID_LEVEL(l, LEVEL_SIDES), begin = first.x % sides, run = min(last.x - first.x + 1u, sides);
             uint sides_y = GRID_LEVEL(l, LEVEL_SIDES + 1u), sides_z = GRID_LEVEL(l, LEVEL_SIDES + 2u);
             uint level_start = base(8) + world + GRID_LEVEL(l, LEVEL_FIRST);
-            bool shared_rows = shares_rows(l);
+            // Of a coarser level each row of cells is looked at once, whatever shares it.
+            bool shared_rows = l == home && shares_rows(l);
+            if (l != home) last.yz = min(last.yz, first.yz + uvec2(sides_y, sides_z) - 1u);
             for (uint y = l == home ? home_y : first.y; y <= last.y; ++y) {
                 bool home_line = l == home && y == home_y;
                 uint z = home_line ? home_z : first.z, line = y % sides_y * sides_z, column = z % sides_z;
@@ -59,9 +61,9 @@ void main() {
                         }
                         uint other = first_box + 2u * p++;
                         ++tests;
-                        uvec4 other_one = boxes[other];
+                        // Asked for together, though most need the first one alone: the second one costs less than waiting.
+                        uvec4 other_one = boxes[other], other_two = boxes[other + 1u];
                         if (low.x > other_one.w || any(greaterThan(other_one.xyz, high))) continue;
-                        uvec4 other_two = boxes[other + 1u];
                         if (any(greaterThan(low.yz, other_two.xy))) continue;
                         // A box of another row that shares the cells is met there too.
                         if (shared_rows && (cell_along(l, 1u, distance_along(1u, float_of(other_one.y))) != y ||

@@ -168,6 +168,7 @@ static void wait_until_caught(pid_t child, int number) {
 static void interruption(void **state) {
     (void)state;
     static const int numbers[2] = {SIGINT, SIGTERM};
+    if (PAIRSIEVE_EMULATED) skip(); // an emulator catches all signals, so nobody sees from when on the program does
     for (int i = 0; i < 2; ++i) {
         const pid_t child = fork();
         assert_true(child >= 0);

@@ -12,6 +12,7 @@
 
 #include <pairsieve/sim.h>
 
+#include "../test_scale.h"
 #include "counted_memory.h"
 
 #define MOST_RUNS 64
@@ -156,7 +157,7 @@ static bool memory_grew(const soak_run *runs, uint32_t count) {
 int main(int argc, char **argv) {
     if (argc < 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     if (argc > 2) frames = (uint32_t)strtoul(argv[2], NULL, 10);
-    if (argc > 3) bodies = (uint32_t)strtoul(argv[3], NULL, 10);
+    bodies = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : test_thinned(bodies, 64);
     const uint32_t times = argc > 4 && strcmp(argv[4], "once") == 0 ? 1 : 2;
     latest = seconds_now() + (argc > 5 ? strtod(argv[5], NULL) : 1e9);
     if (!psv_backend_available(backend)) {

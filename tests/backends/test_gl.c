@@ -89,6 +89,35 @@ static void test_parts(void **state) {
     psv_free_buffer(own, &values);
 }
 
+// Buffers large enough to have large pages keep what is written to them, and are given back: twenty gigabytes in turn
+// leave as much free as before.
+static void test_large_buffers(void **state) {
+    (void)state;
+    enum { WORDS = 9000001 };
+    const uint64_t gigabyte = (uint64_t)1 << 30;
+    uint64_t before = 0, after = 0, total;
+    psv_buffer buffer;
+    uint32_t *words = malloc((size_t)4 * WORDS), *back = malloc((size_t)4 * WORDS);
+    for (uint32_t i = 0; i < WORDS; ++i)
+        words[i] = i * 2654435761u;
+    if (psv_alloc_buffer(own, (uint64_t)4 * WORDS, &buffer) != PSV_OK) fail_msg("%s", psv_last_error(own));
+    assert_int_equal(psv_upload(own, buffer, words, (uint64_t)4 * WORDS), PSV_OK);
+    assert_int_equal(psv_download(own, back, buffer, (uint64_t)4 * WORDS), PSV_OK);
+    assert_memory_equal(back, words, (size_t)4 * WORDS);
+    psv_free_buffer(own, &buffer);
+    free(words);
+    free(back);
+    const int device = psvi_gl_of(own)->large_pages.device;
+    print_message("large pages: %s\n", device >= 0 ? "yes" : "no");
+    if (device < 0 || psv_memory_info(own, &before, &total) != PSV_OK) return;
+    for (int i = 0; i < 20; ++i) {
+        if (psv_alloc_buffer(own, gigabyte, &buffer) != PSV_OK) fail_msg("%s", psv_last_error(own));
+        psv_free_buffer(own, &buffer);
+    }
+    assert_int_equal(psv_memory_info(own, &after, &total), PSV_OK);
+    assert_true(after + 3 * gigabyte > before);
+}
+
 // A limit that a method's block does not fit into is an error that says so, and nothing is broken by it.
 static void test_block_limit(void **state) {
     (void)state;
@@ -365,9 +394,9 @@ int main(void) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),         cmocka_unit_test(test_block_limit),     cmocka_unit_test(test_borrowed),
-        cmocka_unit_test(test_wrong_buffers), cmocka_unit_test(test_lacking_drivers), cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_two_contexts),  cmocka_unit_test(test_program_cache),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_large_buffers), cmocka_unit_test(test_block_limit),
+        cmocka_unit_test(test_borrowed), cmocka_unit_test(test_wrong_buffers), cmocka_unit_test(test_lacking_drivers),
+        cmocka_unit_test(test_profile),  cmocka_unit_test(test_two_contexts),  cmocka_unit_test(test_program_cache),
     };
     return cmocka_run_group_tests_name("gl", tests, open_own, close_own);
 }

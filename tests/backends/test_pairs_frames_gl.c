@@ -133,6 +133,32 @@ static void test_counts_on_the_device(void **state) {
     run_steps("lbvh", "lbvh, counted", false, true);
 }
 
+// A grid planned from a few samples, as only one slot of fifty has a box, and boxes of all magnitudes: some look at a
+// hundred thousand rows that share a few rows of cells.
+static void test_few_of_many(void **state) {
+    (void)state;
+    const frame_step step = {"extreme", 1, 2, 0, 1, false, 0};
+    const uint64_t usual = most_boxes;
+    frame_arrays arrays = {0};
+    most_boxes = 30011;
+    open_arrays(&arrays);
+    psv_pair_finder *finder = make_finder(gl, "rows", true), *other = make_finder(cpu, "rows", true);
+    arrays.count = make_frame_step(&step, most_boxes, arrays.boxes);
+    upload_frame(&arrays);
+    const psv_box_set here = set_of(&arrays, &step, false);
+    arrays.count = most_boxes;
+    psv_box_set there = set_of(&arrays, &step, true);
+    there.count_buffer = arrays.there[3];
+    check(cpu, psv_find_pairs(other, &here));
+    check(gl, psv_find_pairs(finder, &there));
+    const frame_digest expected = digest_frame(cpu, other), got = digest_frame(gl, finder);
+    compare_frames(&got, &expected, "few of many", 0, 0);
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(other);
+    close_arrays(&arrays);
+    most_boxes = usual;
+}
+
 // A finder works on when others, larger and smaller, are created beside it.
 static void test_sizes_in_turn(void **state) {
     (void)state;
@@ -181,7 +207,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_lbvh),
-                                       cmocka_unit_test(test_counts_on_the_device),
+                                       cmocka_unit_test(test_counts_on_the_device), cmocka_unit_test(test_few_of_many),
                                        cmocka_unit_test(test_sizes_in_turn)};
     const int failed = cmocka_run_group_tests_name("pairs_frames_gl", tests, NULL, NULL);
     psv_destroy_context(gl);

@@ -128,6 +128,7 @@ static psv_status gl_open(psv_context *context, const psv_context_def *def) {
     if (status == PSV_OK) status = find_functions(context, load);
     if (status == PSV_OK) status = check_version(context);
     if (status == PSV_OK) read_info(context);
+    if (status == PSV_OK) psvi_gl_find_large_pages(gl, load, has_extension(gl, "GL_EXT_memory_object_fd"));
     if (status == PSV_OK) {
         context->worker_count = 1;
         return PSV_OK;
@@ -161,8 +162,12 @@ static void *gl_alloc(psv_context *context, uint64_t bytes) {
     psvi_gl_enter(context);
     if (bytes > (uint64_t)1 << 39) return NULL;
     (void)psvi_gl_status(context, "an earlier call");
-    gl->f.CreateBuffers(1, &name);
-    gl->f.NamedBufferStorage(name, (GLsizeiptr)((bytes + 15) & ~(uint64_t)15), NULL, 0);
+    bytes = (bytes + 15) & ~(uint64_t)15;
+    name = psvi_gl_large_buffer(gl, bytes);
+    if (name == 0) {
+        gl->f.CreateBuffers(1, &name);
+        gl->f.NamedBufferStorage(name, (GLsizeiptr)bytes, NULL, 0);
+    }
     if (gl->f.GetError() != GL_NO_ERROR || name == 0 || name >= 1u << 24) {
         gl->f.DeleteBuffers(1, &name);
         return NULL;

@@ -34,6 +34,21 @@ typedef struct psvi_gl_own {
     void *functions[4];
 } psvi_gl_own;
 
+// What large buffers are made with (gl_large_pages.c): functions of OpenGL and of CUDA's driver.
+enum { PSVI_GL_NONE = -1, PSVI_GL_NOT_ASKED = -2 };
+typedef struct psvi_gl_large_pages {
+    int device; // CUDA's number of OpenGL's device; PSVI_GL_NONE; PSVI_GL_NOT_ASKED: no large buffer was wanted yet
+    void (*CreateMemoryObjects)(GLsizei, GLuint *);
+    void (*DeleteMemoryObjects)(GLsizei, const GLuint *);
+    void (*ImportMemoryFd)(GLuint, GLuint64, GLenum, GLint);
+    void (*NamedBufferStorageMem)(GLuint, GLsizeiptr, GLuint, GLuint64);
+    void (*GetUnsignedBytei_v)(GLenum, GLuint, GLubyte *);
+    int (*granularity)(size_t *, const void *, int);
+    int (*create)(unsigned long long *, size_t, const void *, unsigned long long);
+    int (*export_handle)(void *, unsigned long long, int, unsigned long long);
+    int (*release)(unsigned long long);
+} psvi_gl_large_pages;
+
 typedef struct psvi_gl_program {
     struct psvi_gl_program *next;
     const psvi_gl_source *source;
@@ -44,6 +59,7 @@ typedef struct psvi_gl_program {
 typedef struct psvi_gl {
     psvi_gl_functions f;
     psvi_gl_own own;
+    psvi_gl_large_pages large_pages;
     uint64_t block_bytes; // largest storage block
     uint32_t alignment;   // of a bound range's first byte
     uint32_t shared_bytes;
@@ -97,6 +113,11 @@ typedef void *(*psvi_gl_load)(const char *name);
 psv_status psvi_gl_open_own(psv_context *context, int device, psvi_gl_own *own, psvi_gl_load *load);
 void psvi_gl_enter_own(const psvi_gl_own *own);
 void psvi_gl_close_own(psvi_gl_own *own);
+
+// gl_large_pages.c. A buffer of that size with large pages; 0 where there are none, and for small buffers: then it is a
+// usual one's turn.
+void psvi_gl_find_large_pages(psvi_gl *gl, psvi_gl_load load, bool offered);
+GLuint psvi_gl_large_buffer(psvi_gl *gl, uint64_t bytes);
 
 // Program binaries in the user's cache folder; what cannot be read or written is as good as none.
 bool psvi_gl_load_binary(psvi_gl *gl, const char *const texts[4], GLuint program);
