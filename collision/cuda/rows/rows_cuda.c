@@ -368,6 +368,7 @@ static psvi_rows_choice choose_route(rows_state *state, psvi_rows_facts *facts) 
         choice = psvi_rows_choose_route(facts);
     }
     state->memory.pause = facts->paused != 0 ? state->pauses_begun : 0;
+    state->memory.fused_pauses = (facts->paused >> PSVI_ROWS_FUSED & 1) != 0;
     return choice;
 }
 

@@ -229,6 +229,7 @@ typedef struct psvi_rows_memory {
     uint32_t fused_blocks;    // of the fused kernel; 0: it does not run here
     uint32_t *fused_told;     // host memory: frames that it did not suit, as the device tells
     uint32_t pause;           // number of the host's pause that the frame is in; 0: none
+    bool fused_pauses;        // in it
     psvi_rows_worlds *worlds; // NULL: there is one world
     uint32_t *worlds_told;    // host memory: `failures` of the worlds, as the device writes it
     uint32_t *changed_told;   // host memory: the pause in which the device has seen another scene

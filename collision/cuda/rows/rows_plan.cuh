@@ -208,13 +208,14 @@ __device__ __forceinline__ bool rows_is_other(const psvi_rows_scene &paused, con
     return rows_scenes_differ(paused, now) && !rows_scenes_differ(now, last);
 }
 
-// In the host's pause of that number: tells when the boxes are others than in its first frame. One thread.
+// In the host's pause of that number: tells when the boxes are others than in its first frame, unless `told` is NULL.
+// One thread.
 __device__ __forceinline__ void rows_watch_pause(const psvi_rows_scene &scene, uint32_t pause, uint32_t *told,
                                                  psvi_rows_watch *watch) {
     if (pause == 0) return;
     if (watch->pause != pause) watch->left = scene;
     watch->pause = pause;
-    if (rows_is_other(watch->left, scene, watch->last)) *(volatile uint32_t *)told = pause;
+    if (told != nullptr && rows_is_other(watch->left, scene, watch->last)) *(volatile uint32_t *)told = pause;
 }
 
 // Will the sweeps over rounded boxes be left out in the frame after `last`? So after a frame with more than a pair in

@@ -11,10 +11,18 @@ __device__ __forceinline__ void plan_nothing(psvi_rows_plan *plan) {
     ++plan->epoch;
 }
 
-// The plan of a frame. One block, one box a thread.
+// What the host's pause is for. `suits_even`: a route that is paused takes boxes of many sizes badly, so only boxes of
+// about one size end the pause.
+struct plan_pause {
+    uint32_t number; // 0: none
+    bool suits_even;
+    uint32_t *changed_told;
+};
+
+// The plan of a frame. One block, one box a thread. fused: whose plans are of another frame then; NULL: there are none.
 __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, psvi_rows_watch *watched, uint32_t key_bits,
-                   uint32_t pause, uint32_t *changed_told) {
+                   const plan_pause pause, psvi_rows_fused *fused) {
     rows_let_next_begin();
     if (psvd_read_counts(input).all() == 0) {
         if (threadIdx.x != 0) return;
@@ -33,12 +41,15 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvi_rows_ratio ratio = rows_next_ratio(*target, &trial);
     if (trial && !rows_may_try(input, psvd_read_counts(input), rows_level_ratio(ratio), &shared, samples))
         ratio.cost[ratio.at--] = FLT_MAX;
+    const bool may_down = !input.between && input.world_count <= 1;
     rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_ratio(ratio),
-                   !input.between && input.world_count <= 1, &shared);
+                   may_down, &shared);
     if (threadIdx.x == 0) {
         rows_follow(*target, ratio, shared.scene, &watch, &plan);
-        rows_watch_pause(shared.scene, pause, changed_told, &watch);
+        const bool ends = !pause.suits_even || !may_down || (shared.even && !plan.shaped);
+        rows_watch_pause(shared.scene, pause.number, ends ? pause.changed_told : nullptr, &watch);
         watch.last = shared.scene;
+        if (fused != nullptr) fused->made_for[0] = fused->made_for[1] = 0;
         input.result->key_bits = key_bits;
         input.result->route = input.route;
         input.result->veto = input.veto;
@@ -61,8 +72,9 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
 
 extern "C" cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const psvi_rows_memory *memory,
                                              cudaStream_t stream) {
-    psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->watch, memory->key_bits, memory->pause,
-                                                   memory->changed_told);
+    const plan_pause pause = {memory->pause, memory->fused_pauses, memory->changed_told};
+    psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->watch, memory->key_bits, pause,
+                                                   memory->fused);
     return cudaGetLastError();
 }
 
