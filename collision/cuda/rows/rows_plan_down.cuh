@@ -76,13 +76,13 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
     if (threadIdx.x == 0) shared->scene.extent = fmaxf(range.y, 0.0f);
     const float most = fmaxf(range.y, least), fewest = fmaxf(range.x, least);
     if (range.y < 0) { // no samples
-        if (threadIdx.x == 0) shared->limits[0] = fmaxf(least, 1.0f), shared->even = 1;
+        if (threadIdx.x == 0) shared->limits[0] = fmaxf(least, 1.0f), shared->even = shared->few_larger = 1;
         __syncthreads();
         return 0.0f;
     }
     if (most <= ROWS_LEVEL_RATIO * fewest) { // of about one size: there is nothing to look for
         const float limit = most * ROWS_LIMIT_PAD, mean = 0.5f * (most + fewest);
-        if (threadIdx.x == 0) shared->limits[0] = limit, shared->even = 1;
+        if (threadIdx.x == 0) shared->limits[0] = limit, shared->even = shared->few_larger = 1;
         __syncthreads();
         return ROWS_DOWN_BOX + ROWS_DOWN_CANDIDATE * rows_expect_near(*shared, (float)slots, limit, mean);
     }
@@ -90,6 +90,8 @@ __device__ __forceinline__ float rows_choose_base(float extent, float least, uin
     const uint32_t bin = ROWS_DOWN_BINS - 1 - (uint32_t)fminf(below, (float)(ROWS_DOWN_BINS - 1));
     rows_count_extent(extent, bin, shared);
     const int samples = __syncthreads_count(extent >= 0);
+    const int larger_samples = __syncthreads_count(extent > ROWS_LEVEL_RATIO * fewest);
+    if (threadIdx.x == 0) shared->few_larger = larger_samples * ROWS_DOWN_FEW_LARGER <= samples;
     if (threadIdx.x < ROWS_DOWN_BINS * ROWS_DOWN_PARTS) {
         const uint32_t tried = threadIdx.x / ROWS_DOWN_PARTS;
         const float limit = fmaxf(__uint_as_float(shared->greatest[tried]) * ROWS_LIMIT_PAD, least);

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
                    may_down, &shared);
     if (threadIdx.x == 0) {
         rows_follow(*target, ratio, shared.scene, &watch, &plan);
-        const bool ends = !pause.suits_even || !may_down || (shared.even && !plan.shaped);
+        const bool ends = !pause.suits_even || !may_down || (shared.few_larger && !plan.shaped);
         rows_watch_pause(shared.scene, pause.number, ends ? pause.changed_told : nullptr, &watch);
         watch.last = shared.scene;
         if (fused != nullptr) fused->made_for[0] = fused->made_for[1] = 0;

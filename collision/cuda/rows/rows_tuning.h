@@ -18,6 +18,7 @@
 #define ROWS_DOWN_BINS 64             // of sampled extents, four an octave
 #define ROWS_DOWN_PARTS 16            // lanes that add up the cost of one limit
 #define ROWS_DOWN_LARGER 16           // larger boxes: at most one of so many
+#define ROWS_DOWN_FEW_LARGER 64       // samples: boxes are of about one size but for one in so many
 #define ROWS_DOWN_SPARE 1024          // a level of larger boxes gets a cell of so many, at least
 #define ROWS_DOWN_X_CELLS 14.0f       // finest x cell: level limit over this, so that a run fits a look
 #define ROWS_DOWN_BOX 700.0f          // any box
