@@ -250,6 +250,7 @@ static void expect_same_in_child(psv_context *context, digest expected) {
 
 static void test_fork(void **unused) {
     (void)unused;
+    if (PAIRSIEVE_EMULATED) skip(); // qemu-user 7.2 aborts when the child of a program with threads starts one
     psv_context *context = open_context(2);
     const digest expected = compute(context);
     expect_same_in_child(context, expected);
@@ -294,13 +295,13 @@ static void test_modes(void **unused) {
     assert_int_equal(fegetenv(&usual), 0);
     (void)feclearexcept(FE_ALL_EXCEPT);
     (void)feraiseexcept(FE_DIVBYZERO);
-    (void)feenableexcept(FE_INVALID | FE_OVERFLOW);
+    const bool traps = feenableexcept(FE_INVALID | FE_OVERFLOW) != -1; // most processors of Arm have none
     const psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, sizeof boxes), sizeof *boxes, 40);
     const psv_status status = psv_find_pairs(finder, &set);
     const int enabled = fegetexcept(), flags = fetestexcept(FE_ALL_EXCEPT);
     (void)fesetenv(&usual);
     EXPECT_OK(status, context);
-    assert_int_equal(enabled, FE_INVALID | FE_OVERFLOW);
+    assert_int_equal(enabled, traps ? FE_INVALID | FE_OVERFLOW : 0);
     assert_int_equal(flags, FE_DIVBYZERO);
     psv_destroy_pair_finder(finder);
     // malloc and the checks here do not compute; what does is pairsieve.
