@@ -6,7 +6,7 @@ layout(std430, binding = 2) buffer plan_block { uint plan[]; };
 layout(std430, binding = 3) writeonly buffer pair_block { uint pairs[]; };
 layout(std430, binding = 4) readonly buffer trait_block { uint traits[]; };
 #include "pair_rules.glsl"
-#define STAGE 384u // a driver may run fewer groups at a time where each has more shared memory
+#define STAGE 512u // a driver may run fewer groups at a time where each has more shared memory
 shared uint stage[2 * STAGE];
 shared uint staged, stage_place, group_tests;
 

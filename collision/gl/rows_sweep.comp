@@ -61,9 +61,9 @@ void main() {
                         }
                         uint other = first_box + 2u * p++;
                         ++tests;
-                        // Asked for together, though most need the first one alone: the second one costs less than waiting.
-                        uvec4 other_one = boxes[other], other_two = boxes[other + 1u];
+                        uvec4 other_one = boxes[other];
                         if (low.x > other_one.w || any(greaterThan(other_one.xyz, high))) continue;
+                        uvec4 other_two = boxes[other + 1u];
                         if (any(greaterThan(low.yz, other_two.xy))) continue;
                         // A box of another row that shares the cells is met there too.
                         if (shared_rows && (cell_along(l, 1u, distance_along(1u, float_of(other_one.y))) != y ||

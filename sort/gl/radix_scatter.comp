@@ -5,13 +5,18 @@
 // The last thread of those with the same digit adds all of them to the subgroup's counter in one step and tells the
 // others where they begin. Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup); PARTS: the elements go
 // into more than one storage block. Reads and writes every element once; a barrier for each word of an element, twice,
-// and five more.
+// and five more; for keys alone twice as many of the former.
 layout(local_size_x = THREADS) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"
 #include "radix_target.glsl"
 #define TILE (THREADS * ITEMS)
-shared uint exchange[TILE > SUBGROUPS * 256 ? TILE : SUBGROUPS * 256];
+// Keys alone go through shared memory in two halves: with less of it a device runs more groups at a time. Values have too
+// much else to hold for that.
+#define TURNS (VALUE_WORDS == 0 ? 2u : 1u)
+#define PART (TILE / TURNS)
+#define PART_ITEMS (ITEMS / TURNS)
+shared uint exchange[PART > SUBGROUPS * 256 ? PART : SUBGROUPS * 256];
 shared uint digit_shift[256]; // place in all minus place in the tile
 shared uvec2 sums[SUBGROUPS];
 
@@ -31,9 +36,8 @@ shared uvec2 sums[SUBGROUPS];
 LANE_SET same_digit(uint digit) {
     LANE_SET same = SET_OF(subgroupBallot(true));
     for (uint b = 0u; b < 8u; ++b) {
-        bool bit = ((digit >> b) & 1u) != 0u;
-        LANE_SET votes = SET_OF(subgroupBallot(bit));
-        same &= bit ? votes : ~votes;
+        uint bit = (digit >> b) & 1u;
+        same &= SET_OF(subgroupBallot(bit != 0u)) ^ (bit - 1u);
     }
     return same;
 }
@@ -53,6 +57,8 @@ uvec2 sums_before(uvec2 own) {
 #else
 #define WRITES(i, to) (full || (i) < items)
 #endif
+
+bool has_turn(uint rank, uint turn) { return TURNS == 1u || rank / PART == turn; }
 
 // What no question is asked about costs nothing: `full` is known when this is compiled.
 void move_tile(bool full, uint tile, uint first, uint items) {
@@ -107,33 +113,35 @@ void move_tile(bool full, uint tile, uint first, uint items) {
         rank[k] = (rank[k] & 0xffffu) + exchange[row + (rank[k] >> 16)];
     barrier();
     uint to[ITEMS];
-#if KEY_WORDS == 1
-    for (uint k = 0u; k < ITEMS; ++k)
-        exchange[rank[k]] = key[k];
-    barrier();
+    for (uint turn = 0u; turn < TURNS; ++turn) {
+        if (turn != 0u) barrier();
+#if KEY_WORDS == 2
+        uint low[PART_ITEMS];
+        for (uint k = 0u; k < ITEMS; ++k)
+            if (has_turn(rank[k], turn)) exchange[rank[k] - turn * PART] = key[k].x;
+        barrier();
+        for (uint k = 0u; k < PART_ITEMS; ++k)
+            low[k] = exchange[k * THREADS + thread];
+        barrier();
+        for (uint k = 0u; k < ITEMS; ++k)
+            if (has_turn(rank[k], turn)) exchange[rank[k] - turn * PART] = key[k].y;
 #else
-    uint low[ITEMS];
-    for (uint k = 0u; k < ITEMS; ++k)
-        exchange[rank[k]] = key[k].x;
-    barrier();
-    for (uint k = 0u; k < ITEMS; ++k)
-        low[k] = exchange[k * THREADS + thread];
-    barrier();
-    for (uint k = 0u; k < ITEMS; ++k)
-        exchange[rank[k]] = key[k].y;
-    barrier();
+        for (uint k = 0u; k < ITEMS; ++k)
+            if (has_turn(rank[k], turn)) exchange[rank[k] - turn * PART] = key[k];
 #endif
-    for (uint k = 0u; k < ITEMS; ++k) {
-        uint i = k * THREADS + thread;
+        barrier();
+        for (uint k = 0u; k < PART_ITEMS; ++k) {
+            uint j = turn * PART_ITEMS + k, i = j * THREADS + thread;
 #if KEY_WORDS == 1
-        KEY moved = exchange[i];
+            KEY moved = exchange[k * THREADS + thread];
 #else
-        KEY moved = uvec2(low[k], exchange[i]);
+            KEY moved = uvec2(low[k], exchange[k * THREADS + thread]);
 #endif
-        to[k] = digit_shift[digit_of(moved, SHIFT, MASK)] + i - OUT_FIRST;
+            to[j] = digit_shift[digit_of(moved, SHIFT, MASK)] + i - OUT_FIRST;
 #if KEYS_OUT
-        if (WRITES(i, to[k])) STORE_KEY(keys_out, base(5), to[k], moved);
+            if (WRITES(i, to[j])) STORE_KEY(keys_out, base(5), to[j], moved);
 #endif
+        }
     }
 #if VALUE_WORDS > 0
     for (uint w = 0u; w < VALUE_WORDS; ++w) {
