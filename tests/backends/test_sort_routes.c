@@ -85,7 +85,7 @@ static const expected_row rows[] = {
     {6, "moved", "passes_async/not_in_order", "windows"},
     {7,
      "uniform gaussian reversed few one_digit clustered special moved_far replaced mixed halves sawtooth piled steps "
-     "swapped falling upper",
+     "swapped falling upper blob zipf half values floats bits",
      "passes_async", "passes_async"},
     {7, "sorted constant", "in_order", "in_order"},
     {7, "nearly", "windows", "windows"},

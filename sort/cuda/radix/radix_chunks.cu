@@ -518,9 +518,7 @@ leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const ps
     if (tried && !misfit) {
         psvi_backoff_succeeded(&next.backoff);
         next.failing = 0;
-        next.served = min(known.served + 1, (uint32_t)PSVI_RADIX_CHUNKS_SERVED);
     } else if (tried) {
-        next.served = 0;
         next.failing = uneven || next.backoff.wait != 0;
         psvi_backoff_failed(&next.backoff, PSVI_RADIX_WAIT_LEAST, PSVI_RADIX_WAIT_MOST);
     } else {
@@ -529,6 +527,10 @@ leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const ps
     // `try_again` is what the host has been told: it may be 1 for crowded chunks.
     if (next.failing != known.failing || next.failing != call.try_again)
         *(volatile uint32_t *)call.failing = next.failing;
+    if (route == PSVI_RADIX_IN_ORDER || (tried && !misfit))
+        next.served = min(known.served + 1, (uint32_t)PSVI_RADIX_CHUNKS_SERVED);
+    else if (uneven || misfit)
+        next.served = 0;
     if (next.served != known.served) *(volatile uint32_t *)call.served = next.served;
     tell_order(job, route == PSVI_RADIX_IN_ORDER ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
     const uint32_t veto = route == PSVI_RADIX_IN_ORDER    ? PSVI_RADIX_VETO_NONE

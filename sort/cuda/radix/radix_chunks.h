@@ -26,7 +26,7 @@ typedef struct psvi_radix_chunks_memory {
     uint32_t remembered;  // there are splitters
     psvi_backoff backoff; // of the splitters
     uint32_t failing;     // what the host has been told: the splitters fail, and not for the first time
-    uint32_t served;      // calls in a row that splitters have sorted, at most PSVI_RADIX_CHUNKS_SERVED
+    uint32_t served;      // calls in a row that splitters have sorted, or none had to, at most PSVI_RADIX_CHUNKS_SERVED
 } psvi_radix_chunks_memory;
 
 // Where the blocks of one call meet; for even and odd calls.

@@ -6,7 +6,8 @@
 // - keys that are all equal stay as they are;
 // - crowds, the equal keys of one bin, are ranked as they stand (rank_crowds);
 // - keys that differ in few bits get a bin for each value;
-// - bins are divided into as many parts as they have items;
+// - bins are divided into as many parts as they have items, or have a logarithmic width where the lowest is the
+// fullest;
 // - and at last there is a stable pass for each digit.
 #ifndef PAIRSIEVE_RADIX_ONCHIP_CUH
 #define PAIRSIEVE_RADIX_ONCHIP_CUH
@@ -97,7 +98,8 @@ template <typename K> struct key_bins {
 enum bin_form {
     BINS_EVEN,   // as they are
     BINS_VALUES, // one for each value of the bits that differ
-    BINS_PARTS   // half as many, each divided into parts of equal width, as many as it has items
+    BINS_PARTS,  // half as many, each divided into parts of equal width, as many as it has items
+    BINS_LOG     // 256 for each power of two above the least key
 };
 constexpr int BIN_BITS = 13;
 static_assert(1 << BIN_BITS == BINS, "for BINS_VALUES");
@@ -114,6 +116,10 @@ template <typename K> struct other_bins {
     __device__ __forceinline__ uint32_t operator()(K part) const {
         if (form == BINS_EVEN) return even(part);
         if (form == BINS_VALUES) return (uint32_t)gather(part);
+        if (form == BINS_LOG) {
+            const uint32_t above = max(even.above(part), 1u), zeros = (uint32_t)__clz((int)above);
+            return (31 - zeros) << 8 | above << zeros << 1 >> 24;
+        }
         const uint64_t scaled = (uint64_t)even.above(part) * even.scale;
         const uint32_t bin = (uint32_t)(scaled >> 33);
         const uint32_t begin = places[bin], end = bin + 1 < (uint32_t)BINS / 2 ? places[bin + 1] : length;
@@ -236,12 +242,13 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
         });
         __syncthreads();
         const uint4 read = reinterpret_cast<uint4 *>(pairs)[threadIdx.x];
-        counts = {{read.x, read.y, read.z, read.w}, 0};
-        if (threadIdx.x < first_thread) counts = {};
+        const uint32_t words[4] = {read.x, read.y, read.z, read.w};
+        counts.sum = 0;
         bool full = false;
         const uint32_t fullest = fullest_bin(rows);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
+            counts.words[i] = threadIdx.x >= first_thread ? words[i] : 0;
             counts.sum += (counts.words[i] & 0xffff) + (counts.words[i] >> 16);
             full |= (counts.words[i] & 0xffff) > fullest || counts.words[i] >> 16 > fullest;
         }
@@ -262,6 +269,7 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
     // The same where some of the even bins are too full. False where no other bins serve either.
     __device__ __forceinline__ bool to_other_bins(other_bins<K> &bin_of, uint32_t (&places)[ITEMS],
                                                   bin_counts &counts) {
+        const bool low = shared.bins[0] > length / 8; // a heavy tail above the least keys
         bool mixed = keys_are_mixed(places[0]);
 #pragma unroll 1
         for (;;) {
@@ -273,8 +281,11 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY> struct sorter {
                 if (threadIdx.x == 0) shared.gather.choose(varying);
                 clear_bins();
             } else {
-                bin_of.form = BINS_PARTS;
-                divide_bins(counts);
+                bin_of.form = low ? BINS_LOG : BINS_PARTS;
+                if (low)
+                    clear_bins();
+                else
+                    divide_bins(counts);
             }
             __syncthreads();
             if (!count_bins(bin_of, bin_of.first_thread(), places, counts)) {

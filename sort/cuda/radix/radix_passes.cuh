@@ -19,6 +19,13 @@ constexpr int WARPS = THREADS / 32;
 constexpr int BLOCKS =
     THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? PSVI_RADIX_PASSES_FULL_BLOCKS : PSVI_RADIX_PASSES_COMPACT_BLOCKS;
 constexpr int LOOK = PSVI_RADIX_LOOK_WIDTH;
+
+// Items of a thread, by the bytes of a key and its value together.
+constexpr int tile_rows_of(int pair_bytes) {
+    return THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? PSVI_RADIX_PASSES_ITEMS(pair_bytes)
+                                                     : PSVI_RADIX_PASSES_COMPACT_ITEMS(pair_bytes);
+}
+
 // What a block has to have for these passes to be chosen at all (radix_route.c).
 constexpr uint32_t PASSES_BYTES = THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? PSVI_RADIX_ROOMY_KB * 1024 : 0;
 
@@ -75,8 +82,7 @@ template <> struct packed_pair<uint32_t> { using type = uint2; };
 template <> struct packed_pair<uint64_t> { using type = ulonglong2; };
 
 template <int PAIR_BYTES> constexpr uint32_t pass_shared_bytes() {
-    constexpr uint32_t tile = (THREADS * PSVI_RADIX_PASSES_ITEMS(PAIR_BYTES)) * PAIR_BYTES,
-                       tables = WARPS * RANK_TABLE_BYTES;
+    constexpr uint32_t tile = (THREADS * tile_rows_of(PAIR_BYTES)) * PAIR_BYTES, tables = WARPS * RANK_TABLE_BYTES;
     return (tile > tables ? tile : tables) + WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter) +
            PSVI_RADIX_DIGITS * sizeof(uint32_t);
 }
@@ -91,7 +97,7 @@ template <int KIND, int VALUE_BYTES> struct tile_items {
     using pair = typename packed_pair<K>::type;
     static constexpr bool PACKED = VALUE_BYTES == sizeof(K);
     static constexpr int PAIR_BYTES = sizeof(K) + VALUE_BYTES;
-    static constexpr int ITEMS = PSVI_RADIX_PASSES_ITEMS(PAIR_BYTES);
+    static constexpr int ITEMS = tile_rows_of(PAIR_BYTES);
     static constexpr uint32_t TILE = THREADS * ITEMS;
     K keys[ITEMS];
     V values[VALUE_BYTES != 0 ? ITEMS : 1];
@@ -374,7 +380,7 @@ template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job
                        : run_async<KIND, typename async_choice<VALUE_BYTES, false>::shape>(job, stream);
     }
 #endif
-    return run_passes<KIND, VALUE_BYTES, THREADS * PSVI_RADIX_PASSES_ITEMS(PAIR_BYTES)>(
+    return run_passes<KIND, VALUE_BYTES, THREADS * tile_rows_of(PAIR_BYTES)>(
         job, {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), BLOCKS, false}, stream);
 }
 

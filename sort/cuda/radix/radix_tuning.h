@@ -50,7 +50,10 @@
 #define PSVI_RADIX_PASSES_COMPACT_BLOCKS 2 // one ranks while the other writes: 16M pairs 1.2 times as fast
 #define PSVI_RADIX_PASSES_ITEMS(pair_bytes)                                                                            \
     ((pair_bytes) <= 4 ? 24 : (pair_bytes) <= 8 ? 16 : (pair_bytes) <= 12 ? 14 : 10)
-#define PSVI_RADIX_PASSES_LEAST_TILE (PSVI_RADIX_PASSES_COMPACT_THREADS * PSVI_RADIX_PASSES_ITEMS(16))
+// Two blocks of these fit in 100 KB, one in 64.
+#define PSVI_RADIX_PASSES_COMPACT_ITEMS(pair_bytes)                                                                    \
+    ((pair_bytes) <= 4 ? 32 : (pair_bytes) <= 8 ? 20 : (pair_bytes) <= 12 ? 14 : 10)
+#define PSVI_RADIX_PASSES_LEAST_TILE (PSVI_RADIX_PASSES_COMPACT_THREADS * PSVI_RADIX_PASSES_COMPACT_ITEMS(16))
 #define PSVI_RADIX_LOOK_WIDTH 4 // predecessors read at once
 
 // PASSES_ASYNC: threads that rank, and how many items each; threads that write, that look back. Pairs always go in
