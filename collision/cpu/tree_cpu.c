@@ -7,9 +7,41 @@
 
 #define CHUNK 4096 // items that a thread takes at a time
 
+// --- kernels ---------------------------------------------------------------------------------------------------------
+
+static void make_node_plain(const psvi_node_children *children, uint32_t count, psv_tree_node *node, psv_aabb *box) {
+    psvi_tree_child made[8];
+    for (uint32_t c = 0; c < count; ++c) {
+        made[c].offset = children->offset[c];
+        made[c].inner = children->inner >> c & 1u;
+        for (int axis = 0; axis < 3; ++axis) {
+            made[c].min[axis] = children->min[axis][c];
+            made[c].max[axis] = children->max[axis][c];
+        }
+    }
+    psvi_make_node(made, count, node, box);
+}
+
+static void places_plain(const psv_tree_head *head, const float centre[3][8], uint32_t bits, uint32_t most,
+                         uint64_t places[8]) {
+    for (uint32_t i = 0; i < 8; ++i) {
+        const float point[3] = {centre[0][i], centre[1][i], centre[2][i]};
+        places[i] = psvi_tree_place(head, point, bits, most);
+    }
+}
+
+psvi_tree_kernels psvi_choose_tree_kernels(void) {
+#ifdef PSVI_HAVE_AVX2_FILE
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return (psvi_tree_kernels){psvi_make_node_avx2, psvi_tree_places_avx2};
+#endif
+    return (psvi_tree_kernels){make_node_plain, places_plain};
+}
+
 // What the loops below share.
 typedef struct build_job {
     psv_tree *tree;
+    psvi_tree_kernels kernels;
     const psvi_item_view *view;
     psv_aabb *boxes;
     uint64_t good, bad; // by atomic addition
@@ -86,15 +118,26 @@ static void make_some_keys(void *data, uint64_t first, uint64_t end) {
     build_job *job = data;
     const psv_tree *tree = job->tree;
     const psvi_tree_keys keys = tree->keys;
-    uint64_t good = 0, bad = 0;
-    for (uint64_t i = first; i < end; ++i) {
-        psvi_item item;
-        const psvi_item_state state = psvi_load_item(job->view, i, &item);
-        tree->memory.keys[i] = state == PSVI_ITEM_GOOD ? psvi_item_key(&keys, tree->memory.head, &item,
-                                                                       psvi_item_world(job->view, i), job->bits)
-                                                       : psvi_no_part_key(&keys);
-        good += state == PSVI_ITEM_GOOD;
-        bad += state == PSVI_ITEM_BAD;
+    uint64_t good = 0, bad = 0, places[8], *const made = tree->memory.keys;
+    float centre[3][8] = {{0}};
+    for (uint64_t i = first; i < end; i += 8) {
+        const uint32_t count = end - i < 8 ? (uint32_t)(end - i) : 8;
+        uint32_t there = 0;
+        for (uint32_t k = 0; k < count; ++k) {
+            psvi_item item;
+            const psvi_item_state state = psvi_load_item(job->view, i + k, &item);
+            good += state == PSVI_ITEM_GOOD;
+            bad += state == PSVI_ITEM_BAD;
+            if (state != PSVI_ITEM_GOOD) continue;
+            there |= 1u << k;
+            for (int axis = 0; axis < 3; ++axis)
+                centre[axis][k] = psvi_item_centre(&item, axis);
+        }
+        job->kernels.places(tree->memory.head, (const float(*)[8])centre, job->bits, keys.axis_bits, places);
+        for (uint32_t k = 0; k < count; ++k)
+            made[i + k] = there >> k & 1u
+                              ? (uint64_t)psvi_item_world(job->view, i + k) << (3 * keys.axis_bits) | places[k]
+                              : psvi_no_part_key(&keys);
     }
     count_states(job, good, bad);
 }
@@ -135,20 +178,18 @@ static void build_some_nodes(void *data, uint64_t first_node, uint64_t end_node)
     const uint32_t below_end = h == 1 ? head->item_count : h == 2 ? head->node_count : head->level_start[h - 2];
     const uint32_t above = h == head->level_count ? 0 : head->level_start[h + 1];
     for (uint64_t i = first_node; i < end_node; ++i) {
-        psvi_tree_child children[8];
+        psvi_node_children children = {.offset = {0, 1, 2, 3, 4, 5, 6, 7}, .inner = h > 1 ? 0xffu : 0};
         const uint32_t first = below_begin + (uint32_t)i * 8, count = below_end - first < 8 ? below_end - first : 8;
         for (uint32_t c = 0; c < count; ++c) {
-            children[c].offset = (uint8_t)c;
-            children[c].inner = h > 1;
-            if (h == 1) {
-                psvi_stored_box(&stored, first + c, children[c].min, children[c].max);
-            } else {
-                memcpy(children[c].min, memory->boxes[first + c].min, 12);
-                memcpy(children[c].max, memory->boxes[first + c].max, 12);
-            }
+            psv_aabb box;
+            if (h == 1)
+                psvi_stored_box(&stored, first + c, box.min, box.max);
+            else
+                box = memory->boxes[first + c];
+            psvi_set_child(&children, c, box.min, box.max);
         }
         psv_tree_node *node = &memory->nodes[begin + i];
-        psvi_make_node(children, count, node, &memory->boxes[begin + i]);
+        job->kernels.make_node(&children, count, node, &memory->boxes[begin + i]);
         node->first_child = h > 1 ? first : 0;
         node->first_item = h > 1 ? 0 : first;
         node->parent = (above + (uint32_t)i / 8) | (count - 1) << 29;
@@ -173,7 +214,7 @@ static void place_items(psv_tree *tree, const psvi_item_view *view, bool refit) 
 
 static void build_levels(psv_tree *tree, bool triangles) {
     const psv_tree_head *head = tree->memory.head;
-    build_job job = {.tree = tree, .triangles = triangles};
+    build_job job = {.tree = tree, .triangles = triangles, .kernels = psvi_choose_tree_kernels()};
     for (job.level = 1; job.level <= head->level_count; ++job.level) {
         const uint32_t end = job.level == 1 ? head->node_count : head->level_start[job.level - 1];
         psvi_run_ranges(tree->context, end - head->level_start[job.level], CHUNK / 8, build_some_nodes, &job);
@@ -187,7 +228,8 @@ static psv_status build_linear(psv_tree *tree, const psvi_item_view *view) {
     psv_tree_head *head = tree->memory.head;
     const uint64_t count = view->boxes.count;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
-    build_job job = {.tree = tree, .view = view, .bits = plan_keys(tree, view, head)};
+    build_job job = {
+        .tree = tree, .view = view, .bits = plan_keys(tree, view, head), .kernels = psvi_choose_tree_kernels()};
     psvi_run_ranges(context, count, CHUNK, make_some_keys, &job);
     head->item_count = (uint32_t)job.good;
     head->bad_count = job.bad;

@@ -4,6 +4,35 @@
 
 #include "../src/tree_internal.h"
 
+// The children of a node, side by side; those behind the last are not read. min > max: nothing is in it.
+typedef struct psvi_node_children {
+    float min[3][8], max[3][8];
+    uint8_t offset[8]; // as in psvi_tree_child
+    uint32_t inner;    // which are nodes, a bit each
+} psvi_node_children;
+
+// What differs with the processor's vector unit. All give the same bits.
+typedef struct psvi_tree_kernels {
+    // psvi_make_node.
+    void (*make_node)(const psvi_node_children *children, uint32_t count, psv_tree_node *node, psv_aabb *box);
+    // psvi_tree_place of eight centres.
+    void (*places)(const psv_tree_head *head, const float centre[3][8], uint32_t bits, uint32_t most,
+                   uint64_t places[8]);
+} psvi_tree_kernels;
+
+psvi_tree_kernels psvi_choose_tree_kernels(void);
+
+void psvi_make_node_avx2(const psvi_node_children *children, uint32_t count, psv_tree_node *node, psv_aabb *box);
+void psvi_tree_places_avx2(const psv_tree_head *head, const float centre[3][8], uint32_t bits, uint32_t most,
+                           uint64_t places[8]);
+
+static inline void psvi_set_child(psvi_node_children *children, uint32_t c, const float min[3], const float max[3]) {
+    for (int axis = 0; axis < 3; ++axis) {
+        children->min[axis][c] = min[axis];
+        children->max[axis][c] = max[axis];
+    }
+}
+
 // Nodes over the `count` items that memory.order names, whose boxes are in memory.fine by their numbers; memory.order
 // then says which item comes to which place.
 void psvi_build_fine_cpu(psv_tree *tree, uint32_t count);

@@ -47,5 +47,8 @@ PSV_TREE_FN uint32_t near_slots_avx2(const psv_tree_node *node, const float *poi
 #define PSVI_BOX_SLOTS box_slots_avx2
 #define PSVI_NEAR_SLOTS near_slots_avx2
 #define PSVI_NODE(name, view, number) const psv_tree_node *const name = &(view)->nodes[number]
+#include "tree_rays_avx2.h"
+#define PSVI_CLOSEST_HITS(query, begin, end) psvi_answer_rays(query, (uint64_t)(begin), (uint64_t)(end), false);
+#define PSVI_ANY_HITS(query, begin, end) psvi_answer_rays(query, (uint64_t)(begin), (uint64_t)(end), true);
 #define PSVI_QUERY_LOOP psvi_query_loop_avx2
 #include "tree_query_loop.h"

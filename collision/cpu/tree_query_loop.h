@@ -12,10 +12,15 @@
         call;                                                                                                          \
     }
 
+#ifndef PSVI_CLOSEST_HITS // a file may have faster ones
+#define PSVI_CLOSEST_HITS(query, begin, end) PSVI_EACH_QUERY(psvi_answer(query, PSVI_QUERY_CLOSEST_HIT, q))
+#define PSVI_ANY_HITS(query, begin, end) PSVI_EACH_QUERY(psvi_answer(query, PSVI_QUERY_ANY_HIT, q))
+#endif
+
 static void answer_chunk(const psvi_tree_query *query, int64_t begin, int64_t end) {
     switch (query->kind) {
-    case PSVI_QUERY_CLOSEST_HIT: PSVI_EACH_QUERY(psvi_answer(query, PSVI_QUERY_CLOSEST_HIT, q)) break;
-    case PSVI_QUERY_ANY_HIT: PSVI_EACH_QUERY(psvi_answer(query, PSVI_QUERY_ANY_HIT, q)) break;
+    case PSVI_QUERY_CLOSEST_HIT: PSVI_CLOSEST_HITS(query, begin, end) break;
+    case PSVI_QUERY_ANY_HIT: PSVI_ANY_HITS(query, begin, end) break;
     case PSVI_QUERY_NEAREST: PSVI_EACH_QUERY(psvi_answer(query, PSVI_QUERY_NEAREST, q)) break;
     default: PSVI_EACH_QUERY(psvi_answer(query, PSVI_QUERY_CLOSEST_POINT, q)) break;
     }

@@ -23,11 +23,12 @@
 #define TREE_NODE_THREADS 256
 #define TREE_LEAF_THREADS 128
 #define TREE_QUERY_THREADS 128
+#define TREE_QUERY_BLOCKS 7 // of walks per multiprocessor: 72 registers
 // Walks of rays and points: queries of a warp, idle lanes that get new ones, and the share of lanes (one in so many)
 // that wait for items when these are tested.
 #define TREE_WALK_QUERIES 128
 #define TREE_WALK_REFILL 8
-#define TREE_WALK_WAITING 4
+#define TREE_WALK_WAITING 2
 #define TREE_WALK_FROM 64 // rays below which all take the plain walk
 
 #define SAP3_THREADS 256

@@ -1,15 +1,16 @@
 // Rays and closest points through a tree on CUDA. Walks differ in length, and only some of the nodes on them have items
 // to test; lanes that went on alone would mostly wait for each other. So a warp takes 128 queries: lanes that are done
 // get new ones (Aila, Laine, «Understanding the efficiency of ray traversal on GPUs», 2009), and a lane that has come
-// to items waits until enough others have too (Ylitie, Karras, Laine 2017). That is 1.3 times as fast for random rays,
-// but slower for rays that go the same way, as those of a camera or to a light: these take the plain walk, 32 in a
-// warp.
+// to items goes on until it comes to some again, and waits until enough others have too (Ylitie, Karras, Laine 2017).
+// That is 1.3 times as fast for random rays, but slower for rays that go the same way, as those of a camera or to a
+// light: these take the plain walk, 32 in a warp.
 #include "../src/tree_query.h"
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"
 #include "tree_kernels.h"
 
 #define WALK_FULL 0xffffffffu
+#define WALK_BOUNDS __launch_bounds__(TREE_QUERY_THREADS, TREE_QUERY_BLOCKS)
 
 // What a lane looks for, by kind of query: where it begins (false: nothing can be found; `some`: the tree has a root
 // and items of the query's world), which slots of a node matter, what an item means (true: the walk is over), and what
@@ -106,55 +107,91 @@ template <> struct walk_task<PSVI_QUERY_CLOSEST_POINT> {
     }
 };
 
-// Whether the 32 rays from `first` on go the same way, by four of them. Both kernels ask; each group is of one of them.
-__device__ __forceinline__ bool rays_are_alike(const psvi_tree_query &query, uint64_t first, uint64_t count) {
-    const uint64_t last = first + 31 < count ? first + 31 : count - 1;
-    float d[3], own[3];
-    bool alike = true;
-    for (uint64_t part = 0; part < 4; ++part) {
-        const uint64_t i = first + (last - first) * part / 3;
-        const uint32_t q = query.order == NULL ? (uint32_t)i : query.order[i];
-        psvi_load3(query.data + (uint64_t)q * query.stride + 16, part == 0 ? d : own);
-        if (part == 0) continue;
-        const float along = d[0] * own[0] + d[1] * own[1] + d[2] * own[2];
-        const float most =
-            (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * (own[0] * own[0] + own[1] * own[1] + own[2] * own[2]);
-        alike = alike && along > 0 && along * along > 0.8f * most;
-    }
-    return alike;
-}
-
 __device__ __forceinline__ uint64_t query_count(const psvi_tree_query &query) {
     const uint64_t count = query.count;
     return query.count_device != NULL && *query.count_device < count ? *query.count_device : count;
 }
 
+// Whether a group of 32 rays goes the same way is told by eight of them, of which this is the place of one; `rays` are
+// there. Both kernels ask; each group is of one of them. With four one random group in 7,000 is taken for alike, and a
+// call waits for that.
+__device__ __forceinline__ uint32_t telling_ray(uint64_t rays, uint32_t part) {
+    return (rays < 32 ? (uint32_t)rays - 1 : 31u) * part / 7;
+}
+
+__device__ __forceinline__ void load_direction(const psvi_tree_query &query, uint64_t i, float d[3]) {
+    const uint32_t q = query.order == NULL ? (uint32_t)i : query.order[i];
+    psvi_load3(query.data + (uint64_t)q * query.stride + 16, d);
+}
+
+// Whether a lane's direction is about that of another lane.
+__device__ __forceinline__ bool is_along(const float d[3], uint32_t lane) {
+    float from[3];
+    for (int k = 0; k < 3; ++k)
+        from[k] = __shfl_sync(WALK_FULL, d[k], (int)lane);
+    const float along = d[0] * from[0] + d[1] * from[1] + d[2] * from[2];
+    const float most =
+        (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) * (from[0] * from[0] + from[1] * from[1] + from[2] * from[2]);
+    return along > 0 && along * along > 0.8f * most;
+}
+
+// The warp's own 32 rays from `first` on.
+__device__ __forceinline__ bool group_is_alike(const psvi_tree_query &query, uint64_t first, uint64_t count) {
+    const uint64_t i = first + (threadIdx.x & 31);
+    float d[3];
+    load_direction(query, i < count ? i : first, d);
+    unsigned telling = 0;
+    for (uint32_t part = 0; part < 8; ++part)
+        telling |= 1u << telling_ray(count - first, part);
+    return (~__ballot_sync(WALK_FULL, is_along(d, 0)) & telling) == 0;
+}
+
+// Which groups, of the TREE_WALK_QUERIES rays from `first` on, go different ways, a bit each.
+__device__ __forceinline__ uint32_t groups_apart(const psvi_tree_query &query, uint64_t first, uint64_t count) {
+    static_assert(TREE_WALK_QUERIES == 128, "a lane for each ray that tells");
+    const uint32_t lane = threadIdx.x & 31;
+    const uint64_t begin = first + 32 * (lane >> 3);
+    float d[3] = {0, 0, 0};
+    if (begin < count) load_direction(query, begin + telling_ray(count - begin, lane & 7u), d);
+    const unsigned apart = __ballot_sync(WALK_FULL, !is_along(d, lane & 24u));
+    uint32_t found = 0;
+    for (uint32_t g = 0; g < TREE_WALK_QUERIES / 32; ++g)
+        found |= (uint32_t)(first + 32 * g < count && (apart >> (8 * g) & 255u) != 0) << g;
+    return found;
+}
+
+// Groups of 32 queries from `first` on that there are, of TREE_WALK_QUERIES.
+__device__ __forceinline__ uint32_t groups_there(uint64_t first, uint64_t count) {
+    uint32_t found = 0;
+    for (uint32_t g = 0; g < TREE_WALK_QUERIES / 32; ++g)
+        found |= (uint32_t)(first + 32 * g < count) << g;
+    return found;
+}
+
 // One thread a ray. `all`: also those of groups that go different ways.
 template <int KIND>
-__global__ void __launch_bounds__(TREE_QUERY_THREADS)
-    psvk_tree_rays(const __grid_constant__ psvi_tree_query query, bool all) {
+__global__ void WALK_BOUNDS psvk_tree_rays(const __grid_constant__ psvi_tree_query query, bool all) {
     const uint64_t i = (uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x, count = query_count(query);
-    if (i >= count || (!all && !rays_are_alike(query, i & ~(uint64_t)31, count))) return;
+    const uint64_t first = i & ~(uint64_t)31;
+    if (first >= count || (!all && !group_is_alike(query, first, count)) || i >= count) return;
     psvi_answer(&query, (psvi_query_kind)KIND, query.order == NULL ? (uint32_t)i : query.order[i]);
 }
 
 // A warp: TREE_WALK_QUERIES queries, in their order. Reads nodes of 80 and items of 32 or 48 bytes, mostly from the
 // caches, and writes one answer a query. No memory is shared between lanes; votes alone decide what the warp does.
-template <int KIND>
-__global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_walks(const __grid_constant__ psvi_tree_query query) {
+template <int KIND> __global__ void WALK_BOUNDS psvk_tree_walks(const __grid_constant__ psvi_tree_query query) {
     const uint64_t count = query_count(query);
     const uint32_t lane = threadIdx.x & 31;
     const uint64_t first = ((uint64_t)blockIdx.x * TREE_QUERY_THREADS + threadIdx.x) / 32 * TREE_WALK_QUERIES;
-    // Groups of 32 that are this kernel's, a bit each; the queries that are left of the lowest.
-    uint32_t groups = 0, next = 0;
-    for (uint32_t g = 0; g < TREE_WALK_QUERIES / 32; ++g)
-        if (first + 32 * g < count &&
-            (KIND == PSVI_QUERY_CLOSEST_POINT || !rays_are_alike(query, first + 32 * g, count)))
-            groups |= 1u << g;
+    // Groups that are this kernel's; the queries that are left of the lowest.
+    uint32_t groups = groups_there(first, count), next = 0;
+    if (KIND != PSVI_QUERY_CLOSEST_POINT) groups &= groups_apart(query, first, count);
     walk_task<KIND> task;
+    psv_tree_stack stack;
     psv_tree_walk walk;
     psv_box_filter filter = {~0u, ~0u};
-    uint32_t q = 0, first_item = 0, items = 0; // items: those that wait, as in the upper bits of a node's order
+    // Items that wait, as in the upper bits of a node's order; those of the next node, where the lane went on.
+    uint32_t q = 0, first_item = 0, items = 0, later_item = 0, later = 0;
     bool live = false;
     for (;;) {
         const unsigned idle = __ballot_sync(WALK_FULL, !live);
@@ -165,8 +202,8 @@ __global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_walks(const __gr
                 q = query.order == NULL ? (uint32_t)i : query.order[i];
                 const psvi_asker asker = psvi_asker_of(&query, q);
                 filter = asker.filter;
-                items = 0;
-                psv_begin_walk(&walk, &query.view, asker.world);
+                items = later = 0;
+                psv_begin_walk(&walk, &stack, &query.view, asker.world);
                 live = task.begin(query, q, walk.group != 0);
                 if (!live) task.finish(query, q);
             }
@@ -178,22 +215,30 @@ __global__ void __launch_bounds__(TREE_QUERY_THREADS) psvk_tree_walks(const __gr
             continue;
         }
         if (idle == WALK_FULL) return;
+        const bool walks = walk.group >> 24 != 0 || walk.depth != 0;
+        const bool goes = live && walks && later >> 24 == 0;
         const unsigned waiting = __ballot_sync(WALK_FULL, live && items >> 24 != 0);
+        const unsigned going = __ballot_sync(WALK_FULL, goes);
         bool done = false;
-        if ((idle | waiting) == WALK_FULL || TREE_WALK_WAITING * __popc(waiting) >= __popc(~idle)) {
+        if (going == 0 || TREE_WALK_WAITING * __popc(waiting) >= __popc(~idle)) {
             if (live && items >> 24 != 0) {
                 const uint32_t slot = psv_low_bit(items >> 24);
                 items ^= 1u << (24 + slot);
                 done = task.take(query, psv_slot_child(first_item, items, slot), filter);
             }
-        } else if (live && items >> 24 == 0) {
+        } else if (goes) {
             uint32_t number;
             (void)psv_next_node(&walk, &number);
             const psv_tree_node node = psv_load_node(&query.view, number);
             const uint32_t slots = task.look(&node) & psv_world_slots(&walk, number, node.order);
             task.push(&walk, &node, slots);
-            items = (slots & ~psv_node_inner(&node)) << 24 | (node.order & 0xffffffu);
-            first_item = node.first_item;
+            later = (slots & ~psv_node_inner(&node)) << 24 | (node.order & 0xffffffu);
+            later_item = node.first_item;
+        }
+        if (items >> 24 == 0) {
+            items = later;
+            first_item = later_item;
+            later = 0;
         }
         if (live && (done || (items >> 24 == 0 && walk.group >> 24 == 0 && walk.depth == 0))) {
             task.finish(query, q);

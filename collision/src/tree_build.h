@@ -303,7 +303,8 @@ PSV_TREE_FN float psvi_make_grid(float low, float high, uint32_t *exponent) {
     for (;; ++e) {
         const float step = psv_grid_step((uint32_t)(e + 127)),
                     inverse = e == -126 ? 0x1p126f : psv_grid_step((uint32_t)(127 - e));
-        const float origin = floorf(low * inverse) * step;
+        float origin = floorf(low * inverse) * step;
+        if (origin > low) origin -= step; // the product was too small to be told from 0
         if (origin + 255.0f * step >= high) {
             *exponent = (uint32_t)(e + 127);
             return origin;

@@ -122,8 +122,9 @@ PSV_TREE_FN psv_ray_hit psvi_follow_ray(const psv_tree_view *view, const psv_ray
                                         psvi_query_kind kind, psvi_list *list) {
     psv_ray_hit best = {ray->t_max, PSV_NO_ITEM, 0, 0};
     psv_tree_ray made;
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     if (walk.group == 0 || !psv_make_tree_ray(ray, &view->nodes[0], &made)) return best;
     best.t = made.t_max;
     for (uint32_t number; psv_next_node(&walk, &number);) {
@@ -153,8 +154,9 @@ PSV_TREE_FN psv_ray_hit psvi_follow_ray(const psv_tree_view *view, const psv_ray
 
 PSV_TREE_FN void psvi_touched_by_box(const psv_tree_view *view, const psv_aabb *box, psvi_asker asker,
                                      psvi_list *list) {
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     if (!(box->min[0] <= box->max[0] && box->min[1] <= box->max[1] && box->min[2] <= box->max[2])) return;
     for (uint32_t number; psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
@@ -177,8 +179,9 @@ PSV_TREE_FN bool psvi_sphere_is_good(const psv_sphere *sphere) {
 
 PSV_TREE_FN void psvi_touched_by_sphere(const psv_tree_view *view, const psv_sphere *sphere, psvi_asker asker,
                                         psvi_list *list) {
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     if (!psvi_sphere_is_good(sphere)) return;
     const float most2 = psv_mul(sphere->radius, sphere->radius);
     for (uint32_t number; psv_next_node(&walk, &number);) {
@@ -219,11 +222,12 @@ PSV_TREE_FN bool psvi_item_within(const psv_tree_view *view, const psv_tree_node
 // The k nearest, in order, by insertion into the caller's own array, whose distances are squared until the end.
 PSV_TREE_FN void psvi_nearest(const psv_tree_view *view, const psv_sphere *sphere, psvi_asker asker, uint32_t k,
                               psv_near_item *found) {
+    psv_tree_stack stack;
     psv_tree_walk walk;
     uint32_t count = 0;
     const bool good = psvi_sphere_is_good(sphere);
     float most2 = psv_mul(sphere->radius, sphere->radius);
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     for (uint32_t number; good && psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
         float sum[8];
@@ -255,8 +259,9 @@ PSV_TREE_FN psv_closest_point psvi_closest_point(const psv_tree_view *view, cons
                                                  psvi_asker asker) {
     psv_closest_point best = {
         {sphere->centre[0], sphere->centre[1], sphere->centre[2]}, sphere->radius, PSV_NO_ITEM, 0, 0};
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     if (!psvi_sphere_is_good(sphere)) return best;
     float most2 = psv_mul(sphere->radius, sphere->radius);
     for (uint32_t number; psv_next_node(&walk, &number);) {

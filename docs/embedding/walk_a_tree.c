@@ -11,10 +11,11 @@ static psv_aabb boxes[COUNT];
 static bool cuts(float low, float high, float at) { return low <= at && at <= high; }
 
 static uint32_t count_cut(const psv_tree_view *view, float at) {
+    psv_tree_stack stack;
     psv_tree_walk walk;
     uint32_t node = 0, found = 0;
     const float low[3] = {at, -1e9f, -1e9f}, high[3] = {at, 1e9f, 1e9f};
-    psv_begin_walk(&walk, view, 0);
+    psv_begin_walk(&walk, &stack, view, 0);
     while (psv_next_node(&walk, &node)) {
         const psv_tree_node n = psv_load_node(view, node);
         const uint32_t slots = psv_box_slots(&n, low, high);

@@ -71,8 +71,9 @@ PSVI_RENDER_CALL void psvi_walk_scene(const psvi_render_scene *scene, const psv_
     if (view->head->item_count == 0 || !psv_make_tree_ray(&ray, &view->nodes[0], &made)) return;
     const bool triangles = view->triangles;
     const uint32_t before = seen->slot;
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, 0);
+    psv_begin_walk(&walk, &stack, view, 0);
     for (uint32_t number; psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
         const uint32_t slots = PSVI_RAY_SLOTS(node, &made, seen->t);

@@ -54,9 +54,8 @@ PSV_TREE_FN psv_body_hit psvi_cast_ray(const psvi_sim *s, const psvi_tree_query 
                                        psvi_asker asker) {
     const psv_tree_view *view = &query->view;
     psv_body_hit hit = {from->t_max, PSV_NO_ITEM, {0, 0, 0}, 0};
-    psv_tree_node no_root = {{0, 0, 0}, 0, 0, 0, 0, 0, {{0}}, {{0}}};
     psv_tree_ray made;
-    if (!psv_make_tree_ray(from, view->head->item_count > 0 ? &view->nodes[0] : &no_root, &made)) return hit;
+    if (!psv_make_tree_ray(from, view->head->item_count > 0 ? &view->nodes[0] : NULL, &made)) return hit;
     psvi_body_ray ray;
     const float *d = from->direction;
     ray.direction = v3_make(d[0], d[1], d[2]);
@@ -72,8 +71,9 @@ PSV_TREE_FN psv_body_hit psvi_cast_ray(const psvi_sim *s, const psvi_tree_query 
     psvi_ground_of(s, query, asker.world, &first, &end);
     for (; first < end; ++first)
         if (psv_item_passes(view, s->terrain[first], asker.filter)) psvi_ray_meets_slot(s, s->terrain[first], &ray);
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     for (uint32_t number; psv_next_node(&walk, &number);) {
         const psv_tree_node node = psv_load_node(view, number);
         const uint32_t slots =
@@ -130,8 +130,9 @@ PSV_TREE_FN psv_body_point psvi_find_closest_body(const psvi_sim *s, const psvi_
     psvi_ground_of(s, query, asker.world, &first, &end);
     for (; first < end; ++first)
         if (psv_item_passes(view, s->terrain[first], asker.filter)) psvi_near_slot(s, s->terrain[first], &point);
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     for (uint32_t number; psv_next_node(&walk, &number);) {
         const psv_tree_node node = psv_load_node(view, number);
         float sum[8];
@@ -140,7 +141,7 @@ PSV_TREE_FN psv_body_point psvi_find_closest_body(const psvi_sim *s, const psvi_
         psv_push_by_distance(&walk, &node, slots, sum);
         for (uint32_t left = slots & ~psv_node_inner(&node); left != 0; left &= left - 1) {
             const uint32_t slot = psv_low_bit(left);
-            if (!(sum[slot] <= psvi_reach2(point.most))) continue;
+            if (sum[slot] > psvi_reach2(point.most)) continue;
             const psv_tree_box box = psv_load_box(view, psv_slot_child(node.first_item, node.order, slot));
             if (psv_item_passes(view, box.item, asker.filter)) psvi_near_slot(s, box.item, &point);
         }
@@ -171,8 +172,9 @@ PSV_TREE_FN void psvi_list_bodies(const psvi_sim *s, const psvi_tree_query *quer
     psvi_ground_of(s, query, asker.world, &first, &end);
     for (; first < end; ++first)
         if (psv_item_passes(view, s->terrain[first], asker.filter)) psvi_list_body(s, s->terrain[first], sphere, list);
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, view, asker.world);
+    psv_begin_walk(&walk, &stack, view, asker.world);
     for (uint32_t number; psv_next_node(&walk, &number);) {
         const psv_tree_node node = psv_load_node(view, number);
         float sum[8];

@@ -23,8 +23,9 @@ enum psv_walk_step { PSV_WALK_ON, PSV_WALK_STOP };
 template <class Look, class Push, class Take>
 __device__ __forceinline__ void psv_walk_nodes(const psv_tree_view &view, uint32_t world, Look look, Push push,
                                                Take take) {
+    psv_tree_stack stack;
     psv_tree_walk walk;
-    psv_begin_walk(&walk, &view, world);
+    psv_begin_walk(&walk, &stack, &view, world);
     for (uint32_t number; psv_next_node(&walk, &number);) {
         const psv_tree_node node = psv_load_node(&view, number);
         const uint32_t slots = look(node) & psv_world_slots(&walk, number, node.order);

@@ -20,9 +20,8 @@ typedef struct psv_tree_ray {
     float inverse[3]; // 1 / direction; 0: the ray does not move along this axis
     float slab[3];    // the same for nodes: bounded, so that no product overflows
     float pad[3];     // added to where a node's box is left, for directions too small for `slab`
+    float direction[3];
     float t_min, t_max;
-    float shear[3];
-    uint32_t axes;   // x, y, z of the sheared space, two bits each
     uint32_t octant; // of psv_push_slots
     int exponent;    // t of these is t of the caller's ray times 2^exponent
 } psv_tree_ray;
@@ -30,16 +29,16 @@ typedef struct psv_tree_ray {
 PSV_TREE_FN bool psv_is_finite(float a) { return (psv_float_bits(a) & 0x7f800000u) != 0x7f800000u; }
 
 // Directions of about length 1 are taken as they are; others are scaled by a power of two, which is exact.
-PSV_TREE_FN float psv_scale_ray(const psv_ray *ray, float longest, float direction[3], psv_tree_ray *made) {
+PSV_TREE_FN float psv_scale_ray(const psv_ray *ray, float longest, psv_tree_ray *made) {
     made->exponent = 0;
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
-        direction[axis] = ray->direction[axis];
+        made->direction[axis] = ray->direction[axis];
     if (longest >= 0x1p-20f && longest <= 0x1p20f) return longest;
     (void)frexpf(longest, &made->exponent);
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
-        direction[axis] = ldexpf(direction[axis], -made->exponent);
+        made->direction[axis] = ldexpf(made->direction[axis], -made->exponent);
     made->t_min = ldexpf(made->t_min, made->exponent);
     made->t_max = ldexpf(made->t_max, made->exponent);
     return ldexpf(longest, -made->exponent);
@@ -49,44 +48,50 @@ PSV_TREE_FN float psv_unscale_t(const psv_tree_ray *ray, float t) {
     return ray->exponent == 0 ? t : ldexpf(t, -ray->exponent);
 }
 
-// Makes a ray ready for a tree; false: it hits nothing.
+// 2 to the power of e.
+PSV_TREE_FN float psv_power_of_two(int e) { return psv_bits_float((uint32_t)(e + 127) << 23); }
+
+// The largest coordinate of a tree's root (NULL: none) and a ray's origin is below 2 to this power; -5 at least.
+PSV_TREE_FN int psv_ray_scale(const float origin[3], const psv_tree_node *root) {
+    float most = psv_max(psv_max(fabsf(origin[0]), fabsf(origin[1])), psv_max(fabsf(origin[2]), 0x1p-6f));
+    if (root != NULL) {
+        const psv_tree_grid grid = psv_load_grid(root);
+        PSV_UNROLL
+        for (int axis = 0; axis < 3; ++axis) {
+            const float low = grid.origin[axis], high = low + 255.0f * psv_grid_step(grid.grid >> (8 * axis) & 255u);
+            most = psv_max(most, psv_max(fabsf(low), fabsf(high)));
+        }
+    }
+    return (int)(psv_float_bits(most) >> 23) - 126;
+}
+
+// Makes a ray ready for a tree, whose root may be NULL where there is none; false: it hits nothing.
 PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root, psv_tree_ray *made) {
-    float direction[3];
     const float *o = ray->origin, *d = ray->direction;
     const float longest = psv_max(fabsf(d[0]), psv_max(fabsf(d[1]), fabsf(d[2])));
+    bool good = longest > 0 && psv_is_finite(d[0]) && psv_is_finite(d[1]) && psv_is_finite(d[2]);
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
-        if (!(fabsf(o[axis]) <= 1e37f) || !psv_is_finite(d[axis])) return false;
+        good = good && fabsf(o[axis]) <= 1e37f;
     made->t_min = ray->t_min > 0 ? ray->t_min : 0.0f;
-    made->t_max = ray->t_max;
-    if (!(longest > 0) || ray->t_min != ray->t_min || !(made->t_min <= made->t_max)) return false;
-    const float reach = psv_scale_ray(ray, longest, direction, made);
+    made->t_max = ray->t_max + 0.0f; // not -0
+    if (!good || ray->t_min != ray->t_min || !(made->t_min <= made->t_max)) return false;
+    const float reach = psv_scale_ray(ray, longest, made);
+    // The bound times a coordinate stays below 2^116, so that slots times 2^15 do not overflow (psv_bias_grid); where
+    // it is taken, nodes are padded by more than any t within the root, of directions that are not below 2^-20.
+    const int scale = psv_ray_scale(o, root);
+    const float bound = psv_power_of_two(114 - scale), pad = psv_power_of_two(scale < 101 ? scale + 25 : 126);
     made->octant = 7;
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
-        const float along = direction[axis], size = fabsf(along);
-        const float origin = o[axis], step = psv_node_step(root, axis);
-        const float most =
-            psv_max(psv_max(fabsf(origin), fabsf(root->origin[axis])), fabsf(root->origin[axis] + 255.0f * step));
-        // 2^120 over the largest coordinate, about, and no more than a float holds: products stay below 2^124.
-        const uint32_t exponent = psv_float_bits(psv_max(most, 0x1p-6f)) >> 23;
-        const float bound = psv_grid_step(127 + 120 + 127 - exponent);
-        const bool moves = size >= reach * 0x1p-80f;
-        const bool bounded = moves && size * bound >= 1.0f;
-        made->origin[axis] = origin;
-        made->inverse[axis] = moves ? psv_div(1.0f, along) : 0.0f;
+        const float along = made->direction[axis], size = fabsf(along);
+        const bool moves = size >= reach * 0x1p-80f, bounded = moves && size * bound >= 1.0f;
+        made->origin[axis] = o[axis];
+        made->inverse[axis] = moves ? psv_inverse(along) : 0.0f;
         made->slab[axis] = bounded ? made->inverse[axis] : along < 0 ? -bound : bound;
-        made->pad[axis] = bounded ? 0.0f : 0x1p96f;
-        if (along < 0) made->octant ^= 1u << axis;
+        made->pad[axis] = bounded ? 0.0f : pad;
+        made->octant ^= (uint32_t)(along < 0) << axis;
     }
-    const float sizes[3] = {fabsf(direction[0]), fabsf(direction[1]), fabsf(direction[2])};
-    const uint32_t z = sizes[2] >= sizes[0] && sizes[2] >= sizes[1] ? 2 : sizes[1] >= sizes[0] ? 1 : 0;
-    const uint32_t x = z == 2 ? 0 : z + 1, y = x == 2 ? 0 : x + 1;
-    const float depth = psv_pick(direction, z);
-    made->axes = x | y << 2 | z << 4;
-    made->shear[0] = psv_div(psv_pick(direction, x), depth);
-    made->shear[1] = psv_div(psv_pick(direction, y), depth);
-    made->shear[2] = psv_div(1.0f, depth);
     return true;
 }
 
@@ -95,12 +100,25 @@ PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root
 // of a step is for psv_bias_grid.
 PSV_TREE_FN void psv_ray_slab(const psv_tree_ray *ray, const psv_tree_node *node, int axis, float *step, float *low,
                               float *high) {
-    const float grid = psv_node_step(node, axis), away = node->origin[axis] - ray->origin[axis];
-    const float slab = ray->slab[axis], at = away * slab;
-    const float error = (fabsf(away) + 255.0f * grid) * fabsf(slab) * 0x1p-19f + grid * fabsf(slab) * 0x1p-8f;
-    *step = grid * slab;
+    const float slab = ray->slab[axis], at = (node->origin[axis] - ray->origin[axis]) * slab;
+    *step = psv_node_step(node, axis) * slab;
+    const float error = fabsf(at) * 0x1p-19f + fabsf(*step) * 0x1.2p-8f;
     *low = at - error;
     *high = at + error + ray->pad[axis];
+}
+
+// Whether the ray is in a slot before t_most, from where it enters and leaves it on each axis. On CUDA by comparing
+// numbers as integers, which tells as much of those that are not below 0, and three at once.
+PSV_TREE_FN bool psv_ray_in_slot(const float enter[3], const float leave[3], float t_min, float t_most) {
+#if defined(__CUDA_ARCH__)
+    const int later = __vimax_s32_relu(__float_as_int(enter[0]), __float_as_int(t_min));
+    const int near = __vimax3_s32(__float_as_int(enter[1]), __float_as_int(enter[2]), later);
+    const int far = __vimin3_s32(__float_as_int(leave[0]), __float_as_int(leave[1]), __float_as_int(leave[2]));
+    return near <= far && near <= __float_as_int(t_most);
+#else
+    const float near = fmaxf(fmaxf(t_min, enter[0]), fmaxf(enter[1], enter[2]));
+    return near <= fminf(fminf(t_most, leave[0]), fminf(leave[1], leave[2]));
+#endif
 }
 
 // Slots of a node that the ray may enter before t_most; of those in use.
@@ -122,13 +140,13 @@ PSV_TREE_FN uint32_t psv_ray_slots(const psv_tree_node *node, const psv_tree_ray
     }
     PSV_UNROLL
     for (uint32_t slot = 0; slot < 8; ++slot) {
-        float near = ray->t_min, far = t_most;
+        float from[3], to[3];
         PSV_UNROLL
         for (int axis = 0; axis < 3; ++axis) {
-            near = fmaxf(near, psv_slot_number(enter[axis], slot) * step[axis] + low[axis]);
-            far = fminf(far, psv_slot_number(leave[axis], slot) * step[axis] + high[axis]);
+            from[axis] = psv_slot_number(enter[axis], slot) * step[axis] + low[axis];
+            to[axis] = psv_slot_number(leave[axis], slot) * step[axis] + high[axis];
         }
-        slots |= (uint32_t)(near <= far) << slot;
+        slots |= (uint32_t)psv_ray_in_slot(from, to, ray->t_min, t_most) << slot;
     }
     return slots & psv_node_used(node);
 }
@@ -168,15 +186,21 @@ PSV_TREE_FN bool psv_ray_meets_box(const psv_tree_ray *ray, const psv_tree_box *
 // come out alike for both triangles of an edge; where one is 0, by double products, which are exact. t is taken to
 // within the triangle's box, so that no node can be behind it that the triangle is in.
 PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_triangle *triangle, psv_ray_hit *hit) {
-    const uint32_t kx = ray->axes & 3u, ky = ray->axes >> 2 & 3u, kz = ray->axes >> 4;
+    const float *d = ray->direction;
+    const float sizes[3] = {fabsf(d[0]), fabsf(d[1]), fabsf(d[2])};
+    const uint32_t kz = sizes[2] >= sizes[0] && sizes[2] >= sizes[1] ? 2 : sizes[1] >= sizes[0] ? 1 : 0;
+    const uint32_t kx = kz == 2 ? 0 : kz + 1, ky = kx == 2 ? 0 : kx + 1;
+    const float depth = psv_pick(d, kz);
+    const float shear[3] = {psv_div(psv_pick(d, kx), depth), psv_div(psv_pick(d, ky), depth),
+                            psv_pick(ray->inverse, kz)};
     const float *corners[3] = {triangle->a, triangle->b, triangle->c};
     float x[3], y[3], z[3];
     const float o[3] = {psv_pick(ray->origin, kx), psv_pick(ray->origin, ky), psv_pick(ray->origin, kz)};
     PSV_UNROLL
     for (int i = 0; i < 3; ++i) {
         z[i] = psv_sub(psv_pick(corners[i], kz), o[2]);
-        x[i] = psv_sub(psv_sub(psv_pick(corners[i], kx), o[0]), psv_mul(ray->shear[0], z[i]));
-        y[i] = psv_sub(psv_sub(psv_pick(corners[i], ky), o[1]), psv_mul(ray->shear[1], z[i]));
+        x[i] = psv_sub(psv_sub(psv_pick(corners[i], kx), o[0]), psv_mul(shear[0], z[i]));
+        y[i] = psv_sub(psv_sub(psv_pick(corners[i], ky), o[1]), psv_mul(shear[1], z[i]));
     }
     float u = psv_sub(psv_mul(x[2], y[1]), psv_mul(y[2], x[1]));
     float v = psv_sub(psv_mul(x[0], y[2]), psv_mul(y[0], x[2]));
@@ -191,7 +215,7 @@ PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_
     if (!(fabsf(sum) > 0)) return false;
     const float inverse = psv_div(1.0f, sum);
     float t = psv_add(psv_add(psv_mul(u, z[0]), psv_mul(v, z[1])), psv_mul(w, z[2]));
-    t = psv_mul(psv_mul(t, inverse), ray->shear[2]);
+    t = psv_mul(psv_mul(t, inverse), shear[2]);
     float min[3], max[3], near, far;
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
@@ -265,14 +289,14 @@ PSV_TREE_FN uint32_t psv_near_slots(const psv_tree_node *node, const float *poin
         for (uint32_t slot = 0; slot < 8; ++slot) {
             const float low = psv_slot_number(node->low[axis], slot) * step + below;
             const float high = psv_slot_number(node->high[axis], slot) * back + above;
-            const float away = psv_greater(psv_greater(low, high), 0.0f);
+            const float away = psv_greatest(low, high);
             // cppcheck-suppress uninitvar ; written for axis 0
             sum[slot] = axis == 0 ? away * away : away * away + sum[slot];
         }
     }
     PSV_UNROLL
     for (uint32_t slot = 0; slot < 8; ++slot)
-        slots &= ~((uint32_t) !(sum[slot] <= most2) << slot);
+        slots &= ~((uint32_t)(sum[slot] > most2) << slot);
     return slots;
 }
 

@@ -101,6 +101,7 @@ PSV_TREE_FN float psv_mul(float a, float b) { return __fmul_rn(a, b); }
 PSV_TREE_FN float psv_add(float a, float b) { return __fadd_rn(a, b); }
 PSV_TREE_FN float psv_sub(float a, float b) { return __fsub_rn(a, b); }
 PSV_TREE_FN float psv_div(float a, float b) { return __fdiv_rn(a, b); }
+PSV_TREE_FN float psv_inverse(float a) { return __frcp_rn(a); }
 PSV_TREE_FN float psv_root(float a) { return __fsqrt_rn(a); }
 PSV_TREE_FN double psv_cross_exact(float a, float b, float c, float d) {
     return __dsub_rn(__dmul_rn(a, b), __dmul_rn(c, d));
@@ -114,6 +115,7 @@ PSV_TREE_FN float psv_mul(float a, float b) { return a * b; }
 PSV_TREE_FN float psv_add(float a, float b) { return a + b; }
 PSV_TREE_FN float psv_sub(float a, float b) { return a - b; }
 PSV_TREE_FN float psv_div(float a, float b) { return a / b; }
+PSV_TREE_FN float psv_inverse(float a) { return 1.0f / a; }
 PSV_TREE_FN float psv_root(float a) { return sqrtf(a); }
 PSV_TREE_FN double psv_cross_exact(float a, float b, float c, float d) {
     return (double)a * (double)b - (double)c * (double)d;
@@ -136,17 +138,23 @@ PSV_TREE_FN uint32_t psv_low_bit(uint32_t a) { return (uint32_t)__builtin_ctz(a)
 PSV_TREE_FN float psv_min(float a, float b) { return a < b ? a : b; }
 PSV_TREE_FN float psv_max(float a, float b) { return a > b ? a : b; }
 
-// The greater of numbers that are not NaN; of -0 and 0 either.
-PSV_TREE_FN float psv_greater(float a, float b) {
+// The greatest of two numbers and 0. Of NaN either NaN or a number.
+PSV_TREE_FN float psv_greatest(float a, float b) {
 #if defined(__CUDA_ARCH__)
-    return fmaxf(a, b); // one instruction
+    return __int_as_float(__vimax_s32_relu(__float_as_int(a), __float_as_int(b))); // one instruction
 #else
-    return a > b ? a : b;
+    return psv_max(psv_max(a, b), 0.0f);
 #endif
 }
 
-// By selection, so that arrays stay in registers.
-PSV_TREE_FN float psv_pick(const float *v, uint32_t axis) { return axis == 0 ? v[0] : axis == 1 ? v[1] : v[2]; }
+// On CUDA by selection, so that arrays stay in registers.
+PSV_TREE_FN float psv_pick(const float *v, uint32_t axis) {
+#if defined(__CUDA_ARCH__)
+    return axis == 0 ? v[0] : axis == 1 ? v[1] : v[2];
+#else
+    return v[axis];
+#endif
+}
 PSV_TREE_FN float psv_clamp(float a, float low, float high) { return psv_min(psv_max(a, low), high); }
 PSV_TREE_FN float psv_tree_clamp(float a) { return psv_clamp(a, -PSV_TREE_LIMIT, PSV_TREE_LIMIT); }
 PSV_TREE_FN float psv_grid_step(uint32_t exponent) { return psv_bits_float(exponent << 23); }
@@ -166,6 +174,22 @@ PSV_TREE_FN psv_tree_node psv_load_node(const psv_tree_view *view, uint32_t numb
 #else
     return view->nodes[number];
 #endif
+}
+
+// The grid of a node alone.
+typedef struct psv_tree_grid {
+    float origin[3];
+    uint32_t grid;
+} psv_tree_grid;
+
+PSV_TREE_FN psv_tree_grid psv_load_grid(const psv_tree_node *node) {
+#if defined(__CUDA_ARCH__)
+    const float4 from = __ldg(reinterpret_cast<const float4 *>(node));
+    const psv_tree_grid grid = {{from.x, from.y, from.z}, __float_as_uint(from.w)};
+#else
+    const psv_tree_grid grid = {{node->origin[0], node->origin[1], node->origin[2]}, node->grid};
+#endif
+    return grid;
 }
 
 // Items as a whole, by place.
@@ -207,7 +231,11 @@ PSV_TREE_FN uint32_t psv_node_used(const psv_tree_node *node) { return node->ord
 #if defined(__CUDA_ARCH__)
 // 1 + q / 2^15: the byte as bits of a float's fraction. Conversions take several times as long.
 PSV_TREE_FN float psv_slot_number(const uint32_t words[2], uint32_t slot) {
-    return __uint_as_float(__byte_perm(words[slot >> 2], 0x3f800000u, 0x7604u | (slot & 3u) << 4));
+    // The compiler must not know the 1: it would make it the constant of the instruction, which has room for one, and
+    // fetch the selector anew for each byte.
+    uint32_t one;
+    asm("{ .reg .u32 t; mov.u32 t, %%lanemask_lt; shr.u32 t, t, 31; or.b32 %0, t, 0x3f800000; }" : "=r"(one));
+    return __uint_as_float(__byte_perm(words[slot >> 2], one, 0x7604u | (slot & 3u) << 4));
 }
 PSV_TREE_FN void psv_bias_grid(float *step, float *from) {
     *step *= 0x1p15f;
@@ -229,8 +257,9 @@ PSV_TREE_FN uint32_t psv_slot_child(uint32_t first, uint32_t order, uint32_t slo
 
 // --- the walk --------------------------------------------------------------------------------------------------------
 //
+//     psv_tree_stack stack;
 //     psv_tree_walk walk;
-//     psv_begin_walk(&walk, &view, world);
+//     psv_begin_walk(&walk, &stack, &view, world);
 //     uint32_t node;
 //     while (psv_next_node(&walk, &node)) {
 //         psv_tree_node n = psv_load_node(&view, node);
@@ -242,9 +271,14 @@ PSV_TREE_FN uint32_t psv_slot_child(uint32_t first, uint32_t order, uint32_t slo
 // Siblings wait on the stack together, so it has one entry a level. Where the walk has found something, nodes that no
 // longer matter are noticed when they are looked at.
 
+// Apart from the walk, so that this one is kept in registers.
+typedef struct psv_tree_stack {
+    uint64_t entries[PSV_TREE_STACK];
+} psv_tree_stack;
+
 typedef struct psv_tree_walk {
     const psv_tree_view *view;
-    uint64_t stack[PSV_TREE_STACK];
+    uint64_t *stack;
     uint32_t depth;
     uint32_t base;                 // first child of the siblings at hand, and the octant in the upper three bits
     uint32_t group;                // their order, and in the upper eight bits which of them wait, the nearest uppermost
@@ -252,8 +286,9 @@ typedef struct psv_tree_walk {
 } psv_tree_walk;
 
 // Starts at the root or, in a linear tree of several worlds, at the lowest node that has all items of the world.
-PSV_TREE_FN void psv_begin_walk(psv_tree_walk *walk, const psv_tree_view *view, uint32_t world) {
+PSV_TREE_FN void psv_begin_walk(psv_tree_walk *walk, psv_tree_stack *stack, const psv_tree_view *view, uint32_t world) {
     walk->view = view;
+    walk->stack = stack->entries;
     walk->depth = 0;
     walk->base = 0;
     walk->group = 0;
