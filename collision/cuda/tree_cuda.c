@@ -40,6 +40,8 @@ static psv_status place_all(psv_tree *tree, const psvi_item_view *view, bool ref
     if (fine && !refit) error = psvi_launch_fine_tree(view, memory, tree->def.max_items, stream);
     if (!refit && memory->world_starts != NULL) error = psvi_launch_tree_worlds(view, memory, tree->keys, stream);
     if (error == cudaSuccess) error = psvi_launch_tree_items(view, memory, refit, !fine && !refit, stream);
+    if (error == cudaSuccess && fine && !refit) // where the order was until now
+        error = cudaMemsetAsync(memory->arrivals, 0, memory->node_room * sizeof *memory->arrivals, stream);
     if (error == cudaSuccess && !fine) error = psvi_launch_tree_nodes(view, memory, stream);
     if (error == cudaSuccess && fine && refit) error = psvi_launch_fine_refit(view, memory, stream);
     psvi_phase_end(context, PSV_PHASE_GATHER);

@@ -560,6 +560,44 @@ extern "C" cudaError_t psvi_launch_fine_tree(const psvi_item_view *view, const p
 
 // --- refit ----------------------------------------------------------------------------------------------------------
 
+// A node's own box in steps of its grid, which is never looser than by a 256th of one of them.
+__device__ __forceinline__ float small_step(const psv_tree_node &node, int axis) {
+    const uint32_t exponent = node.grid >> (8 * axis) & 255u;
+    return psv_grid_step(exponent > 8 ? exponent - 8 : exponent);
+}
+
+__device__ __forceinline__ void store_small_box(const psvi_tree_memory &memory, uint32_t number,
+                                                const psv_tree_node &node, const psvi_lane_child &box) {
+    const uint32_t lane = threadIdx.x & 7;
+    if (lane >= 3) return;
+    const float min = psv_tree_clamp(psv_pick(box.min, lane)), max = psv_tree_clamp(psv_pick(box.max, lane));
+    const float origin = node.origin[lane], inverse = 1.0f / small_step(node, (int)lane); // a power of two
+    uint32_t low = 0xffffu, high = 0;
+    if (box.min[0] <= box.max[0]) {
+        low = (uint32_t)fmaxf(floorf(__fsub_rd(min, origin) * inverse), 0.0f);
+        high = (uint32_t)fminf(ceilf(__fsub_ru(max, origin) * inverse), 65535.0f);
+    }
+    __stcg(&memory.small_boxes[number].axis[lane], low | high << 16);
+}
+
+// The box of a node that another block may have written behind a fence.
+__device__ __forceinline__ void load_small_box(const psvi_tree_memory &memory, uint32_t number,
+                                               psvi_lane_child &child) {
+    psv_tree_node grid;
+    const float4 from = __ldcg(reinterpret_cast<const float4 *>(memory.nodes + number));
+    grid.origin[0] = from.x, grid.origin[1] = from.y, grid.origin[2] = from.z;
+    grid.grid = __float_as_uint(from.w);
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis) {
+        const uint32_t interval = __ldcg(&memory.small_boxes[number].axis[axis]);
+        const uint32_t low = interval & 0xffffu, high = interval >> 16;
+        if (low > high) return; // the child has been set to an empty one
+        const float step = small_step(grid, axis);
+        child.min[axis] = __fadd_rd(grid.origin[axis], (float)low * step);
+        child.max[axis] = __fadd_ru(grid.origin[axis], (float)high * step);
+    }
+}
+
 // Eight lanes a node, beginning with those without inner children; the last child of a node to be done has its lanes
 // make that node. Reads an item and writes a node and its box once.
 __global__ void __launch_bounds__(FINE_THREADS) psvk_fine_refit(const psvi_tree_memory memory, bool triangles) {
@@ -577,7 +615,7 @@ __global__ void __launch_bounds__(FINE_THREADS) psvk_fine_refit(const psvi_tree_
         psvi_lane_child child = {
             {INFINITY, INFINITY, INFINITY}, {-INFINITY, -INFINITY, -INFINITY}, lane, lane < inners};
         if (lane < inners) {
-            psvi_load_node_box(memory, first_child + lane, child);
+            load_small_box(memory, first_child + lane, child);
         } else if (lane < count) {
             child.offset = lane - inners;
             psvi_stored_box(&stored, first_item + child.offset, child.min, child.max);
@@ -589,7 +627,7 @@ __global__ void __launch_bounds__(FINE_THREADS) psvk_fine_refit(const psvi_tree_
             node->parent = parent;
         }
         psvi_store_team_node(mask, memory, number, node);
-        psvi_store_team_box(memory, number, child);
+        store_small_box(memory, number, *node, child);
         if (number == 0) return;
         number = parent & (PSV_TREE_NODE_LIMIT - 1);
         const uint32_t siblings = (uint32_t)__popc(psv_node_inner(memory.nodes + number));

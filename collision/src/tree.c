@@ -90,11 +90,18 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     memory->nodes = carve(&at, memory->node_room * sizeof *memory->nodes);
     const bool worlds = def->world_count > 1;
     if (worlds) memory->world_starts = carve(&at, ((uint64_t)def->world_count + 1) * sizeof *memory->world_starts);
-    if (backend == PSV_BACKEND_CUDA) memory->arrivals = carve(&at, memory->node_room * sizeof *memory->arrivals);
     const uint64_t order_bytes = items * sizeof *memory->order;
-    const bool over_boxes = fine && backend == PSV_BACKEND_CUDA;
-    memory->boxes = carve(&at, greater(memory->node_room * sizeof *memory->boxes, over_boxes ? order_bytes : 0));
-    memory->order = over_boxes ? (uint32_t *)memory->boxes : fine ? carve(&at, order_bytes) : (uint32_t *)memory->nodes;
+    const uint64_t arrival_bytes = memory->node_room * sizeof *memory->arrivals;
+    if (fine && backend == PSV_BACKEND_CUDA) {
+        const uint64_t box_bytes = memory->node_room * sizeof *memory->small_boxes;
+        memory->order = carve(&at, greater(order_bytes, box_bytes + arrival_bytes));
+        memory->small_boxes = (psvi_small_box *)memory->order;
+        memory->arrivals = (uint32_t *)(memory->small_boxes + memory->node_room);
+    } else {
+        if (backend == PSV_BACKEND_CUDA) memory->arrivals = carve(&at, arrival_bytes);
+        memory->boxes = carve(&at, memory->node_room * sizeof *memory->boxes);
+        memory->order = fine ? carve(&at, order_bytes) : (uint32_t *)memory->nodes;
+    }
     // With several worlds keys are still read when items are there.
     if (worlds) memory->keys = carve(&at, items * sizeof *memory->keys);
     char *const shared = at;

@@ -18,21 +18,28 @@ typedef struct psvi_query_result {
     uint64_t results;     // of a call with offsets
 } psvi_query_result;
 
+// The box of a node of a fine tree on CUDA: on each axis the least and the greatest coordinate, 16 bits each, in 256ths
+// of its grid's steps and outwards. In an empty one the least is the greater.
+typedef struct psvi_small_box {
+    uint32_t axis[3];
+} psvi_small_box;
+
 // Parts of one block of backend memory: the tree, then what only builds, refits and queries need. While keys are sorted
-// no items are there yet: they share memory. So do the order and the nodes of a linear tree, and the order and the
-// boxes of the nodes of a fine one on CUDA, which only its refit writes.
+// no items are there yet: they share memory. So do the order and the nodes of a linear tree, and on CUDA the order of a
+// fine one and what only its refit needs, boxes and arrivals.
 typedef struct psvi_tree_memory {
     psv_tree_head *head;
     psvi_query_result *result;
     psv_tree_node *nodes;
     void *items;
-    psv_tree_end *ends;     // of triangles
-    uint32_t *world_starts; // NULL with one world
-    psv_aabb *boxes;        // of the nodes
-    uint32_t *arrivals;     // CUDA, by node: children that are done; 0 between builds
-    uint64_t *keys;         // NULL where there is no second reader: shares memory with items
-    uint32_t *order;        // by place: which item of the view
-    void *fine;             // scratch memory of the fine build, until items are there
+    psv_tree_end *ends;          // of triangles
+    uint32_t *world_starts;      // NULL with one world
+    psv_aabb *boxes;             // of the nodes
+    psvi_small_box *small_boxes; // in their place, of a fine tree on CUDA
+    uint32_t *arrivals;          // CUDA, by node: children that are done; 0 between builds
+    uint64_t *keys;              // NULL where there is no second reader: shares memory with items
+    uint32_t *order;             // by place: which item of the view
+    void *fine;                  // scratch memory of the fine build, until items are there
     uint32_t *query_keys, *query_order, *query_counts;
     uint64_t *query_sums; // of the counts, per block of queries
     psv_buffer sorter, query_sorter;
