@@ -9,7 +9,7 @@
 #include "pairsieve/sort.h"
 #include "trials.h"
 
-#define PSVI_MAX_CHOICES 2
+#define PSVI_MAX_CHOICES 3
 
 // A method with its own state and scratch: one of them normally, several for «auto».
 typedef struct psvi_choice {
@@ -96,7 +96,8 @@ typedef struct psvi_finder_common {
     psvi_choice choices[PSVI_MAX_CHOICES];
     uint32_t choice_count;
     psvi_trial_clock clock;
-    void *shared; // scratch memory of several choices
+    psvi_backoff wasteful; // of `rows` on the CPU
+    void *shared;          // scratch memory of several choices
     uint64_t shared_bytes;
     psvi_pair_memory memory;
     psvi_rule_memory rules;
@@ -119,7 +120,8 @@ static inline psvi_finder_common *psvi_common(const psv_pair_finder *finder) {
 uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices);
 
 // On the CPU, index of the choice that is best for this frame, from what the host knows.
-uint32_t psvi_pick_choice(const psvi_find_input *input);
+uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input);
+void psvi_judge_choice(psv_pair_finder *finder, const psvi_frame_result *result); // behind the frame
 
 // Elsewhere the clock says which choice is best. The frame lies between the two calls.
 psv_status psvi_create_trials(psv_pair_finder *finder); // on failure psvi_destroy_trials frees what there is

@@ -99,11 +99,12 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 }
 
 // «auto» is `rows`, on the CPU `brute` for few boxes. There `rows` took less time than `lbvh` on every scene that was
-// tried with more, but for boxes without any size and denormal ones (tests/bench/results/). On CUDA `rows` wins even
+// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it); where it tests far more boxes than
+// there are pairs, as in a scene smaller than a float can tell, `lbvh` runs for some frames. On CUDA `rows` wins even
 // for few (H200: 0.035 ms against 0.085 at 256 boxes); where it takes longer than `lbvh` does on even scenes that is
 // tried as well, see trials.h. On an OpenGL GPU `rows` wins on every scene that was tried (docs/gl.md). On llvmpipe it
 // takes half of the time of `lbvh` where sizes are alike, two to three times as much where they are mixed.
-enum { CPU_ROWS = 0, CPU_BRUTE = 1 }; // choices of «auto» on the CPU
+enum { CPU_ROWS = PSVI_FIRST_CHOICE, CPU_LBVH = PSVI_OTHER_CHOICE, CPU_BRUTE = 2 }; // choices on the CPU
 
 // Finders whose «auto» tries `lbvh`, which takes 68 bytes a box. With less boxes it cannot win (0.06 ms and more); with
 // more that is over a gigabyte.
@@ -124,6 +125,7 @@ uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, 
     }
     if (backend == PSV_BACKEND_CPU) {
         choices[CPU_ROWS] = &psvi_broad_phase_rows_cpu;
+        choices[CPU_LBVH] = &psvi_broad_phase_lbvh_cpu;
         choices[CPU_BRUTE] = &psvi_broad_phase_brute_cpu;
         return CPU_BRUTE + 1;
     }
@@ -137,7 +139,25 @@ uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, 
 
 #define BRUTE_LIMIT 256 // to this count testing all pairs is cheaper than ordering the boxes
 
-uint32_t psvi_pick_choice(const psvi_find_input *input) {
+// No clock decides here: frames of the CPU are the same every time.
+uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input) {
     const uint64_t count = input->a.count + (input->between ? input->b.count : 0);
-    return count <= BRUTE_LIMIT ? CPU_BRUTE : CPU_ROWS;
+    if (count <= BRUTE_LIMIT) return CPU_BRUTE;
+    return psvi_backoff_waits(&psvi_common(finder)->wasteful) ? CPU_LBVH : CPU_ROWS;
+}
+
+// A hundred boxes are tested in the time that `lbvh` takes for one, about (100,000 boxes of the scene denormal: 46,000
+// tests a box, 1,250 ms, `lbvh` 68). A test that finds a pair is no waste.
+#define WASTE_A_BOX 1000
+#define WASTE_A_PAIR 8
+#define WASTE_LEAST 32 // frames without `rows` after such a one,
+#define WASTE_MOST 512 // and at most
+
+void psvi_judge_choice(psv_pair_finder *finder, const psvi_frame_result *result) {
+    psvi_finder_common *common = psvi_common(finder);
+    if (common->choice_count < 2 || finder->method != &psvi_broad_phase_rows_cpu) return;
+    if (result->candidates > WASTE_A_BOX * result->boxes + WASTE_A_PAIR * result->pair_count)
+        psvi_backoff_failed(&common->wasteful, WASTE_LEAST, WASTE_MOST);
+    else
+        psvi_backoff_succeeded(&common->wasteful);
 }

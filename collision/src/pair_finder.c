@@ -462,6 +462,7 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
         .route = method->route_name == NULL ? method->name : method->route_name(result.route),
         .veto = method->veto_name == NULL ? "none" : method->veto_name(result.veto),
     };
-    if (strcmp(finder->def.method, "auto") == 0 && strcmp(method->name, "lbvh") == 0) statistics->veto = "slower";
+    if (strcmp(finder->def.method, "auto") == 0 && strcmp(method->name, "lbvh") == 0)
+        statistics->veto = finder->context->backend == PSV_BACKEND_CPU ? "tests" : "slower";
     return method->statistics == NULL ? PSV_OK : method->statistics(finder, statistics);
 }

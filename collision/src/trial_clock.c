@@ -59,7 +59,7 @@ psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *
     psvi_finder_common *common = psvi_common(finder);
     psvi_trial_clock *clock = &common->clock;
     if (common->choice_count < 2) return (psvi_trial_turn){PSVI_FIRST_CHOICE, false};
-    if (clock->pairs == NULL) return (psvi_trial_turn){psvi_pick_choice(input), false};
+    if (clock->pairs == NULL) return (psvi_trial_turn){psvi_pick_choice(finder, input), false};
     if (!clock->waits && !psvi_is_due(&clock->trials)) return psvi_next_turn(&clock->trials, true);
     if (context->ops->capturing(context)) return (psvi_trial_turn){clock->trials.kept, false};
     read_clock(context, clock);
@@ -74,6 +74,7 @@ psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *
 psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const psvi_find_input *input) {
     psv_context *context = finder->context;
     psvi_trial_clock *clock = &psvi_common(finder)->clock;
+    if (context->backend == PSV_BACKEND_CPU) psvi_judge_choice(finder, input->result);
     if (!turn.timed) return PSV_OK;
     psv_status status =
         context->ops->copy(context, clock->pairs, &input->result->pair_count, sizeof *clock->pairs, PSVI_COPY_DOWNLOAD);
