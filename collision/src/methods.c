@@ -106,8 +106,8 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 // takes half of the time of `lbvh` where sizes are alike, two to three times as much where they are mixed.
 enum { CPU_ROWS = PSVI_FIRST_CHOICE, CPU_LBVH = PSVI_OTHER_CHOICE, CPU_BRUTE = 2 }; // choices on the CPU
 
-// Finders whose «auto» tries `lbvh`, which takes 68 bytes a box. With less boxes it cannot win (0.06 ms and more); with
-// more that is over a gigabyte.
+// Finders whose «auto» tries `lbvh`, which takes 64 bytes a box. With fewer boxes it cannot win (it takes 0.06 ms for
+// any few); with more its memory is over a gigabyte.
 #define TRIAL_LEAST_BOXES UINT64_C(16384)
 #define TRIAL_MOST_BOXES (UINT64_C(1) << 24)
 

@@ -359,6 +359,7 @@ static void print_help(void) {
         "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
         "       [--brute-limit N] [--seed N,N] [--after SCENE] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
         "       [--device PROFILE]\n"
+        "--methods: all of the backend's without it; also auto, where it is named.\n"
         "--device: on CUDA, as on a lesser device (tests/device_profiles.h: turing, ampere, ampere_rtx, ada ...).\n"
         "--after: each finder has seen 8 frames of that scene before. first: the first frame; late: the slowest of\n"
         "the 5th to the 9th.\n"
