@@ -87,7 +87,7 @@ typedef struct psvi_frame_sides {
 typedef struct psvi_trial_clock {
     psvi_trials trials;
     void *begin, *end; // marks on the device
-    uint64_t *pairs;   // of the frame between them; host memory that the device writes
+    uint64_t *pairs;   // of the frame between them; host memory that the device writes, NULL where there is none
     psvi_trial_sample sample;
     bool waits; // for the marks
 } psvi_trial_clock;
@@ -126,7 +126,8 @@ void psvi_judge_choice(psv_pair_finder *finder, const psvi_frame_result *result)
 // Elsewhere the clock says which choice is best. The frame lies between the two calls.
 psv_status psvi_create_trials(psv_pair_finder *finder); // on failure psvi_destroy_trials frees what there is
 void psvi_destroy_trials(psv_pair_finder *finder);
-double psvi_least_ms_of_other(uint64_t boxes); // what the second choice takes at its best, on a fast device
+// What the second choice takes at its best, on a fast device.
+double psvi_least_ms_of_other(psv_backend backend, uint64_t boxes);
 psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *input);
 psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const psvi_find_input *input);
 

@@ -101,9 +101,8 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 // «auto» is `rows`, on the CPU `brute` for few boxes. There `rows` took less time than `lbvh` on every scene that was
 // tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it); where it tests far more boxes than
 // there are pairs, as in a scene smaller than a float can tell, `lbvh` runs for some frames. On CUDA `rows` wins even
-// for few (H200: 0.035 ms against 0.085 at 256 boxes); where it takes longer than `lbvh` does on even scenes that is
-// tried as well, see trials.h. On an OpenGL GPU `rows` wins on every scene that was tried (docs/gl.md). On llvmpipe it
-// takes half of the time of `lbvh` where sizes are alike, two to three times as much where they are mixed.
+// for few (H200: 0.035 ms against 0.085 at 256 boxes). There and on OpenGL, where it takes longer than `lbvh` does on
+// even scenes, that is tried as well: see trials.h.
 enum { CPU_ROWS = PSVI_FIRST_CHOICE, CPU_LBVH = PSVI_OTHER_CHOICE, CPU_BRUTE = 2 }; // choices on the CPU
 
 // Finders whose «auto» tries `lbvh`, which takes 64 bytes a box. With fewer boxes it cannot win (it takes 0.06 ms for
@@ -111,12 +110,17 @@ enum { CPU_ROWS = PSVI_FIRST_CHOICE, CPU_LBVH = PSVI_OTHER_CHOICE, CPU_BRUTE = 2
 #define TRIAL_LEAST_BOXES UINT64_C(16384)
 #define TRIAL_MOST_BOXES (UINT64_C(1) << 24)
 
-// `lbvh` on an H200 with cubes of one size, in ms: 0.066, 0.25 and 2.3 with 100K, 1M and 10M boxes. On a lesser device
-// it takes longer, and is tried in vain once.
+// `lbvh` on an H200 with cubes of one size, in ms: 0.066, 0.25 and 2.3 with 100K, 1M and 10M boxes on CUDA, 0.47, 1.9
+// and 16.6 on OpenGL. On a lesser device it takes longer, and is tried in vain once.
 #define LBVH_LEAST_MS 0.045
 #define LBVH_LEAST_MS_A_BOX 0.2e-6
+#define GL_LBVH_LEAST_MS 0.3
+#define GL_LBVH_LEAST_MS_A_BOX 1.6e-6
 
-double psvi_least_ms_of_other(uint64_t boxes) { return LBVH_LEAST_MS + LBVH_LEAST_MS_A_BOX * (double)boxes; }
+double psvi_least_ms_of_other(psv_backend backend, uint64_t boxes) {
+    if (backend == PSV_BACKEND_GL) return GL_LBVH_LEAST_MS + GL_LBVH_LEAST_MS_A_BOX * (double)boxes;
+    return LBVH_LEAST_MS + LBVH_LEAST_MS_A_BOX * (double)boxes;
+}
 
 uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices) {
     if (strcmp(def->method, "auto") != 0) {
@@ -131,8 +135,7 @@ uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, 
     }
     choices[PSVI_FIRST_CHOICE] = psvi_find_broad_phase(backend, "rows");
     if (choices[PSVI_FIRST_CHOICE] == NULL) return 0;
-    if (backend != PSV_BACKEND_CUDA || def->max_boxes < TRIAL_LEAST_BOXES || def->max_boxes > TRIAL_MOST_BOXES)
-        return 1;
+    if (def->max_boxes < TRIAL_LEAST_BOXES || def->max_boxes > TRIAL_MOST_BOXES) return 1;
     choices[PSVI_OTHER_CHOICE] = psvi_find_broad_phase(backend, "lbvh");
     return 2;
 }

@@ -30,6 +30,7 @@ psv_status psvi_create_trials(psv_pair_finder *finder) {
     psv_status status = context->ops->create_event(context, &clock->begin);
     if (status == PSV_OK) status = context->ops->create_event(context, &clock->end);
     if (status != PSV_OK) return status;
+    if (context->ops->alloc_told == NULL) return load_second(finder);
     clock->pairs = context->ops->alloc_told(context, sizeof *clock->pairs, &device);
     if (clock->pairs != NULL) return load_second(finder);
     return psvi_fail(context, PSV_ERROR_MEMORY, "no pinned memory for the clock of a pair finder (%zu bytes)",
@@ -49,8 +50,8 @@ static void read_clock(psv_context *context, psvi_trial_clock *clock) {
     if (!clock->waits || !context->ops->event_done(context, clock->end)) return;
     clock->waits = false;
     clock->sample.ms = context->ops->event_ms(context, clock->begin, clock->end);
-    clock->sample.pairs = *(volatile uint64_t *)clock->pairs;
-    psvi_learn_time(&clock->trials, &clock->sample, psvi_least_ms_of_other(clock->sample.boxes));
+    if (clock->pairs != NULL) clock->sample.pairs = *(volatile uint64_t *)clock->pairs;
+    psvi_learn_time(&clock->trials, &clock->sample, psvi_least_ms_of_other(context->backend, clock->sample.boxes));
 }
 
 // While the stream is captured nothing is measured: a graph keeps the choice that it was captured with.
@@ -59,9 +60,10 @@ psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *
     psvi_finder_common *common = psvi_common(finder);
     psvi_trial_clock *clock = &common->clock;
     if (common->choice_count < 2) return (psvi_trial_turn){PSVI_FIRST_CHOICE, false};
-    if (clock->pairs == NULL) return (psvi_trial_turn){psvi_pick_choice(finder, input), false};
+    if (clock->begin == NULL) return (psvi_trial_turn){psvi_pick_choice(finder, input), false};
     if (!clock->waits && !psvi_is_due(&clock->trials)) return psvi_next_turn(&clock->trials, true);
-    if (context->ops->capturing(context)) return (psvi_trial_turn){clock->trials.kept, false};
+    if (context->ops->capturing != NULL && context->ops->capturing(context))
+        return (psvi_trial_turn){clock->trials.kept, false};
     read_clock(context, clock);
     psvi_trial_turn turn = psvi_next_turn(&clock->trials, !clock->waits);
     if (!turn.timed) return turn;
@@ -76,8 +78,10 @@ psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const ps
     psvi_trial_clock *clock = &psvi_common(finder)->clock;
     if (context->backend == PSV_BACKEND_CPU) psvi_judge_choice(finder, input->result);
     if (!turn.timed) return PSV_OK;
-    psv_status status =
-        context->ops->copy(context, clock->pairs, &input->result->pair_count, sizeof *clock->pairs, PSVI_COPY_DOWNLOAD);
+    psv_status status = PSV_OK;
+    if (clock->pairs != NULL)
+        status = context->ops->copy(context, clock->pairs, &input->result->pair_count, sizeof *clock->pairs,
+                                    PSVI_COPY_DOWNLOAD);
     context->ops->record_event(context, clock->end);
     clock->waits = status == PSV_OK;
     return status;

@@ -103,9 +103,10 @@ typedef struct psv_pair_finder psv_pair_finder;
 
 typedef struct psv_pair_finder_def {
     uint32_t cookie; // set by psv_default_pair_finder_def
-    // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default). On CUDA "auto" is `rows`; where max_boxes
-    // is 16,384 to 16,777,216, `lbvh` is tried for a frame where `rows` takes long, and the faster one is kept until
-    // the boxes change. That takes the memory of both. A captured graph keeps what ran before the capture.
+    // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default). On CUDA and OpenGL "auto" is
+    // `rows`; where max_boxes is 16,384 to 16,777,216, `lbvh` is tried for a frame where `rows` takes long, and the
+    // faster one is kept until the boxes change. That takes the memory of both. A captured graph keeps what ran before
+    // the capture.
     const char *method;
     // "cells" (default): as is fastest, by cells of the method's own where it has them (`rows` on CUDA), else by the
     // "radix" sorter; a sorter's name (pairsieve/sort.h): that sorter; "auto": cells or the calibrated sorter. Both
