@@ -49,7 +49,7 @@ class ClosestPoints(NamedTuple):
 
 
 class NearItems(NamedTuple):
-    """The k nearest items of n centres, the nearest first, of equal distances the lower item.
+    """The k nearest items of n centres, the nearest first, of equal squares of distances the lower item.
 
     distance : float32 (n, k)
         0 inside a box; the radius where there are no more.

@@ -31,7 +31,18 @@ static void make_point(uint32_t i, uint32_t channel, float point[3]) {
         if (now.shape == SAME || now.shape == COINCIDENT) point[k] = now.exact ? 3 : 3.7f;
         if (now.shape == LINE && k > 0) point[k] = -2;
         if (now.shape == PLANE && k == 1) point[k] = 5;
+        if (now.shape == THIN && !now.exact) point[k] *= 0.1f;
         if (now.shape == SPIKE && i % 4 != 0) point[k] = now.exact ? 1 : 11 + 1e-5f * point[k];
+    }
+}
+
+// Corners on a line, or off it by what rounding leaves; here and there two are the same.
+static void make_thin(uint32_t i, const float centre[3], oracle_item *item) {
+    const float at[3] = {-1, 1, now.exact ? (float)((int)pick(i, 50, 3) - 1) : (float)(2 * draw(i, 50) - 1)};
+    for (uint32_t k = 0; k < 3; ++k) {
+        const float along = now.exact ? (float)((int)pick(i, 51 + k, 7) - 3) : (float)(12 * draw(i, 51 + k) - 6);
+        for (uint32_t c = 0; c < 3; ++c)
+            item->corner[(c + i) % 3][k] = centre[k] + along * at[c];
     }
 }
 
@@ -53,6 +64,7 @@ void make_item(uint32_t i) {
             item->corner[c][k] = centre[k] + (now.shape == SAME ? (c == k ? 2.0f : -1.0f) : part);
         }
     }
+    if (now.shape == THIN) make_thin(i, centre, item);
     now.off[i] = false;
     now.flag[i] = now.flags && pick(i, 40, 5) == 0 ? PSV_BOX_DISABLED : PSV_BOX_STATIC;
     now.item_world[i] = now.worlds ? pick(i, 41, WORLDS) : 0;

@@ -10,7 +10,7 @@
 #define WORLDS 5
 #define NEAREST 7
 
-enum { SPREAD, GRID, SAME, COINCIDENT, LINE, PLANE, SPIKE, FAR, SHAPES };
+enum { SPREAD, GRID, SAME, COINCIDENT, LINE, PLANE, SPIKE, FAR, THIN, SHAPES };
 
 typedef struct tree_case {
     uint32_t seed, shape;

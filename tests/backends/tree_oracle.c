@@ -50,11 +50,13 @@ static oracle_answer ray_triangle(const oracle_item *item, const psv_ray *ray, d
     vec c[3];
     for (int i = 0; i < 3; ++i)
         c[i] = sub(of(item->corner[i]), o);
-    const vec normal = cross(sub(c[1], c[0]), sub(c[2], c[0]));
+    const vec side_ab = sub(c[1], c[0]), side_ac = sub(c[2], c[0]), normal = cross(side_ab, side_ac);
     const double rate = dot(normal, d);
     const double length = sqrt(dot(d, d)), area = sqrt(dot(normal, normal));
     *t = NAN;
-    if (rate == 0 || (slack > 0 && fabs(rate) <= 1e-3 * area * length)) // seen from the edge
+    // Seen from the edge, or too thin to have a plane.
+    if (rate == 0 || (slack > 0 && fabs(rate) <= 1e-3 * area * length) ||
+        (slack > 0 && area <= 1e-4 * fmax(dot(side_ab, side_ab), dot(side_ac, side_ac))))
         return slack > 0 ? ORACLE_MAYBE : ORACLE_NO;
     *t = dot(normal, c[0]) / rate;
     const double t_min = ray->t_min > 0 ? (double)ray->t_min : 0, t_slack = slack * 1e3 / length;

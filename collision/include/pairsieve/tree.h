@@ -174,13 +174,14 @@ psv_status psv_overlap_boxes(psv_tree *tree, const psv_query_set *boxes, const p
 psv_status psv_overlap_spheres(psv_tree *tree, const psv_query_set *spheres, const psv_query_lists *lists);
 
 typedef struct psv_near_item {
-    float distance; // 0 inside a box; infinite beyond 1e19, where squares are
+    float distance; // 0 inside a box and below 2e-23, infinite beyond 1e19: where squares are
     uint32_t item;  // PSV_NO_ITEM where there are no more
 } psv_near_item;
 
-// The `k` items that are nearest to each sphere's centre, of those that the sphere touches, in ascending (distance,
-// item) order: k psv_near_item per query, k at least 1. For nearest points, build the tree of the points as boxes
-// (psv_boxes_of_arrays with the points as min and as max). Each result costs up to k steps: for k to about 100.
+// The `k` items that are nearest to each sphere's centre, of those that the sphere touches, in ascending order of the
+// square of the distance, of equals the lower item first (squares that differ may have the same float as root): k
+// psv_near_item per query, k at least 1. For nearest points, build the tree of the points as boxes (psv_boxes_of_arrays
+// with the points as min and as max). Each result costs up to k steps: for k to about 100.
 psv_status psv_find_nearest(psv_tree *tree, const psv_query_set *spheres, uint32_t k, psv_buffer near_items);
 
 typedef struct psv_closest_point {

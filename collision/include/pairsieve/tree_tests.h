@@ -464,14 +464,22 @@ PSV_TREE_FN bool psv_box_meets_triangle(const float *min, const float *max, cons
         for (int axis = 0; axis < 3; ++axis)
             if (psv_edge_parts(corners, edges[c], half, axis)) return false;
     }
+    // All corners count: the normal of a triangle that is nearly a line is rounding alone, but still an axis.
     float normal[3], reach = 0;
+    bool above = true, below = true;
     PSV_UNROLL
     for (int i = 0; i < 3; ++i) {
         const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
         normal[i] = psv_sub(psv_mul(edges[0][j], edges[1][k]), psv_mul(edges[0][k], edges[1][j]));
         reach = psv_add(reach, psv_mul(half[i], fabsf(normal[i])));
     }
-    return !(fabsf(psv_dot3(normal, corners[0])) > reach);
+    PSV_UNROLL
+    for (int c = 0; c < 3; ++c) {
+        const float at = psv_dot3(normal, corners[c]);
+        above = above && at > reach;
+        below = below && at < -reach;
+    }
+    return !(above || below);
 }
 
 PSV_TREE_FN bool psv_box_meets_item(const psv_tree_view *view, const float *min, const float *max, uint32_t place,
