@@ -552,6 +552,7 @@ static void test_graph(void **state) {
     make_case(12);
     now.count = 700, now.query_count = MOST_QUERIES;
     now.triangles = true, now.worlds = now.filters = now.flags = now.counted = now.exact = false;
+    now.shape = SPREAD, now.slack = 2e-4;
     for (uint32_t i = 0; i < now.count; ++i)
         make_item(i);
     for (uint32_t q = 0; q < now.query_count; ++q)
