@@ -90,15 +90,30 @@ def check(status, context=NULL):
         raise _errors.get(status, Error)(text(lib.psv_last_error(context)))
 
 
+def told(call):
+    """Numbers that no C type holds, and arrays that do not fit: an ArgumentError, whatever noticed it."""
+
+    @functools.wraps(call)
+    def checked(*args, **kwargs):
+        try:
+            return call(*args, **kwargs)
+        except (OverflowError, ValueError) as error:
+            if isinstance(error, Error):
+                raise
+            raise ArgumentError(f"{call.__qualname__}: {error}") from error
+
+    return checked
+
+
 def locked(method):
-    """Calls of one object by several threads take turns: a context is used by one thread at a time."""
+    """Calls of one object by several threads take turns: a context is used by one thread at a time. With :func:`told`."""
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
         with self._lock:
             return method(self, *args, **kwargs)
 
-    return call
+    return told(call)
 
 
 class Context:

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, name_of, text
+from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, name_of, text, told
 
 _CORNERS = ("float32", "float64")
 _MOST_KEPT = 4  # finders that find_pairs keeps for each thread
@@ -203,6 +203,7 @@ class PairFinder(Profiled):
         CUDA stream to work on. Default: the current stream of the library whose arrays are given.
     """
 
+    @told
     def __init__(self, max_boxes: int, *, device: str | int = "cpu", max_pairs: int = 0, grow: bool = False, sort: bool = False,
                  events: bool = False, worlds: int = 1, ids: bool = False, doubles: bool = False, max_excluded: int = 0,
                  max_kept: int = 0, count_worlds: bool = False, world_pairs: int = 0, method: str = "auto",
@@ -486,6 +487,7 @@ def clear_cache() -> None:
     sorting._local.__dict__.clear()
 
 
+@told
 def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
                flags: Any = None, ids: Any = None, owners: Any = None, layers: Any = None, layer_matrix: Any = None,
                excluded: Any = None, origin: Any = None, sort: bool = False, method: str = "auto", max_pairs: int = 0,
@@ -533,6 +535,8 @@ def _world_count(worlds):
         return 1
     most = 0
     for array in worlds if isinstance(worlds, tuple) else (worlds,):
+        if isinstance(array, (list, str, bytes)):
+            raise ArgumentError(f"worlds is a {type(array).__name__}; an array of uint32 or int32 is wanted")
         if array is not None and len(array):
             most = max(most, int((array.numpy() if type(array).__module__.startswith("warp") else array).max()))
     if most >= 1 << 31:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of
+from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of, told
 from .pairs import _corner_arrays, _interleave, _optional, _Set, device_number, struct_dict
 
 _QUALITIES = {"linear": lib.PSV_TREE_LINEAR, "fine": lib.PSV_TREE_FINE}
@@ -251,6 +251,7 @@ class Tree:
     type or device than is wanted, or nothing was built, and CapacityError with ``needed`` for more queries than `max_queries`.
     """
 
+    @told
     def __init__(self, max_items: int, *, device: str | int = "cpu", triangles: bool = False, quality: str = "linear", worlds: int = 1,
                  max_queries: int | None = None, sort_method: str = "radix", stream: Any = None) -> None:
         if quality not in _QUALITIES:
@@ -456,7 +457,7 @@ class Tree:
             See :class:`Tree`.
         """
         if not 1 <= k < 1 << 31:
-            raise ArgumentError(f"k is {k}; at least 1 is wanted")
+            raise ArgumentError(f"k is {k}; 1 to 2147483647 is wanted")
         queries = self._queries(self._centres(points, radius), stream, parts)
         made = self._answer(lib.psv_find_nearest, queries, (queries.count, k, 2), k)
         return NearItems(_arrays.field(made, 0, 0, "float32", queries.views[0]), _arrays.field(made, 1, 0, "int32", queries.views[0]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, name_of, text
+from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, name_of, text, told
 from .pairs import device_number, struct_dict
 from .world_queries import WorldQueries, record_of
 
@@ -63,6 +63,7 @@ class World(WorldQueries, Profiled):
     again after bodies were added.
     """
 
+    @told
     def __init__(self, *, device: str | int = "cpu", gravity: Any = (0, -9.81, 0), substeps: int = 0, max_bodies: int = 4096,
                  worlds: int = 1, broad_phase: str = "auto", sort_method: str = "cells", workers: int = 0, stream: Any = None,
                  **more: Any) -> None:
@@ -96,6 +97,7 @@ class World(WorldQueries, Profiled):
         self._finalizer = weakref.finalize(self, _destroy, release, owned, self.context)
 
     @classmethod
+    @told
     def scene(cls, name: str | os.PathLike, *, bodies: int = 0, seed: int | None = None, device: str | int = "cpu", workers: int = 0,
               stream: Any = None, broad_phase: str | None = None, sort_method: str | None = None) -> World:
         """The world of a shipped scene (see :func:`scenes`) or of a scene file."""
@@ -117,6 +119,7 @@ class World(WorldQueries, Profiled):
         return world
 
     @classmethod
+    @told
     def load(cls, path: str | os.PathLike, *, device: str | int = "cpu", workers: int = 0, stream: Any = None) -> World:
         """The world of a snapshot file, bit for bit."""
         world = cls.__new__(cls)

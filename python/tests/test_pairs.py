@@ -125,6 +125,8 @@ def test_profile():
     (lambda: pairsieve.find_pairs(np.zeros((3, 6), np.float32), method="magic"), ["magic", "rows"]),
     (lambda: pairsieve.PairFinder(0), ["max_boxes", "0"]),
     (lambda: pairsieve.PairFinder(-1), ["max_boxes", "-1"]),
+    (lambda: pairsieve.PairFinder(10, device=1 << 70), ["PairFinder", "big"]),
+    (lambda: pairsieve.find_pairs(np.zeros((3, 6), np.float32), worlds=[0, 1, 2]), ["worlds", "list"]),
     (lambda: pairsieve.PairFinder(10, device="tpu"), ["tpu", "cuda"]),
     (lambda: pairsieve.PairFinder(10, method=None), ["method", "None"]),
     (lambda: pairsieve.PairFinder(10).find(np.zeros((11, 6), np.float32)), ["11", "10"]),
