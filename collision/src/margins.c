@@ -99,7 +99,9 @@ static psv_status search(psv_pair_finder *finder, const psvi_find_input *frame, 
         view->max = view->min + sizeof margins->near.boxes->min;
         view->min_stride = view->max_stride = sizeof(psv_aabb);
     }
+    // The list holds all pairs of widened boxes: each frame applies its own rules, of which partners are some.
     input.rules = NULL;
+    input.partners = NULL;
     input.pairs = common->memory.near;
     const psv_status status = psvi_run_method(finder, &input, NULL);
     if (status != PSV_OK) return status;
