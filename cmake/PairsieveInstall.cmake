@@ -15,9 +15,7 @@ if(PSV_MPI) # apart from the others, so that nobody else has to find MPI
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/sort/distributed/mpi/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 foreach(module ${psv_modules})
-    if(NOT module STREQUAL core) # its header is among those of sort
-        install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-    endif()
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/include/pairsieve DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endforeach()
 set(PSV_SHARED OFF)
 if(BUILD_SHARED_LIBS)

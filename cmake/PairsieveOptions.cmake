@@ -116,7 +116,7 @@ target_compile_options(pairsieve_flags INTERFACE
                                --prec-div=true --prec-sqrt=true>)
 if(WIN32) # with mingw-w64: formats are those of C, and what POSIX has is there
     target_compile_options(pairsieve_flags INTERFACE -Wno-format
-                           "SHELL:-include ${PROJECT_SOURCE_DIR}/sort/core/windows/posix_names.h")
+                           "SHELL:-include ${PROJECT_SOURCE_DIR}/core/windows/posix_names.h")
 endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES AND NOT "${CMAKE_C_FLAGS} " MATCHES "-O[0-9sgf ]")
     # Part of a project that does not say how it wants to be built.
@@ -151,11 +151,12 @@ function(psv_add_glsl name)
     file(GLOB included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gl/*.glsl)
     set(code ${CMAKE_CURRENT_BINARY_DIR}/generated/glsl_${name}.c)
     add_custom_command(OUTPUT ${code}
-        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} "-DFILES=${list}" -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
+        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} "-DFILES=${list}"
+                "-DFOLDERS=${CMAKE_CURRENT_SOURCE_DIR}/gl" -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
         DEPENDS ${files} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake VERBATIM)
     target_sources(pairsieve_${name} PRIVATE ${code})
     set_source_files_properties(${code} PROPERTIES INCLUDE_DIRECTORIES
-        "${PROJECT_SOURCE_DIR}/sort/core/gl;${PROJECT_SOURCE_DIR}/sort/include;${PSV_GL_INCLUDE}")
+        "${PROJECT_SOURCE_DIR}/core/gl;${PROJECT_SOURCE_DIR}/core/include;${PSV_GL_INCLUDE}")
 endfunction()
 
 # psv_add_module(NAME DEPENDS ... SOURCES ...): static library pairsieve_NAME with alias pairsieve::NAME. With

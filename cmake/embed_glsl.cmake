@@ -1,6 +1,7 @@
 # cmake -DOUTPUT=file.c -DFILES=a.comp|b.comp -P embed_glsl.cmake: a C file with the text of each file as psvi_glsl_NAME,
-# NAME being the file's name without its ending. A line #include "file" is replaced by that file of the same folder.
+# NAME being the file's name without its ending. A line #include "file" is replaced by that file of the same folder, or of one of FOLDERS.
 string(REPLACE "|" ";" files "${FILES}")
+string(REPLACE "|" ";" FOLDERS "${FOLDERS}")
 set(code "// Written by embed_glsl.cmake.\n#include \"gl_backend.h\"\n")
 foreach(file IN LISTS files)
     get_filename_component(name ${file} NAME_WE)
@@ -8,7 +9,10 @@ foreach(file IN LISTS files)
     file(READ ${file} text)
     while(text MATCHES "#include \"([a-z_.]+)\"\n")
         set(line "${CMAKE_MATCH_0}")
-        file(READ ${folder}/${CMAKE_MATCH_1} included)
+        set(name_of_file ${CMAKE_MATCH_1})
+        find_file(path ${name_of_file} PATHS ${folder} ${FOLDERS} NO_DEFAULT_PATH NO_CACHE REQUIRED)
+        file(READ ${path} included)
+        unset(path)
         string(REPLACE "${line}" "${included}" text "${text}")
     endwhile()
     string(REPLACE "\\" "\\\\" text "${text}")

@@ -2,7 +2,7 @@
 #ifndef TAKE_PROFILE_H
 #define TAKE_PROFILE_H
 
-#include "../sort/core/context.h"
+#include "../core/context.h"
 #include "device_profiles.h"
 
 // Before any sorter or finder is made. The multiprocessors are left as they are: benchmarks compare with others' code

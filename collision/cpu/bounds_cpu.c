@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "../../sort/core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "../src/bounds_math.h"
 
 #define LONG_RANGE 16384 // points from which on one range is worth all cores

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "../../sort/core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "../src/box_test.h"
 #include "../src/broad_phase.h"
 #include "../src/pair_partners.h"

@@ -5,7 +5,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "../../sort/core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "cpu_boxes.h"
 
 #define CHUNK 4096 // boxes, or pairs

@@ -1,6 +1,6 @@
 // The rules of pairs on the CPU. A method's pairs pass through them a thousand at a time, when a thread hands them
 // over, rule after rule: what a rule has to fetch for all of them is asked for before the first one is judged.
-#include "../../sort/core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "cpu_boxes.h"
 
 typedef bool pair_rule(const psvi_pair_rules *rules, uint64_t a, uint64_t b);

@@ -1,5 +1,5 @@
 // Calls of queries on the CPU: order of the queries, counts, offsets, results.
-#include "../../sort/core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "../src/tree_query.h"
 #include "tree_cpu.h"
 

@@ -1,6 +1,6 @@
 // All queries of a call, shared between threads; compiled once for each kind of vector unit. The file that includes
 // this says what the function is called: PSVI_QUERY_LOOP.
-#include "../../sort/core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "../src/tree_query.h"
 
 #define PSVI_QUERY_CHUNK 64 // queries that a thread takes at a time

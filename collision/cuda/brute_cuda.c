@@ -1,5 +1,5 @@
 // The all-pairs method on CUDA, host side.
-#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "brute_kernels.h"
 
 static uint64_t brute_scratch_bytes(const psv_pair_finder_def *def) {

@@ -1,5 +1,5 @@
 // The services around the broad-phase methods on CUDA: order of pairs, events, bounds of shapes.
-#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "../../sort/src/sort_method.h"
 #include "bounds_kernels.h"
 #include "launch_cuda.h"

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "../../sort/core/cuda/warp_reduce.cuh"
+#include "../../core/cuda/warp_reduce.cuh"
 #include "../src/box_test.h"
 #include "../src/broad_phase.h"
 #include "../src/pair_rules.h"

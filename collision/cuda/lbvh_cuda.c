@@ -1,5 +1,5 @@
 // Linear bounding volume hierarchy on CUDA, host side.
-#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "lbvh_kernels.h"
 #include "sorted_method.h"
 

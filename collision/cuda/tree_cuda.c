@@ -1,5 +1,5 @@
 // Trees on CUDA, host side.
-#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "../../sort/src/sort_method.h"
 #include "tree_kernels.h"
 

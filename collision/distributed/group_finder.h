@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_GROUP_FINDER_H
 #define PAIRSIEVE_GROUP_FINDER_H
 
-#include "../../sort/core/backoff.h"
+#include "../../core/backoff.h"
 #include "../../sort/distributed/group_internal.h"
 #include "../../sort/distributed/group_keys.h"
 #include "group_boxes.h"

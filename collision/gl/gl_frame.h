@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_COLLISION_GL_FRAME_H
 #define PAIRSIEVE_COLLISION_GL_FRAME_H
 
-#include "../../sort/core/gl/gl_backend.h"
+#include "../../core/gl/gl_backend.h"
 #include "../../sort/src/sort_method.h"
 #include "../src/broad_phase.h"
 #include "../src/carver.h"

@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_BOX_TEST_H
 #define PAIRSIEVE_BOX_TEST_H
 
-#include "../../sort/core/host_device.h"
+#include "../../core/host_device.h"
 #include "pairsieve/collision.h"
 
 PSVI_HD bool psvi_box_is_bad(const float *min, const float *max) {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "pairsieve/collision.h"
 
 #ifdef __cplusplus

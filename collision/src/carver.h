@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 
 // Hands out 256-byte aligned parts of a scratch block. With a NULL base it only measures.
 typedef struct psvi_carver {

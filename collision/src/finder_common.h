@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_FINDER_COMMON_H
 #define PAIRSIEVE_FINDER_COMMON_H
 
-#include "../../sort/core/backoff.h"
+#include "../../core/backoff.h"
 #include "broad_phase.h"
 #include "pair_partners.h"
 #include "pair_rules.h"

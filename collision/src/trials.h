@@ -8,7 +8,7 @@
 #ifndef PAIRSIEVE_COLLISION_TRIALS_H
 #define PAIRSIEVE_COLLISION_TRIALS_H
 
-#include "../../sort/core/backoff.h"
+#include "../../core/backoff.h"
 
 enum { PSVI_FIRST_CHOICE = 0, PSVI_OTHER_CHOICE = 1 };
 

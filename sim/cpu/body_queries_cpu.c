@@ -1,7 +1,7 @@
 // Queries of bodies on the CPU: loops over boxes and queries.
-#include "../../sort/core/cpu/workers.h"
-#include "../src/body_queries.h"
-#include "../src/body_query.h"
+#include "../../core/cpu/workers.h"
+#include "../queries/body_queries.h"
+#include "../queries/body_query.h"
 
 #define BOXES 1024 // a chunk of a loop
 #define QUERIES 32

@@ -1,7 +1,7 @@
 // The contact solver on eight contacts of balls at a time. The formulas are those of contact_round.h.
 #include "contact_blocks.h"
 
-#include "../src/contact_kept.h"
+#include "../contacts/contact_kept.h"
 #include "lanes.h"
 
 #define AHEAD 2 // blocks whose bodies are asked for before they are needed: they lie anywhere

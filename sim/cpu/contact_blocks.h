@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_CONTACT_BLOCKS_H
 #define PAIRSIEVE_CONTACT_BLOCKS_H
 
-#include "../src/contact_solver.h"
+#include "../solver/contact_solver.h"
 #include "sim_cpu.h"
 
 // Element k of every array belongs to lane k. Lanes past `count` repeat the first lane's bodies and are not written.

@@ -4,7 +4,7 @@
 #define PAIRSIEVE_LANES_H
 
 #include "../../sort/cpu/clones.h"
-#include "../src/sim_data.h"
+#include "../data/sim_data.h"
 #include "sim_cpu.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "manifold_blocks.h"
 
-#include "../src/contact_kept.h"
+#include "../contacts/contact_kept.h"
 #include "lanes.h"
 
 // The bodies of a block while it is solved.

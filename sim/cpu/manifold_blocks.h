@@ -9,7 +9,7 @@
 #ifndef PAIRSIEVE_MANIFOLD_BLOCKS_H
 #define PAIRSIEVE_MANIFOLD_BLOCKS_H
 
-#include "../src/contact_solver.h"
+#include "../solver/contact_solver.h"
 #include "sim_cpu.h"
 
 #define PSVI_BLOCK_POINTS 4

@@ -1,7 +1,7 @@
 // Queries of bodies on CUDA: one thread a box, one a query.
-#include "../../sort/core/cuda/cuda_backend.h"
-#include "../src/body_queries.h"
-#include "../src/body_query.h"
+#include "../../core/cuda/cuda_backend.h"
+#include "../queries/body_queries.h"
+#include "../queries/body_query.h"
 
 #define BODY_QUERY_THREADS 128
 

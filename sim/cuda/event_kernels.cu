@@ -1,5 +1,5 @@
 // Contact events on the device (contact_events.h), in worlds that ask for them.
-#include "../src/contact_events.h"
+#include "../contacts/contact_events.h"
 #include "step_kernels.h"
 #include "tuning.h"
 

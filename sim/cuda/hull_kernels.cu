@@ -1,6 +1,6 @@
 // Narrow phase of convex hulls on the device, away from that of boxes, whose kernels stay as short as they are.
 #define PSVI_ONLY_HULLS true
-#include "../src/narrow.h"
+#include "../contacts/narrow.h"
 #include "step_kernels.h"
 #include "tuning.h"
 

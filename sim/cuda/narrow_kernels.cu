@@ -1,6 +1,6 @@
 // Narrow phase on the device: pairs of round bodies at once, all others through lists, then the ground. Hulls have
 // kernels of their own (hull_kernels.cu).
-#include "../src/narrow.h"
+#include "../contacts/narrow.h"
 #include "step_kernels.h"
 #include "tuning.h"
 

@@ -1,6 +1,6 @@
 // A world's step on CUDA: enqueues the kernels; the host looks at a step's counters without waiting for it.
-#include "../../sort/core/cuda/cuda_backend.h"
-#include "../src/world.h"
+#include "../../core/cuda/cuda_backend.h"
+#include "../world/world.h"
 #include "step_kernels.h"
 #include "tuning.h"
 

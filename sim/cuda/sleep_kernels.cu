@@ -1,6 +1,6 @@
 // Sleep on the device (body_sleep.h), in worlds that ask for it. One thread a body or a contact, grid-stride; what one
 // kernel writes the next reads.
-#include "../src/body_sleep.h"
+#include "../solver/body_sleep.h"
 #include "step_kernels.h"
 #include "tuning.h"
 

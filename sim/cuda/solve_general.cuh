@@ -2,8 +2,8 @@
 #ifndef PAIRSIEVE_SIM_SOLVE_GENERAL_CUH
 #define PAIRSIEVE_SIM_SOLVE_GENERAL_CUH
 
-#include "../src/contact_rows.h"
-#include "../src/contact_solver.h"
+#include "../solver/contact_rows.h"
+#include "../solver/contact_solver.h"
 #include "solve_loads.cuh"
 #include "solve_slide.cuh"
 

@@ -1,8 +1,8 @@
 // The solver on the device, as one kernel whose threads wait for each other between colours, so no colour costs a
 // launch and the host need not know how many there are.
-#include "../src/body_forces.h"
-#include "../src/contact_roll.h"
-#include "../src/contact_round.h"
+#include "../solver/body_forces.h"
+#include "../solver/contact_roll.h"
+#include "../solver/contact_round.h"
 #include "solve_general.cuh"
 #include "step_kernels.h"
 #include "team.cuh"

@@ -7,7 +7,7 @@
 #ifndef PAIRSIEVE_SIM_SOLVE_SLIDE_CUH
 #define PAIRSIEVE_SIM_SOLVE_SLIDE_CUH
 
-#include "../src/contact_rows.h"
+#include "../solver/contact_rows.h"
 #include "solver_data.h"
 
 #define SLIDE_BIT 0x8000u // beside the count of points in psvi_solver.normal

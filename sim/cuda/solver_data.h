@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_SIM_SOLVER_DATA_H
 #define PAIRSIEVE_SIM_SOLVER_DATA_H
 
-#include "../src/sim_data.h"
+#include "../data/sim_data.h"
 
 // Contacts of a colour stand in classes: general ones by falling count of points, then round ones (one point, balls
 // only) and at last those whose bodies do not turn. A bin is a class of a colour.

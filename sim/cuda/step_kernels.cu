@@ -1,6 +1,6 @@
 // Kernels over bodies: the start and the end of a step, self-gravity, and what is told to the host.
-#include "../src/body_motion.h"
-#include "../src/contact_kept.h"
+#include "../contacts/contact_kept.h"
+#include "../solver/body_motion.h"
 #include "step_kernels.h"
 #include "tuning.h"
 

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_SIM_STEP_KERNELS_H
 #define PAIRSIEVE_SIM_STEP_KERNELS_H
 
-#include "../src/body_batch.h"
+#include "../queries/body_batch.h"
 #include "solver_data.h"
 
 #include <cuda_runtime_api.h>

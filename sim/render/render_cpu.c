@@ -1,5 +1,5 @@
 // Pictures on the CPU: loops over places and pixels.
-#include "../../sort/core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "render_place.h"
 #include "render_trace_cpu.h"
 #include "renderer.h"

@@ -1,5 +1,5 @@
 // Pictures on CUDA: a thread a place of the tree, a pixel.
-#include "../../sort/core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "render_filter.h"
 #include "render_place.h"
 #include "renderer.h"

@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_RENDER_PLACE_H
 #define PAIRSIEVE_RENDER_PLACE_H
 
-#include "../src/atomics.h"
+#include "../data/atomics.h"
 #include "render_scene.h"
 
 // Items [0, slots) are the bodies by slot, behind them are parts. In which order the parts come does not matter:

@@ -3,7 +3,7 @@
 #define PAIRSIEVE_RENDER_SCENE_H
 
 #include "../../collision/src/tree_query.h"
-#include "../src/body_query.h"
+#include "../queries/body_query.h"
 #include "pairsieve/render.h"
 
 #define PSVI_RENDER_BOUNCES 6  // mirrors and panes of glass that a ray meets one after another

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_RENDERER_H
 #define PAIRSIEVE_RENDERER_H
 
-#include "../src/world.h"
+#include "../world/world.h"
 #include "render_scene.h"
 
 #ifdef __cplusplus

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../src/replaced_file.h"
+#include "../files/replaced_file.h"
 #include "pairsieve/core.h"
 
 #define TOOL_DONE 0

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "../core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "key_bits.h"
 #include "records_cpu.h"
 #include "sort_cpu_tuning.h"

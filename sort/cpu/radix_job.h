@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_RADIX_JOB_H
 #define PAIRSIEVE_RADIX_JOB_H
 
-#include "../core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "radix_elements.h"
 #include "radix_kernels.h"
 #include "sort_cpu_tuning.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "../core/cpu/workers.h"
+#include "../../core/cpu/workers.h"
 #include "key_bits.h"
 
 // Records or keys that a worker takes at a time: fewer are not worth waking a thread.

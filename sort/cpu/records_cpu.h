@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_RECORDS_CPU_H
 #define PAIRSIEVE_RECORDS_CPU_H
 
-#include "../core/context.h"
+#include "../../core/context.h"
 #include "../src/key_order.h"
 
 // target[i] = source[index[i]] for records of `stride` bytes, on the context's workers.

@@ -1,5 +1,5 @@
 // The order check of Ha, Krueger, Silva 2009, section 4, as a call of its own: counts descents and finds the first.
-#include "../core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "check_order.h"
 #include "key_field.cuh"
 #include "launch.h"

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_SORT_CHECK_ORDER_H
 #define PAIRSIEVE_SORT_CHECK_ORDER_H
 
-#include "../core/context.h"
+#include "../../core/context.h"
 #include "../src/key_order.h"
 
 #ifdef __cplusplus

@@ -2,7 +2,7 @@
 // (Ha, Krueger, Silva 2009, section 4: sorting indices and moving the records afterwards).
 //
 // A record is moved in words of the widest type (1 to 16 bytes) that divides the stride and both addresses.
-#include "../core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "gather_records.h"
 #include "launch.h"
 

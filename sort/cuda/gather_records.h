@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_SORT_GATHER_RECORDS_H
 #define PAIRSIEVE_SORT_GATHER_RECORDS_H
 
-#include "../core/context.h"
+#include "../../core/context.h"
 
 #ifdef __cplusplus
 extern "C" {

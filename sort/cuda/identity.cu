@@ -1,7 +1,7 @@
 // The identity permutation: what an argsort writes when there is nothing to compare.
 #include "identity.h"
 
-#include "../core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 
 // Output: index[i] = i. A grid-stride loop, no synchronization; writes 4 bytes an element.
 static __global__ void psvk_write_identity(uint32_t *index, uint64_t count, const uint64_t *count_device) {

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_CUDA_IDENTITY_H
 #define PAIRSIEVE_CUDA_IDENTITY_H
 
-#include "../core/context.h"
+#include "../../core/context.h"
 
 #ifdef __cplusplus
 extern "C" {

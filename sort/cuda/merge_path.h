@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_SORT_MERGE_PATH_H
 #define PAIRSIEVE_SORT_MERGE_PATH_H
 
-#include "../core/context.h"
+#include "../../core/context.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -6,7 +6,7 @@
 //   floats, counts in device memory      staged (request_staging.h): CUB sorts (field, index), then keys and values
 //                                        are gathered. CUB has no device count: the padding is sorted too, so the time
 //                                        is that of max_count.
-#include "../core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "cub_radix.h"
 #include "cuda_methods.h"
 #include "request_staging.h"

@@ -1,4 +1,4 @@
-#include "../core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "element_count.cuh"
 #include "key_field.cuh"
 #include "launch.h"

@@ -1,6 +1,6 @@
 #include <cub/device/device_scan.cuh>
 
-#include "../core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 #include "scan_sums.h"
 
 extern "C" psv_status psvi_scan_check(psv_context *context, uint64_t count) {

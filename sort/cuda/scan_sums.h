@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_SORT_SCAN_SUMS_H
 #define PAIRSIEVE_SORT_SCAN_SUMS_H
 
-#include "../core/context.h"
+#include "../../core/context.h"
 
 #ifdef __cplusplus
 extern "C" {

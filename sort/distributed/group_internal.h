@@ -2,8 +2,8 @@
 #ifndef PAIRSIEVE_GROUP_INTERNAL_H
 #define PAIRSIEVE_GROUP_INTERNAL_H
 
-#include "../core/context.h"
-#include "../core/host_device.h"
+#include "../../core/context.h"
+#include "../../core/host_device.h"
 #include "pairsieve/group.h"
 
 #define PSVI_GROUP_COOKIE 0x70737667u // "psvg"

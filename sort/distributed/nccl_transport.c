@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/cuda/cuda_backend.h"
+#include "../../core/cuda/cuda_backend.h"
 
 // The functions that are used, of the types that the header gives them.
 #define NCCL_FUNCTIONS(each)                                                                                           \

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_SORT_GL_METHODS_H
 #define PAIRSIEVE_SORT_GL_METHODS_H
 
-#include "../core/gl/gl_backend.h"
+#include "../../core/gl/gl_backend.h"
 #include "../src/sort_method.h"
 
 extern const psvi_sort_method psvi_sort_radix_gl;

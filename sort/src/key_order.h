@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_KEY_ORDER_H
 #define PAIRSIEVE_KEY_ORDER_H
 
-#include "../core/host_device.h"
+#include "../../core/host_device.h"
 #include "pairsieve/sort.h"
 
 // Integers need only `flip`; floats need the whole. `is_float` is meant to be a compile-time constant in kernels.

@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_SORT_METHOD_H
 #define PAIRSIEVE_SORT_METHOD_H
 
-#include "../core/context.h"
+#include "../../core/context.h"
 #include "key_order.h"
 #include "pairsieve/sort.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/src/sim_data.h"
-#include "sim/src/world.h"
+#include "sim/data/sim_data.h"
+#include "sim/world/world.h"
 
 _Static_assert(MOST_CONTACT_POINTS == PSVI_MAX_POINTS, "as many as a contact may have");
 

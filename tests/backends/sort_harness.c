@@ -12,7 +12,7 @@
 #include <cuda_runtime_api.h>
 #endif
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "../take_profile.h"
 #include "../test_scale.h"
 #include "sort_reference.h"

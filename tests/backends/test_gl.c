@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../test_scale.h"
-#include "sort/core/gl/gl_backend.h"
+#include "core/gl/gl_backend.h"
 #include "sort_inputs.h"
 #include "sort_reference.h"
 

@@ -16,7 +16,7 @@
 #include <pairsieve/collision.h>
 #include <pairsieve/sort.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "../scenes/box_scenes.h"
 #include "../take_profile.h"
 #include "../test_scale.h"

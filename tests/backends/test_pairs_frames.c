@@ -13,7 +13,7 @@
 
 #include <pairsieve/collision.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "../scenes/box_scenes.h"
 #include "../test_scale.h"
 #include "frame_steps.h"

@@ -11,7 +11,7 @@
 
 #include <pairsieve/collision.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "../scenes/box_scenes.h"
 #include "../test_scale.h"
 

@@ -12,7 +12,7 @@
 
 #include <pairsieve/collision.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "../scenes/box_scenes.h"
 
 #define FRAMES 6 // of the same boxes: the plan has settled, and nothing pauses that serves

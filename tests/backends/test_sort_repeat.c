@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "../test_scale.h"
 #include "sort_inputs.h"
 #include "sort_reference.h"

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "../../sort/core/context.h"
+#include "../../core/context.h"
 #include "sort_inputs.h"
 #include "sort_reference.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../papers/bench/bench_papers.h"
 #include "bench_numbers.h"
-#include "bench_papers.h"
 #include "sort_table.h"
 #include "sort_timing.h"
 

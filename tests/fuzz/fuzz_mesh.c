@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "fuzz_target.h"
-#include "sim/src/mesh_source.h"
+#include "sim/meshes/mesh_source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const names[] = {"input.ply", "input.obj", "input.stl"};

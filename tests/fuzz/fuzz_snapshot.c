@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz_target.h"
-#include "sim/src/snapshot_parts.h"
+#include "sim/files/snapshot_parts.h"
 
 #define MOST_BYTES ((uint64_t)16 << 20) // of one allocation: numbers that ask for more are refused
 

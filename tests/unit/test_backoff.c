@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sort/core/backoff.h"
+#include "core/backoff.h"
 
 // Runs `calls` calls on data that suit the fast way from call `good_from` on; counts attempts and failures.
 typedef struct run_counts {

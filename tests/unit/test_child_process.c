@@ -1,5 +1,5 @@
 // Programs that the viewer starts and writes to. The child is this test again, told what to do by its arguments.
-#include "../../viz/child_process.h"
+#include "../../viz/app/child_process.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-// sim/src: the three forms of the contact solver (any contact, rows with inertia made 1, round contacts) are the same
-// formulas: from the same random contact they give the same impulses and velocities but for rounding.
+// sim/solver: the three forms of the contact solver (any contact, rows with inertia made 1, round contacts) are the
+// same formulas: from the same random contact they give the same impulses and velocities but for rounding.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "sim/src/contact_round.h"
-#include "sim/src/contact_rows.h"
-#include "sim/src/contact_solver.h"
+#include "sim/solver/contact_round.h"
+#include "sim/solver/contact_rows.h"
+#include "sim/solver/contact_solver.h"
 
 #define CASES 20000
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "sort/core/context.h"
+#include "core/context.h"
 
 static psv_context *open_context(void) {
     psv_context_def def = psv_default_context_def();

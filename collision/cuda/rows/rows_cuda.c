@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../sort/core/cuda/cuda_backend.h"
+#include "../../../core/cuda/cuda_backend.h"
 #include "../../../sort/src/sort_method.h"
 #include "../launch_cuda.h"
 #include "rows_kernels.h"

@@ -9,7 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../../../sort/core/backoff.h"
+#include "../../../core/backoff.h"
 #include "../../src/broad_phase.h"
 #include "rows_policy.h"
 #include "rows_route.h"

@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
 #define PAIRSIEVE_COLLISION_ROWS_LAUNCH_CUH
 
-#include "../../../sort/core/cuda/early_launch.cuh"
+#include "../../../core/cuda/early_launch.cuh"
 #include "rows_kernels.h"
 
 // Lets the next kernel begin, then waits until all kernels in front have ended and what they wrote can be read. Every

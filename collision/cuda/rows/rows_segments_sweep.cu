@@ -1,5 +1,5 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
-#include "../../../sort/core/cuda/async_copies.cuh"
+#include "../../../core/cuda/async_copies.cuh"
 #include "../launch_cuda.h"
 #include "rows_held.cuh"
 #include "rows_lane_walk.cuh"

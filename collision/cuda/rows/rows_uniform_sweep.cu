@@ -1,6 +1,6 @@
 // The sweep of `rows` over uniform scenes: every box looks at the boxes of its own and the neighbouring rows as rounded
 // to 8 bytes, which tells nearly all pairs; the others are tested exactly.
-#include "../../../sort/core/cuda/async_copies.cuh"
+#include "../../../core/cuda/async_copies.cuh"
 #include "../launch_cuda.h"
 #include "rows_held.cuh"
 #include "rows_launch.cuh"

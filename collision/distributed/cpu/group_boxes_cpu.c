@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../sort/core/cpu/workers.h"
+#include "../../../core/cpu/workers.h"
 #include "../../../sort/distributed/cpu/part_lists.h"
 #include "../../../sort/distributed/group_internal.h"
 #include "../../src/box_test.h"

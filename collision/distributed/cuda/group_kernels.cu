@@ -1,7 +1,7 @@
 // Kernels of a group's finder: which ranks a box goes to, packing, and which pairs a rank reports.
 #include <string.h>
 
-#include "../../../sort/core/cuda/cuda_backend.h"
+#include "../../../core/cuda/cuda_backend.h"
 #include "../../../sort/distributed/cuda/part_lists.cuh"
 #include "../../src/box_test.h"
 #include "../pair_home.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../core/cuda/cuda_backend.h"
+#include "../../../core/cuda/cuda_backend.h"
 #include "../../src/sort_method.h"
 #include "radix_chunks.h"
 #include "radix_launch.h"

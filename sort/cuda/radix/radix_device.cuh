@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_RADIX_DEVICE_CUH
 #define PAIRSIEVE_RADIX_DEVICE_CUH
 
-#include "../../core/cuda/warp_reduce.cuh"
+#include "../../../core/cuda/warp_reduce.cuh"
 #include "radix_launch.h"
 
 #define PSVI_RADIX_FULL_WARP 0xffffffffu

@@ -1,7 +1,7 @@
 // What runs before digit passes: one read makes the histograms of all digits and the plan of the passes, and finds out
 // whether the keys are in order, nearly so, or of few values. Routes IN_ORDER (radix_order.cuh) and WINDOWS
 // (radix_windows.cuh) stand here too.
-#include "../../core/cuda/early_launch.cuh"
+#include "../../../core/cuda/early_launch.cuh"
 #include "radix_device.cuh"
 #include "radix_histogram.h"
 #include "radix_order.cuh"

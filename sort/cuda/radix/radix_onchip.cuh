@@ -12,7 +12,7 @@
 #ifndef PAIRSIEVE_RADIX_ONCHIP_CUH
 #define PAIRSIEVE_RADIX_ONCHIP_CUH
 
-#include "../../core/cuda/async_copies.cuh"
+#include "../../../core/cuda/async_copies.cuh"
 #include "radix_device.cuh"
 #include "radix_gather.cuh"
 

@@ -5,7 +5,7 @@
 #ifndef PAIRSIEVE_RADIX_PASSES_CUH
 #define PAIRSIEVE_RADIX_PASSES_CUH
 
-#include "../../core/cuda/early_launch.cuh"
+#include "../../../core/cuda/early_launch.cuh"
 #include "radix_copy.cuh"
 #include "radix_device.cuh"
 #include "radix_histogram.h"

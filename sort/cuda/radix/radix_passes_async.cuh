@@ -11,7 +11,7 @@
 #ifndef PAIRSIEVE_RADIX_PASSES_ASYNC_CUH
 #define PAIRSIEVE_RADIX_PASSES_ASYNC_CUH
 
-#include "../../core/cuda/async_copies.cuh"
+#include "../../../core/cuda/async_copies.cuh"
 #include "radix_copy.cuh"
 #include "radix_device.cuh"
 #include "radix_windows.cuh"

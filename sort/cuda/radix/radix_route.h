@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../core/backoff.h"
+#include "../../../core/backoff.h"
 
 #ifdef __cplusplus
 extern "C" {

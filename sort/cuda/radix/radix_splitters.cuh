@@ -8,7 +8,7 @@
 #ifndef PAIRSIEVE_RADIX_SPLITTERS_CUH
 #define PAIRSIEVE_RADIX_SPLITTERS_CUH
 
-#include "../../core/cuda/async_copies.cuh"
+#include "../../../core/cuda/async_copies.cuh"
 #include "radix_chunks_device.cuh"
 
 namespace {

@@ -1,7 +1,7 @@
 // Keys of a group's sort on the CPU.
 #include <stdlib.h>
 
-#include "../../core/cpu/workers.h"
+#include "../../../core/cpu/workers.h"
 #include "../group_keys.h"
 #include "part_lists.h"
 

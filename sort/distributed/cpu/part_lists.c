@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../core/cpu/workers.h"
+#include "../../../core/cpu/workers.h"
 
 typedef struct list_task {
     psvi_list_maker *maker;

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_PART_LISTS_H
 #define PAIRSIEVE_PART_LISTS_H
 
-#include "../../core/context.h"
+#include "../../../core/context.h"
 
 // The lists that an item belongs to: writes them in ascending order and returns how many there are, 0 to list_count.
 typedef uint32_t psvi_choose_lists(const void *data, uint64_t item, uint32_t *lists);

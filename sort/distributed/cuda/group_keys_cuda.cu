@@ -1,7 +1,7 @@
 // Keys of a group's sort on CUDA.
 #include <stdlib.h>
 
-#include "../../core/cuda/cuda_backend.h"
+#include "../../../core/cuda/cuda_backend.h"
 #include "../../cuda/launch.h"
 #include "../group_keys.h"
 #include "list_room.h"

@@ -1,7 +1,7 @@
 // Memory for lists on the device, and how their lengths come to the host.
 #include <stdlib.h>
 
-#include "../../core/cuda/cuda_backend.h"
+#include "../../../core/cuda/cuda_backend.h"
 #include "../../cuda/scan_sums.h"
 #include "list_room.h"
 

@@ -6,7 +6,7 @@
 #ifndef PAIRSIEVE_PART_LISTS_CUH
 #define PAIRSIEVE_PART_LISTS_CUH
 
-#include "../../core/cuda/cuda_backend.h"
+#include "../../../core/cuda/cuda_backend.h"
 #include "../../cuda/scan_sums.h"
 #include "list_room.h"
 

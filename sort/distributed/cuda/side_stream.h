@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_SIDE_STREAM_H
 #define PAIRSIEVE_SIDE_STREAM_H
 
-#include "../../core/cuda/cuda_backend.h"
+#include "../../../core/cuda/cuda_backend.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,0 +1,243 @@
+// What happens to each body by itself: the start of a step (bounds, solver state), forces, moving, and the end.
+#ifndef PAIRSIEVE_BODY_MOTION_H
+#define PAIRSIEVE_BODY_MOTION_H
+
+#include "../contacts/narrow.h"
+#include "../data/atomics.h"
+#include "../data/sim_data.h"
+#include "body_forces.h"
+#include "body_sleep.h"
+#include "free_rotation.h"
+
+// Half extents of a solid's box.
+PSVI_HD v3 psvi_solid_extent(const psvi_solid *solid) {
+    if (psvi_is_round(solid->type)) return v3_make(solid->size.x, solid->size.x, solid->size.x);
+    axes3 axes = quat_axes(solid->rotation);
+    v3 y = v3_abs(axes.u[1]);
+    if (solid->type == PSV_SHAPE_CAPSULE)
+        return v3_add(v3_scale(y, solid->size.y), v3_make(solid->size.x, solid->size.x, solid->size.x));
+    v3 extent = v3_scale(v3_abs(axes.u[0]), solid->size.x);
+    return v3_madd(v3_madd(extent, y, solid->size.y), v3_abs(axes.u[2]), solid->size.z);
+}
+
+PSVI_HD void psvi_hull_bounds(const psvi_hull *hull, v3 position, quat rotation, v3 *low, v3 *high) {
+    const axes3 axes = quat_axes(rotation);
+    for (uint32_t i = 0; i < hull->vertex_count; ++i) {
+        const v3 x = v3_add(position, axes_apply(&axes, v3_of4(hull->vertices[i])));
+        *low = i == 0 ? x : v3_min(*low, x);
+        *high = i == 0 ? x : v3_max(*high, x);
+    }
+}
+
+// The box that a body fills at its present pose.
+PSVI_HD void psvi_body_bounds(const psvi_sim *s, const psvi_shape *shape, v3 position, quat rotation, v3 *low,
+                              v3 *high) {
+    if (shape->type == PSV_SHAPE_HULL) {
+        psvi_hull_bounds(&s->hulls[shape->hull], position, rotation, low, high);
+        return;
+    }
+    uint32_t parts = psvi_part_count(shape);
+    for (uint32_t i = 0; i < parts; ++i) {
+        psvi_solid solid = psvi_part(s, shape, position, rotation, i);
+        v3 extent = psvi_solid_extent(&solid);
+        v3 a = v3_sub(solid.centre, extent), b = v3_add(solid.centre, extent);
+        *low = i == 0 ? a : v3_min(*low, a);
+        *high = i == 0 ? b : v3_max(*high, b);
+    }
+}
+
+// A point of the unit ball from a 64-bit seed, uniformly.
+PSVI_HD v3 psvi_ball_point(uint64_t seed) {
+    v3 p = v3_make(0, 0, 0);
+    for (int i = 0; i < 16; ++i) {
+        seed = psvi_mix64(seed);
+        p = v3_make((float)(seed & 0x1fffff) * (2.0f / 2097151.0f) - 1,
+                    (float)(seed >> 21 & 0x1fffff) * (2.0f / 2097151.0f) - 1,
+                    (float)(seed >> 42 & 0x1fffff) * (2.0f / 2097151.0f) - 1);
+        if (v3_dot(p, p) <= 1) return p;
+    }
+    return v3_scale(p, 0.5f);
+}
+
+// Whether a body is kinematic and moves: one that stands still is as a static one.
+PSVI_HD bool psvi_is_driven(psvi_f4 position, psvi_f4 velocity, psvi_f4 angular) {
+    if (velocity.w > 0 || !(position.w > 0)) return false;
+    return velocity.x != 0 || velocity.y != 0 || velocity.z != 0 || angular.x != 0 || angular.y != 0 || angular.z != 0;
+}
+
+// Start of a step: solver state, and the box that holds the body during the whole step.
+PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    psvi_f4 position = s->position[i];
+    s->colour_mask[i] = 0;
+    s->claim[i] = 0;
+    if (s->island != NULL && psvi_sleep_on(s, i)) { // as static, with its last box
+        psvi_linear none = {{0, 0, 0, 0}, {0, 0, 0, 0}};
+        s->linear[i] = none;
+        return;
+    }
+    const psvi_shape *shape = &s->shapes[s->shape[i]];
+    psvi_f4 velocity = s->velocity[i], angular = s->angular_velocity[i];
+    if (step->kick_count > 0 && velocity.w > 0) {
+        uint32_t place = i >= step->kick_first ? i - step->kick_first : i + s->slots - step->kick_first;
+        if (place < step->kick_count) {
+            velocity =
+                f4_make(v3_scale(psvi_ball_point(psvi_mix64(step->kick_seed + i)), step->kick_speed), velocity.w);
+            s->velocity[i] = velocity;
+        }
+    }
+    bool driven = psvi_is_driven(position, velocity, angular);
+    // What is driven meets sleepers, which are static to the broad phase.
+    if (s->island != NULL && (s->flags[i] & PSVI_FLAG_KINEMATIC) != 0)
+        s->flags[i] = (uint8_t)(PSVI_FLAG_KINEMATIC | (driven ? 0u : PSV_BOX_STATIC));
+    bool turns = driven || (velocity.w > 0 && shape->type != PSV_SHAPE_PARTICLE);
+    psvi_linear linear;
+    linear.velocity = velocity;
+    linear.moved = f4_make(v3_make(0, 0, 0), turns ? 1.0f : 0.0f);
+    s->linear[i] = linear;
+    if (s->acceleration) s->acceleration[i].w = velocity.w > 0 ? 1.0f / velocity.w : 0.0f; // what others feel: its mass
+    if (turns) {
+        psvi_angular state;
+        float ball = psvi_is_round(shape->type) ? shape->inv_inertia.xx : 0.0f;
+        state.velocity = f4_make(v3_of4(angular), driven ? PSVI_KINEMATIC_INERTIA : ball);
+        state.turned = f4_make(v3_make(0, 0, 0), 0);
+        s->angular[i] = state;
+        s->inv_inertia[i] =
+            driven ? sym3_isotropic(0) : sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));
+    }
+    if (position.w <= 0 || psvi_is_ground(shape->type)) return; // an empty slot, or ground: its box does not change
+    v3 p = v3_of4(position), low = p, high = p;
+    psvi_body_bounds(s, shape, p, quat_of4(s->rotation[i]), &low, &high);
+    float margin = 0;
+    if (velocity.w > 0 || driven) {
+        margin = psvi_body_margin(step, position.w, psvi_is_round(shape->type));
+        v3 fall = driven ? v3_make(0, 0, 0) : psvi_body_gravity(s, step, i);
+        v3 path = v3_scale(v3_madd(v3_of4(velocity), fall, step->seconds), step->seconds);
+        low = v3_add(low, v3_min(path, v3_make(0, 0, 0)));
+        high = v3_add(high, v3_max(path, v3_make(0, 0, 0)));
+        if (turns && !psvi_is_round(shape->type))
+            margin += fminf(v3_length(v3_of4(angular)) * step->seconds, 0.5f) * position.w;
+    }
+    psv_aabb box;
+    box.min[0] = low.x - margin;
+    box.min[1] = low.y - margin;
+    box.min[2] = low.z - margin;
+    box.max[0] = high.x + margin;
+    box.max[1] = high.y + margin;
+    box.max[2] = high.z + margin;
+    s->box[i] = box;
+}
+
+// Forces of a substep; with `repeat` also all impulses of the last substep. Their share of a velocity is what it has
+// gained since the forces of the last substep: every change of an impulse was applied to the velocities as it happened,
+// and arms and masses stay as they are during a step. So no contact is looked at. Where no forces act, these impulses
+// are those that undo overlap. `own`: see body_forces.h.
+PSVI_HD_CALL void psvi_push_body(const psvi_sim *s, const psvi_step *step, psvi_pushed *pushed, bool repeat, bool own,
+                                 uint32_t i) {
+    psvi_linear l = s->linear[i];
+    if (!(l.velocity.w > 0)) {
+        if (!step->loads && !repeat) pushed[i].linear = l.velocity; // hits look at it
+        return;
+    }
+    v3 v = v3_of4(l.velocity), now = psvi_forced_velocity(s, step, i, own, v), last = v3_of4(pushed[i].linear);
+    v3 all = repeat ? v3_add(now, step->loads ? v3_sub(v, last) : last) : now;
+    pushed[i].linear = f4_make(now, 0);
+    s->linear[i].velocity = f4_make(all, l.velocity.w);
+    if (l.moved.w == 0) return;
+    psvi_f4 spin = s->angular[i].velocity;
+    v3 w = v3_of4(spin);
+    last = v3_of4(pushed[i].angular);
+    v3 damped = psvi_damped_spin(s, step, i, own, w);
+    if (repeat || own)
+        s->angular[i].velocity =
+            f4_make(repeat ? v3_add(damped, step->loads ? v3_sub(w, last) : last) : damped, spin.w);
+    pushed[i].angular = f4_make(damped, 0);
+}
+
+PSVI_HD void psvi_move_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    psvi_linear l = s->linear[i];
+    if (!(l.velocity.w > 0) && l.moved.w == 0) return; // static: what is kinematic turns
+    s->linear[i].moved = f4_make(v3_madd(v3_of4(l.moved), v3_of4(l.velocity), step->substep), l.moved.w);
+    if (l.moved.w == 0) return;
+    psvi_angular a = s->angular[i];
+    s->angular[i].turned = f4_make(v3_madd(v3_of4(a.turned), v3_of4(a.velocity), step->substep), 0);
+}
+
+// After the move, where no forces act: the speeds that undo overlap end, and the body has again those from before the
+// pass that made them.
+PSVI_HD void psvi_unpush_body(const psvi_sim *s, psvi_pushed *pushed, uint32_t i) {
+    psvi_f4 v = s->linear[i].velocity, before = pushed[i].linear;
+    if (!(v.w > 0)) return;
+    s->linear[i].velocity = f4_make(v3_of4(before), v.w);
+    pushed[i].linear = f4_make(v3_sub(v3_of4(v), v3_of4(before)), 0);
+    if (s->linear[i].moved.w == 0) return;
+    v = s->angular[i].velocity;
+    before = pushed[i].angular;
+    s->angular[i].velocity = f4_make(v3_of4(before), v.w);
+    pushed[i].angular = f4_make(v3_sub(v3_of4(v), v3_of4(before)), 0);
+}
+
+PSVI_HD bool psvi_inside(v3 p, const float low[3], const float high[3]) { // false for NaN
+    return p.x >= low[0] && p.y >= low[1] && p.z >= low[2] && p.x <= high[0] && p.y <= high[1] && p.z <= high[2];
+}
+
+// Turns a body that is no ball through a step: as it turns freely with its final angular momentum, and further by what
+// impulses within the step have turned it. The momentum stays as the solver left it. Where these two turns disagree the
+// energy would grow with the pose; then the spin is reduced, by just that much.
+PSVI_HD quat psvi_turn_body(const psvi_shape *shape, quat before, v3 turned, float seconds, v3 *w) {
+    v3 spin = quat_unrotate(before, *w), momentum = sym3_mul(shape->inertia, spin);
+    quat after = psvi_turn_freely(shape->inertia, shape->inv_inertia, before, momentum, seconds);
+    v3 more = v3_madd(turned, *w, -seconds);
+    if (v3_dot(more, more) > 1e-12f) after = quat_unit(quat_mul(quat_of_vector(more), after));
+    v3 now = quat_unrotate(after, quat_rotate(before, momentum));
+    // By the difference: the product of the two rounded tensors is not 1, which would tell in thousands of frames.
+    v3 changed = v3_add(spin, sym3_mul(shape->inv_inertia, v3_sub(now, momentum)));
+    float energy = v3_dot(spin, momentum), grown = v3_dot(changed, now);
+    if (grown > 1.00001f * energy) changed = v3_scale(changed, sqrtf(energy / grown));
+    *w = quat_rotate(after, changed);
+    return after;
+}
+
+// End of a step: the new pose and velocity, or the body is taken out.
+PSVI_HD void psvi_end_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    psvi_linear l = s->linear[i];
+    psvi_f4 position = s->position[i];
+    bool driven = !(l.velocity.w > 0) && l.moved.w != 0;
+    if (!(l.velocity.w > 0 || driven) || position.w <= 0) return;
+    v3 p = driven ? v3_madd(v3_of4(position), v3_of4(l.velocity), step->seconds)
+                  : v3_add(v3_of4(position), v3_of4(l.moved));
+    v3 w = v3_make(0, 0, 0);
+    if (l.moved.w != 0) {
+        const psvi_shape *shape = &s->shapes[s->shape[i]];
+        psvi_angular a = s->angular[i];
+        quat before = quat_of4(s->rotation[i]);
+        w = v3_of4(a.velocity);
+        v3 turned = driven ? v3_scale(w, step->seconds) : v3_of4(a.turned);
+        quat after = driven || psvi_is_round(shape->type) ? quat_unit(quat_mul(quat_of_vector(turned), before))
+                                                          : psvi_turn_body(shape, before, turned, step->seconds, &w);
+        if (shape->type == PSV_SHAPE_COMPOUND ||
+            shape->type == PSV_SHAPE_HULL) { // turns about its centre of mass, which is not its position
+            v3 com = v3_of(shape->com);
+            p = v3_add(p, v3_sub(quat_rotate(before, com), quat_rotate(after, com)));
+        }
+        s->rotation[i].x = after.x;
+        s->rotation[i].y = after.y;
+        s->rotation[i].z = after.z;
+        s->rotation[i].w = after.w;
+    }
+    v3 v = v3_of4(l.velocity);
+    if (!psvi_inside(p, step->bounds_min, step->bounds_max) || !psvi_finite(v) || !psvi_finite(w)) {
+        psv_aabb none = {{0, 0, 0}, {0, 0, 0}};
+        s->position[i] = f4_make(v3_make(0, 0, 0), 0);
+        s->velocity[i] = f4_make(v3_make(0, 0, 0), 0);
+        s->angular_velocity[i] = s->velocity[i];
+        s->flags[i] = PSV_BOX_DISABLED;
+        s->box[i] = none;
+        psvi_fetch_add(&s->counts->lost, 1);
+        return;
+    }
+    s->position[i] = f4_make(p, position.w);
+    s->velocity[i] = f4_make(v, l.velocity.w);
+    s->angular_velocity[i] = f4_make(w, 0);
+}
+
+#endif

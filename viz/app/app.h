@@ -1,0 +1,122 @@
+// The viewer: its state, and one turn of its loop. main.c runs it; the tests drive it turn by turn.
+#ifndef PAIRSIEVE_VIEW_APP_H
+#define PAIRSIEVE_VIEW_APP_H
+
+#include "../render/depth_order.h"
+#include "../render/traced.h"
+#include "../render/view_renderer.h"
+#include "capture.h"
+#include "hud.h"
+#include "measure.h"
+#include "options.h"
+#include "touch.h"
+
+#include "../../sim/files/replaced_file.h"
+
+// Exit codes.
+enum { VIEW_EXIT_GOOD = 0, VIEW_EXIT_FAILED = 1, VIEW_EXIT_USAGE = 2, VIEW_EXIT_INTERRUPTED = 130 };
+
+// A scene being loaded by a thread of its own; the loop goes on meanwhile.
+typedef struct view_load {
+    SDL_Thread *thread;
+    SDL_atomic_t done;
+    char scene_name[1024];
+    psv_backend backend;
+    psv_scene_options options;
+    char sort_method[32], broad_phase[32];
+    psv_context *context;
+    psv_scene *scene;
+    psv_status status;
+    view_message message;
+} view_load;
+
+typedef struct view_mouse {
+    bool left, right, middle;
+    float down_x, down_y; // pixels, where the left button went down
+    float x, y;
+    bool moved; // far enough to be a drag
+} view_mouse;
+
+typedef struct view_app {
+    view_options options;
+    view_window window;
+    view_renderer renderer;
+    view_hud *hud;
+    view_camera camera;
+    view_touch touch;
+    view_mouse mouse;
+    const uint8_t *held_keys;
+
+    view_load *load; // NULL: nothing is being loaded
+    psv_context *context;
+    psv_scene *scene;
+    psv_world *world; // NULL until the first scene is there
+    char scene_name[1024];
+    char sort_method[32], broad_phase[32];
+
+    view_streams streams;
+    view_model model;
+    view_order order;
+    psv_context *pairs_on; // OpenGL, with --pairs-on gl; else NULL
+    view_traced traced;
+    view_history history;
+    view_sample sample; // of this frame
+    view_check check;
+    view_picked picked;
+    view_video video;
+    psvi_replaced_file csv, trace; // their streams are NULL where none is written
+    double trace_clock_us;
+
+    view_colour_mode colour;
+    uint32_t overlays;
+    bool paused, step_once, transparent, shadows, ray_traced, show_panel, show_help;
+    bool quit, minimised, focused;
+    bool want_screenshot;
+    bool interrupted; // without a window: a signal asks for the last frame now
+    bool stale;       // the last picture does not show the world as it is
+    bool old_streams; // the streams do not hold the world as it was in the last picture, which was ray-traced
+    int exit_code;
+    uint64_t frame;      // turns with a world
+    uint64_t steps;      // world steps
+    uint64_t load_count; // scenes shown so far
+    uint64_t last_count; // pair count of the paused frame, for the cross-check on a switch
+    float pair_scale;
+    Uint64 last_tick;
+    double frame_ms;
+    view_message toast;
+    Uint64 toast_until;
+    psv_world_counters counters;
+    view_hud_model hud_model; // as last shown
+} view_app;
+
+// Opens the window and starts loading. False with a message; view_close_app is due all the same.
+bool view_open_app(view_app *app, const view_options *options, view_message *message);
+
+// One turn: events, step, picture. False when it is over; app->exit_code then says how.
+bool view_turn_app(view_app *app);
+void view_close_app(view_app *app);
+
+// --- between app.c, scene_switch.c, app_hud.c and input.c
+// --------------------------------------------------------------
+void view_toast(view_app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void view_report(view_app *app, const view_message *message); // toast, and stderr without a window
+void view_fail(view_app *app, const view_message *message);   // ends the program with exit code 1
+
+bool view_start_load(view_app *app, const char *scene, psv_backend backend);
+void view_poll_load(view_app *app, bool wait);
+void view_unload(view_app *app);
+void view_next_scene(view_app *app, int direction);
+void view_set_sort(view_app *app, const char *name);
+void view_set_broad_phase(view_app *app, const char *name);
+void view_next_method(view_app *app, bool sort);
+void view_next_backend(view_app *app);
+void view_run_check(view_app *app);
+void view_save_screenshot(view_app *app, const char *path);
+void view_toggle_video(view_app *app, const char *path);
+void view_frame_all(view_app *app);
+void view_handle_event(view_app *app, const SDL_Event *event);
+void view_hold_keys(view_app *app, float seconds); // camera flight, grabbing
+void view_draw_panel(view_app *app);
+float view_app_aspect(const view_app *app);
+
+#endif

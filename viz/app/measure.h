@@ -1,0 +1,65 @@
+// What a frame costs: a history of phase times for the plot, CSV and trace files, and the pair-count cross-check.
+#ifndef PAIRSIEVE_VIEW_MEASURE_H
+#define PAIRSIEVE_VIEW_MEASURE_H
+
+#include "../render/gl_util.h"
+#include "pairsieve/sim.h"
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VIEW_HISTORY 4096 // frames kept
+
+typedef struct view_sample {
+    psv_profile profile; // as psv_world_profile gave it
+    double draw_ms;      // GPU time of the picture
+    double order_ms;     // depth or row sort of the bodies for drawing, 0 when not on
+    double rays_ms;      // the last picture by rays: tree and rays, 0 when not on
+    double frame_ms;     // wall time from picture to picture
+    uint64_t bodies, pairs, contacts;
+    uint32_t sort_passes, sort_passes_skipped;
+} view_sample;
+
+typedef struct view_history {
+    view_sample samples[VIEW_HISTORY];
+    uint64_t count; // samples ever; sample i is at i % VIEW_HISTORY
+} view_history;
+
+void view_add_sample(view_history *history, const view_sample *sample);
+const view_sample *view_last_sample(const view_history *history); // NULL when empty
+
+void view_write_csv_head(FILE *file);
+void view_write_csv_row(FILE *file, const view_sample *sample);
+void view_write_trace_head(FILE *file);
+// Adds the sample's phases, laid end to end from *clock_us on.
+void view_write_trace_events(FILE *file, const view_sample *sample, double *clock_us);
+void view_write_trace_tail(FILE *file);
+
+// Writes the kept history. False with a message when the file cannot be written.
+bool view_export_csv(const view_history *history, const char *path, view_message *message);
+bool view_export_trace(const view_history *history, const char *path, view_message *message);
+
+// Pair counts of the same boxes by the current method and by an independent one.
+typedef struct view_check {
+    bool done;
+    uint64_t frame;
+    char method[16], other[16];
+    uint64_t pairs, other_pairs;
+    double ms, other_ms;
+} view_check;
+
+// Counts the pairs of what the last step gave to the pair finder (boxes, filters, worlds), by `method`. Blocks.
+bool view_count_pairs(psv_context *context, psv_world *world, const char *method, const char *sort_method,
+                      uint64_t *pairs, double *ms, view_message *message);
+
+// Runs the cross-check. Blocks.
+bool view_check_pairs(psv_context *context, psv_world *world, const char *method, const char *sort_method,
+                      view_check *check, view_message *message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
