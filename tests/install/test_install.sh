@@ -69,7 +69,7 @@ with_pkg_config() {
 echo "programs: short, and in the page"
 for file in "$programs"/*.c; do
     [ "$(wc -l <"$file")" -lt 80 ] || { echo "$file has 80 lines or more"; exit 1; }
-    grep -q "$(basename "$file")" "$source/docs/embedding.md" || { echo "embedding.md does not name $file"; exit 1; }
+    grep -q "$(basename "$file")" "$source/docs/learn/embedding.md" || { echo "embedding.md does not name $file"; exit 1; }
 done
 
 static=$work/static shared=$work/shared

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Makes the tables of README.md and docs/measured from the CSV files of tests/bench/results.
+
+usage: make_tables.py            writes the tables into the pages
+       make_tables.py --check    changes nothing; exit code 1 where a page differs from its CSV files
+
+A page holds a pair of lines, <!-- table: NAME --> and <!-- end -->; what stands between them is made here. All rows of a
+table have one commit, which its last line names; a table over several files has a column for it.
+"""
+import csv
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+RESULTS = os.path.join(ROOT, "tests/bench/results")
+H200, EPYC, XEON = "nvidia-h200", "amd-epyc-2-cores", "intel-xeon-2-workers"
+
+
+class BadTable(Exception):
+    pass
+
+
+def rows_of(file, **where):
+    """The rows of a CSV file whose columns have these values, or one of these."""
+    with open(os.path.join(RESULTS, file), newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(line for line in stream if not line.startswith("#")))
+    for column, wanted in where.items():
+        values = wanted if isinstance(wanted, tuple) else (wanted,)
+        rows = [row for row in rows if row[column] in values]
+    if not rows:
+        raise BadTable(f"{file} has no row with {where}")
+    return rows
+
+
+def one_row(file, **where):
+    rows = rows_of(file, **where)
+    if len(rows) != 1:
+        raise BadTable(f"{file} has {len(rows)} rows with {where}")
+    return rows[0]
+
+
+def count(text):
+    """1000000 as 1M, 262144 as 262,144."""
+    number = int(text)
+    for unit, letter in ((1_000_000, "M"), (1_000, "K")):
+        if number % unit == 0 and 10_000 <= number and number // unit < 1000:
+            return f"{number // unit}{letter}"
+    return f"{number:,}"
+
+
+def digits(text, places):
+    return f"{float(text):,.{places}f}"
+
+
+def time(text):
+    """Milliseconds with about three digits that count."""
+    value = float(text)
+    return f"{value:.4f}" if value < 0.01 else f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
+
+
+def ratio(text):
+    return digits(text, 2) if float(text) < 100 else digits(text, 0)
+
+
+def whole(text):
+    return f"{int(text):,}"
+
+
+def grid(header, lines):
+    """A Markdown table."""
+    return [f"| {' | '.join(cells)} |" for cells in [header, ["---"] * len(header), *lines]]
+
+
+def origin(file, rows):
+    """The line below a table: file, commit, date, device."""
+    commits = sorted({row["commit"] for row in rows})
+    if len(commits) != 1:
+        raise BadTable(f"rows of {file} come from {len(commits)} commits: {', '.join(commits)}")
+    dates = sorted({row["date"][:10] for row in rows if row.get("date")})
+    date = f", {dates[0]}" if dates else ""
+    return ["", f"<sub>`{file}`, commit {commits[0]}{date}</sub>"]
+
+
+def pivot(file, down, across, value, shown, corner, name=lambda text: text, **where):
+    """A table with a row for each value of `down` and a column for each value of `across`, in the file's order."""
+    rows = rows_of(file, **where)
+    columns = list(dict.fromkeys(row[across] for row in rows))
+    if all(column.isdigit() for column in columns):
+        columns.sort(key=int)
+    cells = {}
+    for row in rows:
+        if (row[down], row[across]) in cells:
+            raise BadTable(f"{file}: two rows for {row[down]}, {row[across]}")
+        cells[row[down], row[across]] = shown(row[value])
+    lines = [[name(line), *(cells.get((line, column), "-") for column in columns)]
+             for line in dict.fromkeys(row[down] for row in rows)]
+    heads = [count(column) if column.isdigit() else column for column in columns]
+    return grid([corner, *heads], lines) + origin(file, rows)
+
+
+def listing(file, columns, keep=lambda row: True, **where):
+    """A table with a row for each row of the file; columns are (heading, column, how it is shown)."""
+    rows = [row for row in rows_of(file, **where) if keep(row)]
+    lines = [[shown(row[column]) if row[column] else "-" for _, column, shown in columns] for row in rows]
+    return grid([heading for heading, _, _ in columns], lines) + origin(file, rows)
+
+
+def plain(text):
+    return text
+
+
+def sort_ratios(op, distribution="uniform"):
+    return pivot(f"{H200}/sort.csv", "form", "count", "ratio", ratio, f"CUB's time over ours, {op}",
+                 {"call": "whole call", "graph": "in a graph"}.get, op=op, distribution=distribution)
+
+
+def sort_orders(op):
+    return pivot(f"{H200}/sort.csv", "distribution", "count", "ratio", ratio, f"CUB's time over ours, {op}", op=op, form="call",
+                 distribution=("sorted", "nearly"))
+
+
+def papers():
+    """For each figure of a paper and each comparison: the least and greatest ratio over all counts and inputs."""
+    file = f"{H200}/papers.csv"
+    rows = rows_of(file)
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["figure"], row["a"], row["b"]), []).append(row)
+    lines = []
+    for (figure, a, b), group in groups.items():
+        found = [float(row["b_over_a"]) for row in group]
+        counts = [int(row["count"]) for row in group]
+        said = list(dict.fromkeys(row["paper_b_over_a"] for row in group))
+        lines.append([figure, b, a, f"{count(min(counts))} to {count(max(counts))}" if len(set(counts)) > 1 else count(counts[0]),
+                      f"{ratio(min(found))} to {ratio(max(found))}" if len(found) > 1 else ratio(found[0]), "; ".join(said)])
+    return grid(["figure", "time of", "over time of", "items", "here", "in the paper"], lines) + origin(file, rows)
+
+
+def readme():
+    """A few results over all parts, each with its commit."""
+    lines = []
+
+    def add(what, machine, row, column, shown_other, other=None):
+        lines.append([what, machine, time(row[column]), shown_other.format(time(other)) if other else shown_other, row["commit"]])
+
+    for size in ("100000", "1000000", "64000000"):
+        row = one_row(f"{H200}/sort.csv", op="pairs", form="call", distribution="uniform", count=size)
+        add(f"sort {count(size)} 32-bit keys with values", "H200", row, "median_ms", "{} with CUB", row["yardstick_ms"])
+    row = one_row(f"{EPYC}/sort_cpu.csv", method="radix", op="pairs", distribution="uniform", count="1000000")
+    add("sort 1M 32-bit keys with values", "2 CPU cores", row, "median_ms", "{} with qsort", row["yardstick_ms"])
+    for size in ("100000", "1000000", "10000000", "100000000"):
+        row = one_row(f"{H200}/collision.csv", scene="cube", boxes=size, worlds="1")
+        add(f"pairs of {count(size)} boxes ({whole(row['pairs'])})", "H200", row, "median_ms", "-")
+    peers = f"{H200}/python_peers.csv"
+    warp = one_row(peers, scene="cube", boxes="1000000", who="Warp Bvh, rebuilt, queries")
+    add(f"pairs of 1M boxes ({whole(warp['pairs'])}), from Python", "H200", one_row(peers, scene="cube", boxes="1000000", who="pairsieve"),
+        "ms", "{} with Warp", warp["ms"])
+    row = one_row(f"{EPYC}/collision_cpu.csv", scene="cube", boxes="1000000", method="rows")
+    add(f"pairs of 1M boxes ({whole(row['pairs'])})", "2 CPU cores", row, "median_ms", "-")
+    row = one_row(f"{H200}/sim.csv", scene="spheres")
+    add(f"simulate 1M spheres ({whole(row['contacts'])} contacts), one frame", "H200", row, "frame_ms", "-")
+    return grid(["work", "machine", "ms", "beside it, ms", "commit"], lines)
+
+
+SORT_COLUMNS = ("median_ms", "yardstick_ms")
+TABLES = {
+    "readme": readme,
+    "sort-gpu-pairs": lambda: sort_ratios("pairs"),
+    "sort-gpu-keys": lambda: sort_ratios("keys"),
+    "sort-gpu-index": lambda: sort_ratios("index"),
+    "sort-gpu-orders": lambda: sort_orders("pairs"),
+    "sort-gpu-ms": lambda: pivot(f"{H200}/sort.csv", "op", "count", "median_ms", time, "ms", form="call", distribution="uniform"),
+    "sort-cpu": lambda: pivot(f"{EPYC}/sort_cpu.csv", "distribution", "count", "mpairs_per_s", lambda text: digits(text, 0),
+                              "million pairs a second", method="radix", op="pairs"),
+    "sort-cpu-merge": lambda: pivot(f"{EPYC}/sort_cpu.csv", "distribution", "count", "mpairs_per_s", lambda text: digits(text, 0),
+                                    "million pairs a second", method="merge", op="pairs"),
+    "pairs-gpu": lambda: listing(f"{H200}/collision.csv", [
+        ("scene", "scene", plain), ("boxes", "boxes", count), ("worlds", "worlds", whole), ("pairs", "pairs", whole), ("ms, a call", "median_ms", time),
+        ("ms, in a graph", "graph_ms", time), ("sort, ms", "sort_ms", time), ("sweep, ms", "sweep_ms", time)]),
+    "pairs-gpu-others": lambda: pivot(f"{H200}/collision_lbvh_grid_sap3.csv", "scene", "method", "median_ms", time, "ms, 1M boxes",
+                                      boxes="1000000"),
+    "pairs-meshes": lambda: listing(f"{H200}/meshes.csv", [
+        ("mesh", "scene", plain), ("boxes of", "search", plain), ("boxes", "boxes", whole), ("pairs", "pairs", whole), ("ms", "ms", time)]),
+    "pairs-cpu": lambda: pivot(f"{EPYC}/collision_cpu.csv", "scene", "boxes", "median_ms", time, "ms, `rows`", method="rows",
+                               commit="1af4579"),
+    "pairs-cpu-even": lambda: pivot(f"{EPYC}/collision_cpu.csv", "scene", "boxes", "median_ms", time, "ms, `rows`", method="rows",
+                                    commit="348b44b"),
+    "pairs-cpu-lbvh": lambda: pivot(f"{EPYC}/collision_cpu.csv", "scene", "boxes", "median_ms", time, "ms, `lbvh`", method="lbvh"),
+    "pairs-cpu-xeon": lambda: pivot(f"{XEON}/collision_cpu.csv", "scene", "method", "median_ms", time, "ms, 1M boxes", boxes="1000000"),
+    "sim-gpu": lambda: listing(f"{H200}/sim.csv", [
+        ("scene", "scene", plain), ("bodies", "bodies", whole), ("contacts", "contacts", whole), ("frame, ms", "frame_ms", time),
+        ("pairs", "broad_ms", time), ("of it sort", "sort_ms", time), ("narrow", "narrow_ms", time), ("solve", "solve_ms", time)]),
+    "sim-cpu": lambda: listing(f"{EPYC}/sim_cpu.csv", [
+        ("scene", "scene", plain), ("bodies", "bodies", whole), ("contacts", "contacts", whole), ("frame, ms", "frame_ms", time),
+        ("pairs", "broad_ms", time), ("of it sort", "sort_ms", time), ("narrow", "narrow_ms", time), ("solve", "solve_ms", time)]),
+    "sim-sort-share": lambda: listing(f"{H200}/run_drop_by_sort.csv", [
+        ("broad phase", "broad_phase", plain), ("sorter", "sort", plain), ("frame, ms", "frame_ms", time), ("sort, ms", "sort_ms", time),
+        ("sort, share", "sort_share", lambda text: f"{100 * float(text):.1f}%")]),
+    "python-sort": lambda: listing(f"{H200}/python_gpu.csv", [
+        ("call", "case", plain), ("keys", "count", count), ("ms", "ms", time), ("other", "other", plain), ("its ms", "other_ms", time),
+        ("times ours", "ratio", ratio)], keep=lambda row: "argsort" in row["case"]),
+    "python-overhead": lambda: listing(f"{H200}/python_gpu.csv", [
+        ("call", "case", plain), ("boxes", "count", count), ("from Python", "ms", time), ("from C", "other_ms", time)],
+        keep=lambda row: "find" in row["case"]),
+    "python-adapters": lambda: listing(f"{H200}/python_adapters.csv", [
+        ("library", "library", plain), ("its tests", "file", plain), ("on", "where", plain), ("passed", "passed", plain),
+        ("of", "tests", plain), ("the others", "rest", plain)]),
+    "python-peers": lambda: listing(f"{H200}/python_peers.csv", [
+        ("scene", "scene", plain), ("boxes", "boxes", whole), ("who", "who", plain), ("ms, a call", "ms", time),
+        ("ms, in a graph", "graph_ms", time), ("times ours", "ratio", ratio), ("in a graph", "graph_ratio", ratio)]),
+    "python-cpu": lambda: listing(f"{EPYC}/python_cpu.csv", [
+        ("work", "case", plain), ("count", "count", count), ("other", "other", plain), ("processor ms", "cpu_ms", time),
+        ("its processor ms", "other_cpu_ms", time), ("times ours", "cpu_ratio", ratio)]),
+    "render": lambda: listing(f"{H200}/render.csv", [
+        ("mesh", "mesh", plain), ("triangles", "triangles", whole), ("tree", "tree", plain), ("sorter", "sort", plain),
+        ("sort, ms", "sort_ms", time), ("tree, ms", "tree_ms", time), ("rays, ms", "trace_ms", time), ("picture, ms", "frame_ms", time),
+        ("sort, share", "sort_percent", lambda text: f"{text}%")]),
+    "papers": papers,
+    "papers-figure-6": lambda: pivot(f"{H200}/papers_fig6.csv", "scene", "boxes", "median_ms", time, "ms, `sap3` with `radix4`"),
+}
+
+
+def filled(page, text, used):
+    """The page with its tables made anew."""
+    def table(match):
+        name = match.group(1)
+        if name not in TABLES:
+            raise BadTable(f"{page}: no table is called {name}")
+        used.add(name)
+        return "\n".join([f"<!-- table: {name} -->", *TABLES[name](), "<!-- end -->"])
+
+    return re.sub(r"<!-- table: (\S+) -->\n.*?<!-- end -->", table, text, flags=re.S)
+
+
+def main(arguments):
+    if arguments not in ([], ["--check"]):
+        print(__doc__.split("\n\n")[1], file=sys.stderr)
+        return 2
+    folder = os.path.join(ROOT, "docs/measured")
+    pages = ["README.md", *sorted(f"docs/measured/{name}" for name in os.listdir(folder) if name.endswith(".md"))]
+    used, different = set(), []
+    try:
+        for page in pages:
+            with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+                old = file.read()
+            new = filled(page, old, used)
+            if new != old:
+                different.append(page)
+                if not arguments:
+                    with open(os.path.join(ROOT, page), "w", encoding="utf-8") as file:
+                        file.write(new)
+    except BadTable as error:
+        print(f"make_tables.py: {error}")
+        return 1
+    for name in sorted(set(TABLES) - used):
+        print(f"make_tables.py: no page shows the table {name}")
+    for page in different:
+        print(f"{page}: {'differs from its CSV files; tests/bench/make_tables.py makes it anew' if arguments else 'made anew'}")
+    return 1 if set(TABLES) - used or (arguments and different) else 0
+
+
+sys.exit(main(sys.argv[1:]))
