@@ -5,7 +5,7 @@ usage: make_tables.py            writes the tables into the pages
        make_tables.py --check    changes nothing; exit code 1 where a page differs from its CSV files
 
 A page holds a pair of lines, <!-- table: NAME --> and <!-- end -->; what stands between them is made here. All rows of a
-table have one commit, which its last line names; a table over several files has a column for it.
+table have one commit, which its last line names, or each row names its own.
 """
 import csv
 import os
@@ -103,7 +103,10 @@ def listing(file, columns, keep=lambda row: True, **where):
     """A table with a row for each row of the file; columns are (heading, column, how it is shown)."""
     rows = [row for row in rows_of(file, **where) if keep(row)]
     lines = [[shown(row[column]) if row[column] else "-" for _, column, shown in columns] for row in rows]
-    return grid([heading for heading, _, _ in columns], lines) + origin(file, rows)
+    table = grid([heading for heading, _, _ in columns], lines)
+    if any(column == "commit" for _, column, _ in columns):
+        return [*table, "", f"<sub>`{file}`</sub>"]
+    return table + origin(file, rows)
 
 
 def plain(text):
@@ -118,6 +121,16 @@ def sort_ratios(op, distribution="uniform"):
 def sort_orders(op):
     return pivot(f"{H200}/sort.csv", "distribution", "count", "ratio", ratio, f"CUB's time over ours, {op}", op=op, form="call",
                  distribution=("sorted", "nearly"))
+
+
+def gl_sort(op):
+    return pivot(f"{H200}/gl_sort.csv", "who", "count", "ms", plain, f"{op}, ms", op=op)
+
+
+def box3d(machine):
+    return listing(f"{machine}/box3d.csv", [
+        ("scene", "scene", plain), ("threads", "threads", plain), ("Box3D, ms", "box3d_ms", plain), ("here, ms", "ours_ms", plain),
+        ("here over Box3D", "ratio", plain)])
 
 
 def papers():
@@ -163,7 +176,6 @@ def readme():
     return grid(["work", "machine", "ms", "beside it, ms", "commit"], lines)
 
 
-SORT_COLUMNS = ("median_ms", "yardstick_ms")
 TABLES = {
     "readme": readme,
     "sort-gpu-pairs": lambda: sort_ratios("pairs"),
@@ -212,6 +224,53 @@ TABLES = {
     "python-cpu": lambda: listing(f"{EPYC}/python_cpu.csv", [
         ("work", "case", plain), ("count", "count", count), ("other", "other", plain), ("processor ms", "cpu_ms", time),
         ("its processor ms", "other_cpu_ms", time), ("times ours", "cpu_ratio", ratio)]),
+    "sim-accuracy": lambda: listing(f"{H200}/sim_accuracy.csv", [
+        ("quantity", "quantity", plain), ("CPU", "cpu", plain), ("H200", "h200", plain), ("commit", "commit", plain)]),
+    "box3d": lambda: box3d(EPYC),
+    "box3d-xeon": lambda: box3d(XEON),
+    "box3d-overlap": lambda: listing(f"{EPYC}/box3d_overlap.csv", [
+        ("scene", "scene", plain), ("deepest overlap, mm: Box3D", "box3d_overlap_mm", plain), ("here", "ours_overlap_mm", plain),
+        ("rms speed, m/s: Box3D", "box3d_rms", plain), ("here", "ours_rms", plain)]),
+    "mujoco": lambda: listing(f"{EPYC}/mujoco.csv", [
+        ("quantity", "quantity", plain), ("here", "ours", plain), ("MuJoCo", "mujoco", plain),
+        ("processor ms of a second: here", "ours_cpu_ms", plain), ("MuJoCo", "mujoco_cpu_ms", plain)]),
+    "trees-gpu": lambda: listing(f"{H200}/trees.csv", [
+        ("triangles", "triangles", count), ("tree", "tree", plain), ("build, ms", "build_ms", time), ("refit, ms", "refit_ms", time),
+        ("primary", "primary", whole), ("shadow", "shadow", whole), ("random", "random", whole), ("closest points", "closest", whole)]),
+    "trees-boxes": lambda: listing(f"{H200}/tree_boxes.csv", [
+        ("boxes", "boxes", count), ("linear", "linear", whole), ("fine", "fine", whole), ("Warp `lbvh`", "warp_lbvh", whole),
+        ("Warp `sah`", "warp_sah", whole)]),
+    "trees-cpu": lambda: listing(f"{XEON}/trees_cpu.csv", [
+        ("mesh", "mesh", lambda text: count(text) if text.isdigit() else text), ("tree", "tree", plain), ("build, ms", "build_ms", plain), ("refit, ms", "refit_ms", plain),
+        ("primary", "primary", plain), ("shadow", "shadow", plain), ("random", "random", plain)]),
+    "group-pairs": lambda: listing(f"{H200}/group_pairs.csv", [
+        ("boxes", "boxes", count), ("dealt", "dealt", plain), ("one card, ms", "one_ms", plain), ("two cards, ms", "two_ms", plain),
+        ("split", "split_ms", plain), ("move", "move_ms", plain), ("find", "find_ms", plain), ("keep", "keep_ms", plain),
+        ("bytes sent a box", "bytes_a_box", plain), ("fullest rank", "fullest", plain), ("commit", "commit", plain)]),
+    "group-sort": lambda: listing(f"{H200}/group_sort.csv", [
+        ("pairs of u32", "count", count), ("one card, ms", "one_ms", plain), ("two cards, ms", "two_ms", plain), ("split", "split_ms", plain),
+        ("move", "move_ms", plain), ("sort", "sort_ms", plain), ("GB/s a direction", "gb_per_s", plain)]),
+    "group-cpu": lambda: listing(f"{EPYC}/group_pairs_cpu.csv", [
+        ("ranks", "ranks", plain), ("dealt", "dealt", plain), ("processor ms", "seen_ms", plain), ("predicted", "predicted_ms", plain),
+        ("boxes sent, of each", "sent_a_box", plain), ("held beside the own", "held_beside", plain)]),
+    "gl-sort": lambda: gl_sort("pairs"),
+    "gl-sort-keys": lambda: gl_sort("keys"),
+    "gl-pairs": lambda: listing(f"{H200}/gl_pairs.csv", [
+        ("boxes", "boxes", count), ("pairs", "pairs", whole), ("`rows`, ms", "rows_ms", plain), ("on CUDA, ms", "rows_cuda_ms", plain)]),
+    "gl-memory": lambda: listing(f"{H200}/gl_memory.csv", [
+        ("memory", "memory", plain), ("32 MB", "mb32", plain), ("256 MB", "mb256", plain), ("1 GB", "gb1", plain), ("made in, ms", "made_ms", plain)]),
+    "gl-sort-llvmpipe": lambda: listing(f"{EPYC}/gl_sort_llvmpipe.csv", [
+        ("form", "form", plain), *((count(size), size, plain) for size in ("10000", "100000", "1000000", "4000000"))]),
+    "gl-pairs-llvmpipe": lambda: listing(f"{EPYC}/gl_pairs_llvmpipe.csv", [
+        ("method", "method", plain), *((scene, scene, plain) for scene in ("cube", "pile", "clusters", "power", "mixed_1000"))]),
+    "pictures": lambda: listing(f"{H200}/pictures.csv", [
+        ("scene", "scene", plain), ("items", "items", count), ("bounds, keys", "bounds_keys_ms", plain), ("sort", "sort_ms", plain),
+        ("build", "build_ms", plain), ("trace", "trace_ms", plain), ("filter", "filter_ms", plain), ("picture, ms", "picture_ms", plain),
+        ("with mirrors and glass", "mirrors_ms", plain), ("Mrays/s", "mrays", whole)]),
+    "pictures-viewer": lambda: listing(f"{H200}/pictures_viewer.csv", [
+        ("scene", "scene", plain), ("picture, ms", "picture_ms", plain), ("slowest", "slowest_ms", plain), ("step, ms", "step_ms", plain),
+        ("from picture to picture, ms", "interval_ms", plain)]),
+    "garcia": lambda: listing(f"{H200}/garcia.csv", [("García et al. (2014)", "quantity", plain), ("in the paper", "paper", plain), ("here", "here", plain)]),
     "render": lambda: listing(f"{H200}/render.csv", [
         ("mesh", "mesh", plain), ("triangles", "triangles", whole), ("tree", "tree", plain), ("sorter", "sort", plain),
         ("sort, ms", "sort_ms", time), ("tree, ms", "tree_ms", time), ("rays, ms", "trace_ms", time), ("picture, ms", "frame_ms", time),

@@ -3,7 +3,7 @@
 //
 // Space is cut by axis-aligned planes into a region for each rank, so that all have about the same work. A box goes to
 // each rank whose region it touches. Where the overlap of two boxes begins (its lower corner) lies in one region, and
-// that rank reports the pair: nothing is found twice, and nothing has to be agreed on. See docs/many-gpus.md.
+// that rank reports the pair: nothing is found twice, and nothing has to be agreed on. See docs/how/many-gpus.md.
 #ifndef PAIRSIEVE_GROUP_PAIRS_H
 #define PAIRSIEVE_GROUP_PAIRS_H
 

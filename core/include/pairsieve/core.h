@@ -54,7 +54,7 @@ typedef enum psv_backend {
     PSV_BACKEND_AUTO = 0, // a usable CUDA device, else the CPU
     PSV_BACKEND_CPU = 1,
     PSV_BACKEND_CUDA = 2,
-    PSV_BACKEND_GL = 3 // OpenGL 4.5 compute shaders; docs/gl.md says what a call changes in the caller's context
+    PSV_BACKEND_GL = 3 // OpenGL 4.5 compute shaders; docs/how/gl.md says what a call changes in the caller's context
 } psv_backend;
 
 // "auto", "cpu", "cuda" or "gl". Never NULL.

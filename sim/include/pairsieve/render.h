@@ -4,7 +4,7 @@
 // through it: one from the eye through each pixel, from what it meets one to the sun and one to the sky. Shapes are met
 // exactly. Mirrors and glass send rays on. While nothing moves pictures add up; while something moves the light is
 // smoothed over neighbouring pixels of one surface. The random numbers depend on seed, frame and pixel alone
-// (docs/rendering.md), so the same calls give the same picture; the CPU and CUDA differ by rounding.
+// (docs/how/rendering.md), so the same calls give the same picture; the CPU and CUDA differ by rounding.
 //
 // On CUDA pictures are enqueued and nothing waits, but where a comment says «Blocks». Nothing is allocated for a
 // picture, except after shapes or ground bodies were added.

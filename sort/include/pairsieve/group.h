@@ -5,7 +5,7 @@
 // result is the same on every rank count, and so is its error: where one rank's arguments are bad or its memory is too
 // small, every rank gets that error, with a sentence that names the rank, and the group can be used again. Groups from
 // an MPI communicator: pairsieve/group_mpi.h. Pairs of boxes over a group: pairsieve/group_pairs.h. How the work is
-// spread, and what it costs: docs/many-gpus.md.
+// spread, and what it costs: docs/how/many-gpus.md.
 #ifndef PAIRSIEVE_GROUP_H
 #define PAIRSIEVE_GROUP_H
 
