@@ -8,6 +8,9 @@ typedef enum psvi_copy_kind { PSVI_COPY_UPLOAD, PSVI_COPY_DOWNLOAD, PSVI_COPY_IN
 
 typedef struct psvi_backend_ops {
     const char *name;
+    bool preferred;     // «auto» takes the backend where it is available
+    bool immediate;     // its memory is the host's, and what is enqueued is done when the call returns
+    bool names_buffers; // its memory is objects with names (psv_buffer_of_gl), not addresses
     bool (*available)(void);
     psv_status (*open)(psv_context *context, const psv_context_def *def);
     void (*close)(psv_context *context);
@@ -34,12 +37,14 @@ typedef struct psvi_backend_ops {
     void (*release_told)(psv_context *context, void *address, uint64_t bytes);
 } psvi_backend_ops;
 
-extern const psvi_backend_ops psvi_cpu_ops;
-#if PSV_HAVE_CUDA
-extern const psvi_backend_ops psvi_cuda_ops;
-#endif
-#if PSV_HAVE_GL
-extern const psvi_backend_ops psvi_gl_ops;
-#endif
+// The operations of a backend; NULL when it is not in this build. Where the list is: backend_list.h.
+const psvi_backend_ops *psvi_backend_ops_of(psv_backend backend);
+
+// PSV_BACKEND_AUTO becomes the backend that it stands for on this machine; the others stay.
+psv_backend psvi_resolve_backend(psv_backend backend);
+
+// «auto, cpu, ...»: all backends, or those in this build. Returns `text`.
+#define PSVI_BACKEND_NAMES_BYTES 128
+const char *psvi_backend_names(bool built, char *text, size_t bytes);
 
 #endif

@@ -24,7 +24,7 @@ void *psvi_buffer_address(psv_buffer buffer) {
 
 psv_buffer psvi_buffer_at(const psv_context *context, const void *address, uint64_t bytes) {
     const uint64_t number = (uint64_t)(uintptr_t)address;
-    if (context->backend != PSV_BACKEND_GL) return psv_buffer_of((void *)(uintptr_t)number, bytes);
+    if (!context->ops->names_buffers) return psv_buffer_of((void *)(uintptr_t)number, bytes);
     return psv_buffer_of_gl((uint32_t)(number >> 40), number & (((uint64_t)1 << 40) - 1), bytes);
 }
 
@@ -59,7 +59,7 @@ psv_status psv_alloc_buffer(psv_context *context, uint64_t bytes, psv_buffer *bu
 
 void psv_free_buffer(psv_context *context, psv_buffer *buffer) {
     if (context == NULL || buffer == NULL) return;
-    if (context->backend != PSV_BACKEND_GL)
+    if (!context->ops->names_buffers)
         psvi_free(context, buffer->address, buffer->bytes);
     else if (buffer->gl_name != 0)
         psvi_free(context, psvi_buffer_address(*buffer), buffer->bytes);
@@ -93,10 +93,11 @@ psv_status psv_download(psv_context *context, void *target, psv_buffer buffer, u
 
 // The kind of buffer that the backend takes, and that there is one.
 static psv_status check_kind(psv_context *context, psv_buffer buffer, uint64_t bytes, const char *name) {
-    const bool gl = context->backend == PSV_BACKEND_GL;
-    if (buffer.address != NULL && gl)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is an address; the gl backend takes GL buffers", name);
-    if (buffer.address == NULL && buffer.gl_name != 0 && !gl)
+    const bool named = context->ops->names_buffers;
+    if (buffer.address != NULL && named)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is an address; the %s backend takes GL buffers", name,
+                         context->ops->name);
+    if (buffer.address == NULL && buffer.gl_name != 0 && !named)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is a GL buffer; the %s backend takes addresses", name,
                          context->ops->name);
     if (buffer.gl_name >= 1u << 24)
@@ -119,8 +120,8 @@ psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t b
     const char *address = psvi_buffer_address(buffer);
     if ((uintptr_t)address % alignment != 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not aligned to %u bytes", name, alignment);
-    // A GL buffer's size is known: its last byte is asked for.
-    if (context->backend == PSV_BACKEND_GL) address += bytes - 1;
+    // A named buffer's size is known: its last byte is asked for.
+    if (context->ops->names_buffers) address += bytes - 1;
     if (context->check_buffers && !context->ops->owns_address(context, address))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not memory that the %s backend can read", name,
                          context->ops->name);

@@ -12,23 +12,6 @@ psv_context_def psv_default_context_def(void) {
     return def;
 }
 
-static const psvi_backend_ops *ops_of(psv_backend backend) {
-    if (backend == PSV_BACKEND_CPU) return &psvi_cpu_ops;
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) return &psvi_cuda_ops;
-#endif
-#if PSV_HAVE_GL
-    if (backend == PSV_BACKEND_GL) return &psvi_gl_ops;
-#endif
-    return NULL;
-}
-
-bool psv_backend_available(psv_backend backend) {
-    if (backend == PSV_BACKEND_AUTO) return true;
-    const psvi_backend_ops *ops = ops_of(backend);
-    return ops != NULL && ops->available();
-}
-
 static psv_status check_def(const psv_context_def *def) {
     if (def == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "def is NULL");
     if (def->cookie != PSVI_CONTEXT_COOKIE)
@@ -50,14 +33,12 @@ psv_status psv_create_context(const psv_context_def *def, psv_context **context)
     *context = NULL;
     psv_status status = check_def(def);
     if (status != PSV_OK) return status;
-    psv_backend backend = def->backend;
-    if (backend == PSV_BACKEND_AUTO)
-        backend = psv_backend_available(PSV_BACKEND_CUDA) ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
-    const psvi_backend_ops *ops = ops_of(backend);
+    const psv_backend backend = psvi_resolve_backend(def->backend);
+    const psvi_backend_ops *ops = psvi_backend_ops_of(backend);
+    char names[PSVI_BACKEND_NAMES_BYTES];
     if (ops == NULL)
-        return psvi_fail(NULL, PSV_ERROR_UNSUPPORTED, "backend '%s' is not in this build; accepted: auto, cpu%s%s",
-                         psv_backend_name(backend), ops_of(PSV_BACKEND_CUDA) != NULL ? ", cuda" : "",
-                         ops_of(PSV_BACKEND_GL) != NULL ? ", gl" : "");
+        return psvi_fail(NULL, PSV_ERROR_UNSUPPORTED, "backend '%s' is not in this build; accepted: %s",
+                         psv_backend_name(backend), psvi_backend_names(true, names, sizeof names));
     psv_context *made = calloc(1, sizeof *made);
     if (made == NULL) return psvi_fail(NULL, PSV_ERROR_MEMORY, "no memory for a context (%zu bytes)", sizeof *made);
     made->cookie = PSVI_CONTEXT_COOKIE;
@@ -125,12 +106,11 @@ const char *psv_context_device_name(const psv_context *context) { return context
 psv_device_info psv_context_device_info(const psv_context *context) {
     if (context == NULL) return (psv_device_info){0};
     const psvi_device_info *info = &context->info;
-    const bool cuda = psv_context_backend(context) == PSV_BACKEND_CUDA; // OpenGL keeps a hash as its driver's version
     return (psv_device_info){
         .capability = info->capability,
         .code_capability = info->code_capability,
         .multiprocessors = info->multiprocessors,
-        .driver_version = cuda ? info->driver_version : 0,
+        .driver_version = info->driver_version,
         .runtime_version = info->runtime_version,
         .shared_bytes_per_block = (uint64_t)info->shared_bytes_per_block,
         .l2_bytes = (uint64_t)info->l2_bytes,

@@ -17,7 +17,8 @@ typedef struct psvi_device_info {
     char name[128];
     int code_capability; // 10 * major + minor that the kernels were compiled for: at most the device's own
     int capability;      // 10 * major + minor of the device itself
-    int driver_version, runtime_version; // of CUDA: 1000 * major + 10 * minor; of OpenGL a hash of its texts
+    int driver_version, runtime_version; // of CUDA: 1000 * major + 10 * minor
+    uint32_t driver_hash;                // of OpenGL: of its texts
     int multiprocessors;
     int shared_bytes_per_block; // with opt-in
     int shared_bytes_per_multiprocessor;

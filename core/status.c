@@ -1,4 +1,4 @@
-// Names of statuses, backends and phases, and the sentences of failures.
+// Names of statuses and phases, and the sentences of failures.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,28 +20,6 @@ const char *psv_status_name(psv_status status) {
     case PSV_ERROR_INTERNAL: return "PSV_ERROR_INTERNAL";
     }
     return "unknown status";
-}
-
-const char *psv_backend_name(psv_backend backend) {
-    switch (backend) {
-    case PSV_BACKEND_AUTO: return "auto";
-    case PSV_BACKEND_CPU: return "cpu";
-    case PSV_BACKEND_CUDA: return "cuda";
-    case PSV_BACKEND_GL: return "gl";
-    }
-    return "unknown backend";
-}
-
-psv_status psv_parse_backend(const char *name, psv_backend *backend) {
-    if (name == NULL || backend == NULL)
-        return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "%s is NULL", name == NULL ? "name" : "backend");
-    for (int b = PSV_BACKEND_AUTO; b <= PSV_BACKEND_GL; ++b) {
-        if (strcmp(name, psv_backend_name((psv_backend)b)) == 0) {
-            *backend = (psv_backend)b;
-            return PSV_OK;
-        }
-    }
-    return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "unknown backend '%.40s'; accepted: auto, cpu, cuda, gl", name);
 }
 
 const char *psv_phase_name(psv_phase phase) {

@@ -308,6 +308,7 @@ static uint64_t fine_bytes(uint64_t items) { return items * sizeof(psv_aabb); }
 const psvi_tree_ops psvi_tree_ops_cpu = {
     .fine_nodes = psvi_fine_tree_nodes,
     .fine_bytes = fine_bytes,
+    .fine_reads_keys = true,
     .build = build_tree,
     .refit = refit_tree,
     .query = psvi_query_tree_cpu,

@@ -124,6 +124,8 @@ static psv_status query_tree(psv_tree *tree, psvi_tree_query *query) {
 const psvi_tree_ops psvi_tree_ops_cuda = {
     .fine_nodes = psvi_fine_tree_nodes,
     .fine_bytes = psvi_fine_tree_bytes,
+    .short_keys = true,
+    .counts_arrivals = true,
     .build = build_tree,
     .refit = refit_tree,
     .query = query_tree,

@@ -118,9 +118,6 @@ typedef struct psvi_group_box_ops {
     psv_status (*join)(psv_context *context, void *state);
 } psvi_group_box_ops;
 
-extern const psvi_group_box_ops psvi_cpu_group_box_ops;
-#if PSV_HAVE_CUDA && PSV_HAVE_NCCL
-extern const psvi_group_box_ops psvi_cuda_group_box_ops;
-#endif
+extern const psvi_group_box_ops psvi_cpu_group_box_ops, psvi_cuda_group_box_ops;
 
 #endif

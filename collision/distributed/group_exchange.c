@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../sort/src/sort_method.h"
+
 static const uint32_t column_bytes[PSVI_COLUMNS] = {
     sizeof(psv_aabb), 4, 1, sizeof(psv_box_filter), 4, 4, 1, sizeof(psv_aabb64),
 };
@@ -186,8 +188,9 @@ static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *vie
     case PSVI_COLUMN_BOX: return finder->ops->pack_boxes(context, view, index, count, packed);
     case PSVI_COLUMN_ID:
         if (side->ids == NULL)
-            return psvi_group_key_ops_of(context->backend)
-                ->number(context, packed, 4, psvi_sum_before(finder->given, finder->group->rank), index, count);
+            return psvi_sort_module_of(context->backend)
+                ->group_keys->number(context, packed, 4, psvi_sum_before(finder->given, finder->group->rank), index,
+                                     count);
         source = side->ids;
         break;
     case PSVI_COLUMN_CORNERS: return finder->ops->pack_corners(context, side, index, count, packed);

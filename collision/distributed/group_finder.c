@@ -139,10 +139,7 @@ psv_status psv_create_group_finder(psv_group *group, const psv_group_finder_def 
     made->group = group;
     made->context = context;
     made->def = *def;
-    made->ops = &psvi_cpu_group_box_ops;
-#if PSV_HAVE_CUDA && PSV_HAVE_NCCL
-    if (context->backend == PSV_BACKEND_CUDA) made->ops = &psvi_cuda_group_box_ops;
-#endif
+    made->ops = psvi_collision_module_of(context->backend)->group_boxes;
     status = create_parts(made);
     if (status != PSV_OK) {
         psv_destroy_group_finder(made);

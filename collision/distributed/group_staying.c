@@ -52,11 +52,12 @@ static psv_box_set own_set(const psv_group_finder *finder, const psv_box_set *bo
     return own;
 }
 
-// The finder of this rank begins with its own boxes. On CUDA it does not wait for the room of its pairs.
+// The finder of this rank begins with its own boxes. Where that would mean to wait, it does not see to the room of its
+// pairs.
 static psv_status begin_own(psv_group_finder *finder) {
     psv_pair_finder *local = finder->local;
     const bool grows = local->def.grow_pairs;
-    if (finder->context->backend == PSV_BACKEND_CUDA) local->def.grow_pairs = false;
+    if (!finder->context->ops->immediate) local->def.grow_pairs = false;
     const psv_status status = psv_find_pairs(local, &finder->staying.own);
     local->def.grow_pairs = grows;
     return status;

@@ -124,7 +124,7 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
         .max_stride = view->max_stride,
         .doubles = set->doubles,
     };
-    if (context->backend == PSV_BACKEND_CPU && view->count_device != NULL) {
+    if (context->ops->immediate && view->count_device != NULL) {
         if (*view->count_device < view->count) view->count = *view->count_device;
         view->count_device = NULL;
     }

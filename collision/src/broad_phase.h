@@ -228,16 +228,27 @@ struct psv_pair_finder {
 // it has a NaN, min > max, or a world number >= world_count. See box_test.h for the exact tests. «boxes» of the frame
 // result counts those that are neither disabled nor bad.
 
-extern const psvi_broad_phase *const psvi_broad_phases_cpu[];
-extern const psvi_collision_ops psvi_collision_ops_cpu;
-#if PSV_HAVE_CUDA
-extern const psvi_broad_phase *const psvi_broad_phases_cuda[];
-extern const psvi_collision_ops psvi_collision_ops_cuda;
-#endif
-#if PSV_HAVE_GL
-extern const psvi_broad_phase *const psvi_broad_phases_gl[];
-extern const psvi_collision_ops psvi_collision_ops_gl;
-#endif
+#define PSVI_MAX_CHOICES 3
+
+// What a backend has for this layer. Where pointers are NULL it does not have that.
+typedef struct psvi_collision_module {
+    const psvi_broad_phase *const *broad_phases; // ending with NULL, in the order in which help texts show them
+    const psvi_collision_ops *ops;
+    const struct psvi_tree_ops *trees;            // collision/src/tree_internal.h
+    const struct psvi_group_box_ops *group_boxes; // collision/distributed/group_boxes.h
+    // What «auto» chooses between: the first choice, the other one, the one for few boxes; NULL: not there. None: the
+    // first of broad_phases.
+    const psvi_broad_phase *auto_choices[PSVI_MAX_CHOICES];
+    // With a clock of its own: what the other choice takes at its best, on a fast device.
+    double other_least_ms, other_least_ms_a_box;
+    bool shares_scratch; // the choices keep nothing between frames in their scratch memory: one block serves them all
+} psvi_collision_module;
+
+extern const psvi_collision_module psvi_cpu_collision, psvi_cuda_collision, psvi_gl_collision; // those in this build
+extern const psvi_collision_ops psvi_collision_ops_cpu, psvi_collision_ops_cuda, psvi_collision_ops_gl;
+const psvi_collision_module *psvi_collision_module_of(psv_backend backend); // NULL: it finds no pairs in this build
+const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);
+
 // The frame's result before a method runs.
 psv_status psvi_clear_result(psv_pair_finder *finder, const psvi_find_input *input);
 const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name);

@@ -9,8 +9,6 @@
 #include "pairsieve/sort.h"
 #include "trials.h"
 
-#define PSVI_MAX_CHOICES 3
-
 // A method with its own state and scratch: one of them normally, several for «auto».
 typedef struct psvi_choice {
     const psvi_broad_phase *method;
@@ -126,12 +124,8 @@ void psvi_judge_choice(psv_pair_finder *finder, const psvi_frame_result *result)
 // Elsewhere the clock says which choice is best. The frame lies between the two calls.
 psv_status psvi_create_trials(psv_pair_finder *finder); // on failure psvi_destroy_trials frees what there is
 void psvi_destroy_trials(psv_pair_finder *finder);
-// What the second choice takes at its best, on a fast device.
-double psvi_least_ms_of_other(psv_backend backend, uint64_t boxes);
 psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *input);
 psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const psvi_find_input *input);
-
-const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);
 
 // Checks a box set and gives addresses. `name` is the argument's name in the sentence.
 psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const char *name, psvi_box_view *view,

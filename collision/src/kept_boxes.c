@@ -157,12 +157,12 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
     return status;
 }
 
-static bool is_cpu(const psv_pair_finder *finder) { return finder->context->backend == PSV_BACKEND_CPU; }
+static bool is_immediate(const psv_pair_finder *finder) { return finder->context->ops->immediate; }
 
 psv_status psvi_leave_front(psv_pair_finder *finder) {
     psvi_kept *kept = &psvi_common(finder)->kept;
     kept->in_front = false;
-    if (is_cpu(finder) || kept->moving_count == NULL) return PSV_OK;
+    if (is_immediate(finder) || kept->moving_count == NULL) return PSV_OK;
     return finder->context->ops->fill(finder->context, there_of(kept), 0, sizeof(uint32_t));
 }
 
@@ -176,7 +176,7 @@ static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame_sides *s
     const psvi_pair_memory *memory = &psvi_common(finder)->memory;
     psvi_kept *kept = &psvi_common(finder)->kept;
     const bool was = kept->in_front;
-    kept->in_front = is_cpu(finder) && stay_in_front(finder, sides);
+    kept->in_front = is_immediate(finder) && stay_in_front(finder, sides);
     if (!kept->in_front) return 0;
     const uint64_t count = kept->result->pair_count < memory->capacity ? kept->result->pair_count : memory->capacity;
     if (!was && count > 0) memcpy(memory->pairs, memory->kept, count * sizeof *memory->pairs);
@@ -190,7 +190,7 @@ static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *s
     psvi_find_input input = *frame;
     input.pairs += front;
     input.capacity -= front;
-    if (!is_cpu(finder)) input.pairs_before = &kept->result->pair_count;
+    if (!is_immediate(finder)) input.pairs_before = &kept->result->pair_count;
     const uint64_t count = frame->a.count > sides->kept ? frame->a.count - sides->kept : 0;
     psv_status status = PSV_OK;
     input.a = part_of_view(frame->a, sides->kept, count);

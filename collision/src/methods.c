@@ -1,72 +1,33 @@
-// The list of broad-phase methods of each backend, in the order in which help texts show them, and the choice of
+// The collision modules of the backends (core/backend_list.h), the look-up of a method by its name, and the choice of
 // «auto».
 #include <string.h>
 
+#include "../../core/backend_list.h"
 #include "finder_common.h"
 
-extern const psvi_broad_phase psvi_broad_phase_brute_cpu;
-extern const psvi_broad_phase psvi_broad_phase_lbvh_cpu;
-extern const psvi_broad_phase psvi_broad_phase_rows_cpu;
-extern const psvi_broad_phase psvi_broad_phase_sap3_cpu;
-extern const psvi_broad_phase psvi_broad_phase_sweep_cpu;
+#define DECLARE(name, backend, core, sort, collision, sim) extern const psvi_collision_module psvi_##name##_collision;
+PSVI_BACKENDS(DECLARE)
 
-const psvi_broad_phase *const psvi_broad_phases_cpu[] = {
-    &psvi_broad_phase_rows_cpu,  &psvi_broad_phase_lbvh_cpu,  &psvi_broad_phase_sap3_cpu,
-    &psvi_broad_phase_sweep_cpu, &psvi_broad_phase_brute_cpu, NULL,
-};
+#define LIST(name, backend, core, sort, collision, sim) {backend, collision(psvi_##name##_collision)},
+static const struct {
+    psv_backend backend;
+    const psvi_collision_module *module;
+} modules[] = {PSVI_BACKENDS(LIST)};
 
-#if PSV_HAVE_CUDA
-extern const psvi_broad_phase psvi_broad_phase_brute_cuda;
-extern const psvi_broad_phase psvi_broad_phase_grid_cuda;
-extern const psvi_broad_phase psvi_broad_phase_lbvh_cuda;
-extern const psvi_broad_phase psvi_broad_phase_rows_cuda;
-extern const psvi_broad_phase psvi_broad_phase_sap3_cuda;
-extern const psvi_broad_phase psvi_broad_phase_sweep_cuda;
-
-const psvi_broad_phase *const psvi_broad_phases_cuda[] = {
-    &psvi_broad_phase_rows_cuda,
-    &psvi_broad_phase_lbvh_cuda,
-    &psvi_broad_phase_grid_cuda,
-    &psvi_broad_phase_sap3_cuda,
-    &psvi_broad_phase_sweep_cuda,
-    &psvi_broad_phase_brute_cuda,
-    NULL,
-};
-#endif
-
-#if PSV_HAVE_GL
-extern const psvi_broad_phase psvi_broad_phase_brute_gl;
-extern const psvi_broad_phase psvi_broad_phase_lbvh_gl;
-extern const psvi_broad_phase psvi_broad_phase_rows_gl;
-
-const psvi_broad_phase *const psvi_broad_phases_gl[] = {
-    &psvi_broad_phase_rows_gl,
-    &psvi_broad_phase_lbvh_gl,
-    &psvi_broad_phase_brute_gl,
-    NULL,
-};
-#endif
-
-static const psvi_broad_phase *const *methods_of(psv_backend backend) {
-    if (backend == PSV_BACKEND_CPU) return psvi_broad_phases_cpu;
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) return psvi_broad_phases_cuda;
-#endif
-#if PSV_HAVE_GL
-    if (backend == PSV_BACKEND_GL) return psvi_broad_phases_gl;
-#endif
+const psvi_collision_module *psvi_collision_module_of(psv_backend backend) {
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; ++i)
+        if (modules[i].backend == backend) return modules[i].module;
     return NULL;
 }
 
 const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend) {
-    if (backend == PSV_BACKEND_CPU) return &psvi_collision_ops_cpu;
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) return &psvi_collision_ops_cuda;
-#endif
-#if PSV_HAVE_GL
-    if (backend == PSV_BACKEND_GL) return &psvi_collision_ops_gl;
-#endif
-    return NULL;
+    const psvi_collision_module *module = psvi_collision_module_of(backend);
+    return module == NULL ? NULL : module->ops;
+}
+
+static const psvi_broad_phase *const *methods_of(psv_backend backend) {
+    const psvi_collision_module *module = psvi_collision_module_of(backend);
+    return module == NULL ? NULL : module->broad_phases;
 }
 
 const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name) {
@@ -103,41 +64,28 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 // there are pairs, as in a scene smaller than a float can tell, `lbvh` runs for some frames. On CUDA `rows` wins even
 // for few (H200: 0.035 ms against 0.085 at 256 boxes). There and on OpenGL, where it takes longer than `lbvh` does on
 // even scenes, that is tried as well: see trials.h.
-enum { CPU_ROWS = PSVI_FIRST_CHOICE, CPU_LBVH = PSVI_OTHER_CHOICE, CPU_BRUTE = 2 }; // choices on the CPU
+#define FEW_BOXES_CHOICE 2
 
 // Finders whose «auto» tries `lbvh`, which takes 64 bytes a box. With fewer boxes it cannot win (it takes 0.06 ms for
 // any few); with more its memory is over a gigabyte.
 #define TRIAL_LEAST_BOXES UINT64_C(16384)
 #define TRIAL_MOST_BOXES (UINT64_C(1) << 24)
 
-// `lbvh` on an H200 with cubes of one size, in ms: 0.066, 0.25 and 2.3 with 100K, 1M and 10M boxes on CUDA, 0.47, 1.9
-// and 16.6 on OpenGL. On a lesser device it takes longer, and is tried in vain once.
-#define LBVH_LEAST_MS 0.045
-#define LBVH_LEAST_MS_A_BOX 0.2e-6
-#define GL_LBVH_LEAST_MS 0.3
-#define GL_LBVH_LEAST_MS_A_BOX 1.6e-6
-
-double psvi_least_ms_of_other(psv_backend backend, uint64_t boxes) {
-    if (backend == PSV_BACKEND_GL) return GL_LBVH_LEAST_MS + GL_LBVH_LEAST_MS_A_BOX * (double)boxes;
-    return LBVH_LEAST_MS + LBVH_LEAST_MS_A_BOX * (double)boxes;
-}
-
 uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices) {
     if (strcmp(def->method, "auto") != 0) {
         choices[0] = psvi_find_broad_phase(backend, def->method);
         return choices[0] != NULL;
     }
-    if (backend == PSV_BACKEND_CPU) {
-        choices[CPU_ROWS] = &psvi_broad_phase_rows_cpu;
-        choices[CPU_LBVH] = &psvi_broad_phase_lbvh_cpu;
-        choices[CPU_BRUTE] = &psvi_broad_phase_brute_cpu;
-        return CPU_BRUTE + 1;
+    const psvi_collision_module *module = psvi_collision_module_of(backend);
+    if (module == NULL) return 0;
+    const bool clocked = module->other_least_ms > 0;
+    uint32_t count = 0;
+    while (count < PSVI_MAX_CHOICES && module->auto_choices[count] != NULL) {
+        choices[count] = module->auto_choices[count];
+        ++count;
     }
-    choices[PSVI_FIRST_CHOICE] = psvi_find_broad_phase(backend, "rows");
-    if (choices[PSVI_FIRST_CHOICE] == NULL) return 0;
-    if (def->max_boxes < TRIAL_LEAST_BOXES || def->max_boxes > TRIAL_MOST_BOXES) return 1;
-    choices[PSVI_OTHER_CHOICE] = psvi_find_broad_phase(backend, "lbvh");
-    return 2;
+    if (count == 0) choices[count++] = module->broad_phases[0];
+    return clocked && (def->max_boxes < TRIAL_LEAST_BOXES || def->max_boxes > TRIAL_MOST_BOXES) ? 1 : count;
 }
 
 #define BRUTE_LIMIT 256 // to this count testing all pairs is cheaper than ordering the boxes
@@ -145,8 +93,8 @@ uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, 
 // No clock decides here: frames of the CPU are the same every time.
 uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input) {
     const uint64_t count = input->a.count + (input->between ? input->b.count : 0);
-    if (count <= BRUTE_LIMIT) return CPU_BRUTE;
-    return psvi_backoff_waits(&psvi_common(finder)->wasteful) ? CPU_LBVH : CPU_ROWS;
+    if (count <= BRUTE_LIMIT && psvi_common(finder)->choice_count > FEW_BOXES_CHOICE) return FEW_BOXES_CHOICE;
+    return psvi_backoff_waits(&psvi_common(finder)->wasteful) ? PSVI_OTHER_CHOICE : PSVI_FIRST_CHOICE;
 }
 
 // A hundred boxes are tested in the time that `lbvh` takes for one, about (100,000 boxes of the scene denormal: 46,000
@@ -158,7 +106,7 @@ uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input)
 
 void psvi_judge_choice(psv_pair_finder *finder, const psvi_frame_result *result) {
     psvi_finder_common *common = psvi_common(finder);
-    if (common->choice_count < 2 || finder->method != &psvi_broad_phase_rows_cpu) return;
+    if (common->choice_count < 2 || finder->method != common->choices[PSVI_FIRST_CHOICE].method) return;
     if (result->candidates > WASTE_A_BOX * result->boxes + WASTE_A_PAIR * result->pair_count)
         psvi_backoff_failed(&common->wasteful, WASTE_LEAST, WASTE_MOST);
     else

@@ -41,7 +41,7 @@ psv_status psv_pair_events(psv_pair_finder *finder, psv_pair_event_lists *lists)
         .begin_count = psvi_buffer_at(finder->context, &common->event_counts[PSVI_EVENTS_BEGIN], sizeof(uint64_t)),
         .end_count = psvi_buffer_at(finder->context, &common->event_counts[PSVI_EVENTS_END], sizeof(uint64_t)),
     };
-    if (finder->context->backend == PSV_BACKEND_CPU && finder->result->pair_count > finder->capacity)
+    if (finder->context->ops->immediate && finder->result->pair_count > finder->capacity)
         return psvi_report_overflow(finder, finder->result->pair_count);
     return PSV_OK;
 }

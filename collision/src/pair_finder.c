@@ -35,6 +35,15 @@ static const char *find_sort_method(psv_backend backend, const char *name) {
     return NULL;
 }
 
+// What the def asks for and the backend has no operation for; NULL: nothing.
+static const char *missing_feature(const psvi_collision_ops *ops, const psv_pair_finder_def *def) {
+    if (def->events && (ops->diff_pairs == NULL || ops->keep_pairs == NULL)) return "events";
+    if (def->sort_output && ops->order_pairs == NULL) return "sort_output";
+    if (def->ids && ops->name_pairs == NULL) return "ids";
+    if (def->doubles && ops->narrow_boxes == NULL) return "doubles";
+    return def->max_excluded > 0 && ops->exclude_pairs == NULL ? "max_excluded" : NULL;
+}
+
 static psv_status check_def(psv_context *context, psv_backend backend, const psv_pair_finder_def *def) {
     const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
     if (def == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def is NULL");
@@ -57,6 +66,10 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_kept > 0 && !psvi_keeps_boxes(backend))
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.max_kept is %llu; the %s backend keeps no boxes",
                          (unsigned long long)def->max_kept, psv_backend_name(backend));
+    const char *missing = missing_feature(psvi_collision_ops_of(backend), def);
+    if (missing != NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.%s is set, which the %s backend does not have", missing,
+                         psv_backend_name(backend));
     if (psvi_list_choices(backend, def, choices) == 0)
         return refuse_method(context, backend, "method", def->method, psv_broad_phase_name);
     if (find_sort_method(backend, def->sort_method) == NULL) // also for methods that sort nothing
@@ -72,8 +85,7 @@ static psv_pair_finder_def resolve(const psv_pair_finder_def *def) {
     return resolved;
 }
 
-// The choices of one finder run one at a time, and those of the CPU keep nothing in their scratch memory: they share
-// it.
+// The choices of one finder run one at a time.
 static uint64_t scratch_bytes_of(psv_backend backend, const psvi_broad_phase *const *choices, uint32_t count,
                                  const psv_pair_finder_def *def) {
     uint64_t most = 0, sum = 0;
@@ -82,12 +94,12 @@ static uint64_t scratch_bytes_of(psv_backend backend, const psvi_broad_phase *co
         sum += bytes;
         most = bytes > most ? bytes : most;
     }
-    return backend == PSV_BACKEND_CPU ? most : sum;
+    return psvi_collision_module_of(backend)->shares_scratch ? most : sum;
 }
 
 uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def) {
     const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
-    if (backend == PSV_BACKEND_AUTO || psvi_collision_ops_of(backend) == NULL) return 0;
+    if (psvi_collision_module_of(backend) == NULL) return 0;
     if (check_def(NULL, backend, def) != PSV_OK) return 0;
     psv_pair_finder_def resolved = resolve(def);
     uint32_t count = psvi_list_choices(backend, &resolved, choices);
@@ -150,7 +162,7 @@ static psv_status create_parts(psv_pair_finder *finder) {
     if (status == PSV_OK && finder->def.events)
         status =
             context->ops->fill(context, common->event_counts, 0, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
-    if (context->backend == PSV_BACKEND_CPU && count > 1) {
+    if (count > 1 && psvi_collision_module_of(context->backend)->shares_scratch) {
         common->shared_bytes = scratch_bytes_of(context->backend, choices, count, &finder->def);
         common->shared = psvi_alloc(context, common->shared_bytes);
         if (common->shared == NULL)
@@ -177,7 +189,7 @@ psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_de
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;
     if (finder == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "finder is NULL");
-    if (psvi_collision_ops_of(context->backend) == NULL)
+    if (psvi_collision_module_of(context->backend) == NULL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend has no pair finder", context->ops->name);
     status = check_def(context, context->backend, def);
     if (status != PSV_OK) return status;
@@ -340,7 +352,7 @@ static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input, con
     psvi_frame_end(context);
     if (status != PSV_OK) return status;
     common->has_frame = true;
-    return context->backend == PSV_BACKEND_CPU ? report_frame(finder, finder->result) : PSV_OK;
+    return context->ops->immediate ? report_frame(finder, finder->result) : PSV_OK;
 }
 
 static void take_origin(const psv_box_set *set, psvi_frame_sides *sides) {
@@ -463,6 +475,6 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
         .veto = method->veto_name == NULL ? "none" : method->veto_name(result.veto),
     };
     if (strcmp(finder->def.method, "auto") == 0 && strcmp(method->name, "lbvh") == 0)
-        statistics->veto = finder->context->backend == PSV_BACKEND_CPU ? "tests" : "slower";
+        statistics->veto = finder->context->ops->immediate ? "tests" : "slower"; // what the choice went by
     return method->statistics == NULL ? PSV_OK : method->statistics(finder, statistics);
 }

@@ -10,11 +10,8 @@
 #define MOST_ITEMS ((uint64_t)1 << 30)
 
 static const psvi_tree_ops *ops_of(psv_backend backend) {
-    if (backend == PSV_BACKEND_CPU) return &psvi_tree_ops_cpu;
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) return &psvi_tree_ops_cuda;
-#endif
-    return NULL;
+    const psvi_collision_module *module = psvi_collision_module_of(backend);
+    return module == NULL ? NULL : module->trees;
 }
 
 psv_tree_def psv_default_tree_def(void) {
@@ -39,7 +36,7 @@ static psv_sorter_def item_sorter_def(const psv_tree_def *def) {
 }
 
 static bool has_short_keys(psv_backend backend, const psv_tree_def *def) {
-    return backend == PSV_BACKEND_CUDA && def->world_count <= 1;
+    return ops_of(backend)->short_keys && def->world_count <= 1;
 }
 
 // Of the items of builds that are small enough.
@@ -92,13 +89,13 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     if (worlds) memory->world_starts = carve(&at, ((uint64_t)def->world_count + 1) * sizeof *memory->world_starts);
     const uint64_t order_bytes = items * sizeof *memory->order;
     const uint64_t arrival_bytes = memory->node_room * sizeof *memory->arrivals;
-    if (fine && backend == PSV_BACKEND_CUDA) {
+    if (fine && ops->counts_arrivals) {
         const uint64_t box_bytes = memory->node_room * sizeof *memory->small_boxes;
         memory->order = carve(&at, greater(order_bytes, box_bytes + arrival_bytes));
         memory->small_boxes = (psvi_small_box *)memory->order;
         memory->arrivals = (uint32_t *)(memory->small_boxes + memory->node_room);
     } else {
-        if (backend == PSV_BACKEND_CUDA) memory->arrivals = carve(&at, arrival_bytes);
+        if (ops->counts_arrivals) memory->arrivals = carve(&at, arrival_bytes);
         memory->boxes = carve(&at, memory->node_room * sizeof *memory->boxes);
         memory->order = fine ? carve(&at, order_bytes) : (uint32_t *)memory->nodes;
     }
@@ -112,8 +109,8 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     memory->sorter = psv_buffer_of(behind_keys, sorter_bytes);
     end = behind_keys + psvi_align(sorter_bytes);
     if (end > at) at = end;
-    if (fine) { // on the CPU it uses the memory of the keys as well
-        memory->fine = backend == PSV_BACKEND_CUDA ? shared : behind_keys;
+    if (fine) {
+        memory->fine = ops->fine_reads_keys ? behind_keys : shared;
         end = (char *)memory->fine + psvi_align(ops->fine_bytes(items));
         if (end > at) at = end;
     }
@@ -329,7 +326,7 @@ static psv_status view_triangles(psv_tree *tree, const psv_triangle_set *set, ps
     parts->flags = psv_buffer_address(set->flags);
     parts->filters = psv_buffer_address(set->filters);
     parts->worlds = psv_buffer_address(set->worlds);
-    if (context->backend == PSV_BACKEND_CPU && parts->count_device != NULL) {
+    if (context->ops->immediate && parts->count_device != NULL) {
         if (*parts->count_device < parts->count) parts->count = *parts->count_device;
         parts->count_device = NULL;
     }

@@ -105,15 +105,15 @@ struct psvi_tree_ops {
     // Most nodes that a fine build needs, and its scratch memory. NULL: all trees are linear.
     uint64_t (*fine_nodes)(uint64_t items);
     uint64_t (*fine_bytes)(uint64_t items);
+    bool fine_reads_keys; // a fine build works on the keys: its scratch memory lies behind them
+    bool short_keys;      // few enough items are tried with keys of 32 bits first (PSVI_SHORT_KEY_ITEMS)
+    bool counts_arrivals; // boxes go up from children to parents by counts of arrivals, of a fine build as small ones
     psv_status (*build)(psv_tree *tree, const psvi_item_view *view);
     psv_status (*refit)(psv_tree *tree, const psvi_item_view *view);
     psv_status (*query)(psv_tree *tree, psvi_tree_query *query);
 };
 
-extern const psvi_tree_ops psvi_tree_ops_cpu;
-#if PSV_HAVE_CUDA
-extern const psvi_tree_ops psvi_tree_ops_cuda;
-#endif
+extern const psvi_tree_ops psvi_tree_ops_cpu, psvi_tree_ops_cuda;
 
 // Most nodes of a fine tree: a quarter of its items, because each node is filled so that PSVI_LEAST_FILL holds. Say
 // that a subtree of n > 8 items has at most n / 4 - 1 / 4 nodes, as one of 9 items has, which are 2. Then so has a node
@@ -139,8 +139,8 @@ psv_status psvi_view_records(psv_tree *tree, psv_buffer target, uint64_t count, 
 psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
                            psvi_tree_query *query);
 
-// Keys of so many items are tried with 32 bits first on CUDA: 11 for an axis, but for the last of them. On a surface
-// that is about one item to a cell for 2M, and four to eight for 16M.
+// Keys of so many items are tried with 32 bits first by backends with short_keys: 11 for an axis, but for the last of
+// them. On a surface that is about one item to a cell for 2M, and four to eight for 16M.
 #define PSVI_SHORT_AXIS_BITS 11
 #define PSVI_SHORT_KEY_ITEMS ((uint64_t)1 << 24)
 

@@ -43,7 +43,7 @@ psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const cha
     query->worlds = psv_buffer_address(set->worlds);
     query->filters = psv_buffer_address(set->filters);
     query->sort = set->sort && set->count > 1;
-    if (context->backend == PSV_BACKEND_CPU && query->count_device != NULL) {
+    if (context->ops->immediate && query->count_device != NULL) {
         if (*query->count_device < query->count) query->count = (uint32_t)*query->count_device;
         query->count_device = NULL;
     }
@@ -59,7 +59,7 @@ static psv_status run(psv_tree *tree, psvi_tree_query *query) {
     const psv_status status = tree->ops->query(tree, query);
     psvi_frame_end(context);
     tree->has_query = status == PSV_OK;
-    if (status != PSV_OK || context->backend != PSV_BACKEND_CPU) return status;
+    if (status != PSV_OK || !context->ops->immediate) return status;
     return psv_finish_queries(tree, NULL);
 }
 

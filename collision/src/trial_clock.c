@@ -51,7 +51,9 @@ static void read_clock(psv_context *context, psvi_trial_clock *clock) {
     clock->waits = false;
     clock->sample.ms = context->ops->event_ms(context, clock->begin, clock->end);
     if (clock->pairs != NULL) clock->sample.pairs = *(volatile uint64_t *)clock->pairs;
-    psvi_learn_time(&clock->trials, &clock->sample, psvi_least_ms_of_other(context->backend, clock->sample.boxes));
+    const psvi_collision_module *module = psvi_collision_module_of(context->backend);
+    const double least = module->other_least_ms + module->other_least_ms_a_box * (double)clock->sample.boxes;
+    psvi_learn_time(&clock->trials, &clock->sample, least);
 }
 
 // While the stream is captured nothing is measured: a graph keeps the choice that it was captured with.
@@ -76,7 +78,7 @@ psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *
 psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const psvi_find_input *input) {
     psv_context *context = finder->context;
     psvi_trial_clock *clock = &psvi_common(finder)->clock;
-    if (context->backend == PSV_BACKEND_CPU) psvi_judge_choice(finder, input->result);
+    if (context->ops->immediate) psvi_judge_choice(finder, input->result);
     if (!turn.timed) return PSV_OK;
     psv_status status = PSV_OK;
     if (clock->pairs != NULL)

@@ -136,6 +136,7 @@ static bool cpu_owns_address(psv_context *context, const void *address) {
 
 const psvi_backend_ops psvi_cpu_ops = {
     .name = "cpu",
+    .immediate = true,
     .available = cpu_available,
     .open = cpu_open,
     .close = cpu_close,

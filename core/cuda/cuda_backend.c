@@ -238,6 +238,7 @@ static void cuda_release_told(psv_context *context, void *address, uint64_t byte
 
 const psvi_backend_ops psvi_cuda_ops = {
     .name = "cuda",
+    .preferred = true,
     .available = cuda_available,
     .open = cuda_open,
     .close = cuda_close,

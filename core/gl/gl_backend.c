@@ -90,7 +90,7 @@ static void read_info(psv_context *context) {
     (void)snprintf(gl->identity, sizeof gl->identity, "%.80s|%.80s|%.80s", texts[0], texts[1], texts[2]);
     // What is kept by device and driver (sort/src/auto.c) is measured anew with another one.
     for (const char *at = gl->identity; *at != '\0'; ++at)
-        context->info.driver_version = (int)((31u * (uint32_t)context->info.driver_version + (unsigned char)*at) >> 1);
+        context->info.driver_hash = (31u * context->info.driver_hash + (unsigned char)*at) >> 1;
     gl->software = strstr(context->info.name, "llvmpipe") != NULL;
     GLint64 block = 0;
     GLint alignment = 256, shared = 0, size = 0, stages = 0, features = 0;
@@ -308,6 +308,7 @@ static double gl_event_ms(psv_context *context, void *begin, void *end) {
 
 const psvi_backend_ops psvi_gl_ops = {
     .name = "gl",
+    .names_buffers = true,
     .available = gl_available,
     .open = gl_open,
     .close = gl_close,

@@ -7,6 +7,7 @@
 #include "../contacts/contact_kept.h"
 #include "../contacts/narrow.h"
 #include "../queries/body_batch.h"
+#include "../queries/body_queries.h"
 #include "../solver/body_motion.h"
 #include "../solver/contact_roll.h"
 #include "../solver/contact_solver.h"
@@ -48,11 +49,14 @@ static uint64_t block_room(uint64_t contacts) {
     return (contacts + PSVI_BLOCK_LANES - 1) / PSVI_BLOCK_LANES + PSVI_COLOURS; // each colour fills up its last one
 }
 
-uint64_t psvi_cpu_body_bytes(uint64_t bodies) { return bodies * (sizeof(psvi_pushed) + sizeof(psvi_root)); }
+static uint64_t body_bytes(uint64_t bodies) { return bodies * (sizeof(psvi_pushed) + sizeof(psvi_root)); }
 
 static uint64_t block_bytes(uint64_t room) { return room * (sizeof(psvi_manifold_block) + sizeof(psvi_contact_block)); }
 
-uint64_t psvi_cpu_contact_bytes(uint64_t contacts) { return block_bytes(block_room(contacts)); }
+static uint64_t cpu_own_bytes(uint64_t bodies, uint64_t contacts, uint64_t points) {
+    (void)points;
+    return body_bytes(bodies) + block_bytes(block_room(contacts));
+}
 
 static psv_status cpu_create(psv_world *world) {
     cpu_state *state = calloc(1, sizeof *state);
@@ -60,7 +64,7 @@ static psv_status cpu_create(psv_world *world) {
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for %zu bytes of a world's state",
                          sizeof *state);
     world->state = state;
-    uint64_t bytes = psvi_cpu_body_bytes(world->def.max_bodies);
+    uint64_t bytes = body_bytes(world->def.max_bodies);
     world->sim.pushed = psvi_alloc(world->context, bytes);
     if (world->sim.pushed == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of velocities", bytes);
@@ -71,7 +75,7 @@ static psv_status cpu_create(psv_world *world) {
 static void cpu_destroy(psv_world *world) {
     cpu_state *state = world->state;
     psvi_free(world->context, state->manifolds, block_bytes(state->block_room));
-    psvi_free(world->context, world->sim.pushed, psvi_cpu_body_bytes(world->def.max_bodies));
+    psvi_free(world->context, world->sim.pushed, body_bytes(world->def.max_bodies));
     free(state);
     world->state = NULL;
 }
@@ -637,6 +641,8 @@ static bool cpu_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
 }
 
 const psvi_sim_ops psvi_sim_ops_cpu = {
+    .sorts_contacts = true,
+    .own_bytes = cpu_own_bytes,
     .create = cpu_create,
     .destroy = cpu_destroy,
     .make_room = cpu_make_sorter,
@@ -651,4 +657,6 @@ const psvi_sim_ops psvi_sim_ops_cpu = {
     .notice = cpu_notice,
     .report = cpu_report,
     .poll = cpu_poll,
+    .query_boxes = psvi_cpu_query_boxes,
+    .query_bodies = psvi_cpu_query_bodies,
 };

@@ -1,6 +1,7 @@
 // A world's step on CUDA: enqueues the kernels; the host looks at a step's counters without waiting for it.
 #include "../../core/cuda/cuda_backend.h"
-#include "../world/world.h"
+#include "../queries/body_queries.h"
+#include "solver_data.h"
 #include "step_kernels.h"
 #include "tuning.h"
 
@@ -249,7 +250,13 @@ static psv_status cuda_forget(psv_world *world) {
                             "psvk_forget");
 }
 
+static uint64_t cuda_own_bytes(uint64_t bodies, uint64_t contacts, uint64_t points) {
+    return bodies * PSVI_SOLVER_BODY_BYTES + contacts * PSVI_SOLVER_CONTACT_BYTES + points * PSVI_SOLVER_POINT_BYTES;
+}
+
 const psvi_sim_ops psvi_sim_ops_cuda = {
+    .grows_pairs = true,
+    .own_bytes = cuda_own_bytes,
     .create = cuda_create,
     .destroy = cuda_destroy,
     .make_room = cuda_make_room,
@@ -264,4 +271,6 @@ const psvi_sim_ops psvi_sim_ops_cuda = {
     .notice = cuda_notice,
     .report = cuda_report,
     .poll = cuda_poll,
+    .query_boxes = psvi_cuda_query_boxes,
+    .query_bodies = psvi_cuda_query_bodies,
 };

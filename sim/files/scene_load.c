@@ -230,8 +230,7 @@ static psv_status check_memory(psvi_builder *b, const psvi_node *root) {
     uint64_t free_bytes = 0, total_bytes = 0;
     psv_status status = psv_memory_info(b->scene->context, &free_bytes, &total_bytes);
     if (status != PSV_OK) return status;
-    bool cpu = b->scene->context->backend == PSV_BACKEND_CPU;
-    if (cpu && needed < UINT64_MAX - host) needed += host;
+    if (b->scene->context->ops->immediate && needed < UINT64_MAX - host) needed += host;
     if (b->wanted > 1u << 30 || needed > free_bytes)
         return psvi_fail(b->scene->context, PSV_ERROR_MEMORY,
                          "%s with %llu bodies needs %llu bytes of %s memory; %llu are free of %llu",

@@ -21,10 +21,8 @@ typedef struct psvi_body_queries {
 // What a backend does; asynchronous on CUDA.
 psv_status psvi_cpu_query_boxes(psv_world *world, psv_aabb *boxes);
 psv_status psvi_cpu_query_bodies(psv_world *world, const psvi_tree_query *query);
-#if PSV_HAVE_CUDA
 psv_status psvi_cuda_query_boxes(psv_world *world, psv_aabb *boxes);
 psv_status psvi_cuda_query_bodies(psv_world *world, const psvi_tree_query *query);
-#endif
 
 void psvi_free_body_queries(psv_world *world);
 

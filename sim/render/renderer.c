@@ -29,10 +29,8 @@ psv_picture_def psv_default_picture_def(void) {
 }
 
 static const psvi_render_ops *ops_of(psv_backend backend) {
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) return &psvi_render_ops_cuda;
-#endif
-    return backend == PSV_BACKEND_CPU ? &psvi_render_ops_cpu : NULL;
+    const psvi_sim_module *module = psvi_sim_module_of(backend);
+    return module == NULL ? NULL : module->render;
 }
 
 // --- memory ----------------------------------------------------------------------------------------------------------

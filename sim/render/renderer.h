@@ -19,10 +19,7 @@ typedef struct psvi_render_ops {
     psv_status (*filter)(psv_context *context, const psvi_render_scene *scene);
 } psvi_render_ops;
 
-extern const psvi_render_ops psvi_render_ops_cpu;
-#if PSV_HAVE_CUDA
-extern const psvi_render_ops psvi_render_ops_cuda;
-#endif
+extern const psvi_render_ops psvi_render_ops_cpu, psvi_render_ops_cuda; // those in this build
 
 struct psv_renderer {
     uint32_t cookie;

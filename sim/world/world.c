@@ -1,7 +1,5 @@
 // Worlds: defs, creation, destruction, the arrays that a world owns, and the public views of them.
 #include "world.h"
-#include "../cpu/sim_cpu.h"
-#include "../cuda/solver_data.h"
 #include "../queries/body_queries.h"
 
 #include <inttypes.h>
@@ -62,25 +60,23 @@ static psv_pair_finder_def finder_def(const psv_world_def *def, psv_backend back
     finder.sort_method = def->sort_method;
     finder.max_boxes = def->max_bodies;
     finder.max_pairs = max_pairs;
-    finder.grow_pairs = backend != PSV_BACKEND_CUDA; // on CUDA the world grows it, between steps
+    const psvi_sim_module *module = psvi_sim_module_of(backend);
+    finder.grow_pairs = module == NULL || !module->ops->grows_pairs;
     finder.world_count = def->sub_world_count;
     return finder;
 }
 
-static uint64_t body_bytes(psv_backend backend, const psv_world_def *def) {
+static uint64_t body_bytes(const psv_world_def *def) {
     uint64_t each = 4 * sizeof(psvi_f4) + sizeof(uint32_t) + 1 + sizeof(psv_box_filter) + sizeof(uint32_t) +
                     sizeof(psv_aabb) + sizeof(psvi_linear) + sizeof(psvi_angular) + sizeof(sym3) + sizeof(uint32_t) +
-                    sizeof(uint64_t) + 7 * sizeof(int64_t) + (def->self_gravity > 0 ? sizeof(psvi_f4) : 0) +
-                    (backend == PSV_BACKEND_CUDA ? PSVI_SOLVER_BODY_BYTES : 0);
+                    sizeof(uint64_t) + 7 * sizeof(int64_t) + (def->self_gravity > 0 ? sizeof(psvi_f4) : 0);
     if (def->sleeping) each += sizeof(uint32_t) + sizeof(float) + 2;
     return each * def->max_bodies;
 }
 
-static uint64_t contact_bytes(psv_backend backend, uint64_t contacts, uint64_t points, uint64_t pairs) {
-    bool cuda = backend == PSV_BACKEND_CUDA;
-    uint64_t order = cuda ? PSVI_SOLVER_CONTACT_BYTES
-                          : sizeof(psvi_contact) + sizeof(psvi_point) + sizeof(uint64_t) + 2 * sizeof(uint32_t);
-    uint64_t point = sizeof(psvi_point) + sizeof(psvi_kept_point) + (cuda ? PSVI_SOLVER_POINT_BYTES : 0);
+static uint64_t contact_bytes(bool sorted, uint64_t contacts, uint64_t points, uint64_t pairs) {
+    uint64_t order = sorted ? sizeof(psvi_contact) + sizeof(psvi_point) + sizeof(uint64_t) + 2 * sizeof(uint32_t) : 0;
+    uint64_t point = sizeof(psvi_point) + sizeof(psvi_kept_point);
     return contacts * (sizeof(psvi_contact) + order) + points * point +
            psvi_power_of_two(2 * contacts) * sizeof(psvi_kept_contact) + 2 * pairs * sizeof(uint32_t);
 }
@@ -89,12 +85,13 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
     uint64_t pairs = default_room(def->max_pairs, def->max_bodies);
     uint64_t contacts = default_room(def->max_contacts, def->max_bodies);
     psv_pair_finder_def finder = finder_def(def, backend, pairs);
-    uint64_t own =
-        backend == PSV_BACKEND_CPU ? psvi_cpu_body_bytes(def->max_bodies) + psvi_cpu_contact_bytes(contacts) : 0;
+    const psvi_sim_module *module = psvi_sim_module_of(backend);
+    const bool sorted = module != NULL && module->ops->sorts_contacts;
+    uint64_t own = module == NULL ? 0 : module->ops->own_bytes(def->max_bodies, contacts, contacts);
     if (def->contact_events) own += psvi_event_bytes(contacts);
     uint64_t ground =
         2 * sizeof(uint32_t) * (uint64_t)def->sub_world_count; // the list is made anew beside the last one
-    return body_bytes(backend, def) + contact_bytes(backend, contacts, contacts, pairs) + own + ground +
+    return body_bytes(def) + contact_bytes(sorted, contacts, contacts, pairs) + own + ground +
            psv_pair_finder_bytes(backend, &finder);
 }
 
@@ -274,7 +271,7 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
     if (status == PSV_OK) status = alloc_array(world, &s->points, points * sizeof(psvi_point));
     if (status == PSV_OK) status = alloc_array(world, &s->kept_points, points * sizeof(psvi_kept_point));
     if (status == PSV_OK) status = alloc_array(world, &s->kept, places * sizeof(psvi_kept_contact));
-    if (world->context->backend == PSV_BACKEND_CPU) { // CUDA has arrays of its own for the order
+    if (world->ops->sorts_contacts) {
         if (status == PSV_OK) status = alloc_array(world, &s->keys, contacts * sizeof(uint64_t));
         if (status == PSV_OK) status = alloc_array(world, &s->order, 2 * contacts * sizeof(uint32_t));
         if (status == PSV_OK) status = alloc_array(world, &s->sorted, contacts * sizeof(psvi_contact));
@@ -446,9 +443,11 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     PSVI_STANDARD_FLOATS(context);
     if (world == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "world is NULL");
     *world = NULL;
-    if (context->backend == PSV_BACKEND_GL)
+    const psvi_sim_module *module = psvi_sim_module_of(context->backend);
+    if (module == NULL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                         "the gl backend steps no worlds; take cpu or cuda (and psv_world_find_pairs_on)");
+                         "the %s backend steps no worlds; take cpu or cuda (and psv_world_find_pairs_on)",
+                         context->ops->name);
     status = psvi_check_world_def(context, def);
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;
@@ -464,10 +463,7 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     (void)snprintf(made->sort_method, sizeof made->sort_method, "%s", def->sort_method);
     made->def.broad_phase = made->broad_phase;
     made->def.sort_method = made->sort_method;
-    made->ops = &psvi_sim_ops_cpu;
-#if PSV_HAVE_CUDA
-    if (context->backend == PSV_BACKEND_CUDA) made->ops = &psvi_sim_ops_cuda;
-#endif
+    made->ops = module->ops;
     status = build_world(made);
     if (status != PSV_OK) {
         psv_destroy_world(made);

@@ -23,6 +23,7 @@ typedef struct psvi_world_shape {
 
 struct psvi_sim_ops;
 struct psvi_batch;
+struct psvi_tree_query;
 struct psvi_body_queries;
 
 struct psv_world {
@@ -73,8 +74,12 @@ struct psv_world {
     psvi_step next; // what a scene sets for the next step: gravity, kicks
 };
 
-// What a backend does for a world. All asynchronous on CUDA except create, destroy and settle.
+// What a backend does for a world. Where a backend is not immediate, all is asynchronous except create, destroy and
+// settle.
 typedef struct psvi_sim_ops {
+    bool sorts_contacts; // by pair, with the world's sorter and the arrays keys, order, sorted and leads
+    bool grows_pairs;    // between steps, by what poll tells: the finder must not, for it would wait
+    uint64_t (*own_bytes)(uint64_t bodies, uint64_t contacts, uint64_t points); // beside the arrays of psvi_sim
     psv_status (*create)(psv_world *world);
     void (*destroy)(psv_world *world);
     psv_status (*make_room)(psv_world *world);                      // the backend's own, for the present contact room
@@ -91,12 +96,20 @@ typedef struct psvi_sim_ops {
     psv_status (*forget)(psv_world *world); // kept contacts of the bodies whose `claim` is not 0
     // What is known, without waiting, about the steps done; false when nothing new is known. With `wait`: of all steps.
     bool (*poll)(psv_world *world, psvi_step_counts *counts, bool wait);
+    // Queries (body_queries.h): a box of each slot for the tree; then the queries.
+    psv_status (*query_boxes)(psv_world *world, psv_aabb *boxes);
+    psv_status (*query_bodies)(psv_world *world, const struct psvi_tree_query *query);
 } psvi_sim_ops;
 
-extern const psvi_sim_ops psvi_sim_ops_cpu;
-#if PSV_HAVE_CUDA
-extern const psvi_sim_ops psvi_sim_ops_cuda;
-#endif
+// What a backend has for this layer.
+typedef struct psvi_sim_module {
+    const psvi_sim_ops *ops;
+    const struct psvi_render_ops *render; // sim/render/renderer.h
+} psvi_sim_module;
+
+extern const psvi_sim_module psvi_cpu_sim, psvi_cuda_sim;
+extern const psvi_sim_ops psvi_sim_ops_cpu, psvi_sim_ops_cuda;  // those in this build
+const psvi_sim_module *psvi_sim_module_of(psv_backend backend); // NULL: it steps no worlds in this build
 
 // The world is not NULL and not destroyed.
 psv_status psvi_check_world(const psv_world *world);

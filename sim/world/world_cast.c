@@ -5,20 +5,6 @@
 #include "../queries/body_queries.h"
 #include "../queries/body_query.h"
 
-static psv_status make_boxes(psv_world *world, psv_aabb *boxes) {
-#if PSV_HAVE_CUDA
-    if (world->context->backend == PSV_BACKEND_CUDA) return psvi_cuda_query_boxes(world, boxes);
-#endif
-    return psvi_cpu_query_boxes(world, boxes);
-}
-
-static psv_status run_query(psv_world *world, const psvi_tree_query *query) {
-#if PSV_HAVE_CUDA
-    if (world->context->backend == PSV_BACKEND_CUDA) return psvi_cuda_query_bodies(world, query);
-#endif
-    return psvi_cpu_query_bodies(world, query);
-}
-
 void psvi_free_body_queries(psv_world *world) {
     psvi_body_queries *queries = world->queries;
     if (queries == NULL) return;
@@ -67,7 +53,7 @@ static psv_status build_tree(psv_world *world) {
     if (status == PSV_OK) status = make_ready(world);
     if (status != PSV_OK) return status;
     PSVI_STANDARD_FLOATS(context);
-    status = make_boxes(world, world->queries->boxes);
+    status = world->ops->query_boxes(world, world->queries->boxes);
     if (status != PSV_OK) return status;
     const psvi_sim *sim = &world->sim;
     const uint64_t slots = sim->slots;
@@ -93,7 +79,7 @@ static psv_status run_single(psv_world *world, psvi_tree_query *query, psv_buffe
                              uint64_t count, const char *name) {
     PSVI_STANDARD_FLOATS(world->context);
     const psv_status status = psvi_view_records(world->queries->tree, target, count, bytes, name, query);
-    return status == PSV_OK ? run_query(world, query) : status;
+    return status == PSV_OK ? world->ops->query_bodies(world, query) : status;
 }
 
 psv_status psv_cast_rays(psv_world *world, const psv_query_set *rays, psv_buffer hits) {
@@ -119,12 +105,12 @@ psv_status psv_overlap_bodies(psv_world *world, const psv_query_set *spheres, co
     status = psvi_view_lists(world->queries->tree, lists, spheres->count, sizeof(uint32_t), &query);
     if (status != PSV_OK) return status;
     PSVI_STANDARD_FLOATS(world->context);
-    return run_query(world, &query);
+    return world->ops->query_bodies(world, &query);
 }
 
 // --- one ray ---------------------------------------------------------------------------------------------------------
 
-// On the CPU, where the bodies are at hand, all of them are looked at: a tree for one ray would cost more.
+// Where the bodies are at hand, all of them are looked at: a tree for one ray would cost more.
 static psv_body_hit cast_at_all(const psvi_sim *sim, const psv_ray *from) {
     const psvi_surface nowhere = {0, v3_make(0, 0, 0), 0};
     psvi_body_ray ray = {v3_of(from->origin), v3_of(from->direction), from->t_max, nowhere, PSV_NO_ITEM};
@@ -141,7 +127,7 @@ static psv_body_hit cast_at_all(const psvi_sim *sim, const psv_ray *from) {
     return (psv_body_hit){.t = ray.most, .slot = ray.slot};
 }
 
-// On CUDA by the kernel of psv_cast_rays, over all sub-worlds; 24 bytes come back.
+// Elsewhere by the kernel of psv_cast_rays, over all sub-worlds; 24 bytes come back.
 static psv_status cast_on_device(psv_world *world, const psv_ray *from, psv_body_hit *hit) {
     psv_status status = build_tree(world);
     if (status != PSV_OK) return status;
@@ -180,7 +166,7 @@ psv_status psv_cast_ray(psv_world *world, const float origin[3], const float dir
                          {ldexpf(d.x, -exponent), ldexpf(d.y, -exponent), ldexpf(d.z, -exponent)},
                          ldexpf(max_distance, exponent)};
     psv_body_hit hit;
-    if (context->backend == PSV_BACKEND_CPU)
+    if (context->ops->immediate)
         hit = cast_at_all(&world->sim, &ray);
     else
         status = cast_on_device(world, &ray, &hit);

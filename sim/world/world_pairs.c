@@ -55,7 +55,7 @@ psv_status psv_world_find_pairs_on(psv_world *world, psv_context *context) {
     if (status == PSV_OK) status = psvi_settle(world);
     if (status != PSV_OK) return status;
     if (context == world->context) context = NULL;
-    if (context != NULL && (world->context->backend != PSV_BACKEND_CPU || context->backend != PSV_BACKEND_GL))
+    if (context != NULL && (!world->context->ops->immediate || psvi_sim_module_of(context->backend) != NULL))
         return psvi_fail(world->context, PSV_ERROR_UNSUPPORTED,
                          "the pairs of a world on %s cannot be found on %s: only those of the CPU's worlds on OpenGL",
                          psv_backend_name(world->context->backend), psv_backend_name(context->backend));
@@ -81,7 +81,7 @@ psv_status psv_world_find_pairs_on(psv_world *world, psv_context *context) {
 static psv_status send(psvi_pairs_elsewhere *elsewhere, psv_buffer target, psv_buffer source, psv_buffer *part) {
     *part = (psv_buffer){0};
     if (source.bytes == 0) return PSV_OK;
-    *part = psv_buffer_of_gl(target.gl_name, 0, source.bytes);
+    *part = psv_sub_buffer(target, 0, source.bytes);
     return psv_upload(elsewhere->context, *part, psvi_buffer_address(source), source.bytes);
 }
 

@@ -72,11 +72,10 @@ void psvi_make_step(const psv_world *world, float seconds, psvi_step *step) {
 }
 
 static psv_status narrow_until_it_fits(psv_world *world, const psvi_step *step) {
-    const bool cpu = world->context->backend == PSV_BACKEND_CPU;
     // The sorter is there already, unless memory had run out.
-    psv_status status = cpu && world->sorter == NULL ? world->ops->make_room(world) : PSV_OK;
+    psv_status status = world->ops->sorts_contacts && world->sorter == NULL ? world->ops->make_room(world) : PSV_OK;
     if (status == PSV_OK) status = world->ops->narrow(world, step);
-    while (status == PSV_OK && cpu) {
+    while (status == PSV_OK && world->context->ops->immediate) {
         const psvi_step_counts *counts = world->sim.counts; // host memory
         if (counts->contacts <= world->sim.contact_capacity && counts->points <= world->sim.point_capacity) break;
         status = psvi_grow_contacts(world, counts->contacts * 3 / 2, counts->points * 3 / 2);

@@ -47,10 +47,11 @@ static void gather_some(void *data, uint64_t begin, uint64_t end) {
     psvi_cpu_gather_part(job->source, job->target, job->stride, job->index, begin, end);
 }
 
-void psvi_cpu_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,
-                             const uint32_t *index, uint64_t count) {
+psv_status psvi_cpu_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,
+                                   const uint32_t *index, uint64_t count) {
     gather_job job = {source, target, stride, index};
     psvi_run_ranges(context, count, GATHER_RECORDS, gather_some, &job);
+    return PSV_OK;
 }
 
 // Descents i in [begin, end), each comparing key i with key i + 1.
@@ -83,9 +84,10 @@ static void check_some(void *data, uint64_t begin, uint64_t end) {
     }
 }
 
-void psvi_cpu_check_order(psv_context *context, psvi_key_order order, const void *keys, uint64_t count,
-                          psv_order_result *result) {
+psv_status psvi_cpu_check_order(psv_context *context, psvi_key_order order, const void *keys, uint64_t count,
+                                psv_order_result *result) {
     check_job job = {psvi_make_key_bits(order), keys, 0, UINT64_MAX};
     psvi_run_ranges(context, count < 2 ? 0 : count - 1, CHECK_KEYS, check_some, &job);
     *result = (psv_order_result){.descents = job.descents, .first = job.first};
+    return PSV_OK;
 }

@@ -11,13 +11,13 @@ static __global__ void psvk_write_identity(uint32_t *index, uint64_t count, cons
         index[i] = (uint32_t)i;
 }
 
-psv_status psvi_cuda_write_identity(psv_context *context, uint32_t *index, uint64_t count,
-                                    const uint64_t *count_device) {
+psv_status psvi_cuda_write_identity(psv_context *context, const psvi_sort_request *request) {
+    const uint64_t count = request->count;
     if (count == 0) return PSV_OK;
     const uint64_t threads = 256, most = 16u * (uint64_t)context->info.multiprocessors;
     uint64_t blocks = (count + threads - 1) / threads;
     if (blocks > most) blocks = most;
-    psvk_write_identity<<<(unsigned)blocks, (unsigned)threads, 0, (cudaStream_t)context->stream>>>(index, count,
-                                                                                                   count_device);
+    psvk_write_identity<<<(unsigned)blocks, (unsigned)threads, 0, (cudaStream_t)context->stream>>>(
+        (uint32_t *)request->values_out, count, request->count_device);
     return psvi_cuda_status(context, cudaGetLastError(), "psvk_write_identity");
 }

@@ -2,16 +2,14 @@
 #ifndef PAIRSIEVE_CUDA_IDENTITY_H
 #define PAIRSIEVE_CUDA_IDENTITY_H
 
-#include "../../core/context.h"
+#include "../src/sort_method.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// Enqueues index[i] = i for i < count on the context's stream; with count_device, in device memory, for i below the
-// smaller of both.
-psv_status psvi_cuda_write_identity(psv_context *context, uint32_t *index, uint64_t count,
-                                    const uint64_t *count_device);
+// Enqueues values_out[i] = i for i below the request's count on the context's stream.
+psv_status psvi_cuda_write_identity(psv_context *context, const psvi_sort_request *request);
 
 #ifdef __cplusplus
 }

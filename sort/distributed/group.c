@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../src/sort_method.h"
 #include "nccl_transport.h"
 
 // What a rank says in a gather, before its bytes.
@@ -166,7 +167,8 @@ static psv_status join(psv_group *group) {
                                "rank %u has a %s context and rank %u a %s one; a group is of one backend", group->rank,
                                psv_backend_name((psv_backend)mine), r, psv_backend_name((psv_backend)all[r]));
     free(all);
-    if (status == PSV_OK && mine == PSV_BACKEND_CUDA) status = psvi_open_nccl(group);
+    const psvi_sort_module *module = psvi_sort_module_of(group->context->backend);
+    if (status == PSV_OK && module->connect_group != NULL) status = module->connect_group(group);
     return status;
 }
 
@@ -189,7 +191,8 @@ static psv_status check_group_arguments(psv_context *context, const psv_group_tr
     if (transport->all_gather == NULL || transport->exchange == NULL)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "transport.%s is NULL",
                          transport->all_gather == NULL ? "all_gather" : "exchange");
-    if (context->backend != PSV_BACKEND_CPU && context->backend != PSV_BACKEND_CUDA)
+    const psvi_sort_module *module = psvi_sort_module_of(context->backend);
+    if (module == NULL || (module->group_keys == NULL && module->connect_group == NULL))
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend has no groups", context->ops->name);
     return PSV_OK;
 }

@@ -64,12 +64,7 @@ typedef struct psvi_group_key_ops {
 extern "C" {
 #endif
 
-const psvi_group_key_ops *psvi_group_key_ops_of(psv_backend backend);
-
-extern const psvi_group_key_ops psvi_cpu_group_key_ops;
-#if PSV_HAVE_CUDA && PSV_HAVE_NCCL
-extern const psvi_group_key_ops psvi_cuda_group_key_ops;
-#endif
+extern const psvi_group_key_ops psvi_cpu_group_key_ops, psvi_cuda_group_key_ops;
 
 #ifdef __cplusplus
 }

@@ -40,14 +40,6 @@ psv_group_sorter_def psv_default_group_sorter_def(void) {
     return (psv_group_sorter_def){.cookie = PSVI_GROUP_SORTER_COOKIE, .local = psv_default_sorter_def()};
 }
 
-const psvi_group_key_ops *psvi_group_key_ops_of(psv_backend backend) {
-#if PSV_HAVE_CUDA && PSV_HAVE_NCCL
-    if (backend == PSV_BACKEND_CUDA) return &psvi_cuda_group_key_ops;
-#endif
-    (void)backend;
-    return &psvi_cpu_group_key_ops;
-}
-
 // --- life ------------------------------------------------------------------------------------------------------------
 
 static psv_status make_local_sorter(psv_group_sorter *sorter, uint64_t count) {
@@ -145,7 +137,7 @@ psv_status psv_create_group_sorter(psv_group *group, const psv_group_sorter_def 
     made->cookie = PSVI_GROUP_SORTER_COOKIE;
     made->group = group;
     made->context = group->context;
-    made->ops = psvi_group_key_ops_of(group->context->backend);
+    made->ops = psvi_sort_module_of(group->context->backend)->group_keys;
     made->def = def->local;
     made->def.scratch = (psv_buffer){0};
     made->max_given = def->local.max_count;

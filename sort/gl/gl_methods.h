@@ -1,4 +1,4 @@
-// The sorting methods on OpenGL, for the list in src/methods.c, and what their host code shares.
+// The sorting methods on OpenGL, for the list in sorts_gl.c, and what their host code shares.
 #ifndef PAIRSIEVE_SORT_GL_METHODS_H
 #define PAIRSIEVE_SORT_GL_METHODS_H
 

@@ -14,12 +14,6 @@ typedef struct auto_state {
     psv_sorter *last;                     // that ran
 } auto_state;
 
-const char *const *psvi_auto_candidates(psv_backend backend) {
-    static const char *const cpu[] = {"radix", "merge", NULL}, *const cuda[] = {"radix", "cub", "merge", NULL};
-    static const char *const gl[] = {"radix", "bitonic", NULL};
-    return backend == PSV_BACKEND_CUDA ? cuda : backend == PSV_BACKEND_GL ? gl : cpu;
-}
-
 uint32_t psvi_auto_size_of(const psvi_auto_table *table, uint64_t count) {
     uint32_t i = 0;
     while (i + 1 < table->size_count && table->sizes[i + 1].count <= count)
@@ -37,9 +31,9 @@ static void make_kind(psv_context *context, const psv_sorter_def *def, char *kin
     const uint32_t bits = (def->end_bit - def->begin_bit + 7) / 8 * 8;
     (void)snprintf(kind, bytes, "%d.%d.%d kernels %s %s %s driver %d runtime %d workers %d keys %s bits %u values %u",
                    PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH, PSVI_KERNEL_HASH,
-                   psv_backend_name(context->backend), device, context->info.driver_version,
-                   context->info.runtime_version, psv_context_worker_count(context), psv_key_type_name(def->key_type),
-                   bits, def->value_bytes);
+                   psv_backend_name(context->backend), device,
+                   context->info.driver_version + (int)context->info.driver_hash, context->info.runtime_version,
+                   psv_context_worker_count(context), psv_key_type_name(def->key_type), bits, def->value_bytes);
 }
 
 psv_status psvi_auto_find_table(psv_context *context, const psv_sorter_def *def, psvi_auto_table *table) {
@@ -48,7 +42,9 @@ psv_status psvi_auto_find_table(psv_context *context, const psv_sorter_def *def,
     if (psvi_auto_read_cache(kind, context->backend, table)) return PSV_OK;
     // While the stream is captured nothing can be measured: take what is best on most machines, and keep nothing.
     if (context->ops->capturing != NULL && context->ops->capturing(context)) {
-        *table = (psvi_auto_table){.size_count = 1, .sizes = {{.count = 1, .method = "radix"}}};
+        *table = (psvi_auto_table){.size_count = 1, .sizes = {{.count = 1}}};
+        const char *first = psvi_sort_module_of(context->backend)->auto_candidates[0];
+        (void)snprintf(table->sizes[0].method, sizeof table->sizes[0].method, "%s", first);
         return PSV_OK;
     }
     const psv_status status = psvi_auto_calibrate(context, def, table);
@@ -63,9 +59,9 @@ static bool serves(psv_backend backend, const char *name, const psv_sorter_def *
 }
 
 // The most that a candidate needs: the table may name any of them.
-static uint64_t most_scratch(psv_backend backend, const psv_sorter_def *def) {
+uint64_t psvi_auto_scratch_bytes(psv_backend backend, const psv_sorter_def *def) {
     uint64_t most = 0;
-    for (const char *const *name = psvi_auto_candidates(backend); *name != NULL; ++name) {
+    for (const char *const *name = psvi_sort_module_of(backend)->auto_candidates; *name != NULL; ++name) {
         if (!serves(backend, *name, def)) continue;
         const uint64_t bytes = psvi_align(psvi_find_sort_method(backend, *name)->scratch_bytes(def));
         if (bytes > most) most = bytes;
@@ -73,14 +69,14 @@ static uint64_t most_scratch(psv_backend backend, const psv_sorter_def *def) {
     return most + PSVI_SCRATCH_SLACK;
 }
 
-static bool supports(psv_backend backend, char *why, size_t why_bytes, const psv_sorter_def *def) {
-    for (const char *const *name = psvi_auto_candidates(backend); *name != NULL; ++name)
+bool psvi_auto_supports(psv_backend backend, const psv_sorter_def *def, char *why, size_t why_bytes) {
+    for (const char *const *name = psvi_sort_module_of(backend)->auto_candidates; *name != NULL; ++name)
         if (serves(backend, *name, def)) return true;
     (void)snprintf(why, why_bytes, "none of the methods that it chooses between does");
     return false;
 }
 
-static void auto_destroy(psv_sorter *sorter) {
+void psvi_auto_destroy(psv_sorter *sorter) {
     auto_state *state = sorter->state;
     for (uint32_t i = 0; state != NULL && i < state->table.size_count; ++i) {
         bool shared = false; // with a later size, which destroys it
@@ -105,7 +101,7 @@ static psv_status make_sorter(psv_sorter *sorter, auto_state *state, uint32_t i)
     return psv_create_sorter(sorter->context, &def, &state->sorters[i]);
 }
 
-static psv_status auto_create(psv_sorter *sorter) {
+psv_status psvi_auto_create(psv_sorter *sorter) {
     auto_state *state = calloc(1, sizeof *state);
     if (state == NULL)
         return psvi_fail(sorter->context, PSV_ERROR_MEMORY, "no memory for a sorter (%zu bytes)", sizeof *state);
@@ -117,11 +113,11 @@ static psv_status auto_create(psv_sorter *sorter) {
         state->table.size_count--;
     for (uint32_t i = 0; i < state->table.size_count && status == PSV_OK; ++i)
         status = make_sorter(sorter, state, i);
-    if (status != PSV_OK) auto_destroy(sorter);
+    if (status != PSV_OK) psvi_auto_destroy(sorter);
     return status;
 }
 
-static psv_status auto_run(psv_sorter *sorter, const psvi_sort_request *request) {
+psv_status psvi_auto_run(psv_sorter *sorter, const psvi_sort_request *request) {
     auto_state *state = sorter->state;
     psv_sorter *chosen = state->sorters[psvi_auto_size_of(&state->table, request->count)];
     // Only radix leaves early when the input is in order.
@@ -132,41 +128,16 @@ static psv_status auto_run(psv_sorter *sorter, const psvi_sort_request *request)
     return chosen->method->run(chosen, request);
 }
 
-static psv_status auto_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {
+psv_status psvi_auto_statistics(psv_sorter *sorter, psv_sort_statistics *statistics) {
     const auto_state *state = sorter->state;
     if (state->last == NULL) return PSV_OK;
     return psv_read_sort_statistics(state->last, statistics);
 }
 
-static const char *auto_choice(const psv_sorter *sorter, uint64_t count) {
+const char *psvi_auto_choice(const psv_sorter *sorter, uint64_t count) {
     const auto_state *state = sorter->state;
     return state->sorters[psvi_auto_size_of(&state->table, count)]->method->name;
 }
-
-#define AUTO_METHOD(backend_name, backend)                                                                             \
-    static uint64_t scratch_bytes_##backend_name(const psv_sorter_def *def) { return most_scratch(backend, def); }     \
-    static bool supports_##backend_name(const psv_sorter_def *def, char *why, size_t why_bytes) {                      \
-        return supports(backend, why, why_bytes, def);                                                                 \
-    }                                                                                                                  \
-    const psvi_sort_method psvi_sort_auto_##backend_name = {                                                           \
-        .name = "auto",                                                                                                \
-        .description = "the fastest by a measurement on this machine, made once and kept",                             \
-        .supports = supports_##backend_name,                                                                           \
-        .scratch_bytes = scratch_bytes_##backend_name,                                                                 \
-        .create = auto_create,                                                                                         \
-        .destroy = auto_destroy,                                                                                       \
-        .run = auto_run,                                                                                               \
-        .statistics = auto_statistics,                                                                                 \
-        .choice = auto_choice,                                                                                         \
-    };
-
-AUTO_METHOD(cpu, PSV_BACKEND_CPU)
-#if PSV_HAVE_CUDA
-AUTO_METHOD(cuda, PSV_BACKEND_CUDA)
-#endif
-#if PSV_HAVE_GL
-AUTO_METHOD(gl, PSV_BACKEND_GL)
-#endif
 
 psv_status psv_read_sort_choices(psv_context *context, const psv_sorter_def *def, psv_sort_choice *choices,
                                  uint32_t capacity, uint32_t *choice_count) {

@@ -17,10 +17,6 @@ typedef struct psvi_auto_table {
     } sizes[PSVI_AUTO_SIZES];
 } psvi_auto_table;
 
-// Methods that auto chooses between, ending with NULL. The papers' methods are not among them: they are there to be
-// compared, and no card on which they were measured has one of them first at any count.
-const char *const *psvi_auto_candidates(psv_backend backend);
-
 // Measures uniform keys. PSV_OK with a table of one size at least, or why not.
 psv_status psvi_auto_calibrate(psv_context *context, const psv_sorter_def *def, psvi_auto_table *table);
 
@@ -36,12 +32,32 @@ psv_status psvi_auto_find_table(psv_context *context, const psv_sorter_def *def,
 // Index of the size that serves `count`.
 uint32_t psvi_auto_size_of(const psvi_auto_table *table, uint64_t count);
 
-extern const psvi_sort_method psvi_sort_auto_cpu;
-#if PSV_HAVE_CUDA
-extern const psvi_sort_method psvi_sort_auto_cuda;
-#endif
-#if PSV_HAVE_GL
-extern const psvi_sort_method psvi_sort_auto_gl;
-#endif
+// The method of each backend's table.
+uint64_t psvi_auto_scratch_bytes(psv_backend backend, const psv_sorter_def *def);
+bool psvi_auto_supports(psv_backend backend, const psv_sorter_def *def, char *why, size_t why_bytes);
+psv_status psvi_auto_create(psv_sorter *sorter);
+void psvi_auto_destroy(psv_sorter *sorter);
+psv_status psvi_auto_run(psv_sorter *sorter, const psvi_sort_request *request);
+psv_status psvi_auto_statistics(psv_sorter *sorter, psv_sort_statistics *statistics);
+const char *psvi_auto_choice(const psv_sorter *sorter, uint64_t count);
+
+#define PSVI_AUTO_METHOD(name_, backend)                                                                               \
+    static uint64_t auto_scratch_bytes_##name_(const psv_sorter_def *def) {                                            \
+        return psvi_auto_scratch_bytes(backend, def);                                                                  \
+    }                                                                                                                  \
+    static bool auto_supports_##name_(const psv_sorter_def *def, char *why, size_t why_bytes) {                        \
+        return psvi_auto_supports(backend, def, why, why_bytes);                                                       \
+    }                                                                                                                  \
+    static const psvi_sort_method auto_##name_ = {                                                                     \
+        .name = "auto",                                                                                                \
+        .description = "the fastest by a measurement on this machine, made once and kept",                             \
+        .supports = auto_supports_##name_,                                                                             \
+        .scratch_bytes = auto_scratch_bytes_##name_,                                                                   \
+        .create = psvi_auto_create,                                                                                    \
+        .destroy = psvi_auto_destroy,                                                                                  \
+        .run = psvi_auto_run,                                                                                          \
+        .statistics = psvi_auto_statistics,                                                                            \
+        .choice = psvi_auto_choice,                                                                                    \
+    };
 
 #endif

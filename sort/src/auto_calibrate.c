@@ -21,7 +21,6 @@
 static const uint64_t sizes[] = {256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216};
 #define SIZES (sizeof sizes / sizeof *sizes)
 // A CPU takes tens of milliseconds beyond.
-#define CPU_LARGEST 1048576u
 
 // A moment: an event of the device, or on the CPU the time.
 typedef struct moment {
@@ -198,7 +197,7 @@ static const char *fastest_at(calibration *c, uint64_t count) {
 }
 
 static void find_candidates(calibration *c) {
-    for (const char *const *name = psvi_auto_candidates(c->context->backend); *name != NULL; ++name) {
+    for (const char *const *name = psvi_sort_module_of(c->context->backend)->auto_candidates; *name != NULL; ++name) {
         const psvi_sort_method *method = psvi_find_sort_method(c->context->backend, *name);
         char why[160];
         if (method == NULL || (method->supports != NULL && !method->supports(&c->def, why, sizeof why))) continue;
@@ -216,7 +215,7 @@ psv_status psvi_auto_calibrate(psv_context *context, const psv_sorter_def *def, 
     *table = (psvi_auto_table){0};
     const char *last = NULL;
     for (size_t s = 0; ready && s < SIZES && seconds_now() - c.started < BUDGET_SECONDS; ++s) {
-        if (context->backend == PSV_BACKEND_CPU && sizes[s] > CPU_LARGEST) break;
+        if (sizes[s] > psvi_sort_module_of(context->backend)->auto_largest) break;
         const char *fastest = alloc_buffers(&c, sizes[s]) ? fastest_at(&c, sizes[s]) : NULL;
         free_buffers(&c);
         if (fastest == NULL) break; // no memory for more

@@ -1,13 +1,5 @@
 // Operations beside the sort: moving records by a permutation, and the order check.
-#include "../cpu/records_cpu.h"
 #include "sort_method.h"
-#if PSV_HAVE_CUDA
-#include "../cuda/check_order.h"
-#include "../cuda/gather_records.h"
-#endif
-#if PSV_HAVE_GL
-#include "../gl/gl_methods.h"
-#endif
 
 static psv_status check_gather(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
                                psv_buffer index, uint64_t count) {
@@ -28,60 +20,31 @@ static psv_status check_gather(psv_context *context, psv_buffer source, psv_buff
     return PSV_OK;
 }
 
-static psv_status gather(psv_context *context, const void *source, void *target, uint32_t stride, const uint32_t *index,
-                         uint64_t count) {
-    if (context->backend == PSV_BACKEND_CPU) {
-        psvi_cpu_gather_records(context, source, target, stride, index, count);
-        return PSV_OK;
-    }
-#if PSV_HAVE_GL
-    if (context->backend == PSV_BACKEND_GL)
-        return psvi_gl_gather_records(context, source, target, stride, index, count);
-#endif
-#if PSV_HAVE_CUDA
-    return psvi_cuda_gather_records(context, source, target, stride, index, count);
-#else
-    return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "this build does not gather records on the %s backend",
-                     context->ops->name);
-#endif
-}
-
 psv_status psv_gather_records(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
                               psv_buffer index, uint64_t count) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK || count == 0) return status;
+    const psvi_sort_module *module = psvi_sort_module_of(context->backend);
+    if (module == NULL || module->gather_records == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend gathers no records", context->ops->name);
     status = check_gather(context, source, target, stride, index, count);
     if (status != PSV_OK) return status;
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_GATHER);
-    status = gather(context, psvi_buffer_address(source), psvi_buffer_address(target), stride,
-                    psvi_buffer_address(index), count);
+    status = module->gather_records(context, psvi_buffer_address(source), psvi_buffer_address(target), stride,
+                                    psvi_buffer_address(index), count);
     psvi_phase_end(context, PSV_PHASE_GATHER);
     psvi_frame_end(context);
     return status;
-}
-
-static psv_status check_order(psv_context *context, psvi_key_order order, const void *keys, uint64_t count,
-                              psv_order_result *result) {
-    if (context->backend == PSV_BACKEND_CPU) {
-        psvi_cpu_check_order(context, order, keys, count, result);
-        return PSV_OK;
-    }
-#if PSV_HAVE_GL
-    if (context->backend == PSV_BACKEND_GL) return psvi_gl_check_order(context, order, keys, count, result);
-#endif
-#if PSV_HAVE_CUDA
-    return psvi_cuda_check_order(context, order, keys, count, result);
-#else
-    return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "this build does not check orders on the %s backend",
-                     context->ops->name);
-#endif
 }
 
 psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, psv_buffer result) {
     psv_status status = psvi_check_sorter(sorter);
     if (status != PSV_OK) return status;
     psv_context *context = sorter->context;
+    const psvi_sort_module *module = psvi_sort_module_of(context->backend);
+    if (module->check_order == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend checks no orders", context->ops->name);
     uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
     if (count > UINT64_MAX / key_bytes)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "count is %llu; keys of %u bytes number at most %llu",
@@ -92,7 +55,7 @@ psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, 
     if (status != PSV_OK) return status;
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_SORT);
-    status = check_order(context, sorter->order, psvi_buffer_address(keys), count, psvi_buffer_address(result));
+    status = module->check_order(context, sorter->order, psvi_buffer_address(keys), count, psvi_buffer_address(result));
     psvi_phase_end(context, PSV_PHASE_SORT);
     psvi_frame_end(context);
     return status;

@@ -2,12 +2,6 @@
 #include <string.h>
 
 #include "sort_method.h"
-#if PSV_HAVE_CUDA
-#include "../cuda/identity.h"
-#endif
-#if PSV_HAVE_GL
-#include "../gl/gl_methods.h"
-#endif
 
 static psv_status check_count(psv_sorter *sorter, uint64_t count) {
     if (count > sorter->def.max_count)
@@ -48,21 +42,6 @@ static psv_status check_index_form(psv_sorter *sorter, psv_index_keys keep, uint
     return PSV_OK;
 }
 
-static psv_status write_identity(psv_context *context, const psvi_sort_request *request) {
-#if PSV_HAVE_CUDA
-    if (context->backend == PSV_BACKEND_CUDA)
-        return psvi_cuda_write_identity(context, request->values_out, request->count, request->count_device);
-#endif
-#if PSV_HAVE_GL
-    if (context->backend == PSV_BACKEND_GL) return psvi_gl_write_identity(context, request);
-#endif
-    (void)context;
-    uint32_t *index = request->values_out;
-    for (uint64_t i = 0, count = psvi_request_count(request); i < count; ++i)
-        index[i] = (uint32_t)i;
-    return PSV_OK;
-}
-
 // The sorts that move nothing: fewer than two keys, or no bits to compare. All that is left are copies.
 static psv_status run_trivial(psv_sorter *sorter, const psvi_sort_request *request) {
     psv_context *context = sorter->context;
@@ -73,7 +52,7 @@ static psv_status run_trivial(psv_sorter *sorter, const psvi_sort_request *reque
     if (request->keys_out != NULL && request->keys_out != request->keys_in)
         status = context->ops->copy(context, request->keys_out, request->keys_in, count * key_bytes, PSVI_COPY_INSIDE);
     if (status != PSV_OK || request->value_bytes == 0) return status;
-    if (request->implicit_index) return write_identity(context, request);
+    if (request->implicit_index) return psvi_sort_module_of(context->backend)->write_identity(context, request);
     if (request->values_out != request->values_in)
         status = context->ops->copy(context, request->values_out, request->values_in, count * request->value_bytes,
                                     PSVI_COPY_INSIDE);

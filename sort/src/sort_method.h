@@ -1,5 +1,5 @@
-// The table that every sorting method fills in, and the request that it is given. One method per file; the tables are
-// listed in sort_methods.c. NULL entries mean «not supported».
+// The table that every sorting method fills in, the request that it is given, and what a backend has for this layer.
+// One method per file. NULL entries mean «not supported».
 #ifndef PAIRSIEVE_SORT_METHOD_H
 #define PAIRSIEVE_SORT_METHOD_H
 
@@ -80,14 +80,28 @@ psv_status psvi_check_sorter(const psv_sorter *sorter);
 psv_status psvi_resolve_sorter_def(psv_context *context, psv_backend backend, const psv_sorter_def *def,
                                    psv_sorter_def *resolved, const psvi_sort_method **method);
 
-// Tables of a backend, ending with NULL.
-extern const psvi_sort_method *const psvi_sort_methods_cpu[];
-#if PSV_HAVE_CUDA
-extern const psvi_sort_method *const psvi_sort_methods_cuda[];
-#endif
-#if PSV_HAVE_GL
-extern const psvi_sort_method *const psvi_sort_methods_gl[];
-#endif
+struct psv_group;
+
+// What a backend has for this layer. Where pointers are NULL it does not have that.
+typedef struct psvi_sort_module {
+    const psvi_sort_method *const *methods; // ending with NULL, in the order in which help texts show them
+    // Names of the methods that `auto` chooses between, ending with NULL. The papers' methods are not among them: they
+    // are there to be compared, and no card on which they were measured has one of them first at any count.
+    const char *const *auto_candidates;
+    uint64_t auto_largest;                      // count that `auto` measures
+    uint64_t largest_count, largest_wide_count; // of a sorter's def.max_count; wide: with keys or values of 8 bytes
+    // values_out becomes 0, 1, 2, ... up to the request's count, which may be the device's.
+    psv_status (*write_identity)(psv_context *context, const psvi_sort_request *request);
+    psv_status (*gather_records)(psv_context *context, const void *source, void *target, uint32_t stride,
+                                 const uint32_t *index, uint64_t count);
+    psv_status (*check_order)(psv_context *context, psvi_key_order order, const void *keys, uint64_t count,
+                              psv_order_result *result);
+    const struct psvi_group_key_ops *group_keys;          // sort/distributed/group_keys.h
+    psv_status (*connect_group)(struct psv_group *group); // NULL: the caller's transport reaches the backend's memory
+} psvi_sort_module;
+
+extern const psvi_sort_module psvi_cpu_sorts, psvi_cuda_sorts, psvi_gl_sorts; // those that this build has
+const psvi_sort_module *psvi_sort_module_of(psv_backend backend); // NULL: the backend sorts nothing in this build
 const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name);
 
 #ifdef __cplusplus

@@ -1,73 +1,49 @@
-// The list of sorting methods of each backend, in the order in which help texts show them.
+// The sort modules of the backends (core/backend_list.h), and the look-up of a method by its name.
 #include <string.h>
 
-#include "../cpu/merge_cpu.h"
-#include "../cpu/qsort_cpu.h"
-#include "../cpu/radix_cpu.h"
+#include "../../core/backend_list.h"
 #include "auto.h"
-#include "sort_method.h"
-#if PSV_HAVE_CUDA
-#include "../cuda/cuda_methods.h"
-#endif
-#if PSV_HAVE_GL
-#include "../gl/gl_methods.h"
-#endif
 
-const psvi_sort_method *const psvi_sort_methods_cpu[] = {
-    &psvi_sort_radix_cpu,
-    &psvi_sort_merge_cpu,
-    &psvi_sort_qsort_cpu,
-    NULL,
-};
+#define DECLARE(name, backend, core, sort, collision, sim)                                                             \
+    extern const psvi_sort_module psvi_##name##_sorts;                                                                 \
+    PSVI_AUTO_METHOD(name, backend)
+PSVI_BACKENDS(DECLARE)
 
-#if PSV_HAVE_CUDA
-extern const psvi_sort_method psvi_sort_radix_cuda;
-const psvi_sort_method *const psvi_sort_methods_cuda[] = {
-    &psvi_sort_radix_cuda, &psvi_sort_radix4,     &psvi_sort_split, &psvi_sort_hybrid,
-    &psvi_sort_bitonic,    &psvi_sort_merge_cuda, &psvi_sort_cub,   NULL,
-};
-#endif
+#define LIST(name, backend, core, sort, collision, sim) {backend, sort(psvi_##name##_sorts), &auto_##name},
+static const struct {
+    psv_backend backend;
+    const psvi_sort_module *module;
+    const psvi_sort_method *automatic;
+} modules[] = {PSVI_BACKENDS(LIST)};
 
-#if PSV_HAVE_GL
-const psvi_sort_method *const psvi_sort_methods_gl[] = {&psvi_sort_radix_gl, &psvi_sort_split_gl, &psvi_sort_bitonic_gl,
-                                                        NULL};
-#endif
+#define MODULES (sizeof modules / sizeof *modules)
 
-static const psvi_sort_method *const *methods_of(psv_backend backend) {
-    if (backend == PSV_BACKEND_CPU) return psvi_sort_methods_cpu;
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) return psvi_sort_methods_cuda;
-#endif
-#if PSV_HAVE_GL
-    if (backend == PSV_BACKEND_GL) return psvi_sort_methods_gl;
-#endif
+const psvi_sort_module *psvi_sort_module_of(psv_backend backend) {
+    for (size_t i = 0; i < MODULES; ++i)
+        if (modules[i].backend == backend) return modules[i].module;
     return NULL;
 }
 
 static const psvi_sort_method *auto_of(psv_backend backend) {
-#if PSV_HAVE_CUDA
-    if (backend == PSV_BACKEND_CUDA) return &psvi_sort_auto_cuda;
-#endif
-#if PSV_HAVE_GL
-    if (backend == PSV_BACKEND_GL) return &psvi_sort_auto_gl;
-#endif
-    (void)backend;
-    return &psvi_sort_auto_cpu;
+    for (size_t i = 0; i < MODULES; ++i)
+        if (modules[i].backend == backend) return modules[i].automatic;
+    return NULL;
 }
 
 const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name) {
-    const psvi_sort_method *const *methods = methods_of(backend);
-    if (methods != NULL && name != NULL && strcmp(name, "auto") == 0) return auto_of(backend);
-    for (; methods != NULL && *methods != NULL && name != NULL; ++methods)
-        if (strcmp((*methods)->name, name) == 0) return *methods;
+    const psvi_sort_module *module = psvi_sort_module_of(backend);
+    if (module == NULL || name == NULL) return NULL;
+    if (strcmp(name, "auto") == 0) return auto_of(backend);
+    for (const psvi_sort_method *const *method = module->methods; *method != NULL; ++method)
+        if (strcmp((*method)->name, name) == 0) return *method;
     return NULL;
 }
 
 const char *psv_sort_method_name(psv_backend backend, uint32_t index) {
-    const psvi_sort_method *const *methods = methods_of(backend);
-    if (methods == NULL) return NULL;
-    for (; *methods != NULL; ++methods)
-        if (index-- == 0) return (*methods)->name;
+    const psvi_sort_module *module = psvi_sort_module_of(backend);
+    if (module == NULL) return NULL;
+    for (const psvi_sort_method *const *method = module->methods; *method != NULL; ++method)
+        if (index-- == 0) return (*method)->name;
     return NULL;
 }
 

@@ -8,9 +8,6 @@
 
 #define SORTER_DEF_COOKIE 0x70737364u // "pssd"
 
-// Counters and positions of the CPU methods have 32 bits.
-#define CPU_MAX_COUNT UINT32_MAX
-
 static const char *const key_type_names[] = {"u32", "i32", "f32", "u64", "i64", "f64"};
 
 const char *psv_key_type_name(psv_key_type type) {
@@ -45,8 +42,9 @@ psv_sorter_def psv_default_sorter_def(void) {
 }
 
 static uint64_t max_count_limit(psv_backend backend, const psv_sorter_def *def) {
-    if (backend == PSV_BACKEND_CPU) return CPU_MAX_COUNT;
-    return def->value_bytes == 8 || def->key_type >= PSV_KEY_U64 ? (uint64_t)1 << 31 : UINT32_MAX;
+    const psvi_sort_module *module = psvi_sort_module_of(backend);
+    if (module == NULL) return UINT32_MAX; // that the backend is missing is said of the method
+    return def->value_bytes == 8 || def->key_type >= PSV_KEY_U64 ? module->largest_wide_count : module->largest_count;
 }
 
 static psv_status check_fields(psv_context *context, psv_backend backend, const psv_sorter_def *def) {
@@ -145,8 +143,7 @@ psv_status psvi_resolve_sorter_def(psv_context *context, psv_backend backend, co
 }
 
 uint64_t psv_sorter_scratch_bytes(psv_backend backend, const psv_sorter_def *def) {
-    if (backend == PSV_BACKEND_AUTO)
-        backend = psv_backend_available(PSV_BACKEND_CUDA) ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
+    backend = psvi_resolve_backend(backend);
     psv_sorter_def resolved;
     const psvi_sort_method *method;
     if (psvi_resolve_sorter_def(NULL, backend, def, &resolved, &method) != PSV_OK) return 0;
