@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #endif
 
-#include "../aligned_memory.h"
 #include "../context.h"
+#include "../portable/aligned_memory.h"
 #include "workers.h"
 
 static bool cpu_available(void) { return true; }

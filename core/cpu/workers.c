@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #endif
 
-#include "../aligned_memory.h"
 #include "../float_mode.h"
+#include "../portable/aligned_memory.h"
 
 int psvi_count_cores(void) {
 #if defined(__linux__)

@@ -1,5 +1,5 @@
 // Scenes: loading a file or a shipped scene, and what changes per frame.
-#include "path_parts.h"
+#include "../../core/portable/path_parts.h"
 #include "scene.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 // equal worlds give equal files.
 #include "snapshot_parts.h"
 
+#include "../../core/portable/replaced_file.h"
 #include "../contacts/contact_anchor.h"
-#include "replaced_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,8 +5,7 @@
 
 #include "render_rays.h"
 
-// --- random numbers (docs/how/rendering.md)
-// ------------------------------------------------------------------------------
+// --- random numbers: docs/how/rendering.md --------------------------------------------------------------------------
 
 PSVI_HD uint32_t psvi_render_hash(uint32_t x) {
     x ^= x >> 16;

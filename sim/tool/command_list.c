@@ -161,18 +161,14 @@ static int info_json(const device_facts facts[BACKENDS]) {
 }
 
 int command_info(int argc, char **argv) {
-    bool json = false, policies = false;
+    bool json = false;
     const tool_option options[] = {
-        {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &json},
-        {.name = "--policies",
-         .help = "print also the tables by architecture of the CUDA methods radix and rows",
-         .kind = OPTION_FLAG,
-         .target = &policies}};
+        {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &json}};
     tool_command command = {.name = "info",
-                            .usage = "[--json] [--policies]",
+                            .usage = "[--json]",
                             .summary = "Shows the backends and devices that can be used, the methods and the build.",
                             .options = options,
-                            .option_count = 2};
+                            .option_count = 1};
     const int code = tool_parse_options(&command, argc, argv);
     if (code != TOOL_CONTINUE) return code;
     const device_facts facts[BACKENDS] = {ask_device(PSV_BACKEND_CPU), ask_device(PSV_BACKEND_CUDA),
@@ -196,6 +192,5 @@ int command_info(int argc, char **argv) {
     }
     print_methods("\nsorting methods", psv_sort_method_name, psv_sort_method_description);
     print_methods("\nbroad-phase methods", psv_broad_phase_name, psv_broad_phase_description);
-    if (policies) tool_print_policies();
     return TOOL_DONE;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../files/picture_name.h"
+#include "../../core/portable/picture_name.h"
 #include "pairsieve/render.h"
 #include "png_file.h"
 #include "tool.h"

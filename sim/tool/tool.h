@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "../files/replaced_file.h"
+#include "../../core/portable/replaced_file.h"
 #include "pairsieve/core.h"
 
 #define TOOL_DONE 0
@@ -126,9 +126,6 @@ json_t *tool_json_text(const char *text);
 
 // Prints the object to stdout and gives it back to jansson. NULL (no memory) is TOOL_FAILED.
 int tool_print_json(json_t *object);
-
-// The tables by architecture of the CUDA methods `radix` and `rows`.
-void tool_print_policies(void);
 
 // Median and 95th percentile (nearest rank) of `count` values, which are reordered; 0 when there are none.
 double tool_median(double *values, uint64_t count);

@@ -1,5 +1,5 @@
 // Bodies: creation, destruction, state, impulses.
-#include "../../core/aligned_memory.h"
+#include "../../core/portable/aligned_memory.h"
 #include "../queries/body_batch.h"
 #include "../solver/body_motion.h"
 #include "world.h"

@@ -6,7 +6,7 @@
 
 #include <pairsieve/collision.h>
 
-#include "../../core/aligned_memory.h"
+#include "../../core/portable/aligned_memory.h"
 #include "expect.h"
 
 static psv_backend backend = PSV_BACKEND_CPU;

@@ -1,7 +1,7 @@
 // Misuse of pairsieve/core.h, each with its status and sentence, and what core promises otherwise.
 #include <stdlib.h>
 
-#include "../../core/aligned_memory.h"
+#include "../../core/portable/aligned_memory.h"
 #include "expect.h"
 
 static psv_context *open_cpu(void) {

@@ -8,7 +8,7 @@
 
 #include <pairsieve/core.h>
 
-#include "../../core/aligned_memory.h"
+#include "../../core/portable/aligned_memory.h"
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif

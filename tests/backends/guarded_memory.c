@@ -1,5 +1,5 @@
 #include "guarded_memory.h"
-#include "../../core/aligned_memory.h"
+#include "../../core/portable/aligned_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include "options.h"
 #include "touch.h"
 
-#include "../../sim/files/replaced_file.h"
+#include "../../core/portable/replaced_file.h"
 
 // Exit codes.
 enum { VIEW_EXIT_GOOD = 0, VIEW_EXIT_FAILED = 1, VIEW_EXIT_USAGE = 2, VIEW_EXIT_INTERRUPTED = 130 };

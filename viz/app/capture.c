@@ -1,6 +1,6 @@
 #include "capture.h"
 
-#include "../../sim/files/replaced_file.h"
+#include "../../core/portable/replaced_file.h"
 
 #include <errno.h>
 #include <stb/stb_image_write.h>

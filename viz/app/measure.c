@@ -1,6 +1,6 @@
 #include "measure.h"
 
-#include "../../sim/files/replaced_file.h"
+#include "../../core/portable/replaced_file.h"
 
 #include <SDL.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../sim/files/picture_name.h"
+#include "../../core/portable/picture_name.h"
 
 static const char *const colour_names[VIEW_COLOUR_COUNT] = {"body", "state", "pairs", "cell", "rank"};
 static const char *const overlay_names[VIEW_OVERLAY_COUNT] = {"boxes", "pairs", "cells", "order"};

@@ -1,19 +1,18 @@
-// The tables by architecture of the CUDA methods `radix` and `rows`, as they were compiled.
+// Prints the tables by architecture of the CUDA methods `radix` and `rows`, for whoever tunes them: docs/porting.md.
 #include <stdio.h>
 
-#include "../../collision/cuda/rows/rows_policy.h"
-#include "../../sort/cuda/radix/radix_policy.h"
-#include "tool.h"
+#include "collision/cuda/rows/rows_policy.h"
+#include "sort/cuda/radix/radix_policy.h"
 
 static void print_rows_kernel(const char *kernel, int threads, int items, uint32_t blocks) {
-    printf("    %-22s %7d %6d %7u\n", kernel, threads, items, blocks);
+    printf("  %-22s %7d %6d %7u\n", kernel, threads, items, blocks);
 }
 
 static void print_rows_policy(uint32_t code) {
     const psvi_rows_policy policy = psvi_rows_policy_of(code);
-    printf("  rows, %u.%u: a multiprocessor holds %u threads, a block has %u KB\n", code / 10, code % 10,
-           policy.threads, policy.shared_kb);
-    printf("    %-22s %7s %6s %7s\n", "kernel", "threads", "items", "blocks");
+    printf("rows, %u.%u: a multiprocessor holds %u threads, a block has %u KB\n", code / 10, code % 10, policy.threads,
+           policy.shared_kb);
+    printf("  %-22s %7s %6s %7s\n", "kernel", "threads", "items", "blocks");
     print_rows_kernel("keys", ROWS_KEY_THREADS, ROWS_KEY_ITEMS, policy.threads / ROWS_KEY_THREADS);
     print_rows_kernel("counted scatter", ROWS_SCATTER_THREADS, 1, policy.scatter_blocks);
     print_rows_kernel("bins split", ROWS_BIN_THREADS, ROWS_BIN_ITEMS, 1);
@@ -29,13 +28,13 @@ static void print_rows_policy(uint32_t code) {
     print_rows_kernel("near sweep, second", ROWS_SEGMENTS_SWEEP_THREADS, 1, policy.left_blocks);
 }
 
-void tool_print_policies(void) {
-    printf("\npolicies by architecture\n  radix: KB of shared memory of a block, blocks of 256 threads\n");
-#define PRINT_RADIX(code, kb, blocks)                                                                                  \
-    printf("    %d.%d  %3d KB  %d blocks\n", (code) / 10, (code) % 10, (kb), (blocks));
+int main(void) {
+    printf("radix: KB of shared memory of a block, blocks of 256 threads\n");
+#define PRINT_RADIX(code, kb, blocks) printf("  %d.%d  %3d KB  %d blocks\n", (code) / 10, (code) % 10, (kb), (blocks));
     PSVI_RADIX_POLICIES(PRINT_RADIX)
 #undef PRINT_RADIX
 #define PRINT_ROWS(code, ...) print_rows_policy(code);
     PSVI_ROWS_POLICIES(PRINT_ROWS)
 #undef PRINT_ROWS
+    return 0;
 }
