@@ -18,10 +18,6 @@ static double seconds_now(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static bool is_captured(psv_context *context) {
-    return context->ops->capturing != NULL && context->ops->capturing(context);
-}
-
 static bool uses_events(const psv_context *context) { return context->ops->create_event != NULL; }
 
 static void destroy_events(psv_context *context) {
@@ -133,7 +129,7 @@ static bool collect(psv_context *context, const psvi_profile_frame *frame, psv_p
 
 // Not while the stream is captured: asking for an event then ends the capture.
 static void collect_newest(psv_context *context) {
-    if (is_captured(context)) return;
+    if (psvi_is_captured(context)) return;
     for (int f = 0; f < PSVI_PROFILE_FRAMES; ++f) {
         const psvi_profile_frame *frame = &context->profiler.frames[f];
         psv_profile profile;
@@ -174,7 +170,7 @@ static uint64_t begin_frame(psv_context *context, psv_profile *into) {
     psvi_profiler *profiler = &context->profiler;
     psvi_begin_floats(context);
     if (!profiler->enabled || profiler->depth++ > 0) return 0;
-    profiler->recording = !is_captured(context);
+    profiler->recording = !psvi_is_captured(context);
     if (!profiler->recording) return 0;
     collect_newest(context);
     profiler->frame_number++;

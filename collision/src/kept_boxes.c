@@ -131,7 +131,7 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
     psvi_finder_common *common = psvi_common(finder);
     psvi_kept *kept = &common->kept;
     const psv_pair_finder_def def = finder->def;
-    if (context->ops->capturing != NULL && context->ops->capturing(context))
+    if (psvi_is_captured(context))
         return psvi_fail(
             context, PSV_ERROR_UNSUPPORTED,
             "the %llu kept boxes are not sorted yet; make one call with them before the stream is captured",

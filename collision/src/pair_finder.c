@@ -305,7 +305,7 @@ static psv_status find_all(psv_pair_finder *finder, const psvi_frame_sides *side
 static psv_status grow_and_repeat(psv_pair_finder *finder, const psvi_frame_sides *sides,
                                   const psvi_find_input *frame) {
     psv_context *context = finder->context;
-    if (context->ops->capturing != NULL && context->ops->capturing(context))
+    if (psvi_is_captured(context))
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
                          "def.grow_pairs is set; growth is not possible while the stream is being captured");
     psvi_frame_result result;

@@ -64,8 +64,7 @@ psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *
     if (common->choice_count < 2) return (psvi_trial_turn){PSVI_FIRST_CHOICE, false};
     if (clock->begin == NULL) return (psvi_trial_turn){psvi_pick_choice(finder, input), false};
     if (!clock->waits && !psvi_is_due(&clock->trials)) return psvi_next_turn(&clock->trials, true);
-    if (context->ops->capturing != NULL && context->ops->capturing(context))
-        return (psvi_trial_turn){clock->trials.kept, false};
+    if (psvi_is_captured(context)) return (psvi_trial_turn){clock->trials.kept, false};
     read_clock(context, clock);
     psvi_trial_turn turn = psvi_next_turn(&clock->trials, !clock->waits);
     if (!turn.timed) return turn;

@@ -166,6 +166,8 @@ psv_status psvi_update_terrain(psv_world *world); // both, for the bodies there 
 
 // Waits for all steps; those that a full buffer has put off are done then. Blocks. Call before host access to bodies.
 psv_status psvi_settle(psv_world *world);
+// Likewise, but OK at once while a CUDA graph is captured, when nothing may be waited for.
+psv_status psvi_settle_unless_captured(psv_world *world);
 
 // Host copies of the backend's arrays: transfers of elements [first, first + count).
 psv_status psvi_read_array(psv_world *world, void *target, const void *source, uint64_t first, uint64_t count,

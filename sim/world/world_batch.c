@@ -10,13 +10,6 @@ static uint64_t item_bytes(psvi_batch_kind kind) {
     return kind == PSVI_BATCH_PUSH ? sizeof(psv_body_impulse) : sizeof(psv_body_state);
 }
 
-// Steps that a full buffer has put off come first; while a graph is captured nothing may be waited for.
-static psv_status settle(psv_world *world) {
-    psv_context *context = world->context;
-    bool captured = context->ops->capturing != NULL && context->ops->capturing(context);
-    return captured ? PSV_OK : psvi_settle(world);
-}
-
 static psv_status run_on_buffers(psv_world *world, psvi_batch_kind kind, psv_buffer slots, uint64_t count,
                                  psv_buffer items, const char *items_name) {
     psv_status status = psvi_check_world(world);
@@ -25,7 +18,7 @@ static psv_status run_on_buffers(psv_world *world, psvi_batch_kind kind, psv_buf
                            UINT32_MAX);
     if (status == PSV_OK) status = psvi_check_buffer(world->context, slots, count * sizeof(uint32_t), 4, "slots");
     if (status == PSV_OK) status = psvi_check_buffer(world->context, items, count * item_bytes(kind), 4, items_name);
-    if (status == PSV_OK) status = settle(world);
+    if (status == PSV_OK) status = psvi_settle_unless_captured(world);
     if (status != PSV_OK || count == 0) return status;
     PSVI_STANDARD_FLOATS(world->context);
     psvi_batch batch = {kind, psv_buffer_address(slots), psv_buffer_address(items), count};

@@ -17,9 +17,10 @@ psv_status psvi_find_body(psv_world *world, psv_body_id id, uint32_t *slot) {
     return PSV_OK;
 }
 
-bool psv_body_is_valid(const psv_world *world, psv_body_id id) {
-    return psvi_check_world(world) == PSV_OK && id.index1 > 0 && id.index1 <= world->sim.slots &&
-           world->alive[id.index1 - 1] && world->generation[id.index1 - 1] == id.generation;
+bool psv_body_is_valid(psv_world *world, psv_body_id id) {
+    return psvi_check_world(world) == PSV_OK && psvi_settle_unless_captured(world) == PSV_OK && id.index1 > 0 &&
+           id.index1 <= world->sim.slots && world->alive[id.index1 - 1] &&
+           world->generation[id.index1 - 1] == id.generation;
 }
 
 static bool all_finite(const float *values, int count) {

@@ -36,20 +36,16 @@ static psv_status make_ready(psv_world *world) {
     return status;
 }
 
-static bool is_captured(psv_context *context) {
-    return context->ops->capturing != NULL && context->ops->capturing(context);
-}
-
 // The tree over the bodies as they are now. While a graph is captured nothing is waited for and nothing allocated.
 static psv_status build_tree(psv_world *world) {
     psv_status status = psvi_check_world(world);
     if (status != PSV_OK) return status;
     psv_context *context = world->context;
-    const bool captured = is_captured(context);
+    const bool captured = psvi_is_captured(context);
     if (captured && world->queries == NULL)
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "the world's first query allocates; it cannot be captured in a graph");
-    status = captured ? PSV_OK : psvi_settle(world);
+    status = psvi_settle_unless_captured(world);
     if (status == PSV_OK) status = make_ready(world);
     if (status != PSV_OK) return status;
     PSVI_STANDARD_FLOATS(context);

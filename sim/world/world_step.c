@@ -193,6 +193,10 @@ static psv_status look(psv_world *world, bool wait) {
 
 psv_status psvi_settle(psv_world *world) { return look(world, true); }
 
+psv_status psvi_settle_unless_captured(psv_world *world) {
+    return psvi_is_captured(world->context) ? PSV_OK : psvi_settle(world);
+}
+
 psv_status psv_world_step(psv_world *world, float seconds) {
     psv_status status = psvi_check_world(world);
     if (status != PSV_OK) return status;
@@ -200,8 +204,7 @@ psv_status psv_world_step(psv_world *world, float seconds) {
     if (!(seconds > 0) || !(seconds <= 1))
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "seconds is %g; more than 0 and at most 1 are possible",
                          (double)seconds);
-    psv_context *context = world->context;
-    bool captured = context->ops->capturing != NULL && context->ops->capturing(context);
+    const bool captured = psvi_is_captured(world->context);
     if (!captured) status = look(world, false); // while a graph is captured nothing may be looked at or grown
     if (status != PSV_OK) return status;
     psvi_step step;

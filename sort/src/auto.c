@@ -41,7 +41,7 @@ psv_status psvi_auto_find_table(psv_context *context, const psv_sorter_def *def,
     make_kind(context, def, kind, sizeof kind);
     if (psvi_auto_read_cache(kind, context->backend, table)) return PSV_OK;
     // While the stream is captured nothing can be measured: take what is best on most machines, and keep nothing.
-    if (context->ops->capturing != NULL && context->ops->capturing(context)) {
+    if (psvi_is_captured(context)) {
         *table = (psvi_auto_table){.size_count = 1, .sizes = {{.count = 1}}};
         const char *first = psvi_sort_module_of(context->backend)->auto_candidates[0];
         (void)snprintf(table->sizes[0].method, sizeof table->sizes[0].method, "%s", first);

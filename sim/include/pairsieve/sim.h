@@ -146,7 +146,7 @@ psv_status psv_create_shape(psv_world *world, const psv_shape_def *def, uint32_t
 // the place in defs), PSV_ERROR_CAPACITY (over max_bodies), PSV_ERROR_MEMORY.
 psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_t count, psv_body_id *ids);
 psv_status psv_destroy_body(psv_world *world, psv_body_id id); // PSV_ERROR_ARGUMENT for a stale id
-bool psv_body_is_valid(const psv_world *world, psv_body_id id);
+bool psv_body_is_valid(psv_world *world, psv_body_id id);      // false for one that a step has taken out. Blocks
 
 typedef struct psv_body_state {
     psv_pose pose;
