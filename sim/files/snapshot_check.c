@@ -4,10 +4,8 @@
 //   generation      a slot's number of uses; ids of other generations are refused
 //   filter, user    any bits
 //   broad_phase, sort_method   names that are not known give way to the default
-//   frames and anchors of contacts, where they are numbers: frames far from where bodies are do not hold, and points
-//   push no harder than push_speed allows
-//   impulses of contacts, rolling ones too: what is not finite takes its bodies out of the world, as in the world that
-//   was saved
+//   numbers of contacts (impulses, kept points and frames)   nothing is looked up by them; what is not finite takes its
+//   bodies out of the world, as in the world that was saved
 #include "snapshot_parts.h"
 
 #include "../contacts/contact_anchor.h"
@@ -126,10 +124,12 @@ static bool flags_fit_shape(const psvi_snapshot *s, uint32_t i) {
     if (is_ground(s, i)) return s->flags[i] == (PSV_BOX_STATIC | PSV_BOX_DISABLED);
     return s->flags[i] == PSV_BOX_STATIC || s->flags[i] == 0 || is_kinematic(s, i) || is_asleep(s, i);
 }
-static bool only_static_ones_rest(const psvi_snapshot *s, uint32_t i) {
-    if (is_asleep(s, i)) return s->velocity[i].w > 0 && zero3(s->velocity[i]) && zero3(s->angular_velocity[i]);
-    if (!is_static(s, i) && !is_kinematic(s, i)) return s->velocity[i].w > 0;
-    return s->velocity[i].w == 0 && (is_kinematic(s, i) || (zero3(s->velocity[i]) && zero3(s->angular_velocity[i])));
+static bool velocity_fits_kind(const psvi_snapshot *s, uint32_t i) {
+    const float inverse_mass = s->velocity[i].w;
+    const bool rests = zero3(s->velocity[i]) && zero3(s->angular_velocity[i]);
+    if (is_kinematic(s, i)) return inverse_mass == 0;
+    if (is_asleep(s, i)) return inverse_mass > 0 && (rests || s->wake[s->island[i]] != 0);
+    return is_static(s, i) ? inverse_mass == 0 && rests : inverse_mass > 0;
 }
 // Of every slot: islands are looked up for sleepers only, but named by slots that may be empty by now.
 static bool island_exists(const psvi_snapshot *s, uint32_t i) {
@@ -143,9 +143,10 @@ static bool forces_fit(const psvi_snapshot *s, uint32_t i) {
     const psvi_f4 f = s->forces[i];
     return psvi_forces_are_good(f.x, f.y, f.z) && fabsf(f.z) <= s->world.most_gravity && f.w == 0;
 }
+// A pose too large for its box gives one that is NaN, which the broad phase leaves out.
 static bool box_is_good(const psvi_snapshot *s, uint32_t i) {
     const psv_aabb *b = &s->box[i];
-    return b->min[0] <= b->max[0] && b->min[1] <= b->max[1] && b->min[2] <= b->max[2];
+    return !(b->min[0] > b->max[0] || b->min[1] > b->max[1] || b->min[2] > b->max[2]);
 }
 
 // Of free slots
@@ -164,11 +165,11 @@ static const body_rule living_rules[] = {
     {pose_is_finite, "its position is finite and its rotation a unit quaternion"},
     {velocity_is_finite, "its velocities are finite"},
     {flags_fit_shape, "ground is static and left out by the broad phase, others take part"},
-    {only_static_ones_rest,
-     "what is static has no velocity and no inverse mass, what is kinematic no inverse mass, all else has one"},
+    {velocity_fits_kind, "what is static has no velocity, nor has what sleeps on; static and kinematic ones have no "
+                         "inverse mass, all else has"},
     {still_for_a_time, "the time for which it has been slow is finite and not negative"},
     {forces_fit, "its dampings are >= 0 and its scale of gravity no larger than the world's largest"},
-    {box_is_good, "its box has min <= max"},
+    {box_is_good, "its box has no min > max"},
 };
 static const body_rule free_rules[] = {
     {free_slot_is_empty, "a free slot has no position, velocity or size and is left out by the broad phase"},
@@ -205,36 +206,12 @@ static bool keeps_few(const psvi_snapshot *s, uint64_t i) {
     if (kind == PSVI_ANCHOR_NONE) return true;
     return (kind == PSVI_ANCHOR_A || kind == PSVI_ANCHOR_B) && (s->contacts[i].count_colour & 0xffu) <= 4;
 }
-static bool keeps_direction(const psvi_snapshot *s, uint64_t i) {
-    if (s->frames == NULL || s->frames[i].offset.w == PSVI_ANCHOR_NONE) return true;
-    const v3 n = v3_of4(s->frames[i].normal);
-    return fabsf(v3_dot(n, n) - 1) < 1e-3f;
-}
-static bool keeps_rest(const psvi_snapshot *s, uint64_t i) {
-    if (s->frames == NULL || s->frames[i].offset.w == PSVI_ANCHOR_NONE) return true;
-    const float rest = s->frames[i].normal.w;
-    return rest >= 0 && rest - rest == 0;
-}
-static bool keeps_numbers(const psvi_snapshot *s, uint64_t i) {
-    if (s->frames == NULL || s->frames[i].offset.w == PSVI_ANCHOR_NONE) return true;
-    const psvi_f4 *points = s->anchors + s->contacts[i].first;
-    bool good = true;
-    for (uint32_t k = 0; k < (s->contacts[i].count_colour & 0xffu); ++k) {
-        const psvi_f4 p = points[k];
-        good = good && p.x - p.x == 0 && p.y - p.y == 0 && p.z - p.z == 0 && p.w - p.w == 0;
-    }
-    return good;
-}
-
 static const contact_rule contact_rules[] = {
     {has_points, "it has 1 to 16 points"},
     {has_colour, "its colour is below 256"},
     {has_bodies, "it is of two slots"},
     {follows, "contacts stand in the order of their bodies, none twice"},
     {keeps_few, "where it keeps its points they are at most four, with arms of one of its bodies"},
-    {keeps_direction, "where it keeps its points its normal is one"},
-    {keeps_rest, "where it keeps its points what it has learned of their overlap is a length"},
-    {keeps_numbers, "where it keeps its points their places are numbers"},
 };
 
 // --- checks

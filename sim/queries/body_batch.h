@@ -68,10 +68,11 @@ PSVI_HD void psvi_push_velocities(const psvi_shape *shape, v3 position, quat rot
 PSVI_HD void psvi_push_slot(const psvi_sim *s, uint32_t slot, const psv_body_impulse *push) {
     psvi_f4 velocity = s->velocity[slot];
     if (!(velocity.w > 0) || !psvi_all_finite(push->impulse, 3) || !psvi_all_finite(push->point, 3)) return;
-    if (s->island != NULL) psvi_wake_island(s, slot);
     v3 v = v3_of4(velocity), w = v3_of4(s->angular_velocity[slot]);
     psvi_push_velocities(&s->shapes[s->shape[slot]], v3_of4(s->position[slot]), quat_of4(s->rotation[slot]), velocity.w,
                          v3_of(push->impulse), v3_of(push->point), &v, &w);
+    if (!psvi_finite(v) || !psvi_finite(w)) return;
+    if (s->island != NULL) psvi_wake_island(s, slot);
     s->velocity[slot] = f4_make(v, velocity.w);
     s->angular_velocity[slot] = f4_make(w, 0);
 }

@@ -14,8 +14,9 @@
 
 PSVI_HD bool psvi_is_asleep(const psvi_sim *s, uint32_t i) { return (s->flags[i] & PSVI_FLAG_ASLEEP) != 0; }
 
-// Moves and is awake.
-PSVI_HD bool psvi_is_awake(const psvi_sim *s, uint32_t i) { return s->linear[i].velocity.w > 0; }
+// Moves, is awake, and is still there: any other body has some flag, and so has a slot whose body the step has taken
+// out.
+PSVI_HD bool psvi_is_awake(const psvi_sim *s, uint32_t i) { return s->flags[i] == 0; }
 
 // At the beginning of a step: wakes the body if its island is to; true where it sleeps on.
 PSVI_HD bool psvi_sleep_on(const psvi_sim *s, uint32_t i) {

@@ -72,8 +72,9 @@ static psv_aabb ground_box(const psvi_world_shape *shape, v3 position, quat rota
         v3 up = quat_rotate(rotation, v3_make(0, 1, 0));
         float n[3] = {up.x, up.y, up.z}, p[3] = {position.x, position.y, position.z};
         for (int i = 0; i < 3; ++i) {
-            if (n[i] > 0.999999f) box.max[i] = p[i];
-            if (n[i] < -0.999999f) box.min[i] = p[i];
+            if (fabsf(n[i]) <= 0.999999f) continue;
+            (n[i] > 0 ? box.max : box.min)[i] = p[i];
+            (n[i] > 0 ? box.min : box.max)[i] = n[i] > 0 ? fminf(-far, p[i]) : fmaxf(far, p[i]);
         }
         return box;
     }
@@ -362,12 +363,14 @@ psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impul
     psvi_f4 v4 = {0};
     status = psvi_read_array(world, &v4, world->sim.velocity, id.index1 - 1, 1, sizeof v4);
     if (status != PSV_OK || !(v4.w > 0)) return status; // static bodies do not move
-    status = psvi_wake_body(world, id.index1 - 1);
-    if (status != PSV_OK) return status;
     const psvi_shape *shape = &world->shapes[world->shape_of[id.index1 - 1]].data;
     quat rotation = quat_of(state.pose.rotation);
     v3 v = v3_of(state.velocity), w = v3_of(state.angular_velocity);
     psvi_push_velocities(shape, v3_of(state.pose.position), rotation, v4.w, v3_of(impulse), v3_of(point), &v, &w);
+    if (!psvi_finite(v) || !psvi_finite(w))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "the velocity after the impulse is not finite");
+    status = psvi_wake_body(world, id.index1 - 1);
+    if (status != PSV_OK) return status;
     psvi_f4 v_after = f4_make(v, v4.w), w_after = f4_make(w, 0);
     status = psvi_write_array(world, world->sim.velocity, &v_after, id.index1 - 1, 1, sizeof v_after);
     if (status != PSV_OK) return status;

@@ -226,6 +226,10 @@ static void impulses(void **unused) {
     EXPECT_OK(psv_get_body_state(world, ground, &state), context);
     assert_true(state.velocity[0] == 0);
     EXPECT_FAILURE(psv_apply_impulse(world, id, NULL, above), PSV_ERROR_ARGUMENT, context, "impulse", "NULL");
+    const float huge[3] = {3e38f, 0, 0};
+    const psv_body_impulse push = {{3e38f, 0, 0}, {0, 1e5f, 0}};
+    EXPECT_FAILURE(psv_apply_impulse(world, id, huge, push.point), PSV_ERROR_ARGUMENT, context, "velocity", "finite");
+    EXPECT_OK(psv_apply_impulses(world, &id, 1, &push), context); // left out
     double energy = 0, momentum[3];
     EXPECT_OK(psv_world_energy(world, &energy, momentum), context);
     // 1/2 m v^2 + 1/2 I w^2 with I = 1000 / 6

@@ -154,9 +154,10 @@ typedef struct psv_body_state {
     float angular_velocity[3]; // rad/s
 } psv_body_state;
 
-// One body. PSV_ERROR_ARGUMENT for a stale id and for a rotation that is zero. impulse in N s at `point` of the world;
-// what is static has no velocity, and what is static or kinematic takes no impulse. A static body that is set to
-// another pose is just there, and moves nothing; psv_set_body_target moves it so that it carries and pushes.
+// One body. PSV_ERROR_ARGUMENT for a stale id, for a rotation that is zero, and for an impulse after which the velocity
+// would not be finite. impulse in N s at `point` of the world; what is static has no velocity, and what is static or
+// kinematic takes no impulse. A static body that is set to another pose is just there, and moves nothing;
+// psv_set_body_target moves it so that it carries and pushes.
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state);                       // Blocks
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
@@ -168,7 +169,8 @@ psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impul
 psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds);
 
 // The same for many bodies in one call; `states` and `impulses` have `count` elements (at most 2^32-1), as `ids`.
-// Nothing is done when one id is stale. No body twice in calls that write. Block, and take memory while they run.
+// Nothing is done when one id is stale; an impulse that would give a velocity that is not finite is left out. No body
+// twice in calls that write. Block, and take memory while they run.
 typedef struct psv_body_impulse {
     float impulse[3]; // N s
     float point[3];   // of the world, where it acts
@@ -182,9 +184,9 @@ psv_status psv_apply_impulses(psv_world *world, const psv_body_id *ids, uint64_t
 // The same on buffers of the context's backend, for programs that drive thousands of worlds: `slots` are u32, the slot
 // of a body is id.index1 - 1; `states` are psv_body_state, `impulses` psv_body_impulse. They wait until the steps so
 // far have happened (but not while a CUDA graph is captured) and are then asynchronous on CUDA. Slots without a body
-// are left out (read as zeros), so are values that are not finite, rotations that are zero or huge, and ground (planes,
-// height fields, meshes) when written. Errors: PSV_ERROR_ARGUMENT (buffer too small, count over 2^32-1). Can be
-// captured in a CUDA graph.
+// are left out (read as zeros), so are values that are not finite, impulses that would give a velocity that is not,
+// rotations that are zero or huge, and ground (planes, height fields, meshes) when written. Errors: PSV_ERROR_ARGUMENT
+// (buffer too small, count over 2^32-1). Can be captured in a CUDA graph.
 psv_status psv_read_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_write_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_push_bodies(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer impulses);
