@@ -81,7 +81,7 @@ static int print_rows(const char *name, const char *path) {
     if (file == NULL) return tool_fail(TOOL_FAILED, "%s: %s", path, strerror(errno));
     json_t *rows = tool_read_csv(file);
     (void)fclose(file);
-    return tool_print_json(json_pack("{s:s, s:o}", "benchmark", name, "rows", rows));
+    return tool_print_result("bench", NULL, json_pack("{s:s, s:o}", "benchmark", name, "rows", rows));
 }
 
 // The benchmark writes its rows as CSV to a file for the time of the run, and they are printed as one object.

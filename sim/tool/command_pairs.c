@@ -188,11 +188,12 @@ static int print_json(const pairs_job *job) {
     for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase)
         if (job->phase_ms[phase] > 0)
             json_object_set_new(phases, psv_phase_name((psv_phase)phase), json_real(job->phase_ms[phase]));
-    return tool_print_json(json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:o}", "boxes", (json_int_t)box_count(job),
-                                     "pairs", (json_int_t)job->pairs, "backend",
-                                     psv_backend_name(psv_context_backend(job->context)), "method",
-                                     job->statistics.method, "sort", job->statistics.sort_method, "route",
-                                     job->statistics.route, "veto", job->statistics.veto, "phases", phases));
+    return tool_print_result("pairs", job->context,
+                             json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:o}", "boxes", (json_int_t)box_count(job),
+                                       "pairs", (json_int_t)job->pairs, "backend",
+                                       psv_backend_name(psv_context_backend(job->context)), "method",
+                                       job->statistics.method, "sort", job->statistics.sort_method, "route",
+                                       job->statistics.route, "veto", job->statistics.veto, "phases", phases));
 }
 
 static int print_table(FILE *out, const pairs_job *job) {
@@ -216,11 +217,12 @@ static int print_distributed(const pairs_job *job, psv_group_finder *finder, con
                              double median_ms) {
     const uint64_t pairs = psv_group_total_pairs(finder);
     if (job->json)
-        return tool_print_json(json_pack("{s:I, s:I, s:I, s:s, s:f, s:f, s:{s:f, s:f, s:f, s:f}}", "boxes",
-                                         (json_int_t)s->boxes, "pairs", (json_int_t)pairs, "ranks",
-                                         (json_int_t)job->ranks.size, "method", s->local.method, "imbalance",
-                                         s->imbalance, "ms", median_ms, "phases", "split", s->split_ms, "move",
-                                         s->move_ms, "find", s->find_ms, "keep", s->keep_ms));
+        return tool_print_result("pairs_of_ranks", job->context,
+                                 json_pack("{s:I, s:I, s:I, s:s, s:f, s:f, s:{s:f, s:f, s:f, s:f}}", "boxes",
+                                           (json_int_t)s->boxes, "pairs", (json_int_t)pairs, "ranks",
+                                           (json_int_t)job->ranks.size, "method", s->local.method, "imbalance",
+                                           s->imbalance, "ms", median_ms, "phases", "split", s->split_ms, "move",
+                                           s->move_ms, "find", s->find_ms, "keep", s->keep_ms));
     char boxes[32], found[32];
     printf("%s boxes, %s overlapping pairs on %u ranks, %s\n", tool_format_count(boxes, s->boxes),
            tool_format_count(found, pairs), job->ranks.size, psv_context_device_name(job->context));

@@ -23,7 +23,7 @@ typedef struct sort_job {
     psv_buffer keys, values;
     void *host_keys, *host_values, *sorted_keys;
     double *times;
-    double median_ms, min_ms;
+    double median_ms, min_ms, quartiles_ms[2];
     psv_sort_statistics statistics; // of the last run
     tool_sort_check check;
 } sort_job;
@@ -103,6 +103,8 @@ static int sort_all(sort_job *job) {
     if (status != PSV_OK) return tool_fail_status(job->context, status);
     job->median_ms = tool_median(job->times, job->repeat);
     job->min_ms = job->times[0];
+    job->quartiles_ms[0] = tool_percentile(job->times, job->repeat, 25);
+    job->quartiles_ms[1] = tool_percentile(job->times, job->repeat, 75);
     if (!tool_check_sorted(job->host_keys, job->sorted_keys, job->host_values, job->value_bytes, job->count, job->type,
                            &job->check))
         return no_memory(job, 1);
@@ -114,11 +116,14 @@ static int print_result(const sort_job *job) {
     const char *backend = psv_backend_name(psv_context_backend(job->context));
     double rate = job->median_ms > 0 ? 1e-3 * (double)job->count / job->median_ms : 0;
     if (job->json)
-        return tool_print_json(json_pack(
-            "{s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:{s:f, s:f}, s:f}", "count", (json_int_t)job->count, "keys",
-            psv_key_type_name(job->type), "distribution", job->distribution, "method", method, "route",
-            job->statistics.route, "veto", job->statistics.veto, "backend", backend, "sorted", job->check.sorted,
-            "stable", job->check.stable, "ms", "median", job->median_ms, "min", job->min_ms, "mpairs_per_s", rate));
+        return tool_print_result(
+            "sort", job->context,
+            json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:{s:f, s:f, s:f, s:f}, s:f}", "repeats",
+                      (json_int_t)job->repeat, "count", (json_int_t)job->count, "keys", psv_key_type_name(job->type),
+                      "distribution", job->distribution, "method", method, "route", job->statistics.route, "veto",
+                      job->statistics.veto, "backend", backend, "sorted", job->check.sorted, "stable",
+                      job->check.stable, "ms", "median", job->median_ms, "q1", job->quartiles_ms[0], "q3",
+                      job->quartiles_ms[1], "min", job->min_ms, "mpairs_per_s", rate));
     char count[32];
     printf("%s %s keys (%s) with %u-byte values, method %s on %s (%s)\n", tool_format_count(count, job->count),
            psv_key_type_name(job->type), job->distribution, job->value_bytes, method, backend,

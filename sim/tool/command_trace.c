@@ -181,16 +181,19 @@ static int report(const trace_job *job) {
     const double rate = MEDIAN(job, rays_per_second) / 1e6, share = MEDIAN(job, sort_share);
     const char *backend = psv_backend_name(psv_context_backend(job->context));
     if (job->json)
-        return tool_print_json(json_pack(
-            "{s:o, s:I, s:I, s:I, s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:f, s:f}",
-            "input", tool_json_text(job->paths[0]), job->is_scene ? "bodies" : "triangles",
-            (json_int_t)count_input(job, last), "items", (json_int_t)last->items, "bad_items",
-            (json_int_t)last->bad_items, "backend", backend, "quality", job->quality, "sort", job->sort, "width",
-            (int)job->picture.width, "height", (int)job->picture.height, "samples", (json_int_t)job->samples, "frames",
-            (json_int_t)job->frames, "bounds_ms", MEDIAN(job, bounds_ms), "keys_ms", MEDIAN(job, keys_ms), "sort_ms",
-            MEDIAN(job, sort_ms), "build_ms", MEDIAN(job, build_ms), "trace_ms", MEDIAN(job, trace_ms), "filter_ms",
-            MEDIAN(job, filter_ms), "frame_ms", MEDIAN(job, frame_ms), "rays", (json_int_t)last->rays,
-            "million_rays_per_second", rate, "sort_share", share));
+        return tool_print_result(
+            "trace", job->context,
+            json_pack("{s:o, s:I, s:I, s:I, s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:I, "
+                      "s:f, s:f}",
+                      "input", tool_json_text(job->paths[0]), job->is_scene ? "bodies" : "triangles",
+                      (json_int_t)count_input(job, last), "items", (json_int_t)last->items, "bad_items",
+                      (json_int_t)last->bad_items, "backend", backend, "quality", job->quality, "sort", job->sort,
+                      "width", (int)job->picture.width, "height", (int)job->picture.height, "samples",
+                      (json_int_t)job->samples, "frames", (json_int_t)job->frames, "bounds_ms", MEDIAN(job, bounds_ms),
+                      "keys_ms", MEDIAN(job, keys_ms), "sort_ms", MEDIAN(job, sort_ms), "build_ms",
+                      MEDIAN(job, build_ms), "trace_ms", MEDIAN(job, trace_ms), "filter_ms", MEDIAN(job, filter_ms),
+                      "frame_ms", MEDIAN(job, frame_ms), "rays", (json_int_t)last->rays, "million_rays_per_second",
+                      rate, "sort_share", share));
     char items[32], rays[32];
     printf("%s %s on %s, %ux%u, medians of %u pictures\n", tool_format_count(items, count_input(job, last)),
            input_name(job, count_input(job, last)), psv_context_device_name(job->context), job->picture.width,

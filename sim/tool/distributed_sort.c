@@ -84,11 +84,12 @@ static int print_sort(const ranks_sort *job, const tool_sort_check *check) {
     const char *type = psv_key_type_name(wanted->type), *distribution = tool_distributions[wanted->distribution];
     const psv_group_sort_statistics *s = &job->statistics;
     if (wanted->json)
-        return tool_print_json(json_pack("{s:I, s:s, s:s, s:I, s:b, s:b, s:{s:f, s:f, s:f, s:f}, s:f}", "count",
-                                         (json_int_t)wanted->count, "keys", type, "distribution", distribution, "ranks",
-                                         (json_int_t)job->ranks.size, "sorted", check->sorted, "stable", check->stable,
-                                         "ms", "median", job->median_ms, "split", s->split_ms, "move", s->move_ms,
-                                         "sort", s->sort_ms, "imbalance", s->imbalance));
+        return tool_print_result("sort_of_ranks", job->ranks.context,
+                                 json_pack("{s:I, s:s, s:s, s:I, s:b, s:b, s:{s:f, s:f, s:f, s:f}, s:f}", "count",
+                                           (json_int_t)wanted->count, "keys", type, "distribution", distribution,
+                                           "ranks", (json_int_t)job->ranks.size, "sorted", check->sorted, "stable",
+                                           check->stable, "ms", "median", job->median_ms, "split", s->split_ms, "move",
+                                           s->move_ms, "sort", s->sort_ms, "imbalance", s->imbalance));
     char count[32];
     printf("%s %s keys (%s) with their places on %u ranks, %s\n", tool_format_count(count, wanted->count), type,
            distribution, job->ranks.size, psv_context_device_name(job->ranks.context));

@@ -7,7 +7,7 @@
 
 // Median, 95th percentile and sum of one phase over all frames; PSV_PHASE_COUNT is the frame itself.
 typedef struct phase_summary {
-    double median_ms, p95_ms, total_ms;
+    double median_ms, q1_ms, q3_ms, p95_ms, total_ms;
 } phase_summary;
 
 typedef struct run_summary {
@@ -32,6 +32,8 @@ static bool summarise(const run_job *job, run_summary *summary) {
         for (uint64_t f = 0; f < job->frames; ++f)
             of_phase->total_ms += values[f] = phase_of(&job->samples[f], phase);
         of_phase->median_ms = tool_median(values, job->frames);
+        of_phase->q1_ms = tool_percentile(values, job->frames, 25);
+        of_phase->q3_ms = tool_percentile(values, job->frames, 75);
         of_phase->p95_ms = tool_percentile(values, job->frames, 95);
     }
     for (uint64_t f = 0; f < job->frames; ++f)
@@ -59,16 +61,20 @@ static int print_json(const run_job *job, const run_summary *summary) {
                             json_pack("{s:f, s:f, s:f}", "median_ms", phase->median_ms, "p95_ms", phase->p95_ms,
                                       "share", share(summary, p)));
     }
-    return tool_print_json(json_pack(
-        "{s:o, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f}, s:{s:f, s:f}, s:f, s:o, s:I, s:I}",
-        "scene", tool_json_text(scene_name(job)), "bodies", (json_int_t)job->counters.bodies, "frames",
-        (json_int_t)job->frames, "backend", psv_backend_name(psv_context_backend(job->context)), "pairs_on",
-        psv_backend_name(psv_context_backend(pair_context(job))), "sort", job->statistics.sort_method, "broad_phase",
-        job->statistics.method, "route", job->statistics.route, "veto", job->statistics.veto, "seed",
-        (json_int_t)job->seed, "pairs_last", (json_int_t)job->counters.pairs, "pairs_max",
-        (json_int_t)summary->pairs_max, "frame_ms", "median", frame->median_ms, "p95", frame->p95_ms, "sort_ms",
-        "median", sort->median_ms, "p95", sort->p95_ms, "sort_share", share(summary, PSV_PHASE_SORT), "phases", phases,
-        "checked_frames", (json_int_t)job->checked_frames, "check_failures", (json_int_t)job->check_failures));
+    return tool_print_result(
+        "run", job->context,
+        json_pack("{s:o, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f, s:f, s:f}, s:{s:f, s:f, "
+                  "s:f, s:f}, s:f, s:o, s:I, s:I}",
+                  "scene", tool_json_text(scene_name(job)), "bodies", (json_int_t)job->counters.bodies, "frames",
+                  (json_int_t)job->frames, "backend", psv_backend_name(psv_context_backend(job->context)), "pairs_on",
+                  psv_backend_name(psv_context_backend(pair_context(job))), "sort", job->statistics.sort_method,
+                  "broad_phase", job->statistics.method, "route", job->statistics.route, "veto", job->statistics.veto,
+                  "seed", (json_int_t)job->seed, "pairs_last", (json_int_t)job->counters.pairs, "pairs_max",
+                  (json_int_t)summary->pairs_max, "frame_ms", "median", frame->median_ms, "q1", frame->q1_ms, "q3",
+                  frame->q3_ms, "p95", frame->p95_ms, "sort_ms", "median", sort->median_ms, "q1", sort->q1_ms, "q3",
+                  sort->q3_ms, "p95", sort->p95_ms, "sort_share", share(summary, PSV_PHASE_SORT), "phases", phases,
+                  "checked_frames", (json_int_t)job->checked_frames, "check_failures",
+                  (json_int_t)job->check_failures));
 }
 
 static bool has_veto(const run_job *job) { return strcmp(job->statistics.veto, "none") != 0; }
@@ -146,6 +152,8 @@ int run_write_trace(const run_job *job, const char *path) {
     FILE *file = output.stream;
     double frame_us = 0;
     fputs("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n"
+          "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 0, \"args\": {\"name\": \"pairsieve "
+          "run\"}},\n"
           "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"args\": {\"name\": \"frames\"}},\n"
           "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": 2, \"args\": {\"name\": \"phases\"}}",
           file);

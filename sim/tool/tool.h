@@ -63,6 +63,9 @@ typedef struct tool_command {
 // Reads the arguments after the command's name. TOOL_CONTINUE, or an exit code: 0 after --help.
 int tool_parse_options(tool_command *command, int argc, char **argv);
 
+// A whole number with an optional K, M or G (thousands, as in 20K); false: it is none.
+bool tool_parse_count(const char *text, uint64_t *value);
+
 // The word is one of the names (a list that ends with NULL): its place, or -1 after printing the accepted ones.
 int tool_choose(const char *option, const char *word, const char *const *names);
 
@@ -127,6 +130,10 @@ json_t *tool_json_text(const char *text);
 // Prints the object to stdout and gives it back to jansson. NULL (no memory) is TOOL_FAILED.
 int tool_print_json(json_t *object);
 
+// The result of a command: the same with «schema» («pairsieve.KIND/1», see results.schema.json) and «machine» in it.
+// `context` may be NULL.
+int tool_print_result(const char *kind, const psv_context *context, json_t *object);
+
 // Median and 95th percentile (nearest rank) of `count` values, which are reordered; 0 when there are none.
 double tool_median(double *values, uint64_t count);
 double tool_percentile(double *values, uint64_t count, double percent);
@@ -142,6 +149,7 @@ int command_bench(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_pairs(int argc, char **argv);
+int command_report(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_sort(int argc, char **argv);
 int command_trace(int argc, char **argv);

@@ -15,6 +15,7 @@ static const command_entry commands[] = {
     {"sort", command_sort, "sort keys, check the result, report the time"},
     {"trace", command_trace, "render a mesh or a scene by rays to a PNG file; times of tree and rays"},
     {"bench", command_bench, "run the benchmarks: sort, collision or sim"},
+    {"report", command_report, "what sorting costs on this machine, measured and drawn as one page"},
     {"info", command_info, "backends, devices, methods and how this program was built"},
     {"list", command_list, "scenes and methods"},
 };
@@ -46,7 +47,8 @@ static int run_command(int argc, char **argv) {
     }
     for (size_t i = 0; i < COMMANDS; ++i)
         if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 2, argv + 2);
-    return tool_fail(TOOL_REFUSED, "unknown command '%s'; accepted: run, pairs, sort, trace, bench, info, list", word);
+    return tool_fail(TOOL_REFUSED, "unknown command '%s'; accepted: run, pairs, sort, trace, bench, report, info, list",
+                     word);
 }
 
 int main(int argc, char **argv) {

@@ -23,8 +23,7 @@ static int print_help(const tool_command *command) {
     return TOOL_DONE;
 }
 
-// A whole number with an optional K, M or G (thousands).
-static bool parse_count(const char *text, uint64_t *value) {
+bool tool_parse_count(const char *text, uint64_t *value) {
     if (text[0] < '0' || text[0] > '9') return false;
     char *rest;
     errno = 0;
@@ -46,7 +45,7 @@ static bool parse_count(const char *text, uint64_t *value) {
 
 static int read_count(const tool_option *option, const char *text) {
     uint64_t value, most = option->most != 0 ? option->most : UINT64_MAX;
-    if (parse_count(text, &value) && value >= option->least && value <= most) {
+    if (tool_parse_count(text, &value) && value >= option->least && value <= most) {
         *(uint64_t *)option->target = value;
         return TOOL_CONTINUE;
     }

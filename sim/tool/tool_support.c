@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "machine.h"
 #include "tool.h"
 
 int tool_fail(int code, const char *format, ...) {
@@ -72,6 +73,16 @@ int tool_print_json(json_t *object) {
     json_decref(object);
     putchar('\n');
     return failed == 0 ? TOOL_DONE : tool_fail(TOOL_FAILED, "could not write the output");
+}
+
+int tool_print_result(const char *kind, const psv_context *context, json_t *object) {
+    char schema[64];
+    (void)snprintf(schema, sizeof schema, "pairsieve.%s/1", kind);
+    if (object != NULL) {
+        json_object_set_new(object, "schema", json_string(schema));
+        json_object_set_new(object, "machine", tool_machine_json(context));
+    }
+    return tool_print_json(object);
 }
 
 static int compare_doubles(const void *a, const void *b) {

@@ -53,7 +53,7 @@ static void pairs_json(void **state) {
     write_mesh("output_mesh.obj");
     json_t *object = tool_json("pairs output_mesh.obj --boxes faces --backend cpu --json");
     assert_non_null(object);
-    assert_true(tool_has_keys(object, "boxes pairs backend method sort route veto phases"));
+    assert_true(tool_has_keys(object, "schema machine boxes pairs backend method sort route veto phases"));
     assert_int_equal(integer_of(object, "boxes"), 3);
     assert_int_equal(integer_of(object, "pairs"), 1);
     assert_string_equal(text_of(object, "backend"), "cpu");
@@ -96,9 +96,10 @@ static void sort_json(void **state) {
                        keys[i % 6], distributions[i]);
         json_t *object = tool_json(arguments);
         assert_non_null(object);
-        assert_true(
-            tool_has_keys(object, "count keys distribution method route veto backend sorted stable ms mpairs_per_s"));
-        assert_true(tool_has_keys(json_object_get(object, "ms"), "median min"));
+        assert_true(tool_has_keys(
+            object,
+            "schema machine repeats count keys distribution method route veto backend sorted stable ms mpairs_per_s"));
+        assert_true(tool_has_keys(json_object_get(object, "ms"), "median q1 q3 min"));
         assert_int_equal(integer_of(object, "count"), 5000);
         assert_string_equal(text_of(object, "keys"), keys[i % 6]);
         assert_string_equal(text_of(object, "distribution"), distributions[i]);
@@ -140,14 +141,15 @@ static void run_json(void **state) {
     json_t *object = tool_json("run drop --backend cpu --bodies 500 --frames 40 --seed 7 --check-every 15 --json");
     assert_non_null(object);
     assert_true(tool_has_keys(
-        object, "scene bodies frames backend pairs_on sort broad_phase seed pairs_last pairs_max frame_ms "
-                "sort_ms sort_share route veto phases checked_frames check_failures"));
+        object,
+        "schema machine scene bodies frames backend pairs_on sort broad_phase seed pairs_last pairs_max frame_ms "
+        "sort_ms sort_share route veto phases checked_frames check_failures"));
     assert_string_equal(text_of(object, "route"), text_of(object, "broad_phase")); // on the CPU it has one way
     assert_string_equal(text_of(object, "veto"), "none");
     assert_string_equal(text_of(object, "pairs_on"), "cpu");
     assert_non_null(json_object_get(json_object_get(object, "phases"), "sort"));
-    assert_true(tool_has_keys(json_object_get(object, "frame_ms"), "median p95"));
-    assert_true(tool_has_keys(json_object_get(object, "sort_ms"), "median p95"));
+    assert_true(tool_has_keys(json_object_get(object, "frame_ms"), "median q1 q3 p95"));
+    assert_true(tool_has_keys(json_object_get(object, "sort_ms"), "median q1 q3 p95"));
     assert_string_equal(text_of(object, "scene"), "drop");
     assert_true(integer_of(object, "bodies") >= 500);
     assert_int_equal(integer_of(object, "frames"), 40);
@@ -326,7 +328,7 @@ static void run_by_simulated_time(void **state) {
 static json_t *bench_row(const char *arguments, const char *name, json_t **object) {
     *object = tool_json(arguments);
     assert_non_null(*object);
-    assert_true(tool_has_keys(*object, "benchmark rows"));
+    assert_true(tool_has_keys(*object, "schema machine benchmark rows"));
     assert_string_equal(json_string_value(json_object_get(*object, "benchmark")), name);
     json_t *rows = json_object_get(*object, "rows");
     assert_int_equal(json_array_size(rows), 1);

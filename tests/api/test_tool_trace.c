@@ -17,7 +17,8 @@
 #define FILE_BYTES (8 + 25 + 12 + 2 + HEIGHT * (5 + 1 + 3 * WIDTH) + 4 + 12)
 
 #define REPORT                                                                                                         \
-    " items bad_items backend quality sort width height samples frames bounds_ms keys_ms sort_ms build_ms trace_ms "   \
+    " schema machine items bad_items backend quality sort width height samples frames bounds_ms keys_ms sort_ms "      \
+    "build_ms trace_ms "                                                                                               \
     "filter_ms frame_ms rays million_rays_per_second sort_share"
 
 static char folder[] = "/tmp/test_tool_traceXXXXXX";

@@ -1,0 +1,57 @@
+// `pairsieve report`: measurements as tables of one JSON object, and the page that is drawn from it.
+//
+// The report object:
+//   schema    "pairsieve.report/1"
+//   machine   see machine.h
+//   options   quick, seconds, scenes
+//   tables    name -> {keys: [column], values: [column], command, rows: [{column: value}]}
+// A value X_ms has its quartiles in X_q1 and X_q3. `keys` say which rows of two reports are the same measurement.
+#ifndef PAIRSIEVE_TOOL_REPORT_H
+#define PAIRSIEVE_TOOL_REPORT_H
+
+#include <jansson.h>
+
+#include "../tool.h"
+#include "pairsieve/sim.h"
+
+#define REPORT_SCHEMA "pairsieve.report/1"
+
+typedef struct report_job {
+    tool_device_options device;
+    const char *scenes, *counts; // names and numbers, divided by commas; no counts: by `quick`
+    uint64_t count_list[9];      // the counts as numbers, 0 behind the last one
+    const char *out, *json_path;
+    bool quick, compare;
+    psv_context *context;
+    json_t *report, *tables;
+    double seconds; // of measuring; 0: by `quick`
+    double begun, planned_seconds, spent_weight, total_weight;
+    bool progress;
+} report_job;
+
+// --- report_tables.c ------------------------------------------------------------------------------------------------
+
+// Adds an empty table. `keys` and `values` are column names, divided by blanks. False: no memory.
+bool report_add_table(report_job *job, const char *name, const char *keys, const char *values, const char *command);
+
+// Appends a row and takes it over. NULL is no memory.
+bool report_add_row(report_job *job, const char *table, json_t *row);
+
+// row[name_ms], row[name_q1], row[name_q3] = median and quartiles of `count` values, which are reordered.
+void report_set_times(json_t *row, const char *name, double *values, uint64_t count);
+
+// --- report_measure.c -----------------------------------------------------------------------------------------------
+
+// Runs everything; exit codes. The tables are filled as far as the run came.
+int report_measure(report_job *job);
+
+// --- report_page.c --------------------------------------------------------------------------------------------------
+
+void report_write_page(FILE *out, const json_t *report);
+
+// --- report_compare.c -----------------------------------------------------------------------------------------------
+
+// Prints the ratios b / a of every time, and whether the two differ. Exit codes.
+int report_compare(const char *path_a, const char *path_b);
+
+#endif

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Results of every command fit sim/tool/results.schema.json, and the page of a report holds the numbers of its JSON.
+
+usage: check_results.py PROGRAM SCHEMA     exit code 77: the module jsonschema is not there
+"""
+import csv
+import html.parser
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+try:
+    from jsonschema import Draft202012Validator
+except ImportError:
+    print("skipped: the Python module jsonschema is not installed")
+    sys.exit(77)
+
+MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\n"
+COMMANDS = [
+    "run drop --bodies 300 --frames 12 --backend cpu --json",
+    "sort --count 3K --repeat 5 --backend cpu --json",
+    "pairs mesh.obj --backend cpu --json",
+    "trace mesh.obj --size 32x32 --frames 1 --out picture.png --backend cpu --json",
+]
+REPORT = "report --scenes stack,drop --counts 300,900 --seconds 1 --backend cpu --out page.html --json-out {}"
+
+
+class Page(html.parser.HTMLParser):
+    """Links with data in them, figures with their points, and everything that would ask the network."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.figures, self.foreign, self.open = {}, 0, [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag == "a" and "download" in attributes:
+            kind, _, data = attributes["href"].partition(",")
+            assert kind == "data:text/csv;charset=utf-8", kind
+            rows = csv.DictReader(io.StringIO(urllib.parse.unquote(data)))
+            self.tables[attributes["download"].removesuffix(".csv")] = list(rows)
+        self.figures += tag == "svg"
+        for name in ("src", "href"):
+            if attributes.get(name, "data:").split(":")[0] not in ("data",):
+                self.foreign.append(attributes[name])
+        if tag not in ("meta", "path", "circle", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in ("path", "circle"):
+            assert self.open and self.open.pop() == tag, f"</{tag}> closes nothing"
+
+
+def same(text, value):
+    return text == value if isinstance(value, str) else abs(float(text) - value) <= 1e-5 * abs(value)
+
+
+def check_page(folder, report):
+    page = Page((folder / "page.html").read_text())
+    assert not page.foreign, page.foreign
+    assert not page.open, page.open
+    assert page.figures >= 10, page.figures
+    for name, rows in page.tables.items():
+        wanted = report["tables"][name]["rows"]
+        assert len(rows) == len(wanted) > 0, name
+        for row, want in zip(rows, wanted):
+            for column, text in row.items():
+                assert same(text, want[column]), (name, column, text, want[column])
+    assert set(page.tables) == set(report["tables"])
+
+
+def main():
+    program, schema = str(pathlib.Path(sys.argv[1]).resolve()), json.loads(pathlib.Path(sys.argv[2]).read_text())
+    Draft202012Validator.check_schema(schema)
+    validator = Draft202012Validator(schema)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "mesh.obj").write_text(MESH)
+
+        def run(arguments, code=0):
+            done = subprocess.run([program, *arguments.split()], cwd=folder, capture_output=True, text=True)
+            assert done.returncode == code, (arguments, done.returncode, done.stderr)
+            return done.stdout
+
+        for arguments in COMMANDS:
+            result = json.loads(run(arguments))
+            validator.validate(result)
+            result["machine"].pop("commit")
+            assert not validator.is_valid(result), "a result without a commit is accepted"
+        for file in ("a.json", "b.json"):
+            run(REPORT.format(file))
+            report = json.loads((folder / file).read_text())
+            validator.validate(report)
+            check_page(folder, report)
+        assert "no difference" in run("report --compare a.json a.json")
+        for row in report["tables"]["runs"]["rows"]:
+            for column in row:
+                if column.endswith(("_ms", "_q1", "_q3")):
+                    row[column] *= 2
+        (folder / "slow.json").write_text(json.dumps(report))
+        slower = [line for line in run("report --compare b.json slow.json").splitlines() if line.startswith("runs")]
+        assert len(slower) == 1 and "mean ratio 2.000" in slower[0] and slower[0].endswith(": slower"), slower
+        (folder / "other.json").write_text('{"schema": "pairsieve.run/1"}')
+        run("report --compare a.json other.json", 2)
+        run("report --compare a.json", 2)
+        run("report --scenes nowhere", 2)
+        run("report --counts 10", 2)
+    print("every result fits its schema")
+
+
+main()
