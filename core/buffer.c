@@ -109,8 +109,8 @@ static psv_status check_kind(psv_context *context, psv_buffer buffer, uint64_t b
     return PSV_OK;
 }
 
-psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
-                             const char *name) {
+static psv_status check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
+                               const char *name, bool place) {
     if (bytes == 0) return PSV_OK;
     psv_status status = check_kind(context, buffer, bytes, name);
     if (status != PSV_OK) return status;
@@ -122,8 +122,18 @@ psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t b
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not aligned to %u bytes", name, alignment);
     // A named buffer's size is known: its last byte is asked for.
     if (context->ops->names_buffers) address += bytes - 1;
-    if (context->check_buffers && !context->ops->owns_address(context, address))
+    if (place && !context->ops->owns_address(context, address))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not memory that the %s backend can read", name,
                          context->ops->name);
     return PSV_OK;
+}
+
+psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
+                             const char *name) {
+    return check_buffer(context, buffer, bytes, alignment, name, context->check_buffers);
+}
+
+psv_status psvi_check_owned_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
+                                   const char *name) {
+    return check_buffer(context, buffer, bytes, alignment, name, true);
 }

@@ -101,6 +101,9 @@ static inline bool psvi_is_captured(psv_context *context) {
 // device. `name` is the argument's name in the sentence. A buffer for 0 bytes may be empty.
 psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
                              const char *name);
+// The same of memory that an object keeps, whose place is looked at in any case.
+psv_status psvi_check_owned_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
+                                   const char *name);
 
 // Where a buffer begins, as the modules of the library name memory: an address, or on OpenGL what stands for one
 // (gl/gl_backend.h). And back: a buffer for memory of the context's backend; NULL gives an empty one.

@@ -12,9 +12,9 @@ typedef struct psvi_grid_state {
     bool has_blocks; // of it, for queries
 } psvi_grid_state;
 
-// Sets finder->state. The sorter's scratch memory is part of the finder's.
-psv_status psvi_create_grid_state(psv_pair_finder *finder, const char *method, const psv_sorter_def *sorter);
-void psvi_destroy_grid_state(psv_pair_finder *finder);
-psv_status psvi_grid_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics);
+// Sets choice->state. The sorter's scratch memory is part of the finder's.
+psv_status psvi_create_grid_state(psvi_choice *choice, const char *method, const psv_sorter_def *sorter);
+void psvi_destroy_grid_state(psvi_choice *choice);
+psv_status psvi_grid_statistics(const psvi_choice *choice, psv_pair_statistics *statistics);
 
 #endif

@@ -14,17 +14,17 @@ psv_sorter_def psvi_keyed_sorter_def(const psv_pair_finder_def *def, uint64_t mo
     return sorter;
 }
 
-psv_status psvi_create_keyed(psv_pair_finder *finder, const psv_sorter_def *sorter) {
+psv_status psvi_create_keyed(psvi_choice *choice, const psv_sorter_def *sorter) {
     psv_sorter *made = NULL;
-    const psv_status status = psv_create_sorter(finder->context, sorter, &made);
-    finder->state = made;
+    const psv_status status = psv_create_sorter(choice->context, sorter, &made);
+    choice->state = made;
     return status;
 }
 
-void psvi_destroy_keyed(psv_pair_finder *finder) { psv_destroy_sorter(finder->state); }
+void psvi_destroy_keyed(psvi_choice *choice) { psv_destroy_sorter(choice->state); }
 
-psv_status psvi_keyed_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    return psvi_add_sort_statistics(finder->state, statistics);
+psv_status psvi_keyed_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
+    return psvi_add_sort_statistics(choice->state, statistics);
 }
 
 psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics) {

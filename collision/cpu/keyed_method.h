@@ -12,10 +12,10 @@ static inline bool psvi_has_worlds(const psv_pair_finder_def *def) { return def-
 // A sorter of `most_keys` u32 keys with their places, or of u64 keys as above.
 psv_sorter_def psvi_keyed_sorter_def(const psv_pair_finder_def *def, uint64_t most_keys);
 
-// A sorter as all of finder->state, its destruction and its counters.
-psv_status psvi_create_keyed(psv_pair_finder *finder, const psv_sorter_def *sorter);
-void psvi_destroy_keyed(psv_pair_finder *finder);
-psv_status psvi_keyed_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics);
+// A sorter as all of choice->state, its destruction and its counters.
+psv_status psvi_create_keyed(psvi_choice *choice, const psv_sorter_def *sorter);
+void psvi_destroy_keyed(psvi_choice *choice);
+psv_status psvi_keyed_statistics(const psvi_choice *choice, psv_pair_statistics *statistics);
 
 // The counters of a sorter.
 psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics);

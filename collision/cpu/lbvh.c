@@ -72,12 +72,12 @@ static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
     return carve_lbvh(def, (char *)256, &memory);
 }
 
-static psv_status lbvh_create(psv_pair_finder *finder) {
+static psv_status lbvh_create(psvi_choice *choice) {
     lbvh_memory memory;
-    (void)carve_lbvh(&finder->def, finder->scratch, &memory);
-    psv_sorter_def sorter = lbvh_sorter_def(&finder->def);
+    (void)carve_lbvh(&choice->def, choice->scratch, &memory);
+    psv_sorter_def sorter = lbvh_sorter_def(&choice->def);
     sorter.scratch = memory.sorter;
-    return psvi_create_grid_state(finder, "lbvh", &sorter);
+    return psvi_create_grid_state(choice, "lbvh", &sorter);
 }
 
 // --- order -----------------------------------------------------------------------------------------------------------
@@ -502,16 +502,16 @@ static uint64_t query_boxes(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_
 
 // --- method ----------------------------------------------------------------------------------------------------------
 
-static lbvh_tree tree_of(const psv_pair_finder *finder, const psvi_find_input *input) {
-    lbvh_tree tree = {.input = input, .wide = psvi_has_worlds(&finder->def), .test = psvi_best_test()};
-    (void)carve_lbvh(&finder->def, finder->scratch, &tree.memory);
+static lbvh_tree tree_of(const psvi_choice *choice, const psvi_find_input *input) {
+    lbvh_tree tree = {.input = input, .wide = psvi_has_worlds(&choice->def), .test = psvi_best_test()};
+    (void)carve_lbvh(&choice->def, choice->scratch, &tree.memory);
     return tree;
 }
 
 // Orders the living boxes and builds the tree over them. state->boxes says how many there are.
-static psv_status order_boxes(psv_pair_finder *finder, lbvh_tree *tree) {
-    psv_context *context = finder->context;
-    psvi_grid_state *state = finder->state;
+static psv_status order_boxes(const psvi_choice *choice, lbvh_tree *tree) {
+    psv_context *context = choice->context;
+    psvi_grid_state *state = choice->state;
     const psvi_find_input *input = tree->input;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_grid grid;
@@ -520,7 +520,7 @@ static psv_status order_boxes(psv_pair_finder *finder, lbvh_tree *tree) {
     codes_job codes = {tree, &grid};
     psvi_run_ranges(context, count, 4096, make_codes, &codes);
     psvi_phase_end(context, PSV_PHASE_KEYS);
-    input->result->key_bits = lbvh_sorter_def(&finder->def).end_bit;
+    input->result->key_bits = lbvh_sorter_def(&choice->def).end_bit;
     state->boxes = count;
     state->has_blocks = false;
     if (count == 0) return PSV_OK;
@@ -531,7 +531,7 @@ static psv_status order_boxes(psv_pair_finder *finder, lbvh_tree *tree) {
     psvi_phase_begin(context, PSV_PHASE_GATHER);
     psvi_follow_order(context, tree->memory.order, tree->memory.order, tree->memory.ids, count);
     size_tree(tree, count);
-    if (state == psvi_common(finder)->kept.tree.state) order_by_halves(context, tree);
+    if (choice->lasting) order_by_halves(context, tree);
     psvi_gather_lanes(context, input, tree->memory.order, count, &tree->memory.lanes[0]);
     for (int h = 1; h < tree->height; ++h)
         build_level(context, tree, h);
@@ -542,10 +542,10 @@ static psv_status order_boxes(psv_pair_finder *finder, lbvh_tree *tree) {
     return PSV_OK;
 }
 
-static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    lbvh_tree tree = tree_of(finder, input);
-    const psv_status status = order_boxes(finder, &tree);
+static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    lbvh_tree tree = tree_of(choice, input);
+    const psv_status status = order_boxes(choice, &tree);
     if (status != PSV_OK || tree.count[0] < 2) return status;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     query_tree(context, &tree);
@@ -553,9 +553,9 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
     return PSV_OK;
 }
 
-static psv_status lbvh_build(psv_pair_finder *finder, const psvi_find_input *input) {
-    lbvh_tree tree = tree_of(finder, input);
-    return order_boxes(finder, &tree);
+static psv_status lbvh_build(const psvi_choice *choice, const psvi_find_input *input) {
+    lbvh_tree tree = tree_of(choice, input);
+    return order_boxes(choice, &tree);
 }
 
 typedef struct others_job {
@@ -577,10 +577,10 @@ static void query_others(void *data, uint32_t worker) {
     __atomic_fetch_add(&job->live, live, __ATOMIC_RELAXED);
 }
 
-static psv_status lbvh_query(psv_pair_finder *finder, const psvi_find_input *input, uint64_t first) {
-    psv_context *context = finder->context;
-    psvi_grid_state *state = finder->state;
-    lbvh_tree tree = tree_of(finder, input);
+static psv_status lbvh_query(const psvi_choice *choice, const psvi_find_input *input, uint64_t first) {
+    psv_context *context = choice->context;
+    psvi_grid_state *state = choice->state;
+    lbvh_tree tree = tree_of(choice, input);
     const uint64_t count = input->a.count > first ? input->a.count - first : 0;
     others_job job = {&tree, {0, count, QUERY_CHUNK}, first, 0};
     size_tree(&tree, state->boxes);

@@ -58,12 +58,12 @@ static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
     return carve_rows(def, (char *)256, &memory);
 }
 
-static psv_status rows_create(psv_pair_finder *finder) {
+static psv_status rows_create(psvi_choice *choice) {
     rows_memory memory;
-    (void)carve_rows(&finder->def, finder->scratch, &memory);
-    psv_sorter_def sorter = rows_sorter_def(&finder->def);
+    (void)carve_rows(&choice->def, choice->scratch, &memory);
+    psv_sorter_def sorter = rows_sorter_def(&choice->def);
     sorter.scratch = memory.sorter;
-    return psvi_create_grid_state(finder, "rows", &sorter);
+    return psvi_create_grid_state(choice, "rows", &sorter);
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
@@ -287,14 +287,14 @@ static void sweep_rows(psv_context *context, const rows_sorted *sorted, rows_swe
     sorted->input->result->longest_range = job.longest;
 }
 
-static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    psvi_grid_state *state = finder->state;
+static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    psvi_grid_state *state = choice->state;
     rows_memory memory;
     rows_grid grid;
     rows_sizes sizes;
     uint32_t lanes;
-    (void)carve_rows(&finder->def, finder->scratch, &memory);
+    (void)carve_rows(&choice->def, choice->scratch, &memory);
     rows_sweep_function sweep = rows_best_sweep(&lanes);
 
     psvi_phase_begin(context, PSV_PHASE_KEYS);

@@ -7,8 +7,8 @@ static uint64_t brute_scratch_bytes(const psv_pair_finder_def *def) {
     return 256;
 }
 
-static psv_status brute_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
+static psv_status brute_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     cudaError_t error = psvi_launch_brute(input, context->info.multiprocessors, context->stream);
     psvi_phase_end(context, PSV_PHASE_SWEEP);

@@ -49,10 +49,10 @@ _Static_assert(sizeof(lbvh_state) <= PSVI_SORTED_STATE_MOST, "the state is measu
 
 static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
 
-static psv_status lbvh_create(psv_pair_finder *finder) { return psvi_create_sorted(finder, &method); }
+static psv_status lbvh_create(psvi_choice *choice) { return psvi_create_sorted(choice, &method); }
 
-static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    return psvi_sorted_statistics(finder, KEY_BITS + 1, statistics);
+static psv_status lbvh_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
+    return psvi_sorted_statistics(choice, KEY_BITS + 1, statistics);
 }
 
 static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
@@ -61,9 +61,9 @@ static psv_status sort_keys(lbvh_state *state, const psvi_find_input *input) {
                               &memory->plan->slots);
 }
 
-static psv_status lbvh_build(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    lbvh_state *state = finder->state;
+static psv_status lbvh_build(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    lbvh_state *state = choice->state;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     cudaError_t error = psvi_launch_lbvh_keys(input, &state->memory, context->stream);
     psvi_phase_end(context, PSV_PHASE_KEYS);
@@ -77,12 +77,12 @@ static psv_status lbvh_build(psv_pair_finder *finder, const psvi_find_input *inp
     return psvi_cuda_status(context, error, "lbvh: build launch");
 }
 
-static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    lbvh_state *state = finder->state;
+static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    lbvh_state *state = choice->state;
     const uint64_t boxes = psvi_most_boxes(input);
     if (boxes == 0) return PSV_OK;
-    psv_status status = lbvh_build(finder, input);
+    psv_status status = lbvh_build(choice, input);
     if (boxes < 2 || status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     cudaError_t error = psvi_launch_lbvh_walk(input, &state->memory, context->info.multiprocessors, context->stream);
@@ -91,9 +91,9 @@ static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *inpu
 }
 
 // The tree has been built over two places at least, see kept_boxes.c.
-static psv_status lbvh_query(psv_pair_finder *finder, const psvi_find_input *input, uint64_t first) {
-    psv_context *context = finder->context;
-    const lbvh_state *state = finder->state;
+static psv_status lbvh_query(const psvi_choice *choice, const psvi_find_input *input, uint64_t first) {
+    psv_context *context = choice->context;
+    const lbvh_state *state = choice->state;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     const cudaError_t error =
         psvi_launch_lbvh_query(input, &state->memory, first, context->info.multiprocessors, context->stream);

@@ -43,36 +43,36 @@ uint64_t psvi_sorted_scratch_bytes(const psvi_sorted_method *method, const psv_p
     return carver.used;
 }
 
-psv_status psvi_create_sorted(psv_pair_finder *finder, const psvi_sorted_method *method) {
-    psv_context *context = finder->context;
-    if (finder->def.max_boxes > method->most_boxes)
+psv_status psvi_create_sorted(psvi_choice *choice, const psvi_sorted_method *method) {
+    psv_context *context = choice->context;
+    if (choice->def.max_boxes > method->most_boxes)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s: def.max_boxes is %llu; %llu are possible", method->name,
-                         (unsigned long long)finder->def.max_boxes, (unsigned long long)method->most_boxes);
+                         (unsigned long long)choice->def.max_boxes, (unsigned long long)method->most_boxes);
     psvi_sorted_state *state = calloc(1, method->state_bytes);
     if (state == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for method '%s' (%zu bytes)", method->name,
                          method->state_bytes);
-    finder->state = state;
-    psvi_carver carver = {finder->scratch, 0};
-    method->layout(&carver, &finder->def, state);
-    uint64_t bytes = sorter_bytes(method, &finder->def);
-    psv_sorter_def def = method->sorter_def(&finder->def);
+    choice->state = state;
+    psvi_carver carver = {choice->scratch, 0};
+    method->layout(&carver, &choice->def, state);
+    uint64_t bytes = sorter_bytes(method, &choice->def);
+    psv_sorter_def def = method->sorter_def(&choice->def);
     def.scratch = psv_buffer_of(psvi_carve(&carver, bytes), bytes);
     psv_status status = psv_create_sorter(context, &def, &state->sorter);
-    if (status != PSV_OK) psvi_destroy_sorted(finder);
+    if (status != PSV_OK) psvi_destroy_sorted(choice);
     return status;
 }
 
-void psvi_destroy_sorted(psv_pair_finder *finder) {
-    psvi_sorted_state *state = finder->state;
+void psvi_destroy_sorted(psvi_choice *choice) {
+    psvi_sorted_state *state = choice->state;
     if (state == NULL) return;
     psv_destroy_sorter(state->sorter);
     free(state);
-    finder->state = NULL;
+    choice->state = NULL;
 }
 
-psv_status psvi_sorted_statistics(psv_pair_finder *finder, uint32_t key_bits, psv_pair_statistics *statistics) {
-    const psvi_sorted_state *state = finder->state;
+psv_status psvi_sorted_statistics(const psvi_choice *choice, uint32_t key_bits, psv_pair_statistics *statistics) {
+    const psvi_sorted_state *state = choice->state;
     psv_sort_statistics sort = {0};
     psv_status status = psv_read_sort_statistics(state->sorter, &sort);
     statistics->sort_passes = sort.passes_run;

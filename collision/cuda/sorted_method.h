@@ -32,8 +32,8 @@ psv_status psvi_sort_box_keys(psv_sorter *sorter, const psvi_find_input *input, 
                               uint32_t *order, const uint64_t *slots);
 
 uint64_t psvi_sorted_scratch_bytes(const psvi_sorted_method *method, const psv_pair_finder_def *def);
-psv_status psvi_create_sorted(psv_pair_finder *finder, const psvi_sorted_method *method);
-void psvi_destroy_sorted(psv_pair_finder *finder);
-psv_status psvi_sorted_statistics(psv_pair_finder *finder, uint32_t key_bits, psv_pair_statistics *statistics);
+psv_status psvi_create_sorted(psvi_choice *choice, const psvi_sorted_method *method);
+void psvi_destroy_sorted(psvi_choice *choice);
+psv_status psvi_sorted_statistics(const psvi_choice *choice, uint32_t key_bits, psv_pair_statistics *statistics);
 
 #endif

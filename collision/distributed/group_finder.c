@@ -308,7 +308,7 @@ static psv_box_set held_boxes(const psv_group_finder *finder, uint32_t columns) 
 static psvi_seen_pairs seen_among_held(const psv_group_finder *finder, const psv_pair_finder *local, uint64_t count,
                                        uint32_t columns) {
     const bool doubles = (columns & 1u << PSVI_COLUMN_CORNERS) != 0; // the finder has them as floats
-    const char *boxes = doubles ? (char *)psvi_common(local)->rules.narrow : finder->held[PSVI_COLUMN_BOX].memory;
+    const char *boxes = doubles ? (char *)local->rules.narrow : finder->held[PSVI_COLUMN_BOX].memory;
     return (psvi_seen_pairs){.pairs = psvi_buffer_address(psv_pair_buffer(local)),
                              .count = count,
                              .min = boxes,

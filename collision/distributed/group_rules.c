@@ -17,7 +17,7 @@ psv_status psvi_make_local_finder(psv_group_finder *finder, const psv_pair_finde
     *made = NULL;
     psv_status status = psv_create_pair_finder(finder->context, def, made);
     if (status != PSV_OK) return status;
-    psvi_common(*made)->by_place = true;
+    (*made)->by_place = true;
     if (!finder->has_matrix && finder->excluded_count == 0) return PSV_OK;
     return put_rules(finder, *made);
 }

@@ -10,12 +10,12 @@ static uint64_t brute_scratch_bytes(const psv_pair_finder_def *def) {
     return carver.used;
 }
 
-static psv_status brute_create(psv_pair_finder *finder) { return psvi_gl_check_room(finder, "brute", 32); }
+static psv_status brute_create(psvi_choice *choice) { return psvi_gl_check_room(choice, "brute", 32); }
 
-static psv_status brute_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    psvi_carver carver = {finder->scratch, 0};
-    const psvi_gl_frame frame = psvi_gl_carve_frame(&carver, &finder->def);
+static psv_status brute_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    psvi_carver carver = {choice->scratch, 0};
+    const psvi_gl_frame frame = psvi_gl_carve_frame(&carver, &choice->def);
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     psv_status status = psvi_gl_load_boxes(context, input, &frame);
     const uint64_t own = input->between ? input->a.room : psvi_gl_slots(input), rows = (own + TILE - 1) / TILE;

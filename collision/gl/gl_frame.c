@@ -152,17 +152,17 @@ psvi_gl_call psvi_gl_frame_call(const psvi_find_input *input, const psvi_gl_fram
     return call;
 }
 
-psv_status psvi_gl_check_room(psv_pair_finder *finder, const char *method, uint64_t bytes_a_box) {
-    const uint64_t traits = (uint64_t)4 * most_trait_words(&finder->def);
+psv_status psvi_gl_check_room(const psvi_choice *choice, const char *method, uint64_t bytes_a_box) {
+    const uint64_t traits = (uint64_t)4 * most_trait_words(&choice->def);
     if (bytes_a_box < traits) bytes_a_box = traits;
-    const uint64_t limit = psvi_gl_of(finder->context)->block_bytes - 512;
-    const psv_pair_finder_def *def = &finder->def;
+    const uint64_t limit = psvi_gl_of(choice->context)->block_bytes - 512;
+    const psv_pair_finder_def *def = &choice->def;
     if (def->max_boxes > limit / bytes_a_box)
-        return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED,
+        return psvi_fail(choice->context, PSV_ERROR_UNSUPPORTED,
                          "%s: def.max_boxes is %llu; %llu fit into a storage block of this OpenGL driver", method,
                          (unsigned long long)def->max_boxes, (unsigned long long)(limit / bytes_a_box));
     if (def->max_pairs > limit / sizeof(psv_pair))
-        return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED,
+        return psvi_fail(choice->context, PSV_ERROR_UNSUPPORTED,
                          "%s: def.max_pairs is %llu; %llu fit into a storage block of this OpenGL driver", method,
                          (unsigned long long)def->max_pairs, (unsigned long long)(limit / sizeof(psv_pair)));
     return PSV_OK;
@@ -175,21 +175,21 @@ psv_sorter_def psvi_gl_sorter_def(const psv_pair_finder_def *def) {
     return made;
 }
 
-psv_status psvi_gl_create_sorter(psv_pair_finder *finder, const char *scratch, uint64_t bytes) {
-    psv_sorter_def def = psvi_gl_sorter_def(&finder->def);
+psv_status psvi_gl_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes) {
+    psv_sorter_def def = psvi_gl_sorter_def(&choice->def);
     psv_sorter *sorter = NULL;
-    def.scratch = psvi_buffer_at(finder->context, scratch, bytes);
-    const psv_status status = psv_create_sorter(finder->context, &def, &sorter);
-    finder->state = sorter;
+    def.scratch = psvi_buffer_at(choice->context, scratch, bytes);
+    const psv_status status = psv_create_sorter(choice->context, &def, &sorter);
+    choice->state = sorter;
     return status;
 }
 
-void psvi_gl_destroy_sorter(psv_pair_finder *finder) {
-    psv_destroy_sorter(finder->state);
-    finder->state = NULL;
+void psvi_gl_destroy_sorter(psvi_choice *choice) {
+    psv_destroy_sorter(choice->state);
+    choice->state = NULL;
 }
 
-psv_status psvi_gl_sort_places(psv_pair_finder *finder, char *keys, char *places, uint64_t count) {
+psv_status psvi_gl_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count) {
     const psvi_sort_request request = {
         .keys_in = keys,
         .keys_out = keys,
@@ -198,5 +198,5 @@ psv_status psvi_gl_sort_places(psv_pair_finder *finder, char *keys, char *places
         .implicit_index = true,
         .count = count,
     };
-    return psvi_sort_run(finder->state, &request);
+    return psvi_sort_run(choice->state, &request);
 }

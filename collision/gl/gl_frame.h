@@ -41,13 +41,13 @@ static inline uint32_t psvi_gl_slots(const psvi_find_input *input) {
 psvi_gl_call psvi_gl_frame_call(const psvi_find_input *input, const psvi_gl_frame *frame, const psvi_gl_source *source,
                                 uint64_t groups);
 
-// The sorter of a method, in finder->state: 32-bit keys with their places. Bytes: those of its scratch memory.
+// The sorter of a method, in choice->state: 32-bit keys with their places. Bytes: those of its scratch memory.
 psv_sorter_def psvi_gl_sorter_def(const psv_pair_finder_def *def);
-psv_status psvi_gl_create_sorter(psv_pair_finder *finder, const char *scratch, uint64_t bytes);
-void psvi_gl_destroy_sorter(psv_pair_finder *finder);
-psv_status psvi_gl_sort_places(psv_pair_finder *finder, char *keys, char *places, uint64_t count);
+psv_status psvi_gl_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes);
+void psvi_gl_destroy_sorter(psvi_choice *choice);
+psv_status psvi_gl_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count);
 
 // Refuses boxes or pairs that do not fit into a storage block, when a finder is created.
-psv_status psvi_gl_check_room(psv_pair_finder *finder, const char *method, uint64_t bytes_a_box);
+psv_status psvi_gl_check_room(const psvi_choice *choice, const char *method, uint64_t bytes_a_box);
 
 #endif

@@ -38,15 +38,15 @@ static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
     return layout(def, NULL, &memory);
 }
 
-static psv_status lbvh_create(psv_pair_finder *finder) {
+static psv_status lbvh_create(psvi_choice *choice) {
     lbvh_memory memory;
-    psv_status status = psvi_gl_check_room(finder, "lbvh", 32);
+    psv_status status = psvi_gl_check_room(choice, "lbvh", 32);
     if (status != PSV_OK) return status;
-    if (finder->def.max_boxes > MOST_BOXES)
-        return psvi_fail(finder->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
-                         (unsigned long long)finder->def.max_boxes, MOST_BOXES);
-    (void)layout(&finder->def, finder->scratch, &memory);
-    return psvi_gl_create_sorter(finder, memory.sorter, memory.sorter_bytes);
+    if (choice->def.max_boxes > MOST_BOXES)
+        return psvi_fail(choice->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
+                         (unsigned long long)choice->def.max_boxes, MOST_BOXES);
+    (void)layout(&choice->def, choice->scratch, &memory);
+    return psvi_gl_create_sorter(choice, memory.sorter, memory.sorter_bytes);
 }
 
 // Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
@@ -62,7 +62,7 @@ static void tree_params(const psv_pair_finder_def *def, const lbvh_memory *memor
     params[4] = memory->part_room;
 }
 
-static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory,
+static psv_status run_kernel(const psvi_choice *choice, const psvi_find_input *input, const lbvh_memory *memory,
                              const psvi_gl_source *source, const char *defines, uint64_t groups) {
     const uint64_t room = memory->room;
     psvi_gl_call call = psvi_gl_frame_call(input, &memory->frame, source, groups);
@@ -72,54 +72,54 @@ static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *inp
     for (uint32_t b = 0; b < sizeof tree / sizeof *tree; ++b)
         if (5 + b != 6 || source != &psvi_glsl_lbvh_walk) call.blocks[5 + b] = tree[b]; // the walk needs no order
     call.defines = defines;
-    tree_params(&finder->def, memory, call.params + 4);
-    return psvi_gl_run(finder->context, &call);
+    tree_params(&choice->def, memory, call.params + 4);
+    return psvi_gl_run(choice->context, &call);
 }
 
-static psv_status make_keys(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory) {
+static psv_status make_keys(const psvi_choice *choice, const psvi_find_input *input, const lbvh_memory *memory) {
     const uint64_t slots = psvi_gl_slots(input);
-    psvi_phase_begin(finder->context, PSV_PHASE_KEYS);
-    psv_status status = psvi_gl_load_boxes(finder->context, input, &memory->frame);
-    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_plan, NULL, 1);
-    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_keys, NULL, (slots + 127) / 128);
-    psvi_phase_end(finder->context, PSV_PHASE_KEYS);
+    psvi_phase_begin(choice->context, PSV_PHASE_KEYS);
+    psv_status status = psvi_gl_load_boxes(choice->context, input, &memory->frame);
+    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_plan, NULL, 1);
+    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_keys, NULL, (slots + 127) / 128);
+    psvi_phase_end(choice->context, PSV_PHASE_KEYS);
     return status;
 }
 
-static psv_status build_tree(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory) {
+static psv_status build_tree(const psvi_choice *choice, const psvi_find_input *input, const lbvh_memory *memory) {
     const uint64_t groups = (psvi_gl_slots(input) + 127) / 128;
-    psvi_phase_begin(finder->context, PSV_PHASE_GATHER);
-    psv_status status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_build, NULL, groups);
-    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_merge, NULL, groups);
-    psvi_phase_end(finder->context, PSV_PHASE_GATHER);
+    psvi_phase_begin(choice->context, PSV_PHASE_GATHER);
+    psv_status status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_build, NULL, groups);
+    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_merge, NULL, groups);
+    psvi_phase_end(choice->context, PSV_PHASE_GATHER);
     return status;
 }
 
-static psv_status walk_tree(psv_pair_finder *finder, const psvi_find_input *input, const lbvh_memory *memory) {
-    psvi_phase_begin(finder->context, PSV_PHASE_SWEEP);
+static psv_status walk_tree(const psvi_choice *choice, const psvi_find_input *input, const lbvh_memory *memory) {
+    psvi_phase_begin(choice->context, PSV_PHASE_SWEEP);
     const char *walk = "#define RULES 0\n#define PARTS 0\n", *parts = "#define RULES 0\n#define PARTS 1\n";
     if (input->rules != NULL) walk = "#define RULES 1\n#define PARTS 0\n", parts = "#define RULES 1\n#define PARTS 1\n";
-    psv_status status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, walk, (psvi_gl_slots(input) + 63) / 64);
+    psv_status status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_walk, walk, (psvi_gl_slots(input) + 63) / 64);
     if (status == PSV_OK)
-        status = run_kernel(finder, input, memory, &psvi_glsl_lbvh_walk, parts, (memory->part_room + 63) / 64);
-    psvi_phase_end(finder->context, PSV_PHASE_SWEEP);
+        status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_walk, parts, (memory->part_room + 63) / 64);
+    psvi_phase_end(choice->context, PSV_PHASE_SWEEP);
     return status;
 }
 
-static psv_status lbvh_find(psv_pair_finder *finder, const psvi_find_input *input) {
+static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *input) {
     lbvh_memory memory;
-    (void)layout(&finder->def, finder->scratch, &memory);
+    (void)layout(&choice->def, choice->scratch, &memory);
     if (psvi_gl_slots(input) == 0) return PSV_OK;
-    psv_status status = make_keys(finder, input, &memory);
+    psv_status status = make_keys(choice, input, &memory);
     if (psvi_gl_slots(input) < 2 || status != PSV_OK) return status;
-    status = psvi_gl_sort_places(finder, memory.keys, memory.order, psvi_gl_slots(input));
-    if (status == PSV_OK) status = build_tree(finder, input, &memory);
-    return status == PSV_OK ? walk_tree(finder, input, &memory) : status;
+    status = psvi_gl_sort_places(choice, memory.keys, memory.order, psvi_gl_slots(input));
+    if (status == PSV_OK) status = build_tree(choice, input, &memory);
+    return status == PSV_OK ? walk_tree(choice, input, &memory) : status;
 }
 
-static psv_status lbvh_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+static psv_status lbvh_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
     psv_sort_statistics sort = {0};
-    psv_status status = psv_read_sort_statistics(finder->state, &sort);
+    psv_status status = psv_read_sort_statistics(choice->state, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;
     statistics->key_bits = KEY_BITS + 1;

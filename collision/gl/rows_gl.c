@@ -36,16 +36,16 @@ static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
     return layout(def, NULL, &memory);
 }
 
-static psv_status rows_create(psv_pair_finder *finder) {
+static psv_status rows_create(psvi_choice *choice) {
     rows_memory memory;
-    psv_status status = psvi_gl_check_room(finder, "rows", 32);
-    finder->state = NULL;
-    if (status != PSV_OK || !psvi_names_sorter(&finder->def)) return status;
-    (void)layout(&finder->def, finder->scratch, &memory);
-    return psvi_gl_create_sorter(finder, memory.sorter, memory.sorter_bytes);
+    psv_status status = psvi_gl_check_room(choice, "rows", 32);
+    choice->state = NULL;
+    if (status != PSV_OK || !psvi_names_sorter(&choice->def)) return status;
+    (void)layout(&choice->def, choice->scratch, &memory);
+    return psvi_gl_create_sorter(choice, memory.sorter, memory.sorter_bytes);
 }
 
-static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory,
+static psv_status run_kernel(const psvi_choice *choice, const psvi_find_input *input, const rows_memory *memory,
                              const psvi_gl_source *source, const char *defines, uint64_t groups) {
     psvi_gl_call call = psvi_gl_frame_call(input, &memory->frame, source, groups);
     const uint64_t room = memory->room, slots = psvi_gl_slots(input) / BOXES_A_WORLD_SLOT + 1;
@@ -56,70 +56,70 @@ static psv_status run_kernel(psv_pair_finder *finder, const psvi_find_input *inp
     call.blocks[10] = (psvi_gl_block){memory->sums, 4 * memory->cell_room / SCAN_TILE};
     call.params[4] = (uint32_t)(input->world_count < slots ? input->world_count : slots);
     if (defines != NULL) call.defines = defines;
-    return psvi_gl_run(finder->context, &call);
+    return psvi_gl_run(choice->context, &call);
 }
 
-static psv_status make_keys(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory) {
-    psv_context *context = finder->context;
+static psv_status make_keys(const psvi_choice *choice, const psvi_find_input *input, const rows_memory *memory) {
+    psv_context *context = choice->context;
     const uint64_t groups = (psvi_gl_slots(input) + 127) / 128;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     psv_status status = psvi_gl_load_boxes(context, input, &memory->frame);
-    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_plan, NULL, 1);
+    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_rows_plan, NULL, 1);
     if (status == PSV_OK)
-        status = run_kernel(finder, input, memory, &psvi_glsl_rows_scan, "#define STEP 3\n",
+        status = run_kernel(choice, input, memory, &psvi_glsl_rows_scan, "#define STEP 3\n",
                             tiles_for(psvi_gl_slots(input)));
-    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_keys, NULL, groups);
+    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_rows_keys, NULL, groups);
     psvi_phase_end(context, PSV_PHASE_KEYS);
     return status;
 }
 
 // The first place of each cell.
-static psv_status make_starts(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory) {
+static psv_status make_starts(const psvi_choice *choice, const psvi_find_input *input, const rows_memory *memory) {
     const uint64_t tiles = tiles_for(psvi_gl_slots(input));
     static const char *const steps[] = {"#define STEP 0\n", "#define STEP 1\n", "#define STEP 2\n"};
     psv_status status = PSV_OK;
-    psvi_phase_begin(finder->context, PSV_PHASE_SORT);
+    psvi_phase_begin(choice->context, PSV_PHASE_SORT);
     for (int s = 0; s < 3 && status == PSV_OK; ++s)
-        status = run_kernel(finder, input, memory, &psvi_glsl_rows_scan, steps[s], s == 1 ? 1 : tiles);
-    psvi_phase_end(finder->context, PSV_PHASE_SORT);
+        status = run_kernel(choice, input, memory, &psvi_glsl_rows_scan, steps[s], s == 1 ? 1 : tiles);
+    psvi_phase_end(choice->context, PSV_PHASE_SORT);
     return status;
 }
 
-static psv_status gather_boxes(psv_pair_finder *finder, const psvi_find_input *input, const rows_memory *memory) {
+static psv_status gather_boxes(const psvi_choice *choice, const psvi_find_input *input, const rows_memory *memory) {
     const uint64_t slots = psvi_gl_slots(input);
     psv_status status = PSV_OK;
-    if (finder->state != NULL && slots >= 2) {
-        status = psvi_gl_sort_places(finder, memory->cells, memory->numbers, slots);
+    if (choice->state != NULL && slots >= 2) {
+        status = psvi_gl_sort_places(choice, memory->cells, memory->numbers, slots);
     }
-    const char *form = finder->state != NULL && slots >= 2 ? "#define SORTED 1\n" : "#define SORTED 0\n";
-    psvi_phase_begin(finder->context, PSV_PHASE_GATHER);
-    if (status == PSV_OK) status = run_kernel(finder, input, memory, &psvi_glsl_rows_gather, form, (slots + 127) / 128);
-    psvi_phase_end(finder->context, PSV_PHASE_GATHER);
+    const char *form = choice->state != NULL && slots >= 2 ? "#define SORTED 1\n" : "#define SORTED 0\n";
+    psvi_phase_begin(choice->context, PSV_PHASE_GATHER);
+    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_rows_gather, form, (slots + 127) / 128);
+    psvi_phase_end(choice->context, PSV_PHASE_GATHER);
     return status;
 }
 
-static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
+static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *input) {
     rows_memory memory;
     const uint64_t slots = psvi_gl_slots(input);
-    (void)layout(&finder->def, finder->scratch, &memory);
+    (void)layout(&choice->def, choice->scratch, &memory);
     if (slots == 0) return PSV_OK;
-    psv_status status = make_keys(finder, input, &memory);
-    if (status == PSV_OK) status = make_starts(finder, input, &memory);
-    if (status == PSV_OK) status = gather_boxes(finder, input, &memory);
+    psv_status status = make_keys(choice, input, &memory);
+    if (status == PSV_OK) status = make_starts(choice, input, &memory);
+    if (status == PSV_OK) status = gather_boxes(choice, input, &memory);
     if (status != PSV_OK) return status;
-    psvi_phase_begin(finder->context, PSV_PHASE_SWEEP);
-    status = run_kernel(finder, input, &memory, &psvi_glsl_rows_sweep, NULL, (slots + 127) / 128);
-    psvi_phase_end(finder->context, PSV_PHASE_SWEEP);
+    psvi_phase_begin(choice->context, PSV_PHASE_SWEEP);
+    status = run_kernel(choice, input, &memory, &psvi_glsl_rows_sweep, NULL, (slots + 127) / 128);
+    psvi_phase_end(choice->context, PSV_PHASE_SWEEP);
     return status;
 }
 
-static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+static psv_status rows_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
     psv_sort_statistics sort = {0};
-    if (finder->state == NULL) {
+    if (choice->state == NULL) {
         statistics->sort_method = PSVI_SORT_CELLS;
         return PSV_OK;
     }
-    psv_status status = psv_read_sort_statistics(finder->state, &sort);
+    psv_status status = psv_read_sort_statistics(choice->state, &sort);
     statistics->sort_passes = sort.passes_run;
     statistics->sort_passes_skipped = sort.passes_skipped;
     return status;

@@ -1,4 +1,4 @@
-// The table that every broad-phase method fills in, the finder that it works for, and the input of one frame.
+// The table that every broad-phase method fills in, what it gets of a finder, and the input of one frame.
 #ifndef PAIRSIEVE_BROAD_PHASE_H
 #define PAIRSIEVE_BROAD_PHASE_H
 
@@ -135,21 +135,34 @@ typedef struct psvi_near {
 
 #define PSVI_NO_PLACE UINT32_MAX
 
+// A method at work, with its own state and memory: all that a method gets of a finder.
+typedef struct psvi_choice {
+    psv_context *context;
+    const struct psvi_broad_phase *method;
+    psv_pair_finder_def def; // the finder's; max_boxes may be the choice's own
+    void *state;             // the method's own
+    void *scratch;
+    uint64_t scratch_bytes;
+    bool shares;  // the scratch memory is the finder's, for several choices
+    bool lasting; // the boxes are ordered once and asked many times: kept boxes
+    bool created;
+} psvi_choice;
+
 typedef struct psvi_broad_phase {
     const char *name;
     const char *description;                                   // one line
-    uint64_t (*scratch_bytes)(const psv_pair_finder_def *def); // of finder->scratch; its sorters' memory included
-    psv_status (*create)(psv_pair_finder *finder);             // optional: sorters and one-time setup, finder->state
-    void (*destroy)(psv_pair_finder *finder);                  // optional
-    psv_status (*find)(psv_pair_finder *finder, const psvi_find_input *input);
+    uint64_t (*scratch_bytes)(const psv_pair_finder_def *def); // of choice->scratch; its sorters' memory included
+    psv_status (*create)(psvi_choice *choice);                 // optional: sorters and one-time setup, choice->state
+    void (*destroy)(psvi_choice *choice);                      // optional
+    psv_status (*find)(const psvi_choice *choice, const psvi_find_input *input);
     // Optional, both or none, for boxes that are kept. `build` orders the boxes of input->a, like `find` without the
     // pairs. `query` finds the pairs of the boxes of input->a from place `first` on with those of the last `find` or
     // `build`, which are input->b, or the first ones of input->a where there is one set. With two sets it judges the
     // boxes of a as well: boxes and bad boxes of the result.
-    psv_status (*build)(psv_pair_finder *finder, const psvi_find_input *input);
-    psv_status (*query)(psv_pair_finder *finder, const psvi_find_input *input, uint64_t first);
+    psv_status (*build)(const psvi_choice *choice, const psvi_find_input *input);
+    psv_status (*query)(const psvi_choice *choice, const psvi_find_input *input, uint64_t first);
     // Optional: completes what the host knows and the frame result does not (sort passes, say). May block.
-    psv_status (*statistics)(psv_pair_finder *finder, psv_pair_statistics *statistics);
+    psv_status (*statistics)(const psvi_choice *choice, psv_pair_statistics *statistics);
     // Optional, of methods with several ways: the names of the frame result's route and veto.
     const char *(*route_name)(uint32_t route);
     const char *(*veto_name)(uint32_t veto);
@@ -205,25 +218,6 @@ typedef struct psvi_collision_ops {
     psv_status (*compute_bounds)(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes);
 } psvi_collision_ops;
 
-#define PSVI_FINDER_COOKIE 0x70737666u // "psvf"
-
-struct psv_pair_finder {
-    uint32_t cookie;
-    psv_context *context;
-    psv_pair_finder_def def; // strings point to the tables' own
-    const psvi_broad_phase *method;
-    const psvi_broad_phase *last_method; // what «auto» ran last
-    const psvi_collision_ops *ops;
-    void *state; // the method's own
-    void *scratch;
-    uint64_t scratch_bytes;
-    psv_pair *pairs;
-    uint64_t capacity;
-    psvi_frame_result *result; // backend memory
-    uint32_t *bad_boxes;       // backend memory, max_boxes
-    void *common;              // of collision/src: ordering, events, growth
-};
-
 // Boxes: a disabled box is skipped unseen; then a box is bad (left out, counted in bad_count, listed in bad_boxes) when
 // it has a NaN, min > max, or a world number >= world_count. See box_test.h for the exact tests. «boxes» of the frame
 // result counts those that are neither disabled nor bad.
@@ -250,7 +244,7 @@ const psvi_collision_module *psvi_collision_module_of(psv_backend backend); // N
 const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);
 
 // The frame's result before a method runs.
-psv_status psvi_clear_result(psv_pair_finder *finder, const psvi_find_input *input);
+psv_status psvi_clear_result(psv_context *context, const psvi_find_input *input);
 const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// What the dispatcher keeps per finder beside the method: pair memory, ordering, events and the choices of «auto».
+// A finder: the methods it chooses between, pair memory, rules, kept boxes, ordering and events.
 #ifndef PAIRSIEVE_FINDER_COMMON_H
 #define PAIRSIEVE_FINDER_COMMON_H
 
@@ -8,16 +8,6 @@
 #include "pair_rules.h"
 #include "pairsieve/sort.h"
 #include "trials.h"
-
-// A method with its own state and scratch: one of them normally, several for «auto».
-typedef struct psvi_choice {
-    const psvi_broad_phase *method;
-    void *state;
-    void *scratch;
-    uint64_t scratch_bytes;
-    bool shares; // the scratch memory is psvi_finder_common.shared
-    bool created;
-} psvi_choice;
 
 // Everything whose size follows the room for pairs. Growth makes a new one.
 typedef struct psvi_pair_memory {
@@ -90,13 +80,22 @@ typedef struct psvi_trial_clock {
     bool waits; // for the marks
 } psvi_trial_clock;
 
-typedef struct psvi_finder_common {
+#define PSVI_FINDER_COOKIE 0x70737666u // "psvf"
+
+struct psv_pair_finder {
+    uint32_t cookie;
+    psv_context *context;
+    const psvi_collision_ops *ops;
+    psv_pair_finder_def def; // strings point to the tables' own
     psvi_choice choices[PSVI_MAX_CHOICES];
     uint32_t choice_count;
+    const psvi_choice *last; // that ran
     psvi_trial_clock clock;
-    psvi_backoff wasteful; // of `rows` on the CPU
+    psvi_backoff wasteful; // of the first choice, where the clock does not judge
     void *shared;          // scratch memory of several choices
     uint64_t shared_bytes;
+    psvi_frame_result *result; // backend memory
+    uint32_t *bad_boxes;       // backend memory, max_boxes
     psvi_pair_memory memory;
     psvi_rule_memory rules;
     psvi_kept kept;
@@ -104,22 +103,18 @@ typedef struct psvi_finder_common {
     uint64_t *event_counts;      // backend memory: before, begin, end
     bool has_frame, events_done; // of the last frame
     bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone
-} psvi_finder_common;
+};
 
 enum { PSVI_EVENTS_BEFORE = 0, PSVI_EVENTS_BEGIN = 1, PSVI_EVENTS_END = 2, PSVI_EVENTS_COUNTS = 3 };
 
 static inline bool psvi_is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
-
-static inline psvi_finder_common *psvi_common(const psv_pair_finder *finder) {
-    return (psvi_finder_common *)finder->common;
-}
 
 // Fills `choices` (room for PSVI_MAX_CHOICES) with the methods that def->method stands for; 0: unknown.
 uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices);
 
 // On the CPU, index of the choice that is best for this frame, from what the host knows.
 uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input);
-void psvi_judge_choice(psv_pair_finder *finder, const psvi_frame_result *result); // behind the frame
+void psvi_judge_choice(psv_pair_finder *finder, uint32_t choice, const psvi_frame_result *result); // behind the frame
 
 // Elsewhere the clock says which choice is best. The frame lies between the two calls.
 psv_status psvi_create_trials(psv_pair_finder *finder); // on failure psvi_destroy_trials frees what there is
@@ -180,10 +175,10 @@ psv_status psvi_create_margins(psv_pair_finder *finder); // on failure psvi_dest
 void psvi_destroy_margins(psv_pair_finder *finder);
 psv_status psvi_find_with_margins(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
 
-psv_status psvi_create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, void *shared,
-                              psvi_choice *choice);
-void psvi_destroy_choice(psv_pair_finder *finder, psvi_choice *choice);
-void psvi_use_choice(psv_pair_finder *finder, const psvi_choice *choice);
+// Makes a choice of choice->method and choice->def. `shared`: scratch memory that it shares, or NULL. On failure
+// psvi_destroy_choice frees what there is.
+psv_status psvi_create_choice(psv_context *context, void *shared, psvi_choice *choice);
+void psvi_destroy_choice(psvi_choice *choice);
 // One pass of the finder's method over the boxes of `input`. kept_worlds: counts of worlds to begin with, or NULL.
 psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds);
 

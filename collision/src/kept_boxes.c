@@ -3,7 +3,7 @@
 // together. The tree is that of `lbvh`, with memory of its own, whatever the finder's method is.
 #include "finder_common.h"
 
-// A choice is created and run with the room that finder->def names: the tree's own.
+// The tree has room of its own.
 static psv_pair_finder_def tree_def(const psv_pair_finder_def *def) {
     psv_pair_finder_def made = *def;
     made.max_boxes = def->max_kept;
@@ -35,7 +35,7 @@ uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def) {
 psv_status psvi_create_kept(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def def = finder->def;
-    psvi_kept *kept = &psvi_common(finder)->kept;
+    psvi_kept *kept = &finder->kept;
     const psvi_broad_phase *method = tree_method(context->backend);
     const uint64_t world_bytes = psvi_world_count_bytes(&def);
     kept->result = psvi_alloc(context, sizeof *kept->result);
@@ -48,17 +48,15 @@ psv_status psvi_create_kept(psv_pair_finder *finder) {
                          (unsigned long long)psvi_kept_bytes(context->backend, &def));
     psv_status status = context->ops->fill(context, kept->moving_count, 0, COUNT_BYTES);
     if (status != PSV_OK) return status;
-    finder->def = tree_def(&def);
-    status = psvi_create_choice(finder, method, NULL, &kept->tree);
-    finder->def = def;
-    return status;
+    kept->tree = (psvi_choice){.method = method, .def = tree_def(&def), .lasting = true};
+    return psvi_create_choice(context, NULL, &kept->tree);
 }
 
 void psvi_destroy_kept(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
-    psvi_kept *kept = &psvi_common(finder)->kept;
-    if (kept->tree.method != NULL) psvi_destroy_choice(finder, &kept->tree);
+    psvi_kept *kept = &finder->kept;
+    psvi_destroy_choice(&kept->tree);
     psvi_free(context, kept->result, sizeof *kept->result);
     psvi_free(context, kept->bad_boxes, def->max_kept * sizeof *kept->bad_boxes);
     psvi_free(context, kept->moving_count, COUNT_BYTES);
@@ -109,7 +107,7 @@ static void remember(psvi_kept *kept, const psvi_frame_sides *sides, bool betwee
 }
 
 void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between) {
-    psvi_kept *kept = &psvi_common(finder)->kept;
+    psvi_kept *kept = &finder->kept;
     if (!is_current(kept, sides, between)) kept->valid = false;
 }
 
@@ -128,9 +126,7 @@ static psvi_box_view part_of_view(psvi_box_view view, uint64_t first, uint64_t c
 // Runs the tree's `build` or, for the pairs too, `find`.
 static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
     psv_context *context = finder->context;
-    psvi_finder_common *common = psvi_common(finder);
-    psvi_kept *kept = &common->kept;
-    const psv_pair_finder_def def = finder->def;
+    psvi_kept *kept = &finder->kept;
     if (psvi_is_captured(context))
         return psvi_fail(
             context, PSV_ERROR_UNSUPPORTED,
@@ -143,16 +139,14 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
     input.b = (psvi_box_view){0};
     input.result = kept->result;
     input.bad_boxes = kept->bad_boxes;
-    input.pairs = common->memory.kept;
+    input.pairs = finder->memory.kept;
     if (status == PSV_OK) status = context->ops->fill(context, kept->result, 0, sizeof *kept->result);
     if (status == PSV_OK && kept->world_pairs != NULL)
-        status = context->ops->fill(context, kept->world_pairs, 0, psvi_world_count_bytes(&def));
+        status = context->ops->fill(context, kept->world_pairs, 0, psvi_world_count_bytes(&finder->def));
     if (status == PSV_OK && !frame->between) status = psvi_put_rules(finder, sides, false, PSVI_RULES_KEPT, &input);
     if (status != PSV_OK) return status;
-    finder->def = tree_def(&def);
-    psvi_use_choice(finder, &kept->tree);
-    status = frame->between ? finder->method->build(finder, &input) : finder->method->find(finder, &input);
-    finder->def = def;
+    const psvi_broad_phase *method = kept->tree.method;
+    status = frame->between ? method->build(&kept->tree, &input) : method->find(&kept->tree, &input);
     if (status == PSV_OK) remember(kept, sides, frame->between);
     return status;
 }
@@ -160,7 +154,7 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
 static bool is_immediate(const psv_pair_finder *finder) { return finder->context->ops->immediate; }
 
 psv_status psvi_leave_front(psv_pair_finder *finder) {
-    psvi_kept *kept = &psvi_common(finder)->kept;
+    psvi_kept *kept = &finder->kept;
     kept->in_front = false;
     if (is_immediate(finder) || kept->moving_count == NULL) return PSV_OK;
     return finder->context->ops->fill(finder->context, there_of(kept), 0, sizeof(uint32_t));
@@ -173,8 +167,8 @@ static bool stay_in_front(const psv_pair_finder *finder, const psvi_frame_sides 
 
 // On the CPU, where the host knows how many they are. Returns how many the buffer begins with.
 static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame_sides *sides) {
-    const psvi_pair_memory *memory = &psvi_common(finder)->memory;
-    psvi_kept *kept = &psvi_common(finder)->kept;
+    const psvi_pair_memory *memory = &finder->memory;
+    psvi_kept *kept = &finder->kept;
     const bool was = kept->in_front;
     kept->in_front = is_immediate(finder) && stay_in_front(finder, sides);
     if (!kept->in_front) return 0;
@@ -186,7 +180,7 @@ static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame_sides *s
 // The boxes that are not kept, among themselves. Their places begin at 0, their pairs behind `front` others.
 static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame,
                               uint64_t front) {
-    psvi_kept *kept = &psvi_common(finder)->kept;
+    psvi_kept *kept = &finder->kept;
     psvi_find_input input = *frame;
     input.pairs += front;
     input.capacity -= front;
@@ -204,17 +198,17 @@ static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *s
 
 static psv_status merge_results(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame,
                                 uint64_t front) {
-    const psvi_kept *kept = &psvi_common(finder)->kept;
+    const psvi_kept *kept = &finder->kept;
     const psvi_kept_merge merge = {
         .result = finder->result,
         .kept = kept->result,
-        .pairs = finder->pairs,
+        .pairs = finder->memory.pairs,
         .front = front,
-        .kept_pairs = frame->between || kept->in_front ? NULL : psvi_common(finder)->memory.kept,
+        .kept_pairs = frame->between || kept->in_front ? NULL : finder->memory.kept,
         .there = there_of(kept),
         .stay = stay_in_front(finder, sides),
         .with_pairs = !frame->between,
-        .capacity = finder->capacity,
+        .capacity = finder->memory.capacity,
         .bad_boxes = finder->bad_boxes,
         .kept_bad = kept->bad_boxes,
         .shift = frame->between ? 0 : (uint32_t)sides->kept,
@@ -225,33 +219,22 @@ static psv_status merge_results(psv_pair_finder *finder, const psvi_frame_sides 
 }
 
 static psv_status query_tree(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
-    psvi_kept *kept = &psvi_common(finder)->kept;
-    const psv_pair_finder_def def = finder->def;
-    const psvi_choice own = {.method = finder->method,
-                             .state = finder->state,
-                             .scratch = finder->scratch,
-                             .scratch_bytes = finder->scratch_bytes};
+    const psvi_choice *tree = &finder->kept.tree;
     psvi_find_input input = *frame;
-    psv_status status = psvi_put_rules(finder, sides, frame->between, PSVI_RULES_ALL, &input);
-    if (status != PSV_OK) return status;
-    finder->def = tree_def(&def);
-    psvi_use_choice(finder, &kept->tree);
-    status = finder->method->query(finder, &input, frame->between ? 0 : sides->kept);
-    finder->def = def;
-    if (!frame->between) psvi_use_choice(finder, &own);
-    return status;
+    const psv_status status = psvi_put_rules(finder, sides, frame->between, PSVI_RULES_ALL, &input);
+    return status == PSV_OK ? tree->method->query(tree, &input, frame->between ? 0 : sides->kept) : status;
 }
 
 // The frame begins with nothing where no method runs.
 static psv_status clear_frame(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    finder->last_method = psvi_common(finder)->kept.tree.method;
+    finder->last = &finder->kept.tree;
     psv_status status = psvi_begin_world_pairs(finder, NULL);
     return status == PSV_OK ? context->ops->fill(context, finder->result, 0, sizeof *finder->result) : status;
 }
 
 psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
-    psvi_kept *kept = &psvi_common(finder)->kept;
+    psvi_kept *kept = &finder->kept;
     psv_status status = PSV_OK;
     if (input->between) status = psvi_leave_front(finder);
     if (status == PSV_OK && !kept->valid) status = order_kept(finder, sides, input);

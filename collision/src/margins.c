@@ -33,7 +33,7 @@ uint64_t psvi_margin_bytes(psv_backend backend, const psv_pair_finder_def *def) 
 
 psv_status psvi_create_margins(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    psvi_near *near = &psvi_common(finder)->margins.near;
+    psvi_near *near = &finder->margins.near;
     if (!uses_margins(context->backend, &finder->def)) return PSV_OK;
     near->boxes = psvi_alloc(context, box_bytes(&finder->def));
     near->tags = psvi_alloc(context, tag_bytes(&finder->def));
@@ -45,7 +45,7 @@ psv_status psvi_create_margins(psv_pair_finder *finder) {
 }
 
 void psvi_destroy_margins(psv_pair_finder *finder) {
-    psvi_near *near = &psvi_common(finder)->margins.near;
+    psvi_near *near = &finder->margins.near;
     psvi_free(finder->context, near->boxes, box_bytes(&finder->def));
     psvi_free(finder->context, near->tags, tag_bytes(&finder->def));
     psvi_free(finder->context, near->placed, placed_bytes(&finder->def));
@@ -78,16 +78,14 @@ static psv_status clear_result(psv_pair_finder *finder) {
 
 static void test_again(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
-    const psvi_finder_common *common = psvi_common(finder);
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    finder->ops->test_again(context, input, &common->margins.near, common->memory.near, common->margins.pair_count);
+    finder->ops->test_again(context, input, &finder->margins.near, finder->memory.near, finder->margins.pair_count);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
 }
 
 // Widens the boxes and finds their pairs. *found: there was room for them.
 static psv_status search(psv_pair_finder *finder, const psvi_find_input *frame, bool *found) {
-    psvi_finder_common *common = psvi_common(finder);
-    psvi_margins *margins = &common->margins;
+    psvi_margins *margins = &finder->margins;
     psvi_find_input input = *frame;
     margins->near.tagged = is_tagged(frame);
     psvi_phase_begin(finder->context, PSV_PHASE_BOUNDS);
@@ -102,7 +100,7 @@ static psv_status search(psv_pair_finder *finder, const psvi_find_input *frame, 
     // The list holds all pairs of widened boxes: each frame applies its own rules, of which partners are some.
     input.rules = NULL;
     input.partners = NULL;
-    input.pairs = common->memory.near;
+    input.pairs = finder->memory.near;
     const psv_status status = psvi_run_method(finder, &input, NULL);
     if (status != PSV_OK) return status;
     margins->pair_count = finder->result->pair_count;
@@ -110,12 +108,12 @@ static psv_status search(psv_pair_finder *finder, const psvi_find_input *frame, 
     margins->b_count = frame->b.count;
     margins->between = frame->between;
     margins->reused = 0;
-    margins->valid = *found = margins->pair_count <= common->memory.capacity;
+    margins->valid = *found = margins->pair_count <= finder->memory.capacity;
     finder->result->pair_count = 0;
     if (!*found) return PSV_OK;
     psvi_phase_begin(finder->context, PSV_PHASE_GATHER);
-    margins->near.placed_pairs = common->memory.placed;
-    finder->ops->place_boxes(finder->context, frame, &margins->near, common->memory.near, margins->pair_count);
+    margins->near.placed_pairs = finder->memory.placed;
+    finder->ops->place_boxes(finder->context, frame, &margins->near, finder->memory.near, margins->pair_count);
     psvi_phase_end(finder->context, PSV_PHASE_GATHER);
     return PSV_OK;
 }
@@ -134,7 +132,7 @@ static bool pays(psvi_margins *margins) {
 }
 
 psv_status psvi_find_with_margins(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input) {
-    psvi_margins *margins = &psvi_common(finder)->margins;
+    psvi_margins *margins = &finder->margins;
     margins->near.a = sides->a_margin;
     margins->near.b = sides->b_margin;
     bool found = false;

@@ -93,8 +93,8 @@ uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, 
 // No clock decides here: frames of the CPU are the same every time.
 uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input) {
     const uint64_t count = input->a.count + (input->between ? input->b.count : 0);
-    if (count <= BRUTE_LIMIT && psvi_common(finder)->choice_count > FEW_BOXES_CHOICE) return FEW_BOXES_CHOICE;
-    return psvi_backoff_waits(&psvi_common(finder)->wasteful) ? PSVI_OTHER_CHOICE : PSVI_FIRST_CHOICE;
+    if (count <= BRUTE_LIMIT && finder->choice_count > FEW_BOXES_CHOICE) return FEW_BOXES_CHOICE;
+    return psvi_backoff_waits(&finder->wasteful) ? PSVI_OTHER_CHOICE : PSVI_FIRST_CHOICE;
 }
 
 // A hundred boxes are tested in the time that `lbvh` takes for one, about (100,000 boxes of the scene denormal: 46,000
@@ -104,11 +104,10 @@ uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input)
 #define WASTE_LEAST 32 // frames without `rows` after such a one,
 #define WASTE_MOST 512 // and at most
 
-void psvi_judge_choice(psv_pair_finder *finder, const psvi_frame_result *result) {
-    psvi_finder_common *common = psvi_common(finder);
-    if (common->choice_count < 2 || finder->method != common->choices[PSVI_FIRST_CHOICE].method) return;
+void psvi_judge_choice(psv_pair_finder *finder, uint32_t choice, const psvi_frame_result *result) {
+    if (finder->choice_count < 2 || choice != PSVI_FIRST_CHOICE) return;
     if (result->candidates > WASTE_A_BOX * result->boxes + WASTE_A_PAIR * result->pair_count)
-        psvi_backoff_failed(&common->wasteful, WASTE_LEAST, WASTE_MOST);
+        psvi_backoff_failed(&finder->wasteful, WASTE_LEAST, WASTE_MOST);
     else
-        psvi_backoff_succeeded(&common->wasteful);
+        psvi_backoff_succeeded(&finder->wasteful);
 }

@@ -9,9 +9,8 @@ static psv_status check_events(psv_pair_finder *finder) {
 
 static psv_status make_lists(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    psvi_finder_common *common = psvi_common(finder);
-    const psvi_pair_memory *memory = &common->memory;
-    uint64_t *counts = common->event_counts;
+    const psvi_pair_memory *memory = &finder->memory;
+    uint64_t *counts = finder->event_counts;
     const uint64_t *now_count = &finder->result->pair_count;
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_EVENTS);
@@ -23,7 +22,7 @@ static psv_status make_lists(psv_pair_finder *finder) {
                                          memory->capacity);
     psvi_phase_end(context, PSV_PHASE_EVENTS);
     psvi_frame_end(context);
-    common->events_done = status == PSV_OK;
+    finder->events_done = status == PSV_OK;
     return status;
 }
 
@@ -31,17 +30,16 @@ psv_status psv_pair_events(psv_pair_finder *finder, psv_pair_event_lists *lists)
     psv_status status = check_events(finder);
     if (status != PSV_OK) return status;
     if (lists == NULL) return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "lists is NULL");
-    psvi_finder_common *common = psvi_common(finder);
-    if (!common->events_done) status = make_lists(finder);
+    if (!finder->events_done) status = make_lists(finder);
     if (status != PSV_OK) return status;
-    uint64_t bytes = common->memory.capacity * sizeof(psv_pair);
+    uint64_t bytes = finder->memory.capacity * sizeof(psv_pair);
     *lists = (psv_pair_event_lists){
-        .begin = psvi_buffer_at(finder->context, common->memory.begin, bytes),
-        .end = psvi_buffer_at(finder->context, common->memory.end, bytes),
-        .begin_count = psvi_buffer_at(finder->context, &common->event_counts[PSVI_EVENTS_BEGIN], sizeof(uint64_t)),
-        .end_count = psvi_buffer_at(finder->context, &common->event_counts[PSVI_EVENTS_END], sizeof(uint64_t)),
+        .begin = psvi_buffer_at(finder->context, finder->memory.begin, bytes),
+        .end = psvi_buffer_at(finder->context, finder->memory.end, bytes),
+        .begin_count = psvi_buffer_at(finder->context, &finder->event_counts[PSVI_EVENTS_BEGIN], sizeof(uint64_t)),
+        .end_count = psvi_buffer_at(finder->context, &finder->event_counts[PSVI_EVENTS_END], sizeof(uint64_t)),
     };
-    if (finder->context->ops->immediate && finder->result->pair_count > finder->capacity)
+    if (finder->context->ops->immediate && finder->result->pair_count > finder->memory.capacity)
         return psvi_report_overflow(finder, finder->result->pair_count);
     return PSV_OK;
 }
@@ -72,12 +70,12 @@ psv_status psv_read_pair_events(psv_pair_finder *finder, psv_pair *begin, uint64
     if (status != PSV_OK && status != PSV_ERROR_CAPACITY) return status;
     uint64_t counts[PSVI_EVENTS_COUNTS];
     psvi_frame_result result;
-    status = context->ops->copy(context, counts, psvi_common(finder)->event_counts, sizeof counts, PSVI_COPY_DOWNLOAD);
+    status = context->ops->copy(context, counts, finder->event_counts, sizeof counts, PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = psvi_fetch_result(finder, &result);
     if (status != PSV_OK) return status;
     if (begin_count != NULL) *begin_count = counts[PSVI_EVENTS_BEGIN];
     if (end_count != NULL) *end_count = counts[PSVI_EVENTS_END];
-    if (result.pair_count > finder->capacity) return psvi_report_overflow(finder, result.pair_count);
+    if (result.pair_count > finder->memory.capacity) return psvi_report_overflow(finder, result.pair_count);
     psv_status first = copy_list(context, begin, begin_capacity, lists.begin, counts[PSVI_EVENTS_BEGIN], "begin");
     psv_status second = copy_list(context, end, end_capacity, lists.end, counts[PSVI_EVENTS_END], "end");
     return first != PSV_OK ? first : second;

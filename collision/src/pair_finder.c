@@ -110,76 +110,62 @@ uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *d
     return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
 }
 
-void psvi_use_choice(psv_pair_finder *finder, const psvi_choice *choice) {
-    finder->method = choice->method;
-    finder->state = choice->state;
-    finder->scratch = choice->scratch;
-    finder->scratch_bytes = choice->scratch_bytes;
-}
-
-// `shared`: scratch memory that another choice holds, or NULL.
-psv_status psvi_create_choice(psv_pair_finder *finder, const psvi_broad_phase *method, void *shared,
-                              psvi_choice *choice) {
-    psv_context *context = finder->context;
-    choice->method = method;
+psv_status psvi_create_choice(psv_context *context, void *shared, psvi_choice *choice) {
+    const psvi_broad_phase *method = choice->method;
+    choice->context = context;
     choice->shares = shared != NULL;
     choice->scratch = shared;
-    choice->scratch_bytes = method->scratch_bytes(&finder->def);
+    choice->scratch_bytes = method->scratch_bytes(&choice->def);
     if (choice->scratch_bytes > 0 && shared == NULL) choice->scratch = psvi_alloc(context, choice->scratch_bytes);
     if (choice->scratch_bytes > 0 && choice->scratch == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY,
                          "no %s memory for method '%s' with max_boxes %llu (%llu bytes; all: %llu)", context->ops->name,
-                         method->name, (unsigned long long)finder->def.max_boxes,
+                         method->name, (unsigned long long)choice->def.max_boxes,
                          (unsigned long long)choice->scratch_bytes,
-                         (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
-    psvi_use_choice(finder, choice);
-    psv_status status = method->create == NULL ? PSV_OK : method->create(finder);
-    choice->state = finder->state;
+                         (unsigned long long)psv_pair_finder_bytes(context->backend, &choice->def));
+    const psv_status status = method->create == NULL ? PSV_OK : method->create(choice);
     choice->created = status == PSV_OK;
     return status;
 }
 
-void psvi_destroy_choice(psv_pair_finder *finder, psvi_choice *choice) {
-    psvi_use_choice(finder, choice);
-    if (choice->created && choice->method->destroy != NULL) choice->method->destroy(finder);
-    if (!choice->shares) psvi_free(finder->context, choice->scratch, choice->scratch_bytes);
+void psvi_destroy_choice(psvi_choice *choice) {
+    if (choice->created && choice->method->destroy != NULL) choice->method->destroy(choice);
+    if (!choice->shares && choice->scratch != NULL) psvi_free(choice->context, choice->scratch, choice->scratch_bytes);
     *choice = (psvi_choice){0};
 }
 
 static psv_status create_parts(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    psvi_finder_common *common = psvi_common(finder);
     const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
     uint32_t count = psvi_list_choices(context->backend, &finder->def, choices);
     finder->result = psvi_alloc(context, sizeof(psvi_frame_result));
     finder->bad_boxes = psvi_alloc(context, finder->def.max_boxes * sizeof(uint32_t));
     if (finder->def.events)
-        common->event_counts = psvi_alloc(context, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
-    if (finder->result == NULL || finder->bad_boxes == NULL || (finder->def.events && common->event_counts == NULL))
+        finder->event_counts = psvi_alloc(context, PSVI_EVENTS_COUNTS * sizeof *finder->event_counts);
+    if (finder->result == NULL || finder->bad_boxes == NULL || (finder->def.events && finder->event_counts == NULL))
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for a pair finder (%llu bytes in all)",
                          context->ops->name, (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
     psv_status status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
     if (status == PSV_OK && finder->def.events)
         status =
-            context->ops->fill(context, common->event_counts, 0, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
+            context->ops->fill(context, finder->event_counts, 0, PSVI_EVENTS_COUNTS * sizeof *finder->event_counts);
     if (count > 1 && psvi_collision_module_of(context->backend)->shares_scratch) {
-        common->shared_bytes = scratch_bytes_of(context->backend, choices, count, &finder->def);
-        common->shared = psvi_alloc(context, common->shared_bytes);
-        if (common->shared == NULL)
+        finder->shared_bytes = scratch_bytes_of(context->backend, choices, count, &finder->def);
+        finder->shared = psvi_alloc(context, finder->shared_bytes);
+        if (finder->shared == NULL)
             return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for %llu bytes of a pair finder (%llu in all)",
-                             context->ops->name, (unsigned long long)common->shared_bytes,
+                             context->ops->name, (unsigned long long)finder->shared_bytes,
                              (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
     }
     for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
-        status = psvi_create_choice(finder, choices[i], common->shared, &common->choices[i]);
-        common->choice_count = i + 1;
+        finder->choices[i] = (psvi_choice){.method = choices[i], .def = finder->def};
+        finder->choice_count = i + 1;
+        status = psvi_create_choice(context, finder->shared, &finder->choices[i]);
     }
     if (status == PSV_OK) status = psvi_create_rule_memory(finder);
     if (status == PSV_OK && finder->def.max_kept > 0) status = psvi_create_kept(finder);
     if (status == PSV_OK && finder->def.margins) status = psvi_create_margins(finder);
-    if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &common->memory);
-    finder->pairs = common->memory.pairs;
-    finder->capacity = common->memory.capacity;
+    if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &finder->memory);
     if (status == PSV_OK) status = psvi_create_trials(finder);
     return status == PSV_OK ? context->ops->synchronize(context) : status;
 }
@@ -194,16 +180,10 @@ psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_de
     status = check_def(context, context->backend, def);
     if (status != PSV_OK) return status;
     psv_pair_finder *made = calloc(1, sizeof *made);
-    psvi_finder_common *common = calloc(1, sizeof *common);
-    if (made == NULL || common == NULL) {
-        free(made);
-        free(common);
-        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for a pair finder (%zu bytes)",
-                         sizeof *made + sizeof *common);
-    }
+    if (made == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for a pair finder (%zu bytes)", sizeof *made);
     made->cookie = PSVI_FINDER_COOKIE;
     made->context = context;
-    made->common = common;
     made->ops = psvi_collision_ops_of(context->backend);
     made->def = resolve(def);
     const psvi_broad_phase *method = psvi_find_broad_phase(context->backend, def->method);
@@ -221,21 +201,19 @@ psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_de
 void psv_destroy_pair_finder(psv_pair_finder *finder) {
     if (finder == NULL || finder->cookie != PSVI_FINDER_COOKIE) return;
     psv_context *context = finder->context;
-    psvi_finder_common *common = psvi_common(finder);
     (void)context->ops->synchronize(context);
     psvi_destroy_kept(finder);
     psvi_destroy_margins(finder);
     psvi_destroy_trials(finder);
-    for (uint32_t i = 0; i < common->choice_count; ++i)
-        psvi_destroy_choice(finder, &common->choices[i]);
-    psvi_free(context, common->shared, common->shared_bytes);
-    psvi_destroy_pair_memory(finder, &common->memory);
+    for (uint32_t i = 0; i < finder->choice_count; ++i)
+        psvi_destroy_choice(&finder->choices[i]);
+    psvi_free(context, finder->shared, finder->shared_bytes);
+    psvi_destroy_pair_memory(finder, &finder->memory);
     psvi_destroy_rule_memory(finder);
-    psvi_free(context, common->event_counts, PSVI_EVENTS_COUNTS * sizeof *common->event_counts);
+    psvi_free(context, finder->event_counts, PSVI_EVENTS_COUNTS * sizeof *finder->event_counts);
     psvi_free(context, finder->bad_boxes, finder->def.max_boxes * sizeof(uint32_t));
     psvi_free(context, finder->result, sizeof(psvi_frame_result));
     finder->cookie = 0;
-    free(common);
     free(finder);
 }
 
@@ -250,14 +228,14 @@ psv_status psvi_check_finder(const psv_pair_finder *finder) {
 
 psv_status psvi_check_frame(psv_pair_finder *finder) {
     psv_status status = psvi_check_finder(finder);
-    if (status != PSV_OK || psvi_common(finder)->has_frame) return status;
+    if (status != PSV_OK || finder->has_frame) return status;
     return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "finder has no frame yet; call psv_find_pairs first");
 }
 
 psv_status psvi_report_overflow(psv_pair_finder *finder, uint64_t count) {
     return psvi_fail(finder->context, PSV_ERROR_CAPACITY,
                      "the pair buffer holds %llu pairs; %llu are needed (def.max_pairs, or def.grow_pairs)",
-                     (unsigned long long)finder->capacity, (unsigned long long)count);
+                     (unsigned long long)finder->memory.capacity, (unsigned long long)count);
 }
 
 psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result) {
@@ -266,8 +244,7 @@ psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result)
     return status != PSV_OK ? status : context->ops->synchronize(context);
 }
 
-psv_status psvi_clear_result(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
+psv_status psvi_clear_result(psv_context *context, const psvi_find_input *input) {
     psv_status status = context->ops->fill(context, input->result, 0, sizeof *input->result);
     if (status != PSV_OK || input->pairs_before == NULL) return status;
     return context->ops->copy(context, &input->result->pair_count, input->pairs_before, sizeof(uint64_t),
@@ -276,20 +253,18 @@ psv_status psvi_clear_result(psv_pair_finder *finder, const psvi_find_input *inp
 
 psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds) {
     const psvi_trial_turn turn = psvi_begin_turn(finder, input);
-    psvi_use_choice(finder, &psvi_common(finder)->choices[turn.choice]);
+    const psvi_choice *choice = finder->last = &finder->choices[turn.choice];
     psv_status status = psvi_begin_world_pairs(finder, kept_worlds);
-    if (status == PSV_OK && !finder->method->clears_result) status = psvi_clear_result(finder, input);
-    if (status != PSV_OK) return status;
-    finder->last_method = finder->method;
-    status = finder->method->find(finder, input);
+    if (status == PSV_OK && !choice->method->clears_result) status = psvi_clear_result(finder->context, input);
+    if (status == PSV_OK) status = choice->method->find(choice, input);
     return status == PSV_OK ? psvi_end_turn(finder, turn, input) : status;
 }
 
 // All pairs of the frame, into the pair buffer as it is now. Views that point into memory of the finder stay valid.
 static psv_status find_all(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
     psvi_find_input input = *frame;
-    input.pairs = finder->pairs;
-    input.capacity = finder->capacity;
+    input.pairs = finder->memory.pairs;
+    input.capacity = finder->memory.capacity;
     if (sides->kept > 0) psvi_check_kept_boxes(finder, sides, input.between);
     psv_status status = psvi_narrow_sets(finder, sides, &input);
     if (status != PSV_OK) return status;
@@ -310,14 +285,14 @@ static psv_status grow_and_repeat(psv_pair_finder *finder, const psvi_frame_side
                          "def.grow_pairs is set; growth is not possible while the stream is being captured");
     psvi_frame_result result;
     psv_status status = psvi_fetch_result(finder, &result);
-    if (status != PSV_OK || result.pair_count <= finder->capacity) return status;
+    if (status != PSV_OK || result.pair_count <= finder->memory.capacity) return status;
     status = psvi_grow_pair_memory(finder, result.pair_count + result.pair_count / 4);
     return status == PSV_OK ? find_all(finder, sides, frame) : status;
 }
 
 static psv_status order_output(psv_pair_finder *finder) {
     if (!finder->def.sort_output && !finder->def.events) return PSV_OK;
-    const psvi_pair_memory *memory = &psvi_common(finder)->memory;
+    const psvi_pair_memory *memory = &finder->memory;
     if (memory->capacity == 0) return PSV_OK;
     return finder->ops->order_pairs(finder->context, memory->sorter, memory->pairs, &finder->result->pair_count,
                                     memory->capacity, memory->order_scratch);
@@ -325,13 +300,12 @@ static psv_status order_output(psv_pair_finder *finder) {
 
 // What the last frame lacks, as far as a look at its result tells.
 static psv_status report_frame(psv_pair_finder *finder, const psvi_frame_result *result) {
-    if (result->pair_count > finder->capacity) return psvi_report_overflow(finder, result->pair_count);
+    if (result->pair_count > finder->memory.capacity) return psvi_report_overflow(finder, result->pair_count);
     return result->refused > 0 ? psvi_report_crowded(finder) : PSV_OK;
 }
 
 static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input, const psvi_frame_sides *sides) {
     psv_context *context = finder->context;
-    psvi_finder_common *common = psvi_common(finder);
     uint64_t boxes = input->a.room + input->b.room;
     if (boxes > finder->def.max_boxes)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "%s %llu; def.max_boxes is %llu",
@@ -342,8 +316,8 @@ static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input, con
     input->world_count = finder->def.world_count;
     input->result = finder->result;
     input->bad_boxes = finder->bad_boxes;
-    common->has_frame = false;
-    common->events_done = false;
+    finder->has_frame = false;
+    finder->events_done = false;
     psvi_frame_begin(context);
     status = find_all(finder, sides, input);
     if (status == PSV_OK && finder->def.grow_pairs) status = grow_and_repeat(finder, sides, input);
@@ -351,7 +325,7 @@ static psv_status run_frame(psv_pair_finder *finder, psvi_find_input *input, con
     if (status == PSV_OK) status = order_output(finder);
     psvi_frame_end(context);
     if (status != PSV_OK) return status;
-    common->has_frame = true;
+    finder->has_frame = true;
     return context->ops->immediate ? report_frame(finder, finder->result) : PSV_OK;
 }
 
@@ -425,14 +399,14 @@ psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t cap
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
     if (count != NULL) *count = result.pair_count;
-    uint64_t there = result.pair_count < finder->capacity ? result.pair_count : finder->capacity;
+    uint64_t there = result.pair_count < finder->memory.capacity ? result.pair_count : finder->memory.capacity;
     uint64_t copied = there < capacity ? there : capacity;
     if (copied > 0) {
-        status = context->ops->copy(context, pairs, finder->pairs, copied * sizeof *pairs, PSVI_COPY_DOWNLOAD);
+        status = context->ops->copy(context, pairs, finder->memory.pairs, copied * sizeof *pairs, PSVI_COPY_DOWNLOAD);
         if (status == PSV_OK) status = context->ops->synchronize(context);
         if (status != PSV_OK) return status;
     }
-    if (result.pair_count > finder->capacity) return psvi_report_overflow(finder, result.pair_count);
+    if (result.pair_count > finder->memory.capacity) return psvi_report_overflow(finder, result.pair_count);
     if (result.pair_count > capacity)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "capacity is %llu; %llu pairs are there",
                          (unsigned long long)capacity, (unsigned long long)result.pair_count);
@@ -441,7 +415,7 @@ psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t cap
 
 psv_buffer psv_pair_buffer(const psv_pair_finder *finder) {
     if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
-    return psvi_buffer_at(finder->context, finder->pairs, finder->capacity * sizeof(psv_pair));
+    return psvi_buffer_at(finder->context, finder->memory.pairs, finder->memory.capacity * sizeof(psv_pair));
 }
 
 psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder) {
@@ -456,7 +430,7 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
     psvi_frame_result result;
     status = psvi_fetch_result(finder, &result);
     if (status != PSV_OK) return status;
-    const psvi_broad_phase *const method = finder->last_method;
+    const psvi_broad_phase *const method = finder->last->method;
     *statistics = (psv_pair_statistics){
         .boxes = result.boxes,
         .bad_boxes = result.bad_count,
@@ -476,5 +450,5 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
     };
     if (strcmp(finder->def.method, "auto") == 0 && strcmp(method->name, "lbvh") == 0)
         statistics->veto = finder->context->ops->immediate ? "tests" : "slower"; // what the choice went by
-    return method->statistics == NULL ? PSV_OK : method->statistics(finder, statistics);
+    return method->statistics == NULL ? PSV_OK : method->statistics(finder->last, statistics);
 }

@@ -96,32 +96,29 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
 }
 
 // The list of the frame before, as far as it is in use.
-static psv_status copy_before(psv_context *context, const psvi_finder_common *common, psv_pair *target) {
+static psv_status copy_before(psv_context *context, const psv_pair_finder *finder, psv_pair *target) {
     uint64_t count = 0;
-    psv_status status = context->ops->copy(context, &count, &common->event_counts[PSVI_EVENTS_BEFORE], sizeof count,
+    psv_status status = context->ops->copy(context, &count, &finder->event_counts[PSVI_EVENTS_BEFORE], sizeof count,
                                            PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = context->ops->synchronize(context);
     if (status != PSV_OK || count == 0) return status;
-    if (count > common->memory.capacity) count = common->memory.capacity;
-    return context->ops->copy(context, target, common->memory.before, count * sizeof *target, PSVI_COPY_INSIDE);
+    if (count > finder->memory.capacity) count = finder->memory.capacity;
+    return context->ops->copy(context, target, finder->memory.before, count * sizeof *target, PSVI_COPY_INSIDE);
 }
 
 psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity) {
-    psvi_finder_common *common = psvi_common(finder);
     psvi_pair_memory grown;
     psv_status status = psvi_create_pair_memory(finder, capacity, &grown);
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
-    if (grown.before != NULL && common->memory.before != NULL) status = copy_before(context, common, grown.before);
+    if (grown.before != NULL && finder->memory.before != NULL) status = copy_before(context, finder, grown.before);
     if (status == PSV_OK) status = context->ops->synchronize(context);
     if (status != PSV_OK) {
         psvi_destroy_pair_memory(finder, &grown);
         return status;
     }
-    psvi_destroy_pair_memory(finder, &common->memory);
-    common->memory = grown;
-    common->kept.valid = common->margins.valid = false; // the lists of their pairs are gone
-    finder->pairs = grown.pairs;
-    finder->capacity = capacity;
+    psvi_destroy_pair_memory(finder, &finder->memory);
+    finder->memory = grown;
+    finder->kept.valid = finder->margins.valid = false; // the lists of their pairs are gone
     return PSV_OK;
 }

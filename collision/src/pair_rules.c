@@ -48,7 +48,7 @@ static bool take(psv_context *context, uint64_t bytes, void **address) {
 psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
-    psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    psvi_rule_memory *memory = &finder->rules;
     bool enough = finder->ops->put_rules == NULL ||
                   take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
     enough = enough && take(context, PSVI_MATRIX_BYTES, (void **)&memory->layer_matrix);
@@ -76,7 +76,7 @@ psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
 void psvi_destroy_rule_memory(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
-    psvi_rule_memory *memory = &psvi_common(finder)->rules;
+    psvi_rule_memory *memory = &finder->rules;
     psvi_free(context, memory->rules, PSVI_RULE_KINDS * sizeof *memory->rules);
     psvi_free(context, memory->layer_matrix, PSVI_MATRIX_BYTES);
     psvi_free(context, memory->excluded, table_bytes(def));
@@ -111,8 +111,8 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
     status = psvi_check_rules(finder->context, &finder->def, rules);
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
-    psvi_rule_memory *memory = &psvi_common(finder)->rules;
-    psvi_common(finder)->kept.valid = false;
+    psvi_rule_memory *memory = &finder->rules;
+    finder->kept.valid = false;
     memory->has_matrix = psvi_is_given(rules->layer_matrix);
     memory->has_excluded = rules->excluded_count > 0;
     if (memory->has_matrix)
@@ -173,8 +173,8 @@ static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
 
 psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
                           psvi_find_input *input) {
-    psvi_rule_memory *memory = &psvi_common(finder)->rules;
-    const psvi_kept *kept = &psvi_common(finder)->kept;
+    psvi_rule_memory *memory = &finder->rules;
+    const psvi_kept *kept = &finder->kept;
     const psv_pair_finder_def *def = &finder->def;
     const uint64_t first = kind == PSVI_RULES_MOVING ? sides->kept : 0;
     const psvi_rule_side a = side_from(sides->a, first), b = between ? sides->b : a;
@@ -209,8 +209,8 @@ psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides
 }
 
 psv_status psvi_narrow_sets(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input) {
-    psvi_kept *kept = &psvi_common(finder)->kept;
-    psv_aabb *narrow = psvi_common(finder)->rules.narrow;
+    psvi_kept *kept = &finder->kept;
+    psv_aabb *narrow = finder->rules.narrow;
     if (!sides->a.doubles && !(input->between && sides->b.doubles)) return PSV_OK;
     // Kept boxes have been narrowed when they were sorted, and nothing else has used their places since.
     const uint64_t done = sides->kept > 0 && kept->valid ? sides->kept : 0;
@@ -225,7 +225,7 @@ psv_status psvi_narrow_sets(psv_pair_finder *finder, const psvi_frame_sides *sid
 psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from) {
     psv_context *context = finder->context;
     const uint64_t bytes = psvi_world_count_bytes(&finder->def);
-    uint64_t *counts = psvi_common(finder)->rules.world_pairs;
+    uint64_t *counts = finder->rules.world_pairs;
     if (bytes == 0) return PSV_OK;
     return from == NULL ? context->ops->fill(context, counts, 0, bytes)
                         : context->ops->copy(context, counts, from, bytes, PSVI_COPY_INSIDE);
@@ -233,24 +233,23 @@ psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from)
 
 psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
     const uint32_t *a = sides->a.ids, *b = input->between ? sides->b.ids : a;
-    if ((a == NULL && b == NULL) || finder->capacity == 0 || psvi_common(finder)->by_place) return PSV_OK;
-    return finder->ops->name_pairs(finder->context, a, b, input->between, finder->pairs, &finder->result->pair_count,
-                                   finder->capacity);
+    if ((a == NULL && b == NULL) || finder->memory.capacity == 0 || finder->by_place) return PSV_OK;
+    return finder->ops->name_pairs(finder->context, a, b, input->between, finder->memory.pairs,
+                                   &finder->result->pair_count, finder->memory.capacity);
 }
 
 // --- worlds ----------------------------------------------------------------------------------------------------------
 
 psv_buffer psv_world_pair_buffer(const psv_pair_finder *finder) {
     if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
-    return psvi_buffer_at(finder->context, psvi_common(finder)->rules.world_pairs,
-                          psvi_world_count_bytes(&finder->def));
+    return psvi_buffer_at(finder->context, finder->rules.world_pairs, psvi_world_count_bytes(&finder->def));
 }
 
 #define BLOCK_WORLDS 1024u // counts fetched at once
 
 psv_status psvi_report_crowded(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    const uint64_t *counts = psvi_common(finder)->rules.world_pairs;
+    const uint64_t *counts = finder->rules.world_pairs;
     uint64_t block[BLOCK_WORLDS], most = 0;
     uint32_t world = 0, crowded = 0;
     for (uint32_t first = 0; first < finder->def.world_count; first += BLOCK_WORLDS) {

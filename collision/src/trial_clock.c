@@ -5,28 +5,28 @@
 // place is the pair buffer.
 static psv_status load_second(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    const uint64_t there = finder->capacity * sizeof(psv_pair) / sizeof(psv_aabb);
+    const uint64_t there = finder->memory.capacity * sizeof(psv_pair) / sizeof(psv_aabb);
     const uint64_t count = there < finder->def.max_boxes ? there : finder->def.max_boxes;
-    const char *boxes = (const char *)finder->pairs;
+    const char *boxes = (const char *)finder->memory.pairs;
     const psvi_find_input input = {
         .a = {boxes, boxes + 12, sizeof(psv_aabb), sizeof(psv_aabb), count, count, NULL, NULL, NULL, NULL},
         .world_count = finder->def.world_count,
-        .pairs = finder->pairs,
+        .pairs = finder->memory.pairs,
         .result = finder->result,
         .bad_boxes = finder->bad_boxes,
     };
-    psvi_use_choice(finder, &psvi_common(finder)->choices[PSVI_OTHER_CHOICE]);
-    psv_status status = context->ops->fill(context, finder->pairs, 0xff, count * sizeof(psv_aabb)); // NaN
-    if (status == PSV_OK) status = finder->method->find(finder, &input);
+    const psvi_choice *second = &finder->choices[PSVI_OTHER_CHOICE];
+    psv_status status = context->ops->fill(context, finder->memory.pairs, 0xff, count * sizeof(psv_aabb)); // NaN
+    if (status == PSV_OK) status = second->method->find(second, &input);
     return status == PSV_OK ? context->ops->synchronize(context) : status;
 }
 
 // Behind the pair memory's creation.
 psv_status psvi_create_trials(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    psvi_trial_clock *clock = &psvi_common(finder)->clock;
+    psvi_trial_clock *clock = &finder->clock;
     void *device = NULL;
-    if (psvi_common(finder)->choice_count < 2 || context->ops->create_event == NULL) return PSV_OK;
+    if (finder->choice_count < 2 || context->ops->create_event == NULL) return PSV_OK;
     psv_status status = context->ops->create_event(context, &clock->begin);
     if (status == PSV_OK) status = context->ops->create_event(context, &clock->end);
     if (status != PSV_OK) return status;
@@ -39,7 +39,7 @@ psv_status psvi_create_trials(psv_pair_finder *finder) {
 
 void psvi_destroy_trials(psv_pair_finder *finder) {
     psv_context *context = finder->context;
-    psvi_trial_clock *clock = &psvi_common(finder)->clock;
+    psvi_trial_clock *clock = &finder->clock;
     if (clock->begin != NULL) context->ops->destroy_event(context, clock->begin);
     if (clock->end != NULL) context->ops->destroy_event(context, clock->end);
     if (clock->pairs != NULL) context->ops->release_told(context, clock->pairs, sizeof *clock->pairs);
@@ -59,9 +59,8 @@ static void read_clock(psv_context *context, psvi_trial_clock *clock) {
 // While the stream is captured nothing is measured: a graph keeps the choice that it was captured with.
 psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
-    psvi_finder_common *common = psvi_common(finder);
-    psvi_trial_clock *clock = &common->clock;
-    if (common->choice_count < 2) return (psvi_trial_turn){PSVI_FIRST_CHOICE, false};
+    psvi_trial_clock *clock = &finder->clock;
+    if (finder->choice_count < 2) return (psvi_trial_turn){PSVI_FIRST_CHOICE, false};
     if (clock->begin == NULL) return (psvi_trial_turn){psvi_pick_choice(finder, input), false};
     if (!clock->waits && !psvi_is_due(&clock->trials)) return psvi_next_turn(&clock->trials, true);
     if (psvi_is_captured(context)) return (psvi_trial_turn){clock->trials.kept, false};
@@ -76,8 +75,8 @@ psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *
 
 psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const psvi_find_input *input) {
     psv_context *context = finder->context;
-    psvi_trial_clock *clock = &psvi_common(finder)->clock;
-    if (context->ops->immediate) psvi_judge_choice(finder, input->result);
+    psvi_trial_clock *clock = &finder->clock;
+    if (context->ops->immediate) psvi_judge_choice(finder, turn.choice, input->result);
     if (!turn.timed) return PSV_OK;
     psv_status status = PSV_OK;
     if (clock->pairs != NULL)

@@ -168,10 +168,7 @@ static psv_status take_scratch(psv_sorter *sorter, uint64_t bytes) {
     if (given.bytes < bytes + PSVI_SCRATCH_SLACK)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "def.scratch holds %llu bytes; %llu are needed",
                          (unsigned long long)given.bytes, (unsigned long long)(bytes + PSVI_SCRATCH_SLACK));
-    bool check = context->check_buffers;
-    context->check_buffers = true; // a long-lived object's memory is always checked
-    psv_status status = psvi_check_buffer(context, given, bytes + PSVI_SCRATCH_SLACK, 1, "def.scratch");
-    context->check_buffers = check;
+    const psv_status status = psvi_check_owned_buffer(context, given, bytes + PSVI_SCRATCH_SLACK, 1, "def.scratch");
     if (status != PSV_OK) return status;
     sorter->scratch = (void *)(uintptr_t)psvi_align((uintptr_t)psvi_buffer_address(given));
     return PSV_OK;

@@ -139,25 +139,25 @@ static uint64_t rows_scratch_bytes(const psv_pair_finder_def *def) {
     return carver.used;
 }
 
-static void rows_destroy(psv_pair_finder *finder) {
-    rows_state *state = finder->state;
+static void rows_destroy(psvi_choice *choice) {
+    rows_state *state = choice->state;
     if (state == NULL) return;
     psv_destroy_sorter(state->sorter);
-    psvi_cuda_free_pinned(finder->context, state->told, TOLD * sizeof *state->told);
+    psvi_cuda_free_pinned(choice->context, state->told, TOLD * sizeof *state->told);
     free(state);
-    finder->state = NULL;
+    choice->state = NULL;
 }
 
 // --- creation --------------------------------------------------------------------------------------------------------
 
-static psvi_rows_facts facts_of_finder(const psv_pair_finder *finder) {
-    const psvi_device_info *info = &finder->context->info;
+static psvi_rows_facts facts_of_choice(const psvi_choice *choice) {
+    const psvi_device_info *info = &choice->context->info;
     return (psvi_rows_facts){.code_capability = info->code_capability,
                              .multiprocessors = info->multiprocessors,
                              .shared_bytes = info->shared_bytes_per_block,
                              .cooperative = info->cooperative_launch,
-                             .room = finder->def.max_boxes,
-                             .sorter_named = psvi_names_sorter(&finder->def)};
+                             .room = choice->def.max_boxes,
+                             .sorter_named = psvi_names_sorter(&choice->def)};
 }
 
 static cudaError_t prepare_bins(rows_state *state) {
@@ -203,30 +203,30 @@ static cudaError_t prepare(rows_state *state) {
     return error;
 }
 
-static psv_status rows_create(psv_pair_finder *finder) {
+static psv_status rows_create(psvi_choice *choice) {
     rows_state *state = calloc(1, sizeof *state);
-    if (state == NULL) return psvi_fail(finder->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
-    finder->state = state;
-    psvi_carver carver = {finder->scratch, 0};
+    if (state == NULL) return psvi_fail(choice->context, PSV_ERROR_MEMORY, "%zu bytes of host memory", sizeof *state);
+    choice->state = state;
+    psvi_carver carver = {choice->scratch, 0};
     psvi_rows_memory *const memory = &state->memory;
-    void *scratch = layout(&carver, &finder->def, memory);
-    const psvi_rows_facts facts = state->facts = facts_of_finder(finder);
+    void *scratch = layout(&carver, &choice->def, memory);
+    const psvi_rows_facts facts = state->facts = facts_of_choice(choice);
     memory->multiprocessors = (uint32_t)facts.multiprocessors;
     memory->policy = psvi_rows_policy_of((uint32_t)facts.code_capability);
     memory->early = facts.code_capability >= 90;
     memory->fused_blocks = memory->order == PSVI_ROWS_BY_COUNTING ? psvi_rows_fused_blocks(&facts) : 0;
     memory->bins.tile = psvi_rows_bin_tile(facts.shared_bytes, memory->bins.most);
-    psv_status status = psvi_cuda_status(finder->context, prepare(state), "rows: cudaFuncSetAttribute");
-    const bool pausing = state->uses_bins || memory->fused_blocks > 0 || finder->def.world_count > 1;
-    if (status == PSV_OK && pausing) status = make_told(finder->context, state);
+    psv_status status = psvi_cuda_status(choice->context, prepare(state), "rows: cudaFuncSetAttribute");
+    const bool pausing = state->uses_bins || memory->fused_blocks > 0 || choice->def.world_count > 1;
+    if (status == PSV_OK && pausing) status = make_told(choice->context, state);
     if (status == PSV_OK)
-        status = finder->context->ops->fill(finder->context, finder->scratch, 0, finder->scratch_bytes);
+        status = choice->context->ops->fill(choice->context, choice->scratch, 0, choice->scratch_bytes);
     if (status == PSV_OK && memory->order == PSVI_ROWS_BY_SORTER) {
-        psv_sorter_def def = sorter_def(&finder->def);
-        def.scratch = psv_buffer_of(scratch, sorter_bytes(&finder->def));
-        status = psv_create_sorter(finder->context, &def, &state->sorter);
+        psv_sorter_def def = sorter_def(&choice->def);
+        def.scratch = psv_buffer_of(scratch, sorter_bytes(&choice->def));
+        status = psv_create_sorter(choice->context, &def, &state->sorter);
     }
-    if (status != PSV_OK) rows_destroy(finder);
+    if (status != PSV_OK) rows_destroy(choice);
     return status;
 }
 
@@ -265,10 +265,10 @@ static const rows_sweeps *sweeps_of(const psvi_find_input *input) {
     return input->rules == NULL ? &plain : input->partners == NULL ? &ruled : &listed;
 }
 
-static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launcher *launch,
+static psv_status run_phase(const psvi_choice *choice, psv_phase phase, rows_launcher *launch,
                             const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    rows_state *state = finder->state;
+    psv_context *context = choice->context;
+    rows_state *state = choice->state;
     psvi_phase_begin(context, phase);
     cudaError_t error = launch(input, &state->memory, context->stream);
     psvi_phase_end(context, phase);
@@ -276,10 +276,10 @@ static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, rows_launc
 }
 
 // The same for a kernel that runs other phases too and tells how long they took.
-static psv_status run_split_phase(psv_pair_finder *finder, psv_phase phase, rows_launcher *launch,
+static psv_status run_split_phase(const psvi_choice *choice, psv_phase phase, rows_launcher *launch,
                                   const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    rows_state *state = finder->state;
+    psv_context *context = choice->context;
+    rows_state *state = choice->state;
     psvi_find_input timed = *input;
     psvi_phase_begin(context, phase);
     timed.times = psvi_phase_split(context);
@@ -288,41 +288,41 @@ static psv_status run_split_phase(psv_pair_finder *finder, psv_phase phase, rows
     return psvi_cuda_status(context, error, "rows: a kernel launch");
 }
 
-static psv_status find_segmented(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_plan, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_segments_split, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_segments_order, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->segments, input);
+static psv_status find_segmented(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_status status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_plan, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_segments_split, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_segments_order, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SWEEP, sweeps_of(input)->segments, input);
     return status;
 }
 
 // What the kernels in front have left: all of a frame that did not suit them, else nothing.
-static psv_status find_counted_at_once(psv_pair_finder *finder, const psvi_find_input *input) {
-    return run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->counted_exact, input);
+static psv_status find_counted_at_once(const psvi_choice *choice, const psvi_find_input *input) {
+    return run_split_phase(choice, PSV_PHASE_SWEEP, sweeps_of(input)->counted_exact, input);
 }
 
 // By bins and the uniform sweep; by counting and the exact sweep, in one launch, where these did not suit the frame.
-static psv_status find_binned(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_status status = run_split_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_bins_order, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->uniform, input);
-    return status == PSV_OK ? find_counted_at_once(finder, input) : status;
+static psv_status find_binned(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_status status = run_split_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_bins_order, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SWEEP, sweeps_of(input)->uniform, input);
+    return status == PSV_OK ? find_counted_at_once(choice, input) : status;
 }
 
-static psv_status find_counted(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scan, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SORT, psvi_launch_rows_counted_scatter, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->exact, input);
+static psv_status find_counted(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_status status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_counted_scan, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_counted_scatter, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SWEEP, sweeps_of(input)->exact, input);
     return status;
 }
 
-static psv_status find_sorted(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
+static psv_status find_sorted(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_status status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
     if (status != PSV_OK || psvi_most_boxes(input) < 2) return status;
-    status = sort_keys(finder->state, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_rows_sorted_gather, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, sweeps_of(input)->exact, input);
+    status = sort_keys(choice->state, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_GATHER, psvi_launch_rows_sorted_gather, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SWEEP, sweeps_of(input)->exact, input);
     return status;
 }
 
@@ -373,52 +373,52 @@ static psvi_rows_choice choose_route(rows_state *state, psvi_rows_facts *facts) 
 }
 
 // The result is cleared already, but by FUSED.
-static psv_status find_by(psv_pair_finder *finder, const psvi_find_input *frame) {
+static psv_status find_by(const psvi_choice *choice, const psvi_find_input *frame) {
     switch (frame->route) {
-    case PSVI_ROWS_BINS: return find_binned(finder, frame);
-    case PSVI_ROWS_FUSED: return run_split_phase(finder, PSV_PHASE_SWEEP, sweeps_of(frame)->fused, frame);
+    case PSVI_ROWS_BINS: return find_binned(choice, frame);
+    case PSVI_ROWS_FUSED: return run_split_phase(choice, PSV_PHASE_SWEEP, sweeps_of(frame)->fused, frame);
     case PSVI_ROWS_COUNTED_MIXED:
-    case PSVI_ROWS_COUNTED_EXACT: return find_counted(finder, frame);
+    case PSVI_ROWS_COUNTED_EXACT: return find_counted(choice, frame);
     case PSVI_ROWS_SEGMENTS_UNIFORM:
-    case PSVI_ROWS_SEGMENTS_NEAR: return find_segmented(finder, frame);
-    case PSVI_ROWS_SORTER: return find_sorted(finder, frame);
+    case PSVI_ROWS_SEGMENTS_NEAR: return find_segmented(choice, frame);
+    case PSVI_ROWS_SORTER: return find_sorted(choice, frame);
     default: return PSV_OK; // no boxes
     }
 }
 
 // All boxes, if they lie in order of world; else none. The other route, which is not FUSED, has none or all of them: by
 // counting that is one launch behind the plan.
-static psv_status find_in_worlds(psv_pair_finder *finder, psvi_rows_facts facts, const psvi_find_input *input) {
-    const rows_state *const state = finder->state;
+static psv_status find_in_worlds(const psvi_choice *choice, psvi_rows_facts facts, const psvi_find_input *input) {
+    const rows_state *const state = choice->state;
     facts.paused |= 1u << PSVI_ROWS_WORLDS | 1u << PSVI_ROWS_FUSED;
     psvi_find_input rest = *input;
     rest.a.count_device = &state->memory.worlds->rest;
     rest.route = psvi_rows_choose_route(&facts).route;
     rest.veto = PSVI_ROWS_VETO_ORDER;
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_worlds_check, input);
+    psv_status status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_worlds_check, input);
     if (status == PSV_OK && rest.route == PSVI_ROWS_COUNTED_EXACT) {
-        status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_rows_plan, &rest);
-        if (status == PSV_OK) status = find_counted_at_once(finder, &rest);
+        status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_plan, &rest);
+        if (status == PSV_OK) status = find_counted_at_once(choice, &rest);
     } else if (status == PSV_OK) {
-        status = find_by(finder, &rest);
+        status = find_by(choice, &rest);
     }
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_rows_worlds, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SWEEP, psvi_launch_rows_worlds, input);
     return status;
 }
 
-static psv_status rows_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psvi_rows_facts facts = facts_of_frame(finder->state, input);
-    const psvi_rows_choice choice = choose_route(finder->state, &facts);
-    if (choice.route == PSVI_ROWS_WORLDS) return find_in_worlds(finder, facts, input); // which clears the result
+static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psvi_rows_facts facts = facts_of_frame(choice->state, input);
+    const psvi_rows_choice taken = choose_route(choice->state, &facts);
+    if (taken.route == PSVI_ROWS_WORLDS) return find_in_worlds(choice, facts, input); // which clears the result
     psvi_find_input frame = *input;
-    frame.route = choice.route;
-    frame.veto = choice.veto;
-    const psv_status status = choice.route == PSVI_ROWS_FUSED ? PSV_OK : psvi_clear_result(finder, input);
-    return status == PSV_OK ? find_by(finder, &frame) : status;
+    frame.route = taken.route;
+    frame.veto = taken.veto;
+    const psv_status status = taken.route == PSVI_ROWS_FUSED ? PSV_OK : psvi_clear_result(choice->context, input);
+    return status == PSV_OK ? find_by(choice, &frame) : status;
 }
 
-static psv_status rows_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    rows_state *state = finder->state;
+static psv_status rows_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
+    rows_state *state = choice->state;
     if (state->memory.order != PSVI_ROWS_BY_SORTER) {
         const bool twice = state->memory.order == PSVI_ROWS_BY_SEGMENTS ||
                            strcmp(statistics->route, psvi_rows_route_name(PSVI_ROWS_BINS)) == 0;

@@ -55,12 +55,12 @@ static uint64_t sap3_scratch_bytes(const psv_pair_finder_def *def) {
     return carve_sap3(def, (char *)256, &memory);
 }
 
-static psv_status sap3_create(psv_pair_finder *finder) {
+static psv_status sap3_create(psvi_choice *choice) {
     sap3_memory memory;
-    (void)carve_sap3(&finder->def, finder->scratch, &memory);
-    psv_sorter_def sorter = sap3_sorter_def(&finder->def);
+    (void)carve_sap3(&choice->def, choice->scratch, &memory);
+    psv_sorter_def sorter = sap3_sorter_def(&choice->def);
     sorter.scratch = memory.sorter;
-    return psvi_create_keyed(finder, &sorter);
+    return psvi_create_keyed(choice, &sorter);
 }
 
 static uint32_t coordinate_key(float x) {
@@ -202,16 +202,16 @@ static void find_overlaps(psv_context *context, sap3_job *job) {
     job->input->result->longest_range = job->longest;
 }
 
-static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
+static psv_status sap3_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
     sap3_memory memory;
-    (void)carve_sap3(&finder->def, finder->scratch, &memory);
-    bool wide = psvi_has_worlds(&finder->def);
+    (void)carve_sap3(&choice->def, choice->scratch, &memory);
+    bool wide = psvi_has_worlds(&choice->def);
     sap3_job job = {.input = input, .memory = &memory, .wide = wide, .scan = psvi_best_scan()};
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     uint64_t m = psvi_collect_boxes(context, input, memory.list);
     psvi_phase_end(context, PSV_PHASE_KEYS);
-    input->result->key_bits = wide ? sap3_sorter_def(&finder->def).end_bit : 32;
+    input->result->key_bits = wide ? sap3_sorter_def(&choice->def).end_bit : 32;
     for (int axis = 0; axis < 3; ++axis) {
         if (m < 2) return PSV_OK;
         psvi_phase_begin(context, PSV_PHASE_KEYS);
@@ -219,7 +219,7 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
         job.axis = axis;
         psvi_run_ranges(context, m, CHUNK, make_records, &job);
         psvi_phase_end(context, PSV_PHASE_KEYS);
-        psv_status status = psv_sort_index(finder->state, psv_buffer_of(memory.keys, 2 * m * (wide ? 8 : 4)),
+        psv_status status = psv_sort_index(choice->state, psv_buffer_of(memory.keys, 2 * m * (wide ? 8 : 4)),
                                            psv_buffer_of(memory.order, 2 * m * 4), 2 * m, PSV_INDEX_KEYS_UNDEFINED);
         if (status != PSV_OK) return status;
         psvi_phase_begin(context, PSV_PHASE_GATHER);

@@ -23,22 +23,22 @@ static uint64_t sweep_scratch_bytes(const psv_pair_finder_def *def) {
            psvi_lanes_bytes(def->max_boxes) + psvi_align(psv_sorter_scratch_bytes(PSV_BACKEND_CPU, &sorter));
 }
 
-static sweep_memory carve_sweep(const psv_pair_finder *finder) {
-    const psv_pair_finder_def *def = &finder->def;
-    char *scratch = finder->scratch;
+static sweep_memory carve_sweep(const psvi_choice *choice) {
+    const psv_pair_finder_def *def = &choice->def;
+    char *scratch = choice->scratch;
     sweep_memory memory;
     memory.ids = psvi_carve(&scratch, def->max_boxes * 4);
     memory.order = psvi_carve(&scratch, def->max_boxes * 4);
     memory.keys = psvi_carve(&scratch, def->max_boxes * key_bytes(def));
     memory.lanes = psvi_carve_lanes(&scratch, def->max_boxes);
-    memory.sorter = psv_buffer_of(scratch, finder->scratch_bytes - (uint64_t)(scratch - (const char *)finder->scratch));
+    memory.sorter = psv_buffer_of(scratch, choice->scratch_bytes - (uint64_t)(scratch - (const char *)choice->scratch));
     return memory;
 }
 
-static psv_status sweep_create(psv_pair_finder *finder) {
-    psv_sorter_def sorter = sweep_sorter_def(&finder->def);
-    sorter.scratch = carve_sweep(finder).sorter;
-    return psvi_create_keyed(finder, &sorter);
+static psv_status sweep_create(psvi_choice *choice) {
+    psv_sorter_def sorter = sweep_sorter_def(&choice->def);
+    sorter.scratch = carve_sweep(choice).sorter;
+    return psvi_create_keyed(choice, &sorter);
 }
 
 // The axis on which the lower ends vary most, from a sample; only speed depends on it.
@@ -150,10 +150,10 @@ static void sweep_some(void *data, uint32_t worker) {
     psvi_close_sink(&sink);
 }
 
-static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
+static psv_status sweep_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
     sweep_job job = {
-        .input = input, .memory = carve_sweep(finder), .wide = finder->def.world_count > 1, .scan = psvi_best_scan()};
+        .input = input, .memory = carve_sweep(choice), .wide = choice->def.world_count > 1, .scan = psvi_best_scan()};
     const sweep_memory *memory = &job.memory;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     const uint64_t count = psvi_collect_boxes(context, input, memory->ids);
@@ -161,10 +161,10 @@ static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *inp
     job.axis = choose_axis(input, memory->ids, count);
     psvi_run_ranges(context, count, 4096, make_keys, &job);
     psvi_phase_end(context, PSV_PHASE_KEYS);
-    uint64_t order_bytes = finder->def.max_boxes * 4, keys_bytes = finder->def.max_boxes * key_bytes(&finder->def);
+    uint64_t order_bytes = choice->def.max_boxes * 4, keys_bytes = choice->def.max_boxes * key_bytes(&choice->def);
     psv_status status = PSV_OK;
     if (count > 0)
-        status = psv_sort_index(finder->state, psv_buffer_of(memory->keys, keys_bytes),
+        status = psv_sort_index(choice->state, psv_buffer_of(memory->keys, keys_bytes),
                                 psv_buffer_of(memory->order, order_bytes), count, PSV_INDEX_KEYS_SORTED);
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
@@ -176,7 +176,7 @@ static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *inp
     psvi_run_tasks(context, psvi_workers_for(context, count / 512), sweep_some, &job);
     input->result->longest_range = job.longest;
     psvi_phase_end(context, PSV_PHASE_SWEEP);
-    input->result->key_bits = job.wide ? sweep_sorter_def(&finder->def).end_bit : 32;
+    input->result->key_bits = job.wide ? sweep_sorter_def(&choice->def).end_bit : 32;
     return PSV_OK;
 }
 

@@ -39,10 +39,10 @@ _Static_assert(sizeof(grid_state) <= PSVI_SORTED_STATE_MOST, "the state is measu
 
 static uint64_t grid_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
 
-static psv_status grid_create(psv_pair_finder *finder) { return psvi_create_sorted(finder, &method); }
+static psv_status grid_create(psvi_choice *choice) { return psvi_create_sorted(choice, &method); }
 
-static psv_status grid_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    return psvi_sorted_statistics(finder, ((grid_state *)finder->state)->memory.key_bits, statistics);
+static psv_status grid_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
+    return psvi_sorted_statistics(choice, ((grid_state *)choice->state)->memory.key_bits, statistics);
 }
 
 static psv_status sort_entries(grid_state *state, const psvi_find_input *input) {
@@ -58,9 +58,9 @@ static psv_status sort_entries(grid_state *state, const psvi_find_input *input) 
     return psvi_sort_run(state->sorted.sorter, &request);
 }
 
-static psv_status grid_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    grid_state *state = finder->state;
+static psv_status grid_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    grid_state *state = choice->state;
     const uint64_t boxes = psvi_most_boxes(input);
     if (boxes == 0) return PSV_OK;
     psvi_phase_begin(context, PSV_PHASE_KEYS);

@@ -39,16 +39,16 @@ _Static_assert(sizeof(sap3_state) <= PSVI_SORTED_STATE_MOST, "the state is measu
 
 static uint64_t sap3_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
 
-static psv_status sap3_create(psv_pair_finder *finder) {
-    psv_status status = psvi_create_sorted(finder, &method);
-    if (status == PSV_OK) status = psvi_scan_check(finder->context, 2 * psvi_room_of(&finder->def) + 1);
-    if (status != PSV_OK) psvi_destroy_sorted(finder);
+static psv_status sap3_create(psvi_choice *choice) {
+    psv_status status = psvi_create_sorted(choice, &method);
+    if (status == PSV_OK) status = psvi_scan_check(choice->context, 2 * psvi_room_of(&choice->def) + 1);
+    if (status != PSV_OK) psvi_destroy_sorted(choice);
     return status;
 }
 
-static psv_status sap3_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
+static psv_status sap3_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
     // The sorts are three: the passes are those of the last.
-    return psvi_sorted_statistics(finder, 32, statistics);
+    return psvi_sorted_statistics(choice, 32, statistics);
 }
 
 // The boxes of the list are fewer than the host knows of, so the sorter reads their number on the device.
@@ -65,9 +65,9 @@ static psv_status sort_endpoints(sap3_state *state, const psvi_find_input *input
 }
 
 // Sorts the endpoints of a list on an axis and finds where each box's are, and which boxes have company there.
-static psv_status sort_and_scan(psv_pair_finder *finder, const psvi_find_input *input, uint32_t list, int axis) {
-    psv_context *context = finder->context;
-    sap3_state *state = finder->state;
+static psv_status sort_and_scan(const psvi_choice *choice, const psvi_find_input *input, uint32_t list, int axis) {
+    psv_context *context = choice->context;
+    sap3_state *state = choice->state;
     const psvi_sap3_memory *memory = &state->memory;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     cudaError_t error = psvi_launch_sap3_keys(input, memory, list, axis, context->stream);
@@ -87,9 +87,9 @@ static psv_status sort_and_scan(psv_pair_finder *finder, const psvi_find_input *
 }
 
 // The next list: the boxes that have company on this axis.
-static psv_status keep_overlapping(psv_pair_finder *finder, const psvi_find_input *input, uint32_t list) {
-    psv_context *context = finder->context;
-    sap3_state *state = finder->state;
+static psv_status keep_overlapping(const psvi_choice *choice, const psvi_find_input *input, uint32_t list) {
+    psv_context *context = choice->context;
+    sap3_state *state = choice->state;
     const psvi_sap3_memory *memory = &state->memory;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
     psv_status status = psvi_scan_sums(context, memory->keep, memory->keep, memory->room + 1, state->scan);
@@ -100,9 +100,9 @@ static psv_status keep_overlapping(psv_pair_finder *finder, const psvi_find_inpu
     return status;
 }
 
-static psv_status find_partners(psv_pair_finder *finder, const psvi_find_input *input, uint32_t list) {
-    psv_context *context = finder->context;
-    const psvi_sap3_memory *memory = &((sap3_state *)finder->state)->memory;
+static psv_status find_partners(const psvi_choice *choice, const psvi_find_input *input, uint32_t list) {
+    psv_context *context = choice->context;
+    const psvi_sap3_memory *memory = &((sap3_state *)choice->state)->memory;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
     cudaError_t error = psvi_launch_sap3_gather(input, memory, list, context->stream);
     psvi_phase_end(context, PSV_PHASE_GATHER);
@@ -114,9 +114,9 @@ static psv_status find_partners(psv_pair_finder *finder, const psvi_find_input *
     return psvi_cuda_status(context, error, "sap3: pair launch");
 }
 
-static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    sap3_state *state = finder->state;
+static psv_status sap3_find(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    sap3_state *state = choice->state;
     const uint64_t boxes = psvi_most_boxes(input);
     if (boxes == 0) return PSV_OK;
     psvi_phase_begin(context, PSV_PHASE_KEYS);
@@ -126,12 +126,12 @@ static psv_status sap3_find(psv_pair_finder *finder, const psvi_find_input *inpu
     if (boxes < 2) return status;
     uint32_t list = 0;
     for (int axis = 0; axis < 3 && status == PSV_OK; ++axis) {
-        status = sort_and_scan(finder, input, list, axis);
+        status = sort_and_scan(choice, input, list, axis);
         if (status != PSV_OK || axis == 2) break;
-        status = keep_overlapping(finder, input, list);
+        status = keep_overlapping(choice, input, list);
         list = 1 - list;
     }
-    return status == PSV_OK ? find_partners(finder, input, list) : status;
+    return status == PSV_OK ? find_partners(choice, input, list) : status;
 }
 
 const psvi_broad_phase psvi_broad_phase_sap3_cuda = {

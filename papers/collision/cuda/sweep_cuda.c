@@ -22,10 +22,10 @@ _Static_assert(sizeof(sweep_state) <= PSVI_SORTED_STATE_MOST, "the state is meas
 
 static uint64_t sweep_scratch_bytes(const psv_pair_finder_def *def) { return psvi_sorted_scratch_bytes(&method, def); }
 
-static psv_status sweep_create(psv_pair_finder *finder) { return psvi_create_sorted(finder, &method); }
+static psv_status sweep_create(psvi_choice *choice) { return psvi_create_sorted(choice, &method); }
 
-static psv_status sweep_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
-    return psvi_sorted_statistics(finder, 32, statistics);
+static psv_status sweep_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
+    return psvi_sorted_statistics(choice, 32, statistics);
 }
 
 static psv_status sort_keys(sweep_state *state, const psvi_find_input *input) {
@@ -35,24 +35,24 @@ static psv_status sort_keys(sweep_state *state, const psvi_find_input *input) {
 
 typedef cudaError_t sweep_launcher(const psvi_find_input *, const psvi_sweep_memory *, cudaStream_t);
 
-static psv_status run_phase(psv_pair_finder *finder, psv_phase phase, sweep_launcher *launch,
+static psv_status run_phase(const psvi_choice *choice, psv_phase phase, sweep_launcher *launch,
                             const psvi_find_input *input) {
-    psv_context *context = finder->context;
-    sweep_state *state = finder->state;
+    psv_context *context = choice->context;
+    sweep_state *state = choice->state;
     psvi_phase_begin(context, phase);
     cudaError_t error = launch(input, &state->memory, context->stream);
     psvi_phase_end(context, phase);
     return psvi_cuda_status(context, error, "sweep: a kernel launch");
 }
 
-static psv_status sweep_find(psv_pair_finder *finder, const psvi_find_input *input) {
+static psv_status sweep_find(const psvi_choice *choice, const psvi_find_input *input) {
     const uint64_t boxes = psvi_most_boxes(input);
     if (boxes == 0) return PSV_OK;
-    psv_status status = run_phase(finder, PSV_PHASE_KEYS, psvi_launch_sweep_keys, input);
+    psv_status status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_sweep_keys, input);
     if (boxes < 2 || status != PSV_OK) return status;
-    status = sort_keys(finder->state, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_GATHER, psvi_launch_sweep_gather, input);
-    if (status == PSV_OK) status = run_phase(finder, PSV_PHASE_SWEEP, psvi_launch_sweep, input);
+    status = sort_keys(choice->state, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_GATHER, psvi_launch_sweep_gather, input);
+    if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SWEEP, psvi_launch_sweep, input);
     return status;
 }
 

@@ -78,8 +78,8 @@ static bool is_pair(const psvi_find_input *input, const psvi_box_view *b, uint64
                               corner(b->min, b->min_stride, j), corner(b->max, b->max_stride, j));
 }
 
-static psv_status find(psv_pair_finder *finder, const psvi_find_input *input) {
-    (void)finder;
+static psv_status find(const psvi_choice *choice, const psvi_find_input *input) {
+    (void)choice;
     const psvi_box_view *b = input->between ? &input->b : &input->a;
     const uint64_t a_count = count_of(&input->a), b_count = count_of(b);
     psvi_frame_result *result = toy_host(input->result);
