@@ -4,7 +4,7 @@
 // are visited, so no pair is found twice.
 #include <math.h>
 
-#include "../src/finder_common.h"
+#include "../src/broad_phase.h"
 #include "grid_state.h"
 #include "keyed_method.h"
 #include "lbvh_halves.h"

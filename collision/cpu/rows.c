@@ -5,7 +5,7 @@
 // begins first owns the pair, among rows of a level the box of the earlier row, among levels the finer.
 #include <pthread.h>
 
-#include "../src/finder_common.h"
+#include "../src/broad_phase.h"
 #include "grid_state.h"
 #include "rows_sweep.h"
 

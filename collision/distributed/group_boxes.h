@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_GROUP_BOXES_H
 #define PAIRSIEVE_GROUP_BOXES_H
 
-#include "../src/finder_common.h"
+#include "../src/finder.h"
 #include "pair_home.h"
 #include "pairsieve/group_pairs.h"
 #include "regions.h"

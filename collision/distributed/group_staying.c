@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../src/frame.h"
 #include "group_finder.h"
 
 // Worth while as long as at most one box in so many is away or near: beyond that copies cost less.
@@ -56,11 +57,7 @@ static psv_box_set own_set(const psv_group_finder *finder, const psv_box_set *bo
 // pairs.
 static psv_status begin_own(psv_group_finder *finder) {
     psv_pair_finder *local = finder->local;
-    const bool grows = local->def.grow_pairs;
-    if (!finder->context->ops->immediate) local->def.grow_pairs = false;
-    const psv_status status = psv_find_pairs(local, &finder->staying.own);
-    local->def.grow_pairs = grows;
-    return status;
+    return psvi_find_pairs(local, &finder->staying.own, local->def.grow_pairs && finder->context->ops->immediate);
 }
 
 psv_status psvi_begin_staying(psv_group_finder *finder, const psv_box_set *boxes, const psvi_box_view *view,

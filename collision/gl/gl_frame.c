@@ -1,6 +1,6 @@
 #include "gl_frame.h"
 
-#include "../src/finder_common.h"
+#include "../src/pair_rules.h"
 
 enum { HAS_FLAGS = 1, HAS_FILTERS = 2, HAS_WORLDS = 4, HAS_COUNT = 8, WRITES_FILTERS = 16 }; // of load_boxes.comp
 enum { HAS_OWNERS = 1, HAS_LAYERS = 2, HAS_IDS = 4, WANTS_CORNERS = 8, HAS_DOUBLES = 16 };   // of load_rules.comp

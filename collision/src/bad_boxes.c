@@ -1,5 +1,5 @@
 // The list of bad boxes of a frame, in order, in the caller's memory alone.
-#include "finder_common.h"
+#include "finder.h"
 
 #define BLOCK_INDICES 2048u // fetched at once
 

@@ -1,7 +1,7 @@
 // Bounds of shapes: the checks before the backend's reduction.
 #include <math.h>
 
-#include "finder_common.h"
+#include "finder.h"
 
 static psv_status check_input(psv_context *context, const psv_bounds_input *input, psv_buffer boxes) {
     if (!(input->margin >= 0) || isinf(input->margin))

@@ -1,7 +1,7 @@
 // Box sets: views of the caller's memory and their checks.
 #include <float.h>
 
-#include "finder_common.h"
+#include "finder.h"
 
 psv_box_set psv_boxes_of(psv_buffer boxes, uint32_t stride, uint64_t count) {
     return (psv_box_set){.min = boxes, .min_stride = stride, .count = count};

@@ -1,7 +1,7 @@
 // Kept boxes: those that stay as they are from frame to frame are ordered into a tree and paired with each other once.
 // A frame then runs its method over the other boxes alone, asks the tree about each of them, and puts the results
 // together. The tree is that of `lbvh`, with memory of its own, whatever the finder's method is.
-#include "finder_common.h"
+#include "frame.h"
 
 // The tree has room of its own.
 static psv_pair_finder_def tree_def(const psv_pair_finder_def *def) {
@@ -89,26 +89,27 @@ psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a, const 
 // --- frames ----------------------------------------------------------------------------------------------------------
 
 // What the tree knows is of these boxes.
-static bool is_current(const psvi_kept *kept, const psvi_frame_sides *sides, bool between) {
-    if (!kept->valid || kept->between != between || kept->count != sides->kept || kept->version != sides->kept_version)
+static bool is_current(const psvi_kept *kept, const psvi_frame *frame) {
+    if (!kept->valid || kept->between != frame->given.between || kept->count != frame->kept ||
+        kept->version != frame->kept_version)
         return false;
     for (int axis = 0; axis < 3; ++axis)
-        if (kept->origin[axis] != sides->origin[axis]) return false;
+        if (kept->origin[axis] != frame->origin[axis]) return false;
     return true;
 }
 
-static void remember(psvi_kept *kept, const psvi_frame_sides *sides, bool between) {
+static void remember(psvi_kept *kept, const psvi_frame *frame) {
     kept->valid = true;
-    kept->between = between;
-    kept->count = sides->kept;
-    kept->version = sides->kept_version;
+    kept->between = frame->given.between;
+    kept->count = frame->kept;
+    kept->version = frame->kept_version;
     for (int axis = 0; axis < 3; ++axis)
-        kept->origin[axis] = sides->origin[axis];
+        kept->origin[axis] = frame->origin[axis];
 }
 
-void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between) {
+void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame *frame) {
     psvi_kept *kept = &finder->kept;
-    if (!is_current(kept, sides, between)) kept->valid = false;
+    if (!is_current(kept, frame)) kept->valid = false;
 }
 
 // The part [first, first + count) of a view.
@@ -124,18 +125,18 @@ static psvi_box_view part_of_view(psvi_box_view view, uint64_t first, uint64_t c
 }
 
 // Runs the tree's `build` or, for the pairs too, `find`.
-static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+static psv_status order_kept(psv_pair_finder *finder, const psvi_frame *frame) {
     psv_context *context = finder->context;
     psvi_kept *kept = &finder->kept;
     if (psvi_is_captured(context))
         return psvi_fail(
             context, PSV_ERROR_UNSUPPORTED,
             "the %llu kept boxes are not sorted yet; make one call with them before the stream is captured",
-            (unsigned long long)sides->kept);
-    psvi_find_input input = *frame;
+            (unsigned long long)frame->kept);
+    psvi_find_input input = frame->input;
     psv_status status = psvi_leave_front(finder);
     input.between = false;
-    input.a = part_of_view(frame->between ? frame->b : frame->a, 0, sides->kept);
+    input.a = part_of_view(frame->input.between ? frame->input.b : frame->input.a, 0, frame->kept);
     input.b = (psvi_box_view){0};
     input.result = kept->result;
     input.bad_boxes = kept->bad_boxes;
@@ -143,11 +144,11 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame_sides *si
     if (status == PSV_OK) status = context->ops->fill(context, kept->result, 0, sizeof *kept->result);
     if (status == PSV_OK && kept->world_pairs != NULL)
         status = context->ops->fill(context, kept->world_pairs, 0, psvi_world_count_bytes(&finder->def));
-    if (status == PSV_OK && !frame->between) status = psvi_put_rules(finder, sides, false, PSVI_RULES_KEPT, &input);
+    if (status == PSV_OK && !frame->input.between) status = psvi_put_rules(finder, frame, PSVI_RULES_KEPT, &input);
     if (status != PSV_OK) return status;
     const psvi_broad_phase *method = kept->tree.method;
-    status = frame->between ? method->build(&kept->tree, &input) : method->find(&kept->tree, &input);
-    if (status == PSV_OK) remember(kept, sides, frame->between);
+    status = frame->input.between ? method->build(&kept->tree, &input) : method->find(&kept->tree, &input);
+    if (status == PSV_OK) remember(kept, frame);
     return status;
 }
 
@@ -161,16 +162,16 @@ psv_status psvi_leave_front(psv_pair_finder *finder) {
 }
 
 // Where nothing else is done to the pairs, those of the kept boxes stay in the pair buffer from frame to frame.
-static bool stay_in_front(const psv_pair_finder *finder, const psvi_frame_sides *sides) {
-    return !finder->def.sort_output && !finder->def.events && sides->a.ids == NULL;
+static bool stay_in_front(const psv_pair_finder *finder, const psvi_frame *frame) {
+    return !finder->def.sort_output && !finder->def.events && frame->a.ids == NULL;
 }
 
 // On the CPU, where the host knows how many they are. Returns how many the buffer begins with.
-static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame_sides *sides) {
+static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame *frame) {
     const psvi_pair_memory *memory = &finder->memory;
     psvi_kept *kept = &finder->kept;
     const bool was = kept->in_front;
-    kept->in_front = is_immediate(finder) && stay_in_front(finder, sides);
+    kept->in_front = is_immediate(finder) && stay_in_front(finder, frame);
     if (!kept->in_front) return 0;
     const uint64_t count = kept->result->pair_count < memory->capacity ? kept->result->pair_count : memory->capacity;
     if (!was && count > 0) memcpy(memory->pairs, memory->kept, count * sizeof *memory->pairs);
@@ -178,51 +179,50 @@ static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame_sides *s
 }
 
 // The boxes that are not kept, among themselves. Their places begin at 0, their pairs behind `front` others.
-static psv_status find_moving(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame,
-                              uint64_t front) {
+static psv_status find_moving(psv_pair_finder *finder, const psvi_frame *frame, uint64_t front) {
     psvi_kept *kept = &finder->kept;
-    psvi_find_input input = *frame;
+    psvi_find_input input = frame->input;
     input.pairs += front;
     input.capacity -= front;
     if (!is_immediate(finder)) input.pairs_before = &kept->result->pair_count;
-    const uint64_t count = frame->a.count > sides->kept ? frame->a.count - sides->kept : 0;
+    const uint64_t count = frame->input.a.count > frame->kept ? frame->input.a.count - frame->kept : 0;
     psv_status status = PSV_OK;
-    input.a = part_of_view(frame->a, sides->kept, count);
-    if (frame->a.count_device != NULL) {
-        status = finder->ops->subtract_count(finder->context, frame->a.count_device, sides->kept, kept->moving_count);
+    input.a = part_of_view(frame->input.a, frame->kept, count);
+    if (frame->input.a.count_device != NULL) {
+        status =
+            finder->ops->subtract_count(finder->context, frame->input.a.count_device, frame->kept, kept->moving_count);
         input.a.count_device = kept->moving_count;
     }
-    if (status == PSV_OK) status = psvi_put_rules(finder, sides, false, PSVI_RULES_MOVING, &input);
+    if (status == PSV_OK) status = psvi_put_rules(finder, frame, PSVI_RULES_MOVING, &input);
     return status == PSV_OK ? psvi_run_method(finder, &input, kept->world_pairs) : status;
 }
 
-static psv_status merge_results(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame,
-                                uint64_t front) {
+static psv_status merge_results(psv_pair_finder *finder, const psvi_frame *frame, uint64_t front) {
     const psvi_kept *kept = &finder->kept;
     const psvi_kept_merge merge = {
         .result = finder->result,
         .kept = kept->result,
         .pairs = finder->memory.pairs,
         .front = front,
-        .kept_pairs = frame->between || kept->in_front ? NULL : finder->memory.kept,
+        .kept_pairs = frame->input.between || kept->in_front ? NULL : finder->memory.kept,
         .there = there_of(kept),
-        .stay = stay_in_front(finder, sides),
-        .with_pairs = !frame->between,
+        .stay = stay_in_front(finder, frame),
+        .with_pairs = !frame->input.between,
         .capacity = finder->memory.capacity,
         .bad_boxes = finder->bad_boxes,
         .kept_bad = kept->bad_boxes,
-        .shift = frame->between ? 0 : (uint32_t)sides->kept,
-        .kept_shift = frame->between ? (uint32_t)frame->a.room : 0,
+        .shift = frame->input.between ? 0 : (uint32_t)frame->kept,
+        .kept_shift = frame->input.between ? (uint32_t)frame->input.a.room : 0,
         .ticket = ticket_of(kept),
     };
     return finder->ops->merge_kept(finder->context, &merge);
 }
 
-static psv_status query_tree(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *frame) {
+static psv_status query_tree(psv_pair_finder *finder, const psvi_frame *frame) {
     const psvi_choice *tree = &finder->kept.tree;
-    psvi_find_input input = *frame;
-    const psv_status status = psvi_put_rules(finder, sides, frame->between, PSVI_RULES_ALL, &input);
-    return status == PSV_OK ? tree->method->query(tree, &input, frame->between ? 0 : sides->kept) : status;
+    psvi_find_input input = frame->input;
+    const psv_status status = psvi_put_rules(finder, frame, PSVI_RULES_ALL, &input);
+    return status == PSV_OK ? tree->method->query(tree, &input, frame->input.between ? 0 : frame->kept) : status;
 }
 
 // The frame begins with nothing where no method runs.
@@ -233,13 +233,14 @@ static psv_status clear_frame(psv_pair_finder *finder) {
     return status == PSV_OK ? context->ops->fill(context, finder->result, 0, sizeof *finder->result) : status;
 }
 
-psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
+psv_status psvi_find_with_kept(psv_pair_finder *finder, psvi_frame *frame) {
+    const bool between = frame->given.between;
     psvi_kept *kept = &finder->kept;
     psv_status status = PSV_OK;
-    if (input->between) status = psvi_leave_front(finder);
-    if (status == PSV_OK && !kept->valid) status = order_kept(finder, sides, input);
-    const uint64_t front = status == PSV_OK && !input->between ? keep_in_front(finder, sides) : 0;
-    if (status == PSV_OK) status = input->between ? clear_frame(finder) : find_moving(finder, sides, input, front);
-    if (status == PSV_OK) status = merge_results(finder, sides, input, front);
-    return status == PSV_OK ? query_tree(finder, sides, input) : status;
+    if (between) status = psvi_leave_front(finder);
+    if (status == PSV_OK && !kept->valid) status = order_kept(finder, frame);
+    const uint64_t front = status == PSV_OK && !between ? keep_in_front(finder, frame) : 0;
+    if (status == PSV_OK) status = between ? clear_frame(finder) : find_moving(finder, frame, front);
+    if (status == PSV_OK) status = merge_results(finder, frame, front);
+    return status == PSV_OK ? query_tree(finder, frame) : status;
 }

@@ -2,7 +2,7 @@
 // one. The method runs over the widened boxes then, and on boxes as they are where that happens too often to pay.
 #include <math.h>
 
-#include "finder_common.h"
+#include "frame.h"
 
 #define LEAST_REUSED 2u // frames that a search has to serve besides its own; it costs about a frame and a half
 #define LEAST_WAIT 4u   // frames without margins after one that did not
@@ -15,9 +15,9 @@ static bool uses_margins(psv_backend backend, const psv_pair_finder_def *def) {
 
 static bool is_wide(const psvi_margin *margin) { return margin->all > 0 || margin->each != NULL; }
 
-bool psvi_has_margins(const psv_pair_finder *finder, const psvi_frame_sides *sides) {
+bool psvi_has_margins(const psv_pair_finder *finder, const psvi_frame *frame) {
     return uses_margins(finder->context->backend, &finder->def) &&
-           (is_wide(&sides->a_margin) || is_wide(&sides->b_margin));
+           (is_wide(&frame->a_margin) || is_wide(&frame->b_margin));
 }
 
 static uint64_t box_bytes(const psv_pair_finder_def *def) { return def->max_boxes * sizeof(psv_aabb); }
@@ -131,10 +131,11 @@ static bool pays(psvi_margins *margins) {
     return true;
 }
 
-psv_status psvi_find_with_margins(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input) {
+psv_status psvi_find_with_margins(psv_pair_finder *finder, psvi_frame *frame) {
+    psvi_find_input *input = &frame->input;
     psvi_margins *margins = &finder->margins;
-    margins->near.a = sides->a_margin;
-    margins->near.b = sides->b_margin;
+    margins->near.a = frame->a_margin;
+    margins->near.b = frame->b_margin;
     bool found = false;
     psv_status status = PSV_OK;
     if (is_known(margins, input)) {

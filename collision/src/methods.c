@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../../core/backend_list.h"
-#include "finder_common.h"
+#include "finder.h"
 
 #define DECLARE(name, backend, core, sort, collision, sim) extern const psvi_collision_module psvi_##name##_collision;
 PSVI_BACKENDS(DECLARE)

@@ -1,5 +1,5 @@
 // Begin and end events: the difference of two consecutive frames' ordered pair lists.
-#include "finder_common.h"
+#include "finder.h"
 
 static psv_status check_events(psv_pair_finder *finder) {
     psv_status status = psvi_check_frame(finder);

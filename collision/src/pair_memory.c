@@ -1,5 +1,5 @@
 // The memory whose size follows the room for pairs: the pairs themselves, their ordering, the event lists.
-#include "finder_common.h"
+#include "finder.h"
 
 static uint32_t index_bits(uint64_t boxes) {
     uint32_t bits = 1;

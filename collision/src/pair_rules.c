@@ -1,15 +1,9 @@
 // The rules of a finder: its layer matrix, its excluded pairs, the room of its worlds, and what of this a frame needs.
-#include "finder_common.h"
+#include "frame.h"
 
 #define PSVI_RULES_COOKIE 0x70737672u // "psvr"
 
 psv_pair_rules psv_default_pair_rules(void) { return (psv_pair_rules){.cookie = PSVI_RULES_COOKIE}; }
-
-static bool counts_worlds(const psv_pair_finder_def *def) { return def->count_worlds || def->world_pairs > 0; }
-
-uint64_t psvi_world_count_bytes(const psv_pair_finder_def *def) {
-    return counts_worlds(def) ? def->world_count * sizeof(uint64_t) : 0;
-}
 
 // Buckets of the table of excluded pairs: half of the places stay free.
 static uint64_t bucket_count(const psv_pair_finder_def *def) {
@@ -133,32 +127,6 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
 
 // --- rules of a frame ------------------------------------------------------------------------------------------------
 
-psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between) {
-    for (int s = 0; s < (between ? 2 : 1); ++s) {
-        const psvi_rule_side *side = s == 0 ? &sides->a : &sides->b;
-        const char *name = !between ? "boxes" : s == 0 ? "a" : "b";
-        if (side->ids != NULL && !finder->def.ids)
-            return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.ids is given, but def.ids is not set", name);
-        if (side->doubles && !finder->def.doubles)
-            return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.doubles is set, but def.doubles is not", name);
-        const psvi_margin *margin = s == 0 ? &sides->a_margin : &sides->b_margin;
-        if ((margin->all > 0 || margin->each != NULL) && !finder->def.margins)
-            return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "%s.margin is set, but def.margins is not", name);
-    }
-    return PSV_OK;
-}
-
-// The methods see floats; the pairs that they find are then tested in double precision. Boxes before `first` are there.
-static psv_status narrow_set(psv_pair_finder *finder, const psvi_rule_side *side, const double *origin, uint64_t first,
-                             psvi_box_view *view, psv_aabb *boxes) {
-    psv_status status = PSV_OK;
-    if (view->room > first) status = finder->ops->narrow_boxes(finder->context, side, origin, first, view, boxes);
-    view->min = (const char *)boxes;
-    view->max = view->min + sizeof boxes->min;
-    view->min_stride = view->max_stride = sizeof *boxes;
-    return status;
-}
-
 // The side from place `first` on.
 static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
     side.ids = side.ids == NULL ? NULL : side.ids + first;
@@ -171,13 +139,13 @@ static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
     return side;
 }
 
-psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
-                          psvi_find_input *input) {
+psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame *frame, int kind, psvi_find_input *input) {
+    const bool between = frame->given.between;
     psvi_rule_memory *memory = &finder->rules;
     const psvi_kept *kept = &finder->kept;
     const psv_pair_finder_def *def = &finder->def;
-    const uint64_t first = kind == PSVI_RULES_MOVING ? sides->kept : 0;
-    const psvi_rule_side a = side_from(sides->a, first), b = between ? sides->b : a;
+    const uint64_t first = kind == PSVI_RULES_MOVING ? frame->kept : 0;
+    const psvi_rule_side a = side_from(frame->a, first), b = between ? frame->b : a;
     const psvi_pair_rules rules = {
         .a = a,
         .b = b,
@@ -208,18 +176,9 @@ psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides
     return finder->ops->put_rules(finder->context, &rules, &memory->rules[kind]);
 }
 
-psv_status psvi_narrow_sets(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input) {
-    psvi_kept *kept = &finder->kept;
-    psv_aabb *narrow = finder->rules.narrow;
-    if (!sides->a.doubles && !(input->between && sides->b.doubles)) return PSV_OK;
-    // Kept boxes have been narrowed when they were sorted, and nothing else has used their places since.
-    const uint64_t done = sides->kept > 0 && kept->valid ? sides->kept : 0;
-    if (sides->kept == 0) kept->valid = false;
-    psv_status status = narrow_set(finder, &sides->a, sides->origin, input->between ? 0 : done, &input->a, narrow);
-    if (status != PSV_OK || !input->between) return status;
-    // Kept boxes are all of b, behind the places that a may ever take.
-    psv_aabb *second = sides->kept > 0 ? narrow + (finder->def.max_boxes - input->b.room) : narrow + input->a.room;
-    return narrow_set(finder, &sides->b, sides->origin, done, &input->b, second);
+// A frame with kept boxes has rules of several kinds, and puts them itself.
+psv_status psvi_stage_rules(psv_pair_finder *finder, psvi_frame *frame) {
+    return frame->kept > 0 ? PSV_OK : psvi_put_rules(finder, frame, PSVI_RULES_ALL, &frame->input);
 }
 
 psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from) {
@@ -229,41 +188,4 @@ psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from)
     if (bytes == 0) return PSV_OK;
     return from == NULL ? context->ops->fill(context, counts, 0, bytes)
                         : context->ops->copy(context, counts, from, bytes, PSVI_COPY_INSIDE);
-}
-
-psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input) {
-    const uint32_t *a = sides->a.ids, *b = input->between ? sides->b.ids : a;
-    if ((a == NULL && b == NULL) || finder->memory.capacity == 0 || finder->by_place) return PSV_OK;
-    return finder->ops->name_pairs(finder->context, a, b, input->between, finder->memory.pairs,
-                                   &finder->result->pair_count, finder->memory.capacity);
-}
-
-// --- worlds ----------------------------------------------------------------------------------------------------------
-
-psv_buffer psv_world_pair_buffer(const psv_pair_finder *finder) {
-    if (psvi_check_finder(finder) != PSV_OK) return (psv_buffer){0};
-    return psvi_buffer_at(finder->context, finder->rules.world_pairs, psvi_world_count_bytes(&finder->def));
-}
-
-#define BLOCK_WORLDS 1024u // counts fetched at once
-
-psv_status psvi_report_crowded(psv_pair_finder *finder) {
-    psv_context *context = finder->context;
-    const uint64_t *counts = finder->rules.world_pairs;
-    uint64_t block[BLOCK_WORLDS], most = 0;
-    uint32_t world = 0, crowded = 0;
-    for (uint32_t first = 0; first < finder->def.world_count; first += BLOCK_WORLDS) {
-        const uint32_t left = finder->def.world_count - first, count = left < BLOCK_WORLDS ? left : BLOCK_WORLDS;
-        psv_status status =
-            context->ops->copy(context, block, counts + first, count * sizeof *block, PSVI_COPY_DOWNLOAD);
-        if (status == PSV_OK) status = context->ops->synchronize(context);
-        if (status != PSV_OK) return status;
-        for (uint32_t i = 0; i < count; ++i) {
-            crowded += block[i] > finder->def.world_pairs;
-            if (block[i] > most) most = block[i], world = first + i;
-        }
-    }
-    return psvi_fail(context, PSV_ERROR_CAPACITY,
-                     "world %u has %llu pairs; def.world_pairs is %llu (worlds with more: %u; all others are complete)",
-                     world, (unsigned long long)most, (unsigned long long)finder->def.world_pairs, crowded);
 }

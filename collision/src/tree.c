@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../../sort/src/sort_method.h"
-#include "finder_common.h"
+#include "finder.h"
 
 #define TREE_DEF_COOKIE 0x70747264u
 #define MOST_ITEMS ((uint64_t)1 << 30)

@@ -1,5 +1,5 @@
 // The clock of «auto»: marks on the device around the frames that trials.h asks for, read in later calls.
-#include "finder_common.h"
+#include "finder.h"
 
 // Runs the second choice over boxes that are bad, so that the driver loads its kernels now and not in a trial. Their
 // place is the pair buffer.

@@ -63,14 +63,6 @@ typedef struct psvi_margins {
     psvi_backoff backoff;
 } psvi_margins;
 
-// A frame's sets as the rules see them.
-typedef struct psvi_frame_sides {
-    psvi_rule_side a, b; // b: between only
-    double origin[3];
-    uint64_t kept, kept_version; // of the set that has kept boxes
-    psvi_margin a_margin, b_margin;
-} psvi_frame_sides;
-
 // «auto» on a backend with a clock of its own, where there are two choices.
 typedef struct psvi_trial_clock {
     psvi_trials trials;
@@ -134,8 +126,11 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
 // Replaces the pair memory by a larger one; the previous frame's pairs are kept.
 psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity);
 
-uint64_t
-psvi_world_count_bytes(const psv_pair_finder_def *def); // of a count for each world; 0 where they are not counted
+// Of a count for each world; 0 where they are not counted.
+static inline uint64_t psvi_world_count_bytes(const psv_pair_finder_def *def) {
+    return def->count_worlds || def->world_pairs > 0 ? def->world_count * sizeof(uint64_t) : 0;
+}
+
 uint64_t psvi_rule_memory_bytes(psv_backend backend, const psv_pair_finder_def *def);
 psv_status psvi_create_rule_memory(psv_pair_finder *finder); // on failure psvi_destroy_rule_memory frees what there is
 void psvi_destroy_rule_memory(psv_pair_finder *finder);
@@ -143,18 +138,8 @@ void psvi_destroy_rule_memory(psv_pair_finder *finder);
 #define PSVI_MATRIX_BYTES (PSV_LAYERS * sizeof(uint32_t))
 psv_status psvi_check_rules(psv_context *context, const psv_pair_finder_def *def, const psv_pair_rules *rules);
 
-// The sets ask for nothing that the finder was not made for.
-psv_status psvi_check_sides(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
-// Once a frame: boxes in double precision become floats in the views of `input`.
-psv_status psvi_narrow_sets(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
-// Rules of one of the kinds above: input->rules, which is NULL when they let everything through, and input->partners.
-psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between, int kind,
-                          psvi_find_input *input);
 // Before each pass of a method: the counts of worlds are zero, or those of `from`.
 psv_status psvi_begin_world_pairs(psv_pair_finder *finder, const uint64_t *from);
-// Indices of the pairs become ids where there are any.
-psv_status psvi_name_pairs(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
-psv_status psvi_report_crowded(psv_pair_finder *finder); // some world has more pairs than def.world_pairs. Blocks
 
 bool psvi_keeps_boxes(psv_backend backend);
 uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def);
@@ -162,25 +147,16 @@ psv_status psvi_create_kept(psv_pair_finder *finder); // on failure psvi_destroy
 void psvi_destroy_kept(psv_pair_finder *finder);
 psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a,
                            const psv_box_set *b); // b: NULL or a second set
-// Before the boxes are narrowed: what is known of kept boxes is of these, or is void.
-void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame_sides *sides, bool between);
-// The pair buffer is about to be written by a frame without kept boxes.
-psv_status psvi_leave_front(psv_pair_finder *finder);
-// A frame with kept boxes (sides->kept > 0).
-psv_status psvi_find_with_kept(psv_pair_finder *finder, const psvi_frame_sides *sides, const psvi_find_input *input);
-
-bool psvi_has_margins(const psv_pair_finder *finder, const psvi_frame_sides *sides); // and the backend uses them
 uint64_t psvi_margin_bytes(psv_backend backend, const psv_pair_finder_def *def);
 psv_status psvi_create_margins(psv_pair_finder *finder); // on failure psvi_destroy_margins frees what there is
 void psvi_destroy_margins(psv_pair_finder *finder);
-psv_status psvi_find_with_margins(psv_pair_finder *finder, const psvi_frame_sides *sides, psvi_find_input *input);
-
 // Makes a choice of choice->method and choice->def. `shared`: scratch memory that it shares, or NULL. On failure
 // psvi_destroy_choice frees what there is.
 psv_status psvi_create_choice(psv_context *context, void *shared, psvi_choice *choice);
 void psvi_destroy_choice(psvi_choice *choice);
-// One pass of the finder's method over the boxes of `input`. kept_worlds: counts of worlds to begin with, or NULL.
-psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds);
+// Scratch memory of several choices.
+uint64_t psvi_choice_bytes(psv_backend backend, const psvi_broad_phase *const *choices, uint32_t count,
+                           const psv_pair_finder_def *def);
 
 psv_status psvi_check_finder(const psv_pair_finder *finder);
 psv_status psvi_check_frame(psv_pair_finder *finder);                             // there was a find call
@@ -189,5 +165,7 @@ psv_status psvi_fetch_result(psv_pair_finder *finder, psvi_frame_result *result)
 psv_status psvi_begin_read(psv_pair_finder *finder, const void *out, const char *name, uint64_t capacity,
                            psvi_frame_result *result);
 psv_status psvi_report_overflow(psv_pair_finder *finder, uint64_t count);
+// What the last frame lacks, as far as its result tells.
+psv_status psvi_report_frame(psv_pair_finder *finder, const psvi_frame_result *result);
 
 #endif

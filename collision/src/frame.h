@@ -1,0 +1,56 @@
+// One frame of a finder as a list of stages. Each stage is a function of the finder and the frame; what a stage hands
+// on to the next ones stands in psvi_frame. The list is in frame.c:
+//
+//     view, room, narrow, rules, find (kept boxes | margins | one pass of the method), grow, name, order
+//
+// Events are made when they are asked for (pair_events.c).
+#ifndef PAIRSIEVE_FRAME_H
+#define PAIRSIEVE_FRAME_H
+
+#include "finder.h"
+
+typedef struct psvi_frame {
+    // From the caller's sets, by psvi_view_set.
+    psvi_find_input given; // views of the sets; no pairs, no rules
+    psvi_rule_side a, b;   // the sets as rules see them; b: between only
+    double origin[3];
+    uint64_t kept, kept_version; // of the set that has kept boxes
+    psvi_margin a_margin, b_margin;
+    bool grows; // the pair memory may grow
+    // From stages.
+    psvi_find_input input; // what a method gets: `given` with room for pairs, boxes as floats, and rules
+    bool again;            // there is more room now
+} psvi_frame;
+
+typedef psv_status psvi_stage(psv_pair_finder *finder, psvi_frame *frame);
+
+// Checks the sets; on success the frame's first part is there.
+psv_status psvi_view_set(psv_pair_finder *finder, const psv_box_set *boxes, psvi_frame *frame);
+psv_status psvi_view_sets(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b, psvi_frame *frame);
+
+psvi_stage psvi_stage_room, psvi_stage_narrow, psvi_stage_rules, psvi_stage_find, psvi_stage_grow, psvi_stage_name,
+    psvi_stage_order;
+
+// psv_find_pairs of a checked finder; grows: in place of def.grow_pairs.
+psv_status psvi_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes, bool grows);
+
+// --- parts of stages -------------------------------------------------------------------------------------------------
+
+// Rules of one of the kinds of psvi_rule_memory: input->rules, which is NULL when they let everything through, and
+// input->partners.
+psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame *frame, int kind, psvi_find_input *input);
+
+// One pass of the finder's method over the boxes of `input`. kept_worlds: counts of worlds to begin with, or NULL.
+psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds);
+
+// Before the boxes are narrowed: what is known of kept boxes is of these, or is void.
+void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame *frame);
+// The pair buffer is about to be written by a frame without kept boxes.
+psv_status psvi_leave_front(psv_pair_finder *finder);
+// A frame with kept boxes (frame->kept > 0).
+psv_status psvi_find_with_kept(psv_pair_finder *finder, psvi_frame *frame);
+
+bool psvi_has_margins(const psv_pair_finder *finder, const psvi_frame *frame); // and the backend uses them
+psv_status psvi_find_with_margins(psv_pair_finder *finder, psvi_frame *frame);
+
+#endif
