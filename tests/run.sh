@@ -48,13 +48,15 @@ install_packages $base_packages $viewer_packages ${viewer_packages:+xvfb xauth} 
 install_packages python3-jsonschema || say "no Python module jsonschema: JSON is not compared with its schemas"
 install_packages libopenmpi-dev openmpi-bin || say "no MPI: groups of MPI ranks are left out"
 need cc c++ ninja pkg-config pc:jansson pc:cmocka
+mpi=AUTO
+if command -v mpicc >/dev/null; then mpi=ON; fi
 mkdir -p "$build"
 find_cmake
 choose_cuda "$want_cuda"
 
 say "configuring and building in $build (CUDA $cuda)"
 "$cmake" -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPAIRSIEVE_CUDA="$cuda" -DPAIRSIEVE_VIZ="$viewer" \
-    -DPAIRSIEVE_LONG_TESTS="$long" -DPAIRSIEVE_WERROR="$werror"
+    -DPAIRSIEVE_LONG_TESTS="$long" -DPAIRSIEVE_WERROR="$werror" -DPAIRSIEVE_MPI="$mpi"
 "$cmake" --build "$build" --parallel "$(processors)"
 
 say "running the tests"

@@ -81,7 +81,9 @@ void *tool_collect_parts(const tool_ranks *ranks, const void *part, uint64_t cou
 
 int tool_open_ranks(const tool_device_options *options, tool_ranks *ranks) {
     (void)options, (void)ranks;
-    return tool_fail(TOOL_REFUSED, "--distributed needs MPI, which this program was built without (PAIRSIEVE_MPI)");
+    return tool_fail(
+        TOOL_REFUSED,
+        "--distributed needs MPI, which this program was built without (configure with -DPAIRSIEVE_MPI=ON)");
 }
 
 int tool_close_ranks(tool_ranks *ranks, int code) {

@@ -125,6 +125,9 @@ if grep -v -e ' -O3 .*-DNDEBUG' -e '-DNDEBUG .*-O3' "$work/log" | grep command; 
     exit 1
 fi
 with_cmake alone C "core;sort;collision" 17 -DCMAKE_PREFIX_PATH="$static"
+echo "benchmarks and tests without jansson"
+quiet "$cmake" -S "$source" -B "$work/bench" -G Ninja -DPAIRSIEVE_CUDA=OFF -DPAIRSIEVE_BENCH=ON -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_CXX_COMPILER="$cxx"
 echo "find_package of sim without jansson is refused"
 if "$cmake" -S "$source/tests/install/programs" -B "$work/refused" -G Ninja -DLANGUAGE=C -DCOMPONENTS=sim \
     -DPROGRAMS="$programs" -DCMAKE_C_COMPILER="$cc" -DCMAKE_PREFIX_PATH="$static" >"$work/log" 2>&1; then
@@ -135,6 +138,10 @@ grep -q 'needs jansson' "$work/log"
 
 echo "program"
 "$static/bin/pairsieve" --version
+if grep -q 'PAIRSIEVE_MPI:STRING=AUTO' "$build/CMakeCache.txt" && ldd "$static/bin/pairsieve" | grep libmpi; then
+    echo "the program needs MPI, which nobody asked for"
+    exit 1
+fi
 "$static/bin/pairsieve" sort --count 1000 --backend cpu
 if [ -d "$static/libexec/pairsieve" ]; then # benchmarks were built
     "$static/bin/pairsieve" bench sim --backend cpu --frames 2 drop 20
