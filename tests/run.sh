@@ -5,10 +5,12 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PAIRSIEVE_BUILD_DIR:-$root/build}
-want_cuda=auto viewer=AUTO long=OFF werror=OFF filter=
+want_cuda=auto viewer=AUTO long=OFF werror=OFF filter= area=
+
+areas="core sort radix pairs rows trees sim solver files viz tool groups gl docs install"
 
 usage() {
-    cat <<'TEXT'
+    cat <<TEXT
 usage: sh tests/run.sh [OPTION]...
 
   --cuda         build the CUDA code, also where there is no GPU (its tests are then skipped)
@@ -16,10 +18,12 @@ usage: sh tests/run.sh [OPTION]...
   --no-viewer    leave out pairsieve-view, its packages and its tests
   --werror       warnings of the compilers are errors
   --long         the tests that run for minutes too
+  --area NAME    only the tests of a part of the code, one of
+                 $areas
   -R PATTERN     only the tests whose names match (a ctest pattern)
   --help         this text
 
-The build goes to the folder `build`, or to $PAIRSIEVE_BUILD_DIR.
+The build goes to the folder build, or to \$PAIRSIEVE_BUILD_DIR.
 TEXT
 }
 
@@ -30,6 +34,13 @@ while [ $# -gt 0 ]; do
     --no-viewer) viewer=OFF ;;
     --long) long=ON ;;
     --werror) werror=ON ;;
+    --area)
+        case " $areas " in
+        *" ${2:-} "*) area=$2 ;;
+        *) printf '%s\n' "run.sh: area '${2:-}' is not known; there are $areas" >&2; exit 2 ;;
+        esac
+        shift
+        ;;
     -R) [ $# -gt 1 ] || { usage >&2; exit 2; }; filter=$2; shift ;;
     --help | -h) usage; exit 0 ;;
     *) printf '%s\n' "run.sh: unknown option '$1'; sh tests/run.sh --help names them all" >&2; exit 2 ;;
@@ -63,7 +74,8 @@ say "running the tests"
 log=$build/tests.log
 code=0
 # No pipe: its exit code would hide ctest's.
-"$ctest" --test-dir "$build" --output-on-failure --no-tests=error -j "$(processors)" ${filter:+-R "$filter"} >"$log" 2>&1 || code=$?
+"$ctest" --test-dir "$build" --output-on-failure --no-tests=error -j "$(processors)" ${filter:+-R "$filter"} \
+    ${area:+-L "^$area\$"} >"$log" 2>&1 || code=$?
 cat "$log"
 
 # A skipped test says why in its last line of output.
