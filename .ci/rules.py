@@ -19,7 +19,7 @@ COMMON_NAMES = {"CMakeLists.txt", "README.md", "__init__.py"}
 # One file a machine under the same name: the folder is the machine.
 RESULTS = "tests/bench/results/"
 PUBLIC_ONLY = re.compile(r"^(viz|view|sim/tool|tests/api|docs/embedding|[^/]+/examples)/")
-README_LINES, README_WORDS = 130, 1100
+README_LINES, README_WORDS, CHANGELOG_LINES = 130, 1100, 80
 PROSE_FOLDERS = ("docs/learn/", "docs/how/")
 MOST_NUMBERS, LONG_WORDS, MOST_LONG = 0.4, 25, 0.1
 
@@ -129,12 +129,17 @@ def prose(files):
             yield from (f"  {line}" for line in too_long)
 
 
-def readme(files):
-    """README.md has at most 130 lines and 1,100 words."""
+def front_pages(files):
+    """README.md has at most 130 lines and 1,100 words; a version in CHANGELOG.md has at most 80 lines."""
     text = text_of("README.md")
     lines, words = text.count("\n"), len(text.split())
     if lines > README_LINES or words > README_WORDS:
         yield f"README.md: {lines} lines and {words} words, at most {README_LINES} and {README_WORDS}"
+
+
+    for version in text_of("CHANGELOG.md").split("\n## ")[1:]:
+        if version.count("\n") > CHANGELOG_LINES:
+            yield f"CHANGELOG.md: {version.splitlines()[0]} has {version.count(chr(10))} lines, at most {CHANGELOG_LINES}"
 
 
 def measured(files):
@@ -145,7 +150,7 @@ def measured(files):
         yield from (check.stdout + check.stderr).splitlines()
 
 
-RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_headers, links, prose, readme, measured)}
+RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_headers, links, prose, front_pages, measured)}
 
 
 def main(wanted):
