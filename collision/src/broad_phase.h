@@ -166,6 +166,7 @@ typedef struct psvi_broad_phase {
     // Optional, of methods with several ways: the names of the frame result's route and veto.
     const char *(*route_name)(uint32_t route);
     const char *(*veto_name)(uint32_t veto);
+    const char *(*veto_text)(uint32_t veto); // the same as a sentence
     bool clears_result; // `find` itself sets the frame result to zero
 } psvi_broad_phase;
 

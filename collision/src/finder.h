@@ -99,6 +99,11 @@ struct psv_pair_finder {
 
 enum { PSVI_EVENTS_BEFORE = 0, PSVI_EVENTS_BEGIN = 1, PSVI_EVENTS_END = 2, PSVI_EVENTS_COUNTS = 3 };
 
+static inline uint64_t psvi_sum_parts(const psv_pair_finder_parts *parts) {
+    return parts->methods + parts->pairs + parts->order + parts->events + parts->rules + parts->kept_boxes +
+           parts->margins + parts->results;
+}
+
 static inline bool psvi_is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
 
 // Fills `choices` (room for PSVI_MAX_CHOICES) with the methods that def->method stands for; 0: unknown.
@@ -119,7 +124,8 @@ psv_status psvi_view_boxes(psv_context *context, const psv_box_set *set, const c
                            psvi_rule_side *side);
 
 // Pair memory for `capacity` pairs. On failure nothing is held.
-uint64_t psvi_pair_memory_bytes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity);
+void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity,
+                          psv_pair_finder_parts *parts);
 psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory);
 void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory);
 

@@ -85,17 +85,31 @@ static psv_pair_finder_def resolve(const psv_pair_finder_def *def) {
     return resolved;
 }
 
-uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def) {
+psv_status psv_pair_finder_memory(psv_backend backend, const psv_pair_finder_def *def, psv_pair_finder_parts *parts) {
     const psvi_broad_phase *choices[PSVI_MAX_CHOICES];
-    if (psvi_collision_module_of(backend) == NULL) return 0;
-    if (check_def(NULL, backend, def) != PSV_OK) return 0;
-    psv_pair_finder_def resolved = resolve(def);
-    uint32_t count = psvi_list_choices(backend, &resolved, choices);
-    uint64_t bytes = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
-    bytes += psvi_choice_bytes(backend, choices, count, &resolved) + psvi_rule_memory_bytes(backend, &resolved);
-    bytes += psvi_kept_bytes(backend, &resolved) + psvi_margin_bytes(backend, &resolved);
-    if (resolved.events) bytes += psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
-    return bytes + psvi_pair_memory_bytes(backend, &resolved, resolved.max_pairs);
+    if (parts == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "parts is NULL");
+    *parts = (psv_pair_finder_parts){0};
+    if (psvi_collision_module_of(backend) == NULL)
+        return psvi_fail(NULL, PSV_ERROR_UNSUPPORTED, "the %s backend has no pair finder in this build",
+                         psv_backend_name(backend));
+    const psv_status status = check_def(NULL, backend, def);
+    if (status != PSV_OK) return status;
+    const psv_pair_finder_def resolved = resolve(def);
+    const uint32_t count = psvi_list_choices(backend, &resolved, choices);
+    parts->results = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
+    parts->methods = psvi_choice_bytes(backend, choices, count, &resolved);
+    parts->rules = psvi_rule_memory_bytes(backend, &resolved);
+    parts->kept_boxes = psvi_kept_bytes(backend, &resolved);
+    parts->margins = psvi_margin_bytes(backend, &resolved);
+    if (resolved.events) parts->events = psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
+    psvi_add_pair_memory(backend, &resolved, resolved.max_pairs, parts);
+    parts->total = psvi_sum_parts(parts);
+    return PSV_OK;
+}
+
+uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def) {
+    psv_pair_finder_parts parts;
+    return psv_pair_finder_memory(backend, def, &parts) == PSV_OK ? parts.total : 0;
 }
 
 static psv_status create_parts(psv_pair_finder *finder) {

@@ -28,17 +28,19 @@ static uint64_t events_scratch_of(const psvi_collision_ops *ops, uint64_t capaci
     return ops->events_scratch_bytes == NULL ? 0 : ops->events_scratch_bytes(capacity);
 }
 
-uint64_t psvi_pair_memory_bytes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
+void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity,
+                          psv_pair_finder_parts *parts) {
     const psvi_collision_ops *ops = psvi_collision_ops_of(backend);
-    uint64_t list = psvi_align(capacity * sizeof(psv_pair)), bytes = list;
+    const uint64_t list = psvi_align(capacity * sizeof(psv_pair));
+    parts->pairs += list;
     if (is_ordered(def)) {
-        psv_sorter_def sorter = sorter_def_of(def, capacity);
-        bytes += psvi_align(psv_sorter_scratch_bytes(backend, &sorter)) + psvi_align(order_scratch_of(ops, capacity));
+        const psv_sorter_def sorter = sorter_def_of(def, capacity);
+        parts->order +=
+            psvi_align(psv_sorter_scratch_bytes(backend, &sorter)) + psvi_align(order_scratch_of(ops, capacity));
     }
-    if (def->max_kept > 0) bytes += list;
-    if (psvi_margin_bytes(backend, def) > 0) bytes += 2 * list;
-    if (def->events) bytes += 3 * list + psvi_align(events_scratch_of(ops, capacity));
-    return bytes;
+    if (def->max_kept > 0) parts->kept_boxes += list;
+    if (psvi_margin_bytes(backend, def) > 0) parts->margins += 2 * list;
+    if (def->events) parts->events += 3 * list + psvi_align(events_scratch_of(ops, capacity));
 }
 
 static bool take(psv_context *context, uint64_t bytes, void **address) {
@@ -68,9 +70,10 @@ psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, p
         enough = enough && take(context, order_scratch_of(finder->ops, capacity), &memory->order_scratch);
     psv_status status = PSV_OK;
     if (!enough) {
-        uint64_t bytes = psvi_pair_memory_bytes(context->backend, def, capacity);
+        psv_pair_finder_parts parts = {0};
+        psvi_add_pair_memory(context->backend, def, capacity, &parts);
         status = psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for %llu pairs (%llu bytes)", context->ops->name,
-                           (unsigned long long)capacity, (unsigned long long)bytes);
+                           (unsigned long long)capacity, (unsigned long long)psvi_sum_parts(&parts));
     } else if (is_ordered(def)) {
         psv_sorter_def sorter = sorter_def_of(def, capacity);
         status = psv_create_sorter(context, &sorter, &memory->sorter);

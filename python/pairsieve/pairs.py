@@ -462,6 +462,19 @@ class PairFinder(Profiled):
         self.context.check(lib.psv_read_pair_statistics(self.handle, out))
         return struct_dict(out)
 
+    @locked
+    def explain(self) -> str:
+        """What the last frame did in plain words, a line for each subject: method, route and why it was not a faster one, plan,
+        work, memory by part, the next frame. Waits for the device."""
+        room = 4096
+        while True:
+            out, needed = ffi.new("char[]", room), ffi.new("uint64_t *")
+            status = lib.psv_explain_frame(self.handle, out, room, needed)
+            if status != lib.PSV_ERROR_CAPACITY:
+                self.context.check(status)
+                return text(out)
+            room = int(needed[0])
+
 
 def _destroy(handle, _context):
     lib.psv_destroy_pair_finder(handle)

@@ -87,6 +87,7 @@ def test_finder_frames(library):
         assert [tuple(p) for p in library.back(ended).tolist()] == sorted(known - new)
         before = now
         assert finder.statistics()["pairs"] == len(now)
+        assert f"pairs: {len(now)}, room for" in finder.explain()
 
 
 def test_overflow_says_what_is_needed(library):

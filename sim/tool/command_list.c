@@ -1,6 +1,7 @@
 // `pairsieve list` and `pairsieve info`: what there is to choose from, and what this program and machine offer.
 #include <inttypes.h>
 
+#include "info_memory.h"
 #include "pairsieve/collision.h"
 #include "pairsieve/sim.h"
 #include "pairsieve/sort.h"
@@ -161,16 +162,38 @@ static int info_json(const device_facts facts[BACKENDS]) {
 }
 
 int command_info(int argc, char **argv) {
-    bool json = false;
+    bool json = false, memory = false, has_boxes = false;
+    uint64_t boxes = 1000000;
+    const char *method = NULL;
     const tool_option options[] = {
+        {.name = "--memory",
+         .help = "instead: what pair finders, sorters and trees take of each backend's memory, by part",
+         .kind = OPTION_FLAG,
+         .target = &memory},
+        {.name = "--boxes",
+         .argument = "N",
+         .help = "with --memory: for so many boxes; 1M without it",
+         .kind = OPTION_COUNT,
+         .target = &boxes,
+         .least = 1,
+         .most = (uint64_t)1 << 30,
+         .given = &has_boxes},
+        {.name = "--broad-phase",
+         .argument = "NAME",
+         .help = "with --memory: of that method; auto without it",
+         .kind = OPTION_TEXT,
+         .target = &method},
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &json}};
     tool_command command = {.name = "info",
-                            .usage = "[--json]",
+                            .usage = "[--memory [--boxes N]] [--json]",
                             .summary = "Shows the backends and devices that can be used, the methods and the build.",
                             .options = options,
-                            .option_count = 1};
+                            .option_count = sizeof options / sizeof *options};
     const int code = tool_parse_options(&command, argc, argv);
     if (code != TOOL_CONTINUE) return code;
+    if (!memory && (has_boxes || method != NULL))
+        return tool_fail(TOOL_REFUSED, "%s goes with --memory", has_boxes ? "--boxes" : "--broad-phase");
+    if (memory) return info_memory(boxes, method, json);
     const device_facts facts[BACKENDS] = {ask_device(PSV_BACKEND_CPU), ask_device(PSV_BACKEND_CUDA),
                                           ask_device(PSV_BACKEND_GL)};
     if (json) return info_json(facts);

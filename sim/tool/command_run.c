@@ -106,8 +106,14 @@ static int run_frames(run_job *job) {
         job->statistics.route = job->statistics.veto = "none";
         return TOOL_DONE;
     }
-    return tool_fail_status(job->context,
-                            psv_read_pair_statistics(psv_world_pair_finder(job->world), &job->statistics));
+    psv_pair_finder *finder = psv_world_pair_finder(job->world);
+    const psv_status status = psv_read_pair_statistics(finder, &job->statistics);
+    if (status != PSV_OK || !job->explain) return tool_fail_status(job->context, status);
+    uint64_t needed = 0;
+    (void)psv_explain_frame(finder, NULL, 0, &needed);
+    job->explanation = calloc(1, needed + 1);
+    if (job->explanation == NULL) return tool_fail(TOOL_REFUSED, "no memory for an explanation");
+    return tool_fail_status(job->context, psv_explain_frame(finder, job->explanation, needed, NULL));
 }
 
 // --- scene ----------------------------------------------------------------------------------------------------------
@@ -205,6 +211,7 @@ static void release_job(run_job *job) {
         psv_destroy_world(job->world);
     psv_destroy_context(job->pairs_on);
     psv_destroy_context(job->context);
+    free(job->explanation);
     free(job->samples);
 }
 
@@ -291,6 +298,10 @@ int command_run(int argc, char **argv) {
          .help = "start from a snapshot instead of a scene",
          .kind = OPTION_TEXT,
          .target = &job.restore},
+        {.name = "--explain",
+         .help = "say how the last frame's pairs were found: method, route and why, plan, memory, the next frame",
+         .kind = OPTION_FLAG,
+         .target = &job.explain},
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},
     };
     tool_command command = {

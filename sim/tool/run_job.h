@@ -20,7 +20,7 @@ typedef struct run_job {
     const char *csv, *trace, *save, *restore;
     uint64_t bodies, frames, seed, check_every;
     double seconds;
-    bool has_bodies, has_frames, has_seconds, has_seed, json, check;
+    bool has_bodies, has_frames, has_seconds, has_seed, json, check, explain;
     bool table_aside; // a file goes to standard output, so the table goes to stderr
 
     // while it runs
@@ -34,6 +34,7 @@ typedef struct run_job {
     double step_seconds; // wall clock of all steps, checks apart
     uint64_t checked_frames, check_failures;
     psv_pair_statistics statistics; // of the last frame
+    char *explanation;              // of the last frame, with --explain
     psv_world_counters counters;
 } run_job;
 

@@ -61,8 +61,7 @@ static int print_json(const run_job *job, const run_summary *summary) {
                             json_pack("{s:f, s:f, s:f}", "median_ms", phase->median_ms, "p95_ms", phase->p95_ms,
                                       "share", share(summary, p)));
     }
-    return tool_print_result(
-        "run", job->context,
+    json_t *result =
         json_pack("{s:o, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:{s:f, s:f, s:f, s:f}, s:{s:f, s:f, "
                   "s:f, s:f}, s:f, s:o, s:I, s:I}",
                   "scene", tool_json_text(scene_name(job)), "bodies", (json_int_t)job->counters.bodies, "frames",
@@ -73,8 +72,9 @@ static int print_json(const run_job *job, const run_summary *summary) {
                   (json_int_t)summary->pairs_max, "frame_ms", "median", frame->median_ms, "q1", frame->q1_ms, "q3",
                   frame->q3_ms, "p95", frame->p95_ms, "sort_ms", "median", sort->median_ms, "q1", sort->q1_ms, "q3",
                   sort->q3_ms, "p95", sort->p95_ms, "sort_share", share(summary, PSV_PHASE_SORT), "phases", phases,
-                  "checked_frames", (json_int_t)job->checked_frames, "check_failures",
-                  (json_int_t)job->check_failures));
+                  "checked_frames", (json_int_t)job->checked_frames, "check_failures", (json_int_t)job->check_failures);
+    if (job->explanation != NULL) json_object_set_new(result, "explanation", tool_json_text(job->explanation));
+    return tool_print_result("run", job->context, result);
 }
 
 static bool has_veto(const run_job *job) { return strcmp(job->statistics.veto, "none") != 0; }
@@ -113,6 +113,7 @@ static void print_table(FILE *out, const run_job *job, const run_summary *summar
     if (job->check)
         fprintf(out, "checked against brute force: %llu frames, %llu failures\n",
                 (unsigned long long)job->checked_frames, (unsigned long long)job->check_failures);
+    if (job->explanation != NULL) fprintf(out, "\nthe last frame's pairs\n%s", job->explanation);
 }
 
 int run_print_result(const run_job *job) {

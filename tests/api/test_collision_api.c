@@ -170,6 +170,125 @@ static void release(void *address, uint64_t bytes, void *user) {
     psvi_free_aligned(address);
 }
 
+// Each feature adds to its own part, and the parts are what a finder takes.
+static void test_memory_parts(void **state) {
+    (void)state;
+    psv_pair_finder_parts plain, parts;
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    EXPECT_FAILURE(psv_pair_finder_memory(backend, &def, NULL), PSV_ERROR_ARGUMENT, NULL, "parts", "NULL");
+    EXPECT_FAILURE(psv_pair_finder_memory(backend, &def, &parts), PSV_ERROR_ARGUMENT, NULL, "def.max_boxes", "0");
+    assert_int_equal(parts.total, 0);
+    EXPECT_FAILURE(psv_pair_finder_memory(PSV_BACKEND_AUTO, &def, &parts), PSV_ERROR_UNSUPPORTED, NULL, "auto",
+                   "no pair finder");
+    def.max_boxes = 10000;
+    EXPECT_OK(psv_pair_finder_memory(backend, &def, &plain), NULL);
+    assert_int_equal(plain.total, psv_pair_finder_bytes(backend, &def));
+    assert_int_equal(plain.pairs, 10000 * 8 * sizeof(psv_pair));
+    assert_int_equal(plain.order + plain.events + plain.kept_boxes + plain.margins, 0);
+    assert_true(plain.methods > 10000 * 4 && plain.results >= 10000 * 4);
+    for (int feature = 0; feature < 4; ++feature) {
+        psv_pair_finder_def more = def;
+        more.sort_output = feature == 0;
+        more.max_excluded = feature == 1 ? 5000 : 0;
+        more.max_kept = feature == 2 ? 4000 : 0;
+        more.margins = feature == 3;
+        EXPECT_OK(psv_pair_finder_memory(backend, &more, &parts), NULL);
+        assert_int_equal(parts.order > plain.order, feature == 0);
+        assert_int_equal(parts.rules > plain.rules, feature == 1);
+        assert_int_equal(parts.kept_boxes > 0, feature == 2);
+        assert_int_equal(parts.margins > 0, feature == 3 && backend == PSV_BACKEND_CPU); // without effect elsewhere
+        assert_int_equal(parts.pairs, plain.pairs);
+        assert_int_equal(parts.total, psv_pair_finder_bytes(backend, &more));
+    }
+    if (backend != PSV_BACKEND_CPU) return;
+    def.events = def.doubles = def.margins = true;
+    def.max_excluded = def.max_kept = 3000;
+    EXPECT_OK(psv_pair_finder_memory(backend, &def, &parts), NULL);
+    psv_context_def context_def = psv_default_context_def();
+    context_def.backend = PSV_BACKEND_CPU;
+    context_def.allocator = (psv_allocator){allocate, release, NULL};
+    psv_context *counted = NULL;
+    psv_pair_finder *finder = NULL;
+    bytes_left = parts.total;
+    EXPECT_OK(psv_create_context(&context_def, &counted), NULL);
+    EXPECT_OK(psv_create_pair_finder(counted, &def, &finder), counted);
+    assert_true(bytes_left < 16384); // parts are rounded up to 256 bytes, and sorters have some slack
+    psv_destroy_pair_finder(finder);
+    psv_destroy_context(counted);
+}
+
+static void explain(psv_pair_finder *finder, char text[4096]) {
+    uint64_t needed = 0;
+    memset(text, 'x', 4096);
+    EXPECT_OK(psv_explain_frame(finder, text, 4096, &needed), context);
+    assert_int_equal(strlen(text) + 1, needed);
+    assert_int_equal(text[needed - 2], '\n');
+}
+
+static void expect_line(const char *text, const char *line) {
+    if (strstr(text, line) == NULL) fail_msg("«%s» is not in:\n%s", line, text);
+}
+
+static void test_explanations(void **state) {
+    (void)state;
+    char text[4096], again[4096];
+    uint64_t needed = 0;
+    psv_buffer boxes = upload(three, sizeof three);
+    psv_box_set set = psv_boxes_of(boxes, sizeof *three, 3);
+    psv_pair_finder *finder = make_finder(3, 2, false);
+    EXPECT_FAILURE(psv_explain_frame(NULL, text, sizeof text, NULL), PSV_ERROR_ARGUMENT, NULL, "finder", "NULL");
+    EXPECT_FAILURE(psv_explain_frame(finder, text, sizeof text, NULL), PSV_ERROR_ARGUMENT, context, "no frame",
+                   "finder");
+    const psv_status status = psv_find_pairs(finder, &set); // three pairs
+    assert_int_equal(status, backend == PSV_BACKEND_CPU ? PSV_ERROR_CAPACITY : PSV_OK);
+    EXPECT_FAILURE(psv_explain_frame(finder, NULL, 10, NULL), PSV_ERROR_ARGUMENT, context, "text", "NULL");
+    explain(finder, text);
+    expect_line(text, "boxes: 3 took part; 0 are bad");
+    expect_line(text, "by auto, which chooses between rows");
+    expect_line(text, "pairs: 3, room for 2; those beyond it are missing, and def.grow_pairs is not set\n");
+    expect_line(text, "\nmemory: ");
+    expect_line(text, "\nnext frame: ");
+    expect_line(text, backend == PSV_BACKEND_CPU ? "route: the method has one way\n" : "why not a faster one: ");
+    const uint64_t length = strlen(text);
+    for (uint64_t room = 0; room <= length; room += 7) { // cut, and never written beyond
+        memset(again, 'x', sizeof again);
+        EXPECT_FAILURE(psv_explain_frame(finder, again, room, &needed), PSV_ERROR_CAPACITY, context, "capacity is",
+                       "needs");
+        assert_int_equal(needed, length + 1);
+        assert_int_equal(again[room], 'x');
+        if (room > 0) assert_int_equal(strlen(again), room - 1);
+        if (room > 0) assert_memory_equal(again, text, room - 1);
+    }
+    psv_destroy_pair_finder(finder);
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    def.method = "brute";
+    def.max_boxes = 10;
+    def.margins = true;
+    def.max_kept = 2;
+    EXPECT_OK(psv_create_pair_finder(context, &def, &finder), context);
+    set.kept = 2;
+    set.kept_version = 77;
+    EXPECT_OK(psv_find_pairs(finder, &set), context);
+    explain(finder, text);
+    expect_line(text, "method: brute, as def.method says\n");
+    expect_line(text, "kept boxes: the tree of 2 boxes serves again while kept_version is 77\n");
+    expect_line(text, "next frame: the same method\n");
+    set.kept = 0;
+    set.margin = 1;
+    EXPECT_OK(psv_find_pairs(finder, &set), context);
+    explain(finder, text);
+    if (backend == PSV_BACKEND_CPU) expect_line(text, "margins: the pairs of 3 widened boxes serve again");
+    EXPECT_OK(psv_find_pairs_between(finder, &set, &set), context);
+    set.margin = 0;
+    psv_box_set kept = set;
+    kept.kept = kept.count = 2;
+    EXPECT_OK(psv_find_pairs_between(finder, &set, &kept), context);
+    explain(finder, text);
+    expect_line(text, "over the kept boxes, which is always so between two sets\n");
+    psv_destroy_pair_finder(finder);
+    psv_free_buffer(context, &boxes);
+}
+
 // Whichever allocation fails, the sentence tells the need, and what was taken is given back.
 static void test_no_memory(void **state) {
     (void)state;
@@ -447,6 +566,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_optional_parts),
         cmocka_unit_test(test_results_before_a_frame),
         cmocka_unit_test(test_results),
+        cmocka_unit_test(test_memory_parts),
+        cmocka_unit_test(test_explanations),
         cmocka_unit_test(test_bad_boxes),
         cmocka_unit_test(test_many_bad_boxes),
         cmocka_unit_test(test_capacity),

@@ -372,6 +372,43 @@ static void bench_json(void **state) {
     assert_non_null(strstr(result.error, "--budget soon: a number of more than 0"));
 }
 
+// --- explanations ---------------------------------------------------------------------------------------------------
+
+static void run_explains(void **state) {
+    (void)state;
+    tool_result result;
+    tool_run(&result, "run drop --backend cpu --bodies 2000 --frames 3 --explain");
+    assert_int_equal(result.code, 0);
+    assert_non_null(strstr(result.out, "\nboxes: 2000 took part"));
+    assert_non_null(strstr(result.out, "\nmethod: rows, by auto"));
+    json_t *object = tool_json("run drop --backend cpu --bodies 20 --frames 3 --broad-phase sap3 --explain --json");
+    assert_non_null(object);
+    assert_non_null(strstr(text_of(object, "explanation"), "method: sap3, as def.method says\n"));
+    json_decref(object);
+}
+
+static void info_memory(void **state) {
+    (void)state;
+    json_t *few = tool_json("info --memory --boxes 10K --json"), *many = tool_json("info --memory --boxes 1M --json");
+    assert_non_null(few);
+    assert_non_null(many);
+    assert_int_equal(integer_of(many, "boxes"), 1000000);
+    json_t *cpu = json_object_get(many, "cpu");
+    assert_int_equal(integer_of(cpu, "finder_pairs"), 1000000 * 64);
+    assert_true(integer_of(cpu, "finder") > integer_of(cpu, "finder_pairs") + integer_of(cpu, "finder_methods"));
+    assert_true(integer_of(cpu, "tree") > 50 * integer_of(json_object_get(few, "cpu"), "tree"));
+    json_decref(few);
+    json_decref(many);
+    tool_result result;
+    tool_run(&result, "info --memory --boxes 10K --broad-phase sap3");
+    assert_int_equal(result.code, 0);
+    assert_non_null(strstr(result.out, "finder: pairs, 8 a box"));
+    tool_run(&result, "info --memory --broad-phase octree");
+    assert_int_equal(result.code, 2);
+    tool_run(&result, "info --boxes 10");
+    assert_int_equal(result.code, 2);
+}
+
 // --- help, list, info -----------------------------------------------------------------------------------------------
 
 static void help(void **state) {
@@ -445,6 +482,8 @@ int main(void) {
         cmocka_unit_test(names_in_json),
         cmocka_unit_test(run_by_simulated_time),
         cmocka_unit_test(bench_json),
+        cmocka_unit_test(run_explains),
+        cmocka_unit_test(info_memory),
         cmocka_unit_test(help),
         cmocka_unit_test(list_and_info),
     };

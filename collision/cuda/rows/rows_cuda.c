@@ -444,5 +444,6 @@ const psvi_broad_phase psvi_broad_phase_rows_cuda = {
     .statistics = rows_statistics,
     .route_name = psvi_rows_route_name,
     .veto_name = psvi_rows_veto_name,
+    .veto_text = psvi_rows_veto_text,
     .clears_result = true,
 };

@@ -102,6 +102,7 @@ psvi_rows_choice psvi_rows_choose_route(const psvi_rows_facts *facts);
 // "fused", "bins", ...; "none" for no boxes. "none", "sorter", "device", ... NULL: there is no such one.
 const char *psvi_rows_route_name(uint32_t route);
 const char *psvi_rows_veto_name(uint32_t veto);
+const char *psvi_rows_veto_text(uint32_t veto); // a sentence (rows_words.c)
 
 // How a finder's boxes come to lie by cells: decides its memory.
 typedef enum psvi_rows_order { PSVI_ROWS_BY_COUNTING, PSVI_ROWS_BY_SEGMENTS, PSVI_ROWS_BY_SORTER } psvi_rows_order;

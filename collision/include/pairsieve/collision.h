@@ -146,6 +146,22 @@ const char *psv_pair_sorter_name(const char *sort_method);
 // Bytes of backend memory that a finder of this def takes, the pair buffer included; needs no device. 0: def not valid.
 uint64_t psv_pair_finder_bytes(psv_backend backend, const psv_pair_finder_def *def);
 
+// The same memory by part, in bytes.
+typedef struct psv_pair_finder_parts {
+    uint64_t methods;    // work memory of the method; of all methods that "auto" chooses between
+    uint64_t pairs;      // the pair buffer
+    uint64_t order;      // for def.sort_output and def.events
+    uint64_t events;     // def.events
+    uint64_t rules;      // def.max_excluded, def.doubles, counts of worlds
+    uint64_t kept_boxes; // def.max_kept
+    uint64_t margins;    // def.margins
+    uint64_t results;    // counts and the list of bad boxes
+    uint64_t total;      // psv_pair_finder_bytes
+} psv_pair_finder_parts;
+
+// Needs no device. Errors: those of psv_create_pair_finder for the def, in psv_last_error(NULL); *parts is zero then.
+psv_status psv_pair_finder_memory(psv_backend backend, const psv_pair_finder_def *def, psv_pair_finder_parts *parts);
+
 // Errors: PSV_ERROR_ARGUMENT, PSV_ERROR_UNSUPPORTED (unknown method or sort_method; the sentence lists the known ones),
 // PSV_ERROR_MEMORY (with the bytes needed), PSV_ERROR_DEVICE. Blocks.
 psv_status psv_create_pair_finder(psv_context *context, const psv_pair_finder_def *def, psv_pair_finder **finder);
@@ -243,6 +259,12 @@ typedef struct psv_pair_statistics {
 } psv_pair_statistics;
 
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics); // Blocks
+
+// Writes to `text` what the last frame did, in plain words, as lines «subject: sentence»: boxes, method, route and why
+// it was not a faster one, plan, work, pairs, memory by part, and what the next frame will do. Lines may be added in
+// later versions. `capacity` includes the final 0; *needed (may be NULL) is the capacity that the whole text needs.
+// PSV_ERROR_CAPACITY: the text is cut. Blocks.
+psv_status psv_explain_frame(psv_pair_finder *finder, char *text, uint64_t capacity, uint64_t *needed);
 
 // Indices (not ids) of the bad boxes of the last frame, ascending, of psv_find_pairs_between those of a, then those of
 // b after a.count; *count (may be NULL) is exact. PSV_ERROR_CAPACITY when there are more; the smallest `capacity` are
