@@ -20,6 +20,13 @@ if(NOT PAIRSIEVE_CUDA STREQUAL OFF)
             set(PSV_CUDA ON)
             set(CMAKE_CUDA_STANDARD 17)
             set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+            # For method `cub` and the yardstick of bench_sort alone.
+            if(CCCL_ROOT)
+                if(NOT EXISTS ${CCCL_ROOT}/cub/version.cuh)
+                    message(FATAL_ERROR "CCCL_ROOT is ${CCCL_ROOT}, but there is no cub/version.cuh in that folder")
+                endif()
+                set(PSV_CCCL_OPTIONS "-I${CCCL_ROOT}") # before the toolkit, which is a system folder
+            endif()
             # Device code is most of the libraries: without this nvcc compresses only PTX. Drivers from CUDA 12.4 on read both.
             if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
                 set(PSV_CUDA_COMPRESS --compress-mode=size)

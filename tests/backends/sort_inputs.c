@@ -4,10 +4,11 @@
 #include <string.h>
 
 const char *key_distribution_name(key_distribution distribution) {
-    static const char *const names[KEYS_END] = {
-        "uniform", "gaussian", "sorted",    "reversed", "nearly", "few",    "constant", "one_digit", "clustered",
-        "special", "moved",    "moved_far", "replaced", "mixed",  "halves", "sawtooth", "piled",     "steps",
-        "swapped", "falling",  "upper",     "blob",     "zipf",   "half",   "values",   "floats",    "bits"};
+    static const char *const names[KEYS_END] = {"uniform",  "gaussian",  "sorted",    "reversed", "nearly", "few",
+                                                "constant", "one_digit", "clustered", "special",  "moved",  "moved_far",
+                                                "replaced", "mixed",     "halves",    "sawtooth", "piled",  "steps",
+                                                "swapped",  "falling",   "upper",     "blob",     "zipf",   "half",
+                                                "values",   "floats",    "bits",      "splats"};
     return (unsigned)distribution < KEYS_END ? names[distribution] : "unknown";
 }
 
@@ -135,6 +136,16 @@ static uint64_t bits_of(psv_key_type type, double at) {
     }
 }
 
+// Tile, then depth, of a Gaussian splat on a screen of 1920 x 1088 pixels in tiles of 16: 45 bits, 44 in use, or the
+// highest 32 of them.
+static uint64_t splat(psv_key_type type, uint64_t *state) {
+    const float depth = (float)(0.2 + 100 * unit(state) * unit(state));
+    const uint64_t tile = next_random(state) % (120 * 68);
+    uint32_t bits;
+    memcpy(&bits, &depth, sizeof bits);
+    return psv_key_type_bytes(type) == 8 ? tile << 32 | bits : tile << 19 | (bits & 0x7fffffff) >> 12;
+}
+
 static uint64_t key_bits(psv_key_type type, key_distribution distribution, uint64_t i, uint64_t count,
                          uint64_t *state) {
     const bool is_float = type == PSV_KEY_F32 || type == PSV_KEY_F64;
@@ -145,6 +156,7 @@ static uint64_t key_bits(psv_key_type type, key_distribution distribution, uint6
     if (distribution == KEYS_FLOATS && !is_float && psv_key_type_bytes(type) == 4)
         return bits_of(PSV_KEY_F32, unit(state) / 2 + 0.5);
     if (distribution == KEYS_FLOATS && !is_float) return bits_of(PSV_KEY_F64, unit(state) / 2 + 0.5);
+    if (distribution == KEYS_SPLATS) return splat(type, state);
     if (distribution >= KEYS_BLOB) return bits_of(type, of_kind(distribution, state));
     if (distribution >= KEYS_DISTRIBUTIONS) return bits_of(type, with_order(distribution, i, count, state));
     switch (distribution) {

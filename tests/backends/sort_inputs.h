@@ -37,6 +37,7 @@ typedef enum key_distribution {
     KEYS_VALUES, // 37 keys, each as frequent as another, anywhere in the range
     KEYS_FLOATS, // integers: the bits of floats in [0, 1000)
     KEYS_BITS,   // 12 bits in use, spread over the key
+    KEYS_SPLATS, // tile and depth of Gaussian splats
     KEYS_END
 } key_distribution;
 

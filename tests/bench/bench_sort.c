@@ -57,7 +57,8 @@ static const char help[] =
 
 #define DISTRIBUTIONS                                                                                                  \
     "uniform, gaussian, sorted, reversed, nearly, few, constant, one_digit, clustered, special; moved, moved_far, "    \
-    "replaced, mixed, halves, sawtooth, piled, steps, swapped, falling, upper; blob, zipf, half, values, floats, bits"
+    "replaced, mixed, halves, sawtooth, piled, steps, swapped, falling, upper; blob, zipf, half, values, floats, "     \
+    "bits, splats"
 
 static int fail_usage(const char *what, const char *value, const char *accepted) {
     fprintf(stderr, "bench_sort: %s '%s'; accepted: %s\n", what, value, accepted);

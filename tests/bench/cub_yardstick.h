@@ -1,4 +1,4 @@
-// CUB's DeviceRadixSort as the yardstick of bench_sort: out of place, input kept, the toolkit's own version.
+// CUB's DeviceRadixSort as the yardstick of bench_sort: out of place, input kept; of the toolkit, or of CCCL_ROOT.
 #ifndef CUB_YARDSTICK_H
 #define CUB_YARDSTICK_H
 

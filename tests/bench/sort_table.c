@@ -76,14 +76,46 @@ static bool measure_cells(bench_device *device, const bench_table_plan *plan, be
     return right;
 }
 
-static void print_counts(const char *first, const bench_table_plan *plan) {
+// `more`: heads of columns behind the counts.
+static void print_counts(const char *first, const bench_table_plan *plan, const char *more, int more_columns) {
     printf("| %-18s |", first);
     for (int c = 0; c < plan->count_number; ++c)
         printf(" %llu |", (unsigned long long)plan->counts[c]);
-    printf("\n|---|");
-    for (int c = 0; c < plan->count_number; ++c)
+    printf("%s\n|---|", more);
+    for (int c = 0; c < plan->count_number + more_columns; ++c)
         printf("---|");
     printf("\n");
+}
+
+// The lesser of two ratios, where 0 is none.
+static double lesser(double a, double b) { return a <= 0 || (b > 0 && b < a) ? b : a; }
+
+// A kind's ratios by counts, the least of them, and the least where kinds change or the call is the sorter's first.
+static void print_kind(const table_cells *cells, int kind, int number) {
+    double least = 0, worst = 0;
+    printf("| %-18s |", key_distribution_name(kinds[kind]));
+    for (int c = 0; c < number; ++c) {
+        printf(" %.2f |", cells->steady[kind][c]);
+        least = lesser(least, cells->steady[kind][c]);
+        worst = lesser(worst, lesser(cells->mixed[c].worst_of[kind], cells->mixed[c].first_of[kind]));
+    }
+    printf(" %.2f | %.2f |\n", least, worst);
+}
+
+// The least ratio of all kinds at each count, and of all.
+static void print_least(const table_cells *cells, int number) {
+    double least = 0, worst = 0;
+    printf("| %-18s |", "least of all kinds");
+    for (int c = 0; c < number; ++c) {
+        double here = 0;
+        for (int k = 0; k < BENCH_KINDS; ++k) {
+            here = lesser(here, cells->steady[k][c]);
+            worst = lesser(worst, lesser(cells->mixed[c].worst_of[k], cells->mixed[c].first_of[k]));
+        }
+        printf(" %.2f |", here);
+        least = lesser(least, here);
+    }
+    printf(" %.2f | %.2f |\n", least, worst);
 }
 
 static int worst_first(const bench_mixed *mixed) {
@@ -113,15 +145,12 @@ static void print_table(bench_device *device, const bench_table_plan *plan, cons
                         const table_cells *cells) {
     printf("%s, %s %s: %s's time over ours, by calls; 0: not measured or wrong\n", plan->device,
            psv_key_type_name(keys->type), operation_name(keys->operation), bench_yardstick(device));
-    print_counts("steady", plan);
-    for (int k = 0; k < BENCH_KINDS; ++k) {
-        printf("| %-18s |", key_distribution_name(kinds[k]));
-        for (int c = 0; c < plan->count_number; ++c)
-            printf(" %.2f |", cells->steady[k][c]);
-        printf("\n");
-    }
+    print_counts("steady", plan, " least | worst mixed or first call |", 2);
+    for (int k = 0; k < BENCH_KINDS; ++k)
+        print_kind(cells, k, plan->count_number);
+    print_least(cells, plan->count_number);
     print_mixed(cells, plan->count_number);
-    print_counts("routes", plan);
+    print_counts("routes", plan, "", 0);
     for (int k = 0; k < BENCH_KINDS; ++k) {
         printf("| %-18s |", key_distribution_name(kinds[k]));
         for (int c = 0; c < plan->count_number; ++c)

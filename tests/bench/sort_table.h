@@ -26,7 +26,8 @@ typedef struct bench_table_plan {
 } bench_table_plan;
 
 // Prints the yardstick's time over ours in every cell, for each kind of keys that users have, for kinds that change
-// from call to call, and for the first call of a sorter; the same as rows to the CSV file. False when some result was
+// from call to call, and for the first call of a sorter. The last columns have the least cell of the row, and the worst
+// call of that kind among others or first of a sorter. The same as rows to the CSV file. False when some result was
 // wrong.
 bool bench_print_tables(bench_device *device, const bench_table_plan *plan);
 
