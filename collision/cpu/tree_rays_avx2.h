@@ -34,6 +34,7 @@ typedef struct psvi_vector_ray {
     float t_min, t_max;
     uint32_t octant;
     int exponent;
+    float first; // t_min of the caller's ray
     psvi_slot_ray slots;
 } psvi_vector_ray;
 
@@ -59,7 +60,7 @@ PSV_TREE_FN bool psvi_make_vector_ray(const psv_ray *from, float root_reach, psv
     const __m128 good = _mm_and_ps(_mm_cmple_ps(far, _mm_set1_ps(1e37f)), _mm_cmplt_ps(sizes, _mm_set1_ps(INFINITY)));
     float longest = psvi_greatest_of_three(sizes);
     made->exponent = 0;
-    made->t_min = from->t_min > 0 ? from->t_min : 0.0f;
+    made->t_min = made->first = from->t_min > 0 ? from->t_min : 0.0f;
     made->t_max = from->t_max + 0.0f;
     if ((_mm_movemask_ps(good) & 7) != 7 || !(longest > 0) || from->t_min != from->t_min ||
         !(made->t_min <= made->t_max))
@@ -114,6 +115,11 @@ PSV_TREE_FN float psvi_t_within(const psvi_vector_ray *ray, __m128 a, __m128 b, 
     return psv_add(psv_max(psv_min(t, leave), enter), 0.0f);
 }
 
+static float psvi_unscale_t(const psvi_vector_ray *ray, float t) {
+    const psv_tree_ray scaled = {.t_min = ray->t_min, .first = ray->first, .exponent = ray->exponent};
+    return psv_unscale_t(&scaled, t);
+}
+
 // psv_ray_meets_triangle, in the lanes 0 to 2.
 PSV_TREE_FN bool psvi_ray_meets_corners(const psv_tree_view *view, const psvi_vector_ray *ray, uint32_t place,
                                         psv_ray_hit *hit) {
@@ -145,14 +151,17 @@ PSV_TREE_FN bool psvi_ray_meets_corners(const psv_tree_view *view, const psvi_ve
     _mm_storeu_ps(w, weights);
     const float sum = psv_add(psv_add(w[0], w[1]), w[2]);
     if (!(fabsf(sum) > 0)) return false;
-    const float inverse = psv_div(1.0f, sum);
+    const float unit = psv_unit_for(sum), inverse = psv_div(1.0f, psv_mul(sum, unit));
+    weights = _mm_mul_ps(weights, _mm_set1_ps(unit));
+    _mm_storeu_ps(w, weights);
     _mm_storeu_ps(along, _mm_mul_ps(weights, z));
-    const float t = psv_mul(psv_mul(psv_add(psv_add(along[0], along[1]), along[2]), inverse), ray->depth);
-    hit->t = psvi_t_within(ray, a, b, c, t);
+    const float on_plane = psv_mul(psv_mul(psv_add(psv_add(along[0], along[1]), along[2]), inverse), ray->depth);
+    const float t = psvi_t_within(ray, a, b, c, on_plane);
+    hit->t = ray->exponent == 0 ? t : psvi_unscale_t(ray, t);
     hit->u = psv_mul(w[1], inverse);
     hit->v = psv_mul(w[2], inverse);
     hit->item = end->item;
-    return hit->t >= ray->t_min && hit->t <= ray->t_max;
+    return t >= ray->t_min && t <= ray->t_max;
 }
 
 PSV_TREE_FN psv_ray_hit psvi_trace_ray(const psv_tree_view *view, const psv_ray *from, psvi_asker asker,
@@ -163,9 +172,8 @@ PSV_TREE_FN psv_ray_hit psvi_trace_ray(const psv_tree_view *view, const psv_ray 
     psv_tree_walk walk;
     psv_begin_walk(&walk, &stack, view, asker.world);
     if (walk.group == 0 || !psvi_make_vector_ray(from, root_reach, &ray)) return best;
-    best.t = ray.t_max;
     const uint8_t *const turned = psvi_turned_slots[ray.octant];
-    __m256 most = _mm256_set1_ps(best.t);
+    __m256 most = _mm256_set1_ps(ray.t_max);
     uint32_t base = walk.base, group = walk.group, depth = 0;
     for (;;) {
         const uint32_t bit = psv_top_bit(group);
@@ -188,7 +196,7 @@ PSV_TREE_FN psv_ray_hit psvi_trace_ray(const psv_tree_view *view, const psv_ray 
             if (!psv_item_passes(view, hit.item, asker.filter)) continue;
             if (any) return hit;
             best = hit;
-            most = _mm256_set1_ps(best.t);
+            most = _mm256_set1_ps(ray.exponent == 0 ? best.t : psv_scale_t(best.t, ray.exponent, true));
         }
         if (group >> 24 != 0) continue;
         if (depth == 0) break;
@@ -196,7 +204,6 @@ PSV_TREE_FN psv_ray_hit psvi_trace_ray(const psv_tree_view *view, const psv_ray 
         base = (uint32_t)(entry >> 32);
         group = (uint32_t)entry;
     }
-    best.t = best.item == PSV_NO_ITEM ? from->t_max : ray.exponent == 0 ? best.t : ldexpf(best.t, -ray.exponent);
     return best;
 }
 

@@ -19,12 +19,11 @@ template <int KIND> struct walk_task;
 
 struct ray_task {
     psv_tree_ray ray;
-    float t_max; // the caller's
 
-    __device__ bool start(const psvi_tree_query &query, uint32_t q, bool some) {
+    __device__ bool start(const psvi_tree_query &query, uint32_t q, bool some, float *t_max) {
         psv_ray from;
         psvi_copy_words(query.data + (uint64_t)q * query.stride, &from, 8);
-        t_max = from.t_max;
+        *t_max = from.t_max;
         return some && psv_make_tree_ray(&from, &query.view.nodes[0], &ray);
     }
     __device__ void push(psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots) const {
@@ -33,34 +32,32 @@ struct ray_task {
 };
 
 template <> struct walk_task<PSVI_QUERY_CLOSEST_HIT> : ray_task {
-    psv_ray_hit best;
+    psv_ray_hit best; // with the caller's t
 
     __device__ bool begin(const psvi_tree_query &query, uint32_t q, bool some) {
         best = {0, PSV_NO_ITEM, 0, 0};
-        if (!start(query, q, some)) return false;
-        best.t = ray.t_max;
-        return true;
+        return start(query, q, some, &best.t);
     }
-    __device__ uint32_t look(const psv_tree_node *node) { return psv_ray_slots(node, &ray, best.t); }
+    __device__ uint32_t look(const psv_tree_node *node) { return psv_ray_slots(node, &ray, ray.t_max); }
     __device__ bool take(const psvi_tree_query &query, uint32_t place, psv_box_filter filter) {
         psv_ray_hit hit;
         if (psv_ray_meets_item(&query.view, &ray, place, &hit) && psvi_hit_before(&hit, &best) &&
-            psv_item_passes(&query.view, hit.item, filter))
+            psv_item_passes(&query.view, hit.item, filter)) {
             best = hit;
+            ray.t_max = psv_limit_t(&ray, hit.t);
+        }
         return false;
     }
-    __device__ void finish(const psvi_tree_query &query, uint32_t q) {
-        best.t = best.item == PSV_NO_ITEM ? t_max : psv_unscale_t(&ray, best.t);
-        ((psv_ray_hit *)query.target)[q] = best;
-    }
+    __device__ void finish(const psvi_tree_query &query, uint32_t q) { ((psv_ray_hit *)query.target)[q] = best; }
 };
 
 template <> struct walk_task<PSVI_QUERY_ANY_HIT> : ray_task {
     uint32_t found;
 
     __device__ bool begin(const psvi_tree_query &query, uint32_t q, bool some) {
+        float t_max;
         found = 0;
-        return start(query, q, some);
+        return start(query, q, some, &t_max);
     }
     __device__ uint32_t look(const psv_tree_node *node) { return psv_ray_slots(node, &ray, ray.t_max); }
     __device__ bool take(const psvi_tree_query &query, uint32_t place, psv_box_filter filter) {
@@ -76,8 +73,7 @@ template <> struct walk_task<PSVI_QUERY_CLOSEST_POINT> {
     float centre[3], most2, sum[8];
 
     __device__ bool begin(const psvi_tree_query &query, uint32_t q, bool some) {
-        psv_sphere sphere;
-        psvi_copy_words(query.data + (uint64_t)q * query.stride, &sphere, 4);
+        const psv_sphere sphere = psvi_load_sphere(query.data + (uint64_t)q * query.stride);
         for (int k = 0; k < 3; ++k)
             best.point[k] = centre[k] = sphere.centre[k];
         best.distance = sphere.radius;

@@ -65,7 +65,12 @@ PSV_TREE_FN psvi_item_state psvi_load_item(const psvi_item_view *view, uint64_t 
     if (view->triangles) return psvi_load_triangle(view, i, item) ? PSVI_ITEM_GOOD : PSVI_ITEM_BAD;
     psvi_load3(view->boxes.min + i * view->boxes.min_stride, item->min);
     psvi_load3(view->boxes.max + i * view->boxes.max_stride, item->max);
-    return psvi_box_is_bad(item->min, item->max) ? PSVI_ITEM_BAD : PSVI_ITEM_GOOD;
+    if (psvi_box_is_bad(item->min, item->max)) return PSVI_ITEM_BAD;
+    for (int axis = 0; axis < 3; ++axis) { // as nodes have it
+        item->min[axis] = psv_tree_clamp(item->min[axis]);
+        item->max[axis] = psv_tree_clamp(item->max[axis]);
+    }
+    return PSVI_ITEM_GOOD;
 }
 
 PSV_TREE_FN float psvi_item_centre(const psvi_item *item, int axis) {

@@ -126,10 +126,10 @@ PSV_TREE_FN psv_ray_hit psvi_follow_ray(const psv_tree_view *view, const psv_ray
     psv_tree_walk walk;
     psv_begin_walk(&walk, &stack, view, asker.world);
     if (walk.group == 0 || !psv_make_tree_ray(ray, &view->nodes[0], &made)) return best;
-    best.t = made.t_max;
+    float most = made.t_max;
     for (uint32_t number; psv_next_node(&walk, &number);) {
         PSVI_NODE(node, view, number);
-        const uint32_t slots = PSVI_RAY_SLOTS(node, &made, best.t) & psv_world_slots(&walk, number, node->order);
+        const uint32_t slots = PSVI_RAY_SLOTS(node, &made, most) & psv_world_slots(&walk, number, node->order);
         psv_push_slots(&walk, node, slots, made.octant);
         for (uint32_t left = slots & ~psv_node_inner(node); left != 0; left &= left - 1) {
             const uint32_t slot = psv_low_bit(left);
@@ -140,13 +140,12 @@ PSV_TREE_FN psv_ray_hit psvi_follow_ray(const psv_tree_view *view, const psv_ray
             if (kind == PSVI_QUERY_ANY_HIT) return hit;
             if (kind == PSVI_QUERY_CLOSEST_HIT) {
                 best = hit;
+                most = psv_limit_t(&made, hit.t);
             } else {
-                hit.t = psv_unscale_t(&made, hit.t);
                 psvi_add_result(list, &hit);
             }
         }
     }
-    best.t = best.item == PSV_NO_ITEM ? ray->t_max : psv_unscale_t(&made, best.t);
     return best;
 }
 
@@ -173,8 +172,8 @@ PSV_TREE_FN void psvi_touched_by_box(const psv_tree_view *view, const psv_aabb *
 }
 
 PSV_TREE_FN bool psvi_sphere_is_good(const psv_sphere *sphere) {
-    return psv_is_finite(sphere->centre[0]) && psv_is_finite(sphere->centre[1]) && psv_is_finite(sphere->centre[2]) &&
-           sphere->radius >= 0;
+    return sphere->centre[0] == sphere->centre[0] && sphere->centre[1] == sphere->centre[1] &&
+           sphere->centre[2] == sphere->centre[2] && sphere->radius >= 0;
 }
 
 PSV_TREE_FN void psvi_touched_by_sphere(const psv_tree_view *view, const psv_sphere *sphere, psvi_asker asker,
@@ -293,6 +292,24 @@ PSV_TREE_FN void psvi_copy_words(const char *from, void *to, uint32_t words) {
 #endif
 }
 
+PSV_TREE_FN psv_sphere psvi_load_sphere(const char *from) {
+    psv_sphere sphere;
+    psvi_copy_words(from, &sphere, 4);
+    for (int axis = 0; axis < 3; ++axis)
+        sphere.centre[axis] = psv_query_clamp(sphere.centre[axis]);
+    return sphere;
+}
+
+PSV_TREE_FN psv_aabb psvi_load_query_box(const char *from) {
+    psv_aabb box;
+    psvi_copy_words(from, &box, 6);
+    for (int axis = 0; axis < 3; ++axis) {
+        box.min[axis] = psv_query_clamp(box.min[axis]);
+        box.max[axis] = psv_query_clamp(box.max[axis]);
+    }
+    return box;
+}
+
 // Query q of a call without lists.
 PSV_TREE_FN void psvi_answer(const psvi_tree_query *query, psvi_query_kind kind, uint32_t q) {
     const psvi_asker asker = psvi_asker_of(query, q);
@@ -308,8 +325,7 @@ PSV_TREE_FN void psvi_answer(const psvi_tree_query *query, psvi_query_kind kind,
                 psvi_follow_ray(&query->view, &ray, asker, PSVI_QUERY_ANY_HIT, NULL).item != PSV_NO_ITEM;
         return;
     }
-    psv_sphere sphere;
-    psvi_copy_words(data, &sphere, 4);
+    const psv_sphere sphere = psvi_load_sphere(data);
     if (kind == PSVI_QUERY_NEAREST)
         psvi_nearest(&query->view, &sphere, asker, query->each,
                      (psv_near_item *)query->target + (uint64_t)q * query->each);
@@ -333,12 +349,10 @@ PSV_TREE_FN uint32_t psvi_answer_list(const psvi_tree_query *query, psvi_query_k
         psvi_copy_words(data, &ray, 8);
         (void)psvi_follow_ray(&query->view, &ray, asker, PSVI_QUERY_ALL_HITS, &list);
     } else if (kind == PSVI_QUERY_BOXES) {
-        psv_aabb box;
-        psvi_copy_words(data, &box, 6);
+        const psv_aabb box = psvi_load_query_box(data);
         psvi_touched_by_box(&query->view, &box, asker, &list);
     } else {
-        psv_sphere sphere;
-        psvi_copy_words(data, &sphere, 4);
+        const psv_sphere sphere = psvi_load_sphere(data);
         psvi_touched_by_sphere(&query->view, &sphere, asker, &list);
     }
     if (write && query->in_order && query->offsets != NULL && list.found <= list.room)

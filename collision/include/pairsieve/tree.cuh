@@ -50,9 +50,8 @@ __device__ __forceinline__ void psv_walk_ray(const psv_tree_view &view, const ps
         [&](uint32_t place) {
             psv_ray_hit hit;
             if (!psv_ray_meets_item(&view, &made, place, &hit)) return PSV_WALK_ON;
-            hit.t = psv_unscale_t(&made, hit.t);
             const psv_walk_step step = take(hit, t_max);
-            made.t_max = made.exponent == 0 ? t_max : ldexpf(t_max, made.exponent);
+            made.t_max = psv_limit_t(&made, t_max);
             return step;
         });
 }
@@ -62,12 +61,14 @@ template <class Take>
 __device__ __forceinline__ void psv_walk_box(const psv_tree_view &view, const psv_aabb &box, uint32_t world,
                                              Take take) {
     if (!(box.min[0] <= box.max[0] && box.min[1] <= box.max[1] && box.min[2] <= box.max[2])) return;
+    const float min[3] = {psv_tree_clamp(box.min[0]), psv_tree_clamp(box.min[1]), psv_tree_clamp(box.min[2])};
+    const float max[3] = {psv_tree_clamp(box.max[0]), psv_tree_clamp(box.max[1]), psv_tree_clamp(box.max[2])};
     psv_walk_nodes(
-        view, world, [&](const psv_tree_node &node) { return psv_box_slots(&node, box.min, box.max); },
+        view, world, [&](const psv_tree_node &node) { return psv_box_slots(&node, min, max); },
         [&](psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots) { psv_push_slots(walk, node, slots, 7); },
         [&](uint32_t place) {
             uint32_t item;
-            return psv_box_meets_item(&view, box.min, box.max, place, &item) ? take(item) : PSV_WALK_ON;
+            return psv_box_meets_item(&view, min, max, place, &item) ? take(item) : PSV_WALK_ON;
         });
 }
 
@@ -76,16 +77,17 @@ __device__ __forceinline__ void psv_walk_box(const psv_tree_view &view, const ps
 template <class Take>
 __device__ __forceinline__ void psv_walk_near(const psv_tree_view &view, const float (&point)[3], float most,
                                               uint32_t world, Take take) {
-    if (!psv_is_finite(point[0]) || !psv_is_finite(point[1]) || !psv_is_finite(point[2]) || !(most >= 0)) return;
+    if (!(point[0] == point[0] && point[1] == point[1] && point[2] == point[2] && most >= 0)) return;
+    const float centre[3] = {psv_tree_clamp(point[0]), psv_tree_clamp(point[1]), psv_tree_clamp(point[2])};
     float most2 = psv_mul(most, most), sum[8];
     psv_walk_nodes(
-        view, world, [&](const psv_tree_node &node) { return psv_near_slots(&node, point, most2, sum); },
+        view, world, [&](const psv_tree_node &node) { return psv_near_slots(&node, centre, most2, sum); },
         [&](psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots) {
             psv_push_by_distance(walk, node, slots, sum);
         },
         [&](uint32_t place) {
             psv_closest_point at;
-            const float d2 = psv_item_distance2(&view, point, place, &at);
+            const float d2 = psv_item_distance2(&view, centre, place, &at);
             if (!(d2 <= most2)) return PSV_WALK_ON;
             at.distance = psv_root(d2);
             const psv_walk_step step = take(at, most);

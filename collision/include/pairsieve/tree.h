@@ -9,7 +9,9 @@
 //
 // Left out, counted and never found: disabled items, boxes with NaN or min > max, triangles with a vertex that is not
 // finite or an index that is not below vertex_count, and items with a world that is not below def.world_count.
-// Infinite boxes are found. Coordinates of triangles should stay below 1e15, so that products of them are finite.
+// Infinite boxes are found. Coordinates of boxes, and of queries other than rays, count as +-8.5e37 (2^126) beyond
+// that, infinite ones too. Triangles and distances to them are right to a few units in the last place of their sizes
+// for sizes and distances from 1e-17 to 1e15, slivers of any aspect included; the tests round alike everywhere.
 #ifndef PAIRSIEVE_TREE_H
 #define PAIRSIEVE_TREE_H
 
@@ -123,7 +125,7 @@ typedef struct psv_ray_hit {
 
 typedef struct psv_sphere {
     float centre[3];
-    float radius; // >= 0, may be infinite; the sphere of a NaN or a negative radius finds nothing
+    float radius; // >= 0, may be infinite; a sphere with a NaN or a negative radius finds nothing
 } psv_sphere;
 
 // A view of queries: psv_ray, psv_aabb (bad boxes find nothing) or psv_sphere, as the call says.

@@ -24,9 +24,17 @@ typedef struct psv_tree_ray {
     float t_min, t_max;
     uint32_t octant; // of psv_push_slots
     int exponent;    // t of these is t of the caller's ray times 2^exponent
+    float first;     // t_min of the caller's ray
 } psv_tree_ray;
 
 PSV_TREE_FN bool psv_is_finite(float a) { return (psv_float_bits(a) & 0x7f800000u) != 0x7f800000u; }
+
+// t times 2^exponent, the next float above or below where that is none: limits of rays lose nothing by it.
+PSV_TREE_FN float psv_scale_t(float t, int exponent, bool up) {
+    const float scaled = ldexpf(t, exponent), back = ldexpf(scaled, -exponent);
+    if (up ? !(back < t) : !(back > t)) return scaled;
+    return psv_bits_float(psv_float_bits(scaled) + (up ? 1u : ~0u));
+}
 
 // Directions of about length 1 are taken as they are; others are scaled by a power of two, which is exact.
 PSV_TREE_FN float psv_scale_ray(const psv_ray *ray, float longest, psv_tree_ray *made) {
@@ -39,17 +47,30 @@ PSV_TREE_FN float psv_scale_ray(const psv_ray *ray, float longest, psv_tree_ray 
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
         made->direction[axis] = ldexpf(made->direction[axis], -made->exponent);
-    made->t_min = ldexpf(made->t_min, made->exponent);
-    made->t_max = ldexpf(made->t_max, made->exponent);
+    made->t_min = psv_scale_t(made->t_min, made->exponent, true);
+    made->t_max = psv_scale_t(made->t_max, made->exponent, false);
     return ldexpf(longest, -made->exponent);
 }
 
+// t of the caller's ray, rounded up, so that what it is compared with as a limit of nodes is not below it.
 PSV_TREE_FN float psv_unscale_t(const psv_tree_ray *ray, float t) {
-    return ray->exponent == 0 ? t : ldexpf(t, -ray->exponent);
+    if (ray->exponent == 0) return t;
+    return t > ray->t_min ? psv_max(psv_scale_t(t, -ray->exponent, true), ray->first) : ray->first;
+}
+
+// A limit on the caller's t as one on t of nodes.
+PSV_TREE_FN float psv_limit_t(const psv_tree_ray *ray, float t) {
+    return ray->exponent == 0 ? t : psv_scale_t(t, ray->exponent, true);
 }
 
 // 2 to the power of e.
 PSV_TREE_FN float psv_power_of_two(int e) { return psv_bits_float((uint32_t)(e + 127) << 23); }
+
+// The power of two that makes of a number one of about 1; products with it are exact.
+PSV_TREE_FN float psv_unit_for(float a) {
+    const int e = 127 - (int)(psv_float_bits(a) >> 23 & 255u);
+    return psv_power_of_two(e < -126 ? -126 : e > 126 ? 126 : e);
+}
 
 // The largest coordinate of a tree's root (NULL: none) and a ray's origin is below 2 to this power; -5 at least.
 PSV_TREE_FN int psv_ray_scale(const float origin[3], const psv_tree_node *root) {
@@ -73,7 +94,7 @@ PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
         good = good && fabsf(o[axis]) <= 1e37f;
-    made->t_min = ray->t_min > 0 ? ray->t_min : 0.0f;
+    made->t_min = made->first = ray->t_min > 0 ? ray->t_min : 0.0f;
     made->t_max = ray->t_max + 0.0f; // not -0
     if (!good || ray->t_min != ray->t_min || !(made->t_min <= made->t_max)) return false;
     const float reach = psv_scale_ray(ray, longest, made);
@@ -171,15 +192,16 @@ PSV_TREE_FN bool psv_line_in_box(const psv_tree_ray *ray, const float *min, cons
     return inside && psv_sub(*near, psv_mul(fabsf(*near), 0x1p-22f)) <= psv_add(*far, psv_mul(fabsf(*far), 0x1p-22f));
 }
 
-// hit: t alone is kept by the caller's comparison; false when the ray misses the box.
+// hit: t is that of the caller's ray, as of all items; false when the ray misses the box.
 PSV_TREE_FN bool psv_ray_meets_box(const psv_tree_ray *ray, const psv_tree_box *box, psv_ray_hit *hit) {
     float near, far;
     if (!psv_line_in_box(ray, box->min, box->max, &near, &far)) return false;
     if (far < ray->t_min) return false;
-    hit->t = psv_add(psv_max(near, ray->t_min), 0.0f);
+    const float t = psv_add(psv_max(near, ray->t_min), 0.0f);
+    hit->t = psv_unscale_t(ray, t);
     hit->u = hit->v = 0;
     hit->item = box->item;
-    return hit->t <= ray->t_max;
+    return t <= ray->t_max;
 }
 
 // Watertight (Woop, Benthin, Wald 2013): in a space where the ray is the z axis, signs of three cross products that
@@ -213,9 +235,14 @@ PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_
     if ((u < 0 || v < 0 || w < 0) && (u > 0 || v > 0 || w > 0)) return false;
     const float sum = psv_add(psv_add(u, v), w);
     if (!(fabsf(sum) > 0)) return false;
-    const float inverse = psv_div(1.0f, sum);
+    // Products of two lengths, to be multiplied by a third: scaled, or they would leave the floats 1e13 m away.
+    const float unit = psv_unit_for(sum);
+    u = psv_mul(u, unit), v = psv_mul(v, unit), w = psv_mul(w, unit);
+    const float inverse = psv_div(1.0f, psv_mul(sum, unit));
     float t = psv_add(psv_add(psv_mul(u, z[0]), psv_mul(v, z[1])), psv_mul(w, z[2]));
     t = psv_mul(psv_mul(t, inverse), shear[2]);
+    hit->u = psv_mul(v, inverse);
+    hit->v = psv_mul(w, inverse);
     float min[3], max[3], near, far;
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
@@ -224,9 +251,7 @@ PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_
     }
     (void)psv_line_in_box(ray, min, max, &near, &far);
     t = psv_add(psv_max(psv_min(t, far), near), 0.0f);
-    hit->t = t;
-    hit->u = psv_mul(v, inverse);
-    hit->v = psv_mul(w, inverse);
+    hit->t = psv_unscale_t(ray, t);
     hit->item = triangle->item;
     return t >= ray->t_min && t <= ray->t_max;
 }
@@ -310,76 +335,79 @@ PSV_TREE_FN void psv_minus3(const float *a, const float *b, float *out) {
         out[axis] = psv_sub(a[axis], b[axis]);
 }
 
-// The point of a segment that is closest to p, as a share of `edge` from a; its squared distance.
-PSV_TREE_FN float psv_segment_share(const float *p, const float *a, const float *edge, float *share) {
-    float away[3];
-    psv_minus3(p, a, away);
-    const float length2 = psv_dot3(edge, edge), along = psv_dot3(away, edge);
-    *share = along > 0 && length2 > 0 ? psv_min(psv_div(along, length2), 1.0f) : 0.0f;
+// Takes the point of a side that is nearest to p for the closest one, if it is nearer than `least`, its squared
+// distance. `from`: from where the side begins to p. *share: of the side; `away`: from the point to p.
+PSV_TREE_FN bool psv_closer_on_side(const float *from, const float *side, float *least, float *share, float *away) {
+    float rest[3];
+    const float length2 = psv_dot3(side, side), along = psv_dot3(from, side);
+    const float at = along > 0 && length2 > 0 ? psv_min(psv_div(along, length2), 1.0f) : 0.0f;
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis)
-        away[axis] = psv_sub(away[axis], psv_mul(edge[axis], *share));
-    return psv_dot3(away, away);
+        rest[axis] = psv_sub(from[axis], psv_mul(side[axis], at));
+    const float distance2 = psv_dot3(rest, rest);
+    if (!(distance2 < *least)) return false;
+    *least = distance2;
+    *share = at;
+    PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis)
+        away[axis] = rest[axis];
+    return true;
 }
 
-// The same for a triangle without area, or nearly so: the closest of its sides.
-PSV_TREE_FN void psv_closest_of_sides(const float *p, const psv_tree_triangle *t, const float *ab, const float *ac,
-                                      float *u, float *v) {
-    float bc[3], share;
-    psv_minus3(t->c, t->b, bc);
-    float least = psv_segment_share(p, t->a, ab, &share);
-    *u = share;
-    *v = 0;
-    float other = psv_segment_share(p, t->a, ac, &share);
-    if (other < least) {
-        least = other;
-        *u = 0;
-        *v = share;
-    }
-    other = psv_segment_share(p, t->b, bc, &share);
-    if (other < least) {
-        *u = psv_sub(1.0f, share);
-        *v = share;
-    }
-}
-
-// Weights of b and c of the point of a triangle that is closest to p (Ericson, «Real-time collision detection», 5.1.5).
-PSV_TREE_FN void psv_closest_weights(const float *p, const psv_tree_triangle *t, float *u, float *v) {
-    float ab[3], ac[3], ap[3], bp[3], cp[3];
+// Weights of b and c of the point of a triangle that is closest to p, and the way from there to p.
+//
+// The longer side at a is the base. p is split into its foot on the base's line and what is left, which the height on
+// the base measures: what is left of a point near a sliver is as small as the sliver's width, so no digits are lost,
+// whatever the aspect. The result is wrong by a few units in the last place of the triangle's size. All products are of
+// two lengths. Where p is beyond a side the closest point is on such a side, the nearest of them.
+PSV_TREE_FN void psv_closest_weights(const float *p, const psv_tree_triangle *t, float *u, float *v, float *away) {
+    float ab[3], ac[3], ap[3], base[3], side[3], height[3];
     psv_minus3(t->b, t->a, ab);
     psv_minus3(t->c, t->a, ac);
     psv_minus3(p, t->a, ap);
-    psv_minus3(p, t->b, bp);
-    psv_minus3(p, t->c, cp);
-    const float d1 = psv_dot3(ab, ap), d2 = psv_dot3(ac, ap), d3 = psv_dot3(ab, bp), d4 = psv_dot3(ac, bp);
-    const float d5 = psv_dot3(ab, cp), d6 = psv_dot3(ac, cp);
-    const float va = psv_sub(psv_mul(d3, d6), psv_mul(d5, d4)), vb = psv_sub(psv_mul(d5, d2), psv_mul(d1, d6));
-    const float vc = psv_sub(psv_mul(d1, d4), psv_mul(d3, d2));
-    const float ab2 = psv_dot3(ab, ab), ac2 = psv_dot3(ac, ac), both = psv_dot3(ab, ac);
-    // Four times the squared area; comparisons of products of signs would tell nothing where it is 0.
-    if (!(psv_sub(psv_mul(ab2, ac2), psv_mul(both, both)) > psv_mul(psv_mul(ab2, ac2), 1e-5f))) {
-        psv_closest_of_sides(p, t, ab, ac, u, v);
-        return;
+    const float ab2 = psv_dot3(ab, ab), ac2 = psv_dot3(ac, ac);
+    const bool turned = ac2 > ab2;
+    PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis) {
+        base[axis] = turned ? ac[axis] : ab[axis];
+        side[axis] = turned ? ab[axis] : ac[axis];
     }
-    *u = *v = 0;
-    if (d1 <= 0 && d2 <= 0) return;
-    if (d3 >= 0 && d4 <= d3) {
-        *u = 1;
-    } else if (d6 >= 0 && d5 <= d6) {
-        *v = 1;
-    } else if (vc <= 0 && d1 >= 0 && d3 <= 0) {
-        *u = psv_div(d1, psv_sub(d1, d3));
-    } else if (vb <= 0 && d2 >= 0 && d6 <= 0) {
-        *v = psv_div(d2, psv_sub(d2, d6));
-    } else if (va <= 0 && psv_sub(d4, d3) >= 0 && psv_sub(d5, d6) >= 0) {
-        const float along = psv_sub(d4, d3), back = psv_sub(d5, d6);
-        *v = psv_div(along, psv_add(along, back));
-        *u = psv_sub(1.0f, *v);
+    const float base2 = turned ? ac2 : ab2, inverse = base2 > 0 ? psv_div(1.0f, base2) : 0.0f;
+    const float foot = psv_mul(psv_dot3(ap, base), inverse), lean = psv_mul(psv_dot3(side, base), inverse);
+    PSV_UNROLL
+    for (int axis = 0; axis < 3; ++axis) {
+        away[axis] = psv_sub(ap[axis], psv_mul(base[axis], foot));
+        height[axis] = psv_sub(side[axis], psv_mul(base[axis], lean));
+    }
+    const float height2 = psv_dot3(height, height);
+    float second = height2 > 0 ? psv_div(psv_dot3(away, height), height2) : -1.0f;
+    float first = psv_sub(foot, psv_mul(second, lean));
+    const bool below = !(second >= 0), left = !(first >= 0), right = !(psv_add(first, second) <= 1); // NaN: all three
+    if (below || left || right) {
+        float least = INFINITY, share = 0;
+        first = second = 0;
+        PSV_UNROLL
+        for (int axis = 0; axis < 3; ++axis)
+            away[axis] = ap[axis];
+        if (below && psv_closer_on_side(ap, base, &least, &share, away)) first = share;
+        if (left && psv_closer_on_side(ap, side, &least, &share, away)) {
+            first = 0;
+            second = share;
+        }
+        float from[3], last[3];
+        psv_minus3(ap, base, from);
+        psv_minus3(side, base, last);
+        if (right && psv_closer_on_side(from, last, &least, &share, away)) {
+            first = psv_sub(1.0f, share);
+            second = share;
+        }
     } else {
-        const float sum = psv_add(psv_add(va, vb), vc);
-        *u = psv_div(vb, sum);
-        *v = psv_div(vc, sum);
+        PSV_UNROLL
+        for (int axis = 0; axis < 3; ++axis)
+            away[axis] = psv_sub(away[axis], psv_mul(height[axis], second));
     }
+    *u = turned ? second : first;
+    *v = turned ? first : second;
 }
 
 // The squared distance of a point and an item's box: not more than that of the item.
@@ -413,7 +441,7 @@ PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, 
     }
     const psv_tree_triangle loaded = psv_load_triangle(view, place), *t = &loaded;
     float min[3], max[3], away[3];
-    psv_closest_weights(p, t, &closest->u, &closest->v);
+    psv_closest_weights(p, t, &closest->u, &closest->v, away);
     PSV_UNROLL
     for (int axis = 0; axis < 3; ++axis) {
         const float a = t->a[axis], b = t->b[axis], c = t->c[axis];
@@ -421,7 +449,6 @@ PSV_TREE_FN float psv_item_distance2(const psv_tree_view *view, const float *p, 
         max[axis] = psv_max(a, psv_max(b, c));
         const float at = psv_add(psv_add(a, psv_mul(psv_sub(b, a), closest->u)), psv_mul(psv_sub(c, a), closest->v));
         closest->point[axis] = psv_clamp(at, min[axis], max[axis]);
-        away[axis] = psv_sub(p[axis], closest->point[axis]);
     }
     closest->item = t->item;
     return psv_max(psv_box_distance2(p, min, max), psv_dot3(away, away));
@@ -471,6 +498,12 @@ PSV_TREE_FN bool psv_box_meets_triangle(const float *min, const float *max, cons
     for (int i = 0; i < 3; ++i) {
         const int j = i == 2 ? 0 : i + 1, k = j == 2 ? 0 : j + 1;
         normal[i] = psv_sub(psv_mul(edges[0][j], edges[1][k]), psv_mul(edges[0][k], edges[1][j]));
+    }
+    // Products of two lengths, to be multiplied by a third.
+    const float unit = psv_unit_for(psv_max(psv_max(fabsf(normal[0]), fabsf(normal[1])), fabsf(normal[2])));
+    PSV_UNROLL
+    for (int i = 0; i < 3; ++i) {
+        normal[i] = psv_mul(normal[i], unit);
         reach = psv_add(reach, psv_mul(half[i], fabsf(normal[i])));
     }
     PSV_UNROLL

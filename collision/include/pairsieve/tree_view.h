@@ -33,7 +33,7 @@
 
 #define PSV_TREE_MAX_LEVELS 12  // of a linear tree: 8^10 items and more
 #define PSV_TREE_STACK 40       // levels of any tree
-#define PSV_TREE_LIMIT 0x1p126f // coordinates beyond are taken as this by the nodes (not by the items)
+#define PSV_TREE_LIMIT 0x1p126f // coordinates of boxes and of queries beyond count as this
 #define PSV_TREE_NODE_LIMIT (1u << 29)
 
 typedef struct psv_tree_node {
@@ -157,6 +157,7 @@ PSV_TREE_FN float psv_pick(const float *v, uint32_t axis) {
 }
 PSV_TREE_FN float psv_clamp(float a, float low, float high) { return psv_min(psv_max(a, low), high); }
 PSV_TREE_FN float psv_tree_clamp(float a) { return psv_clamp(a, -PSV_TREE_LIMIT, PSV_TREE_LIMIT); }
+PSV_TREE_FN float psv_query_clamp(float a) { return a == a ? psv_tree_clamp(a) : a; } // NaN stays NaN
 PSV_TREE_FN float psv_grid_step(uint32_t exponent) { return psv_bits_float(exponent << 23); }
 
 // A node as a whole; on CUDA in five loads of 16 bytes.
