@@ -70,19 +70,18 @@ typedef struct psv_box_set {
     // distance from it. Only speed depends on it: far from it many boxes look alike. Finite; default 0, 0, 0. Of two
     // sets that both have doubles, that of the first counts.
     double origin[3];
-    // The first `kept` boxes, with all that belongs to them, are as they were in this finder's last call with the same
-    // kept_version and kept: static and sleeping ones. They are sorted and paired with each other once and cost little
-    // from then on; pairs and events are as if they were given anew. 0 (default): none. Needs def.max_kept, on the CPU
-    // and CUDA; count (in count_buffer too) includes them. In psv_find_pairs_between b.kept is 0 or b.count (without
-    // b.count_buffer), and a.kept 0. Change kept_version when anything about them changes; psv_set_pair_rules counts as
-    // such a change, and so does a call of this finder with other kept boxes.
+    // The first `kept` boxes (static and sleeping ones) have not changed since this finder's last call with the same
+    // kept and kept_version. They are sorted and paired with each other once; later frames cost little more than the
+    // other boxes. Pairs and events are the same as without `kept`. 0 (default): none. Needs def.max_kept, on the CPU
+    // and CUDA. count, and count_buffer, include them. In psv_find_pairs_between b.kept is 0 or b.count (without
+    // b.count_buffer), and a.kept is 0. Change kept_version when anything about these boxes changes. psv_set_pair_rules
+    // and a call of this finder with other kept boxes count as such a change.
     uint64_t kept;
     uint64_t kept_version;
-    // How far the boxes may move from where they were looked for before they are looked for again: pairs of boxes
-    // widened by this on all sides are kept, and tested again in each frame until a box has left its widened one, or
-    // comes with other flags, filter or world. A wish: only speed depends on it, pairs are the exact ones. A third of a
-    // box serves well where boxes take many frames for that way. 0 (default): none. Finite, not negative; needs
-    // def.margins; without effect in calls with kept boxes.
+    // Boxes are widened by `margin` on all sides, and the pairs of the widened boxes are kept. They are tested again in
+    // each frame until a box has left its widened box, or has other flags, another filter or another world. Only speed
+    // depends on the margin; pairs are exact. A third of a box serves well where boxes take many frames for that
+    // distance. 0 (default): none. Finite, not negative. Needs def.margins. No effect in calls with kept boxes.
     float margin;
     psv_buffer margins; // empty, or count floats, of each box in place of `margin`; not above 0: none for this box
 } psv_box_set;
@@ -103,10 +102,10 @@ typedef struct psv_pair_finder psv_pair_finder;
 
 typedef struct psv_pair_finder_def {
     uint32_t cookie; // set by psv_default_pair_finder_def
-    // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default). On CUDA and OpenGL "auto" is
-    // `rows`; where max_boxes is 16,384 to 16,777,216, `lbvh` is tried for a frame where `rows` takes long, and the
-    // faster one is kept until the boxes change. That takes the memory of both. A captured graph keeps what ran before
-    // the capture.
+    // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default). On CUDA and OpenGL "auto" is `rows`. With
+    // max_boxes from 16,384 to 16,777,216 it also tries `lbvh` for a frame where `rows` takes long, and keeps the
+    // faster method until the boxes change; that takes the memory of both. A captured graph keeps the method that ran
+    // before the capture.
     const char *method;
     // "cells" (default): as is fastest, by cells of the method's own where it has them (`rows` on CUDA), else by the
     // "radix" sorter; a sorter's name (pairsieve/sort.h): that sorter; "auto": cells or the calibrated sorter. Both
@@ -179,10 +178,10 @@ typedef struct psv_pair_rules {
 
 psv_pair_rules psv_default_pair_rules(void);
 
-// Rules of the finder from the next find call on, in place of those before; NULL: none. The memory is read now (on
-// CUDA: on the stream) and may change or go afterwards. Asynchronous on CUDA, can be captured. Errors:
-// PSV_ERROR_ARGUMENT (no cookie, a buffer NULL, misaligned or too small), PSV_ERROR_CAPACITY (excluded_count over
-// def.max_excluded), PSV_ERROR_DEVICE.
+// Sets the rules of this finder from the next find call on; they replace the previous rules. NULL: no rules. The memory
+// is read by this call (on CUDA: on the stream) and may change afterwards. Asynchronous on CUDA, can be captured.
+// Errors: PSV_ERROR_ARGUMENT (no cookie, a buffer NULL, misaligned or too small), PSV_ERROR_CAPACITY (excluded_count
+// over def.max_excluded), PSV_ERROR_DEVICE.
 psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rules);
 
 // All overlapping pairs of one set. Asynchronous on CUDA (unless grow_pairs is set): results stay on the device until
@@ -202,24 +201,24 @@ psv_status psv_find_pairs_between(psv_pair_finder *finder, const psv_box_set *a,
 // The calls below that read a frame give PSV_ERROR_ARGUMENT when there is none yet.
 
 // Waits for the last frame; *count (may be NULL) is its exact pair count. PSV_ERROR_CAPACITY when the pair buffer was
-// too small: the sentence gives the size needed, and the first max_pairs pairs are there. Blocks.
+// too small: the sentence gives the size needed, and the buffer holds the first max_pairs pairs. Blocks.
 psv_status psv_finish_pairs(psv_pair_finder *finder, uint64_t *count);
 
 // Copies the pairs of the last frame to host memory. *count (may be NULL) gets the exact count, also when `capacity` is
 // too small (PSV_ERROR_CAPACITY; the first `capacity` pairs are copied). pairs may be NULL when capacity is 0. Blocks.
 psv_status psv_read_pairs(psv_pair_finder *finder, psv_pair *pairs, uint64_t capacity, uint64_t *count);
 
-// The last frame's results where they are: psv_pair array, and one uint64_t with the exact count (it may exceed the
-// room). Valid until the next find call, growth, or destruction. They are read, not written: pairs of kept boxes stay
-// in the array from frame to frame.
+// The last frame's results in place: an array of psv_pair, and one uint64_t with the exact count, which may exceed the
+// room. Valid until the next find call, growth, or destruction. Read-only for the caller: pairs of kept boxes remain in
+// the array from frame to frame.
 psv_buffer psv_pair_buffer(const psv_pair_finder *finder);
 psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder);
 
-// The last frame's exact number of pairs of each world, def.world_count uint64_t in backend memory; empty without
-// def.count_worlds and def.world_pairs. It is valid like the pair buffer. With def.world_pairs at most so many pairs of
-// a world are in the pair buffer, whose count is of those; a world with more pairs is reported as PSV_ERROR_CAPACITY
-// like a pair buffer that is too small, with the size needed, while the pairs of all other worlds are complete: which
-// pairs of the crowded world are there, and so its events, is not certain.
+// The last frame's exact number of pairs of each world: def.world_count uint64_t in backend memory. Empty without
+// def.count_worlds and def.world_pairs. Valid as long as the pair buffer. With def.world_pairs the pair buffer holds at
+// most that many pairs of each world, and its count is the number of pairs it holds. A world with more pairs is
+// reported as PSV_ERROR_CAPACITY with the size needed. The pairs of all other worlds are complete; which pairs of the
+// crowded world are reported, and therefore its events, is not defined.
 psv_buffer psv_world_pair_buffer(const psv_pair_finder *finder);
 
 // Begin and end lists of the last frame against the frame before it, left in backend memory, in ascending order.
@@ -236,7 +235,7 @@ typedef struct psv_pair_event_lists {
 psv_status psv_pair_events(psv_pair_finder *finder, psv_pair_event_lists *lists);
 
 // The same, copied to host memory. Either array may be NULL with capacity 0, either count NULL. PSV_ERROR_CAPACITY also
-// when an array is too small: the counts are exact, and the first `capacity` events are there. Blocks.
+// when an array is too small: the counts are exact, and the array holds the first `capacity` events. Blocks.
 psv_status psv_read_pair_events(psv_pair_finder *finder, psv_pair *begin, uint64_t begin_capacity,
                                 uint64_t *begin_count, psv_pair *end, uint64_t end_capacity, uint64_t *end_count);
 
@@ -266,9 +265,9 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
 // PSV_ERROR_CAPACITY: the text is cut. Blocks.
 psv_status psv_explain_frame(psv_pair_finder *finder, char *text, uint64_t capacity, uint64_t *needed);
 
-// Indices (not ids) of the bad boxes of the last frame, ascending, of psv_find_pairs_between those of a, then those of
-// b after a.count; *count (may be NULL) is exact. PSV_ERROR_CAPACITY when there are more; the smallest `capacity` are
-// there. Blocks.
+// Indices (not ids) of the bad boxes of the last frame, ascending. After psv_find_pairs_between the bad boxes of a come
+// first, then those of b as a.count + index. *count (may be NULL) is exact. PSV_ERROR_CAPACITY when the array is too
+// small: it holds the smallest `capacity` indices. Blocks.
 psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count);
 
 // --- bounds ----------------------------------------------------------------------------------------------------------

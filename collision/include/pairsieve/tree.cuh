@@ -1,8 +1,8 @@
 // pairsieve tree.cuh: walks through a tree in kernels of your own.
 //
-// psv_view_tree gives what a kernel needs; pass it by value. A walk calls a functor for each item that it meets, with
-// what the library's own queries would say of it; the functor says whether to go on, and may shorten the ray or the
-// distance. Nothing here allocates or synchronizes. Items come in no fixed order.
+// psv_view_tree gives the view that a kernel needs; pass it by value. A walk calls a functor for each item that it
+// reaches, with the result of the library's own test. The functor decides whether to continue, and may shorten the ray
+// or the distance. Nothing here allocates or synchronizes. Items come in no fixed order.
 //
 //     struct count_hits {
 //         uint32_t *count;
@@ -10,7 +10,7 @@
 //     };
 //     psv_walk_ray(view, ray, 0, count_hits{&count});
 //
-// Device lambdas do as well. Filters of items are for the functor to look at (psv_item_passes).
+// Device lambdas serve as well. The functor checks filters of items itself (psv_item_passes).
 #ifndef PAIRSIEVE_TREE_CUH
 #define PAIRSIEVE_TREE_CUH
 

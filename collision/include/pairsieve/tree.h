@@ -70,22 +70,22 @@ typedef struct psv_triangle_set {
 // View of `count` triangles with three u32 each, without gaps; of vertices of 12 bytes.
 psv_triangle_set psv_triangles_of(psv_buffer vertices, uint64_t vertex_count, psv_buffer indices, uint64_t count);
 
-// Build a tree of all items of the set, in place of what the tree had. Items are copied; only `filters` is read by
-// later queries and has to stay. Of a box set ids, owners and layers are not looked at, and doubles are refused.
-// Errors: PSV_ERROR_ARGUMENT (a part of the view is NULL, misaligned or too small, a stride cannot be used),
-// PSV_ERROR_CAPACITY (count over def.max_items), PSV_ERROR_UNSUPPORTED (triangles without def.triangles),
-// PSV_ERROR_DEVICE. Cost: reads each item twice, sorts one 64-bit key an item.
+// Builds a tree of all items of the set; it replaces the previous tree. Items are copied. Only `filters` is read by
+// later queries and must stay valid. Of a box set ids, owners and layers are ignored, and doubles are refused. Errors:
+// PSV_ERROR_ARGUMENT (a part of the view is NULL, misaligned or too small, a stride cannot be used), PSV_ERROR_CAPACITY
+// (count over def.max_items), PSV_ERROR_UNSUPPORTED (triangles without def.triangles), PSV_ERROR_DEVICE. Cost: reads
+// each item twice, sorts one 64-bit key an item.
 psv_status psv_build_tree(psv_tree *tree, const psv_box_set *boxes);
 psv_status psv_build_triangle_tree(psv_tree *tree, const psv_triangle_set *triangles);
 
-// The same tree for items that have moved: the set has to be as at the last build but for its coordinates (and their
-// addresses). A third of a build, but queries get slower the further items move. An item that is bad now is not found;
-// one that was bad or disabled at the build stays out. Errors: as above, and PSV_ERROR_ARGUMENT when the tree is of the
-// other kind of items or has no build.
+// Updates the tree for items that have moved. The set must equal that of the last build except for its coordinates and
+// their addresses. A third of the cost of a build, but queries get slower the further items move. An item that is bad
+// now is not found; an item that was bad or disabled at the build stays excluded. Errors: as above, and
+// PSV_ERROR_ARGUMENT when the tree has the other kind of items or no build.
 psv_status psv_refit_tree(psv_tree *tree, const psv_box_set *boxes);
 psv_status psv_refit_triangle_tree(psv_tree *tree, const psv_triangle_set *triangles);
 
-// What kernels of the caller's own get, see pairsieve/tree.cuh and tree_view.h. It stays the same until the next build
+// The tree for kernels of the caller, see pairsieve/tree.cuh and tree_view.h. The view is the same until the next build
 // of another kind of items or with other filters, or destruction; the memory behind it changes with each build. Errors:
 // PSV_ERROR_ARGUMENT (no build yet, view NULL).
 struct psv_tree_view;
@@ -93,10 +93,10 @@ psv_status psv_view_tree(psv_tree *tree, struct psv_tree_view *view);
 
 typedef struct psv_tree_statistics {
     uint64_t items;     // in the tree
-    uint64_t bad_items; // left out: bad, but not those disabled
+    uint64_t bad_items; // left out as bad; disabled items are not counted
     uint64_t nodes;     // of at most eight children
     uint32_t levels;    // of nodes, on the longest way down; 0 without items
-    uint32_t key_bits;  // bits of place and world that the keys told apart; the others were 0
+    uint32_t key_bits;  // bits of place and world in which keys differ; the others were 0
     bool fell_back;     // PSV_TREE_FINE was asked for, but this build is PSV_TREE_LINEAR
 } psv_tree_statistics;
 
@@ -144,7 +144,7 @@ psv_query_set psv_queries_of(psv_buffer data, uint32_t stride, uint64_t count);
 
 // The queries below give PSV_ERROR_ARGUMENT when the tree has no build, a view or a target is NULL, misaligned or too
 // small, or a stride cannot be used; PSV_ERROR_CAPACITY when count is over 2^30, or over def.max_queries where that is
-// needed. What lies behind the frame's count in the targets stays as it was.
+// needed. Entries of the targets beyond the frame's count are unchanged.
 
 // hits: psv_ray_hit per ray, the one of the least t, of equals the one of the lowest item.
 psv_status psv_trace_closest(psv_tree *tree, const psv_query_set *rays, psv_buffer hits);
@@ -152,13 +152,12 @@ psv_status psv_trace_closest(psv_tree *tree, const psv_query_set *rays, psv_buff
 // hits: u32 per ray, 1 when anything is hit, else 0.
 psv_status psv_trace_any(psv_tree *tree, const psv_query_set *rays, psv_buffer hits);
 
-// Lists of hits, one per query. `counts`, `offsets` and `results` can be left out (empty); counts are exact in any
-// case.
-//   offsets empty:  query q has results [q * each, q * each + min(counts[q], each)); the others stay as they were.
+// Lists of hits, one per query. `counts`, `offsets` and `results` may be empty; counts are exact in any case.
+//   offsets empty:  query q has results [q * each, q * each + min(counts[q], each)); the others are unchanged.
 //                   With in_order these are the first `each` in the order, without any `each`.
 //   offsets given:  query q has results [offsets[q], offsets[q + 1]), each 0; offsets[count] is the number of all
-//                   results. What does not fit into `results` is not written (PSV_ERROR_CAPACITY with the size needed,
-//                   from this call on the CPU, from psv_finish_queries on CUDA). Needs def.max_queries >= count.
+//                   results. Results beyond the room are not written (PSV_ERROR_CAPACITY with the size needed, from
+//                   this call on the CPU, from psv_finish_queries on CUDA). Needs def.max_queries >= count.
 typedef struct psv_query_lists {
     psv_buffer counts;  // u32 per query
     psv_buffer offsets; // uint64_t per query and one more
@@ -171,7 +170,8 @@ typedef struct psv_query_lists {
 psv_status psv_trace_all(psv_tree *tree, const psv_query_set *rays, const psv_query_lists *lists);
 
 // All items that each box (psv_aabb) or sphere touches: boxes, or the triangles themselves (separating axes,
-// Akenine-Moeller 2001; closest points, Ericson 2004), up to rounding; what only touches may go either way there.
+// Akenine-Moeller 2001; closest points, Ericson 2004), up to rounding: a triangle that only touches may or may not be
+// reported.
 psv_status psv_overlap_boxes(psv_tree *tree, const psv_query_set *boxes, const psv_query_lists *lists);
 psv_status psv_overlap_spheres(psv_tree *tree, const psv_query_set *spheres, const psv_query_lists *lists);
 
@@ -180,10 +180,10 @@ typedef struct psv_near_item {
     uint32_t item;  // PSV_NO_ITEM where there are no more
 } psv_near_item;
 
-// The `k` items that are nearest to each sphere's centre, of those that the sphere touches, in ascending order of the
-// square of the distance, of equals the lower item first (squares that differ may have the same float as root): k
-// psv_near_item per query, k at least 1. For nearest points, build the tree of the points as boxes (psv_boxes_of_arrays
-// with the points as min and as max). Each result costs up to k steps: for k to about 100.
+// Among the items that each sphere touches, the `k` nearest to its centre: k psv_near_item per query, k at least 1.
+// They are in ascending order of the squared distance; equal ones in order of items. Squares that differ may have the
+// same float as root. For nearest points, build the tree of the points as boxes (psv_boxes_of_arrays with the points as
+// min and as max). Each result costs up to k steps, so k should be at most about 100.
 psv_status psv_find_nearest(psv_tree *tree, const psv_query_set *spheres, uint32_t k, psv_buffer near_items);
 
 typedef struct psv_closest_point {

@@ -6,11 +6,11 @@
 // argument, the value and the limit. Calls are asynchronous on CUDA and OpenGL unless their comment says «Blocks».
 //
 // Floating point: results do not depend on the caller's rounding mode, on flush-to-zero or denormals-are-zero, nor on
-// traps. Calls that compute set the standard mode on each of their threads and put back what was there, flags included.
-// Coordinates below 1e-38 are numbers like others, on CUDA too.
+// traps. Calls that compute set the standard mode on each of their threads and restore the caller's mode, flags
+// included. Coordinates below 1e-38 are ordinary numbers, on CUDA too.
 //
-// fork: on the CPU a child process may go on with its parent's contexts. Where these had made threads, their calls run
-// on the calling thread alone in the child (run_parallel brings them threads); contexts that a child makes have theirs.
+// fork: on the CPU a child process may use its parent's contexts. If these had made threads, their calls run on the
+// calling thread alone in the child, or by run_parallel. Contexts that the child makes have threads of their own.
 // Contexts of CUDA do not work in a child: calls give PSV_ERROR_DEVICE.
 //
 // Errors that the comments of calls do not repeat: PSV_ERROR_ARGUMENT for a NULL handle or a destroyed one, and for a
@@ -89,11 +89,11 @@ typedef struct psv_context_def {
     int worker_count;    // CPU threads; 0 takes all cores that the process may use
     bool check_buffers;  // CUDA: check in every call that addresses are device-accessible; default true in debug builds
     psv_allocator allocator; // both functions NULL: the backend's own allocation. Not for OpenGL
-    // CPU: the program's own threads instead of those that the context makes when it first needs them and ends when it
-    // is destroyed (NULL, the default). Calls task(data, i) once for every i in [0, count), on any threads, in any
-    // order, side by side or one after another, and returns when all have returned. It is called by the calls of this
-    // context that compute, on their thread, never from within a task; count is at most worker_count. Tasks allocate
-    // nothing and wait for nothing that is not running. What is computed does not depend on it.
+    // CPU: the program's own threads; NULL (default): the context makes threads when it first needs them and ends them
+    // when it is destroyed. Calls task(data, i) once for every i in [0, count), on any threads, in any order, side by
+    // side or one after another, and returns when all have returned. It is called by the calls of this context that
+    // compute, on their thread, never from within a task; count is at most worker_count. Tasks allocate nothing and
+    // wait for nothing that is not running. Results do not depend on it.
     void (*run_parallel)(psv_task *task, void *data, uint32_t count, void *user);
     void *parallel_user; // handed to run_parallel
     // OpenGL: finds a function by name, as SDL_GL_GetProcAddress does, in the context that is current on this thread;
@@ -101,7 +101,7 @@ typedef struct psv_context_def {
     // window, which its calls make the thread's current one.
     void *(*gl_load)(const char *name);
     // CUDA: page-locked host memory that the device can write (cudaHostAllocMapped), a few words for each sorter,
-    // finder and world, by which the host learns what a kernel found. Both functions NULL: cudaHostAlloc.
+    // finder and world, through which kernels report observations to the host. Both functions NULL: cudaHostAlloc.
     psv_allocator pinned_allocator;
 } psv_context_def;
 
@@ -129,7 +129,8 @@ const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA
 // What kernels are chosen by. 0: not known, or not a thing that devices of this backend have.
 typedef struct psv_device_info {
     int capability;      // CUDA: 10 * major + minor of the device
-    int code_capability; // CUDA: that its kernels were compiled for, at most its own: what `radix` and `rows` go by
+    int code_capability; // CUDA: capability that its kernels were compiled for, at most its own; `radix` and `rows`
+                         // choose by it
     int multiprocessors; // CUDA
     int driver_version;  // CUDA: the newest CUDA that the driver serves, 1000 * major + 10 * minor
     int runtime_version; // CUDA: that of the build, in the same form
@@ -142,15 +143,15 @@ typedef struct psv_device_info {
 // All zero for NULL.
 psv_device_info psv_context_device_info(const psv_context *context);
 
-// CUDA: from here on everything is enqueued on `stream`, a cudaStream_t of the context's device (NULL: the default
-// stream), which is borrowed; an own stream is waited for and destroyed. The device runs what comes after what was
-// enqueued before, without a stall of the host; only where one of the two streams is being captured into a graph is
-// that order the caller's. For programs that change streams, as PyTorch does under torch.cuda.stream.
-// Errors: PSV_ERROR_UNSUPPORTED (a backend without streams), PSV_ERROR_DEVICE. Blocks where the stream was an own one.
+// CUDA: later calls are enqueued on `stream`, a cudaStream_t of the context's device (NULL: the default stream), which
+// is borrowed. A stream of the context's own is waited for and destroyed. The device runs later work after the work
+// enqueued before, without a stall of the host. If one of the two streams is being captured into a graph, the caller
+// must order them. For programs that change streams, as PyTorch does under torch.cuda.stream. Errors:
+// PSV_ERROR_UNSUPPORTED (a backend without streams), PSV_ERROR_DEVICE. Blocks if the stream was the context's own.
 psv_status psv_set_stream(psv_context *context, void *stream);
 
-// Free and total bytes of the backend's memory; on the CPU what programs can still have without others giving up
-// memory, within the limit of a container. Neither may be NULL. Errors: PSV_ERROR_DEVICE. Blocks.
+// Free and total bytes of the backend's memory. On the CPU free memory is the memory that a program can take without
+// making others give up theirs, within the limit of a container. Neither may be NULL. Errors: PSV_ERROR_DEVICE. Blocks.
 psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
 
 // Waits until everything enqueued on the context is done. Errors: PSV_ERROR_DEVICE when some of it failed. Blocks.
@@ -218,8 +219,7 @@ const char *psv_phase_name(psv_phase phase);
 
 // Times of one frame, in milliseconds; 0 for a phase that did not run. A frame is one top-level call (psv_find_pairs,
 // psv_sort_pairs, psv_world_step, ...). A phase that runs several times in a frame is summed. On CUDA a phase lasts
-// from the end of the one before it to its own end, and a kernel that runs several phases tells how long each of them
-// took.
+// from the end of the previous phase to its own end, and a kernel that runs several phases measures each of them.
 typedef struct psv_profile {
     uint64_t frame; // number of the frame these times belong to, from 1; 0: no frame is complete yet
     double frame_ms;

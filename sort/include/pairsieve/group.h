@@ -1,11 +1,11 @@
-// pairsieve groups: one sort over the memory of many ranks, each of which has a context of its own.
+// pairsieve groups: one sort over the memory of many ranks, each with a context of its own.
 //
-// A rank is a context with what it computes on: a process of an MPI job, or a thread of one process. All ranks of a
-// group make the same calls in the same order («collective»), each with its own data; every collective call Blocks. Its
-// result is the same on every rank count, and so is its error: where one rank's arguments are bad or its memory is too
-// small, every rank gets that error, with a sentence that names the rank, and the group can be used again. Groups from
-// an MPI communicator: pairsieve/group_mpi.h. Pairs of boxes over a group: pairsieve/group_pairs.h. How the work is
-// spread, and what it costs: docs/how/many-gpus.md.
+// A rank is a process of an MPI job, or a thread of one process, with its context. All ranks of a group make the same
+// calls in the same order («collective»), each with its own data; every collective call Blocks. The result does not
+// depend on the number of ranks. An error of one rank, such as a bad argument or too little memory, is the error of the
+// call on every rank, with a sentence that names the rank, and the group can be used again. Groups from an MPI
+// communicator: pairsieve/group_mpi.h. Pairs of boxes over a group: pairsieve/group_pairs.h. How the work is spread,
+// and what it costs: docs/how/many-gpus.md.
 #ifndef PAIRSIEVE_GROUP_H
 #define PAIRSIEVE_GROUP_H
 
@@ -19,7 +19,7 @@ extern "C" {
 // rank could not be reached; the group is then of no more use.
 typedef struct psv_group_transport {
     uint32_t rank, size; // this rank, of how many
-    // Each rank gives `bytes` bytes; `received` gets size * bytes, those of rank 0 first.
+    // Each rank passes `bytes` bytes; `received` gets size * bytes, in order of ranks.
     bool (*all_gather)(const void *sent, void *received, uint64_t bytes, void *user);
     // Each array holds `size` numbers: the bytes for and from each rank, and where they begin. A rank also sends to
     // itself. Parts that are sent may overlap.
@@ -50,20 +50,21 @@ uint32_t psv_group_size(const psv_group *group); // 0 for NULL
 
 // --- sort ------------------------------------------------------------------------------------------------------------
 
-// Sorts keys that lie on all ranks: first those of rank 0, then those of rank 1 and so on. The result lies in the same
-// way: each rank gets a part of about the same size (within 5% of the mean from some 20,000 keys a rank on), and all
-// parts in order of ranks are what psv_sort_pairs makes of all input in order of ranks, stability included.
+// Sorts keys that are spread over all ranks: first the keys of rank 0, then those of rank 1 and so on. The result is
+// spread in the same order: each rank gets a part of about the same size (within 5% of the mean from some 20,000 keys a
+// rank on). All parts in order of ranks equal the result of psv_sort_pairs on all input in order of ranks, stability
+// included.
 typedef struct psv_group_sorter psv_group_sorter;
 
 typedef struct psv_group_sorter_def {
     uint32_t cookie;      // set by psv_default_group_sorter_def
-    psv_sorter_def local; // method, keys and values; the same on all ranks but for max_count: the most keys that this
-                          // rank gives in one call. `scratch` is not used
+    psv_sorter_def local; // method, keys and values; the same on all ranks except max_count: the most keys that this
+                          // rank passes in one call. `scratch` is not used
 } psv_group_sorter_def;
 
 psv_group_sorter_def psv_default_group_sorter_def(void);
 
-// Collective. Memory for the keys of a mean rank is taken now; a call that brings more takes more. Errors: those of
+// Collective. Takes memory for the keys of a mean rank; a call with more keys takes more. Errors: those of
 // psv_create_sorter, of any rank. Blocks.
 psv_status psv_create_group_sorter(psv_group *group, const psv_group_sorter_def *def, psv_group_sorter **sorter);
 void psv_destroy_group_sorter(psv_group_sorter *sorter); // NULL is allowed. Blocks
@@ -73,21 +74,21 @@ typedef struct psv_group_sorted {
     psv_buffer keys;
     psv_buffer values; // empty without values
     uint64_t count;
-    uint64_t first; // place of its first key among those of all ranks
+    uint64_t first; // position of its first key in the order of all ranks
     uint64_t total; // keys of all ranks
 } psv_group_sorted;
 
-// Sorts the keys of all ranks with the values of def.local.value_bytes. This rank gives `count` of them, which stay as
-// they are; 0 is allowed. Collective. Errors: those of psv_sort_pairs, of any rank; PSV_ERROR_CAPACITY when a rank
-// would get more keys than a sorter can sort; PSV_ERROR_MEMORY. Blocks.
+// Sorts the keys of all ranks with the values of def.local.value_bytes. This rank passes `count` of them, which are not
+// changed; 0 is allowed. Collective. Errors: those of psv_sort_pairs, of any rank; PSV_ERROR_CAPACITY when a rank would
+// get more keys than a sorter can sort; PSV_ERROR_MEMORY. Blocks.
 psv_status psv_group_sort_pairs(psv_group_sorter *sorter, psv_buffer keys, psv_buffer values, uint64_t count,
                                 psv_group_sorted *sorted);
 
 // The same for keys alone.
 psv_status psv_group_sort_keys(psv_group_sorter *sorter, psv_buffer keys, uint64_t count, psv_group_sorted *sorted);
 
-// Argsort: the values are the places that the keys had among those of all ranks, u32 or u64 by def.local.value_bytes
-// (PSV_ERROR_ARGUMENT for 0). PSV_ERROR_CAPACITY for more than 2^32 keys in all with 4 bytes. Else like
+// Argsort: the values are the positions of the keys in the input of all ranks, u32 or u64 by def.local.value_bytes
+// (PSV_ERROR_ARGUMENT for 0). PSV_ERROR_CAPACITY for more than 2^32 keys in all with 4 bytes. Otherwise like
 // psv_group_sort_pairs.
 psv_status psv_group_sort_index(psv_group_sorter *sorter, psv_buffer keys, uint64_t count, psv_group_sorted *sorted);
 

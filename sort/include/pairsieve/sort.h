@@ -54,11 +54,11 @@ typedef struct psv_hybrid_options {
     bool shuffle;     // random shuffle of the input first, for ordered input; default false
 } psv_hybrid_options;
 
-// A sorter: a method with its scratch memory for a maximal count. Created once, used every frame. `radix` on CUDA
-// remembers how the keys of the last call were spread (32K to 5M keys), and whether 32-bit keys were in order or nearly
-// so (from about 1M on): a call with keys of the same kind is faster than the first one or one with quite other keys.
-// The result never depends on it. Above 1.1M keys, sort once before
-// a graph is captured: what the sorter knows by then decides which kernels the graph has.
+// A sorter: a method with its scratch memory for a maximal count. Created once, used every frame. On CUDA `radix`
+// remembers how the keys of the last call were distributed (32K to 5M keys), and whether 32-bit keys were sorted or
+// nearly sorted (from about 1M on). A call with similar keys is faster than the first call, or than a call after very
+// different keys. The result never depends on this memory. Above 1.1M keys, sort once before a graph is captured: the
+// graph keeps the kernels that the sorter chose last.
 typedef struct psv_sorter psv_sorter;
 
 typedef struct psv_sorter_def {
@@ -107,8 +107,8 @@ typedef struct psv_sort_choice {
     const char *method;
 } psv_sort_choice;
 
-// Writes the choices of "auto" on this device in order of count; *choice_count is how many there are, 12 at most.
-// Calibrates where that was not done before, as psv_create_sorter does. Blocks. Errors: those of psv_create_sorter, and
+// Writes the choices of "auto" on this device in order of count; *choice_count is their number, at most 12. Calibrates
+// first if that was not done yet, as psv_create_sorter does. Blocks. Errors: those of psv_create_sorter, and
 // PSV_ERROR_CAPACITY when there are more than `capacity`.
 psv_status psv_read_sort_choices(psv_context *context, const psv_sorter_def *def, psv_sort_choice *choices,
                                  uint32_t capacity, uint32_t *choice_count);

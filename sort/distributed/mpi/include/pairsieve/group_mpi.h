@@ -11,10 +11,10 @@ extern "C" {
 #endif
 
 // This rank's part of a group over all ranks of `comm`, of which the group keeps a duplicate. Collective over comm.
-// Each rank gives a context of its own; ranks with CUDA contexts move their data by NCCL, and use MPI to find each
-// other and for counts. Calls of the group are made by the thread that MPI allows. Destroy the group before
-// MPI_Finalize; that is collective here. Errors: those of psv_create_group, and PSV_ERROR_DEVICE when MPI is not
-// initialized or fails. A rank whose context could not be made cannot take part: it ends the job by MPI_Abort. Blocks.
+// Each rank passes a context of its own. Ranks with CUDA contexts move their data by NCCL, and use MPI for counts and
+// to find each other. The thread that MPI allows makes the calls of the group. Destroy the group before MPI_Finalize;
+// that is collective here. Errors: those of psv_create_group, and PSV_ERROR_DEVICE when MPI is not initialized or
+// fails. A rank without a context cannot take part: it ends the job by MPI_Abort. Blocks.
 psv_status psv_create_group_mpi(psv_context *context, MPI_Comm comm, psv_group **group);
 
 #ifdef __cplusplus
