@@ -33,10 +33,10 @@ install_packages() {
     have apt-get || return 1
     say "installing:$missing"
     as_root env DEBIAN_FRONTEND=noninteractive sh -c '
-        apt-get install -y -q --no-install-recommends "$@" >/tmp/pairsieve-apt.$$ 2>&1 ||
-            { apt-get update -q >/tmp/pairsieve-apt.$$ 2>&1 &&
-              apt-get install -y -q --no-install-recommends "$@" >/tmp/pairsieve-apt.$$ 2>&1; }
-        code=$?; [ $code = 0 ] || tail -n 20 /tmp/pairsieve-apt.$$ >&2; rm -f /tmp/pairsieve-apt.$$; exit $code
+        log=$(mktemp) || exit 1
+        get() { apt-get install -y -q --no-install-recommends "$@" >"$log" 2>&1; }
+        get "$@" || { apt-get update -q >"$log" 2>&1 && get "$@"; }
+        code=$?; [ $code = 0 ] || tail -n 20 "$log" >&2; rm -f "$log"; exit $code
     ' sh $missing
 }
 

@@ -44,6 +44,20 @@ choose() {
 }
 says() { grep -q -e "$1" "$folder/said" || { fail "no '$1' in:"; cat "$folder/said"; }; }
 
+# What apt-get says goes to no file that somebody else could have put there before.
+if grep -n '/tmp/' "$root/tests/setup.sh"; then fail "a file of a predictable name in the temporary folder"; fi
+(
+    PATH=$folder/bin:$PATH TMPDIR=$folder/temporary
+    export TMPDIR
+    mkdir "$folder/temporary"
+    . "$root/tests/setup.sh"
+    have_package() { return 1; }
+    as_root() { "$@"; }
+    install_packages nothing-of-this-name
+    echo "code $?, left $(ls "$folder/temporary" | wc -l)"
+) >"$folder/said" 2>&1
+says 'code 1, left 0'
+
 driver 12.4
 packages '(none)'
 choose
