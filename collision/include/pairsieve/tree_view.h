@@ -1,11 +1,11 @@
-// The layout of a tree and the walk through it, for C and CUDA: what the queries of pairsieve/tree.h are made of, and,
-// through pairsieve/tree.cuh, what kernels of the user's own are made of. The layout may change between versions.
+// The layout of a tree and the walk through it, for C and CUDA. The queries of pairsieve/tree.h are made of them, and
+// so are kernels of the user's own, through pairsieve/tree.cuh. The layout may change between versions.
 //
 // A node has up to eight children, each an inner node or one item. Their boxes are eight-bit coordinates on a grid of
 // the node's own, rounded outwards (after Ylitie, Karras, Laine, «Efficient incoherent ray traversal on GPUs through
-// compressed wide BVHs», 2017). A grid's steps are powers of two and its origin a multiple of them, so that decoded
-// coordinates are exact. Children lie in slots by the octant of the node that they are in, so that a walk meets them
-// nearest first, for every direction, without sorting distances.
+// compressed wide BVHs», 2017). The steps of a grid are powers of two and its origin a multiple of them, so decoded
+// coordinates are exact. A child lies in the slot of the octant that it occupies within the node. A walk therefore
+// meets the children nearest first, for every direction, without sorting distances.
 #ifndef PAIRSIEVE_TREE_VIEW_H
 #define PAIRSIEVE_TREE_VIEW_H
 
@@ -264,13 +264,14 @@ PSV_TREE_FN uint32_t psv_slot_child(uint32_t first, uint32_t order, uint32_t slo
 //     uint32_t node;
 //     while (psv_next_node(&walk, &node)) {
 //         psv_tree_node n = psv_load_node(&view, node);
-//         uint32_t slots = (those that matter, psv_ray_slots(&n, ...) say) & psv_world_slots(&walk, node, n.order);
+//         uint32_t slots = psv_world_slots(&walk, node, n.order);
+//         slots &= psv_ray_slots(&n, ...); // or another test
 //         psv_push_slots(&walk, &n, slots, octant);
-//         (look at the items of slots & ~psv_node_inner(&n))
+//         (test the items of slots & ~psv_node_inner(&n))
 //     }
 //
-// Siblings wait on the stack together, so it has one entry a level. Where the walk has found something, nodes that no
-// longer matter are noticed when they are looked at.
+// Siblings share one entry of the stack, so it has one entry a level. Nodes that became irrelevant after a hit are
+// dropped when the walk loads them.
 
 // Apart from the walk, so that this one is kept in registers.
 typedef struct psv_tree_stack {
@@ -334,7 +335,7 @@ PSV_TREE_FN uint32_t psv_turn_slots(uint32_t slots, uint32_t octant) {
     return slots;
 }
 
-// The inner ones of `slots` are walked next. Octant: the slot that is met first is 7 ^ octant.
+// The inner nodes among `slots` are walked next. Octant: the first slot is 7 ^ octant.
 PSV_TREE_FN void psv_push_slots(psv_tree_walk *walk, const psv_tree_node *node, uint32_t slots, uint32_t octant) {
     slots &= psv_node_inner(node);
     if (slots == 0) return;

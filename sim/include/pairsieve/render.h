@@ -1,13 +1,13 @@
 // pairsieve render: ray-traced pictures of a world's bodies, or of triangles, without a display, on the CPU and CUDA.
 //
-// Each picture sorts the boxes of all bodies along a curve, makes a tree of them (pairsieve/tree.h) and sends rays
-// through it: one from the eye through each pixel, from what it meets one to the sun and one to the sky. Shapes are met
-// exactly. Mirrors and glass send rays on. While nothing moves pictures add up; while something moves the light is
-// smoothed over neighbouring pixels of one surface. The random numbers depend on seed, frame and pixel alone
+// Each picture sorts the boxes of all bodies along a curve, builds a tree of them (pairsieve/tree.h) and traces rays
+// through it: one from the eye through each pixel, and one to the sun and one to the sky from each surface found. Rays
+// test the exact shapes. Mirrors and glass send rays on. While nothing moves, pictures add up; while something moves,
+// the light is smoothed over neighbouring pixels of one surface. Random numbers depend on seed, frame and pixel alone
 // (docs/how/rendering.md), so the same calls give the same picture; the CPU and CUDA differ by rounding.
 //
-// On CUDA pictures are enqueued and nothing waits, but where a comment says «Blocks». Nothing is allocated for a
-// picture, except after shapes or ground bodies were added.
+// On CUDA pictures are enqueued and nothing waits, except where a comment says «Blocks». A picture allocates nothing,
+// unless shapes or ground bodies were added before it.
 #ifndef PAIRSIEVE_RENDER_H
 #define PAIRSIEVE_RENDER_H
 
@@ -25,7 +25,7 @@ typedef struct psv_renderer psv_renderer;
 typedef struct psv_renderer_def {
     uint32_t cookie;                // set by psv_default_renderer_def
     uint32_t max_width, max_height; // pixels of the largest picture, 1 to PSV_MAX_PICTURE_SIDE; default 1920 x 1080
-    psv_world *world;               // whose bodies are seen; NULL (default): triangles. Outlives the renderer
+    psv_world *world;               // its bodies are drawn; NULL (default): triangles. Must outlive the renderer
     uint64_t max_triangles;         // without a world: most triangles of a picture, 1 to 2^30; default 0
     psv_tree_quality quality;       // of the tree that is made for each picture; default PSV_TREE_LINEAR
     const char *sort_method;        // sorter of the tree's keys, see pairsieve/sort.h; default "radix"
@@ -74,8 +74,8 @@ typedef struct psv_pixel_hit {
     float t;         // metres from the eye; infinite: sky
     uint32_t slot;   // of the body (id.index1 is slot + 1), or the triangle; PSV_NO_ITEM: sky
     float normal[3]; // unit, to the eye; 0: sky
-    float sun, sky;  // share of this picture's rays to the sun and sky that met nothing, 0 or 1; seen through mirrors
-                     // and glass, of what is behind them
+    float sun, sky;  // share of this picture's rays that reached the sun and the sky, 0 or 1; behind mirrors and glass,
+                     // of the surface that is seen in or through them
     uint32_t reserved;
 } psv_pixel_hit;
 

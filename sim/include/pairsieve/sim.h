@@ -53,29 +53,29 @@ typedef struct psv_shape_child {
 typedef struct psv_shape_def {
     uint32_t cookie;     // set by psv_default_shape_def
     psv_shape_type type; // default PSV_SHAPE_SPHERE
-    float size[3];       // metres, what the type says, > 0; default 0.5
+    float size[3];       // metres, by the type, > 0; default 0.5
     float density;       // kg per cubic metre; default 1000
     float friction;      // >= 0; default 0.5. Two shapes combine as sqrt(a b)
     float restitution;   // 0 to 1; default 0. Two shapes combine as max(a, b)
-    // Torque against rolling, and against spin about the contact's normal: at most so much times the normal force times
-    // the ball's or capsule's radius (the lesser one of two; where neither is, half of the lesser least width of the
-    // two shapes). >= 0; default 0. Two shapes combine as max(a, b). A ball that rolls stops after 0.7 v^2 /
-    // (rolling_friction g), and stays on slopes up to its arc tangent. Acts where gravity presses bodies together.
-    // Worlds with such shapes step more slowly.
+    // Torque against rolling, and against spin about the contact's normal. Its limit is the coefficient x the normal
+    // force x the radius of the ball or capsule, the smaller radius of two. Without a round shape the radius is half of
+    // the lesser least width of the two shapes. >= 0; default 0. Two shapes combine as max(a, b). A rolling ball stops
+    // after 0.7 v^2 / (rolling_friction g), and rests on slopes up to atan(rolling_friction). Acts where gravity
+    // presses bodies together. Worlds with such shapes step more slowly.
     float rolling_friction, spinning_friction;
     const psv_shape_child *children; // of a compound: 1 to 64
     uint32_t child_count;
     const float *heights;   // of a height field: rows * columns in metres, row after row along z
     uint32_t columns, rows; // 2 or more each
     const float *vertices;  // of a mesh or hull: 3 floats each
-    // Of a hull 4 to PSV_MAX_HULL_POINTS points in any order. Those that are not corners of it do not matter; it has at
-    // most PSV_MAX_HULL_VERTICES corners. What is flat, or thinner than a 2,000th of its length, is refused. Points
-    // that are nearer to a plane than about 2e-6 of the width lie in it. The body's pose is that of the frame in which
-    // the points are given, as a compound's is that of its children's: it turns about the hull's centre of mass, which
-    // may lie elsewhere. Give points about their middle: radius and margins are those about the frame's origin.
+    // For a hull, 4 to PSV_MAX_HULL_POINTS points in any order, of which at most PSV_MAX_HULL_VERTICES may be corners;
+    // other points are ignored. Hulls that are flat, or thinner than a 2,000th of their length, are refused. A point
+    // within about 2e-6 of the width from a plane counts as in the plane. The pose of a body is the frame in which the
+    // points are given; it turns about the hull's centre of mass, which may lie elsewhere. Give points about their
+    // middle, because radius and margins are measured from the frame's origin.
     uint32_t vertex_count;
-    // Of a mesh 3 per triangle, each < vertex_count. Of a hull psv_world_shape gives the triangles of its faces,
-    // counter-clockwise from outside; what a def names here for a hull is not read.
+    // For a mesh 3 per triangle, each < vertex_count. For a hull psv_world_shape gives the triangles of its faces,
+    // counter-clockwise from outside; in a def they are ignored.
     const uint32_t *indices;
     uint32_t triangle_count;
 } psv_shape_def;
@@ -111,11 +111,11 @@ typedef struct psv_world_def {
     uint64_t max_contacts;       // 0 (default): 8 per body; likewise; at most 2^31 - 1
     uint32_t sub_world_count;    // 1 or more; default 1
     bool contact_events;         // each step fills the buffers of psv_world_contacts and events; default false
-    // Bodies fall asleep, as islands of what touches, when they have been slower than sleep_speed (m/s, > 0; default
-    // 0.05) for half a second, and wake when something presses on one of them, is done to one of them, or gravity
-    // changes. What sleeps costs little, but where it comes to lie depends on when it was disturbed. Contacts of
-    // sleepers are not listed, and begin anew when they wake. Not with self_gravity. Steps of a captured graph
-    // let nobody fall asleep. Default false.
+    // Bodies that touch fall asleep together, as islands, when all have been slower than sleep_speed (m/s, > 0; default
+    // 0.05) for half a second. An island wakes when something presses on one of its bodies, when a call changes one, or
+    // when gravity changes. Sleepers cost little, but resting positions then depend on when a heap was disturbed.
+    // Contacts of sleepers are not listed, and begin again when they wake. Not with self_gravity. Steps of a captured
+    // graph put no body to sleep. Default false.
     bool sleeping;
     float sleep_speed;
     float hit_speed;                    // m/s; from this speed of approach on there are hit events; >= 0; default 1
@@ -155,9 +155,9 @@ typedef struct psv_body_state {
 } psv_body_state;
 
 // One body. PSV_ERROR_ARGUMENT for a stale id, for a rotation that is zero, and for an impulse after which the velocity
-// would not be finite. impulse in N s at `point` of the world; what is static has no velocity, and what is static or
-// kinematic takes no impulse. A static body that is set to another pose is just there, and moves nothing;
-// psv_set_body_target moves it so that it carries and pushes.
+// would not be finite. impulse in N s at `point` in world coordinates. Static bodies have no velocity; static and
+// kinematic bodies take no impulse. A static body that is set to another pose pushes nothing; psv_set_body_target moves
+// it so that it carries and pushes.
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state);                       // Blocks
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
@@ -198,12 +198,12 @@ psv_status psv_push_bodies(psv_world *world, psv_buffer slots, uint64_t count, p
 psv_status psv_cast_ray(psv_world *world, const float origin[3], const float direction[3], float max_distance,
                         psv_body_id *id, float *distance);
 
-// Queries in bulk, from and to buffers of the context's backend, of the bodies where they are now, ground and static
-// ones included: each call makes a tree of the bodies' boxes (a fraction of a millisecond for a million), then tests
-// the exact shapes. A query sees the sub-world that `worlds` of its set says (empty: sub-world 0), and with `filters`
-// only bodies that these let through. Bodies are named by slot: id.index1 is slot + 1. Equal distances go to the lower
-// slot. The calls wait for steps that found too little room (but not while a CUDA graph is captured) and are then
-// asynchronous on CUDA, and can be captured. The first one of a world allocates, and cannot.
+// Queries in bulk on buffers of the context's backend. They see the bodies at their present poses, ground and static
+// bodies included: each call builds a tree of the bodies' boxes (a fraction of a millisecond for a million), then tests
+// the exact shapes. A query sees the sub-world that `worlds` of its set names (empty: sub-world 0), and with `filters`
+// only bodies that the filters admit. Bodies are named by slot: id.index1 is slot + 1. Of equal distances the lower
+// slot is reported. The calls wait for steps that found too little room (but not while a CUDA graph is captured); then
+// they are asynchronous on CUDA and can be captured. The first call of a world allocates, and cannot be captured.
 // Errors: those of pairsieve/tree.h; PSV_ERROR_UNSUPPORTED (`sort`, and lists with offsets), PSV_ERROR_MEMORY (the
 // first call; with the bytes needed).
 typedef struct psv_body_hit {
@@ -242,9 +242,9 @@ psv_status psv_set_damping(psv_world *world, psv_body_id id, float linear, float
 psv_status psv_set_gravity_scale(psv_world *world, psv_body_id id, float scale);
 
 // One frame of `seconds`, more than 0 and at most 1 (def.substeps substeps). Asynchronous on CUDA, can be captured.
-// Errors: PSV_ERROR_ARGUMENT (seconds), PSV_ERROR_MEMORY (growth; the step has not happened), PSV_ERROR_DEVICE.
-// The pair and contact buffers may grow between steps (see psv_world_def): a graph that captured a step has to be
-// captured anew after that, and after bodies or shapes are created.
+// Errors: PSV_ERROR_ARGUMENT (seconds), PSV_ERROR_MEMORY (growth; the step has not happened), PSV_ERROR_DEVICE. The
+// pair and contact buffers may grow between steps (see psv_world_def). After growth, and after bodies or shapes are
+// created, a captured graph must be captured again.
 psv_status psv_world_step(psv_world *world, float seconds);
 
 uint64_t psv_world_body_count(const psv_world *world); // living bodies, static ones included
@@ -260,8 +260,7 @@ psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inv
 psv_buffer psv_world_angular_velocities(const psv_world *world); // x, y, z, 0
 psv_buffer psv_world_shape_indices(const psv_world *world);      // u32 per slot
 psv_buffer psv_world_boxes(const psv_world *world);              // psv_aabb per slot, of the last step
-psv_box_set
-psv_world_box_set(const psv_world *world); // what the last step gave to the pair finder: boxes, filters, ...
+psv_box_set psv_world_box_set(const psv_world *world); // input of the pair finder in the last step: boxes, filters, ...
 psv_pair_finder *psv_world_pair_finder(const psv_world *world); // for pairs and statistics of the last step
 // Live switch between steps; PSV_ERROR_UNSUPPORTED for an unknown name. The pair finder above is another one then.
 psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks
@@ -274,10 +273,10 @@ psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase);
 psv_status psv_world_find_pairs_on(psv_world *world, psv_context *context);
 
 // --- contacts and their events --------------------------------------------------------------------------------------
-// Of worlds with psv_world_def.contact_events, in memory of the context's backend; of the last step, until the next
-// one. `a` and `b` are slots (id.index1 - 1), the user data those of the bodies (0 where no body of the world has any).
-// On the CPU in the order of the pairs' slots, on CUDA in any. The buffers have room for every contact that the world
-// has room for and grow with it, so nothing is left out; they are valid until the next step or change of bodies.
+// For worlds with psv_world_def.contact_events: contacts and events of the last step, in memory of the context's
+// backend. `a` and `b` are slots (id.index1 - 1), with the user data of both bodies (0 where no body of the world has
+// any). On the CPU in the order of the pairs' slots, on CUDA in any order. The buffers have room for every contact that
+// the world has room for and grow with it, so none is missing; they are valid until the next step or change of bodies.
 
 // Two bodies that touch at the step's end: one of the list of contacts.
 typedef struct psv_contact {
@@ -286,7 +285,7 @@ typedef struct psv_contact {
     float point[3];       // mean of the points, by their loads; world
     float normal[3];      // from a to b, likewise
     float separation;     // of the nearest points at the step's end, metres
-    float normal_force;   // N, at the step's end: what the last substep gave, by its time
+    float normal_force;   // N, at the step's end: impulse of the last substep / its time
     float friction_force; // N
     uint32_t points;
 } psv_contact;
@@ -306,7 +305,7 @@ typedef struct psv_hit_event {
     uint64_t user_a, user_b;
     float point[3], normal[3]; // as above, of all points alike
     float speed;               // of approach before the step, m/s
-    float impulse;             // N s along the normal that changes this speed to what it was after the step
+    float impulse;             // N s along the normal, from this speed to the speed after the step
     uint32_t reserved[2];      // 0
 } psv_hit_event;
 
@@ -342,22 +341,21 @@ typedef struct psv_world_counters {
     uint32_t colours;                          // groups of contacts that are solved one after another
     uint64_t candidates;                       // box pairs tested, 0 where the broad phase does not count them
     uint32_t sort_passes, sort_passes_skipped; // of the broad phase's sort
-    const char *broad_phase, *route, *veto;    // as in psv_pair_statistics: what ran; NULL before the first step
+    const char *broad_phase, *route, *veto; // of the last step, as in psv_pair_statistics; NULL before the first step
 } psv_world_counters;
 
 psv_status psv_read_world_counters(psv_world *world, psv_world_counters *counters); // Blocks
 psv_status psv_world_profile(psv_world *world, psv_profile *profile); // does not block, see psv_read_profile
 
-// Kinetic plus potential energy (J; heights from y = 0, and with self_gravity that of all pairs, which takes time with
-// the square of the bodies), and momentum (kg m/s), of what is not static. Blocks: the host looks at a copy of all
-// bodies.
+// Kinetic plus potential energy (J; heights from y = 0; with self_gravity that of all pairs, in time quadratic in the
+// bodies) and momentum (kg m/s) of all bodies that are not static. Blocks: the host works on a copy of all bodies.
 psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]);
 
-// Exact state to a versioned binary file and back, bit for bit; a broad phase or sorting method that is not offered
-// here gives way to the default. Not what belongs to a scene: emitters, turning gravity, kicks. A restored world is one
-// that calls of this header can make: every field of the file is checked against the others, whoever wrote it. Errors:
-// PSV_ERROR_FILE, PSV_ERROR_FORMAT (a damaged file, one that no world can be, another version or byte order),
-// PSV_ERROR_MEMORY; *world is NULL then. Block.
+// Writes the exact state to a versioned binary file and restores it, bit for bit. A broad phase or sorting method that
+// this build lacks is replaced by the default. State of a scene is not included: emitters, turning gravity, kicks. A
+// restored world is one that calls of this header can make: every field of the file is checked against the others.
+// Errors: PSV_ERROR_FILE, PSV_ERROR_FORMAT (a damaged file, a state that no world can have, another version or byte
+// order), PSV_ERROR_MEMORY; *world is NULL then. Block.
 psv_status psv_save_snapshot(psv_world *world, const char *path);
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world);
 
@@ -372,8 +370,8 @@ typedef struct psv_mesh {
 } psv_mesh;
 
 // Reads a mesh file: PLY (ascii and both binary byte orders), OBJ or STL (ascii and binary; equal corners become one
-// vertex), told apart by the content, else by the name. context (may be NULL) only takes the sentence of an error.
-// Errors: PSV_ERROR_FILE, PSV_ERROR_FORMAT (file, what is wrong, line or offset), PSV_ERROR_MEMORY; *mesh is then
+// vertex). The content decides the format, otherwise the name. context (may be NULL) only takes the sentence of an
+// error. Errors: PSV_ERROR_FILE, PSV_ERROR_FORMAT (file, reason, line or offset), PSV_ERROR_MEMORY; *mesh is then
 // empty.
 psv_status psv_load_mesh(psv_context *context, const char *path, psv_mesh *mesh);
 void psv_free_mesh(psv_mesh *mesh); // and clears it. NULL and empty meshes are allowed
@@ -392,8 +390,8 @@ typedef struct psv_scene_options {
 
 psv_scene_options psv_default_scene_options(void);
 
-// A loaded scene: its world, and what changes per frame (emitters, turning gravity, Brownian kicks). Files are
-// described by scenes/scene.schema.json.
+// A loaded scene: its world, and the effects of each frame (emitters, turning gravity, Brownian kicks).
+// scenes/scene.schema.json describes the files.
 typedef struct psv_scene psv_scene;
 
 // Loads a scene file, or a shipped scene by name («drop»); shipped scenes are part of the library. A name without '/'
