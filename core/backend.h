@@ -9,7 +9,7 @@ typedef enum psvi_copy_kind { PSVI_COPY_UPLOAD, PSVI_COPY_DOWNLOAD, PSVI_COPY_IN
 typedef struct psvi_backend_ops {
     const char *name;
     bool preferred;     // «auto» takes the backend where it is available
-    bool immediate;     // its memory is the host's, and what is enqueued is done when the call returns
+    bool immediate;     // its memory is host memory, and a call has finished its work when it returns
     bool names_buffers; // its memory is objects with names (psv_buffer_of_gl), not addresses
     bool (*available)(void);
     psv_status (*open)(psv_context *context, const psv_context_def *def);
@@ -40,7 +40,7 @@ typedef struct psvi_backend_ops {
 // The operations of a backend; NULL when it is not in this build. Where the list is: backend_list.h.
 const psvi_backend_ops *psvi_backend_ops_of(psv_backend backend);
 
-// PSV_BACKEND_AUTO becomes the backend that it stands for on this machine; the others stay.
+// PSV_BACKEND_AUTO becomes the backend that it stands for on this machine; other values are returned unchanged.
 psv_backend psvi_resolve_backend(psv_backend backend);
 
 // «auto, cpu, ...»: all backends, or those in this build. Returns `text`.

@@ -32,7 +32,7 @@ typedef struct psvi_device_info {
 #define PSVI_PROFILE_MARKS 96
 #define PSVI_PROFILE_SPLITS 8 // of a frame
 
-// What a kernel that runs several phases says of them, in nanoseconds by its own clock. It writes each of them anew.
+// Times that a kernel with several phases reports, in nanoseconds of its own clock. The kernel overwrites all of them.
 typedef struct psvi_phase_times {
     uint64_t ns[PSV_PHASE_COUNT];
 } psvi_phase_times;
@@ -46,7 +46,7 @@ typedef struct psvi_profile_frame {
     struct {
         int16_t phase;  // -1: the frame itself
         uint16_t outer; // the mark that it lies in; 0: the frame's
-        uint16_t split; // its times are told by a kernel: place in `times`, from 1
+        uint16_t split; // a kernel reports its times: place in `times`, from 1
         double begin, end;
         void *begin_event, *end_event;
     } marks[PSVI_PROFILE_MARKS];
@@ -58,7 +58,7 @@ typedef struct psvi_profiler {
     bool recording; // this frame is recorded (not while a stream is captured)
     uint64_t frame_number;
     psvi_profile_frame frames[PSVI_PROFILE_FRAMES];
-    psvi_phase_times *times, *times_on_device; // PSVI_PROFILE_SPLITS a frame; NULL: kernels tell nothing
+    psvi_phase_times *times, *times_on_device; // PSVI_PROFILE_SPLITS a frame; NULL: kernels report nothing
     psv_profile newest;
 } psvi_profiler;
 
@@ -105,8 +105,8 @@ psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t b
 psv_status psvi_check_owned_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
                                    const char *name);
 
-// Where a buffer begins, as the modules of the library name memory: an address, or on OpenGL what stands for one
-// (gl/gl_backend.h). And back: a buffer for memory of the context's backend; NULL gives an empty one.
+// Start of a buffer, as the modules of the library name memory: an address, or on OpenGL its stand-in
+// (gl/gl_backend.h). And the inverse: a buffer for memory of the context's backend; NULL gives an empty one.
 void *psvi_buffer_address(psv_buffer buffer);
 psv_buffer psvi_buffer_at(const psv_context *context, const void *address, uint64_t bytes);
 
@@ -154,13 +154,13 @@ void psvi_frame_end(psv_context *context);
 void psvi_phase_begin(psv_context *context, psv_phase phase);
 void psvi_phase_end(psv_context *context, psv_phase phase);
 
-// Waits until the times of pictures are where they go, with phases of their own meaning; those of a picture that six
-// frames were begun after, before the device had done it, are lost. And: nothing goes to `times` any more.
+// Waits until the times of pictures are written; their phases have a meaning of their own. Times of a picture are lost
+// if six frames began before the device had finished it. The second function ends the writing.
 psv_status psvi_wait_pictures(psv_context *context);
 void psvi_forget_pictures(psv_context *context, const psv_profile *times);
 
-// For one kernel that runs several phases, after psvi_phase_begin: where it writes how long each of them took. What is
-// left of the phase's own time stays with it. NULL when nothing is recorded: the kernel then takes no time.
+// For one kernel with several phases, after psvi_phase_begin: where the kernel writes the time of each of them. The
+// remaining time belongs to the phase itself. NULL when nothing is recorded; the kernel then reads no clock.
 psvi_phase_times *psvi_phase_split(psv_context *context);
 
 // Rounds up to a multiple of 256: the alignment of every part of a scratch block.

@@ -44,7 +44,7 @@ psv_status psv_enable_profile(psv_context *context, bool enable) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK || enable == context->profiler.enabled) return status;
     if (!enable) {
-        if (uses_events(context)) status = context->ops->synchronize(context); // kernels may still tell their times
+        if (uses_events(context)) status = context->ops->synchronize(context); // kernels may still write their times
         clear_profiler(context);
         return status;
     }
@@ -53,7 +53,7 @@ psv_status psv_enable_profile(psv_context *context, bool enable) {
         void *device;
         context->profiler.times = context->ops->alloc_told(context, TIMES_BYTES, &device);
         context->profiler.times_on_device = device;
-    } else if (!uses_events(context)) { // another context tells its times; without memory it does not
+    } else if (!uses_events(context)) { // another context reports its times, unless it has no memory
         context->profiler.times = context->profiler.times_on_device = malloc(TIMES_BYTES);
     }
     for (int f = 0; uses_events(context) && f < PSVI_PROFILE_FRAMES; ++f) {
@@ -89,8 +89,8 @@ static void split_mark(const psvi_phase_times *times, int16_t own, double ms, ps
     if (profile->phase_ms[own] < 0) profile->phase_ms[own] = 0; // by rounding
 }
 
-// The length of a mark. On CUDA one that lies in no other begins where the one before it ended: what the device waits
-// for between two phases (a launch, say) is time of the frame, and belongs to the phase that is waited for.
+// The length of a mark. On CUDA a mark that lies in no other one begins where the previous mark ended. Time that the
+// device waits between two phases (for a launch) belongs to the frame, and is counted for the later phase.
 static double mark_ms(psv_context *context, const psvi_profile_frame *frame, uint32_t m, uint32_t before) {
     if (!uses_events(context)) return 1e3 * (frame->marks[m].end - frame->marks[m].begin);
     void *begin = frame->marks[m].begin_event;

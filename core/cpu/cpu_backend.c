@@ -13,7 +13,7 @@
 
 static bool cpu_available(void) { return true; }
 
-// The processor's name for people; "CPU" where the system does not tell.
+// Name of the processor; "CPU" where the system does not report one.
 static void read_processor_name(char *name, size_t bytes) {
     (void)snprintf(name, bytes, "CPU");
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -97,7 +97,7 @@ static bool read_number(const char *path, const char *key, uint64_t *number) {
     return found;
 }
 
-// What a container may still take: its limit without what it holds, file caches apart, which give way.
+// Memory that a container may still take: its limit minus its use, without file caches, which the system frees.
 static void bound_by_container(uint64_t *free_bytes, uint64_t *total_bytes) {
     static const char *const files[2][4] = {
         {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file "},

@@ -298,11 +298,11 @@ void psvi_run_ranges(psv_context *context, uint64_t count, uint64_t grain, psvi_
 
 // --- crews -----------------------------------------------------------------------------------------------------------
 //
-// Whoever comes first leads; nobody waits for a worker that has not come, so the crew works on any number of threads.
-// The pieces of a stage are cut into as many slices in a row as there are workers. Each takes those of its own slice
-// first, which from stage to stage are of the same data and still in its cache, and then what the others have left. A
-// slice is open while its `ticket` has a next piece below its end. A worker that takes a piece finds task and data of
-// the piece's own stage: the leader does not go on before all pieces taken are done.
+// The first thread to arrive leads. Nobody waits for a worker that has not arrived, so the crew works on any number of
+// threads. The pieces of a stage are divided into one contiguous slice for each worker. A worker takes the pieces of
+// its own slice first: from stage to stage they hold the same data, which is still in its cache. Then it helps with
+// other slices. A slice is open while its `ticket` has a next piece below its end. The leader waits for all pieces
+// taken before it begins the next stage, so a worker always finds the task and data of its piece's stage.
 
 #define CREW_SLICES 32 // more workers share them
 
@@ -321,7 +321,7 @@ struct psvi_crew { // NOLINT(clang-analyzer-optin.performance.Padding)
     uint32_t workers, slice_count, leader;
     void (*lead)(psvi_crew *crew, void *data);
     void *lead_data;
-    pthread_mutex_t lock; // for those who have waited long and sleep
+    pthread_mutex_t lock; // for workers that waited long and sleep
     pthread_cond_t changed;
     uint32_t sleepers;
 };

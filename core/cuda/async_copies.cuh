@@ -9,8 +9,8 @@ __device__ __forceinline__ uint32_t shared_address(const void *memory) {
     return (uint32_t)__cvta_generic_to_shared(memory);
 }
 
-// Starts to copy one item of 4, 8 or 16 bytes. Nothing may write `from` before the copy is there; where it is copied at
-// once, nothing may while the kernel runs.
+// Starts to copy one item of 4, 8 or 16 bytes. Nothing may write `from` before the copy has arrived; where the copy is
+// immediate, nothing may write it while the kernel runs.
 template <typename T> __device__ __forceinline__ void copy_async(T *to, const T *from) {
 #if __CUDA_ARCH__ >= 800
     if constexpr (sizeof(T) == 16)
@@ -23,7 +23,7 @@ template <typename T> __device__ __forceinline__ void copy_async(T *to, const T 
 #endif
 }
 
-// For the thread's own copies; those of others are there behind a barrier.
+// Waits for the thread's own copies; copies of other threads have arrived after a barrier.
 __device__ __forceinline__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_all;" ::: "memory");

@@ -3,8 +3,8 @@
 
 static __global__ void psvk_probe(void) {}
 
-// A device may run code for an older architecture, compiled from PTX when it is loaded: what newer ones need is then
-// left out of the kernels, so these are to be chosen by this and not by the device alone.
+// A device may run code for an older architecture, compiled from PTX when it is loaded. Such code lacks the features of
+// newer architectures, so kernels are chosen by this number and not by the device alone.
 cudaError_t psvi_cuda_code_capability(int *capability) {
     cudaFuncAttributes attributes;
     const cudaError_t error = cudaFuncGetAttributes(&attributes, psvk_probe);

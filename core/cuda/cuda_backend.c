@@ -168,7 +168,7 @@ static bool is_capturing(cudaStream_t stream) {
 
 static bool cuda_capturing(psv_context *context) { return is_capturing(context->stream); }
 
-// A captured stream can neither be waited for from outside its graph nor wait for what is outside.
+// A stream that is being captured cannot be waited for from outside its graph, nor wait for work outside.
 static psv_status wait_for_stream(psv_context *context, cudaStream_t before, cudaStream_t after) {
     if (is_capturing(before) || is_capturing(after)) return PSV_OK;
     cudaEvent_t event = NULL;

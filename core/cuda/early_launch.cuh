@@ -7,7 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
-// With `early` the kernel itself waits (griddepcontrol.wait) for what it reads of the one before it.
+// With `early` the kernel itself waits (griddepcontrol.wait) before it reads results of the previous kernel.
 template <typename... Parameters, typename... Arguments>
 static inline cudaError_t psvi_launch_early(bool early, cudaStream_t stream, void (*kernel)(Parameters...),
                                             uint32_t blocks, uint32_t threads, size_t shared_bytes,

@@ -88,7 +88,7 @@ static void read_info(psv_context *context) {
                             (const char *)gl->f.GetString(GL_VENDOR)};
     (void)snprintf(context->info.name, sizeof context->info.name, "%.120s", texts[0] == NULL ? "OpenGL" : texts[0]);
     (void)snprintf(gl->identity, sizeof gl->identity, "%.80s|%.80s|%.80s", texts[0], texts[1], texts[2]);
-    // What is kept by device and driver (sort/src/auto.c) is measured anew with another one.
+    // Measurements kept by device and driver (sort/src/auto.c) are repeated with another driver.
     for (const char *at = gl->identity; *at != '\0'; ++at)
         context->info.driver_hash = (31u * context->info.driver_hash + (unsigned char)*at) >> 1;
     gl->software = strstr(context->info.name, "llvmpipe") != NULL;

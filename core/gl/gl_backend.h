@@ -24,7 +24,7 @@ typedef struct psvi_gl_source {
     const char *name, *text;
 } psvi_gl_source;
 
-extern const psvi_gl_source psvi_glsl_gl_common; // what every kernel begins with
+extern const psvi_gl_source psvi_glsl_gl_common; // the beginning of every kernel
 extern const psvi_gl_source psvi_glsl_fill_words;
 
 // A windowless context of our own.
@@ -65,11 +65,11 @@ typedef struct psvi_gl {
     uint32_t shared_bytes;
     uint32_t subgroup_size; // 0 where subgroup votes are not offered
     bool software;          // llvmpipe: one processor thread runs a whole group
-    bool prepare_only;      // psvi_gl_run compiles what it would run
+    bool prepare_only;      // psvi_gl_run compiles the kernel and does not run it
     uint32_t radix_choice;  // 1 + index of the sorter's variant that was the fastest; 0: not measured yet
     psvi_gl_program *programs;
     const psvi_gl_program *used; // the last to be run in this call
-    char identity[256];          // vendor, renderer and version: what program binaries belong to
+    char identity[256];          // vendor, renderer and version: program binaries belong to them
 } psvi_gl;
 
 static inline psvi_gl *psvi_gl_of(psv_context *context) { return (psvi_gl *)context->gl; }
@@ -89,7 +89,7 @@ typedef struct psvi_gl_call {
     const void *indirect; // or three words: numbers of groups, in the backend's memory
 } psvi_gl_call;
 
-// Compiles where that was not done before, binds and enqueues. Everything enqueued before is seen by it. Errors:
+// Compiles the kernel if that was not done yet, binds and enqueues it. It sees all work enqueued before. Errors:
 // PSV_ERROR_UNSUPPORTED (a block over the driver's limit), PSV_ERROR_DEVICE (compiler, lost context).
 psv_status psvi_gl_run(psv_context *context, const psvi_gl_call *call);
 
@@ -104,7 +104,7 @@ static inline uint64_t psvi_gl_offset_of(const void *address) {
 // Makes a context of our own the thread's current one, where this one has its own.
 void psvi_gl_enter(psv_context *context);
 
-// Errors that the driver has noted since the last look, as a status. `what` begins the sentence.
+// Errors that the driver has recorded since the last call, as a status. `what` begins the sentence.
 psv_status psvi_gl_status(psv_context *context, const char *what);
 
 // Opens EGL and makes a context without a window on device `device`; *load then finds functions. On failure nothing is
@@ -119,7 +119,7 @@ void psvi_gl_close_own(psvi_gl_own *own);
 void psvi_gl_find_large_pages(psvi_gl *gl, psvi_gl_load load, bool offered);
 GLuint psvi_gl_large_buffer(psvi_gl *gl, uint64_t bytes);
 
-// Program binaries in the user's cache folder; what cannot be read or written is as good as none.
+// Program binaries in the user's cache folder. A file that cannot be read or written counts as missing.
 bool psvi_gl_load_binary(psvi_gl *gl, const char *const texts[4], GLuint program);
 void psvi_gl_keep_binary(psvi_gl *gl, const char *const texts[4], GLuint program);
 void psvi_gl_delete_programs(psvi_gl *gl);

@@ -1,6 +1,6 @@
-// Writing a file so that what was there stays until the new one is whole: to a new file in the same folder, flushed to
-// the disk, which then takes the name. A full disk, a crash or a signal leaves the old file. For what is no plain file
-// (a device, a pipe), and in folders that take no new file, the file itself is written.
+// Writing a file so that the old content stays until the new one is complete. The new content goes to a new file in the
+// same folder, is flushed to the disk, and then takes the name. A full disk, a crash or a signal leaves the old file.
+// Devices and pipes, and files in folders that take no new file, are written directly.
 //
 // Needs nothing of the library: the programs include it too.
 #ifndef PAIRSIEVE_REPLACED_FILE_H
@@ -24,7 +24,7 @@ typedef struct psvi_replaced_file {
     char part[PATH_MAX + 1]; // the new file; empty: `stream` writes the target
 } psvi_replaced_file;
 
-// Where a file that exists lies, links followed; false for what can only be written as it is.
+// The path of an existing file, links followed; false for files that can only be written directly.
 static inline bool psvi_find_target(psvi_replaced_file *file, const char *path, struct stat *old, bool *exists) {
     *exists = stat(path, old) == 0;
     if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return false; // descriptors have names there
@@ -49,7 +49,7 @@ static inline bool psvi_open_part(psvi_replaced_file *file, const struct stat *o
     }
     if (descriptor < 0) return false;
     bool good = !exists || fchmod(descriptor, old->st_mode & 07777) == 0;
-    // A file of somebody else stays theirs, so it cannot be replaced by one of ours.
+    // A file keeps its owner, so a file of another user cannot be replaced by a new one.
     if (good && exists) good = fchown(descriptor, old->st_uid, old->st_gid) == 0;
     file->stream = good ? fdopen(descriptor, "wb") : NULL;
     if (file->stream != NULL) return true;
@@ -72,8 +72,8 @@ static inline bool psvi_open_replaced(psvi_replaced_file *file, const char *path
     return file->stream != NULL;
 }
 
-// Closes the stream; with `keep` the new file takes the name. False with errno set when it could not be written to its
-// end: what was there before is there still.
+// Closes the stream; with `keep` the new file takes the name. False with errno set when the new file could not be
+// written completely; the old file is then unchanged.
 static inline bool psvi_close_replaced(psvi_replaced_file *file, bool keep) {
     int error = 0;
     errno = 0;

@@ -1,5 +1,6 @@
-// Windows alone, included before every file of ours (cmake/PairsieveOptions.cmake): what we use of POSIX and mingw-w64
-// has not, or has under other names. Functions do what their POSIX manual says unless a comment here says otherwise.
+// For Windows alone, included before every file of this project (cmake/PairsieveOptions.cmake): functions of POSIX that
+// mingw-w64 lacks, or has under other names. Functions do what their POSIX manual says unless a comment here says
+// otherwise.
 #ifndef PAIRSIEVE_POSIX_NAMES_H
 #define PAIRSIEVE_POSIX_NAMES_H
 
@@ -26,12 +27,12 @@ extern "C" {
 long psvi_sysconf(int name);
 #define sysconf(name) psvi_sysconf(name)
 
-// Replaces a file that is there, unless another program has it open.
+// Replaces an existing file, unless another program has it open.
 int psvi_rename(const char *from, const char *to);
 #define rename(from, to) psvi_rename(from, to)
 #define fsync(descriptor) _commit(descriptor)
 
-// Of a file that is there; NULL otherwise. `to` has room for PATH_MAX.
+// For an existing file; NULL otherwise. `to` has room for PATH_MAX.
 char *psvi_realpath(const char *path, char *to);
 #define realpath(path, to) psvi_realpath(path, to)
 #define mkdir(path, mode) _mkdir(path)

@@ -1,18 +1,18 @@
-// `radix` on the CPU: stable, parallel. Of most inputs memory gives the keys three times and the values once, and takes
-// the elements once and the output; the rest happens in the caches.
+// `radix` on the CPU: stable, parallel. For most inputs, memory is read three times for the keys and once for the
+// values, and written once for the elements and once for the output; the rest happens in the caches.
 //
-//   1. One read of the keys finds in which bits they differ, and whether they are in order already. Of keys that are
-//      not, a sample tells whether they are nearly so, or in descending order: radix_near.c.
+//   1. One read of the keys finds the bits in which they differ, and whether they are sorted. If they are not, a sample
+//      shows whether they are nearly sorted, or descending: radix_near.c.
 //   2. Few keys: one thread packs keys and values into elements and sorts them within its cache.
-//   3. Many: the threads split the elements by the highest bits that differ (how many, samples tell) into buckets that
-//      fit the cache, each thread writing its part of the input (stable: counts are scanned digit by digit, thread by
-//      thread).
-//   4. Each bucket is sorted by one thread while it is in cache and goes straight to the output: digit passes over as
-//      many high bits as tell nearly all keys apart, then insertion, or over all bits where samples say that these do
-//      not (radix_passes.h). The passes go to and fro between
-//      the bucket and memory of the thread's own, which it uses again and again and which so stays in its cache.
-//   5. Where a few buckets hold nearly everything, the split would leave threads idle: then all threads make digit
-//      passes together over all bits that differ. Not where most keys of the largest are equal: they need no sort.
+//   3. Many keys: the threads split the elements by the highest differing bits into buckets that fit the cache; samples
+//      decide how many bits. Each thread writes its part of the input. The split is stable, because counts are scanned
+//      digit by digit, thread by thread.
+//   4. One thread sorts each bucket in its cache and writes it to the output (radix_passes.h). It makes digit passes
+//      over enough high bits to separate nearly all keys, then an insertion sort; or over all bits, where samples show
+//      that the high bits are not enough. The passes alternate between the bucket and memory of the thread's own, which
+//      stays in its cache.
+//   5. If a few buckets hold nearly all elements, the split would leave threads idle. Then all threads make digit
+//      passes together over all differing bits, unless most keys of the largest bucket are equal and need no sort.
 // The input is read before the output is written, so they may be the same memory.
 // Routes in psv_sort_statistics: in_order or nearly (1), cached (2), split (3 and 4), passes (5, veto «uneven»).
 #include "radix_cpu.h"
@@ -76,7 +76,7 @@ static uint32_t split_bits(uint64_t count) {
     return bits;
 }
 
-// Chooses the way by what the scans found.
+// Chooses the route from the results of the scans.
 static void choose_plan(radix_job *job) {
     psvi_radix_scan all = {0};
     for (uint32_t other = 0; other < job->team; ++other) {
@@ -248,7 +248,7 @@ static bool find_crowd(radix_job *job, uint32_t bucket, uint64_t items) {
     return 2 * equal > items && (items - equal) <= job->count / job->team;
 }
 
-// The largest bucket but for the crowd, which is found here: elements of it that are not the crowd's need a sort.
+// Elements of the largest bucket that need a sort: all but its crowd of equal keys, which is found here.
 static uint32_t largest_bucket(radix_job *job) {
     uint32_t largest = 0, crowd = 0, second = 0;
     for (uint32_t d = 0; d < 1u << job->bits; ++d) {
@@ -346,8 +346,8 @@ static void scatter_part(void *data, uint32_t w) {
     }
 }
 
-// Bits to look at beyond log2(count). Of floating-point keys the highest bits, the exponent, tell little; after the
-// split fewer of them are left.
+// Bits to sort by beyond log2(count). The highest bits of floating-point keys, the exponent, separate few keys; the
+// split uses up some of them.
 uint32_t psvi_radix_spare_bits(psvi_key_order order, bool split) {
     if (!order.is_float) return RADIX_SPARE_BITS;
     if (split) return order.is_wide ? RADIX_SPARE_BITS + 3 : RADIX_SPARE_BITS + 1;
@@ -502,7 +502,7 @@ static void sort_cached(radix_job *job) {
     job->sorted = job->kernels->sort(job->a, job->b, job->count, job->format.mask & above, spare);
 }
 
-// What psv_read_sort_statistics tells of the way chosen, see the list at the top.
+// Route for psv_read_sort_statistics, see the list at the top.
 static void tell_route(const radix_job *job, const char *route, const char *veto) {
     job->sorter->statistics.route = route;
     job->sorter->statistics.veto = veto;

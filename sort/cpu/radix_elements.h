@@ -35,7 +35,7 @@ void psvi_radix_load(const psvi_radix_format *format, const void *keys, const vo
 void psvi_radix_store(const psvi_radix_format *format, const void *elements, uint64_t count, void *keys, void *values,
                       uint64_t begin);
 
-// What one read of a part of the input tells.
+// Result of one read of a part of the input.
 typedef struct psvi_radix_scan {
     uint64_t varying; // bits in which the transformed keys differ from `first`
     uint64_t first;   // transformed key 0 of the whole input

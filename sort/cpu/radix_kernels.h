@@ -13,14 +13,14 @@ typedef struct psvi_radix_kernels {
     void (*scatter)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, void *out);
     // The same for an `out` that is not in the cache.
     void (*scatter_far)(const void *elements, size_t count, uint32_t shift, uint32_t bits, uint32_t *places, void *out);
-    // Sorts by the masked key, within `in` and `other`; tells which of them holds the result. Where log2(count) +
-    // spare_bits of the highest bits leave few keys that agree, it is fastest.
+    // Sorts by the masked key, within `in` and `other`; returns the one that holds the result. Fastest where
+    // log2(count) + spare_bits of the highest bits separate most keys.
     void *(*sort)(void *in, void *other, size_t count, uint64_t mask, uint32_t spare_bits);
     // The same where most elements have the key `crowd`: the result is in `in`, and `other` holds as many as have
     // another key.
     void *(*sort_around)(void *in, void *other, size_t count, uint64_t mask, uint64_t crowd, uint32_t spare_bits);
-    // Puts elements that are nearly in order in order; false, with the elements still a stable arrangement of what
-    // came, when they are not.
+    // Sorts elements that are nearly sorted. False when they are not; they are then still a stable arrangement of the
+    // input.
     bool (*insert)(void *elements, size_t count, uint64_t mask);
 } psvi_radix_kernels;
 
@@ -33,7 +33,7 @@ void psvi_radix_count_keys(const uint32_t *keys, size_t count, uint32_t flip, ui
 void psvi_radix_scatter_pairs(const uint32_t *keys, const uint32_t *values, size_t count, uint32_t first, uint32_t flip,
                               uint32_t shift, uint32_t bits, bool far, uint32_t *places, uint64_t *out);
 
-// Copies to memory around the cache, all but what shares lines with other data. psvi_stream_end before others read it.
+// Copies to memory around the cache, except lines shared with other data. psvi_stream_end before other threads read it.
 void psvi_stream_copy(void *target, const void *source, size_t bytes);
 void psvi_stream_end(void);
 

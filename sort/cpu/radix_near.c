@@ -1,12 +1,12 @@
-// Nearly sorted input: most elements lie close to where they belong, a few anywhere.
+// Nearly sorted input: most elements lie close to their final places, a few anywhere.
 //
-//   1. Chunks of consecutive elements get pivots: medians of a few keys where each begins. Bucket c is what belongs
-//      between the pivots of chunks c and c + 1; keys that equal a pivot go by their place, so that buckets are parts
-//      of the stable order. Each thread makes elements of its chunks, which stay in their places, and counts for each
-//      chunk how many belong to the bucket before, to the bucket after, and far away.
-//   2. The far ones look up their buckets. Too many of them, or pivots out of order: another way is taken.
-//   3. Each thread collects its buckets from three chunks each, puts them in order and merges in what came from far.
-//      That is insertion where few are out of order, else exchanges in vectors, which take the less time the closer
+//   1. Chunks of consecutive elements get pivots: medians of a few keys at the beginning of each. Bucket c holds the
+//      elements between the pivots of chunks c and c + 1. Keys that equal a pivot are ordered by position, so buckets
+//      are parts of the stable order. Each thread makes the elements of its chunks in place, and counts for each chunk
+//      how many belong to the previous bucket, to the next bucket, and far away.
+//   2. Far elements look up their buckets. If there are too many, or pivots are out of order, another route follows.
+//   3. Each thread collects its buckets from three chunks each, sorts them and merges the far elements. A bucket with
+//      few elements out of order is sorted by insertion, others by vector exchanges, which take less time the closer
 //      elements lie to their places.
 #include "radix_near.h"
 
@@ -93,7 +93,7 @@ static uint64_t input_key(const radix_job *job, uint64_t i) {
     return key << job->format.key_shift & job->format.mask;
 }
 
-// By a sample of the keys. Most other input is told by its first few.
+// Decides by a sample of the keys. Most other input is recognised by its first few keys.
 static near_shape find_shape(const radix_job *job) {
     if (!fits(job)) return NEAR_NOT;
     uint64_t sample[NEAR_SAMPLES];
@@ -137,7 +137,7 @@ static uint64_t middle_key(const near_sorter *s, int64_t chunk) {
     return median(low > low2 ? low : low2, high < high2 ? high : high2, keys[4]);
 }
 
-// Pivots of consecutive chunks from `first` on: middle keys, but for those that are out of order with both neighbours.
+// Pivots of consecutive chunks from `first` on: middle keys, except where one is out of order with both neighbours.
 typedef struct pivot_walk {
     uint64_t middle[3];
     int64_t next;
@@ -203,7 +203,7 @@ static bool tally_chunks(near_sorter *s) {
 // The bucket of the element at `place`.
 static uint32_t find_bucket(const near_sorter *s, uint64_t place) {
     const uint64_t key = input_key(s->job, place);
-    // Chunks up to the element's own have pivots that it may equal, those behind must be less.
+    // Pivots of chunks up to the element's own may equal it; pivots behind must be less.
     const uint32_t own = place / NEAR_CHUNK < s->chunks ? (uint32_t)(place / NEAR_CHUNK) : s->chunks - 1;
     const bool later = key > s->memory.pivots[own];
     uint32_t bucket = later ? own : 0, left = later ? s->chunks - own : own + 1;

@@ -11,7 +11,7 @@
 #include "radix_kernels.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
-// Rows that are told apart by constants can stay in registers.
+// Rows with constant indices can stay in registers.
 #define UNROLLED _Pragma("GCC unroll 32")
 #define COLUMNS_INLINE static inline __attribute__((always_inline, target("avx2")))
 

@@ -29,7 +29,7 @@ typedef struct psvi_near_kernels {
     // Places of the far elements, from `first` on; writes one more than it finds.
     size_t (*list_far)(const void *elements, size_t count, uint64_t mask, const uint64_t *pivots, uint32_t staying,
                        uint64_t first, uint64_t *list);
-    // Elements of the bucket, but for those from far, in the order of their places; writes one more than it finds.
+    // Elements of the bucket without the far ones, in the order of their positions; writes one more than it finds.
     size_t (*collect)(const void *elements, const psvi_near_bucket *bucket, uint64_t mask, void *out);
     // The least key and the greatest.
     void (*extremes)(const void *elements, size_t count, uint64_t mask, uint64_t *low, uint64_t *high);
@@ -38,12 +38,12 @@ typedef struct psvi_near_kernels {
     size_t (*encode)(const void *elements, size_t count, uint64_t mask, uint64_t low, uint64_t high, uint32_t *codes);
     // Elements in the order of the codes that psvi_near_order left.
     void (*gather)(const void *elements, const uint32_t *rows, size_t count, void *out);
-    // Merges two sorted arrays; of equal keys those of `few` come first, or last.
+    // Merges two sorted arrays; of equal keys the elements of `few` come first, or last.
     void (*merge)(const void *many, size_t many_count, const void *few, size_t few_count, uint64_t mask, bool first,
                   void *out);
-    // Turns elements in descending order round, but for equal ones, which stay as they are: writes those whose places,
-    // or the first of the equal ones' places, are in [begin, end), to their places of `out`. Returns how many and tells
-    // where the first is.
+    // Reverses elements in descending order, while equal ones keep their order. Writes to `out` the elements whose
+    // final positions (of equal ones, the first of them) are in [begin, end). Returns their number and the position of
+    // the first.
     size_t (*turn)(const void *elements, size_t count, size_t begin, size_t end, uint64_t mask, void *out,
                    size_t *first);
 } psvi_near_kernels;
@@ -54,7 +54,7 @@ const psvi_near_kernels *psvi_near_kernels_for(uint32_t element_bytes);
 #define NEAR_ROWS 32u
 #define NEAR_GROUP (8u * NEAR_ROWS)
 
-// Columns that `count` codes take, with those behind them that stay empty.
+// Columns for `count` codes, including trailing ones that stay empty.
 static inline size_t psvi_near_columns(size_t count) { return (count + NEAR_GROUP - 1) / NEAR_GROUP * 8 + 8; }
 
 // Bits of a code that are the place.

@@ -15,7 +15,7 @@ PSVI_INLINE void NAME(tally_step)(const ELEMENT *elements, size_t count, KEY_TYP
     tally->far += (uint32_t)(far_before + far_after);
 }
 
-// Most steps have nothing that leaves the chunk: one comparison an element tells.
+// In most steps no element leaves the chunk; one comparison an element shows it.
 PSVI_CLONES static psvi_near_tally NAME(tally)(const void *any, size_t count, uint64_t key_mask,
                                                const uint64_t *wide_pivots) {
     const ELEMENT *elements = any;
@@ -62,8 +62,8 @@ PSVI_CLONES static size_t NAME(collect)(const void *any, const psvi_near_bucket 
     const ELEMENT *all = any, *own = all + bucket->begin, *end = all + bucket->end;
     ELEMENT *out = target;
     const KEY_TYPE mask = (KEY_TYPE)key_mask, low = (KEY_TYPE)bucket->low, span = (KEY_TYPE)bucket->high - low;
-// Keys that equal a pivot go by place: of earlier chunks those that equal `high` belong, of later ones those that equal
-// `low`. Where the span is 0 none does, and none is looked for.
+// Keys that equal a pivot are ordered by position: from earlier chunks keys equal to `high` belong here, from later
+// chunks keys equal to `low`. Where the span is 0 no key does, and none is searched for.
 #define BELONGS(element, least, most) ((KEY_TYPE)((KEY(element) & mask) - (least)) <= (most))
 #define TAKE(element, least, most)                                                                                     \
     do {                                                                                                               \
@@ -146,7 +146,7 @@ PSVI_CLONES static void NAME(extremes)(const void *any, size_t count, uint64_t k
     *high = most;
 }
 
-// Merges sorted `few` into sorted `many`; of equal keys those of few come first when `first`.
+// Merges sorted `few` into sorted `many`; of equal keys `few` comes first when `first`.
 static void NAME(merge)(const void *many_any, size_t many_count, const void *few_any, size_t few_count,
                         uint64_t key_mask, bool first, void *target) {
     const ELEMENT *many = many_any, *few = few_any;

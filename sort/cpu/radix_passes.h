@@ -158,9 +158,9 @@ static bool NAME(is_crowded)(const ELEMENT *elements, size_t count, uint64_t mas
     return pairs > 1 && pairs * count > RADIX_SAMPLES * RADIX_SAMPLES / 2;
 }
 
-// Sorts a bucket by the bits of `mask` (spare_bits: beyond log2(count)); the result is in the array that is returned.
-// First by as many of the highest bits as tell nearly all elements of a uniform distribution apart, then by insertion;
-// where that would leave, or has left, too many to insertion (clustered keys), by all bits.
+// Sorts a bucket by the bits of `mask` (spare_bits: beyond log2(count)); returns the array with the result. First by as
+// many of the highest bits as separate nearly all elements of a uniform distribution, then by insertion. By all bits
+// where insertion would have, or had, too many elements to move (clustered keys).
 static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uint64_t mask, uint32_t spare_bits) {
     if (count <= RADIX_INSERTION_MAX) {
         NAME(insertion_sort)(in, count, mask);
@@ -171,7 +171,7 @@ static ELEMENT *NAME(sort_bucket)(ELEMENT *in, ELEMENT *other, size_t count, uin
     uint32_t low = (uint32_t)__builtin_ctzll(bits);
     const uint32_t high = 64 - (uint32_t)__builtin_clzll(bits);
     psvi_digits plan = psvi_plan_digits(count, psvi_log2(count) + spare_bits);
-    if (plan.passes > 2 && NAME(has_few_values)(in, count, mask)) // fewer bits tell them apart
+    if (plan.passes > 2 && NAME(has_few_values)(in, count, mask)) // fewer bits separate them
         plan = psvi_plan_digits(count, psvi_log2(count) + RADIX_SPARE_BITS);
     const uint32_t enough = plan.passes * plan.bits;
     if (high - low > enough) {

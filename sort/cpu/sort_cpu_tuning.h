@@ -47,7 +47,7 @@
 // order.
 #define RADIX_SPARE_BITS 5u
 
-// Keys looked at to see whether there are few values, and whether the highest bits tell them apart.
+// Keys sampled to see whether there are few values, and whether the highest bits separate them.
 #define RADIX_SAMPLES 256u
 
 // Places of the table in which samples meet whose highest bits agree.
@@ -66,10 +66,10 @@
 // Nearly sorted input: elements of a chunk, which with a few more still are one group of codes (radix_near_kernels.h).
 #define NEAR_CHUNK 224u
 
-// Keys looked at to see whether the input is nearly sorted. So many may be less than the one before: keys far from
-// their places make these. So many may be greater than the key a quarter of a chunk behind, which keys that moved too
-// far make too, or than the one a quarter of the input behind. As many that are greater than the next key tell that
-// keys moved at all.
+// Keys sampled to see whether the input is nearly sorted, and limits for it. First limit: samples less than the
+// previous key; keys far from their places cause these. Second: samples greater than the key a quarter of a chunk
+// later, or a quarter of the input later; keys that moved too far cause these. If as many samples are greater than the
+// next key, keys moved at all.
 #define NEAR_SAMPLES 128u
 #define NEAR_DESCENTS 4u
 #define NEAR_APART 8u

@@ -56,7 +56,7 @@ psv_status psvi_group_gather(psv_group *group, psvi_group_call call, psv_status 
                              uint64_t bytes) {
     if (group->broken) return fail_transport(group);
     psvi_nccl_enter(group);
-    // Ranks in different calls bring different sizes, so what travels has one size: that of the largest.
+    // Ranks in different calls bring different sizes, so every record has the largest size.
     const uint64_t step = sizeof(psvi_record) + group->largest;
     psvi_record *record = (psvi_record *)group->records;
     memset(record, 0, sizeof *record);

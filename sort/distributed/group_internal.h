@@ -1,4 +1,4 @@
-// Internals of a group, shared by what is distributed over one.
+// Internals of a group, shared by distributed sorters and finders.
 #ifndef PAIRSIEVE_GROUP_INTERNAL_H
 #define PAIRSIEVE_GROUP_INTERNAL_H
 
@@ -10,8 +10,8 @@
 #define PSVI_GROUP_SENTENCE 240       // of an error, with its end
 #define PSVI_GROUP_PAYLOAD 64         // bytes of a gather, beside 16 for each rank
 
-// Splitters follow from so many samples for each rank: a part's size then strays by 1.1% (the root of 1 / samples), and
-// five times that is hardly ever seen.
+// Samples for each rank, from which splitters follow. The size of a part then deviates by 1.1% (the root of 1 /
+// samples); five times that is very rare.
 #define PSVI_GROUP_SAMPLES 8192
 
 typedef struct psvi_nccl psvi_nccl;
@@ -32,7 +32,7 @@ struct psv_group {
 extern "C" {
 #endif
 
-// Which call a rank is in: ranks that are in different calls are told apart from those that disagree.
+// Which call a rank is in: separates ranks in different calls from ranks that disagree.
 typedef enum psvi_group_call {
     PSVI_CALL_CREATE = 1,
     PSVI_CALL_CREATE_NCCL,
@@ -52,8 +52,8 @@ typedef enum psvi_group_call {
 
 psv_status psvi_check_group(const psv_group *group);
 
-// Every rank tells how it fares and gives `bytes` bytes (at most group->largest); `all` gets those of all ranks. The
-// status is PSV_OK on all ranks, or an error on all: a rank's own, or that of the first rank that has one.
+// Every rank passes its status and `bytes` bytes (at most group->largest); `all` gets the bytes of all ranks. The
+// status is PSV_OK on all ranks, or an error on all: a rank's own, or that of the first rank with an error.
 psv_status psvi_group_gather(psv_group *group, psvi_group_call call, psv_status mine, const void *sent, void *all,
                              uint64_t bytes);
 
@@ -94,7 +94,7 @@ double psvi_group_now_ms(void);
 // From here on each rank may give any number of keys in a call.
 void psvi_lift_group_sorter_limit(psv_group_sorter *sorter);
 
-// Sum of all, and of those before `rank`.
+// Sum over all ranks, and over the ranks before `rank`.
 static inline uint64_t psvi_sum_before(const uint64_t *counts, uint32_t rank) {
     uint64_t sum = 0;
     for (uint32_t r = 0; r < rank; ++r)

@@ -214,7 +214,7 @@ static void choose_splitters(psv_group_sorter *sorter, uint64_t samples) {
 
 // --- the sort --------------------------------------------------------------------------------------------------------
 
-// Everybody's counts, and from them what comes to this rank and the sizes of all parts.
+// Counts of all ranks; from them the arrivals of this rank and the sizes of all parts.
 static psv_status exchange_counts(psv_group_sorter *sorter, psv_status status, psv_group_sorted *sorted) {
     psv_group *group = sorter->group;
     const uint32_t size = group->size;
@@ -242,7 +242,7 @@ static psv_status exchange_counts(psv_group_sorter *sorter, psv_status status, p
     return PSV_OK;
 }
 
-// What is sent, part after part; what stays on this rank goes to its place at once.
+// Writes the parts to be sent one after another; the part of this rank goes to its final place at once.
 static psv_status pack(psv_group_sorter *sorter, const psvi_part_values *values, const psvi_group_keys *given) {
     const uint32_t rank = sorter->group->rank, kb = sorter->key_bytes, vb = values->bytes;
     for (uint32_t r = 0; r < sorter->group->size; ++r) {

@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: each shows the others where its data lie, and they copy what is theirs.
+// Ranks that are threads of one process: each publishes the address of its data, and the others copy their parts.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -21,8 +21,8 @@ uint32_t psvi_auto_size_of(const psvi_auto_table *table, uint64_t count) {
     return i;
 }
 
-// Sorts that take the same time have the same kind; one line of text without tabs. Kernels that were changed, another
-// driver and another device have to be measured anew.
+// Sorts that take the same time have the same kind: one line of text without tabs. Changed kernels, another driver and
+// another device give another kind.
 static void make_kind(psv_context *context, const psv_sorter_def *def, char *kind, size_t bytes) {
     char device[128];
     (void)snprintf(device, sizeof device, "%.127s", psv_context_device_name(context));
@@ -40,7 +40,7 @@ psv_status psvi_auto_find_table(psv_context *context, const psv_sorter_def *def,
     char kind[384];
     make_kind(context, def, kind, sizeof kind);
     if (psvi_auto_read_cache(kind, context->backend, table)) return PSV_OK;
-    // While the stream is captured nothing can be measured: take what is best on most machines, and keep nothing.
+    // Nothing can be measured while the stream is captured: take the best method on most machines, and keep nothing.
     if (psvi_is_captured(context)) {
         *table = (psvi_auto_table){.size_count = 1, .sizes = {{.count = 1}}};
         const char *first = psvi_sort_module_of(context->backend)->auto_candidates[0];

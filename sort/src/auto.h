@@ -1,5 +1,5 @@
-// `auto`: the method that runs, chosen by measurement. Three files: auto.c chooses and runs, auto_calibrate.c measures,
-// auto_cache.c keeps what was measured.
+// `auto`: chooses the method by measurement. auto.c chooses and runs, auto_calibrate.c measures, auto_cache.c keeps the
+// measurements.
 #ifndef PAIRSIEVE_SORT_AUTO_H
 #define PAIRSIEVE_SORT_AUTO_H
 
@@ -7,8 +7,8 @@
 
 #define PSVI_AUTO_SIZES 12
 
-// What was measured for one kind of sort on one device: the fastest method from each count on. Counts ascend; the first
-// also serves what is below it.
+// Measurements of one kind of sort on one device: the fastest method from each count on. Counts ascend; the first
+// method also serves smaller counts.
 typedef struct psvi_auto_table {
     uint32_t size_count;
     struct {

@@ -100,7 +100,7 @@ bool psvi_auto_read_cache(const char *kind, psv_backend backend, psvi_auto_table
     return found;
 }
 
-// Makes the folder and those above it.
+// Makes the folder and its parents.
 static bool make_folder(void) {
     char folder[MAX_PATH_BYTES];
     if (!cache_folder(folder, sizeof folder)) return false;

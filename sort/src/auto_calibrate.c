@@ -1,8 +1,8 @@
 // Measures the candidates of `auto` on uniform keys, smallest count first, within a time budget. At each count they run
-// in turns and the least time of each counts, so that other work on the machine, which comes and goes, hits all of them
-// or none. On a device all runs of a count are enqueued together and timed by events: another process, which gets the
-// device in between, is then not part of what is measured. A candidate that is far behind at two counts in a row is not
-// measured at larger ones, so slow methods cost little.
+// in turns and the least time of each counts, so other work on the machine, which comes and goes, affects all of them
+// or none. On a device all runs of a count are enqueued together and timed by events; work of another process between
+// them is not measured. A candidate that is far behind at two counts in a row is not measured at larger ones, so slow
+// methods cost little.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -13,9 +13,9 @@
 #define BUDGET_SECONDS 1.2
 #define TIMED_RUNS 7
 #define FAR_BEHIND 2.0
-#define LONG_SECONDS 0.1 // what takes so long is not run again
-// A candidate must be this much faster than those named before it: less is within the error, and the first, `radix`,
-// loses the least where sorts differ from what is measured (counts in device memory, keys in order).
+#define LONG_SECONDS 0.1 // a method that takes this long is not run again
+// A candidate must be this much faster than the ones before it. Smaller gains are within the error, and the first one,
+// `radix`, loses the least on sorts unlike the measured ones (counts in device memory, sorted keys).
 #define WORTH_TAKING 0.93
 
 static const uint64_t sizes[] = {256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216};
@@ -58,7 +58,7 @@ static uint64_t next_key(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-// Uniform integers, or floats of all exponents without NaN: what matters is the number of distinct digits.
+// Uniform integers, or floats of all exponents without NaN: the number of distinct digits decides the time.
 static psv_status fill_keys(calibration *c, uint64_t count) {
     const uint64_t bytes = count * psv_key_type_bytes(c->def.key_type);
     uint64_t *host = malloc(bytes + 8), state = 1;
@@ -147,7 +147,7 @@ static void free_buffers(calibration *c) {
     psv_free_buffer(c->context, &c->scratch);
 }
 
-// Makes a candidate's sorter and runs it once, which loads its code and tells whether it takes long.
+// Makes a candidate's sorter and runs it once, which loads its code and shows whether it takes long.
 static void prepare_candidate(calibration *c, candidate *one, uint64_t count) {
     psv_sorter_def def = candidate_def(c, one, count);
     def.scratch = c->scratch;
@@ -220,7 +220,8 @@ psv_status psvi_auto_calibrate(psv_context *context, const psv_sorter_def *def, 
         free_buffers(&c);
         if (fastest == NULL) break; // no memory for more
         if (last != NULL && strcmp(last, fastest) == 0) continue;
-        // The counts measured are four times apart: what won at one is taken from the middle between it and the last.
+        // Measured counts are four times apart: the winner at one count serves from the middle between it and the
+        // previous count.
         table->sizes[table->size_count].count = last == NULL ? sizes[s] : sizes[s] / 2;
         (void)strncpy(table->sizes[table->size_count].method, fastest, sizeof table->sizes[0].method - 1);
         table->size_count++;

@@ -1,4 +1,4 @@
-// The table that every sorting method fills in, the request that it is given, and what a backend has for this layer.
+// The table that every sorting method fills in, the request that it gets, and the module of a backend for this layer.
 // One method per file. NULL entries mean «not supported».
 #ifndef PAIRSIEVE_SORT_METHOD_H
 #define PAIRSIEVE_SORT_METHOD_H
@@ -43,7 +43,8 @@ typedef struct psvi_sort_method {
     psv_status (*create)(psv_sorter *sorter); // optional: one-time setup, sorter->state
     void (*destroy)(psv_sorter *sorter);      // optional
     psv_status (*run)(psv_sorter *sorter, const psvi_sort_request *request);
-    // Optional: fills in what the method counts on the device. May block. Without a route, the method's name is taken.
+    // Optional: fills in the counts that the method keeps on the device. May block. Without a route, the method's name
+    // is used.
     psv_status (*statistics)(psv_sorter *sorter, psv_sort_statistics *statistics);
     const char *(*choice)(const psv_sorter *sorter, uint64_t count); // optional: the method that "auto" runs for count
 } psvi_sort_method;
@@ -68,8 +69,8 @@ struct psv_sorter {
         statistics; // of the last call, where the method counts on the host; route NULL: it does not say
 };
 
-// Runs a checked request, with profile phase «sort», and forgets the sorter's hint. For the modules above, which know
-// their buffers. Unlike the methods it takes any count and empty bit ranges: those are copies at most.
+// Runs a checked request, with profile phase «sort», and drops the sorter's hint. For the modules above, which know
+// their buffers. Unlike the methods it accepts any count and empty bit ranges: those are copies at most.
 psv_status psvi_sort_run(psv_sorter *sorter, const psvi_sort_request *request);
 
 // The sorter is not NULL and not destroyed, else PSV_ERROR_ARGUMENT.
@@ -85,8 +86,8 @@ struct psv_group;
 // What a backend has for this layer. Where pointers are NULL it does not have that.
 typedef struct psvi_sort_module {
     const psvi_sort_method *const *methods; // ending with NULL, in the order in which help texts show them
-    // Names of the methods that `auto` chooses between, ending with NULL. The papers' methods are not among them: they
-    // are there to be compared, and no card on which they were measured has one of them first at any count.
+    // Names of the methods that `auto` chooses between, ending with NULL. The papers' methods are excluded: they exist
+    // for comparison, and no card measured has one of them first at any count.
     const char *const *auto_candidates;
     uint64_t auto_largest;                      // count that `auto` measures
     uint64_t largest_count, largest_wide_count; // of a sorter's def.max_count; wide: with keys or values of 8 bytes
@@ -100,7 +101,7 @@ typedef struct psvi_sort_module {
     psv_status (*connect_group)(struct psv_group *group); // NULL: the caller's transport reaches the backend's memory
 } psvi_sort_module;
 
-extern const psvi_sort_module psvi_cpu_sorts, psvi_cuda_sorts, psvi_gl_sorts; // those that this build has
+extern const psvi_sort_module psvi_cpu_sorts, psvi_cuda_sorts, psvi_gl_sorts; // of the backends in this build
 const psvi_sort_module *psvi_sort_module_of(psv_backend backend); // NULL: the backend sorts nothing in this build
 const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name);
 

@@ -100,7 +100,7 @@ static psv_status check_options(psv_context *context, const psv_sorter_def *def)
     return PSV_OK;
 }
 
-// Writes "auto, radix, ..." (all methods of the backend, or those that serve `def`) to `text`.
+// Writes "auto, radix, ..." to `text`: all methods of the backend, or the methods that serve `def`.
 static void list_methods(psv_backend backend, const psv_sorter_def *def, char *text, size_t bytes) {
     size_t used = 0;
     text[0] = '\0';

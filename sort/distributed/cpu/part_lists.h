@@ -1,4 +1,4 @@
-// Lists of what goes where: for each list the numbers of its items, in ascending order, one list after another.
+// Lists of items for each target: item numbers in ascending order, one list after another.
 #ifndef PAIRSIEVE_PART_LISTS_H
 #define PAIRSIEVE_PART_LISTS_H
 

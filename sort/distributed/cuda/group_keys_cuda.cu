@@ -99,8 +99,8 @@ template <typename Value> __device__ Value value_of(const part_of_key &choice, c
     return values != nullptr ? values[item] : (Value)(choice.first + item);
 }
 
-// After the prefix sums of those counts, for more than 32 parts: each key and its value to where its part goes, in
-// order. Values of one byte: there are none. Reads and writes keys and values once.
+// For more than 32 parts, after the prefix sums of the counts: writes each key and its value to the place of its part,
+// in order. Values of one byte mean no values. Reads and writes keys and values once.
 template <typename Key, typename Value>
 __global__ void __launch_bounds__(part_block_warps * 32)
     psvk_write_many_parts(part_of_key choice, uint64_t count, uint32_t bits, uint32_t chunks, const uint32_t *tally,
@@ -137,8 +137,8 @@ template <typename Key, typename Value> struct part_stage {
     uint8_t parts[stage_rows * 32];
 };
 
-// The same for up to 32 parts, of which lane p knows part p. 512 items are put in order by part in shared memory, so
-// that what goes to one place is written in a row. No synchronization beyond the warp.
+// The same for up to 32 parts; lane p holds the place of part p. 512 items are ordered by part in shared memory, so
+// that items of one part are written contiguously. No synchronization beyond the warp.
 template <typename Key, typename Value>
 __global__ void __launch_bounds__(part_block_warps * 32)
     psvk_write_parts(part_of_key choice, uint64_t count, uint32_t bits, uint32_t chunks, const uint32_t *tally,
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(part_block_warps * 32)
             places[k] |= (__shfl_sync(0xffffffffu, counted, part) + __popc(lanes.peers & ((1u << lane) - 1))) << 8;
             counted += __popc(lanes.listed);
         }
-        uint32_t start = counted; // then what the parts before have
+        uint32_t start = counted; // then the counts of the parts before
         for (uint32_t step = 1; step < 32; step *= 2) {
             const uint32_t before = __shfl_up_sync(0xffffffffu, start, step);
             if (lane >= step) start += before;

@@ -16,7 +16,7 @@ typedef struct psvi_list_room {
     uint32_t chunks;
     psvi_room tally; // list_count * chunks numbers, and one more for the end
     psvi_room temporary, lengths;
-    psvi_room codes;        // a byte an item; empty with more lists than a byte tells apart
+    psvi_room codes;        // a byte an item; empty with more lists than a byte can number
     uint64_t *host_lengths; // list_count + 1
     uint32_t host_count;
 } psvi_list_room;

@@ -1,8 +1,7 @@
-// Lists of what goes where, on the device: for each list the numbers of its items, one list after another. An item may
-// be in several lists.
+// Lists of items for each target, on the device: item numbers, one list after another. An item may be in several lists.
 //
-// A choice is a type with a cursor: begin(item, cursor), then next(cursor, list) for each list of the item, which
-// differ; after the first, is_single(cursor) tells whether that was the only one.
+// A choice is a type with a cursor: begin(item, cursor), then next(cursor, list) for each of the item's distinct lists;
+// after the first, is_single(cursor) says whether it was the only one.
 #ifndef PAIRSIEVE_PART_LISTS_CUH
 #define PAIRSIEVE_PART_LISTS_CUH
 
@@ -46,11 +45,11 @@ __device__ uint32_t choose_first(const Choice &choice, uint64_t item, typename C
     return choice.is_single(cursor) ? 1 : 2;
 }
 
-// Input: items as the choice reads them. Each warp has a chunk of items and counts them by list in shared memory; rows
-// of 32 items go in order, lanes of one list are told apart by match. Counting: leaves the counts of its chunk in
-// tally[list * chunks + chunk], and a byte an item in `codes` (NULL: too many lists for that). Writing: begins with the
-// prefix sums of those, which are places, and writes item numbers there; the codes spare it the items themselves. Items
-// of one list keep their order where each item has one list. No synchronization beyond the warp.
+// Input: items as the choice reads them. Each warp has a chunk of items and counts them by list in shared memory. Rows
+// of 32 items are processed in order; lanes of one list find each other by match. Counting: writes the counts of its
+// chunk to tally[list * chunks + chunk], and a byte an item to `codes` (NULL: too many lists for that). Writing: starts
+// at the prefix sums of the counts, which are places, and writes item numbers there; with the codes it need not read
+// the items. Items of one list keep their order where each item has one list. No synchronization beyond the warp.
 template <typename Choice, bool write>
 __global__ void __launch_bounds__(list_block_warps * 32)
     psvk_part_lists(Choice choice, uint64_t count, uint32_t list_count, uint32_t chunks, uint32_t *tally,

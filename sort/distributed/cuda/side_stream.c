@@ -2,7 +2,7 @@
 
 static const char what[] = "a stream beside the context's own";
 
-// Of higher priority: what runs there is short, or waits for other devices.
+// Of higher priority: its work is short, or waits for other devices.
 static cudaError_t make_streams(psvi_side_stream *streams) {
     int least = 0, greatest = 0;
     if (streams->side != NULL) return cudaSuccess;

@@ -1,4 +1,4 @@
-// A stream beside the context's own, for what runs beside other work of the same context.
+// A stream beside the context's own, for work beside other work of the same context.
 #ifndef PAIRSIEVE_SIDE_STREAM_H
 #define PAIRSIEVE_SIDE_STREAM_H
 
@@ -17,7 +17,7 @@ typedef struct psvi_side_stream {
 psv_status psvi_open_side(psv_context *context, psvi_side_stream *streams);
 void psvi_close_side(psvi_side_stream *streams);
 
-// What is enqueued between these two goes to the side stream. psvi_wait_side: what follows waits for that.
+// Work enqueued between these two calls goes to the side stream. psvi_wait_side: later work waits for it.
 void psvi_enter_side(psv_context *context, psvi_side_stream *streams);
 psv_status psvi_leave_side(psv_context *context, psvi_side_stream *streams);
 psv_status psvi_wait_side(psv_context *context, psvi_side_stream *streams);
