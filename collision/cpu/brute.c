@@ -18,7 +18,7 @@ static range tile_of(range all, uint64_t index) {
     return tile;
 }
 
-// Boxes of one tile against those of another that lie behind them in lanes.
+// Tests the boxes of one tile against later boxes of another tile, in lanes.
 static void test_tiles(psvi_pair_sink *sink, const psvi_lanes *lanes, range own, range others, psvi_scan_lanes scan) {
     uint32_t hits[TILE + PSVI_LANES];
     for (uint64_t i = own.first; i < own.end; ++i) {
@@ -48,7 +48,7 @@ static uint64_t count_first_set(const psvi_find_input *input, const uint32_t *id
 typedef struct brute_job {
     const psvi_find_input *input;
     psvi_lanes lanes;
-    range own, others; // boxes of the first are tested against those of the second that lie behind them
+    range own, others; // each box of `own` is tested against later boxes of `others`
     uint64_t columns;  // tiles of `others`
     psvi_scan_lanes scan;
     psvi_loop loop; // over pairs of tiles, row by row
@@ -77,7 +77,7 @@ static psv_status brute_find(const psvi_choice *choice, const psvi_find_input *i
     psvi_phase_end(context, PSV_PHASE_GATHER);
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     job.scan = psvi_best_scan();
-    // Between two sets each box of the first is tested against all of the second, else against those behind it.
+    // Between two sets each box of the first is tested against all of the second, otherwise against later boxes.
     const uint64_t split = input->between ? count_first_set(input, ids, count) : count;
     job.own = (range){0, split};
     job.others = (range){input->between ? split : 0, count};

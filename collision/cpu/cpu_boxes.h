@@ -115,7 +115,7 @@ psvi_test_lanes psvi_best_test(void);
 
 // --- rules -----------------------------------------------------------------------------------------------------------
 
-// Keeps those of `pairs` that the frame's rules let through, in their order, and returns how many. Worlds are counted.
+// Keeps the pairs that pass the frame's rules, in order, and returns their number. Worlds are counted.
 uint32_t psvi_keep_ruled_pairs(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count);
 
 psv_status psvi_exclude_pairs_cpu(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,

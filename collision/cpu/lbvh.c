@@ -19,7 +19,7 @@ typedef struct lbvh_memory {
     uint32_t *ids, *order;
     void *keys;                   // u32, or u64 with the world in the upper half
     psvi_lanes lanes[MAX_HEIGHT]; // lanes[0]: sorted boxes; lanes[h]: bounds of 16 of lanes[h - 1] each
-    float *blocks[MAX_HEIGHT];    // kept boxes: the lanes once more, those of a node side by side, see fill_blocks
+    float *blocks[MAX_HEIGHT];    // kept boxes: a copy of the lanes with those of a node side by side, see fill_blocks
     lbvh_centre *centres[2];      // kept boxes: while they are ordered, see order_by_halves
     psv_buffer sorter;
 } lbvh_memory;
@@ -154,8 +154,8 @@ static void take_some_ids(void *data, uint64_t first, uint64_t end) {
         tree->memory.order[i] = tree->memory.centres[0][i].id;
 }
 
-// Nodes of neighbours in a Morton code overlap much: among a million boxes of a cube another one reaches 25 of them on
-// its way down, and 9 of those that are cut by halves. A tree that is asked again and again is worth the longer way.
+// Nodes of neighbours in a Morton order overlap much: among a million boxes of a cube, a search reaches 25 of them on
+// its way down, and 9 nodes that were cut by halves. A tree that serves many frames is worth the longer build.
 static void order_by_halves(psv_context *context, lbvh_tree *tree) {
     const lbvh_memory *memory = &tree->memory;
     const lbvh_halves halves = {memory->centres[0], memory->centres[1], memory->keys, tree->wide, 3 * CODE_BITS};
@@ -218,7 +218,7 @@ static void read_lane(const psvi_lanes *lanes, uint64_t i, float box[6]) {
     }
 }
 
-// Of lanes [first, first + 16) those below `end` and not below `begin`.
+// Mask of the lanes [first, first + 16) that are in [begin, end).
 static uint32_t clip_hits(uint32_t hits, uint64_t first, uint64_t begin, uint64_t end) {
     if (end - first < WIDE) hits &= (1u << (end - first)) - 1;
     if (begin > first) hits &= begin - first < WIDE ? ~0u << (begin - first) : 0;
@@ -275,7 +275,8 @@ static uint64_t world_end(const lbvh_tree *tree, uint64_t i) {
     return high;
 }
 
-// All leaves from `g` on that the leaf's bounds reach, depth first. A stack entry is what is left of 16 siblings.
+// Visits all leaves from `g` on that overlap the bounds of the leaf, depth first. A stack entry holds the remaining
+// ones of 16 siblings.
 static void query_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g) {
     uint64_t g_first = g * WIDE, g_end = g_first + WIDE < tree->count[0] ? g_first + WIDE : tree->count[0];
     uint64_t last = (world_end(tree, g_end - 1) - 1) / WIDE; // last leaf of interest
@@ -390,8 +391,8 @@ static void fill_some(void *data, uint64_t first, uint64_t end) {
     }
 }
 
-// A tree that is asked again and again has what is read of a node in one place of memory: seven lines in a row, where
-// the lanes of all boxes lie in seven arrays. A box among a million is then found in half of the time.
+// In a tree that serves many frames the lanes of a node are adjacent: seven lines in a row, where the lanes of all
+// boxes lie in seven arrays. A box among a million is then found in half of the time.
 static void fill_blocks(psv_context *context, const lbvh_tree *tree) {
     for (int h = 0; h < tree->height; ++h) {
         block_job job = {tree, h};
@@ -408,7 +409,7 @@ static uint32_t test_other(const lbvh_tree *tree, const lbvh_other *other, int h
 
 static void emit_others(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *other, uint64_t node,
                         uint32_t hits) {
-    const uint32_t base = tree->input->between ? (uint32_t)tree->input->a.count : 0; // the tree's boxes are those of b
+    const uint32_t base = tree->input->between ? (uint32_t)tree->input->a.count : 0; // the tree holds the boxes of b
     const psvi_lanes lanes = block_lanes(tree, 0, node);
     uint32_t ids[WIDE], count = 0;
     sink->candidates += WIDE;
@@ -444,8 +445,8 @@ static void prefetch_node(const lbvh_tree *tree, int h, uint64_t node) {
         __builtin_prefetch(block + k);
 }
 
-// The pairs of some boxes with those of the tree, level by level: what one of them needs from memory comes while the
-// others are tested.
+// Finds the pairs of some boxes with boxes of the tree, level by level, so that loads for one box overlap with tests of
+// the others.
 static void search_tree(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *others, uint32_t count) {
     lbvh_reached lists[2][QUERY_FRONTIER];
     uint32_t reached = count;

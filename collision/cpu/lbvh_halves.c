@@ -63,8 +63,8 @@ static float pivot_of(const lbvh_centre *centres, place_range r, uint64_t at, in
     return sample[(at - r.begin) * count / size];
 }
 
-// Moves the centres below the pivot to the front; with `equal` those at it too. Returns the place behind them. Which
-// ones are below cannot be predicted, so each is written to both sides.
+// Moves the centres below the pivot to the front; with `equal` also the centres at it. Returns the position behind
+// them. The comparison cannot be predicted, so each centre is written to both sides.
 static uint64_t part(const lbvh_halves *halves, place_range r, int axis, float pivot, bool equal) {
     lbvh_centre *centres = halves->centres, *others = halves->scratch + r.begin;
     uint64_t front = r.begin, other = 0;
@@ -92,7 +92,7 @@ static void select_place(const lbvh_halves *halves, place_range r, uint64_t at, 
     }
 }
 
-// Where a range is cut. Groups stay apart.
+// The position of a cut. Groups are not divided.
 static uint64_t cut(const lbvh_halves *halves, place_range r) {
     const uint64_t middle = r.begin + (r.end - r.begin) / 2;
     if (group_of(halves, r.begin) != group_of(halves, r.end - 1)) {

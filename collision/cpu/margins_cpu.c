@@ -1,4 +1,4 @@
-// Boxes with margins on the CPU: widened, compared with what they were, and their pairs tested again.
+// Boxes with margins on the CPU: widens them, compares them with their widened boxes, and tests kept pairs again.
 #include <float.h>
 #include <math.h>
 #if defined(__SSE2__)

@@ -1,5 +1,5 @@
-// The rules of pairs on the CPU. A method's pairs pass through them a thousand at a time, when a thread hands them
-// over, rule after rule: what a rule has to fetch for all of them is asked for before the first one is judged.
+// The rules of pairs on the CPU. Each thread hands over a thousand pairs of a method at a time, and they pass one rule
+// after the other. A rule prefetches its data for all of them before it judges the first.
 #include "../../core/cpu/workers.h"
 #include "cpu_boxes.h"
 
@@ -59,7 +59,7 @@ static uint32_t keep_overlapping(const psvi_pair_rules *rules, psv_pair *pairs, 
     return keep_if(corners_overlap, rules, pairs, count);
 }
 
-// Counts the pairs for their worlds; those of a world whose room is taken are left out.
+// Counts the pairs for their worlds, and drops pairs of a world whose room is full.
 static uint32_t keep_by_worlds(const psvi_pair_rules *rules, psv_pair *pairs, uint32_t count) {
     uint32_t kept = 0;
     for (uint32_t p = 0; p < count; ++p) {

@@ -56,7 +56,7 @@ static int compare_floats(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Items from all of the list, with their centres; those that are far out of any scene are not reckoned with.
+// Samples of the whole list, with their centres; items far outside of any scene are ignored.
 static uint32_t take_samples(const psvi_item_view *view, float centre[3][PSVI_TREE_SAMPLES]) {
     uint32_t samples = 0;
     for (uint32_t s = 0; s < PSVI_TREE_SAMPLES && view->boxes.count > 0; ++s) {
@@ -196,7 +196,7 @@ static void build_some_nodes(void *data, uint64_t first_node, uint64_t end_node)
     }
 }
 
-// Items at their places; from the ids that are there already, or from the order.
+// Copies the items to their places; by the ids of the last build, or by the order.
 static void place_some_items(void *data, uint64_t first, uint64_t end) {
     const build_job *job = data;
     const psvi_tree_memory *memory = &job->tree->memory;

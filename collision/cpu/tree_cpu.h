@@ -4,7 +4,7 @@
 
 #include "../src/tree_internal.h"
 
-// The children of a node, side by side; those behind the last are not read. min > max: nothing is in it.
+// The children of a node, side by side; entries behind the last child are not read. min > max: empty.
 typedef struct psvi_node_children {
     float min[3][8], max[3][8];
     uint8_t offset[8]; // as in psvi_tree_child
@@ -37,7 +37,7 @@ static inline void psvi_set_child(psvi_node_children *children, uint32_t c, cons
 // then says which item comes to which place.
 void psvi_build_fine_cpu(psv_tree *tree, uint32_t count);
 
-// Boxes of the fine tree's nodes anew, from its items.
+// Computes the boxes of the fine tree's nodes again from its items.
 void psvi_refit_fine_cpu(psv_tree *tree);
 
 // All queries of a call; of lists, their results only if `write`, their counts only where `counts` is not NULL.

@@ -137,7 +137,7 @@ static void add_bins(bin_set *set, const bin_set *other) {
         }
 }
 
-// Two sets in turns: what the item before wrote would not be there yet to be read.
+// Two sets alternate, because the values that the previous item stored would delay the next loads.
 static void fill_bins(const psv_aabb *boxes, const uint32_t *order, uint32_t begin, uint32_t end, const binning *places,
                       bin_set *made) {
     bin_set other;
@@ -368,7 +368,7 @@ static bool cheapest_join(const range *parts, uint32_t count, uint32_t *first, u
     return any;
 }
 
-// Joins parts i and j of those that lie from `begin` on: all parts get new places.
+// Joins parts i and j of the parts from `begin` on: all parts get new places.
 static void join_parts(uint32_t *order, uint32_t begin, range *parts, uint32_t count, uint32_t i, uint32_t j,
                        uint32_t *scratch) {
     uint32_t total = 0, at = begin;
@@ -574,7 +574,7 @@ void psvi_build_fine_cpu(psv_tree *tree, uint32_t count) {
     head->level_count = b.levels;
 }
 
-// Nodes come after their parents, so from the last one on children are there before they are asked for.
+// Nodes follow their parents, so a loop from the last node on has the children of each node ready.
 void psvi_refit_fine_cpu(psv_tree *tree) {
     const psvi_tree_memory *memory = &tree->memory;
     const psvi_stored_items stored = psvi_items_of(memory, tree->triangles);

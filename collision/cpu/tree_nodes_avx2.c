@@ -62,7 +62,7 @@ static inline __m256i choose_slots(const __m256 centre[3], __m256 there) {
     return slot;
 }
 
-// Bytes 0 to 2 of the eight numbers, those of a kind together: axis by axis, a byte a slot.
+// Gathers bytes 0 to 2 of the eight numbers by axis, one byte a slot.
 static inline void store_bytes(__m256i numbers, uint32_t to[3][2]) {
     const __m256i gather = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12, 1, 5, 9,
                                             13, 2, 6, 10, 14, 3, 7, 11, 15);

@@ -1,5 +1,5 @@
-// All queries of a call, shared between threads; compiled once for each kind of vector unit. The file that includes
-// this says what the function is called: PSVI_QUERY_LOOP.
+// All queries of a call, shared between threads; compiled once for each kind of vector unit. The including file names
+// the function: PSVI_QUERY_LOOP.
 #include "../../core/cpu/workers.h"
 #include "../src/tree_query.h"
 

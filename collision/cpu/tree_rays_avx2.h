@@ -1,6 +1,6 @@
-// A ray through a tree of triangles with AVX2: what psvi_follow_ray does for the closest hit and for any, with the ray
-// in vector registers and a triangle's corners side by side. The same tests in the same order of operations, so the
-// same bits. What bounds it is the number of instructions: two in three are in here.
+// A ray through a tree of triangles with AVX2: the work of psvi_follow_ray for closest and any hits, with the ray in
+// vector registers and the corners of a triangle side by side. The same tests in the same order of operations give the
+// same bits. The number of instructions bounds it; two in three are in this file.
 #ifndef PAIRSIEVE_TREE_RAYS_AVX2_H
 #define PAIRSIEVE_TREE_RAYS_AVX2_H
 

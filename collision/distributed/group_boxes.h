@@ -7,15 +7,15 @@
 #include "pairsieve/group_pairs.h"
 #include "regions.h"
 
-// Lists that a rank's boxes are put into, by region: 2 * r for boxes that lie in the region of rank r alone, 2 * r + 1
-// for those that lie in others too, and at last one for bad boxes. Disabled boxes are in none.
+// Lists of a rank's boxes by region: 2 * r for boxes in the region of rank r alone, 2 * r + 1 for boxes that touch
+// other regions too, and a last list for bad boxes. Disabled boxes are in none.
 static inline uint32_t psvi_box_list_count(uint32_t size) { return 2 * size + 1; }
 
 typedef struct psvi_group_boxes {
     const psvi_box_view *view; // this rank's boxes
     uint32_t world_count;
     psvi_regions regions; // cuts in host memory
-    // NULL: lists are of all boxes; else of those that it names, in the backend's memory.
+    // NULL: lists of all boxes; otherwise of the boxes named here, in the backend's memory.
     const uint32_t *some;
     uint64_t some_count;
 } psvi_group_boxes;
@@ -23,15 +23,15 @@ typedef struct psvi_group_boxes {
 // Where boxes from one rank lie: its number of them is kept small, so ranks share places.
 #define PSVI_REACHES 16
 
-// What of a rank's boxes is told apart where most of them stay (group_staying.c).
+// Kinds of a rank's boxes where most of them are not copied (group_staying.c).
 typedef struct psvi_sifting {
     const psvi_group_boxes *boxes;
-    psvi_inner inner; // of this rank; its boxes stay, all others are «away»
+    psvi_inner inner; // of this rank; boxes inside are not copied, all others are «away»
     uint32_t reach_count;
     psv_aabb reaches[PSVI_REACHES]; // boxes that overlap one of them are «near»
-    uint32_t *away_bits;            // out: a bit a box; NULL: only what is near is wanted
+    uint32_t *away_bits;            // out: a bit a box; NULL: only near boxes are wanted
     uint32_t *away, *near;          // out: their numbers, in any order
-    uint64_t room;                  // of each of the two lists: what is more is counted only
+    uint64_t room;                  // of each of the two lists: boxes beyond it are only counted
 } psvi_sifting;
 
 PSVI_HD bool psvi_is_near(const psv_aabb *reaches, uint32_t count, const float *min, const float *max) {
@@ -111,8 +111,8 @@ typedef struct psvi_group_box_ops {
     // of no extent without any. Both numbers are arrays of `size` on the host.
     psv_status (*bound)(psv_context *context, void *state, const psv_aabb *boxes, uint32_t size,
                         uint64_t *const firsts[2], uint64_t *const counts[2], psv_aabb *bounds);
-    // What follows until `join` runs beside what is begun between `open_side` and `fork`. NULL where nothing runs
-    // beside the host.
+    // Work from `fork` to `join` runs beside work begun between `open_side` and `fork`. NULL where nothing runs beside
+    // the host.
     psv_status (*open_side)(psv_context *context, void *state);
     void (*fork)(psv_context *context, void *state);
     psv_status (*join)(psv_context *context, void *state);

@@ -1,4 +1,4 @@
-// Where boxes go: regions from samples, lists of what each rank gets, and the exchange.
+// Targets of boxes: regions from samples, lists of boxes for each rank, and the exchange.
 #include "group_finder.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static psv_status take_samples(psv_group_finder *finder, const psvi_group_boxes 
     return mine == 0 ? PSV_OK : finder->ops->sample(finder->context, finder->state, boxes, finder->samples, mine);
 }
 
-// Work per box in the region of the last frame where a sample lies: boxes held and pairs seen.
+// Work per box in the region of the last frame in which a sample lies: boxes held and pairs found.
 static float weight_of(const psv_group_finder *finder, const psvi_box_sample *sample) {
     if (!finder->has_last) return 1;
     const psvi_regions last = {finder->group->size, finder->last_cuts};
@@ -64,9 +64,9 @@ static void cut_space(psv_group_finder *finder) {
     psvi_make_cuts(finder->all_samples, good, finder->group->size, finder->cuts, finder->sample_keys);
 }
 
-// --- who gets what ---------------------------------------------------------------------------------------------------
+// --- which boxes each rank gets --------------------------------------------------------------------------------------
 
-// From the lengths of everybody's lists: what this rank sends and gets.
+// From the lengths of all ranks' lists: the boxes that this rank sends and gets.
 static void plan_moves(psv_group_finder *finder) {
     const uint32_t size = finder->group->size, rank = finder->group->rank, lists = psvi_box_list_count(size);
     psv_group_pair_statistics *statistics = &finder->statistics;
@@ -95,7 +95,7 @@ static void plan_moves(psv_group_finder *finder) {
         for (uint32_t r = 0; r < size; ++r) {
             finder->held_first[kind][r] = held;
             finder->held_count[kind][r] = finder->matrix[(uint64_t)r * lists + 2 * rank + kind];
-            if (r == rank && finder->staying.active) finder->held_count[kind][r] = 0; // they stay where they are
+            if (r == rank && finder->staying.active) finder->held_count[kind][r] = 0; // they are not copied
             held += finder->held_count[kind][r];
         }
     }
@@ -161,14 +161,14 @@ psv_status psvi_make_box_rooms(psv_group_finder *finder, uint64_t sent, uint64_t
     return status;
 }
 
-// For all that this rank will hold, and for what of it is copied.
+// Room for all boxes that this rank will hold, and for the copied ones.
 static psv_status make_rooms(psv_group_finder *finder, uint64_t given, uint64_t sent, uint32_t columns) {
     const psvi_staying *staying = &finder->staying;
     if (!staying->active) {
         const psv_status status = hold(finder, finder->held_total);
         return status != PSV_OK ? status : psvi_make_box_rooms(finder, sent, finder->local_def.max_boxes, 0, columns);
     }
-    // The finder has the own boxes, perhaps already: it is made anew only where it has no room for them.
+    // The finder may already work on the own boxes: it is made again only if it has no room for them.
     const uint64_t held = finder->statistics.held;
     const psv_status status = hold(finder, finder->def.grow_held ? given : held > given ? held : given);
     return status != PSV_OK ? status
@@ -177,7 +177,7 @@ static psv_status make_rooms(psv_group_finder *finder, uint64_t given, uint64_t 
 
 // --- packing ---------------------------------------------------------------------------------------------------------
 
-// One array, of `count` boxes that `index` names. What this rank does not have is what a box without it means.
+// Packs one array of the `count` boxes that `index` names. An array that this rank lacks gets the default of a box.
 static psv_status pack_column(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                               int column, const uint32_t *index, uint64_t count, void *packed) {
     psv_context *context = finder->context;
@@ -217,7 +217,7 @@ psv_status psvi_pack_column(psv_group_finder *finder, const psvi_box_view *view,
     return pack_column(finder, view, side, column, index, count, record_at(finder->held[column].memory, first, column));
 }
 
-// All arrays in the order in which they are sent; what stays on this rank goes to its place at once.
+// Packs all arrays in the order of sending; boxes of this rank go to their final places at once.
 static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                                uint32_t columns, uint64_t sent) {
     const uint32_t rank = finder->group->rank, *index = finder->index.memory;
@@ -225,7 +225,7 @@ static psv_status pack_columns(psv_group_finder *finder, const psvi_box_view *vi
     for (int c = 0; c < PSVI_COLUMNS && status == PSV_OK; ++c) {
         if ((columns & 1u << c) == 0) continue;
         void *const away = finder->sent[c].memory, *const here = finder->held[c].memory;
-        uint64_t place = 0; // in the lists: up to this rank's, its two, and those after
+        uint64_t place = 0; // in the lists: those before this rank's, its two, and those after
         status = pack_column(finder, view, side, c, index, finder->sent_first[0][rank], away);
         for (int kind = 0; kind < 2 && status == PSV_OK; ++kind) {
             place = finder->sent_first[kind][rank];
@@ -270,7 +270,7 @@ static psv_status choose_regions(psv_group_finder *finder, const psvi_group_boxe
     return status;
 }
 
-// How many of each rank's boxes touch each region, and what follows for this rank.
+// Counts how many of each rank's boxes touch each region, and the consequences for this rank.
 static psv_status share_out(psv_group_finder *finder, psvi_group_boxes *boxes) {
     psv_group *group = finder->group;
     const psvi_staying *staying = &finder->staying;
@@ -278,7 +278,7 @@ static psv_status share_out(psv_group_finder *finder, psvi_group_boxes *boxes) {
     boxes->some = NULL;
     psv_status status = psvi_sift_staying(finder, boxes);
     if (status == PSV_OK) status = finder->ops->count_lists(finder->context, finder->state, boxes, finder->lists);
-    const uint64_t unlisted = staying->active ? staying->inside : 0; // other ranks are told of them
+    const uint64_t unlisted = staying->active ? staying->inside : 0; // other ranks learn their number
     *stays += unlisted;
     status = psvi_group_gather(group, PSVI_CALL_PAIRS_PARTS, status, finder->lists, finder->matrix,
                                psvi_box_list_count(group->size) * sizeof(uint64_t));

@@ -1,5 +1,5 @@
-// A finder over a group: boxes to the ranks whose regions they touch, a finder on each, and of its pairs those that
-// this rank reports.
+// A finder over a group: sends boxes to the ranks whose regions they touch, runs a finder on each rank, and keeps the
+// pairs that this rank reports.
 #include "group_finder.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static psv_status alloc_host(psv_group_finder *finder) {
     return finder->ops->open(finder->context, finder->group->size, &finder->state);
 }
 
-// The mean of the boxes that ranks may bring; *status tells whether all want the same.
+// The mean of the boxes that ranks may pass; *status is an error where defs differ.
 static uint64_t compare_terms(psv_group_finder *finder, psv_status *status) {
     psv_group *group = finder->group;
     const psv_pair_finder_def *local = &finder->def.local;
@@ -105,7 +105,8 @@ static psv_status create_parts(psv_group_finder *finder) {
     psv_pair_finder_def *local = &finder->local_def;
     *local = finder->def.local;
     local->sort_output = local->events = local->margins = local->count_worlds = false;
-    local->max_kept = 0;                  // kept boxes and margins are wishes: here all boxes are looked at anew
+    local->max_kept = 0;                  // kept boxes and margins change only speed: here all boxes are searched in
+                                          // each frame
     local->ids = local->max_excluded > 0; // excluded pairs are named by ids
     local->max_boxes = finder->def.max_held > 0 ? finder->def.max_held : mean + mean / 4 + 64;
     if (local->max_boxes > (uint64_t)1 << 31) local->max_boxes = (uint64_t)1 << 31;
@@ -115,7 +116,7 @@ static psv_status create_parts(psv_group_finder *finder) {
     psv_group_sorter_def order = psv_default_group_sorter_def();
     order.local.key_type = PSV_KEY_U64;
     order.local.value_bytes = 0;
-    order.local.max_count = 2 * mean; // a first guess: the room follows what comes
+    order.local.max_count = 2 * mean; // a first guess: the room grows as needed
     status = psv_create_group_sorter(finder->group, &order, &finder->order);
     if (status == PSV_OK) psvi_lift_group_sorter_limit(finder->order);
     return status;
@@ -251,7 +252,7 @@ static psv_status compare_origins(psv_group_finder *finder, const psvi_given *al
     return PSV_OK;
 }
 
-// What all ranks bring: their counts, and in *columns what any of them has.
+// Input of all ranks: their counts, and in *columns the arrays that any of them has.
 static psv_status meet(psv_group_finder *finder, psv_status status, const psvi_given *mine, uint32_t *columns) {
     psv_group *group = finder->group;
     psvi_given *all = malloc(group->size * sizeof *all);
@@ -324,7 +325,7 @@ static psvi_seen_pairs seen_among_held(const psv_group_finder *finder, const psv
                              .rank = finder->group->rank};
 }
 
-// Pairs of boxes that stay where they are, and then those with boxes that arrived.
+// Pairs of own boxes in place, then pairs with boxes that arrived.
 static void see_staying(const psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                         const uint64_t counts[2], uint32_t columns, psvi_seen_pairs seen[2]) {
     const psvi_staying *staying = &finder->staying;
@@ -348,7 +349,7 @@ static void see_staying(const psv_group_finder *finder, const psvi_box_view *vie
     seen[1].needed = staying->arrived;
 }
 
-// The pairs that this rank finds: seen[0] and, where boxes stay, seen[1]; how many lists there are.
+// The pairs that this rank finds: seen[0] and, where boxes are not copied, seen[1]; returns the number of lists.
 static psv_status find_here(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                             uint32_t columns, psvi_seen_pairs seen[2], uint32_t *parts) {
     const double begin = psvi_group_now_ms();

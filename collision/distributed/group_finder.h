@@ -12,7 +12,8 @@
 // Samples of boxes for each rank: a region's boxes then stray by 1.6%.
 #define PSVI_BOX_SAMPLES 4096
 
-// Regions serve again as long as the fullest rank has so much more than the mean: three times what samples leave.
+// Regions serve again while the fullest rank exceeds the mean by at most this share: three times the deviation of
+// samples.
 #define PSVI_KEPT_IMBALANCE 1.05
 
 // Arrays that travel with the boxes, where any rank has them.
@@ -42,18 +43,18 @@ typedef struct psvi_pair_homes {
     bool done; // for the last frame
 } psvi_pair_homes;
 
-// Boxes that stay with their rank are looked at where they lie; see group_staying.c.
+// Boxes that are searched in place; see group_staying.c.
 typedef struct psvi_staying {
     bool possible; // this call's boxes allow it
     bool likely;   // so it was in the last call
-    bool early;    // the finder of this rank has them already, and what follows runs beside it
+    bool early;    // the finder of this rank works on them already, beside the following steps
     bool active;   // in this call
     psvi_backoff backoff;
     psv_box_set own;
     uint64_t inside, arrived, near; // of this call: boxes of this region alone; from others; that these may overlap
     psvi_room away_bits, away_list, near_list;
     psv_aabb reaches[PSVI_REACHES], *arrivals; // where boxes from others are looked for; where they were, of each rank
-    psv_pair_finder *second;                   // of the boxes that arrived and those near
+    psv_pair_finder *second;                   // of arrivals and near boxes
     uint64_t second_room;
 } psvi_staying;
 
@@ -75,7 +76,7 @@ struct psv_group_finder {
     uint64_t excluded_count;
     bool has_matrix;
     psvi_room world_pairs;  // count_worlds: of all ranks
-    uint64_t *world_counts; // on the host: this rank's, then those of all
+    uint64_t *world_counts; // on the host: of this rank, then of all ranks
     psv_buffer pairs;       // of the last frame
     uint64_t pair_count, total_pairs;
     bool has_frame;
@@ -85,8 +86,8 @@ struct psv_group_finder {
     psvi_cut *cuts, *last_cuts; // of this frame and of the last one
     psvi_rank_work *work, *last_work;
     bool has_last;
-    // On the host. Of each rank: boxes given, samples; boxes for and from it and where they begin, those that lie in
-    // one region and then those at borders.
+    // On the host, for each rank: boxes passed, samples; boxes to and from it and their first positions, first the
+    // boxes in one region and then the boxes at borders.
     uint64_t *given, *sampled;
     uint64_t *sent_count[2], *sent_first[2], *held_count[2], *held_first[2];
     uint64_t *lists;  // lengths of this rank's lists
@@ -104,27 +105,27 @@ void psvi_free_pair_homes(psv_group_finder *finder);
 psv_status psvi_move_boxes(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                            uint32_t columns);
 
-// Room for boxes to send and boxes held, of which the first `there` stay.
+// Room for boxes to send and boxes held, of which the first `there` are in place.
 psv_status psvi_make_box_rooms(psv_group_finder *finder, uint64_t sent, uint64_t held, uint64_t there,
                                uint32_t columns);
-// One array, of `count` boxes that `index` names, to those held from place `first` on.
+// Packs one array of the `count` boxes that `index` names to the held boxes from position `first` on.
 psv_status psvi_pack_column(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side, int column,
                             const uint32_t *index, uint64_t count, uint64_t first);
 
-// group_rules.c: a finder of this rank for `max_boxes`, made anew, with the group's rules. Local.
+// group_rules.c: a new finder of this rank for `max_boxes`, with the group's rules. Local.
 psv_status psvi_make_local_finder(psv_group_finder *finder, const psv_pair_finder_def *def, psv_pair_finder **made);
 
 // group_staying.c
 void psvi_free_staying(psv_group_finder *finder);
-// Whether the boxes of this call may stay where they lie; begins to look for their pairs when they did in the last.
+// Whether the boxes of this call may be searched in place; begins the search if they were in the last call.
 psv_status psvi_begin_staying(psv_group_finder *finder, const psv_box_set *boxes, const psvi_box_view *view,
                               const psvi_rule_side *side);
-// Which boxes other ranks need: boxes->some. `active` is false afterwards when those are too many.
+// Finds the boxes that other ranks need: boxes->some. `active` is false afterwards if there are too many.
 psv_status psvi_sift_staying(psv_group_finder *finder, psvi_group_boxes *boxes);
-// After the exchange: own boxes that those that arrived may overlap join them.
+// After the exchange: own boxes that may overlap arrivals join them.
 psv_status psvi_add_near(psv_group_finder *finder, const psvi_box_view *view, const psvi_rule_side *side,
                          uint32_t columns);
-// Numbers of pairs: seen[0] of `local` among the own boxes, seen[1] of `second` among those arrived and near.
+// Numbers of pairs: seen[0] of `local` among own boxes, seen[1] of `second` among arrivals and near boxes.
 psv_status psvi_find_staying(psv_group_finder *finder, const psv_box_set *arrived, uint64_t seen[2]);
 void psvi_end_staying(psv_group_finder *finder); // also of a call that failed
 

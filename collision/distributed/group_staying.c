@@ -1,15 +1,15 @@
-// Boxes that stay with their rank are not copied: where hardly any box has to move, the finder of a rank looks at the
-// rank's own boxes where the caller has them. Those that came from other ranks (arrivals) are looked for by a second
-// finder, together with the own boxes that they may overlap (near boxes).
+// Where hardly any box has to move, boxes are not copied: the finder of a rank searches the rank's own boxes in the
+// caller's memory. A second finder searches the boxes from other ranks (arrivals) together with the own boxes that they
+// may overlap (near boxes).
 //
-//   own boxes    ->  this rank's finder     ->  pairs; those of two boxes that are «away» are asked whose they are
-//     | sift         (does not wait for the others, so it runs beside all that follows)
-//     +-> away: boxes that touch other regions, or this one not at all -> to their ranks
-//     +-> near: boxes that overlap where arrivals are expected
-//   arrivals + near boxes  ->  second finder  ->  pairs with an arrival, asked whose they are
+//   own boxes    ->  this rank's finder     ->  pairs; pairs of two boxes that are «away» need the test of ownership
+//     | sift         (waits for no other rank, so it runs beside all following steps)
+//     +-> away: boxes that touch other regions, or do not touch this one -> to their ranks
+//     +-> near: boxes that overlap the place where arrivals are expected
+//   arrivals + near boxes  ->  second finder  ->  pairs with an arrival, with the test of ownership
 //
-// Arrivals are expected where they were in the last call, and a little about it; where they are not, the own boxes are
-// sifted once more. All this is a rank's own affair: what it sends is the same, and another rank may copy.
+// Arrivals are expected in their bounds of the last call, slightly enlarged. If one lies outside, the own boxes are
+// sifted once more. Each rank decides by itself: it sends the same boxes either way, and another rank may copy.
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,7 +43,7 @@ void psvi_free_staying(psv_group_finder *finder) {
 
 // --- begin -----------------------------------------------------------------------------------------------------------
 
-// The set as the finder of this rank gets it: ids name excluded pairs only, and what a group has no use for is gone.
+// The set for the finder of this rank: ids name excluded pairs only, and arrays that a group does not use are removed.
 static psv_box_set own_set(const psv_group_finder *finder, const psv_box_set *boxes) {
     psv_box_set own = *boxes;
     if (!finder->local_def.ids) own.ids = (psv_buffer){0};
@@ -178,7 +178,7 @@ static bool follow_arrivals(psv_group_finder *finder) {
     return expected;
 }
 
-// Which own boxes are near, anew. There may be more of them than lists of few have room for.
+// Finds the near boxes again. There may be more of them than the short lists hold.
 static psv_status sift_again(psv_group_finder *finder, const psvi_group_boxes *boxes) {
     psvi_staying *staying = &finder->staying;
     psv_context *context = finder->context;

@@ -71,8 +71,8 @@ static void swap_keys(psvi_sample_key *keys, uint64_t i, uint64_t j) {
     keys[j] = moved;
 }
 
-// The least key up to which `share` of the work lies. By quickselect: what is below a pivot, equal to it and above it
-// is told apart, and the search goes on in one of them.
+// The least key up to which `share` of the work lies. By quickselect: keys are divided into less than, equal to and
+// greater than a pivot, and the search continues in one of these parts.
 static double key_at_share(const psvi_box_sample *samples, uint64_t count, uint32_t axis, double share,
                            psvi_sample_key *keys) {
     double wanted = 0;

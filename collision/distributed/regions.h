@@ -1,5 +1,5 @@
-// Regions: space, and the worlds in it, cut in two again and again by planes until each rank has a part. Each plane
-// gives what lies below it to one side and all else to the other, so that every point is in exactly one region.
+// Regions: planes cut space, and the worlds in it, in two again and again until each rank has a part. Each plane
+// assigns points below it to one side and all other points to the other, so every point is in exactly one region.
 #ifndef PAIRSIEVE_REGIONS_H
 #define PAIRSIEVE_REGIONS_H
 
@@ -52,8 +52,8 @@ PSVI_HD bool psvi_region_reports(psvi_regions regions, uint32_t rank, const floa
     return psvi_region_of(regions, corner, world) == rank;
 }
 
-// The ranks whose regions a box touches, in ascending order: *rank becomes the first of them from *rank on; false when
-// there is none left. Begin with 0 and go on with the rank after.
+// The ranks whose regions a box touches, in ascending order: *rank becomes the first of them that is not below *rank;
+// false when none remains. Begin with 0 and continue with the next rank.
 PSVI_HD bool psvi_next_region(psvi_regions regions, const float *min, const float *max, uint32_t world,
                               uint32_t *rank) {
     while (*rank < regions.size) {
@@ -67,7 +67,7 @@ PSVI_HD bool psvi_next_region(psvi_regions regions, const float *min, const floa
                 if (*rank < middle) *rank = middle;
                 first = middle;
             } else {
-                *rank = end; // what is left of these ranks is not touched: again from the top
+                *rank = end; // none of the remaining ranks here is touched: again from the top
             }
         }
         if (*rank < end) return true;
@@ -91,7 +91,7 @@ PSVI_HD bool psvi_is_inner(const psvi_inner *inner, const float *min, const floa
     return !outside;
 }
 
-// A sample of the boxes, and what it stands for.
+// A sample of the boxes, and the work that it represents.
 typedef struct psvi_box_sample {
     psv_aabb box;
     uint32_t world;

@@ -150,7 +150,7 @@ static psv_status pack_corners(psv_context *context, const psvi_rule_side *side,
     return PSV_OK;
 }
 
-// --- boxes that stay -------------------------------------------------------------------------------------------------
+// --- boxes that are not copied ---------------------------------------------------------------------------------------
 
 typedef struct sift_task {
     const psvi_sifting *sifting;

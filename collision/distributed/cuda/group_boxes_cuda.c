@@ -118,7 +118,7 @@ static psv_status keep_pairs(psv_context *context, void *state, const psvi_seen_
     return status == PSV_OK ? download(context, kept_count, own->counts.memory, sizeof *kept_count) : status;
 }
 
-// --- boxes that stay -------------------------------------------------------------------------------------------------
+// --- boxes that are not copied ---------------------------------------------------------------------------------------
 
 static psv_status sift_boxes(psv_context *context, void *state, const psvi_sifting *sifting, psvi_sifted *sifted) {
     boxes_state *own = state;

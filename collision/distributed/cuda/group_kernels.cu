@@ -97,8 +97,8 @@ __global__ void psvk_sample_boxes(psvi_device_boxes boxes, psvi_box_sample *samp
     samples[i] = sample;
 }
 
-// packed[i] = box index[i], a coordinate a thread, so that what is written lies in a row and what is read nearly so.
-// Reads and writes six coordinates a box, and 4 bytes of the index.
+// packed[i] = box index[i], a coordinate a thread: writes are contiguous, reads nearly so. Reads and writes six
+// coordinates a box, and 4 bytes of the index.
 template <typename Number>
 __global__ void psvk_pack_boxes(psvi_device_corners corners, const uint32_t *__restrict__ index, uint64_t count,
                                 Number *__restrict__ packed) {
@@ -125,9 +125,9 @@ __global__ void psvk_name_some(const uint32_t *__restrict__ some, uint32_t *inde
     if (i < count) index[i] = some[index[i]];
 }
 
-// --- boxes that stay -------------------------------------------------------------------------------------------------
+// --- boxes that are not copied ---------------------------------------------------------------------------------------
 
-// Every lane of the warp calls it: those with `listed` add their box to a list.
+// Every lane of the warp calls it; lanes with `listed` add their box to a list.
 __device__ void note_box(bool listed, uint32_t box, uint32_t *list, uint64_t room, unsigned long long *count) {
     const uint32_t mask = __ballot_sync(0xffffffffu, listed), lane = threadIdx.x % 32;
     if (mask == 0) return;
@@ -169,8 +169,8 @@ __global__ void __launch_bounds__(block_threads) psvk_sift_boxes(const psvi_devi
 // Floats as numbers of the same order, for atomics; -0 is below 0.
 __host__ __device__ uint32_t ordered_bits(uint32_t bits) { return (bits >> 31) != 0 ? ~bits : bits | 0x80000000u; }
 
-// Input: boxes of rank r in two spans each. Output: the bounds of each rank's, over what bounds[6 * r] holds before.
-// blockIdx.y is the span; its blocks stride over it.
+// Input: boxes of rank r in two spans each. Output: the bounds of each rank's boxes, together with the previous
+// bounds[6 * r]. blockIdx.y is the span; its blocks stride over it.
 __global__ void __launch_bounds__(block_threads)
     psvk_bound_boxes(const psv_aabb *__restrict__ boxes, const psvi_span *__restrict__ spans, uint32_t *bounds) {
     const psvi_span span = spans[blockIdx.y];
@@ -206,7 +206,7 @@ __global__ void psvk_clear_bounds(uint32_t *bounds, uint32_t count) {
 
 // --- pairs -----------------------------------------------------------------------------------------------------------
 
-// Every lane of the warp calls it: one more pair of `world` for those with `counted`.
+// Every lane of the warp calls it; lanes with `counted` count one more pair of `world`.
 __device__ void count_in_world(bool counted, uint32_t world, unsigned long long *world_pairs) {
     const uint32_t lanes = __ballot_sync(0xffffffffu, counted);
     if (!counted) return;
@@ -221,9 +221,9 @@ __device__ bool is_certain(const psvi_seen_pairs &seen, psv_pair pair) {
     return seen.needed == UINT64_MAX && (pair.a < seen.border_first || pair.b < seen.border_first);
 }
 
-// Input: pairs by number of the box. Output: those that this rank reports, by id, in any order; their number. A block
-// takes 2,048 pairs, counts those that it keeps and takes room for them with one atomic. Reads 8 bytes a pair, two ids
-// or a bit of the first box, and boxes only where both lie in several regions.
+// Input: pairs by number of the box. Output: the pairs that this rank reports, by id, in any order; their number. A
+// block takes 2,048 pairs, counts the pairs that it keeps and takes room for them with one atomic. Reads 8 bytes a
+// pair, two ids or a bit of the first box, and boxes only where both lie in several regions.
 __global__ void __launch_bounds__(block_threads)
     psvk_keep_pairs(const psvi_seen_pairs seen, psv_pair *__restrict__ kept, unsigned long long *kept_count) {
     const uint64_t begin = (uint64_t)blockIdx.x * block_threads * pairs_per_thread + threadIdx.x;

@@ -54,7 +54,7 @@ psv_status psvi_cuda_pack_corners(psv_context *context, const psvi_device_corner
 psv_status psvi_cuda_keep_pairs(psv_context *context, const psvi_seen_pairs *seen, psv_pair *kept,
                                 uint64_t *kept_count);
 psv_status psvi_cuda_sift_boxes(psv_context *context, const psvi_device_sifting *sifting);
-// spans[2 * r + kind] and bounds[6 * r] on the device, those as numbers that are ordered as the coordinates are.
+// spans[2 * r + kind] and bounds[6 * r] on the device; bounds are integers in the order of the coordinates.
 typedef struct psvi_span {
     uint64_t first, count;
 } psvi_span;
