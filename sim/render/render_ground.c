@@ -95,7 +95,7 @@ static psv_status grow_shape_trees(psv_renderer *renderer) {
 
 // --- the list --------------------------------------------------------------------------------------------------------
 
-// A plane is there once, however many sub-worlds have it.
+// A plane is listed once, however many sub-worlds have it.
 static bool is_known_plane(const psvi_render_ground *list, uint32_t count, const psvi_render_ground *plane) {
     for (uint32_t i = 0; i < count && plane->type == PSV_SHAPE_PLANE; ++i) {
         if (list[i].type != PSV_SHAPE_PLANE) continue;

@@ -132,8 +132,8 @@ PSVI_HD v3 psvi_lift(v3 p, v3 n, float t) {
     return v3_madd(p, n, 2e-5f * reach);
 }
 
-// A ray through a convex body of glass from p on, just inside, until it comes out: a ray from the other side,
-// backwards, tells where. At most three times it is reflected inside.
+// Follows a ray through a convex glass body from p, just inside, until it leaves. A ray from the far side, backwards,
+// finds the exit. At most three internal reflections.
 PSVI_RENDER_CALL void psvi_pass_glass(const psvi_render_scene *scene, uint32_t slot, v3 *p, v3 *d, v3 *weight) {
     const float radius = scene->sim.position[slot].w;
     for (int turn = 0; turn < 4; ++turn) {
@@ -162,7 +162,7 @@ typedef struct psvi_way {
 } psvi_way;
 
 PSVI_HD v3 psvi_eye_ray(const psvi_render_scene *scene, uint32_t pixel) {
-    float x = 0.5f, y = 0.5f; // the first picture has the centres, so that what rests is seen as what moves
+    float x = 0.5f, y = 0.5f; // the first picture uses the centres, so that resting and moving scenes look alike
     if (scene->added_up > 0) {
         x = psvi_render_random(scene->seed, scene->frame, pixel, PSVI_CHANNEL_PIXEL);
         y = psvi_render_random(scene->seed, scene->frame, pixel, PSVI_CHANNEL_PIXEL + 1);
@@ -172,7 +172,7 @@ PSVI_HD v3 psvi_eye_ray(const psvi_render_scene *scene, uint32_t pixel) {
     return v3_unit_or(v3_madd(v3_madd(scene->forward, scene->right, across), scene->up, upward), scene->forward);
 }
 
-// A mirror or glass sends the ray on; false: the surface itself is seen.
+// A mirror or glass sends the ray on; false: the surface is shaded itself.
 PSV_TREE_FN bool psvi_go_on(const psvi_render_scene *scene, uint32_t pixel, uint32_t bounce, const psvi_seen *seen,
                             psvi_way *way) {
     const psvi_material material = psvi_material_of(scene, seen);

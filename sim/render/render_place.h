@@ -1,5 +1,5 @@
-// The items of a picture's tree, and what they are in its order. A body is an item; a compound, where there is room, as
-// many as it has parts: their boxes are much smaller together.
+// The items of a picture's tree, and the bodies in the order of the tree. A body is one item. A compound is one item
+// for each of its parts, where there is room: their boxes are much smaller together.
 #ifndef PAIRSIEVE_RENDER_PLACE_H
 #define PAIRSIEVE_RENDER_PLACE_H
 

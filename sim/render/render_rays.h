@@ -25,7 +25,7 @@ PSV_TREE_FN void psvi_see(psvi_seen *seen, const psvi_surface *at, uint32_t slot
     seen->type = type;
 }
 
-// Compounds that are no items by their parts, and what comes new: slower, and out of the walk's registers.
+// Compounds without an item for each part, and new kinds of shapes: slower, and outside of the walk's registers.
 PSVI_RENDER_CALL bool psvi_meet_other(const psvi_sim *sim, uint32_t slot, v3 o, v3 d, float most, psvi_surface *at) {
     return psvi_ray_body(sim, slot, o, d, most, at);
 }
@@ -63,7 +63,7 @@ PSV_TREE_FN void psvi_meet_triangle(const psv_tree_view *view, const psv_tree_ra
     psvi_see(seen, &at, hit.item, PSV_SHAPE_MESH);
 }
 
-// Whether anything is met up to seen->t, or with `any` false the first that is.
+// Whether anything is hit up to seen->t; with `any` false, the first hit.
 PSVI_RENDER_CALL void psvi_walk_scene(const psvi_render_scene *scene, const psv_tree_view *view, v3 o, v3 d, bool any,
                                       psvi_seen *seen) {
     const psv_ray ray = {{o.x, o.y, o.z}, 0, {d.x, d.y, d.z}, seen->t};

@@ -10,7 +10,7 @@
 #define PSVI_RENDER_PASSES 5   // of the filter: 2^5 pixels to each side
 #define PSVI_RENDER_ENOUGH 64u // pictures that need no smoothing when they have added up
 
-// Planes, and what stands still as many triangles, which have a tree of their own in the shape's frame.
+// Planes, and static shapes of many triangles, each with a tree in its own frame.
 typedef struct psvi_render_ground {
     uint32_t slot;
     uint32_t type; // psv_shape_type
@@ -20,12 +20,12 @@ typedef struct psvi_render_ground {
     psv_tree_view tree;
 } psvi_render_ground;
 
-#define PSVI_RENDER_PART 0x100u // beside the psv_shape_type of what is a part of a compound
+#define PSVI_RENDER_PART 0x100u // added to the psv_shape_type of a part of a compound
 
 // What the tree is made of (render_place.h).
 typedef struct psvi_render_items {
     psv_aabb *boxes;
-    uint32_t *part_slots; // of the items behind those of the slots
+    uint32_t *part_slots; // of the items that follow the items of the slots
     uint8_t *parts;       // likewise: which part
     uint64_t *count;      // in use, may exceed the room; with parts alone
     uint64_t room;
@@ -43,8 +43,8 @@ typedef struct psvi_render_bodies {
 // One value a pixel each.
 typedef struct psvi_render_pixels {
     psvi_f4 *surface;  // normal; w: length of the way from the eye, infinite for sky
-    psvi_f4 *albedo;   // what of the light comes to the eye
-    psvi_f4 *emission; // what comes to the eye beside that light
+    psvi_f4 *albedo;   // share of the light that reaches the eye
+    psvi_f4 *emission; // light that reaches the eye without it
     psvi_f4 *place;    // where rays to sun and sky begin
     psvi_f4 *light;    // mean of the pictures that have added up
     psvi_f4 *colour;   // the same of the whole colour, w: 1

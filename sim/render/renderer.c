@@ -183,7 +183,7 @@ static psv_status check_light(psv_context *context, const psv_picture_def *pictu
     return PSV_OK;
 }
 
-// Grid lines are a power of ten apart, of which eight or more lie between the eye and what it looks at.
+// Grid lines are a power of ten apart, so that eight or more lie between the eye and its target.
 static float grid_cell(float distance) { return powf(10, floorf(log10f(distance / 8))); }
 
 static psv_status aim(psv_renderer *renderer, const psv_picture_def *picture) {

@@ -1,4 +1,4 @@
-// A renderer's memory, and what a backend does for a picture.
+// A renderer's memory, and the operations of a backend for a picture.
 #ifndef PAIRSIEVE_RENDERER_H
 #define PAIRSIEVE_RENDERER_H
 
@@ -19,7 +19,7 @@ typedef struct psvi_render_ops {
     psv_status (*filter)(psv_context *context, const psvi_render_scene *scene);
 } psvi_render_ops;
 
-extern const psvi_render_ops psvi_render_ops_cpu, psvi_render_ops_cuda; // those in this build
+extern const psvi_render_ops psvi_render_ops_cpu, psvi_render_ops_cuda; // of the backends in this build
 
 struct psv_renderer {
     uint32_t cookie;
@@ -27,7 +27,7 @@ struct psv_renderer {
     const psvi_render_ops *ops;
     psv_renderer_def def;
     psv_tree *tree;
-    void *block; // all arrays but those of ground
+    void *block; // all arrays except those of the ground
     uint64_t block_bytes;
     uint64_t part_room; // items for parts of compounds
     psvi_render_scene scene;
@@ -44,7 +44,7 @@ struct psv_renderer {
     uint64_t last_recorded; // the last picture's number among the profile's frames; 0: it was not recorded
 };
 
-// Brings the ground up to what the world has now. Blocks, and allocates, where that has changed.
+// Updates the ground from the world. If it has changed, this Blocks and allocates.
 psv_status psvi_update_render_ground(psv_renderer *renderer);
 void psvi_free_render_ground(psv_renderer *renderer);
 

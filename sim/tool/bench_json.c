@@ -21,7 +21,7 @@ static int split_line(char *line, char *fields[MOST_COLUMNS]) {
         for (; *from != 0 && (quoted || *from != ','); ++from) {
             if (quoted && *from == '"' && *++from != '"') {
                 quoted = false;
-                --from; // the loop looks at what follows the closing quote
+                --from; // the loop continues behind the closing quote
                 continue;
             }
             *to++ = *from;

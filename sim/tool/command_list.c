@@ -1,4 +1,4 @@
-// `pairsieve list` and `pairsieve info`: what there is to choose from, and what this program and machine offer.
+// `pairsieve list` and `pairsieve info`: the choices, and the devices of this machine.
 #include <inttypes.h>
 
 #include "info_memory.h"
@@ -10,7 +10,7 @@
 typedef const char *(*name_function)(psv_backend backend, uint32_t index);
 typedef const char *(*description_function)(psv_backend backend, const char *name);
 
-// A method of a build stays in it on a machine without the device, so the table of the build is what is asked.
+// The methods of a build do not depend on the machine's devices, so the table of the build is used.
 static void print_methods(const char *title, name_function name_at, description_function describe) {
     printf("%s\n", title);
     for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_GL; ++b) {
@@ -208,7 +208,7 @@ int command_info(int argc, char **argv) {
             continue;
         }
         printf("%s", facts[b].name);
-        if (facts[b].total_bytes != 0) // not every OpenGL driver tells
+        if (facts[b].total_bytes != 0) // not every OpenGL driver reports it
             printf(", %.1f of %.1f GiB free", (double)facts[b].free_bytes / gib, (double)facts[b].total_bytes / gib);
         printf(b == 0 ? ", %d threads\n" : "\n", facts[b].workers);
         if (b == 1) print_device_info(&facts[b].info);

@@ -1,4 +1,4 @@
-// `pairsieve run`: steps a scene without a window and reports what each frame cost.
+// `pairsieve run`: steps a scene without a window and reports the cost of each frame.
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -55,8 +55,8 @@ static volatile sig_atomic_t signal_caught;
 
 static void catch_signal(int number) { signal_caught = number; }
 
-// SIGINT and SIGTERM end the run after its frame, with all that it has to tell; one more ends it at once. A signal that
-// is ignored (as in the background of a shell) stays so.
+// SIGINT and SIGTERM end the run after its frame, with its whole report; a second signal ends it at once. An ignored
+// signal (as in the background of a shell) stays ignored.
 static void catch_signals(void) {
     static const int numbers[2] = {SIGINT, SIGTERM};
 #if defined(_WIN32)

@@ -33,7 +33,7 @@ static int no_memory(const sort_job *job, uint64_t bytes_per_key) {
                      (unsigned long long)(job->count * bytes_per_key));
 }
 
-// Memory of the machine, not what a system that overcommits would promise.
+// Memory of the machine; a system that overcommits would promise more.
 static bool fits_host(const sort_job *job, uint64_t bytes_per_key) {
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     return pages <= 0 || page_bytes <= 0 || job->count < (uint64_t)pages * (uint64_t)page_bytes / bytes_per_key;

@@ -1,4 +1,4 @@
-// `pairsieve trace`: a mesh or a scene as a ray-traced picture, and what each part of it took.
+// `pairsieve trace`: a ray-traced picture of a mesh or a scene, and the time of each part.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ typedef struct trace_job {
     uint8_t *picture_bytes;
 } trace_job;
 
-// --- what is seen ----------------------------------------------------------------------------------------------------
+// --- subject of the picture ------------------------------------------------------------------------------------------
 
 static void find_box(const psv_mesh *mesh, float low[3], float high[3]) {
     for (int k = 0; k < 3; ++k) {
@@ -113,7 +113,7 @@ static int render(trace_job *job, uint32_t frame, bool rests) {
     return tool_fail_status(job->context, status);
 }
 
-// The last frames are pictures, each with its tree made anew; the first of them is not timed.
+// The last frames are pictures, each with a new tree; the first of them is not timed.
 static int run_frames(trace_job *job) {
     const uint64_t frames = job->frames, pictures = frames < TIMED_PICTURES ? frames + 1 : TIMED_PICTURES + 1;
     uint32_t number = 0;

@@ -8,7 +8,7 @@
 
 #include "pairsieve/group_mpi.h"
 
-// The number of this rank among those of its machine.
+// The number of this rank among the ranks of its machine.
 static int local_rank(void) {
     MPI_Comm machine;
     int rank = 0;

@@ -1,4 +1,4 @@
-// `pairsieve info --memory`: what sorters, pair finders and trees take of a backend's memory, by part.
+// `pairsieve info --memory`: memory of sorters, pair finders and trees, by part.
 #include "info_memory.h"
 
 #include <inttypes.h>

@@ -76,7 +76,7 @@ static void set_gpu(json_t *machine, const psv_context *context) {
     json_object_set_new(machine, "gpu_multiprocessors", json_integer(info.multiprocessors));
 }
 
-// The processor's name, as a context of the CPU tells it.
+// The processor's name, as a CPU context reports it.
 static void set_processor(json_t *machine, const psv_context *context) {
     psv_context_def def = psv_default_context_def();
     psv_context *own = NULL;

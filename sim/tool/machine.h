@@ -10,7 +10,7 @@
 // version, commit, compiler, date. NULL: no memory.
 json_t *tool_machine_json(const psv_context *context);
 
-// Load average of the last minute over the number of processors; 0 where the system does not tell.
+// Load average of the last minute over the number of processors; 0 where the system does not report one.
 double tool_machine_load(void);
 
 #endif

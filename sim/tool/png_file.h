@@ -1,4 +1,4 @@
-// Pictures as PNG files, without compression: what is written is read by everything, and needs no library.
+// Pictures as PNG files, without compression: every program reads them, and no library is needed.
 #ifndef PAIRSIEVE_PNG_FILE_H
 #define PAIRSIEVE_PNG_FILE_H
 

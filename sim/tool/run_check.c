@@ -97,7 +97,7 @@ static int compare_pairs(const void *x, const void *y) {
     return (p->b > q->b) - (p->b < q->b);
 }
 
-// Both lists in ascending order. Counts what one list has and the other lacks, and prints a sentence about it.
+// Both lists in ascending order. Counts pairs that only one list has, and prints a sentence about them.
 static bool same_pairs(uint64_t frame, const psv_pair *found, uint64_t found_count, const psv_pair *oracle,
                        uint64_t oracle_count) {
     uint64_t missing = 0, extra = 0, f = 0, o = 0;
@@ -152,7 +152,7 @@ int run_check_frame(run_job *job, uint64_t frame) {
     }
     bool on_gpu = psv_context_backend(job->context) == PSV_BACKEND_CUDA && boxes.count > MOST_BOXES_ON_CPU;
     int code = job->checker != NULL ? TOOL_DONE : create_oracle(job, on_gpu ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU);
-    // The oracle stays where it began, so that one run is one comparison.
+    // The oracle keeps its method, so that one run is one comparison.
     bool oracle_on_gpu = code == TOOL_DONE && psv_context_backend(job->checker->context) == PSV_BACKEND_CUDA;
     if (code == TOOL_DONE) {
         status = prepare_finder(job->checker, boxes.count, world_count(&host.set), job->counters.pairs);

@@ -1,4 +1,4 @@
-// `pairsieve run`: what its parts share.
+// `pairsieve run`: data that its parts share.
 #ifndef PAIRSIEVE_TOOL_RUN_JOB_H
 #define PAIRSIEVE_TOOL_RUN_JOB_H
 
@@ -51,8 +51,8 @@ void run_destroy_checker(run_checker *checker); // NULL is allowed
 // The job's contexts. With --backend gl bodies are stepped by the CPU and pairs are found on OpenGL.
 int run_create_contexts(run_job *job);
 
-// With --backend auto, on the CPU, after the first step: OpenGL finds this frame's pairs too, and those of the next
-// frames where it was faster. Only where there are so many boxes that this can be, and the driver has a GPU.
+// With --backend auto, on the CPU, after the first step: OpenGL finds this frame's pairs too, and the pairs of later
+// frames if it was faster. Only with enough boxes for that, and a driver with a GPU.
 int run_measure_pairs_on(run_job *job);
 
 // --- run_output.c ---------------------------------------------------------------------------------------------------

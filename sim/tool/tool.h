@@ -17,15 +17,15 @@
 #define TOOL_FAILED 1
 #define TOOL_REFUSED 2
 #define TOOL_INTERRUPTED 128 // plus the signal's number, as shells say it
-#define TOOL_CONTINUE (-1)   // options were read: go on
+#define TOOL_CONTINUE (-1)   // options were read: continue
 
 // --- errors ---------------------------------------------------------------------------------------------------------
 
 // Prints «pairsieve: ...» to stderr and returns `code`.
 int tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The same with the library's sentence for `status`. What the user can put right (arguments, files, sizes, memory, a
-// device that is not there) is TOOL_REFUSED; a failing device or a defect is TOOL_FAILED. PSV_OK gives TOOL_DONE.
+// The same with the library's sentence for `status`. Errors that the user can correct (arguments, files, sizes, memory,
+// a missing device) are TOOL_REFUSED; a failing device or a defect is TOOL_FAILED. PSV_OK gives TOOL_DONE.
 int tool_fail_status(const psv_context *context, psv_status status);
 
 // --- options --------------------------------------------------------------------------------------------------------
@@ -45,12 +45,12 @@ typedef struct tool_option {
     tool_option_kind kind;
     void *target;
     uint64_t least, most; // OPTION_COUNT; most 0: no limit
-    bool *given;          // set when the option was there; may be NULL
+    bool *given;          // set when the option was given; may be NULL
 } tool_option;
 
 typedef struct tool_command {
     const char *name;
-    const char *usage;   // what follows the name in the usage line
+    const char *usage;   // text after the name in the usage line
     const char *summary; // one line
     const char *details; // more for --help; may be NULL
     const tool_option *options;
@@ -73,7 +73,7 @@ int tool_choose(const char *option, const char *word, const char *const *names);
 
 // A file that the command line names.
 typedef struct tool_file {
-    const char *option; // "--csv", or what an operand is: "the mesh"
+    const char *option; // "--csv", or a name of an operand: "the mesh"
     const char *path;   // NULL: not given
     bool is_input;      // is read
     bool needs_name;    // cannot be "-", standard output
@@ -83,17 +83,17 @@ typedef struct tool_file {
 // is a file that is read, but a snapshot may be saved where it was restored from.
 int tool_check_files(const tool_file *files, uint32_t count);
 
-// One of `files` goes to standard output: then what else would be printed there goes to stderr.
+// One of `files` is standard output: other output then goes to stderr.
 bool tool_uses_stdout(const tool_file *files, uint32_t count);
 
-// A file while it is written; "-" is standard output. What was there before stays until the new file is whole.
+// A file while it is written; "-" is standard output. The old content stays until the new file is complete.
 typedef struct tool_output {
     const char *path;
     FILE *stream;
     psvi_replaced_file file;
 } tool_output;
 
-// Exit codes. Without `keep` (something else failed) the file stays as it was.
+// Exit codes. Without `keep` (something else failed) the file keeps its old content.
 int tool_open_output(tool_output *output, const char *path);
 int tool_close_output(tool_output *output, bool keep);
 

@@ -1,5 +1,5 @@
-// The files of the command line: checks before the work, and outputs that replace what was there only when they are
-// whole.
+// The files of the command line: checks before the work, and outputs that replace the old content only when they are
+// complete.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

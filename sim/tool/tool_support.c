@@ -35,7 +35,7 @@ int tool_create_context(const tool_device_options *options, psv_context **contex
         return tool_fail(TOOL_REFUSED, "--backend %s is not known; accepted: auto, cpu, cuda, gl", options->backend);
     def.worker_count = (int)options->workers;
     psv_status status = psv_create_context(&def, context);
-    // A device that is not there was asked for on the command line.
+    // The command line names a missing device.
     if (status == PSV_ERROR_DEVICE)
         return tool_fail(TOOL_REFUSED, "--backend %s: %s", options->backend, psv_last_error(NULL));
     return tool_fail_status(NULL, status);
