@@ -354,16 +354,12 @@ PSVI_HD_LONG void psvi_touch_edges(const psvi_polytope *p, const psvi_polytope *
                                      PSVI_HULL_EDGE_FEATURE | (edges->a & 63) << 6 | (edges->b & 63)));
 }
 
-PSVI_HD float psvi_solid_thin(const psvi_solid *solid) {
-    return solid->type == PSV_SHAPE_BOX ? fminf(fminf(solid->size.x, solid->size.y), solid->size.z) : solid->size.y;
-}
-
 // Two solids that are hulls or boxes.
 PSVI_HD_LONG void psvi_collide_polytopes(const psvi_solid *sa, const psvi_solid *sb, float margin, uint32_t feature,
                                          psvi_manifold *out) {
     const psvi_polytope p = psvi_polytope_of(sa), q = psvi_polytope_of(sb);
     const psvi_relation to_p = psvi_relate(&p, &q), to_q = psvi_relate(&q, &p);
-    const float slack = 0.02f * fminf(psvi_solid_thin(sa), psvi_solid_thin(sb));
+    const float slack = 0.02f * fminf(psvi_solid_thinnest(sa), psvi_solid_thinnest(sb));
     const float inner_p = psvi_inner_radius(&p), inner_q = psvi_inner_radius(&q);
     uint32_t face_p, face_q;
     const float of_p = psvi_separating_face(&p, &q, &to_p, inner_q, margin, &face_p);
@@ -571,14 +567,37 @@ PSVI_HD v3 psvi_hull_middle(const psvi_solid *solid) {
     return v3_scale(sum, 1.0f / (float)solid->hull->vertex_count);
 }
 
-// Four of the vertices that are near: the deepest and those that span most.
+// The vertices of the hull's face that looks against `up`, in the hull's frame, most, and the furthest one: what stands
+// on the ground. Vertices of the faces beside it are near too, but carry nothing.
+PSVI_HD uint64_t psvi_hull_footing(const psvi_hull *hull, v3 up) {
+    uint32_t face = 0, lowest = 0;
+    float least = 3.4e38f, low = 3.4e38f;
+    for (uint32_t i = 0; i < hull->face_count; ++i) {
+        const float d = v3_dot(v3_of4(hull->planes[i]), up);
+        face = d < least ? i : face;
+        least = d < least ? d : least;
+    }
+    for (uint32_t i = 0; i < hull->vertex_count; ++i) {
+        const float d = v3_dot(v3_of4(hull->vertices[i]), up);
+        lowest = d < low ? i : lowest;
+        low = d < low ? d : low;
+    }
+    uint64_t footing = (uint64_t)1 << lowest;
+    for (uint32_t i = hull->face_first[face]; i < hull->face_first[face + 1]; ++i)
+        footing |= (uint64_t)1 << hull->loop[i];
+    return footing;
+}
+
+// Four of the vertices that stand on a plane: the deepest and those that span most.
 PSVI_HD_LONG void psvi_collide_plane_hull(const psvi_solid *solid, v3 origin, v3 up, float margin, uint32_t feature,
                                           psvi_manifold *out) {
     psvi_clip_vertex list[PSVI_HULL_POINTS];
     int points = 0, chosen[4];
     v3 ux, uy;
     v3_tangents(up, &ux, &uy);
+    const uint64_t footing = psvi_hull_footing(solid->hull, quat_unrotate(solid->rotation, up));
     for (uint32_t i = 0; i < solid->hull->vertex_count; ++i) {
+        if ((footing >> i & 1) == 0) continue;
         const v3 d = v3_sub(psvi_hull_vertex(solid, i), origin);
         psvi_gather_point(list, &points, v3_dot(d, ux), v3_dot(d, uy), v3_dot(d, up), margin, i);
     }

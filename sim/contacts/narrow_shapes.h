@@ -17,6 +17,9 @@ typedef struct psvi_manifold {
     float seconds; // of the step
     float time;    // since its beginning, at which the points were found
     v3 velocity;   // of b less that of a
+    v3 drift;      // the same without what gravity adds
+    v3 com_a;      // of a solid on the ground: its body's centre of mass
+    int still;     // 1: a does not move, 2: b does not; else 0
     v3 spin_a, spin_b, centre_a, centre_b;
     float depth; // the deepest overlap of boxes, as a multiple of the thinner one's half width
     bool sided;  // boxes in each other are parted to this side only
@@ -36,6 +39,31 @@ typedef struct psvi_solid {
     quat rotation;
     const psvi_hull *hull; // its own, or the cube for a box; NULL in worlds without hulls
 } psvi_solid;
+
+PSVI_HD bool psvi_is_round(uint32_t type) { return type <= PSV_SHAPE_SPHERE; }
+
+// Half extents of a solid's box; not of a hull's.
+PSVI_HD v3 psvi_solid_extent(const psvi_solid *solid) {
+    if (psvi_is_round(solid->type)) return v3_make(solid->size.x, solid->size.x, solid->size.x);
+    axes3 axes = quat_axes(solid->rotation);
+    v3 y = v3_abs(axes.u[1]);
+    if (solid->type == PSV_SHAPE_CAPSULE)
+        return v3_add(v3_scale(y, solid->size.y), v3_make(solid->size.x, solid->size.x, solid->size.x));
+    v3 extent = v3_scale(v3_abs(axes.u[0]), solid->size.x);
+    return v3_madd(v3_madd(extent, y, solid->size.y), v3_abs(axes.u[2]), solid->size.z);
+}
+
+// Radius of a ball about a solid's centre that holds it.
+PSVI_HD float psvi_solid_reach(const psvi_solid *solid) {
+    if (solid->type == PSV_SHAPE_BOX) return v3_length(solid->size);
+    return solid->type == PSV_SHAPE_CAPSULE ? solid->size.x + solid->size.y : solid->size.x;
+}
+
+// Half of a solid's least width.
+PSVI_HD float psvi_solid_thinnest(const psvi_solid *solid) {
+    if (solid->type == PSV_SHAPE_BOX) return fminf(solid->size.x, fminf(solid->size.y, solid->size.z));
+    return solid->type == PSV_SHAPE_HULL ? solid->size.y : solid->size.x;
+}
 
 #define PSVI_FEATURE_SOLIDS 14 // the bits of a feature from this one on tell which two solids it is of
 

@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_NARROW_TERRAIN_H
 #define PAIRSIEVE_NARROW_TERRAIN_H
 
-#include "narrow_hulls.h"
+#include "narrow_surface.h"
 
 PSVI_HD v3 psvi_box_corner(const psvi_solid *box, uint32_t corner) {
     v3 h = box->size;
@@ -107,13 +107,56 @@ PSVI_HD void psvi_collide_field_sphere(const psvi_sim *s, const psvi_shape *fiel
         psvi_add_point(out, f.normal, f.point, f.separation, feature);
 }
 
+// The vertices of a hull that stand on the triangles below them.
+PSVI_HD void psvi_collide_field_hull(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation,
+                                     const psvi_solid *solid, float margin, uint32_t feature, psvi_manifold *out) {
+    v3 last = v3_make(0, 0, 0);
+    uint64_t footing = 0;
+    for (uint32_t i = 0; i < solid->hull->vertex_count; ++i) {
+        psvi_found f;
+        if (!psvi_touch_field(s, field, position, rotation, psvi_hull_vertex(solid, i), 0, margin, &f)) continue;
+        const v3 d = v3_sub(f.normal, last);
+        if (v3_dot(d, d) > 1e-6f)
+            footing = psvi_hull_footing(solid->hull, quat_unrotate(solid->rotation, v3_neg(f.normal)));
+        last = f.normal;
+        if ((footing >> i & 1) == 0) continue;
+        if (out->count == PSVI_MAX_POINTS) psvi_thin_out(out);
+        psvi_add_point(out, f.normal, f.point, f.separation, feature | i);
+    }
+}
+
+// The columns or rows of cells that [low, high] meets: [*first, *end).
+PSVI_HD void psvi_cells_between(float low, float high, float origin, float cell, uint32_t count, uint32_t *first,
+                                uint32_t *end) {
+    const float most = (float)(count - 1);
+    *first = (uint32_t)clamp_f((low - origin) / cell, 0, most);
+    *end = high < origin ? 0 : (uint32_t)clamp_f((high - origin) / cell, 0, most - 1) + 1;
+}
+
+// Edges and corners of a field against a solid that is not round.
+PSVI_HD void psvi_collide_field_rims(const psvi_facets *f, const psvi_guest *g, float height_max) {
+    const v3 reach = v3_add(g->extent, v3_make(g->margin, g->margin, g->margin));
+    const v3 low = v3_sub(g->middle, reach), high = v3_add(g->middle, reach);
+    if (low.y > height_max) return;
+    uint32_t row, rows, first, end;
+    psvi_cells_between(low.z, high.z, f->low_z, f->cell_z, f->rows, &row, &rows);
+    psvi_cells_between(low.x, high.x, f->low_x, f->cell_x, f->columns, &first, &end);
+    for (; row < rows; ++row)
+        for (uint32_t column = first; column < end; ++column) {
+            const float *h = f->heights + (uint64_t)row * f->columns + column;
+            const float top = fmaxf(fmaxf(h[0], h[1]), fmaxf(h[f->columns], h[f->columns + 1]));
+            if (top < low.y) continue;
+            const uint32_t facet = (row * (f->columns - 1) + column) * 2;
+            psvi_touch_facet(f, facet, g);
+            psvi_touch_facet(f, facet + 1, g);
+        }
+}
+
 PSVI_HD void psvi_collide_field(const psvi_sim *s, const psvi_shape *field, v3 position, quat rotation,
                                 const psvi_solid *solid, float margin, uint32_t feature, bool hulls,
                                 psvi_manifold *out) {
     if (psvi_takes_hull(hulls, solid->type)) {
-        for (uint32_t i = 0; i < solid->hull->vertex_count; ++i)
-            psvi_collide_field_sphere(s, field, position, rotation, psvi_hull_vertex(solid, i), 0, margin, feature | i,
-                                      out);
+        psvi_collide_field_hull(s, field, position, rotation, solid, margin, feature, out);
     } else if (solid->type == PSV_SHAPE_BOX) {
         for (uint32_t i = 0; i < 8; ++i)
             psvi_collide_field_sphere(s, field, position, rotation, psvi_box_corner(solid, i), 0, margin, feature | i,
@@ -125,122 +168,29 @@ PSVI_HD void psvi_collide_field(const psvi_sim *s, const psvi_shape *field, v3 p
         psvi_collide_field_sphere(s, field, position, rotation, q, solid->size.x, margin, feature | 2u, out);
     } else {
         psvi_collide_field_sphere(s, field, position, rotation, solid->centre, solid->size.x, margin, feature, out);
+        return;
     }
+    const psvi_facets f = psvi_surface_of(s, field);
+    const psvi_guest g = psvi_make_guest(solid, position, rotation, margin, feature, hulls, out);
+    psvi_collide_field_rims(&f, &g, field->height_max);
 }
 
-// Nearest point of a triangle (Ericson, «Real-Time Collision Detection», 5.1.5).
-PSVI_HD v3 psvi_nearest_on_triangle(v3 p, v3 a, v3 b, v3 c) {
-    v3 ab = v3_sub(b, a), ac = v3_sub(c, a), ap = v3_sub(p, a);
-    float d1 = v3_dot(ab, ap), d2 = v3_dot(ac, ap);
-    if (d1 <= 0 && d2 <= 0) return a;
-    v3 bp = v3_sub(p, b);
-    float d3 = v3_dot(ab, bp), d4 = v3_dot(ac, bp);
-    if (d3 >= 0 && d4 <= d3) return b;
-    float vc = d1 * d4 - d3 * d2;
-    if (vc <= 0 && d1 >= 0 && d3 <= 0) return v3_madd(a, ab, d1 / (d1 - d3));
-    v3 cp = v3_sub(p, c);
-    float d5 = v3_dot(ab, cp), d6 = v3_dot(ac, cp);
-    if (d6 >= 0 && d5 <= d6) return c;
-    float vb = d5 * d2 - d1 * d6;
-    if (vb <= 0 && d2 >= 0 && d6 <= 0) return v3_madd(a, ac, d2 / (d2 - d6));
-    float va = d3 * d6 - d5 * d4;
-    if (va <= 0 && d4 - d3 >= 0 && d5 - d6 >= 0) return v3_madd(b, v3_sub(c, b), (d4 - d3) / ((d4 - d3) + (d5 - d6)));
-    float scale = 1.0f / (va + vb + vc);
-    return v3_madd(v3_madd(a, ab, vb * scale), ac, vc * scale);
-}
-
-// One sphere (radius 0: a box's corner) against one triangle; both sides are solid.
-PSVI_HD void psvi_collide_triangle_sphere(v3 a, v3 b, v3 c, v3 centre, float radius, float margin, uint32_t feature,
-                                          psvi_manifold *out) {
-    v3 nearest = psvi_nearest_on_triangle(centre, a, b, c);
-    v3 d = v3_sub(centre, nearest);
-    float squared = v3_dot(d, d), reach = radius + margin;
-    if (!(squared <= reach * reach)) return;
-    v3 face = v3_unit_or(v3_cross(v3_sub(b, a), v3_sub(c, a)), v3_make(0, 1, 0));
-    float distance = sqrtf(squared);
-    v3 up = distance > 1e-7f ? v3_scale(d, 1.0f / distance) : face;
-    float separation = distance - radius;
-    psvi_add_point(out, v3_neg(up), v3_madd(centre, up, -(radius + 0.5f * separation)), separation, feature);
-}
-
-// Unit normal of a triangle, to the side on which x is: both are solid.
-PSVI_HD v3 psvi_triangle_side(v3 a, v3 b, v3 c, v3 x) {
-    v3 face = v3_unit_or(v3_cross(v3_sub(b, a), v3_sub(c, a)), v3_make(0, 1, 0));
-    return v3_dot(v3_sub(x, a), face) < 0 ? v3_neg(face) : face;
-}
-
-// A solid's corner over or up to `depth` below a triangle.
-PSVI_HD void psvi_collide_triangle_corner(v3 a, v3 b, v3 c, v3 face, v3 corner, float depth, float margin,
-                                          uint32_t feature, psvi_manifold *out) {
-    float separation = v3_dot(v3_sub(corner, a), face);
-    if (!(separation <= margin) || separation < -depth) return;
-    v3 foot = v3_madd(corner, face, -separation);
-    v3 off = v3_sub(psvi_nearest_on_triangle(foot, a, b, c), foot);
-    if (v3_dot(off, off) > 1e-10f) return;
-    psvi_add_point(out, v3_neg(face), v3_madd(corner, face, -0.5f * separation), separation, feature);
-}
-
-// A hull against one triangle, as a box is. `inside`: a point of it.
-PSVI_HD_LONG void psvi_collide_triangle_hull(v3 a, v3 b, v3 c, const psvi_solid *hull, v3 inside, float margin,
-                                             uint32_t feature, psvi_manifold *out) {
-    v3 face = psvi_triangle_side(a, b, c, inside);
-    for (uint32_t i = 0; i < hull->hull->vertex_count; ++i)
-        psvi_collide_triangle_corner(a, b, c, face, psvi_hull_vertex(hull, i), hull->size.y, margin, feature | i, out);
-    psvi_collide_hull_sphere(hull, a, 0, fminf(margin, 0.01f), feature | 64u, out);
-    psvi_collide_hull_sphere(hull, b, 0, fminf(margin, 0.01f), feature | 65u, out);
-    psvi_collide_hull_sphere(hull, c, 0, fminf(margin, 0.01f), feature | 66u, out);
-}
-
-// A box against one triangle: its corners below the face by up to half of its least width, and the triangle's corners
-// inside the box.
-PSVI_HD void psvi_collide_triangle_box(v3 a, v3 b, v3 c, const psvi_solid *box, float margin, uint32_t feature,
-                                       psvi_manifold *out) {
-    v3 face = psvi_triangle_side(a, b, c, box->centre);
-    float depth = fminf(fminf(box->size.x, box->size.y), box->size.z);
-    for (uint32_t i = 0; i < 8; ++i)
-        psvi_collide_triangle_corner(a, b, c, face, psvi_box_corner(box, i), depth, margin, feature | i, out);
-    psvi_collide_box_sphere(box, a, 0, fminf(margin, 0.01f), feature | 8u, out);
-    psvi_collide_box_sphere(box, b, 0, fminf(margin, 0.01f), feature | 9u, out);
-    psvi_collide_box_sphere(box, c, 0, fminf(margin, 0.01f), feature | 10u, out);
-}
-
-// A solid against a mesh: walks the mesh's tree with the solid's bounds (half extent `reach` about its centre).
+// A solid against a mesh: walks the mesh's tree with the solid's box.
 PSVI_HD void psvi_collide_mesh(const psvi_sim *s, const psvi_shape *mesh, v3 position, quat rotation,
-                               const psvi_solid *solid, float reach, float margin, uint32_t feature, bool hulls,
+                               const psvi_solid *solid, float margin, uint32_t feature, bool hulls,
                                psvi_manifold *out) {
-    v3 centre = quat_unrotate(rotation, v3_sub(solid->centre, position));
-    float r = reach + margin;
-    const v3 inside = psvi_takes_hull(hulls, solid->type) ? psvi_hull_middle(solid) : solid->centre;
+    const psvi_facets f = psvi_surface_of(s, mesh);
+    const psvi_guest g = psvi_make_guest(solid, position, rotation, margin, feature, hulls, out);
+    const v3 reach = v3_add(g.extent, v3_make(margin, margin, margin));
+    const v3 low = v3_sub(g.middle, reach), high = v3_add(g.middle, reach);
     uint32_t node = 0;
     while (node < mesh->node_count) {
         const psvi_mesh_node *n = &s->nodes[mesh->first_node + node];
-        bool apart = n->min[0] > centre.x + r || n->max[0] < centre.x - r || n->min[1] > centre.y + r ||
-                     n->max[1] < centre.y - r || n->min[2] > centre.z + r || n->max[2] < centre.z - r;
-        if (apart) {
-            node = n->skip;
-            continue;
-        }
-        for (uint32_t i = 0; i < n->count; ++i) {
-            const psvi_triangle *t = &s->triangles[mesh->first_triangle + n->first + i];
-            v3 a = v3_add(position, quat_rotate(rotation, v3_of(t->p[0])));
-            v3 b = v3_add(position, quat_rotate(rotation, v3_of(t->p[1])));
-            v3 c = v3_add(position, quat_rotate(rotation, v3_of(t->p[2])));
-            uint32_t id = feature ^ ((n->first + i) << 4);
-            if (psvi_takes_hull(hulls, solid->type)) {
-                psvi_collide_triangle_hull(a, b, c, solid, inside, margin, feature ^ ((n->first + i) << 7), out);
-            } else if (solid->type == PSV_SHAPE_BOX) {
-                psvi_collide_triangle_box(a, b, c, solid, margin, id, out);
-            } else if (solid->type == PSV_SHAPE_CAPSULE) {
-                v3 p, q;
-                psvi_capsule_ends(solid, &p, &q);
-                psvi_collide_triangle_sphere(a, b, c, p, solid->size.x, margin, id | 1u, out);
-                psvi_collide_triangle_sphere(a, b, c, q, solid->size.x, margin, id | 2u, out);
-                psvi_collide_triangle_sphere(a, b, c, solid->centre, solid->size.x, margin, id | 3u, out);
-            } else {
-                psvi_collide_triangle_sphere(a, b, c, solid->centre, solid->size.x, margin, id, out);
-            }
-        }
-        ++node;
+        const bool apart = n->min[0] > high.x || n->max[0] < low.x || n->min[1] > high.y || n->max[1] < low.y ||
+                           n->min[2] > high.z || n->max[2] < low.z;
+        for (uint32_t i = 0; i < n->count && !apart; ++i)
+            psvi_touch_facet(&f, n->first + i, &g);
+        node = apart ? n->skip : node + 1;
     }
 }
 

@@ -168,7 +168,7 @@ static void narrow_pairs(void *data, uint64_t first, uint64_t end) {
         if (psvi_pair_is_round(s, a, b))
             psvi_narrow_round_pair(s, loop->step, a, b);
         else if (!psvi_keep_points(s, loop->step, a, b) && psvi_narrow_other_pair(s, loop->step, a, b, true))
-            psvi_follow_pair(s, loop->step, a, b, true);
+            psvi_follow_pair(s, loop->step, a, b, false, true);
     }
 }
 

@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(PSVI_HULL_BLOCK) psvk_follow_hulls(psvi_sim s,
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         psv_pair pair = s.pairs[*(s.followed_pairs - 1 - i)];
-        psvi_follow_pair(&s, &step, pair.a, pair.b, true);
+        psvi_follow_pair(&s, &step, pair.a, pair.b, false, true);
     }
 }
 

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(PSVI_NARROW_BLOCK) psvk_follow(psvi_sim s, psv
     for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < count;
          i += (uint64_t)gridDim.x * blockDim.x) {
         psv_pair pair = s.pairs[s.other_pairs[i]];
-        psvi_follow_pair(&s, &step, pair.a, pair.b, false);
+        psvi_follow_pair(&s, &step, pair.a, pair.b, false, false);
     }
 }
 

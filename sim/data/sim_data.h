@@ -55,8 +55,15 @@ typedef struct psvi_mesh_node {
     uint32_t first, count; // triangles of a leaf; count 0: inner node
 } psvi_mesh_node;
 
+// `next`: the triangle across the edge from p[k] to p[k + 1], PSVI_NO_FACET at a border, and marks of that edge and of
+// corner k. A mark stands at one of the triangles that share the edge or corner (mesh_edges.c).
+#define PSVI_SURFACE_FLAT 0.005f // rad; edges at which a surface bends less are none
+#define PSVI_NO_FACET 0x3fffffffu
+#define PSVI_EDGE_ACTS 0x80000000u   // the surface bends or ends at the edge
+#define PSVI_CORNER_ACTS 0x40000000u // edges that act meet in the corner, and do not just go on
 typedef struct psvi_triangle {
     float p[3][3];
+    uint32_t next[3];
 } psvi_triangle;
 
 // What the solver moves, 64 bytes a body: read as whole sectors. Particles use `linear` only.

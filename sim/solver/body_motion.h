@@ -9,17 +9,6 @@
 #include "body_sleep.h"
 #include "free_rotation.h"
 
-// Half extents of a solid's box.
-PSVI_HD v3 psvi_solid_extent(const psvi_solid *solid) {
-    if (psvi_is_round(solid->type)) return v3_make(solid->size.x, solid->size.x, solid->size.x);
-    axes3 axes = quat_axes(solid->rotation);
-    v3 y = v3_abs(axes.u[1]);
-    if (solid->type == PSV_SHAPE_CAPSULE)
-        return v3_add(v3_scale(y, solid->size.y), v3_make(solid->size.x, solid->size.x, solid->size.x));
-    v3 extent = v3_scale(v3_abs(axes.u[0]), solid->size.x);
-    return v3_madd(v3_madd(extent, y, solid->size.y), v3_abs(axes.u[2]), solid->size.z);
-}
-
 PSVI_HD void psvi_hull_bounds(const psvi_hull *hull, v3 position, quat rotation, v3 *low, v3 *high) {
     const axes3 axes = quat_axes(rotation);
     for (uint32_t i = 0; i < hull->vertex_count; ++i) {
@@ -105,6 +94,7 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
             driven ? sym3_isotropic(0) : sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));
     }
     if (position.w <= 0 || psvi_is_ground(shape->type)) return; // an empty slot, or ground: its box does not change
+    const v3 none = v3_make(0, 0, 0);
     v3 p = v3_of4(position), low = p, high = p;
     psvi_body_bounds(s, shape, p, quat_of4(s->rotation[i]), &low, &high);
     float margin = 0;
@@ -112,10 +102,18 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
         margin = psvi_body_margin(step, position.w, psvi_is_round(shape->type));
         v3 fall = driven ? v3_make(0, 0, 0) : psvi_body_gravity(s, step, i);
         v3 path = v3_scale(v3_madd(v3_of4(velocity), fall, step->seconds), step->seconds);
-        low = v3_add(low, v3_min(path, v3_make(0, 0, 0)));
-        high = v3_add(high, v3_max(path, v3_make(0, 0, 0)));
-        if (turns && !psvi_is_round(shape->type))
-            margin += fminf(v3_length(v3_of4(angular)) * step->seconds, 0.5f) * position.w;
+        low = v3_add(low, v3_min(path, none));
+        high = v3_add(high, v3_max(path, none));
+        if (turns && !psvi_is_round(shape->type)) {
+            // No further than the ball about its centre of mass in which it turns.
+            const v3 com = quat_rotate(quat_of4(s->rotation[i]), v3_of(shape->com));
+            const float turn = fminf(v3_length(v3_of4(angular)) * step->seconds, 2.0f) * position.w;
+            const float reach = position.w + v3_length(com);
+            const v3 about = v3_make(reach, reach, reach), grown = v3_make(turn, turn, turn);
+            const v3 from = v3_add(p, v3_add(com, v3_min(path, none))), to = v3_add(p, v3_add(com, v3_max(path, none)));
+            low = v3_max(v3_sub(low, grown), v3_min(low, v3_sub(from, about)));
+            high = v3_min(v3_add(high, grown), v3_max(high, v3_add(to, about)));
+        }
     }
     psv_aabb box;
     box.min[0] = low.x - margin;
@@ -192,7 +190,8 @@ PSVI_HD quat psvi_turn_body(const psvi_shape *shape, quat before, v3 turned, flo
     // By the difference: the product of the two rounded tensors is not 1, which would tell in thousands of frames.
     v3 changed = v3_add(spin, sym3_mul(shape->inv_inertia, v3_sub(now, momentum)));
     float energy = v3_dot(spin, momentum), grown = v3_dot(changed, now);
-    if (grown > 1.00001f * energy) changed = v3_scale(changed, sqrtf(energy / grown));
+    if (grown > 1.00001f * energy)
+        changed = v3_scale(changed, sqrtf(energy / grown));
     *w = quat_rotate(after, changed);
     return after;
 }
