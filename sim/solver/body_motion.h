@@ -180,7 +180,7 @@ PSVI_HD bool psvi_inside(v3 p, const float low[3], const float high[3]) { // fal
 
 // Turns a body that is no ball through a step: as it turns freely with its final angular momentum, and further by what
 // impulses within the step have turned it. The momentum stays as the solver left it. Where these two turns disagree the
-// energy would grow with the pose; then the spin is reduced, by just that much.
+// energy would change with the pose, up or down: the spin is scaled so that it does not.
 PSVI_HD quat psvi_turn_body(const psvi_shape *shape, quat before, v3 turned, float seconds, v3 *w) {
     v3 spin = quat_unrotate(before, *w), momentum = sym3_mul(shape->inertia, spin);
     quat after = psvi_turn_freely(shape->inertia, shape->inv_inertia, before, momentum, seconds);
@@ -190,7 +190,7 @@ PSVI_HD quat psvi_turn_body(const psvi_shape *shape, quat before, v3 turned, flo
     // By the difference: the product of the two rounded tensors is not 1, which would tell in thousands of frames.
     v3 changed = v3_add(spin, sym3_mul(shape->inv_inertia, v3_sub(now, momentum)));
     float energy = v3_dot(spin, momentum), grown = v3_dot(changed, now);
-    if (grown > 1.00001f * energy)
+    if (fabsf(grown - energy) > 1e-5f * energy && grown > 0.25f * energy)
         changed = v3_scale(changed, sqrtf(energy / grown));
     *w = quat_rotate(after, changed);
     return after;
