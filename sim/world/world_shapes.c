@@ -1,6 +1,6 @@
 // Shapes: checks, mass and inertia, and the copies in the backend's memory.
 #include "../contacts/contact_anchor.h"
-#include "../world/world.h"
+#include "world.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
