@@ -263,6 +263,13 @@ static void check_panel_switches(view_app *app) {
     assert_int_equal(app->steps, steps + 1);
     click(app, "check pairs (X)");
     assert_true(app->check.done && app->check.pairs == app->check.other_pairs);
+    click(app, "explain");
+    driver_turns(app, 1);
+    assert_non_null(strstr(app->hud_model.explanation, "\nmethod: "));
+    assert_non_null(strstr(app->hud_model.explanation, "\nnext frame: "));
+    click(app, "explain");
+    driver_turns(app, 1);
+    assert_string_equal(app->hud_model.explanation, "");
     click(app, "frame");
     assert_true(fabsf(app->camera.target[1] - app->model.centre[1]) < 1.0e-4f);
     click(app, "help");

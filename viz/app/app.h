@@ -69,7 +69,7 @@ typedef struct view_app {
 
     view_colour_mode colour;
     uint32_t overlays;
-    bool paused, step_once, transparent, shadows, ray_traced, show_panel, show_help;
+    bool paused, step_once, transparent, shadows, ray_traced, show_panel, show_help, show_explanation;
     bool quit, minimised, focused;
     bool want_screenshot;
     bool interrupted; // without a window: a signal asks for the last frame now
@@ -86,6 +86,8 @@ typedef struct view_app {
     view_message toast;
     Uint64 toast_until;
     psv_world_counters counters;
+    char explanation[2048]; // of the pairs of frame `explained`
+    uint64_t explained;
     view_hud_model hud_model; // as last shown
 } view_app;
 

@@ -45,6 +45,16 @@ static void fill_picked(view_app *app, view_hud_model *model) {
         (uint32_t)(picked->partner_count < VIEW_PICKED_PAIRS ? picked->partner_count : VIEW_PICKED_PAIRS);
 }
 
+static const char *explanation(view_app *app) {
+    if (!app->show_explanation || app->world == NULL || app->load != NULL) return "";
+    if (app->explained == app->counters.frame) return app->explanation;
+    app->explained = app->counters.frame;
+    const psv_status status =
+        psv_explain_frame(psv_world_pair_finder(app->world), app->explanation, sizeof app->explanation, NULL);
+    if (status != PSV_OK && status != PSV_ERROR_CAPACITY) app->explanation[0] = '\0'; // no frame yet
+    return app->explanation;
+}
+
 static void fill_model(view_app *app, view_hud_model *model) {
     memset(model, 0, sizeof *model);
     model->show_panel = app->show_panel;
@@ -62,6 +72,7 @@ static void fill_model(view_app *app, view_hud_model *model) {
     model->note = app->streams.transfer == VIEW_TRANSFER_HOST ? app->streams.refusal.text : "";
     model->toast = SDL_GetTicks64() < app->toast_until ? app->toast.text : "";
     model->counters = app->counters;
+    model->explanation = explanation(app);
     memcpy(model->drawn, app->renderer.drawn, sizeof model->drawn);
     model->frame_ms = app->frame_ms;
     model->draw_ms = app->renderer.draw_ms;
@@ -113,6 +124,10 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
     if (actions->toggle_transparent) app->transparent = !app->transparent;
     if (actions->toggle_shadows) app->shadows = !app->shadows;
     if (actions->toggle_traced) app->ray_traced = !app->ray_traced;
+    if (actions->toggle_explanation) {
+        app->show_explanation = !app->show_explanation;
+        app->explained = UINT64_MAX;
+    }
     if (actions->toggle_help) app->show_help = !app->show_help;
     if (actions->toggle_panel) app->show_panel = !app->show_panel;
     if (actions->check) view_run_check(app);

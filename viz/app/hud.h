@@ -31,6 +31,7 @@ typedef struct view_hud_model {
     const char *note;     // why not by interop, or empty
     const char *toast;    // a passing message, or empty
     psv_world_counters counters;
+    const char *explanation; // how the pairs were found, or empty
     uint32_t drawn[4];
     double frame_ms, draw_ms, order_ms;
     bool ordering;
@@ -52,7 +53,7 @@ typedef struct view_hud_model {
 typedef struct view_hud_actions {
     int scene, backend, sort, broad_phase, colour;
     bool toggle_pause, step, restart, frame_all, toggle_transparent, toggle_shadows, toggle_traced, toggle_help,
-        toggle_panel;
+        toggle_panel, toggle_explanation;
     uint32_t toggle_overlays;
     bool check, export_csv, export_trace, screenshot, toggle_video;
 } view_hud_actions;

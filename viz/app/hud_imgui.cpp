@@ -303,6 +303,8 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
     actions.sort = choose("sort", model.sorts);
     actions.broad_phase = choose("broad phase", model.broad_phases);
     runs(model.counters);
+    if (button("explain")) actions.toggle_explanation = true;
+    if (model.explanation[0] != '\0') ImGui::TextWrapped("%s", model.explanation);
     actions.colour = choose("colour", model.colours);
     static const char *const overlays[4] = {"boxes", "pairs", "cells", "order"};
     for (uint32_t i = 0; i < 4; ++i) {
