@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the rules of STYLE.md that a program can check, on the files that git knows.
 
-usage: .ci/rules.py [RULE]...      all rules without arguments; --list names them
+usage: .ci/rules.py [--root FOLDER] [RULE]...      all rules without names; --list names them
 Exit code: 0 when all hold, 1 with one line for each place that breaks one.
 """
 import collections
@@ -154,6 +154,9 @@ RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_hea
 
 
 def main(wanted):
+    global ROOT
+    if wanted[:1] == ["--root"] and len(wanted) > 1:
+        ROOT, wanted = os.path.abspath(wanted[1]), wanted[2:]
     if wanted == ["--list"]:
         for name, rule in RULES.items():
             print(f"{name:15} {rule.__doc__.splitlines()[0]}")

@@ -70,7 +70,7 @@ def stream_number(stream):
     raise ArgumentError(f"stream is a {type(stream).__name__}; a cudaStream_t as a number or a stream object is wanted")
 
 
-_torch_types = {}  # dtype: (name, bytes), filled as they are met
+_torch_types = {}  # dtype: (name, bytes), filled when first used
 
 
 def _torch_type(dtype):

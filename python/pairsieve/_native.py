@@ -90,8 +90,8 @@ def check(status, context=NULL):
         raise _errors.get(status, Error)(text(lib.psv_last_error(context)))
 
 
-def told(call):
-    """Numbers that no C type holds, and arrays that do not fit: an ArgumentError, whatever noticed it."""
+def argument_errors(call):
+    """Turns the errors of cffi and NumPy about numbers and arrays that do not fit into ArgumentErrors."""
 
     @functools.wraps(call)
     def checked(*args, **kwargs):
@@ -106,14 +106,14 @@ def told(call):
 
 
 def locked(method):
-    """Calls of one object by several threads take turns: a context is used by one thread at a time. With :func:`told`."""
+    """Runs one call of an object at a time, since one thread at a time uses a context. With :func:`argument_errors`."""
 
     @functools.wraps(method)
     def call(self, *args, **kwargs):
         with self._lock:
             return method(self, *args, **kwargs)
 
-    return told(call)
+    return argument_errors(call)
 
 
 class Context:

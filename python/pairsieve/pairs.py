@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, name_of, text, told
+from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, name_of, text, argument_errors
 
 _CORNERS = ("float32", "float64")
 _MOST_KEPT = 4  # finders that find_pairs keeps for each thread
@@ -203,7 +203,7 @@ class PairFinder(Profiled):
         CUDA stream to work on. Default: the current stream of the library whose arrays are given.
     """
 
-    @told
+    @argument_errors
     def __init__(self, max_boxes: int, *, device: str | int = "cpu", max_pairs: int = 0, grow: bool = False, sort: bool = False,
                  events: bool = False, worlds: int = 1, ids: bool = False, doubles: bool = False, max_excluded: int = 0,
                  max_kept: int = 0, count_worlds: bool = False, world_pairs: int = 0, method: str = "auto",
@@ -405,7 +405,7 @@ class PairFinder(Profiled):
         """The exact count of each world, a uint64 (int64 in PyTorch) array (worlds,) on the device, without waiting.
 
         Needs ``count_worlds=True`` or `world_pairs`. With `world_pairs` a world that has more makes ``count`` and ``pairs`` raise
-        CapacityError, with the most that a world has as ``needed``; the pairs of all other worlds are there.
+        CapacityError, with the most that a world has as ``needed``; the pairs of all other worlds are complete.
         """
         buffer = lib.psv_world_pair_buffer(self.handle)
         if buffer.bytes == 0:
@@ -500,7 +500,7 @@ def clear_cache() -> None:
     sorting._local.__dict__.clear()
 
 
-@told
+@argument_errors
 def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
                flags: Any = None, ids: Any = None, owners: Any = None, layers: Any = None, layer_matrix: Any = None,
                excluded: Any = None, origin: Any = None, sort: bool = False, method: str = "auto", max_pairs: int = 0,
@@ -543,7 +543,7 @@ def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any
 
 
 def _world_count(worlds):
-    """The number of worlds for a finder: a power of two that holds the largest number that is there."""
+    """The number of worlds for a finder: a power of two that holds the largest number."""
     if worlds is None:
         return 1
     most = 0

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of, text, told
+from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of, text, argument_errors
 from .pairs import device_number, struct_dict
 
 _KEYS = {"uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64"}
@@ -54,7 +54,7 @@ class Sorter:
         Default: the current stream of the library whose arrays are given.
     """
 
-    @told
+    @argument_errors
     def __init__(self, max_count: int, dtype: Any = "uint32", *, value_bytes: int = 4, device: str | int = "cpu", descending: bool = False,
                  begin_bit: int = 0, end_bit: int = 0, method: str = "radix", stream: Any = None) -> None:
         name = str(getattr(dtype, "name", dtype)).replace("torch.", "")
@@ -178,7 +178,7 @@ def _copy(array, like):
     return made, made_view
 
 
-@told
+@argument_errors
 def sort(keys: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
     """A sorted copy of `keys`: stable, -0 equal to +0, NaN last. One dimension of uint32, int32, float32, uint64, int64 or float64.
 
@@ -190,7 +190,7 @@ def sort(keys: Any, *, descending: bool = False, method: str = "radix", stream: 
     return _arrays.finish(made, like)
 
 
-@told
+@argument_errors
 def argsort(keys: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
     """The permutation that sorts `keys`, an int32 array of the same library: ``keys[argsort(keys)]`` is sorted. Stable.
 
@@ -208,7 +208,7 @@ def argsort(keys: Any, *, descending: bool = False, method: str = "radix", strea
     return _arrays.finish(index, like)
 
 
-@told
+@argument_errors
 def sort_pairs(keys: Any, values: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> tuple[Any, Any]:
     """Sorted copies of `keys` and of the `values` (4 or 8 bytes each) that belong to them, as a tuple. Stable."""
     like, value_like = _one_row(keys, "keys"), _one_row(values, "values")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from . import _arrays
 from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of, told
+from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of, argument_errors
 from .pairs import _corner_arrays, _interleave, _optional, _Set, device_number, struct_dict
 
 _QUALITIES = {"linear": lib.PSV_TREE_LINEAR, "fine": lib.PSV_TREE_FINE}
@@ -251,7 +251,7 @@ class Tree:
     type or device than is wanted, or nothing was built, and CapacityError with ``needed`` for more queries than `max_queries`.
     """
 
-    @told
+    @argument_errors
     def __init__(self, max_items: int, *, device: str | int = "cpu", triangles: bool = False, quality: str = "linear", worlds: int = 1,
                  max_queries: int | None = None, sort_method: str = "radix", stream: Any = None) -> None:
         if quality not in _QUALITIES:
@@ -293,7 +293,7 @@ class Tree:
     @locked
     def build(self, boxes: Any, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None, flags: Any = None,
               count: Any = None, stream: Any = None) -> Tree:
-        """Builds the tree of boxes in place of what was there; returns the tree.
+        """Builds the tree of boxes, which replaces the previous tree; returns the tree.
 
         Arguments are those of :meth:`PairFinder.find`; float32 alone. Give points as ``(points, points)``. Bad boxes (NaN, min >
         max) and disabled ones (flag 2) are never found. Items are copied, but `filters` has to stay as it is for queries.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, name_of, text, told
+from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, name_of, text, argument_errors
 from .pairs import device_number, struct_dict
 from .world_queries import WorldQueries, record_of
 
@@ -63,7 +63,7 @@ class World(WorldQueries, Profiled):
     again after bodies were added.
     """
 
-    @told
+    @argument_errors
     def __init__(self, *, device: str | int = "cpu", gravity: Any = (0, -9.81, 0), substeps: int = 0, max_bodies: int = 4096,
                  worlds: int = 1, broad_phase: str = "auto", sort_method: str = "cells", workers: int = 0, stream: Any = None,
                  **more: Any) -> None:
@@ -97,7 +97,7 @@ class World(WorldQueries, Profiled):
         self._finalizer = weakref.finalize(self, _destroy, release, owned, self.context)
 
     @classmethod
-    @told
+    @argument_errors
     def scene(cls, name: str | os.PathLike, *, bodies: int = 0, seed: int | None = None, device: str | int = "cpu", workers: int = 0,
               stream: Any = None, broad_phase: str | None = None, sort_method: str | None = None) -> World:
         """The world of a shipped scene (see :func:`scenes`) or of a scene file."""
@@ -119,7 +119,7 @@ class World(WorldQueries, Profiled):
         return world
 
     @classmethod
-    @told
+    @argument_errors
     def load(cls, path: str | os.PathLike, *, device: str | int = "cpu", workers: int = 0, stream: Any = None) -> World:
         """The world of a snapshot file, bit for bit."""
         world = cls.__new__(cls)
@@ -218,7 +218,7 @@ class World(WorldQueries, Profiled):
             user_data: Any = 0) -> np.ndarray:
         """Adds bodies of a shape, all or none, and returns their ids (n,) as records of index1 and generation.
 
-        positions (n, 3), rotations (n, 4) as x, y, z, w, velocities (n, 3) m/s, angular_velocities (n, 3) rad/s; what is not given is zero
+        positions (n, 3), rotations (n, 4) as x, y, z, w, velocities (n, 3) m/s, angular_velocities (n, 3) rad/s; omitted arrays are zero
         (not turned). The others are one value or (n,): `kinematic` bodies move as their velocities say, whatever they meet; speeds
         fall by the damping's share a second (1/s); `user_data` (uint64) is the program's own.
         """
@@ -302,7 +302,7 @@ class World(WorldQueries, Profiled):
     @locked
     def configure(self, *, gravity: Any = None, substeps: int | None = None, restitution_threshold: float | None = None,
                   push_speed: float | None = None) -> None:
-        """Changes settings from the next step on; what is not given stays. Values as of :class:`World`."""
+        """Changes settings from the next step on; omitted ones are unchanged. Values as of :class:`World`."""
         if gravity is not None:
             self.context.check(lib.psv_set_gravity(self.handle, _floats(gravity, 3, "gravity").tolist()))
         for value, call in ((substeps, lib.psv_set_substeps), (restitution_threshold, lib.psv_set_restitution_threshold),
@@ -404,7 +404,7 @@ class World(WorldQueries, Profiled):
 
     @locked
     def energy(self) -> tuple[float, np.ndarray]:
-        """(energy in J, momentum (3,) in kg m/s) of what is not static. Waits for the device."""
+        """(energy in J, momentum (3,) in kg m/s) of all bodies that are not static. Waits for the device."""
         energy, momentum = ffi.new("double *"), ffi.new("double[3]")
         self.context.check(lib.psv_world_energy(self.handle, energy, momentum))
         return energy[0], np.array(list(momentum))

@@ -107,9 +107,9 @@ typedef struct psv_pair_finder_def {
     // faster method until the boxes change; that takes the memory of both. A captured graph keeps the method that ran
     // before the capture.
     const char *method;
-    // "cells" (default): as is fastest, by cells of the method's own where it has them (`rows` on CUDA), else by the
-    // "radix" sorter; a sorter's name (pairsieve/sort.h): that sorter; "auto": cells or the calibrated sorter. Both
-    // names are only read during creation, and must be known also where the method sorts nothing
+    // "cells" (default): the fastest way, by the method's own cells where it has them (`rows` on CUDA), otherwise by
+    // the "radix" sorter. A sorter's name (pairsieve/sort.h): that sorter. "auto": cells or the calibrated sorter. Both
+    // names are read during creation only, and must be known even if the method sorts nothing
     const char *sort_method;
     uint64_t max_boxes;   // most boxes of any call (of both sets together for psv_find_pairs_between), at most 2^31
     uint64_t max_pairs;   // room of the pair buffer at creation; 0 (default): 8 pairs a box

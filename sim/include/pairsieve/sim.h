@@ -162,10 +162,10 @@ psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
 
-// Velocities with which a kinematic body, or a static one (kinematic from then on; not ground), comes to `pose` within
-// `seconds`, by the shorter turn; it keeps them until they are set again, so a platform on a path is given its next
-// pose before each step. The velocity of a compound is that of its centre of mass. PSV_ERROR_ARGUMENT for a stale id, a
-// body that others push, ground, seconds that are not > 0. Blocks.
+// Sets velocities by which a kinematic body reaches `pose` within `seconds`, by the shorter turn. A static body (not
+// ground) becomes kinematic. The body keeps the velocities until they are set again, so a platform on a path gets its
+// next pose before each step. The velocity of a compound is that of its centre of mass. PSV_ERROR_ARGUMENT for a stale
+// id, a body that others push, ground, seconds that are not > 0. Blocks.
 psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds);
 
 // The same for many bodies in one call; `states` and `impulses` have `count` elements (at most 2^32-1), as `ids`.
@@ -181,11 +181,11 @@ psv_status psv_set_body_states(psv_world *world, const psv_body_id *ids, uint64_
 psv_status psv_apply_impulses(psv_world *world, const psv_body_id *ids, uint64_t count,
                               const psv_body_impulse *impulses);
 
-// The same on buffers of the context's backend, for programs that drive thousands of worlds: `slots` are u32, the slot
-// of a body is id.index1 - 1; `states` are psv_body_state, `impulses` psv_body_impulse. They wait until the steps so
-// far have happened (but not while a CUDA graph is captured) and are then asynchronous on CUDA. Slots without a body
-// are left out (read as zeros), so are values that are not finite, impulses that would give a velocity that is not,
-// rotations that are zero or huge, and ground (planes, height fields, meshes) when written. Errors: PSV_ERROR_ARGUMENT
+// The same on buffers of the context's backend, for programs that drive thousands of worlds. `slots` are u32; the slot
+// of a body is id.index1 - 1. `states` are psv_body_state, `impulses` psv_body_impulse. The calls wait until the
+// earlier steps have happened (but not while a CUDA graph is captured); then they are asynchronous on CUDA. Slots
+// without a body are skipped (and read as zeros). Writes skip values that are not finite, impulses that would give such
+// a velocity, rotations that are zero or huge, and ground (planes, height fields, meshes). Errors: PSV_ERROR_ARGUMENT
 // (buffer too small, count over 2^32-1). Can be captured in a CUDA graph.
 psv_status psv_read_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
 psv_status psv_write_body_states(psv_world *world, psv_buffer slots, uint64_t count, psv_buffer states);
@@ -250,10 +250,10 @@ psv_status psv_world_step(psv_world *world, float seconds);
 uint64_t psv_world_body_count(const psv_world *world); // living bodies, static ones included
 uint64_t psv_world_slot_count(const psv_world *world); // slots in use: the length of the arrays below
 
-// Body arrays by slot, in memory of the context's backend, for reading and for programs that drive thousands of worlds
-// themselves; valid until bodies are created or the world is destroyed. Each slot is 4 floats. A step that found too
-// little room happens within the next call of psv_world_step or one that Blocks, such as psv_read_world_counters: only
-// behind that do the arrays show all steps asked for.
+// Body arrays by slot, in memory of the context's backend, for reading and for programs that drive thousands of worlds;
+// valid until bodies are created or the world is destroyed. Each slot is 4 floats. A step that found too little room
+// happens within the next call of psv_world_step or the next call that Blocks, such as psv_read_world_counters. Only
+// after that call do the arrays show all steps.
 psv_buffer psv_world_positions(const psv_world *world);          // x, y, z, bounding radius (0: empty slot)
 psv_buffer psv_world_rotations(const psv_world *world);          // quaternion x, y, z, w
 psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inverse mass (0: static or kinematic)
@@ -265,11 +265,11 @@ psv_pair_finder *psv_world_pair_finder(const psv_world *world); // for pairs and
 // Live switch between steps; PSV_ERROR_UNSUPPORTED for an unknown name. The pair finder above is another one then.
 psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks
 psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase); // Blocks
-// From the next step on the pairs of a world on the CPU are found on this context, one of OpenGL that outlives the
-// world or this; NULL: on the world's own again. Boxes go there and pairs come back each step, bodies move as they
-// would without it. The finder above is then of that context; its method is the world's, or "auto" where OpenGL lacks
-// that. In a profile all of it is PSV_PHASE_SWEEP. Errors: PSV_ERROR_UNSUPPORTED for other backends, PSV_ERROR_MEMORY.
-// Blocks.
+// From the next step on, `context`, an OpenGL context that outlives the world or this setting, finds the pairs of a
+// world on the CPU; NULL: the world's own context again. Boxes are sent and pairs come back in each step; bodies move
+// as without it. psv_world_pair_finder is then of that context; its method is the world's, or "auto" where OpenGL lacks
+// that. In a profile the whole work is PSV_PHASE_SWEEP. Errors: PSV_ERROR_UNSUPPORTED for other backends,
+// PSV_ERROR_MEMORY. Blocks.
 psv_status psv_world_find_pairs_on(psv_world *world, psv_context *context);
 
 // --- contacts and their events --------------------------------------------------------------------------------------
@@ -290,16 +290,16 @@ typedef struct psv_contact {
     uint32_t points;
 } psv_contact;
 
-// Two bodies that touch now and did not after the step before, or the other way round. A contact ends when the bodies
-// are apart by more than a hundredth of the lesser half width. Who is destroyed ends its contacts with the next step,
-// unless its slot has a new body then.
+// Two bodies that touch now and did not after the previous step, or the other way round. A contact ends when the bodies
+// are apart by more than a hundredth of the lesser half width. Contacts of a destroyed body end with the next step,
+// unless its slot has a new body by then.
 typedef struct psv_contact_event {
     uint32_t a, b;
     uint64_t user_a, user_b;
 } psv_contact_event;
 
-// Two bodies that came together at def.hit_speed or faster and were stopped by more than half of it in this step, also
-// where they have parted again.
+// Two bodies that met at def.hit_speed or faster and lost more than half of that speed in this step, even if they are
+// apart again.
 typedef struct psv_hit_event {
     uint32_t a, b;
     uint64_t user_a, user_b;

@@ -101,7 +101,7 @@ void psv_destroy_sorter(psv_sorter *sorter);
 // Method that the sorter runs for `count` keys: never "auto".
 const char *psv_sorter_method(const psv_sorter *sorter, uint64_t count);
 
-// What "auto" runs for a def (its method is not looked at, but must be one): `method` from `count` keys on.
+// A choice of "auto" for a def (whose method is ignored, but must be a known name): `method` from `count` keys on.
 typedef struct psv_sort_choice {
     uint64_t count;
     const char *method;
@@ -122,7 +122,7 @@ psv_status psv_sort_pairs(psv_sorter *sorter, psv_buffer keys, psv_buffer values
 // Sorts `count` keys alone, in place. Works on a sorter of any value_bytes. Errors: those of psv_sort_pairs.
 psv_status psv_sort_keys(psv_sorter *sorter, psv_buffer keys, uint64_t count);
 
-// What psv_sort_index leaves in the keys buffer.
+// Contents of the keys buffer after psv_sort_index.
 typedef enum psv_index_keys {
     PSV_INDEX_KEYS_SORTED = 0,   // the sorted keys
     PSV_INDEX_KEYS_KEPT = 1,     // the keys as they were
@@ -143,8 +143,8 @@ psv_status psv_sort_keys_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffe
 psv_status psv_sort_index_indirect(psv_sorter *sorter, psv_buffer keys, psv_buffer index, psv_buffer count,
                                    psv_index_keys keep);
 
-// What the producer of the keys knows about the next sort; used once, then forgotten. Never changes the result, but
-// wrong histograms are undefined behaviour (as with any scatter).
+// Facts about the next sort that the producer of the keys knows; used once, then dropped. They never change the result,
+// but wrong histograms are undefined behaviour, as with any scatter.
 typedef struct psv_sort_hint {
     psv_buffer histograms; // u32 counts of the transformed key's digits, digit after digit (see psv_sorter_digit_bits);
                            // or empty
@@ -182,7 +182,7 @@ typedef struct psv_sort_statistics {
     uint32_t passes_run;     // digit passes
     uint32_t passes_skipped; // constant digits, sorted input
     const char *route;       // the way that sorted, see docs/radix.md; "copy" where nothing was to be sorted
-    const char *veto;        // why a faster way was left; "none" where none was
+    const char *veto;        // why a faster route was not taken, or "none"
 } psv_sort_statistics;
 
 // Blocks on CUDA. Errors: PSV_ERROR_ARGUMENT (NULL), PSV_ERROR_DEVICE.
