@@ -149,10 +149,14 @@ PSV_TREE_FN bool psvi_ray_meets_corners(const psv_tree_view *view, const psvi_ve
         return false;
     float w[4], along[4];
     _mm_storeu_ps(w, weights);
-    const float sum = psv_add(psv_add(w[0], w[1]), w[2]);
+    float sum = psv_add(psv_add(w[0], w[1]), w[2]);
     if (!(fabsf(sum) > 0)) return false;
-    const float unit = psv_unit_for(sum), inverse = psv_div(1.0f, psv_mul(sum, unit));
-    weights = _mm_mul_ps(weights, _mm_set1_ps(unit));
+    if (__builtin_expect(!psv_is_usual(sum), 0)) {
+        const float unit = psv_unit_for(sum);
+        weights = _mm_mul_ps(weights, _mm_set1_ps(unit));
+        sum = psv_mul(sum, unit);
+    }
+    const float inverse = psv_div(1.0f, sum);
     _mm_storeu_ps(w, weights);
     _mm_storeu_ps(along, _mm_mul_ps(weights, z));
     const float on_plane = psv_mul(psv_mul(psv_add(psv_add(along[0], along[1]), along[2]), inverse), ray->depth);

@@ -72,6 +72,9 @@ PSV_TREE_FN float psv_unit_for(float a) {
     return psv_power_of_two(e < -126 ? -126 : e > 126 ? 126 : e);
 }
 
+// Whether a product of two lengths may be multiplied by a third: beyond, it is scaled first.
+PSV_TREE_FN bool psv_is_usual(float a) { return fabsf(a) >= 0x1p-60f && fabsf(a) <= 0x1p60f; }
+
 // The largest coordinate of a tree's root (NULL: none) and a ray's origin is below 2 to this power; -5 at least.
 PSV_TREE_FN int psv_ray_scale(const float origin[3], const psv_tree_node *root) {
     float most = psv_max(psv_max(fabsf(origin[0]), fabsf(origin[1])), psv_max(fabsf(origin[2]), 0x1p-6f));
@@ -233,12 +236,13 @@ PSV_TREE_FN bool psv_ray_meets_triangle(const psv_tree_ray *ray, const psv_tree_
         w = (float)psv_cross_exact(x[1], y[0], y[1], x[0]);
     }
     if ((u < 0 || v < 0 || w < 0) && (u > 0 || v > 0 || w > 0)) return false;
-    const float sum = psv_add(psv_add(u, v), w);
+    float sum = psv_add(psv_add(u, v), w);
     if (!(fabsf(sum) > 0)) return false;
-    // Products of two lengths, to be multiplied by a third: scaled, or they would leave the floats 1e13 m away.
-    const float unit = psv_unit_for(sum);
-    u = psv_mul(u, unit), v = psv_mul(v, unit), w = psv_mul(w, unit);
-    const float inverse = psv_div(1.0f, psv_mul(sum, unit));
+    if (!psv_is_usual(sum)) {
+        const float unit = psv_unit_for(sum);
+        u = psv_mul(u, unit), v = psv_mul(v, unit), w = psv_mul(w, unit), sum = psv_mul(sum, unit);
+    }
+    const float inverse = psv_div(1.0f, sum);
     float t = psv_add(psv_add(psv_mul(u, z[0]), psv_mul(v, z[1])), psv_mul(w, z[2]));
     t = psv_mul(psv_mul(t, inverse), shear[2]);
     hit->u = psv_mul(v, inverse);
