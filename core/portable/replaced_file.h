@@ -72,12 +72,23 @@ static inline bool psvi_open_replaced(psvi_replaced_file *file, const char *path
     return file->stream != NULL;
 }
 
+// What kept a write from being done, if that was what the program last met; a flush that follows has nothing to do.
+static inline int psvi_write_error(int last) {
+    return last == ENOSPC || last == EFBIG || last == EPIPE
+#if defined(EDQUOT)
+                   || last == EDQUOT
+#endif
+               ? last
+               : EIO;
+}
+
 // Closes the stream; with `keep` the new file takes the name. False with errno set when the new file could not be
 // written completely; the old file is then unchanged.
 static inline bool psvi_close_replaced(psvi_replaced_file *file, bool keep) {
     int error = 0;
+    const int last = errno;
     errno = 0;
-    if (fflush(file->stream) != 0 || ferror(file->stream) != 0) error = errno != 0 ? errno : EIO;
+    if (fflush(file->stream) != 0 || ferror(file->stream) != 0) error = errno != 0 ? errno : psvi_write_error(last);
     // Devices and pipes have no disk to be flushed to.
     if (error == 0 && file->part[0] != 0 && keep && fsync(fileno(file->stream)) != 0 && errno != EINVAL) error = errno;
     if (fclose(file->stream) != 0 && error == 0) error = errno;

@@ -8,16 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define VALUE_BYTES 64u // of memory for a byte of text, at most: a list of single digits
+
+static bool has_room_for_values(size_t length) {
+    void *room = length < SIZE_MAX / VALUE_BYTES ? malloc(VALUE_BYTES * length + 1) : NULL;
+    free(room);
+    return room != NULL;
+}
+
 psv_status psvi_parse_document(psv_context *context, const char *name, const char *text, size_t length,
                                psvi_document *document) {
     *document = (psvi_document){.context = context, .name = name, .text = text, .length = length};
     json_error_t error;
     document->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    if (document->root == NULL && (json_error_code(&error) == json_error_out_of_memory || error.text[0] == 0))
+    // Where memory runs out Jansson may complain of the text: it is asked once more, and so is the system.
+    if (document->root == NULL) document->root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+    if (document->root != NULL) return PSV_OK;
+    if (json_error_code(&error) == json_error_out_of_memory || error.text[0] == 0 || !has_room_for_values(length))
         return psvi_fail(context, PSV_ERROR_MEMORY, "%s: no host memory for the values of the scene", name);
-    if (document->root == NULL)
-        return psvi_fail(context, PSV_ERROR_FORMAT, "%s:%d:%d: %s", name, error.line, error.column, error.text);
-    return PSV_OK;
+    return psvi_fail(context, PSV_ERROR_FORMAT, "%s:%d:%d: %s", name, error.line, error.column, error.text);
 }
 
 void psvi_free_document(psvi_document *document) {

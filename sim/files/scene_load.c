@@ -1,8 +1,8 @@
 // Scenes: loading a file or a shipped scene, and what changes per frame.
 #include "../../core/portable/path_parts.h"
+#include "../data/whole_file.h"
 #include "scene.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -329,40 +329,7 @@ static psv_status build_scene(psv_context *context, const char *name, const char
     return PSV_OK;
 }
 
-#define MOST_BYTES ((size_t)64 << 20)
-
-static psv_status read_file(psv_context *context, const char *path, char **text, size_t *length) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return psvi_fail(context, PSV_ERROR_FILE, "%s: %s", path, strerror(errno));
-    char *data = NULL;
-    size_t count = 0, room = 0;
-    for (;;) {
-        if (count == room) {
-            room = room == 0 ? 65536 : 2 * room;
-            char *grown = room > MOST_BYTES ? NULL : realloc(data, room);
-            if (grown == NULL) {
-                free(data);
-                (void)fclose(file);
-                return room > MOST_BYTES
-                           ? psvi_fail(context, PSV_ERROR_FORMAT, "%s: a scene of 64 MiB or more is not read", path)
-                           : psvi_fail(context, PSV_ERROR_MEMORY, "%s: no host memory for %zu bytes of it", path, room);
-            }
-            data = grown;
-        }
-        size_t got = fread(data + count, 1, room - count, file);
-        if (got == 0) break;
-        count += got;
-    }
-    const int reason = ferror(file) == 0 ? 0 : errno != 0 ? errno : EIO; // EISDIR for a directory
-    (void)fclose(file);
-    if (reason != 0) {
-        free(data);
-        return psvi_fail(context, PSV_ERROR_FILE, "%s: %s", path, strerror(reason));
-    }
-    *text = data;
-    *length = count;
-    return PSV_OK;
-}
+#define MOST_SCENE_BYTES ((uint64_t)64 << 20)
 
 psv_status psv_load_scene(psv_context *context, const char *name_or_path, const psv_scene_options *options,
                           psv_scene **scene) {
@@ -389,8 +356,8 @@ psv_status psv_load_scene(psv_context *context, const char *name_or_path, const 
                          name_or_path, list);
     }
     char *text = NULL, folder[1024] = ".";
-    size_t length = 0;
-    status = read_file(context, name_or_path, &text, &length);
+    uint64_t length = 0;
+    status = psvi_read_whole_file(context, name_or_path, "a scene", MOST_SCENE_BYTES, &text, &length);
     if (status != PSV_OK) return status;
     const char *slash = psvi_last_slash(name_or_path);
     if (slash != NULL && (size_t)(slash - name_or_path) < sizeof folder)

@@ -5,6 +5,7 @@
 
 #include "../../core/portable/replaced_file.h"
 #include "../contacts/contact_anchor.h"
+#include "../data/whole_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -390,19 +391,6 @@ psv_status psv_save_snapshot(psv_world *world, const char *path) {
     return s.status;
 }
 
-static psv_status read_file(stream *s) {
-    FILE *file = fopen(s->path, "rb");
-    if (file == NULL) return psvi_fail(s->context, PSV_ERROR_FILE, "%s: %s", s->path, strerror(errno));
-    unsigned char block[16384];
-    size_t got;
-    while ((got = fread(block, 1, sizeof block, file)) > 0 && s->status == PSV_OK)
-        put(s, block, got);
-    if (s->status == PSV_OK && ferror(file) != 0)
-        s->status = psvi_fail(s->context, PSV_ERROR_FILE, "%s: %s", s->path, strerror(errno)); // a directory, say
-    (void)fclose(file);
-    return s->status;
-}
-
 static psv_status check_head(stream *s) {
     char magic[8];
     uint32_t head[2];
@@ -615,7 +603,9 @@ psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_worl
     stream s = {.context = context, .path = path};
     psvi_snapshot snapshot = {.context = context, .path = path};
     psv_world *made = NULL;
-    status = read_file(&s);
+    char *data = NULL;
+    status = psvi_read_whole_file(context, path, "a snapshot", UINT64_MAX, &data, &s.size);
+    s.data = (unsigned char *)data;
     if (status == PSV_OK) status = check_head(&s);
     if (status == PSV_OK) {
         get_snapshot(&s, &snapshot);

@@ -1,5 +1,4 @@
 // psv_load_mesh: the file's bytes, the choice of the reader, and the mesh that readers add to.
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 #include <strings.h>
 
 #include "../../core/context.h"
+#include "../data/whole_file.h"
 #include "mesh_source.h"
 
 static psv_status fail_at(psvi_mesh_source *source, const char *unit, uint64_t place, const char *format,
@@ -138,35 +138,15 @@ psv_status psvi_parse_mesh(psv_context *context, const char *name, const uint8_t
     return PSV_OK;
 }
 
-// Reads to the end rather than asking for a size, so that pipes work and a size that changes does no harm.
-static psv_status read_file(psv_context *context, const char *path, uint8_t **data, uint64_t *size) {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) return psvi_fail(context, PSV_ERROR_FILE, "%.200s: %s", path, strerror(errno));
-    uint64_t room = 0;
-    psv_status status = PSV_OK;
-    for (;;) {
-        psvi_mesh_source source = {.context = context, .name = path};
-        status = psvi_grow_array(&source, (void **)data, &room, *size + 65536, 1);
-        if (status != PSV_OK) break;
-        size_t got = fread(*data + *size, 1, (size_t)(room - *size), file);
-        *size += got;
-        if (got > 0) continue;
-        if (ferror(file)) status = psvi_fail(context, PSV_ERROR_FILE, "%.200s: %s", path, strerror(errno));
-        break;
-    }
-    fclose(file);
-    return status;
-}
-
 psv_status psv_load_mesh(psv_context *context, const char *path, psv_mesh *mesh) {
     PSVI_STANDARD_FLOATS(context);
     if (mesh == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "mesh is NULL");
     *mesh = (psv_mesh){0};
     if (path == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "path is NULL");
-    uint8_t *data = NULL;
+    char *data = NULL;
     uint64_t size = 0;
-    psv_status status = read_file(context, path, &data, &size);
-    if (status == PSV_OK) status = psvi_parse_mesh(context, path, data, size, mesh);
+    psv_status status = psvi_read_whole_file(context, path, "a mesh", UINT64_MAX, &data, &size);
+    if (status == PSV_OK) status = psvi_parse_mesh(context, path, (const uint8_t *)data, size, mesh);
     free(data);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tool.h"
 
@@ -160,10 +161,20 @@ static int read_lines(FILE *file, const char *path, psv_key_type type, uint8_t *
     return TOOL_DONE;
 }
 
+#define MOST_STREAM_BYTES (1ull << 30) // of a device that may never end
+
+static bool is_plain(FILE *file) {
+    struct stat found;
+    return fstat(fileno(file), &found) == 0 && S_ISREG(found.st_mode);
+}
+
 static int read_raw(FILE *file, const char *path, psv_key_type type, uint8_t **keys, uint64_t *count) {
     uint64_t size = 0, room = 0;
     uint32_t bytes = psv_key_type_bytes(type);
     for (size_t got = 1; got > 0; size += got) {
+        if (size > MOST_STREAM_BYTES && !is_plain(file))
+            return tool_fail(TOOL_REFUSED, "%s: more than %llu bytes are not read from what is no plain file", path,
+                             (unsigned long long)MOST_STREAM_BYTES);
         if (size == room) {
             room = room == 0 ? 65536 : 2 * room;
             uint8_t *grown = realloc(*keys, room);

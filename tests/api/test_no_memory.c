@@ -433,6 +433,8 @@ static void parse_work(void) {
     const psv_status status = psv_load_scene(context, scene_name, &options, &scene);
     assert_true(failing_memory_failed() || status == PSV_OK);
     assert_true((status == PSV_OK) == (scene != NULL));
+    if (status != PSV_OK && status != PSV_ERROR_MEMORY)
+        fail_msg("%s: %s", psv_status_name(status), psv_last_error(context));
     if (status == PSV_ERROR_MEMORY) expect_sentence("psv_load_scene", __LINE__);
     psv_destroy_scene(scene);
     close_context();

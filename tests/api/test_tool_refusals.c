@@ -216,6 +216,9 @@ static void full_devices(void **state) {
     assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --csv /dev/full", 1, "could not be written"));
     assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --trace /dev/full", 1, "could not be written"));
     assert_true(tool_refuses("run --backend cpu --bodies 10 --frames 1 --save /dev/full", 1, "could not be written"));
+    // More than a buffer of the C library holds, so that a write fails before the file is closed.
+    assert_true(
+        tool_refuses("run --backend cpu --bodies 300 --frames 1 --save /dev/full", 1, "No space left on device"));
     static const char *const prints[] = {"--help", "--version",   "run --help",
                                          "list",   "info --json", "run --backend cpu --bodies 10 --frames 1 --csv -"};
     for (size_t i = 0; i < sizeof prints / sizeof *prints; ++i) {
@@ -245,6 +248,14 @@ static void key_files(void **state) {
     (void)remove("refusals_long.txt");
     if (access("/dev/zero", R_OK) == 0) // raw keys of a file whose name does not say so; this one has no end
         assert_true(tool_refuses("sort --backend cpu --input /dev/zero", 2, "line 1 has a zero byte"));
+    if (access("/dev/zero", R_OK) == 0) {
+        assert_int_equal(symlink("/dev/zero", "refusals_endless.bin"), 0);
+        assert_true(tool_refuses("sort --backend cpu --input refusals_endless.bin", 2, "more than 1073741824 bytes"));
+        assert_int_equal(remove("refusals_endless.bin"), 0);
+        assert_true(tool_refuses("run --backend cpu --restore /dev/zero", 2, "more than 1073741824 bytes"));
+        assert_true(tool_refuses("run --backend cpu /dev/zero", 2, "more than 67108864 bytes"));
+        assert_true(tool_refuses("pairs --backend cpu /dev/zero", 2, "more than 1073741824 bytes"));
+    }
     assert_true(tool_refuses("sort --backend cpu --input refusals_keys.txt", 2, "line 3: 'three' is no u32 key"));
     assert_true(
         tool_refuses("sort --backend cpu --input refusals_keys.bin", 2, "5 bytes are not a whole number of u32"));
