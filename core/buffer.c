@@ -103,6 +103,8 @@ static psv_status check_kind(psv_context *context, psv_buffer buffer, uint64_t b
     if (buffer.gl_name >= 1u << 24)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is GL buffer %u; names must be below 16777216", name,
                          buffer.gl_name);
+    if (buffer.gl_name != 0 && (buffer.offset >> 40 != 0 || buffer.bytes > ((uint64_t)1 << 40) - buffer.offset))
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s ends beyond 2^40 bytes of its GL buffer", name);
     if (buffer.address == NULL && buffer.gl_name == 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is empty; %llu bytes are needed", name,
                          (unsigned long long)bytes);
@@ -120,9 +122,10 @@ static psv_status check_buffer(psv_context *context, psv_buffer buffer, uint64_t
     const char *address = psvi_buffer_address(buffer);
     if ((uintptr_t)address % alignment != 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not aligned to %u bytes", name, alignment);
-    // A named buffer's size is known: its last byte is asked for.
-    if (context->ops->names_buffers) address += bytes - 1;
-    if (place && !context->ops->owns_address(context, address))
+    // A named buffer's size is known: its last byte is asked for, and beyond it the driver would do as it likes.
+    const bool named = context->ops->names_buffers;
+    if (named) address += bytes - 1;
+    if ((place || named) && !context->ops->owns_address(context, address))
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is not memory that the %s backend can read", name,
                          context->ops->name);
     return PSV_OK;

@@ -243,6 +243,13 @@ def wrap(pointer, shape, dtype, device, stream, library, owner):
     return memory
 
 
+def read_only(array):
+    """The array, of NumPy one that cannot be written to; other libraries have no such arrays."""
+    if isinstance(array, np.ndarray):
+        array.flags.writeable = False
+    return array
+
+
 def from_numpy(array, library):
     """A NumPy array as an array of another library, in host memory."""
     if library == "torch":

@@ -1,6 +1,7 @@
 """The shared library, its errors, and contexts: one for each object that works."""
 
 import functools
+import os
 import threading
 import weakref
 from pathlib import Path
@@ -81,7 +82,22 @@ def name_of(text, argument):
     """The name of a method for the library, which reads it while the object is kept."""
     if not isinstance(text, str):
         raise ArgumentError(f"{argument} is {text!r}; a name is wanted")
-    return ffi.new("char[]", text.encode())
+    return ffi.new("char[]", _whole(text.encode(), argument))
+
+
+def _whole(name, argument):
+    """The bytes of a name, which C would read up to the first NUL."""
+    if b"\0" in name:
+        raise ArgumentError(f"{argument} is {name!r}; it has a NUL")
+    return name
+
+
+def path_of(path, argument="path"):
+    """The bytes of a path: of text, bytes or what :func:`os.fspath` takes."""
+    try:
+        return _whole(os.fsencode(path), argument)
+    except TypeError:
+        raise ArgumentError(f"{argument} is {path!r}; a path is wanted") from None
 
 
 def check(status, context=NULL):

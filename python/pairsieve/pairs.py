@@ -384,14 +384,14 @@ class PairFinder(Profiled):
     def _buffer(self, rows, library=None):
         buffer = lib.psv_pair_buffer(self.handle)
         like = self._like
-        return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (rows, 2), "int32", self.device, None,
-                            library or (like.maker if like is not None else "numpy"), self)
+        return _arrays.read_only(_arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (rows, 2), "int32", self.device, None,
+                                              library or (like.maker if like is not None else "numpy"), self))
 
     @property
     def pair_buffer(self) -> Any:
         """All room for pairs, an int32 array (room, 2) without a copy and without waiting; see :attr:`count_buffer`.
 
-        It is not to be written to: pairs of kept boxes stay there from frame to frame.
+        It is not to be written to, and NumPy's cannot be: pairs of kept boxes stay there from frame to frame.
         """
         return self._buffer(int(lib.psv_pair_buffer(self.handle).bytes // 8))
 
@@ -415,7 +415,8 @@ class PairFinder(Profiled):
     def _counts(self, buffer, number):
         library = self._like.maker if self._like is not None else "numpy"
         pointer = int(ffi.cast("uintptr_t", buffer.address)) + buffer.offset
-        return _arrays.wrap(pointer, (number,), "int64" if library == "torch" else "uint64", self.device, None, library, self)
+        kind = "int64" if library == "torch" else "uint64"
+        return _arrays.read_only(_arrays.wrap(pointer, (number,), kind, self.device, None, library, self))
 
     @locked
     def events(self) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _arrays
-from ._native import NULL, ArgumentError, Context, Profiled, ffi, lib, locked, name_of, text, argument_errors
+from ._native import NULL, ArgumentError, Context, Profiled, argument_errors, ffi, lib, locked, name_of, path_of, text
 from .pairs import device_number, struct_dict
 from .world_queries import WorldQueries, record_of
 
@@ -114,7 +114,7 @@ class World(WorldQueries, Profiled):
         if sort_method is not None:
             options.sort_method = next(names)
         made = ffi.new("psv_scene **")
-        world.context.check(lib.psv_load_scene(world.context.handle, str(name).encode(), options, made))
+        world.context.check(lib.psv_load_scene(world.context.handle, path_of(name, "name"), options, made))
         world._own(lib.psv_scene_world(made[0]), made[0])
         return world
 
@@ -125,14 +125,14 @@ class World(WorldQueries, Profiled):
         world = cls.__new__(cls)
         world._begin(device, stream, workers)
         made = ffi.new("psv_world **")
-        world.context.check(lib.psv_restore_snapshot(world.context.handle, str(path).encode(), made))
+        world.context.check(lib.psv_restore_snapshot(world.context.handle, path_of(path), made))
         world._own(made[0])
         return world
 
     @locked
     def save(self, path: str | os.PathLike) -> None:
         """Writes the exact state to a file. Waits for the device."""
-        self.context.check(lib.psv_save_snapshot(self.handle, str(path).encode()))
+        self.context.check(lib.psv_save_snapshot(self.handle, path_of(path)))
 
     # --- shapes ------------------------------------------------------------------------------------------------------
 
@@ -432,7 +432,7 @@ def load_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
     """(positions (n, 3) float32, triangles (m, 3) uint32) of a PLY, OBJ or STL file, as NumPy arrays."""
     mesh = ffi.new("psv_mesh *")
     context = Context(-1, workers=1)
-    context.check(lib.psv_load_mesh(context.handle, str(path).encode(), mesh))
+    context.check(lib.psv_load_mesh(context.handle, path_of(path), mesh))
     try:
         points = np.empty((mesh.vertex_count, 3), np.float32)
         faces = np.empty((mesh.triangle_count, 3), np.uint32)

@@ -203,3 +203,14 @@ def test_capture_by_warp_on_the_cpu_is_refused():
             finder.find(boxes)
     finally:
         np.testing.assert_array_equal(finder.find(boxes).pairs().numpy(), pairsieve.find_pairs(oracle.boxes(1, 20)))
+
+
+def test_results_are_read_only():
+    finder = pairsieve.PairFinder(10, max_pairs=20)
+    finder.find(np.zeros((3, 6), np.float32))
+    assert len(finder.pairs()) == 3
+    with pytest.raises(ValueError, match="read-only"):
+        finder.pair_buffer[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        finder.count_buffer[0] = 1
+    finder.pairs()[0] = 1

@@ -86,6 +86,13 @@ def test_shapes():
     (lambda w: w.cast_rays((np.zeros((1, 3), np.float32), np.ones((1, 3), np.float32)), t_max=[1, 2]), ["cast_rays", "(2,)"]),
     (lambda w: pairsieve.World.load("/nonexistent/file"), ["/nonexistent/file"]),
     (lambda w: pairsieve.load_mesh("/nonexistent.ply"), ["/nonexistent.ply"]),
+    (lambda w: pairsieve.load_mesh(None), ["path is None", "a path is wanted"]),
+    (lambda w: pairsieve.load_mesh("a.obj\0.ply"), ["path", "NUL"]),
+    (lambda w: w.save("a\0b"), ["path", "NUL"]),
+    (lambda w: pairsieve.World.load(b"a\0b"), ["path", "NUL"]),
+    (lambda w: pairsieve.World.scene("drop\0.json"), ["name", "NUL"]),
+    (lambda w: pairsieve.World.scene(7), ["name is 7"]),
+    (lambda w: pairsieve.World(broad_phase="rows\0x"), ["broad_phase", "NUL"]),
 ])
 def test_errors(call, words):
     world = pairsieve.World(max_bodies=4)

@@ -1,5 +1,6 @@
 // `pairsieve bench`: runs the benchmark programs, which are built beside this one.
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,20 +60,53 @@ static int run_aside(const char *program, char **argv) {
     (void)_close(own);
     return code < 0 ? tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno)) : (int)code;
 }
+
+static void end_as_asked(void) {} // the system ends all processes of the console
 #else
+static volatile sig_atomic_t aside, stopped_by; // process of the benchmark; signal that ended this program
+
+static void stop_aside(int signal) {
+    stopped_by = signal;
+    if (aside > 0) (void)kill((pid_t)aside, signal);
+}
+
+static int wait_for(const char *name, const char *program, pid_t child) {
+    int state = 0;
+    while (waitpid(child, &state, 0) != child)
+        if (errno != EINTR) return tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno));
+    if (!WIFEXITED(state)) return tool_fail(TOOL_FAILED, "%s was ended by signal %d", name, WTERMSIG(state));
+    return WEXITSTATUS(state);
+}
+
+// A signal that ends this program ends the benchmark, and the caller cleans up before end_as_asked.
 static int run_aside(const char *program, char **argv) {
+    static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction stops = {.sa_handler = stop_aside};
+    sigset_t held, before;
     (void)fflush(NULL);
+    (void)sigemptyset(&held);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; ++i)
+        (void)sigaddset(&held, endings[i]);
+    (void)sigprocmask(SIG_BLOCK, &held, &before);
     const pid_t child = fork();
     if (child == 0) {
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
         (void)dup2(STDERR_FILENO, STDOUT_FILENO);
         execv(program, argv);
         _exit(TOOL_FAILED);
     }
-    int state = 0;
-    if (child < 0 || waitpid(child, &state, 0) != child)
-        return tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno));
-    if (!WIFEXITED(state)) return tool_fail(TOOL_FAILED, "%s was ended by signal %d", argv[0], WTERMSIG(state));
-    return WEXITSTATUS(state);
+    aside = child;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; ++i)
+        (void)sigaction(endings[i], &stops, NULL);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return child < 0 ? tool_fail(TOOL_FAILED, "%s: %s", program, strerror(errno)) : wait_for(argv[0], program, child);
+}
+
+// Ends as the signal would have ended it, if there was one.
+static void end_as_asked(void) {
+    if (stopped_by == 0) return;
+    (void)signal(stopped_by, SIG_DFL);
+    (void)raise(stopped_by);
 }
 #endif
 
@@ -112,6 +146,7 @@ static int run_for_json(const char *name, const char *program, int argc, char **
     if (code == TOOL_DONE) code = print_rows(name, path);
     (void)unlink(path);
     free(words);
+    end_as_asked();
     return code;
 }
 

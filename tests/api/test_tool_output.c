@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <dirent.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmocka.h>
 
 #include "tool_process.h"
@@ -372,6 +377,47 @@ static void bench_json(void **state) {
     assert_non_null(strstr(result.error, "--budget soon: a number of more than 0"));
 }
 
+// How many files and folders a folder holds.
+static int count_entries(const char *path) {
+    DIR *folder = opendir(path);
+    int count = -2; // . and ..
+    assert_non_null(folder);
+    while (readdir(folder) != NULL)
+        ++count;
+    (void)closedir(folder);
+    return count;
+}
+
+// A signal to the program alone: the benchmark that it runs ends with it, and its file is gone.
+static void bench_interrupted(void **state) {
+    (void)state;
+    if (!PAIRSIEVE_BENCH) skip();
+    char folder[] = "/tmp/test_tool_output_XXXXXX";
+    assert_non_null(mkdtemp(folder));
+    const pid_t program = fork();
+    if (program == 0) {
+        (void)setpgid(0, 0);
+        (void)setenv("TMPDIR", folder, 1);
+        (void)freopen("/dev/null", "w", stdout);
+        (void)freopen("/dev/null", "w", stderr);
+        (void)execl(PAIRSIEVE_TOOL, "pairsieve", "bench", "sim", "--json", "--backend", "cpu", "--frames", "1000000",
+                    "drop", "2000", (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < 3000 && count_entries(folder) == 0; ++i)
+        (void)usleep(10000);
+    (void)usleep(300000); // until the benchmark is at work
+    int status = 0;
+    assert_int_equal(kill(program, SIGINT), 0);
+    assert_int_equal(waitpid(program, &status, 0), program);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    int left = kill(-program, 0); // its process group
+    if (left == 0) (void)kill(-program, SIGKILL);
+    assert_int_not_equal(left, 0);
+    assert_int_equal(count_entries(folder), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 // --- explanations ---------------------------------------------------------------------------------------------------
 
 static void run_explains(void **state) {
@@ -482,6 +528,7 @@ int main(void) {
         cmocka_unit_test(names_in_json),
         cmocka_unit_test(run_by_simulated_time),
         cmocka_unit_test(bench_json),
+        cmocka_unit_test(bench_interrupted),
         cmocka_unit_test(run_explains),
         cmocka_unit_test(info_memory),
         cmocka_unit_test(help),

@@ -22,7 +22,6 @@ static psv_context *open_context(void *(*load)(const char *name)) {
     psv_context *context;
     def.backend = PSV_BACKEND_GL;
     def.gl_load = load;
-    def.check_buffers = true;
     if (psv_create_context(&def, &context) != PSV_OK) fail_msg("%s", psv_last_error(NULL));
     return context;
 }

@@ -72,6 +72,11 @@ skipped='NR==1 {for (i = 1; i <= NF; ++i) if ($i == "sort_passes_skipped") k = i
 expect 1 '' awk -F, "$skipped" gl_gl.csv
 expect 0 '' awk -F, "$skipped" cpu_gl.csv
 expect 1 'ffmpeg' env PATH=/nowhere "$program" $small --video a.mp4
+# A name is a file's, whatever protocol it looks like.
+mkdir -p own_ffmpeg && printf '#!/bin/sh\nfor word; do :; done\necho "$word" >own_ffmpeg/said\ncat >/dev/null\nexit 1\n' >own_ffmpeg/ffmpeg
+chmod +x own_ffmpeg/ffmpeg
+expect 1 'ffmpeg failed' env "PATH=own_ffmpeg:$PATH" "$program" $small --video http://127.0.0.1:9/a.mp4
+case $(cat own_ffmpeg/said) in file:http://127.0.0.1:9/*.mp4) ;; *) echo "FAILED: ffmpeg was given $(cat own_ffmpeg/said)"; failures=$((failures + 1)) ;; esac
 expect 0 'pairs of frame 3' "$program" $small --check
 expect 0 '' "$program" $small --screenshot a.png
 [ "$(head -c 4 a.png | tail -c 3)" = PNG ] || { echo "FAILED: a.png is no PNG file"; failures=$((failures + 1)); }

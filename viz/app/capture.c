@@ -50,9 +50,11 @@ static void name_part(view_video *video, const char *path) {
 
 bool view_open_video(view_video *video, const char *path, int width, int height, int frames_per_second,
                      view_message *message) {
-    char size[32], rate[16];
+    char size[32], rate[16], file[sizeof video->part + 8];
     *video = (view_video){.width = width, .height = height};
     name_part(video, path);
+    // Without the protocol ffmpeg would send a video named http://... away.
+    (void)snprintf(file, sizeof file, "file:%s", video->part[0] != '\0' ? video->part : path);
     snprintf(size, sizeof size, "%dx%d", width, height);
     snprintf(rate, sizeof rate, "%d", frames_per_second);
     const char *const arguments[] = {"ffmpeg",
@@ -74,7 +76,7 @@ bool view_open_video(view_video *video, const char *path, int width, int height,
                                      "pad=ceil(iw/2)*2:ceil(ih/2)*2",
                                      "-pix_fmt",
                                      "yuv420p",
-                                     video->part[0] != '\0' ? video->part : path,
+                                     file,
                                      NULL};
     if (view_start_child(&video->ffmpeg, arguments)) return true;
     view_say(message, "video '%s' needs the ffmpeg command, which could not be started: %s", path, strerror(errno));
