@@ -7,6 +7,11 @@ the answer.
 import numpy as np
 
 SLACK = 2e-5  # of coordinates up to about 10
+LIMIT = 2.0**126  # pairsieve/tree.h: coordinates of boxes count as this beyond
+
+
+def limited(boxes):
+    return np.clip(boxes, -LIMIT, LIMIT)
 
 
 def ray_boxes(origins, directions, t_min, t_max, boxes, slack):
