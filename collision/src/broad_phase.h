@@ -167,7 +167,7 @@ typedef struct psvi_broad_phase {
     const char *(*route_name)(uint32_t route);
     const char *(*veto_name)(uint32_t veto);
     const char *(*veto_text)(uint32_t veto); // the same as a sentence
-    bool clears_result; // `find` itself sets the frame result to zero
+    bool clears_result;                      // `find` itself sets the frame result to zero
 } psvi_broad_phase;
 
 // Backend services around the methods. All asynchronous on CUDA.
