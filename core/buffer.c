@@ -34,6 +34,12 @@ void *psvi_alloc(psv_context *context, uint64_t bytes) {
     return context->ops->alloc(context, bytes);
 }
 
+bool psvi_take(psv_context *context, uint64_t bytes, void **address) {
+    if (bytes == 0) return true;
+    *address = psvi_alloc(context, bytes);
+    return *address != NULL;
+}
+
 void psvi_free(psv_context *context, void *address, uint64_t bytes) {
     if (address == NULL) return;
     if (bytes == 0) bytes = 1;

@@ -2,6 +2,8 @@
 #ifndef PAIRSIEVE_CORE_CONTEXT_H
 #define PAIRSIEVE_CORE_CONTEXT_H
 
+#include <time.h>
+
 #include "backend.h"
 #include "float_mode.h"
 #include "pairsieve/core.h"
@@ -85,6 +87,14 @@ struct psv_context {
     char error[512];
 };
 
+static inline double psvi_seconds_now(void) { // of a clock that only goes on
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static inline bool psvi_is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
+
 // Records the sentence for psv_last_error and returns `status`. context may be NULL (thread-wide sentence).
 psv_status psvi_fail(psv_context *context, psv_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -113,6 +123,8 @@ psv_buffer psvi_buffer_at(const psv_context *context, const void *address, uint6
 // Memory of the context's backend, through its allocator; NULL when there is none. 256-byte aligned.
 void *psvi_alloc(psv_context *context, uint64_t bytes);
 void psvi_free(psv_context *context, void *address, uint64_t bytes);
+// The same to *address, which is left alone for 0 bytes; false when there is none.
+bool psvi_take(psv_context *context, uint64_t bytes, void **address);
 
 // Between these the calling thread is in the standard floating-point mode (float_mode.h). They nest.
 void psvi_begin_floats(psv_context *context);

@@ -2,7 +2,6 @@
 // when they are done, so that nothing stalls.
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "context.h"
 
@@ -11,12 +10,6 @@
 #endif
 
 #define TIMES_BYTES (sizeof(psvi_phase_times) * PSVI_PROFILE_FRAMES * PSVI_PROFILE_SPLITS)
-
-static double seconds_now(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static bool uses_events(const psv_context *context) { return context->ops->create_event != NULL; }
 
@@ -152,14 +145,14 @@ static void begin_mark(psv_context *context, int phase) {
     if (uses_events(context))
         context->ops->record_event(context, frame->marks[m].begin_event);
     else
-        frame->marks[m].begin = seconds_now();
+        frame->marks[m].begin = psvi_seconds_now();
 }
 
 static void end_mark(psv_context *context, int phase) {
     psvi_profile_frame *frame = current_frame(context);
     for (uint32_t m = frame->mark_count; m-- > 0;) {
         if (frame->marks[m].phase != phase || frame->marks[m].end >= 0) continue;
-        frame->marks[m].end = uses_events(context) ? 0 : seconds_now();
+        frame->marks[m].end = uses_events(context) ? 0 : psvi_seconds_now();
         if (uses_events(context)) context->ops->record_event(context, frame->marks[m].end_event);
         return;
     }

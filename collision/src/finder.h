@@ -104,8 +104,6 @@ static inline uint64_t psvi_sum_parts(const psv_pair_finder_parts *parts) {
            parts->margins + parts->results;
 }
 
-static inline bool psvi_is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
-
 // Fills `choices` (room for PSVI_MAX_CHOICES) with the methods that def->method stands for; 0: unknown.
 uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices);
 

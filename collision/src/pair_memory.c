@@ -43,31 +43,25 @@ void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, u
     if (def->events) parts->events += 3 * list + psvi_align(events_scratch_of(ops, capacity));
 }
 
-static bool take(psv_context *context, uint64_t bytes, void **address) {
-    if (bytes == 0) return true;
-    *address = psvi_alloc(context, bytes);
-    return *address != NULL;
-}
-
 psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
     *memory = (psvi_pair_memory){.capacity = capacity};
     uint64_t list = capacity * sizeof(psv_pair);
-    bool enough = take(context, list, (void **)&memory->pairs);
-    if (def->max_kept > 0) enough = enough && take(context, list, (void **)&memory->kept);
+    bool enough = psvi_take(context, list, (void **)&memory->pairs);
+    if (def->max_kept > 0) enough = enough && psvi_take(context, list, (void **)&memory->kept);
     if (psvi_margin_bytes(context->backend, def) > 0) {
-        enough = enough && take(context, list, (void **)&memory->near);
-        enough = enough && take(context, list, (void **)&memory->placed);
+        enough = enough && psvi_take(context, list, (void **)&memory->near);
+        enough = enough && psvi_take(context, list, (void **)&memory->placed);
     }
     if (def->events) {
-        enough = enough && take(context, list, (void **)&memory->before);
-        enough = enough && take(context, list, (void **)&memory->begin);
-        enough = enough && take(context, list, (void **)&memory->end);
-        enough = enough && take(context, events_scratch_of(finder->ops, capacity), &memory->events_scratch);
+        enough = enough && psvi_take(context, list, (void **)&memory->before);
+        enough = enough && psvi_take(context, list, (void **)&memory->begin);
+        enough = enough && psvi_take(context, list, (void **)&memory->end);
+        enough = enough && psvi_take(context, events_scratch_of(finder->ops, capacity), &memory->events_scratch);
     }
     if (is_ordered(def))
-        enough = enough && take(context, order_scratch_of(finder->ops, capacity), &memory->order_scratch);
+        enough = enough && psvi_take(context, order_scratch_of(finder->ops, capacity), &memory->order_scratch);
     psv_status status = PSV_OK;
     if (!enough) {
         psv_pair_finder_parts parts = {0};

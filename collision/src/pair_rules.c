@@ -33,23 +33,17 @@ uint64_t psvi_rule_memory_bytes(psv_backend backend, const psv_pair_finder_def *
            psvi_align(psvi_world_count_bytes(def)) + psvi_align(narrow_bytes(def));
 }
 
-static bool take(psv_context *context, uint64_t bytes, void **address) {
-    if (bytes == 0) return true;
-    *address = psvi_alloc(context, bytes);
-    return *address != NULL;
-}
-
 psv_status psvi_create_rule_memory(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
     psvi_rule_memory *memory = &finder->rules;
     bool enough = finder->ops->put_rules == NULL ||
-                  take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
-    enough = enough && take(context, PSVI_MATRIX_BYTES, (void **)&memory->layer_matrix);
-    enough = enough && take(context, table_bytes(def), (void **)&memory->excluded);
-    enough = enough && take(context, partner_bytes(finder->ops, def), (void **)&memory->partners);
-    enough = enough && take(context, psvi_world_count_bytes(def), (void **)&memory->world_pairs);
-    enough = enough && take(context, narrow_bytes(def), (void **)&memory->narrow);
+                  psvi_take(context, PSVI_RULE_KINDS * sizeof *memory->rules, (void **)&memory->rules);
+    enough = enough && psvi_take(context, PSVI_MATRIX_BYTES, (void **)&memory->layer_matrix);
+    enough = enough && psvi_take(context, table_bytes(def), (void **)&memory->excluded);
+    enough = enough && psvi_take(context, partner_bytes(finder->ops, def), (void **)&memory->partners);
+    enough = enough && psvi_take(context, psvi_world_count_bytes(def), (void **)&memory->world_pairs);
+    enough = enough && psvi_take(context, narrow_bytes(def), (void **)&memory->narrow);
     if (!enough)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for the rules of a pair finder (%llu bytes)",
                          context->ops->name, (unsigned long long)psvi_rule_memory_bytes(context->backend, def));

@@ -276,7 +276,7 @@ static psv_status check_stride(psv_context *context, const char *name, uint32_t 
 
 // Vertices and indices; what a box set has too is checked as one.
 static psv_status check_corners(psv_context *context, const psv_triangle_set *set) {
-    const bool indexed = set->indices.address != NULL || set->indices.gl_name != 0;
+    const bool indexed = psvi_is_given(set->indices);
     if (set->vertex_count > (uint64_t)1 << 32)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "triangles.vertex_count is %llu; the limit is 4294967296",
                          (unsigned long long)set->vertex_count);

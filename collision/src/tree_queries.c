@@ -7,8 +7,6 @@ psv_query_set psv_queries_of(psv_buffer data, uint32_t stride, uint64_t count) {
     return (psv_query_set){.data = data, .stride = stride, .count = count};
 }
 
-static bool is_given(psv_buffer buffer) { return buffer.address != NULL || buffer.gl_name != 0; }
-
 psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const char *name, uint32_t bytes,
                              psvi_tree_query *query) {
     psv_status status = psvi_check_tree(tree);
@@ -27,11 +25,11 @@ psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const cha
                          name, set->stride, bytes);
     status = psvi_check_buffer(context, set->data, set->count == 0 ? 0 : (set->count - 1) * set->stride + bytes, 4,
                                "the queries' data");
-    if (status == PSV_OK && is_given(set->count_buffer))
+    if (status == PSV_OK && psvi_is_given(set->count_buffer))
         status = psvi_check_buffer(context, set->count_buffer, 8, 8, "the queries' count_buffer");
-    if (status == PSV_OK && is_given(set->worlds))
+    if (status == PSV_OK && psvi_is_given(set->worlds))
         status = psvi_check_buffer(context, set->worlds, set->count * sizeof(uint32_t), 4, "the queries' worlds");
-    if (status == PSV_OK && is_given(set->filters))
+    if (status == PSV_OK && psvi_is_given(set->filters))
         status =
             psvi_check_buffer(context, set->filters, set->count * sizeof(psv_box_filter), 4, "the queries' filters");
     if (status != PSV_OK) return status;
@@ -79,7 +77,7 @@ psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_
                            psvi_tree_query *query) {
     psv_context *context = tree->context;
     if (lists == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "lists is NULL");
-    const bool offsets = is_given(lists->offsets), results = is_given(lists->results);
+    const bool offsets = psvi_is_given(lists->offsets), results = psvi_is_given(lists->results);
     if (offsets && lists->each != 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "lists.each is %u; with lists.offsets it must be 0", lists->each);
     if (offsets && count > tree->def.max_queries)
@@ -88,7 +86,7 @@ psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_
     if (results && !offsets && lists->each == 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "lists.results is given without lists.offsets and lists.each");
     psv_status status = PSV_OK;
-    if (is_given(lists->counts)) status = psvi_check_buffer(context, lists->counts, count * 4, 4, "lists.counts");
+    if (psvi_is_given(lists->counts)) status = psvi_check_buffer(context, lists->counts, count * 4, 4, "lists.counts");
     if (status == PSV_OK && offsets)
         status = psvi_check_buffer(context, lists->offsets, (count + 1) * 8, 8, "lists.offsets");
     if (status == PSV_OK && (results || lists->each > 0))

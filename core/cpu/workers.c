@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #if !defined(_WIN32)
 #include <sys/resource.h>
@@ -76,16 +75,10 @@ static long count_losses(void) {
 #endif
 }
 
-static double seconds_now(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 // Threads for a loop that wants `count`.
 static uint32_t uncrowded(crowd *c, uint32_t count) {
     if (c->threads == 0) return count;
-    const double now = seconds_now();
+    const double now = psvi_seconds_now();
     if (now >= c->until) { // more again
         c->threads += 1 + c->threads / 2;
         c->until = now + c->pause;
@@ -97,7 +90,7 @@ static uint32_t uncrowded(crowd *c, uint32_t count) {
 }
 
 static void note_losses(crowd *c, uint32_t count) {
-    const double now = seconds_now();
+    const double now = psvi_seconds_now();
     const bool soon = c->threads != 0 || now - c->over < CROWD_SOON;
     c->pause = soon && 4 * c->pause > CROWD_SHORTEST ? 4 * c->pause : CROWD_SHORTEST;
     if (c->pause > CROWD_LONGEST) c->pause = CROWD_LONGEST;
@@ -246,10 +239,10 @@ static bool run_on_pool(psvi_pool *pool, uint32_t count, task_call *call) {
         pause_shortly();
     (void)pthread_mutex_lock(&pool->lock);
     if (pool->done < count) {
-        const double began = seconds_now();
+        const double began = psvi_seconds_now();
         while (pool->done < count)
             (void)pthread_cond_wait(&pool->finished, &pool->lock);
-        if (pool->crowd.put_off > 0 && seconds_now() - began > CROWD_WAIT) note_losses(&pool->crowd, count);
+        if (pool->crowd.put_off > 0 && psvi_seconds_now() - began > CROWD_WAIT) note_losses(&pool->crowd, count);
     }
     pool->crowd.put_off = 0;
     (void)pthread_mutex_unlock(&pool->lock);

@@ -177,6 +177,8 @@ psv_status psvi_write_array(psv_world *world, void *target, const void *source, 
 
 // Slot of a living body, or PSV_ERROR_ARGUMENT for a stale id.
 psv_status psvi_find_body(psv_world *world, psv_body_id id, uint32_t *slot);
+// The same after psvi_settle, of a world that is checked too.
+psv_status psvi_find_settled(psv_world *world, psv_body_id id, uint32_t *slot);
 
 // Shape storage.
 void psvi_free_shapes(psv_world *world);

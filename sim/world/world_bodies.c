@@ -259,7 +259,7 @@ static psv_status wake_before_change(psv_world *world, uint32_t slot) {
 }
 
 // The slot of a body of a world whose steps have ended.
-static psv_status find_settled(psv_world *world, psv_body_id id, uint32_t *slot) {
+psv_status psvi_find_settled(psv_world *world, psv_body_id id, uint32_t *slot) {
     psv_status status = psvi_check_world(world);
     if (status == PSV_OK) status = psvi_settle(world);
     return status == PSV_OK ? psvi_find_body(world, id, slot) : status;
@@ -267,7 +267,7 @@ static psv_status find_settled(psv_world *world, psv_body_id id, uint32_t *slot)
 
 psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
     uint32_t slot = 0;
-    psv_status status = find_settled(world, id, &slot);
+    psv_status status = psvi_find_settled(world, id, &slot);
     if (status != PSV_OK) return status;
     psvi_f4 none = {0, 0, 0, 0};
     uint8_t flags = PSV_BOX_DISABLED;
@@ -291,7 +291,7 @@ psv_status psv_destroy_body(psv_world *world, psv_body_id id) {
 
 psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *state) {
     uint32_t slot = 0;
-    psv_status status = find_settled(world, id, &slot);
+    psv_status status = psvi_find_settled(world, id, &slot);
     if (status != PSV_OK) return status;
     PSVI_STANDARD_FLOATS(world->context);
     if (state == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state is NULL");
@@ -315,7 +315,7 @@ static psv_status read_kinematic(psv_world *world, uint32_t slot, bool *driven) 
 
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state) {
     uint32_t slot = 0;
-    psv_status status = find_settled(world, id, &slot);
+    psv_status status = psvi_find_settled(world, id, &slot);
     if (status != PSV_OK) return status;
     PSVI_STANDARD_FLOATS(world->context);
     if (state == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "state is NULL");

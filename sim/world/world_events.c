@@ -73,22 +73,16 @@ psv_status psvi_need_user(psv_world *world) {
     return PSV_OK;
 }
 
-static psv_status find(psv_world *world, psv_body_id id, uint32_t *slot) {
-    psv_status status = psvi_check_world(world);
-    if (status == PSV_OK) status = psvi_settle(world);
-    return status == PSV_OK ? psvi_find_body(world, id, slot) : status;
-}
-
 psv_status psv_set_user_data(psv_world *world, psv_body_id id, uint64_t data) {
     uint32_t slot = 0;
-    psv_status status = find(world, id, &slot);
+    psv_status status = psvi_find_settled(world, id, &slot);
     if (status == PSV_OK) status = psvi_need_user(world);
     return status == PSV_OK ? psvi_write_array(world, world->sim.user, &data, slot, 1, sizeof data) : status;
 }
 
 psv_status psv_get_user_data(psv_world *world, psv_body_id id, uint64_t *data) {
     uint32_t slot = 0;
-    psv_status status = find(world, id, &slot);
+    psv_status status = psvi_find_settled(world, id, &slot);
     if (status != PSV_OK) return status;
     if (data == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "data is NULL");
     *data = 0;

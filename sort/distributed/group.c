@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../src/sort_method.h"
 #include "nccl_transport.h"
@@ -146,12 +145,6 @@ void psvi_free_room(psv_context *context, psvi_room *room) {
         psvi_free(context, room->memory, room->bytes);
     }
     *room = (psvi_room){0};
-}
-
-double psvi_group_now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
 // --- life ------------------------------------------------------------------------------------------------------------

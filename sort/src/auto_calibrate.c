@@ -5,7 +5,6 @@
 // methods cost little.
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "auto.h"
 
@@ -44,12 +43,6 @@ typedef struct calibration {
     uint32_t candidate_count;
     double started;
 } calibration;
-
-static double seconds_now(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static uint64_t next_key(uint64_t *state) {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -93,7 +86,7 @@ static void mark(calibration *c, moment *now) {
     if (now->event != NULL)
         c->context->ops->record_event(c->context, now->event);
     else
-        now->seconds = seconds_now();
+        now->seconds = psvi_seconds_now();
 }
 
 static double seconds_between(calibration *c, const moment *begin, const moment *end) {
@@ -154,9 +147,10 @@ static void prepare_candidate(calibration *c, candidate *one, uint64_t count) {
     one->seconds = -1;
     one->sorter = NULL;
     if (one->behind >= 2 || psv_create_sorter(c->context, &def, &one->sorter) != PSV_OK) return;
-    const double begin = seconds_now();
+    const double begin = psvi_seconds_now();
     enqueue_sort(c, one, count, 0);
-    if (one->sorter != NULL && c->context->ops->synchronize(c->context) == PSV_OK) one->seconds = seconds_now() - begin;
+    if (one->sorter != NULL && c->context->ops->synchronize(c->context) == PSV_OK)
+        one->seconds = psvi_seconds_now() - begin;
 }
 
 // Measures all candidates at one count; NULL when none could be.
@@ -206,7 +200,7 @@ static void find_candidates(calibration *c) {
 }
 
 psv_status psvi_auto_calibrate(psv_context *context, const psv_sorter_def *def, psvi_auto_table *table) {
-    calibration c = {.context = context, .def = *def, .started = seconds_now()};
+    calibration c = {.context = context, .def = *def, .started = psvi_seconds_now()};
     const psvi_profiler profiler = context->profiler;
     context->profiler.enabled = false; // these sorts are no frames of the user's
     c.def.scratch = (psv_buffer){0};
@@ -214,7 +208,7 @@ psv_status psvi_auto_calibrate(psv_context *context, const psv_sorter_def *def, 
     const bool ready = create_moments(&c);
     *table = (psvi_auto_table){0};
     const char *last = NULL;
-    for (size_t s = 0; ready && s < SIZES && seconds_now() - c.started < BUDGET_SECONDS; ++s) {
+    for (size_t s = 0; ready && s < SIZES && psvi_seconds_now() - c.started < BUDGET_SECONDS; ++s) {
         if (sizes[s] > psvi_sort_module_of(context->backend)->auto_largest) break;
         const char *fastest = alloc_buffers(&c, sizes[s]) ? fastest_at(&c, sizes[s]) : NULL;
         free_buffers(&c);

@@ -155,7 +155,7 @@ static psv_status take_scratch(psv_sorter *sorter, uint64_t bytes) {
     psv_context *context = sorter->context;
     psv_buffer given = sorter->def.scratch;
     sorter->scratch_bytes = bytes;
-    if (given.address == NULL && given.gl_name == 0) {
+    if (!psvi_is_given(given)) {
         sorter->scratch = psvi_alloc(context, bytes);
         sorter->owns_scratch = true;
         if (sorter->scratch == NULL)
