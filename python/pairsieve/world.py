@@ -173,14 +173,18 @@ class World(WorldQueries, Profiled):
         """An endless static plane through a body's position; its normal is the body's local y."""
         return self._shape("PLANE", **material)
 
-    def mesh(self, vertices: Any, triangles: Any, **material: float) -> int:
-        """A static triangle mesh: vertices (n, 3) float32, triangles (m, 3) uint32, NumPy arrays, which are copied."""
+    def mesh(self, vertices: Any, triangles: Any, *, weld_angle: float | None = None, one_sided: bool | None = None, **material: float) -> int:
+        """A static triangle mesh: vertices (n, 3) float32, triangles (m, 3) uint32, NumPy arrays, which are copied.
+
+        weld_angle: edges that bend by less, rad, are none. one_sided: solid from where triangles are counter-clockwise.
+        """
         points = np.ascontiguousarray(vertices, np.float32)
         faces = np.ascontiguousarray(triangles, np.uint32)
         if points.ndim != 2 or points.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3:
             raise ArgumentError(f"vertices {points.shape}, triangles {faces.shape}; (n, 3) and (m, 3) are wanted")
         return self._shape("MESH", keep=(points, faces), vertices=ffi.cast("float *", points.ctypes.data), vertex_count=len(points),
-                           indices=ffi.cast("uint32_t *", faces.ctypes.data), triangle_count=len(faces), **material)
+                           indices=ffi.cast("uint32_t *", faces.ctypes.data), triangle_count=len(faces),
+                           weld_angle=weld_angle, one_sided=one_sided, **material)
 
     def hull(self, points: Any, **material: float) -> int:
         """The convex hull of points (n, 3) float32, of at most 64 corners. A body's pose is that of the points' frame; it turns about

@@ -57,6 +57,12 @@ PSVI_HD bool psvi_has_core(const psvi_sim *s, uint32_t body) {
     return s->linear[body].velocity.w > 0 && s->linear[body].moved.w != 0 && 2.5f * shape->thin < s->position[body].w;
 }
 
+// Whether it could come through something thin, or have its middle there, within the step. `travel`: what gravity adds
+// counts not, or cards at rest would be looked at again and again.
+PSVI_HD bool psvi_core_is_fast(const psvi_sim *s, const psvi_step *step, uint32_t body, float travel) {
+    return psvi_has_core(s, body) && travel - step->fall * step->seconds > 0.5f * s->shapes[s->shape[body]].thin;
+}
+
 // The points of the core of `body` with another body, or the ground, after `time`.
 PSVI_HD void psvi_collide_core(const psvi_sim *s, uint32_t body, uint32_t other, bool ground, bool second, float time,
                                float margin, bool hulls, psvi_manifold *out) {
@@ -125,10 +131,9 @@ PSVI_HD_LONG void psvi_add_core(const psvi_sim *s, const psvi_step *step, uint32
 PSVI_HD bool psvi_must_follow(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, float travel,
                               const psvi_manifold *manifold) {
     const float radius = fminf(s->position[a].w, s->position[b].w), small = 0.01f * radius;
-    const psvi_found *nearest = travel > 25 * small ? psvi_nearest_point(manifold) : 0;
-    if (nearest == 0) return false;
-    if (!(nearest->separation > fmaxf(small, 0.05f * travel)) && !psvi_has_core(s, a) && !psvi_has_core(s, b))
-        return false;
+    const bool core = psvi_core_is_fast(s, step, a, travel) || psvi_core_is_fast(s, step, b, travel);
+    const psvi_found *nearest = core || travel > 25 * small ? psvi_nearest_point(manifold) : 0;
+    if (nearest == 0 || (!core && !(nearest->separation > fmaxf(small, 0.05f * travel)))) return false;
     const bool compound =
         s->shapes[s->shape[a]].type == PSV_SHAPE_COMPOUND || s->shapes[s->shape[b]].type == PSV_SHAPE_COMPOUND;
     if (compound && !(psvi_pair_turning(s, step, a, b) * step->seconds > 0.25f * radius)) return false;
@@ -189,10 +194,10 @@ PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t
         }
     }
     psvi_back_to_beginning(step, &manifold, passes);
-    if (manifold.count > 0 && travel > 0.25f * fminf(s->position[a].w, s->position[b].w)) {
-        if (psvi_has_core(s, a)) psvi_add_core(s, step, a, b, ground, false, hulls, &manifold);
-        if (!ground && psvi_has_core(s, b)) psvi_add_core(s, step, b, a, false, true, hulls, &manifold);
-    }
+    if (manifold.count > 0 && psvi_core_is_fast(s, step, a, travel))
+        psvi_add_core(s, step, a, b, ground, false, hulls, &manifold);
+    if (manifold.count > 0 && !ground && psvi_core_is_fast(s, step, b, travel))
+        psvi_add_core(s, step, b, a, false, true, hulls, &manifold);
     psvi_write_contact(s, a, b, psvi_find_kept(s, a, b), &manifold);
 }
 

@@ -13,6 +13,7 @@
 typedef struct psvi_facets {
     const psvi_triangle *triangles; // of a mesh; NULL for a field
     const float *heights;
+    bool one_sided;
     uint32_t columns, rows;
     float cell_x, cell_z, low_x, low_z;
 } psvi_facets;
@@ -25,6 +26,7 @@ typedef struct psvi_facet {
 PSVI_HD psvi_facets psvi_surface_of(const psvi_sim *s, const psvi_shape *shape) {
     psvi_facets f;
     f.triangles = shape->type == PSV_SHAPE_MESH ? s->triangles + shape->first_triangle : 0;
+    f.one_sided = shape->type == PSV_SHAPE_MESH && shape->one_sided;
     f.heights = s->heights + shape->first_height;
     f.columns = shape->columns;
     f.rows = shape->rows;
@@ -99,9 +101,9 @@ PSVI_HD v3 psvi_beyond_edge(const psvi_facets *f, const psvi_facet *t, int k) {
 
 // Goes around a corner from triangle `index` over its edge `k`; for each edge met there: the part of its direction
 // along the unit vector n. False once that is more than the slack. `low`: the least part so far; `first`: the least
-// number of the triangles.
+// number of the triangles; `front`: n is on the front of one of them.
 PSVI_HD_LONG bool psvi_walk_fan(const psvi_facets *f, uint32_t index, v3 corner, bool forward, v3 n, float *low,
-                                uint32_t *first, bool *closed) {
+                                uint32_t *first, bool *front, bool *closed) {
     uint32_t from = PSVI_NO_FACET, at = index;
     *closed = false;
     for (int i = 0; i < PSVI_FAN; ++i) {
@@ -116,6 +118,7 @@ PSVI_HD_LONG bool psvi_walk_fan(const psvi_facets *f, uint32_t index, v3 corner,
             *low = fminf(*low, part);
         }
         *first = at < *first ? at : *first;
+        *front = *front || v3_dot(v3_cross(v3_sub(t.p[1], t.p[0]), v3_sub(t.p[2], t.p[0])), n) > 0;
         const uint32_t by_after = t.next[c] & PSVI_NO_FACET, by_before = t.next[before] & PSVI_NO_FACET;
         const uint32_t to = i == 0 ? (forward ? by_after : by_before) : by_after != from ? by_after : by_before;
         if (to == PSVI_NO_FACET) return true;
@@ -134,12 +137,12 @@ PSVI_HD_LONG bool psvi_walk_fan(const psvi_facets *f, uint32_t index, v3 corner,
 // how much the edges lie away from n, at most. `owns`: the triangle is the first of those there.
 PSVI_HD bool psvi_corner_faces(const psvi_facets *f, const psvi_facet *t, int k, v3 n, float *low, bool *owns) {
     uint32_t first = t->index;
-    bool closed;
+    bool closed, front = !f->one_sided;
     *low = 0;
-    if (!psvi_walk_fan(f, t->index, t->p[k], true, n, low, &first, &closed)) return false;
-    if (!closed && !psvi_walk_fan(f, t->index, t->p[k], false, n, low, &first, &closed)) return false;
+    if (!psvi_walk_fan(f, t->index, t->p[k], true, n, low, &first, &front, &closed)) return false;
+    if (!closed && !psvi_walk_fan(f, t->index, t->p[k], false, n, low, &first, &front, &closed)) return false;
     *owns = first == t->index;
-    return true;
+    return front;
 }
 
 // An edge that the surface has: it bends there or ends, and this triangle stands for it.
@@ -351,26 +354,50 @@ PSVI_HD v3 psvi_nearest_on_triangle(v3 p, v3 a, v3 b, v3 c) {
     return psvi_nearest_of_triangle(p, a, b, c, &where);
 }
 
+// The end of a capsule that has come in through a triangle with its centre, `height` < 0. What has pierced it goes back
+// to the side of the body's centre of mass.
+PSVI_HD void psvi_touch_facet_end(const psvi_guest *g, v3 face, v3 a, v3 b, v3 c, v3 centre, float height,
+                                  uint32_t end) {
+    const float rise = -v3_dot(a, face); // of the middle
+    int where;
+    if (!(rise > 0)) return;
+    (void)psvi_nearest_of_triangle(v3_scale(centre, rise / (rise - height)), a, b, c, &where);
+    if (where != 6) return;
+    const float separation = height - g->size.x;
+    if (v3_dot(face, v3_sub(g->com, a)) < 0)
+        psvi_add_surface_point(g, v3_neg(face), v3_make(0, 0, 0), -rise, psvi_corner_feature(face, end));
+    else
+        psvi_add_surface_point(g, face, v3_madd(centre, face, -(g->size.x + 0.5f * separation)), separation,
+                               psvi_corner_feature(face, end));
+}
+
 // A ball about `centre`, or the end of a capsule, against one triangle: where that is nearer than what lies around it.
-// `face`: the triangle's unit normal on the side of the guest's middle.
+// `face`: the triangle's unit normal on the side of the guest's middle; `behind`: the middle is on the side that a mesh
+// with one side does not have.
 PSVI_HD_LONG void psvi_touch_facet_ball(const psvi_facets *f, const psvi_facet *t, const psvi_guest *g, v3 face,
-                                        v3 centre, uint32_t end) {
+                                        bool behind, v3 centre, uint32_t end) {
     const v3 a = v3_sub(t->p[0], g->middle), b = v3_sub(t->p[1], g->middle), c = v3_sub(t->p[2], g->middle);
     const float radius = g->size.x, reach = radius + g->margin, height = v3_dot(v3_sub(centre, a), face);
-    if (!(height <= reach) || height < -radius) return;
     int where;
+    if (!(height <= reach)) return;
+    if (height < 0 && !behind) {
+        psvi_touch_facet_end(g, face, a, b, c, centre, height, end);
+        return;
+    }
     const v3 near = psvi_nearest_of_triangle(centre, a, b, c, &where), d = v3_sub(centre, near);
     const float squared = v3_dot(d, d);
     if (!(squared <= reach * reach)) return;
     v3 n = face;
     float distance = height;
+    if (behind && where == 6) return;
     if (where != 6) {
-        if (height < 0) return; // behind: edges and corners have no hold on it
         distance = sqrtf(squared);
         n = v3_scale(d, distance > 1e-12f ? 1.0f / distance : 0.0f);
         if (where < 3) {
             const uint32_t other = t->next[where] & PSVI_NO_FACET;
-            if (v3_dot(n, psvi_beyond_edge(f, t, where)) > PSVI_SURFACE_SLACK || other < t->index) return;
+            const v3 beyond = psvi_beyond_edge(f, t, where);
+            if (v3_dot(n, beyond) > PSVI_SURFACE_SLACK || other < t->index) return;
+            if (behind && !(v3_dot(face, beyond) < -PSVI_SURFACE_SLACK)) return;
         } else {
             float low;
             bool owns = true;
@@ -589,7 +616,8 @@ PSVI_HD_LONG void psvi_touch_facet_corner(const psvi_facets *f, const psvi_facet
 // --- a triangle ------------------------------------------------------------------------------------------------------
 
 // What a guest has to do with the edges and corners of a triangle that act.
-PSVI_HD_LONG void psvi_touch_facet_rim(const psvi_facets *f, const psvi_facet *t, const psvi_guest *g, v3 face) {
+PSVI_HD_LONG void psvi_touch_facet_rim(const psvi_facets *f, const psvi_facet *t, const psvi_guest *g, v3 face,
+                                       bool behind) {
     const float reach = g->reach + g->margin;
     for (int k = 0; k < 3; ++k) {
         const int after = k == 2 ? 0 : k + 1, last = k == 0 ? 2 : k - 1;
@@ -604,7 +632,7 @@ PSVI_HD_LONG void psvi_touch_facet_rim(const psvi_facets *f, const psvi_facet *t
         const v3 end = v3_scale(g->axes.u[1], g->size.y);
         e.border = (t->next[k] & PSVI_NO_FACET) == PSVI_NO_FACET;
         e.beyond = psvi_beyond_edge(f, t, k);
-        if (psvi_edge_acts(f, t, k, face, e.beyond)) {
+        if (psvi_edge_acts(f, t, k, face, e.beyond) && !(behind && e.border)) {
             e.inward = psvi_edge_inward(t->p[k], t->p[after], t->p[last]);
             if (g->type == PSV_SHAPE_CAPSULE)
                 psvi_touch_edge_axis(g, v3_neg(end), end, e.a, e.b, e.inward, e.beyond, e.border,
@@ -620,33 +648,36 @@ PSVI_HD_LONG void psvi_touch_facet_rim(const psvi_facets *f, const psvi_facet *t
     }
 }
 
-// Unit normal of a triangle on the side of the guest's middle, and the middle's height over it: both sides are solid.
-PSVI_HD v3 psvi_facet_side(const psvi_facet *t, const psvi_guest *g, float *height) {
+// Unit normal of a triangle on the side of the guest's middle, and the middle's height over it. Of a mesh with one side
+// that side's.
+PSVI_HD v3 psvi_facet_side(const psvi_facets *f, const psvi_facet *t, const psvi_guest *g, float *height) {
     const v3 n = v3_unit_or(v3_cross(v3_sub(t->p[1], t->p[0]), v3_sub(t->p[2], t->p[0])), v3_make(0, 0, 0));
     const float s = v3_dot(n, v3_sub(g->middle, t->p[0]));
-    *height = fabsf(s);
-    return s < 0 ? v3_neg(n) : n;
+    const bool turned = s < 0 && !f->one_sided;
+    *height = turned ? -s : s;
+    return turned ? v3_neg(n) : n;
 }
 
 PSVI_HD_LONG void psvi_touch_facet(const psvi_facets *f, uint32_t index, const psvi_guest *g) {
     const psvi_facet t = psvi_load_facet(f, index);
     float height;
-    const v3 face = psvi_facet_side(&t, g, &height);
+    const v3 face = psvi_facet_side(f, &t, g, &height);
+    const bool behind = height < 0;
     const bool round = psvi_is_round(g->type), capsule = g->type == PSV_SHAPE_CAPSULE;
     if (round) {
-        psvi_touch_facet_ball(f, &t, g, face, v3_make(0, 0, 0), 0);
+        psvi_touch_facet_ball(f, &t, g, face, behind, v3_make(0, 0, 0), 0);
         return;
     }
     const v3 end = v3_scale(g->axes.u[1], g->size.y);
     const float below = capsule ? fabsf(v3_dot(end, face)) + g->size.x : psvi_guest_support(g, face);
     if (height - below > g->margin) return;
     if (f->triangles != 0 && capsule) { // a field's faces are met from above only (psvi_collide_field)
-        psvi_touch_facet_ball(f, &t, g, face, v3_neg(end), 1);
-        psvi_touch_facet_ball(f, &t, g, face, end, 2);
-    } else if (f->triangles != 0) {
+        psvi_touch_facet_ball(f, &t, g, face, behind, v3_neg(end), 1);
+        psvi_touch_facet_ball(f, &t, g, face, behind, end, 2);
+    } else if (f->triangles != 0 && !behind) {
         psvi_touch_facet_corners(&t, g, face);
     }
-    psvi_touch_facet_rim(f, &t, g, face);
+    psvi_touch_facet_rim(f, &t, g, face, behind);
 }
 
 #endif

@@ -38,6 +38,7 @@ typedef struct psvi_shape {
     float height_min, height_max;            // height field
     uint32_t first_node, node_count;         // mesh
     uint32_t first_triangle, triangle_count; // mesh
+    bool one_sided;                          // mesh
     uint32_t hull;                           // of the world's hulls
 } psvi_shape;
 
@@ -57,7 +58,7 @@ typedef struct psvi_mesh_node {
 
 // `next`: the triangle across the edge from p[k] to p[k + 1], PSVI_NO_FACET at a border, and marks of that edge and of
 // corner k. A mark stands at one of the triangles that share the edge or corner (mesh_edges.c).
-#define PSVI_SURFACE_FLAT 0.005f // rad; edges at which a surface bends less are none
+#define PSVI_SURFACE_FLAT 0.005f // rad; edges at which a field bends less are none
 #define PSVI_NO_FACET 0x3fffffffu
 #define PSVI_EDGE_ACTS 0x80000000u   // the surface bends or ends at the edge
 #define PSVI_CORNER_ACTS 0x40000000u // edges that act meet in the corner, and do not just go on

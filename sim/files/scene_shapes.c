@@ -238,10 +238,10 @@ static psv_status add_variants(psvi_builder *b, const psvi_node *node, const psv
 
 static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char *name) {
     static const char *const keys[] = {
-        "type",     "radius",      "half_length", "half_extents",     "density",
-        "friction", "restitution", "children",    "points",           "file",
-        "scale",    "sizes",       "sides",       "rolling_friction", "spinning_friction",
-        NULL};
+        "type",       "radius",      "half_length", "half_extents",     "density",
+        "friction",   "restitution", "children",    "points",           "file",
+        "scale",      "sizes",       "sides",       "rolling_friction", "spinning_friction",
+        "weld_angle", "one_sided",   NULL};
     psv_shape_def def = psv_default_shape_def();
     psv_status status = psvi_expect_object(node, keys);
     if (status == PSV_OK) status = read_type(node, false, &def.type);
@@ -251,6 +251,8 @@ static psv_status read_shape(psvi_builder *b, const psvi_node *node, const char 
     if (status == PSV_OK) status = psvi_read_float(node, "restitution", 0, 1, &def.restitution);
     if (status == PSV_OK) status = psvi_read_float(node, "rolling_friction", 0, 100, &def.rolling_friction);
     if (status == PSV_OK) status = psvi_read_float(node, "spinning_friction", 0, 100, &def.spinning_friction);
+    if (status == PSV_OK) status = psvi_read_float(node, "weld_angle", 0, 1.5, &def.weld_angle);
+    if (status == PSV_OK) status = psvi_read_bool(node, "one_sided", &def.one_sided);
     if (status == PSV_OK && strlen(name) >= sizeof b->shapes->name)
         status = psvi_node_fail(node, "the shape's name has %zu letters; 47 are possible", strlen(name));
     psvi_scene_shape *shape = &b->shapes[b->shape_count];

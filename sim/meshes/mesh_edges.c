@@ -24,6 +24,8 @@ typedef struct spoke_count {
 typedef struct linker {
     psvi_triangle *triangles;
     uint32_t count;
+    float weld;
+    bool one_sided;
     uint32_t *corner; // 3 per triangle: the number of the place
     uint32_t *table;  // hash table of corners, by place
     half_edge *edges;
@@ -109,7 +111,8 @@ static void link_triangles(linker *l) {
     }
 }
 
-// Whether the surface bends at edge k, or ends there. In double: triangles may be small and far from the origin.
+// Whether the surface bends at edge k, and outward where it has one side, or ends there. In double: triangles may be
+// small and far from the origin.
 static bool stands_out(const linker *l, uint32_t triangle, uint32_t k) {
     const psvi_triangle *t = &l->triangles[triangle];
     const uint32_t other = t->next[k];
@@ -133,8 +136,8 @@ static bool stands_out(const linker *l, uint32_t triangle, uint32_t k) {
         mm += m[i] * m[i];
         nm += n[i] * m[i];
     }
-    const double flat = 1 - 0.5 * (double)PSVI_SURFACE_FLAT * (double)PSVI_SURFACE_FLAT; // the cosine
-    return !(nm > flat * sqrt(nn * mm));
+    if (l->one_sided && n[0] * o[0] + n[1] * o[1] + n[2] * o[2] < 0) return false; // the other triangle rises
+    return !(nm >= cos((double)l->weld) * sqrt(nn * mm));
 }
 
 static void count_spoke(linker *l, uint32_t at, uint32_t to) {
@@ -172,9 +175,9 @@ static void mark_edges(linker *l) {
     }
 }
 
-bool psvi_link_mesh(psvi_triangle *triangles, uint32_t count) {
+bool psvi_link_mesh(psvi_triangle *triangles, uint32_t count, float weld, bool one_sided) {
     const uint64_t corners = 3ull * count;
-    linker l = {.triangles = triangles, .count = count};
+    linker l = {.triangles = triangles, .count = count, .weld = weld, .one_sided = one_sided};
     l.corner = malloc(corners * sizeof *l.corner);
     l.table = malloc(psvi_power_of_two(2 * corners) * sizeof *l.table);
     l.edges = malloc(corners * sizeof *l.edges);

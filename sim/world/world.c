@@ -18,7 +18,8 @@ psv_shape_def psv_default_shape_def(void) {
                            .type = PSV_SHAPE_SPHERE,
                            .size = {0.5f, 0.5f, 0.5f},
                            .density = 1000,
-                           .friction = 0.5f};
+                           .friction = 0.5f,
+                           .weld_angle = PSVI_SURFACE_FLAT};
 }
 
 psv_body_def psv_default_body_def(void) {

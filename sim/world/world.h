@@ -185,7 +185,8 @@ void psvi_free_shapes(psv_world *world);
 psv_status psvi_upload_shapes(psv_world *world);
 // Nodes of a mesh's tree; sorts `triangles` into leaf order. Returns the node count; nodes: 2 * count at most.
 uint32_t psvi_build_mesh_tree(psvi_triangle *triangles, uint32_t count, psvi_mesh_node *nodes);
-bool psvi_link_mesh(psvi_triangle *triangles, uint32_t count); // fills `next`, in leaf order; false without memory
+// Fills `next` of a mesh in leaf order; `weld`, `one_sided`: as psv_shape_def says. False without memory.
+bool psvi_link_mesh(psvi_triangle *triangles, uint32_t count, float weld, bool one_sided);
 
 // Fills the step's softness from its times.
 void psvi_make_step(const psv_world *world, float seconds, psvi_step *step);

@@ -142,6 +142,9 @@ static psv_status check_field(psv_world *world, const psv_shape_def *def) {
 static psv_status check_mesh(psv_world *world, const psv_shape_def *def) {
     if (def->vertices == NULL || def->indices == NULL || def->triangle_count == 0)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def has no vertices, indices or triangles");
+    if (!(def->weld_angle >= 0 && def->weld_angle <= 1.5f))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.weld_angle is %g rad; 0 to 1.5 are possible",
+                         (double)def->weld_angle);
     if (def->triangle_count >= PSVI_NO_FACET)
         return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "def.triangle_count is %u; a mesh has less than 2^30",
                          def->triangle_count);
@@ -285,7 +288,8 @@ static psv_status add_mesh(psv_world *world, const psv_shape_def *def, psvi_shap
         data->first_triangle = (uint32_t)world->triangle_count;
         data->triangle_count = count;
         data->node_count = psvi_build_mesh_tree(triangles, count, nodes);
-        if (!psvi_link_mesh(triangles, count))
+        data->one_sided = def->one_sided;
+        if (!psvi_link_mesh(triangles, count, def->weld_angle, def->one_sided))
             status = psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for the edges of %u triangles", count);
     }
     if (status == PSV_OK) {

@@ -343,6 +343,77 @@ static void balls_swing_in_bowls(void **unused) {
     assert_int_equal(wrong, 0);
 }
 
+// --- sides and welds -------------------------------------------------------------------------------------------------
+
+// What comes from behind passes a mesh with one side; what comes from the front, or to a mesh with two, is stopped.
+static void one_sided_meshes_let_pass_from_behind(void **unused) {
+    (void)unused;
+    static const double half[3] = {2, 2, 2}, middle[3] = {0, 0, 0};
+    int wrong = 0;
+    for (int closed = 0; closed < 2; ++closed)
+        for (int kind = BALL; kind < KINDS; ++kind)
+            for (int one_sided = 0; one_sided < 2; ++one_sided)
+                for (int behind = 0; behind < 2; ++behind) {
+                    psv_world_def def = heavy_def();
+                    def.gravity[1] = 0;
+                    stage s = make_stage(&def);
+                    // Both look up: the grid, and the top of the box.
+                    mesh_points m = closed ? mesh_box(middle, half, 5) : mesh_grid(-4, -4, 8, 8, 1, 0.3, flat_height);
+                    psv_shape_def shape = mesh_shape(&m);
+                    shape.one_sided = one_sided;
+                    const double top = closed ? 2 : 0;
+                    const psv_body_def ground = body_at(add_shape(&s, &shape), 0, (float)-top, 0);
+                    (void)add_body(&s, &ground);
+                    float low;
+                    const uint32_t solid = add_kind(&s, kind, 0.2f, 0, &low);
+                    psv_body_def body = body_at(solid, 0.03f, behind ? -1.5f : 1.5f, 0.07f);
+                    body.velocity[1] = behind ? 3 : -3;
+                    const psv_body_id id = add_body(&s, &body);
+                    step(&s, 60);
+                    const double y = (double)state_of(&s, id).pose.position[1];
+                    const bool passed = behind ? y > 1 : y < -1;
+                    if (passed != (one_sided && behind)) {
+                        (void)printf("%s, %s with %d sides, from %s: y %.3f\n", kind_names[kind],
+                                     closed ? "box" : "grid", 2 - one_sided, behind ? "behind" : "the front", y);
+                        ++wrong;
+                    }
+                    end_stage(&s);
+                    mesh_free(&m);
+                }
+    assert_int_equal(wrong, 0);
+}
+
+// A box on a low ridge lies on the edge, or, where that is welded, on its own corners below it.
+static void welded_edges_are_none(void **unused) {
+    (void)unused;
+    for (int welded = 0; welded < 2; ++welded) {
+        const psv_world_def def = heavy_def();
+        stage s = make_stage(&def);
+        ridge_slope = 0.05;
+        mesh_points m = mesh_grid(-4, -4.1, 8, 9, 1, 0, ridge_height);
+        psv_shape_def shape = mesh_shape(&m);
+        if (welded) shape.weld_angle = 0.15f;
+        const psv_body_def ground = body_at(add_shape(&s, &shape), 0, 0, 0);
+        (void)add_body(&s, &ground);
+        const lie l = lie_on(&s, PLANK, 0.2f, 0, 0, 0, 120);
+        (void)printf("a plank of 2 m on a ridge of 1:20 that is %s: %.4f m down\n", welded ? "welded" : "not", l.fall);
+        assert_true(welded ? l.fall > 0.03 && l.fall < 0.06 : l.fall < 0.03);
+        end_stage(&s);
+        mesh_free(&m);
+    }
+    psv_world_def def = heavy_def();
+    stage s = make_stage(&def);
+    mesh_points m = mesh_grid(-1, -1, 2, 2, 1, 0, flat_height);
+    psv_shape_def shape = mesh_shape(&m);
+    uint32_t index;
+    for (int i = 0; i < 3; ++i) {
+        shape.weld_angle = i == 0 ? -0.1f : i == 1 ? 2.0f : NAN;
+        assert_int_equal(psv_create_shape(s.world, &shape, &index), PSV_ERROR_ARGUMENT);
+    }
+    end_stage(&s);
+    mesh_free(&m);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flush_boxes_are_smooth),
@@ -353,6 +424,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(solids_lie_across_ridges),
         cmocka_unit_test(balls_roll_down_slopes),
         cmocka_unit_test(balls_swing_in_bowls),
+        cmocka_unit_test(one_sided_meshes_let_pass_from_behind),
+        cmocka_unit_test(welded_edges_are_none),
     };
     return RUN_TESTS(argc, argv, "meshes", tests);
 }

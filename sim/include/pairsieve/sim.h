@@ -78,6 +78,12 @@ typedef struct psv_shape_def {
     // counter-clockwise from outside; in a def they are ignored.
     const uint32_t *indices;
     uint32_t triangle_count;
+    // Of a mesh. Edges at which the surface bends by less than this, rad, 0 to 1.5, are none to boxes, hulls and the
+    // middle of capsules: what lies on such an edge sinks until its own corners touch. Default 0.005.
+    float weld_angle;
+    // Of a mesh: solid only for what is on the side from which its triangles are counter-clockwise; what comes from the
+    // other side passes. Default false: both sides are solid.
+    bool one_sided;
 } psv_shape_def;
 
 typedef struct psv_body_def {
