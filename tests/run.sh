@@ -54,7 +54,7 @@ base_packages="build-essential cmake ninja-build pkg-config libjansson-dev libcm
 [ "$viewer" = AUTO ] || viewer_packages=
 # Words of the package lists are meant to be split.
 # shellcheck disable=SC2086
-install_packages $base_packages $viewer_packages ${viewer_packages:+xvfb xauth} || install_packages $base_packages ||
+install_packages $base_packages $viewer_packages ${viewer_packages:+xvfb xauth xdotool imagemagick} || install_packages $base_packages ||
     say "not everything could be installed"
 install_packages python3-jsonschema || say "no Python module jsonschema: JSON is not compared with its schemas"
 install_packages libopenmpi-dev openmpi-bin || say "no MPI: groups of MPI ranks are left out"

@@ -119,8 +119,12 @@ static void test_method_keys(void **state) {
     assert_int_equal(app->check.pairs, app->check.other_pairs);
     assert_true(app->check.pairs > 0);
     uint64_t pairs = app->check.pairs;
+    const uint64_t stepped = app->counters.pairs;
+    assert_true(stepped > 0);
     for (uint32_t i = 0; psv_broad_phase_name(PSV_BACKEND_CPU, i) != NULL; ++i) {
         driver_key(app, SDLK_b, KMOD_NONE);
+        driver_turns(app, 1);
+        assert_int_equal(app->counters.pairs, stepped); // of the last step, by whatever method
         assert_true(app->check.done); // a switch on a paused frame checks itself again
         assert_int_equal(app->check.pairs, pairs);
         assert_int_equal(app->check.other_pairs, pairs);

@@ -253,7 +253,10 @@ static void take_sample(view_app *app) {
     view_sample *sample = &app->sample;
     memset(sample, 0, sizeof *sample);
     if (psv_world_profile(app->world, &sample->profile) != PSV_OK || sample->profile.frame == 0) return;
+    const psv_world_counters before = app->counters;
     if (psv_read_world_counters(app->world, &app->counters) != PSV_OK) return;
+    if (app->counters.broad_phase == NULL && app->counters.frame == before.frame)
+        app->counters = before; // the method was changed since the step, whose counts still hold
     const view_sample *last = view_last_sample(&app->history);
     if (last != NULL && last->profile.frame == sample->profile.frame) return; // nothing new while paused
     sample->draw_ms = app->ray_traced ? 0.0 : app->renderer.draw_ms;

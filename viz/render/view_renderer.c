@@ -309,6 +309,9 @@ void view_bind_picture(const view_renderer *renderer) {
 }
 
 void view_show_picture(const view_renderer *renderer, int window_width, int window_height) {
+    // A driver may take up a window's new size only where its framebuffer is bound and its viewport set.
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    glViewport(0, 0, window_width, window_height);
     glBlitNamedFramebuffer(renderer->targets.picture, 0, 0, 0, renderer->targets.width, renderer->targets.height, 0, 0,
                            window_width, window_height, GL_COLOR_BUFFER_BIT, GL_LINEAR);
 }
