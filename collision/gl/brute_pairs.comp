@@ -1,6 +1,6 @@
-// All pairs: the oracle of the methods on OpenGL. One group tests 64 boxes, one a thread, against tiles of 64 later boxes
-// through shared memory, every `param(4)`-th of them, from the one that its number says on. Between two sets the later
-// boxes are those of set b.
+// All pairs: the oracle of the methods on OpenGL. A group tests 64 boxes, one a thread, against tiles of 64 later boxes
+// in shared memory. It takes every `param(4)`-th tile, starting at its own number. Between two sets the later boxes are
+// those of set b.
 layout(local_size_x = 64) in;
 #include "slots.glsl"
 #include "pair_sink.glsl"

@@ -98,7 +98,7 @@ static psv_status keep_pairs(psv_context *context, const psv_pair *now, const ui
     return psvi_gl_run(context, &call);
 }
 
-// The table is the kernels' own, see excluded_pairs.glsl; it takes what pair_rules.h says.
+// The table is the kernels' own, see excluded_pairs.glsl; its input is as pair_rules.h says.
 static psv_status exclude_pairs(psv_context *context, const psv_pair *pairs, uint64_t count, psvi_bucket *table,
                                 uint64_t last_bucket) {
     const psvi_gl_call call = {

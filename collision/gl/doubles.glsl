@@ -6,7 +6,7 @@ uvec2 ordered_double(uvec2 bits) {
     return (bits.x >> 31) != 0u ? ~bits : uvec2(bits.x ^ 0x80000000u, bits.y);
 }
 bool is_above(uvec2 a, uvec2 b) { return a.x > b.x || (a.x == b.x && a.y > b.y); }
-// A float's bits as those of the same number in double precision.
+// The bits of a float, converted to the bits of the same number in double precision.
 uvec2 widened(uint bits) {
     uint high = bits & 0x80000000u, exponent = bits >> 23 & 255u, rest = bits & 0x7fffffu;
     if (exponent == 0u) {

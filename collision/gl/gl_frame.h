@@ -18,7 +18,7 @@ extern const psvi_gl_source psvi_glsl_load_boxes, psvi_glsl_brute_pairs, psvi_gl
 // Memory of every method, at the start of its scratch memory.
 typedef struct psvi_gl_frame {
     char *slots;  // 32 bytes a box
-    char *traits; // filters and what rules ask for, see pair_rules.glsl
+    char *traits; // filters and fields for rules, see pair_rules.glsl
     char *plan;   // PSVI_GL_PLAN_BYTES; the first words are for all methods
 } psvi_gl_frame;
 
@@ -41,7 +41,7 @@ static inline uint32_t psvi_gl_slots(const psvi_find_input *input) {
 psvi_gl_call psvi_gl_frame_call(const psvi_find_input *input, const psvi_gl_frame *frame, const psvi_gl_source *source,
                                 uint64_t groups);
 
-// The sorter of a method, in choice->state: 32-bit keys with their places. Bytes: those of its scratch memory.
+// The sorter of a method, in choice->state: 32-bit keys with their positions. Bytes: size of its scratch memory.
 psv_sorter_def psvi_gl_sorter_def(const psv_pair_finder_def *def);
 psv_status psvi_gl_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes);
 void psvi_gl_destroy_sorter(psvi_choice *choice);

@@ -1,5 +1,5 @@
-// Boxes of the inner nodes, bottom-up: a thread a leaf climbs as long as it is the second to arrive, so that both
-// children are there. No thread waits for another one.
+// Boxes of the inner nodes, bottom-up: one thread a leaf climbs while it is the second to arrive, so that both children
+// are complete. No thread waits for another one.
 layout(local_size_x = 128) in;
 #include "slots.glsl"
 #include "lbvh_plan.glsl"

@@ -1,6 +1,6 @@
-// Writes the plan. One group: 256 samples, ranked against each other on the three axes; the scene's box is that of the
-// middle fifteen sixteenths, widened by an eighth on both sides, so that a few far boxes do not take the resolution from
-// all others: what is outside gets the key of the nearest cell.
+// Writes the plan. One group ranks 256 samples against each other on the three axes. The scene's box is that of the
+// middle fifteen sixteenths, widened by an eighth on both sides, so that a few far boxes do not take the resolution
+// from all others. Boxes outside get the key of the nearest cell.
 layout(local_size_x = 256) in;
 #include "slots.glsl"
 #include "lbvh_plan.glsl"
@@ -48,7 +48,7 @@ void main() {
         }
     }
     for (uint k = 0u; k < 3u; ++k) {
-        plan[base(2) + PLAN_LOW + k] = floatBitsToUint(low[k] - 0.1 * side[k]); // an eighth of what is inside
+        plan[base(2) + PLAN_LOW + k] = floatBitsToUint(low[k] - 0.1 * side[k]); // an eighth of the inner extent
         plan[base(2) + PLAN_BITS + k] = bits[k];
         float inverse = side[k] > 0.0 ? float(1u << bits[k]) / side[k] : 0.0;
         plan[base(2) + PLAN_INVERSE + k] = floatBitsToUint(inverse);

@@ -1,7 +1,7 @@
-// The tree against itself without a stack: a thread a leaf looks at what comes after it in depth-first order, and goes on
-// behind a node whose box it does not touch. Only later leaves are met, so every pair is found once and from one side.
-// A walk that has become long (a huge box, a long thin one) is cut into parts of leaves, which threads of a second run
-// take: with PARTS they are the work. One thread a leaf, or a part.
+// Searches the tree with its own leaves, without a stack. One thread a leaf visits the nodes after it in depth-first
+// order, and skips a node whose box does not overlap. Only later leaves are visited, so every pair is found once, from
+// one side. A long walk (of a huge box, or a long thin one) is cut into parts of leaves for the threads of a second
+// run: with PARTS those are the work. One thread a leaf, or a part.
 layout(local_size_x = 64) in;
 #include "slots.glsl"
 #include "pair_sink.glsl"
@@ -12,11 +12,11 @@ layout(std430, binding = 10) buffer part_block { uint parts[]; }; // leaf, first
 #define OWN_STEPS 1024u
 #define PART_LEAVES 64u
 
-// Where a link leads, unless that is at or behind leaf `end`: what a link leads to is a right child, whose number is its
-// first leaf.
+// The target of a link, unless it is at or behind leaf `end`. The target is a right child, whose number is its first
+// leaf.
 uint follow(uint link, uint end) { return link == NONE || (link & ~LEAF) >= end ? NONE : link; }
 
-// First leaf behind those of the world of leaf i.
+// First leaf behind the world of leaf i.
 uint world_end(uint boxes, uint i) {
     if (WORLD_BITS == 0u) return boxes;
     uint world = keys[base(5) + i] >> PLACE_BITS, low = i + 1u, high = boxes;

@@ -1,5 +1,5 @@
-// Reads a box set as the caller laid it out and writes slots; judges each box. One thread a box. param 0: boxes at most,
-// 1: first slot, 2: what is given (1 flags, 2 filters, 4 worlds, 8 a count; 16: filters are written), 3 and 4: strides
+// Reads a box set in the caller's layout and writes slots; judges each box. One thread a box. param 0: boxes at most,
+// 1: first slot, 2: arrays present (1 flags, 2 filters, 4 worlds, 8 a count; 16: filters are written), 3 and 4: strides
 // in words, 5: bytes from the bound word to the first flag, 6: worlds, 7: tag of the set, 8: words of a slot's traits.
 layout(local_size_x = 128) in;
 #include "slots.glsl"

@@ -1,5 +1,5 @@
-// Traits of a set's slots that only rules ask for: owner, layer, name, and corners in double precision. One thread a
-// box. param 0: boxes, 1: first slot, 2: what is given (1 owners, 2 layers, 4 ids, 8 corners are wanted, 16 they are
+// Traits of a set's slots that only rules read: owner, layer, name, and corners in double precision. One thread a box.
+// param 0: boxes, 1: first slot, 2: arrays present (1 owners, 2 layers, 4 ids, 8 corners are wanted, 16 they are
 // double), 3: words of a slot's traits, 4 and 5: strides in words, 6: bytes from the bound word to the first layer, 7:
 // name of box 0 where there are no ids.
 layout(local_size_x = 128) in;

@@ -1,5 +1,6 @@
-// Where pairs go. A group collects them in shared memory and moves them out together; what does not fit there goes out
-// one by one. The count is exact, in two words; places are given only while there is room, so that they never wrap.
+// The output of pairs. A group collects pairs in shared memory and writes them out together; pairs that do not fit
+// there are written one by one. The count is exact, in two words; places are assigned only while there is room, so they
+// never wrap.
 layout(std430, binding = 0) readonly buffer slot_block { uint slots[]; };
 layout(std430, binding = 1) buffer result_block { uint result[]; };
 layout(std430, binding = 2) buffer plan_block { uint plan[]; };

@@ -1,7 +1,7 @@
-// The grid of `rows`: levels of boxes by size, each with cells of its own. Words of the plan block. Axes are in the order
-// of the grid: cells along the first one follow each other. Every map is monotone and boxes are clamped to the range, so
-// boxes that overlap stay in reach of each other, whatever the plan says. A scene that is larger than its cells shares
-// them, modulo their number on each axis.
+// The grid of `rows`: levels of boxes by size, each with its own cells. Words of the plan block. Axes are in the order
+// of the grid: cells along the first axis are consecutive. Every map is monotone and boxes are clamped to the range, so
+// overlapping boxes stay within reach of each other for any plan. A scene that is larger than its cells shares them,
+// modulo their number on each axis.
 #define MOST_LEVELS 12u
 #define PLAN_LEVEL_BOXES 16u // of each level; cleared with the plan
 #define PLAN_LOW 128u        // 3 floats
@@ -10,7 +10,7 @@
 #define PLAN_LEVELS 137u
 #define PLAN_CELLS 138u // in all
 #define PLAN_WORLD_CELLS 139u
-#define PLAN_SLACK 140u // 3 floats: what distances may be wrong by
+#define PLAN_SLACK 140u // 3 floats: largest error of distances
 #define PLAN_BOXES 143u // that take part
 #define PLAN_LEVEL 144u // 16 words a level:
 #define LEVEL_LIMIT 0u  // 3 floats: no box of the level is longer
@@ -22,7 +22,7 @@
 #define PLAN(word) plan[base(2) + (word)]
 
 #if defined(KEEPS_GRID) || defined(MAKES_GRID)
-// The group's own copy: what all threads read from one place, which some count in, waits for each other otherwise.
+// The group's own copy: reads by all threads of one word that other threads count in would wait for each other.
 shared uint grid[PLAN_LEVEL + 16u * MOST_LEVELS];
 #define GRID(word) grid[word]
 #else

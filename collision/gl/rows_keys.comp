@@ -1,4 +1,4 @@
-// The cell of each slot, and its number among those of the cell. One thread a slot.
+// The cell of each slot, and the number of the slot within the cell. One thread a slot.
 layout(local_size_x = 128) in;
 #include "slots.glsl"
 layout(std430, binding = 0) readonly buffer slot_block { uvec4 slots[]; }; // two a slot

@@ -1,4 +1,5 @@
-// Plans the grid from 256 boxes of the frame. One group. The plan decides how fast a frame is, never what is found.
+// Plans the grid from 256 boxes of the frame. One group. The plan decides how fast a frame is, never which pairs are
+// found.
 layout(local_size_x = 256) in;
 #include "slots.glsl"
 layout(std430, binding = 0) readonly buffer slot_block { uint slots[]; };
@@ -9,7 +10,7 @@ layout(std430, binding = 2) writeonly buffer plan_block { uint plan[]; };
 #define S 256u
 #define BINS 32u
 #define FAR 1.0e38
-#define NEAR 8.0 // boxes within so many median extents of each other tell how crowded the scene is
+#define NEAR 8.0 // boxes within this many median extents of each other show how crowded the scene is
 #define ROW_BOXES 1.2 // that a look into one row should meet, over two and a half
 shared vec4 values[S]; // of the samples: centres, extents
 shared float low[3], high[3], median[3];
@@ -35,7 +36,7 @@ uvec3 ranks_of(vec3 own, uint thread) {
 
 float inverse_of(float x) { return x > 1.0e-30 ? 1.0 / x : 1.0e30; }
 
-// Cells of level l, whose limit is there: rows as wide as meets the wanted number of boxes; no more cells than `most`.
+// Cells of level l, whose limit is known: rows as wide as the wanted number of boxes needs; at most `most` cells.
 void make_cells(uint l, float crowd, uint most) {
     float across = clamp(sqrt(ROW_BOXES / max(crowd, 1.0e-6)), 1.01, 6.0);
     uvec3 sides;
@@ -55,7 +56,7 @@ void make_cells(uint l, float crowd, uint most) {
 }
 
 // Two binades a level, from the largest boxes down; a small group joins the level above it. Then levels four times as
-// large as each other, for boxes that no sample tells of. One thread.
+// large as each other, for boxes that no sample represents. One thread.
 void make_levels() {
     vec3 limits[MOST_LEVELS], range;
     uint counts[MOST_LEVELS], found = 0u;
@@ -83,7 +84,7 @@ void make_levels() {
     }
     uint levels = 0u, first = 0u, boxes = result[base(1) + RESULT_BOXES];
     vec3 most = vec3(0.0);
-    float volume = 1.0; // of what is near a box, in median boxes
+    float volume = 1.0; // of the neighbourhood of a box, in median boxes
     for (uint k = 0u; k < 3u; ++k)
         volume *= min(2.0 * NEAR, max(range[k] * inverse_of(median[k]), 1.0));
     float crowd = float(hits) / float(max(samples, 2u) * (max(samples, 2u) - 1u)) * float(boxes) / volume;
@@ -163,7 +164,7 @@ void main() {
         if (good && rank[k] == samples / 2u) median[k] = max(extent[k], (highest[k] - lowest[k]) * 1.0e-6);
     barrier();
     values[thread].xyz = good ? centre : vec3(3.4e38);
-    // The axis that tells most boxes apart is the first one.
+    // The axis that separates most boxes becomes the first one.
     uvec3 axes = uvec3(0u, 1u, 2u);
     vec3 across;
     for (uint k = 0u; k < 3u; ++k)

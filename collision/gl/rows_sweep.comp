@@ -48,7 +48,7 @@ void main() {
                 uint z = home_line ? home_z : first.z, line = y % sides_y * sides_z, column = z % sides_z;
                 for (; z <= last.z; ++z, column = column + 1u == sides_z ? 0u : column + 1u) {
                     uint row = level_start + (line + column) * sides, least = home_line && z == home_z ? i + 1u : 0u;
-                    // Up to the row's end, then what goes on at its beginning.
+                    // Up to the row's end, then the wrapped part at its beginning.
                     uint p = max(starts[row + begin], least), end = starts[row + min(begin + run, sides)];
                     bool wraps = begin + run > sides;
                     for (;;) {
@@ -65,7 +65,7 @@ void main() {
                         if (low.x > other_one.w || any(greaterThan(other_one.xyz, high))) continue;
                         uvec4 other_two = boxes[other + 1u];
                         if (any(greaterThan(low.yz, other_two.xy))) continue;
-                        // A box of another row that shares the cells is met there too.
+                        // A box of another row that shares the cells is found there too.
                         if (shared_rows && (cell_along(l, 1u, distance_along(1u, float_of(other_one.y))) != y ||
                                             cell_along(l, 2u, distance_along(2u, float_of(other_one.z))) != z))
                             continue;

@@ -96,7 +96,7 @@ void add_pose(uint shape, bool second, uint instance, inout precise vec3 low, in
     }
 }
 
-// First word of the instance's shape; false when it names none, or points that are not there.
+// First word of the instance's shape; false when it names no shape, or points beyond the array.
 bool find_shape(uint instance, out uint shape) {
     uint index = (param(3) & 1u) != 0u ? shape_index[base(2) + instance] : instance;
     shape = base(0) + 6u * index;

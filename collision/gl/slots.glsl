@@ -1,6 +1,5 @@
-// The frame's boxes in one index space of slots: those of set a, then those of set b from SET_B on. A slot is 8 words:
-// corners as order-preserving unsigned numbers, which compare exactly where a driver rounds small floats to 0; tag;
-// world.
+// The frame's boxes in one index space of slots: set a, then set b from SET_B on. A slot is 8 words: corners as
+// order-preserving unsigned numbers, which compare exactly even where a driver rounds small floats to 0; tag; world.
 #define SLOTS param(0)
 #define SET_B param(1)
 #define BETWEEN ((param(2) & 1u) != 0u)

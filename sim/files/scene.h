@@ -1,4 +1,4 @@
-// Internals of scenes: what a scene file says, and the bodies that its generators make.
+// Internals of scenes: the content of a scene file, and the bodies that its generators make.
 #ifndef PAIRSIEVE_SCENE_H
 #define PAIRSIEVE_SCENE_H
 

@@ -506,7 +506,7 @@ static psv_status read_type(const psvi_node *node, const char **type) {
     return status;
 }
 
-// A generator's name, and its share of the bodies to make: 0 for those that make what they are told to.
+// A generator's name, and its share of the bodies; 0 for generators with a fixed number of bodies.
 static psv_status read_share(const psvi_node *node, const char **type, float *share) {
     *share = 1;
     psv_status status = read_type(node, type);

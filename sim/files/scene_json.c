@@ -95,7 +95,7 @@ static bool key_is(const char *p, const char *end, const char *key) {
     return same;
 }
 
-// From the first character of an object or array to that of a member; NULL when it is not there.
+// From the first character of an object or array to that of a member; NULL without such a member.
 static const char *step_into(const char *p, const char *end, const psvi_node *node, bool at_key) {
     size_t index = 0;
     for (p = skip_space(p + 1, end); p < end && *p != '}' && *p != ']'; ++index) {

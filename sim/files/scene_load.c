@@ -1,4 +1,4 @@
-// Scenes: loading a file or a shipped scene, and what changes per frame.
+// Scenes: loads a file or a shipped scene, and applies the effects of each frame.
 #include "../../core/portable/path_parts.h"
 #include "../data/whole_file.h"
 #include "scene.h"
@@ -207,7 +207,7 @@ static psv_status create_world(psvi_builder *b) {
     b->world.max_bodies = b->body_count;
     for (uint32_t i = 0; i < scene->emitter_count; ++i)
         b->world.max_bodies += scene->emitters[i].count;
-    b->world.max_bodies += b->world.max_bodies / 64 + 256; // for what a viewer throws in
+    b->world.max_bodies += b->world.max_bodies / 64 + 256; // for bodies that a viewer throws in
     b->world.max_shapes = b->shape_def_count + 64;
     psv_status status = psv_create_world(context, &b->world, &scene->world);
     for (uint32_t i = 0; status == PSV_OK && i < b->shape_def_count; ++i) {

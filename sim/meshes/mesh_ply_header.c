@@ -1,4 +1,4 @@
-// The header of a PLY file: its format, and what elements with what properties the body holds.
+// The header of a PLY file: its format, and the elements and properties of the body.
 #include "mesh_ply.h"
 
 static ply_type parse_type(psvi_word word) {

@@ -1,6 +1,6 @@
 // Internals of the mesh readers: a file in memory with a reading position, and a mesh that grows. Not installed.
 //
-// A reader trusts nothing in the file: it allocates only what the bytes that are there can hold.
+// A reader trusts nothing in the file: it allocates only as much as the bytes present can describe.
 #ifndef PAIRSIEVE_SIM_MESH_SOURCE_H
 #define PAIRSIEVE_SIM_MESH_SOURCE_H
 
@@ -26,8 +26,7 @@ typedef struct psvi_mesh_builder {
     uint64_t corner_count, corner_room;
 } psvi_mesh_builder;
 
-// Reads a mesh from memory; `name` is used for the format (its ending) where the content does not tell, and in
-// sentences.
+// Reads a mesh from memory; `name` gives the format (its ending) where the content does not, and appears in sentences.
 psv_status psvi_parse_mesh(psv_context *context, const char *name, const uint8_t *data, uint64_t size, psv_mesh *mesh);
 
 psv_status psvi_read_ply(psvi_mesh_source *source, psvi_mesh_builder *mesh);

@@ -153,7 +153,7 @@ bool psvi_is_binary_stl(const psvi_mesh_source *source) {
 
 psv_status psvi_read_stl(psvi_mesh_source *source, psvi_mesh_builder *mesh) {
     uint64_t size = (uint64_t)(source->end - source->begin);
-    // Binary files may begin with 'solid' too; their size tells.
+    // Binary files may begin with 'solid' too; their size decides.
     bool ascii = !psvi_is_binary_stl(source) && size >= 5 && memcmp(source->begin, "solid", 5) == 0;
     if (!ascii && size < STL_HEADER_BYTES)
         return psvi_fail_offset(source, "an STL file begins with 'solid' or has at least 84 bytes, this one has %llu",

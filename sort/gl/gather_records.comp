@@ -1,6 +1,6 @@
 // target[i] = source[index[i]] for records of any number of bytes at any byte. A thread makes one word of the target;
-// bytes of it that are no record's keep what they were. param 0: bytes a record, 1: all bytes, 2 and 3: bytes between
-// the bound word and the first record, of the source and the target.
+// bytes of it outside of records are unchanged. param 0: bytes a record, 1: all bytes, 2 and 3: bytes between the bound
+// word and the first record, of the source and the target.
 layout(local_size_x = 256) in;
 layout(std430, binding = 0) readonly buffer source_block { uint source[]; };
 layout(std430, binding = 1) buffer target_block { uint target[]; };

@@ -1,4 +1,4 @@
-// The sorting methods on OpenGL, for the list in sorts_gl.c, and what their host code shares.
+// The sorting methods on OpenGL, for the list in sorts_gl.c, and shared parts of their host code.
 #ifndef PAIRSIEVE_SORT_GL_METHODS_H
 #define PAIRSIEVE_SORT_GL_METHODS_H
 
@@ -56,11 +56,11 @@ typedef enum psvi_gl_guard {
     PSVI_GL_GIVEN    // as many as the uint64_t says
 } psvi_gl_guard;
 
-// Copies elements of `words` words, `count` at most; NULL `from`: writes their numbers. `state`: what the guard reads.
+// Copies elements of `words` words, `count` at most; NULL `from`: writes their numbers. `state`: input of the guard.
 psv_status psvi_gl_copy_elements(psv_context *context, psvi_gl_guard guard, const void *state, const char *from,
                                  char *to, uint32_t words, uint64_t count);
 
-// Copies what a sort that found its input in order has not in place.
+// After a sort that found its input sorted: copies the arrays that are not in place.
 psv_status psvi_gl_finish_sorted(psv_sorter *sorter, const psvi_sort_request *request, const void *state);
 
 // Of an argument that the sorting calls hand over: records, order, identity.

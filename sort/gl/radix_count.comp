@@ -1,4 +1,4 @@
-#pragma optionNV(unroll all) // NVIDIA: arrays stay in registers; other compilers pass over it
+#pragma optionNV(unroll all) // NVIDIA: arrays stay in registers; other compilers ignore it
 // Digit counts of one tile a group, by atomics in shared memory. Defines: THREADS, ITEMS (a thread), TILE; FIRST: the
 // first pass also looks whether the keys are in order already. Two barriers; reads the keys once, writes 256 counts a
 // tile.

@@ -45,7 +45,7 @@ bool psvi_gl_radix_offers(const psvi_gl *gl, const radix_form *form) {
     return 4 * words + 4 * DIGITS + 8 * subgroups_of(gl, form) <= gl->shared_bytes;
 }
 
-// How a request is cut: columns of the table, tiles (what a group takes) and parts.
+// How a request is divided: columns of the table, tiles (the work of a group) and parts.
 typedef struct radix_plan {
     const radix_form *form;
     uint32_t column_items, tile, row;

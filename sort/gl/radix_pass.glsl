@@ -1,5 +1,5 @@
-// What the kernels of a digit pass share. One column of the table is what one counter counts: a tile, or in the serial
-// form a run of elements. Elements are given in parts, each small enough for a storage block.
+// Shared by the kernels of a digit pass. A column of the table holds the counts of one counter: of a tile, or in the
+// serial form of a run of elements. Elements come in parts, each small enough for a storage block.
 #define SHIFT param(5)
 #define MASK param(6)
 #define ROW param(7)       // columns that a row of the table has room for

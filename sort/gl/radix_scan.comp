@@ -1,6 +1,7 @@
-// Turns counts into places: one group a row (a digit). Input: the table's rows. Output: each entry is the sum of those
-// before it in its row; the row's sum goes to `totals`. A group takes THREADS * ITEMS neighbouring entries at a time
-// through shared memory, ITEMS neighbours a thread; the threads' sums are scanned. Reads and writes every entry once.
+// Turns counts into positions: one group a row (a digit). Input: the table's rows. Output: each entry is the sum of the
+// entries before it in its row; the row's sum goes to `totals`. A group takes THREADS * ITEMS neighbouring entries at a
+// time through shared memory, ITEMS neighbours a thread; the threads' sums are scanned. Reads and writes every entry
+// once.
 layout(local_size_x = THREADS) in;
 #include "radix_state.glsl"
 #define ITEMS 16u

@@ -1,9 +1,9 @@
-#pragma optionNV(unroll all) // NVIDIA: arrays stay in registers; other compilers pass over it
-// Moves elements to their places, one tile a group. Threads of a subgroup find those with the same digit by votes; the
-// tile is put in order in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose
-// counters fit: SUBGROUPS subgroups of 256 counters lie where the elements come later. No group waits for another one.
-// The last thread of those with the same digit adds all of them to the subgroup's counter in one step and tells the
-// others where they begin. Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup); PARTS: the elements go
+#pragma optionNV(unroll all) // NVIDIA: arrays stay in registers; other compilers ignore it
+// Moves elements to their places, one tile a group. Threads of a subgroup find equal digits by votes. The tile is
+// ordered in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose counters fit:
+// SUBGROUPS x 256 counters share their memory with the elements of a later step. No group waits for another one. The
+// last thread of a digit adds all of them to the subgroup's counter in one step and passes their start to the others.
+// Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup); PARTS: the elements go
 // into more than one storage block. Reads and writes every element once; a barrier for each word of an element, twice,
 // and five more; for keys alone twice as many of the former.
 layout(local_size_x = THREADS) in;
@@ -85,7 +85,7 @@ void move_tile(bool full, uint tile, uint first, uint items) {
     }
     barrier();
     for (uint k = 0u; k < ITEMS; ++k) {
-        // What lies behind the elements counts as the last digit and stays behind them.
+        // Places behind the elements count as the last digit and stay behind them.
         uint digit = full || own + k * LANES < items ? digit_of(key[k], SHIFT, MASK) : 255u;
         LANE_SET same = same_digit(digit);
         uint below = SET_BELOW(same), last = SET_LAST(same), before = 0u;

@@ -6,7 +6,7 @@
 psv_status psvi_gl_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,
                                   const uint32_t *index, uint64_t count) {
     psvi_gl *gl = psvi_gl_of(context);
-    // The source may be larger than what is gathered from it: all that its buffer holds, up to a block's limit.
+    // The source may have more records than are gathered: its whole buffer, up to a block's limit.
     GLint64 held = 0;
     psvi_gl_enter(context);
     gl->f.GetNamedBufferParameteri64v(psvi_gl_name_of(source), GL_BUFFER_SIZE, &held);

@@ -170,8 +170,8 @@ static void row_origin_of(const view_app *app, float origin[4]) {
     origin[3] = 1.0f / fmaxf(cell_edge(app), 3.0f * app->model.radius / 256.0f);
 }
 
-// What is known of the world's shapes and size, also where nothing is drawn, so that a picture does not depend on what
-// was drawn before it.
+// Facts about the world's shapes and size, even if nothing is drawn, so that a picture does not depend on the pictures
+// before it.
 static bool follow_world(view_app *app, view_message *message) {
     if (app->frame % MEASURE_EVERY == MEASURE_EVERY - 1 && !app->paused &&
         !view_measure_model(&app->model, app->world, message)) {
@@ -211,7 +211,7 @@ static bool sort_for_drawing(view_app *app, view_order_mode mode, view_message *
                             message);
 }
 
-// Where the mode cannot go on the picture is drawn, with the reason.
+// If the mode fails, the picture is drawn without it, with the reason.
 static bool trace_world(view_app *app) {
     view_message message = {""};
     const bool rests = !app->stale, whole = app->options.headless;
@@ -356,7 +356,7 @@ void view_frame_all(view_app *app) {
     view_camera_frame(&app->camera, app->model.centre, app->model.radius, view_app_aspect(app));
 }
 
-// An empty picture with the panel, until the first scene is there.
+// An empty picture with the panel, until the first scene is loaded.
 static void draw_waiting(view_app *app) {
     view_bind_picture(&app->renderer);
     glClearColor(0.30f, 0.35f, 0.42f, 1.0f);

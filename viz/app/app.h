@@ -16,7 +16,7 @@
 // Exit codes.
 enum { VIEW_EXIT_GOOD = 0, VIEW_EXIT_FAILED = 1, VIEW_EXIT_USAGE = 2, VIEW_EXIT_INTERRUPTED = 130 };
 
-// A scene being loaded by a thread of its own; the loop goes on meanwhile.
+// A scene that its own thread loads while the loop continues.
 typedef struct view_load {
     SDL_Thread *thread;
     SDL_atomic_t done;
@@ -50,7 +50,7 @@ typedef struct view_app {
     view_load *load; // NULL: nothing is being loaded
     psv_context *context;
     psv_scene *scene;
-    psv_world *world; // NULL until the first scene is there
+    psv_world *world; // NULL until the first scene is loaded
     char scene_name[1024];
     char sort_method[32], broad_phase[32];
 

@@ -1,4 +1,4 @@
-// Fills the panel's model from the viewer's state, and does what the panel asks for.
+// Fills the panel's model from the viewer's state, and carries out the requests of the panel.
 #include "app.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "../render/gl_util.h"
 #include "child_process.h"
 
-// Whether a picture could be written there, as far as a look at the folder tells. Asked before a run: it may be long.
+// Whether a picture could be written there, as far as the folder shows. Checked before a run, which may be long.
 bool view_can_write(const char *path, view_message *message);
 
 bool view_write_png(const char *path, const uint8_t *pixels, int width, int height, view_message *message);
@@ -19,9 +19,9 @@ typedef struct view_video {
 
 static inline bool view_is_recording(const view_video *video) { return video->ffmpeg.process != 0; }
 
-// What was in the file before stays until the new one is whole.
+// The old file stays until the new one is complete.
 //
-// Starts ffmpeg; the file's suffix chooses the format. False with a message when ffmpeg is not there.
+// Starts ffmpeg; the file's suffix chooses the format. False with a message when ffmpeg is missing.
 bool view_open_video(view_video *video, const char *path, int width, int height, int frames_per_second,
                      view_message *message);
 bool view_write_video(view_video *video, const uint8_t *pixels, view_message *message);

@@ -1,5 +1,5 @@
-// A program that reads what we write: started by its name as the system looks programs up, with a pipe to its standard
-// input. It shares our standard output and error. One file for each system: child_posix.c, child_windows.c.
+// A program that reads our output: started by name, as the system looks programs up, with a pipe to its standard input.
+// It shares our standard output and error. One file for each system: child_posix.c, child_windows.c.
 #ifndef PAIRSIEVE_VIEW_CHILD_PROCESS_H
 #define PAIRSIEVE_VIEW_CHILD_PROCESS_H
 

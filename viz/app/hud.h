@@ -1,4 +1,4 @@
-// The panel over the picture. It shows a model and returns what the user asked for; it changes nothing itself.
+// The panel over the picture. It shows a model and returns the user's requests; it changes nothing itself.
 #ifndef PAIRSIEVE_VIEW_HUD_H
 #define PAIRSIEVE_VIEW_HUD_H
 
@@ -21,7 +21,7 @@ typedef struct view_names {
 
 typedef struct view_hud_model {
     bool show_panel, show_help;
-    bool read_only; // nobody can click: what the scene costs, without the switches
+    bool read_only; // nobody can click: only the costs of the scene, no switches
     bool loading, paused, transparent, shadows, fly;
     view_names scenes, backends, sorts, broad_phases, colours;
     uint32_t overlays;

@@ -75,7 +75,7 @@ void set_scale(view_hud *hud, ImVec2 window) {
     letters.SizePixels = std::round(font_size * scale);
     ImGui::GetIO().Fonts->Clear();
     ImGui::GetIO().Fonts->AddFontDefault(&letters);
-    ImGui_ImplOpenGL3_DestroyDeviceObjects(); // made anew, with the letters, as the frame begins
+    ImGui_ImplOpenGL3_DestroyDeviceObjects(); // made again, with the letters, when the frame begins
     ImGui_ImplOpenGL3_NewFrame();
 }
 

@@ -1,4 +1,4 @@
-// pairsieve-view: shows a scene, and what finding its pairs costs.
+// pairsieve-view: shows a scene, and the cost of finding its pairs.
 #include "app.h"
 #include "smoke.h"
 

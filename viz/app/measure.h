@@ -51,7 +51,7 @@ typedef struct view_check {
     double ms, other_ms;
 } view_check;
 
-// Counts the pairs of what the last step gave to the pair finder (boxes, filters, worlds), by `method`. Blocks.
+// Counts the pairs of the pair finder's last input (boxes, filters, worlds) by `method`. Blocks.
 bool view_count_pairs(psv_context *context, psv_world *world, const char *method, const char *sort_method,
                       uint64_t *pairs, double *ms, view_message *message);
 

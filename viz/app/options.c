@@ -159,7 +159,7 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
     return *used != 2 || value != NULL;
 }
 
-// Sets an option with a checked value. NULL: not known; otherwise what is accepted, and *good.
+// Sets an option with a checked value. NULL: unknown option; otherwise the accepted values, and *good.
 static const char *parse_checked(const char *name, const char *value, view_options *o, bool *good) {
     uint64_t number = 0;
     if (strcmp(name, "--bodies") == 0) {

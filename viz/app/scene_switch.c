@@ -22,7 +22,7 @@ static int load_scene(void *data) {
 }
 
 bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
-    if (app->load != NULL) return false; // one at a time; the keys work again when it is there
+    if (app->load != NULL) return false; // one at a time; the keys work again when it is loaded
     view_load *load = calloc(1, sizeof *load);
     if (load == NULL) {
         view_toast(app, "no memory to load a scene");
@@ -34,8 +34,8 @@ bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
     bool keep = backend == PSV_BACKEND_AUTO && app->context != NULL;
     load->backend = keep ? psv_context_backend(app->context) : backend;
     load->options = psv_default_scene_options();
-    load->options.sleeping = true; // what has come to rest costs little; programs that need the same bytes whatever
-                                   // happened before leave it off
+    load->options.sleeping = true; // resting bodies cost little; programs that need the same bytes in any case leave it
+                                   // off
     load->options.bodies = app->options.bodies;
     load->options.seed = app->options.seed;
     load->options.has_seed = app->options.has_seed;

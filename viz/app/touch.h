@@ -13,7 +13,7 @@ typedef struct view_picked {
     psv_body_id id; // zero: none
     psv_aabb box;
     uint32_t partners[VIEW_PICKED_PAIRS];
-    uint64_t partner_count; // exact; may exceed what is shown
+    uint64_t partner_count; // exact; may exceed the number shown
     float speed;
 } view_picked;
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// SDL names no reason when no driver works; say what would.
+// SDL gives no reason when no driver works; name the drivers that would.
 static bool start_video(bool headless, view_message *message) {
     SDL_SetMainReady(); // our own main is kept, on Windows too
     const char *asked = SDL_getenv("SDL_VIDEODRIVER");
@@ -11,7 +11,7 @@ static bool start_video(bool headless, view_message *message) {
     if (headless && !chosen) {
         if (SDL_VideoInit("offscreen") == 0) return true;
     }
-    // SDL would go on with a driver that shows nothing, as if there were a window.
+    // SDL would continue with a driver that shows nothing, as if there were a window.
     const char *x11 = SDL_getenv("DISPLAY"), *wayland = SDL_getenv("WAYLAND_DISPLAY");
 #if defined(_WIN32)
     const bool desktop = true;

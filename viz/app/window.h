@@ -16,8 +16,8 @@ typedef struct view_window {
     bool can_tell_reset;  // glGetGraphicsResetStatus works
 } view_window;
 
-// Opens a window; hidden when `headless`, then SDL's offscreen driver is preferred. False with a message that says what
-// is missing and what to do.
+// Opens a window; hidden when `headless`, which prefers SDL's offscreen driver. False with a message that names what is
+// missing and the remedy.
 bool view_open_window(view_window *window, int width, int height, bool headless, view_message *message);
 void view_close_window(view_window *window); // a window that failed to open is allowed
 

@@ -16,14 +16,14 @@ typedef struct view_order {
     // that was asked for.
     psv_context *gl;
     psv_sorter *gl_sorters[2];
-    bool measure[2]; // of each mode: which of the two is faster is still to be seen
+    bool measure[2]; // for each mode: whether its faster order must still be measured
     bool on_gl[2];
     char method[16];
     uint64_t room;
     uint32_t *keys, *index;               // host copies; not used with interop
     psv_buffer device_keys, device_index; // CUDA without interop
     double sort_ms;                       // of the newest finished sort
-    double all_ms;                        // keys, sort and copies, as seen from the host
+    double all_ms;                        // keys, sort and copies, by the host's clock
 } view_order;
 
 // `order_on`: "cpu" (or NULL), "gl" or "auto", for a world on the CPU; the renderer's OpenGL context is current, also
@@ -31,7 +31,7 @@ typedef struct view_order {
 bool view_create_order(view_order *order, psv_context *world_context, const char *order_on, view_message *message);
 void view_destroy_order(view_order *order);
 
-// Writes the order stream. view_set_frame comes before: the renderer's constants tell the view.
+// Writes the order stream. Call view_set_frame first: the renderer's constants hold the view.
 bool view_sort_bodies(view_order *order, view_order_mode mode, const char *method, view_renderer *renderer,
                       view_streams *streams, psv_world *world, const float row_origin[4], view_message *message);
 

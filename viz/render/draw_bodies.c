@@ -1,11 +1,11 @@
-// Bodies in chunks that fit the driver's storage blocks: one compute pass sorts out what is seen and how fine, then one
-// indirect draw for each of the four lists.
+// Bodies in chunks that fit the driver's storage blocks: one compute pass selects the visible bodies and their detail,
+// then one indirect draw for each of the four lists.
 #include "view_renderer.h"
 
 #include <string.h>
 
 #define INSTANCE_BYTES 48
-#define MOST_INSTANCES (4u << 20) // in one list: bounds memory, not what is drawn
+#define MOST_INSTANCES (4u << 20) // in one list: bounds memory, not the picture
 
 enum { LIST_POINTS, LIST_SPHERES, LIST_BOXES, LIST_CAST };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define READ_BODIES (1u << 20) // read to the host at most
-#define SAMPLE_BODIES 65536    // measured at most, evenly spread over those
+#define SAMPLE_BODIES 65536    // measured at most, evenly spread
 #define PLANE_REACH 40.0f      // scene radii
 
 void *view_read_array(psv_world *world, psv_buffer array, uint64_t first_byte, uint64_t bytes) {
@@ -267,7 +267,7 @@ void view_destroy_model(view_model *model) {
 }
 
 typedef struct body_place {
-    float position, weight; // along one axis; the square of its radius: what it covers in a picture
+    float position, weight; // along one axis; the square of its radius, its area in a picture
 } body_place;
 
 static int compare_places(const void *a, const void *b) {
@@ -275,8 +275,8 @@ static int compare_places(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-// Middle and half extent of the central 98% of the bodies on one axis, by what they cover: a few strays must not move
-// the camera, and a few large bodies are no strays.
+// Middle and half extent of the central 98% of the bodies on one axis, weighted by area: a few strays must not move the
+// camera, and a few large bodies are no strays.
 static void spread_of(body_place *places, uint64_t count, float *middle, float *half) {
     double whole = 0.0, below = 0.0, above = 0.0;
     uint64_t low = 0, high = count - 1;

@@ -23,7 +23,7 @@ void view_draw_surfaces(view_renderer *renderer, const view_frame *frame, bool f
             glUniform1ui(2, (GLuint)surface->kind);
             glUniform1f(3, grid_edge_for(model->radius));
         }
-        // A wall seen from behind is left out, so that a room can be looked into.
+        // Walls are not drawn from behind, so that one can look into a room.
         if (plane) {
             glEnable(GL_CULL_FACE);
             glCullFace(GL_BACK);
@@ -85,7 +85,7 @@ void view_draw_overlays(view_renderer *renderer, const view_frame *frame) {
     glBindVertexArray(renderer->empty_array);
     if ((frame->overlays & VIEW_OVERLAY_BOXES) != 0) draw_box_lines(renderer, frame, 0);
     if ((frame->overlays & VIEW_OVERLAY_CELLS) != 0) draw_box_lines(renderer, frame, 1);
-    glDisable(GL_DEPTH_TEST); // what follows lies inside the bodies
+    glDisable(GL_DEPTH_TEST); // the following lines lie inside the bodies
     if ((frame->overlays & VIEW_OVERLAY_PAIRS) != 0) draw_pair_lines(renderer, frame);
     if ((frame->overlays & VIEW_OVERLAY_ORDER) != 0) draw_order_lines(renderer, frame);
     glEnable(GL_DEPTH_TEST);

@@ -36,7 +36,7 @@ static bool make_renderer(view_traced *traced, psv_world *world, uint32_t width,
     return !failed(context, psv_create_renderer(context, &def, &traced->renderer), message);
 }
 
-// How coarse a picture of the CPU backend is. It stays while nothing moves, so that samples add up.
+// How coarse a picture of the CPU backend is. Constant while nothing moves, so that samples add up.
 static void choose_size(view_traced *traced, const view_targets *targets, bool rests, bool whole) {
     const double ms = traced->statistics.frame_ms;
     if (traced->coarse == 0) traced->coarse = FIRST_COARSE;

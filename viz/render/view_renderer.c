@@ -187,7 +187,7 @@ static void mark_time(view_renderer *renderer, int stage) {
     glQueryCounter(renderer->timers[renderer->timer_frame % VIEW_TIMERS][stage], GL_TIMESTAMP);
 }
 
-// Takes the times and counters of the oldest frame if they are there; never waits, which would leave the GPU idle.
+// Reads the times and counters of the oldest frame if they have arrived; never waits, which would leave the GPU idle.
 static void take_times(view_renderer *renderer) {
     renderer->timer_frame += 1;
     if (renderer->timer_frame < VIEW_TIMERS) return;
@@ -235,7 +235,7 @@ static void run_per_pixel(GLuint program, int width, int height) {
     glDispatchCompute((GLuint)(width + 7) / 8, (GLuint)(height + 7) / 8, 1);
 }
 
-// Occlusion and light of what was drawn, into the colour target.
+// Occlusion and light of the drawn surfaces, into the colour target.
 static void light_surfaces(const view_renderer *renderer) {
     const view_targets *targets = &renderer->targets;
     int width = targets->width * targets->samples, height = targets->height * targets->samples;

@@ -39,7 +39,7 @@ typedef enum view_stage {
     VIEW_STAGE_COUNT = 6
 } view_stage;
 
-#define VIEW_LISTS 4 // points, spheres, boxes, and what rays are cast against in its box: capsules, hulls
+#define VIEW_LISTS 4 // points, spheres, boxes, and shapes drawn by rays within their boxes: capsules, hulls
 
 typedef struct view_programs {
     GLuint cull, commands, order, keys, values;
@@ -79,7 +79,7 @@ typedef struct view_renderer {
     uint64_t chunks;            // of the last frame
 } view_renderer;
 
-// What to draw. The streams hold the bodies; order and values are there where the mode needs them.
+// The input of a picture. The streams hold the bodies; order and values are present where the mode needs them.
 typedef struct view_frame {
     const view_camera *camera;
     const view_streams *streams;

@@ -1,4 +1,4 @@
-// Transparent drawing, back to front: any part, cast in its box; blended over what lies behind.
+// Transparent drawing, back to front: any part, cast in its box; blended over the surfaces behind.
 layout(location = 0) in vec3 local;
 layout(location = 1) in vec3 world;
 layout(location = 2) flat in uint colour;

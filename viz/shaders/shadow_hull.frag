@@ -1,4 +1,4 @@
-// Shadow map: a hull's faces away from the light, in those of its box.
+// Shadow map: faces of a hull that point away from the light, within the pixels of its box.
 layout(location = 1) in vec3 world;
 layout(location = 3) flat in vec4 rotation;
 layout(location = 4) flat in vec3 centre;
