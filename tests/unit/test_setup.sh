@@ -88,5 +88,12 @@ driver 11.4
 choose
 says 'driver of version 525'
 
+# The areas that tests/run.sh offers are those of the tests, and no others.
+offered=$(sed -n 's/^areas="\(.*\)"$/\1/p' "$root/tests/run.sh" | tr ' ' '\n' | sort)
+labelled=$( (sed -n '/^set(PSV_AREAS/,/)$/s/^ *\([a-z]*\)  *".*/\1/p' "$root/tests/CMakeLists.txt"; echo solver) | sort)
+[ "$offered" = "$labelled" ] || fail "areas of run.sh and of tests/CMakeLists.txt differ"
+sh "$root/tests/run.sh" --area nowhere >"$folder/log" 2>&1 && fail "an unknown area is accepted"
+grep -q "area 'nowhere' is not known" "$folder/log" || fail "an unknown area is not named"
+
 echo "$failures failures"
 [ $failures -eq 0 ]
