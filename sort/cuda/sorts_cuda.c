@@ -1,6 +1,7 @@
 // What CUDA has for the sort layer.
 #include "../distributed/group_keys.h"
 #include "../distributed/nccl_transport.h"
+#include "../src/segment_method.h"
 #include "check_order.h"
 #include "cuda_methods.h"
 #include "gather_records.h"
@@ -21,6 +22,7 @@ const psvi_sort_module psvi_cuda_sorts = {
     .write_identity = psvi_cuda_write_identity,
     .gather_records = psvi_cuda_gather_records,
     .check_order = psvi_cuda_check_order,
+    .segments = &psvi_segments_cuda,
 #if PSV_HAVE_NCCL
     .group_keys = &psvi_cuda_group_key_ops,
 #endif

@@ -9,6 +9,7 @@
 
 #include "../../papers/bench/bench_papers.h"
 #include "bench_numbers.h"
+#include "segment_table.h"
 #include "sort_table.h"
 #include "sort_timing.h"
 
@@ -36,7 +37,7 @@ typedef struct options {
     int inputs;       // 0: several for counts up to MANY_INPUTS_MOST
     int before;       // distribution of an untimed sort before each; -1: none
     bool yardstick;
-    bool table;
+    bool table, segments;
     const device_profile *profile;
 } options;
 
@@ -47,6 +48,7 @@ static const char help[] =
     "                  [--csv FILE] [--commit TEXT]\n"
     "       bench_sort --table [--count N,...] [--keys u32,...] [--op pairs,...] [--csv FILE] ...   tables of kinds of "
     "keys by counts\n"
+    "       bench_sort --segments [--backend ...] [--csv FILE] ...   segmented sorts of several shapes, beside CUB's\n"
     "       bench_sort --papers [--gl]  the comparisons of the papers' figures; --gl: those on OpenGL alone\n"
     "Inputs with different seeds take turns (4 up to 2 million keys, else 1). --before sorts other keys, untimed, "
     "before\n"
@@ -254,6 +256,7 @@ static int read_options(int argc, char **argv, options *given) {
                                           {"csv", required_argument, NULL, 'c'},
                                           {"commit", required_argument, NULL, 'i'},
                                           {"table", no_argument, NULL, 'x'},
+                                          {"segments", no_argument, NULL, 'g'},
                                           {"device", required_argument, NULL, 'v'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -281,6 +284,7 @@ static int read_options(int argc, char **argv, options *given) {
         case 'c': given->csv = optarg; break;
         case 'i': given->commit = optarg; break;
         case 'x': given->table = true; break;
+        case 'g': given->segments = true; break;
         case 'v':
             given->profile = find_device_profile(optarg);
             if (given->profile == NULL)
@@ -347,7 +351,10 @@ int main(int argc, char **argv) {
         }
     }
     bool right = true;
-    if (given.table) {
+    if (given.segments) {
+        const bench_segment_plan plan = {given.backend, given.workers, given.seed, given.budget_ms, to.csv, to.commit};
+        right = bench_print_segments(&plan);
+    } else if (given.table) {
         given.counts = asked_counts;
         right = print_tables(&given, device, to.csv);
     } else {

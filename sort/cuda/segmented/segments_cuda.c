@@ -1,0 +1,154 @@
+// Segmented sort on CUDA: the memory of a sorter and the order of its kernels (segment_job.h).
+#include <stdlib.h>
+
+#include "../../../core/cuda/cuda_backend.h"
+#include "../../src/segment_method.h"
+#include "segment_job.h"
+
+typedef struct segments_state {
+    psvi_segment_job job; // but for what a call brings
+    bool dirty;           // a launch has failed: counters may not be zero
+} segments_state;
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+// Segments longer than `length` that there can be.
+static uint64_t most_longer(const psv_segment_sorter_def *def, uint64_t length) {
+    return least(def->max_segments, def->max_count / (length + 1));
+}
+
+static uint64_t tiles_of(const psv_segment_sorter_def *def) {
+    return (def->max_count + PSVI_SEGMENT_TILE - 1) / PSVI_SEGMENT_TILE;
+}
+
+// The next part of a block of memory, or only its size where `base` is NULL.
+static void *carve(char *base, uint64_t *used, uint64_t bytes) {
+    void *part = base == NULL ? NULL : base + *used;
+    *used += psvi_align(bytes);
+    return part;
+}
+
+static uint64_t carve_large(psvi_segment_job *job, const psv_segment_sorter_def *def, char *base, uint64_t used) {
+    const uint64_t tiles = def->max_count / PSVI_SEGMENT_LARGE_TILE + job->large_room;
+    const uint64_t chunks = tiles / PSVI_SEGMENT_CHUNK + job->large_room;
+    const uint64_t key_bytes = psv_key_type_bytes(def->key_type), row = PSVI_SEGMENT_DIGITS * sizeof(uint32_t);
+    job->large = carve(base, &used, job->large_room * sizeof *job->large);
+    job->tile_owner = carve(base, &used, tiles * sizeof(uint32_t));
+    job->chunk_owner = carve(base, &used, chunks * sizeof(uint32_t));
+    job->tile_digits = carve(base, &used, tiles * row);
+    job->chunk_digits = carve(base, &used, chunks * row);
+    job->keys_spare[0] = carve(base, &used, def->max_count * key_bytes);
+    job->keys_spare[1] = carve(base, &used, def->value_bytes == 0 ? 0 : def->max_count * key_bytes);
+    job->values_spare = carve(base, &used, def->max_count * def->value_bytes);
+    return used;
+}
+
+// Sets the parts of the job's memory. Returns the bytes of all.
+static uint64_t carve_memory(psvi_segment_job *job, const psv_segment_sorter_def *def, char *base) {
+    const uint64_t tiles = tiles_of(def);
+    uint64_t used = 0;
+    static const uint32_t shorter[PSVI_SEGMENT_BINS] = {PSVI_SEGMENT_BLOCK, PSVI_SEGMENT_WARP, PSVI_SEGMENT_TINY};
+    job->control = carve(base, &used, sizeof *job->control);
+    job->tile_counts = carve(base, &used, tiles * sizeof(uint32_t));
+    job->tile_list = carve(base, &used, tiles * sizeof(uint32_t));
+    job->slots = carve(base, &used, tiles * PSVI_SEGMENT_TILE * sizeof(uint16_t));
+    for (uint32_t bin = 0; bin < PSVI_SEGMENT_BINS; ++bin) {
+        job->bin_room[bin] = (uint32_t)most_longer(def, shorter[bin]);
+        job->bins[bin] = carve(base, &used, job->bin_room[bin] * sizeof(uint32_t));
+    }
+    job->large_room = (uint32_t)most_longer(def, job->block_length);
+    return job->large_room == 0 ? used : carve_large(job, def, base, used);
+}
+
+static psvi_segment_job plan_job(const psv_segment_sorter_def *def) {
+    psvi_segment_job job = {.key_bytes = psv_key_type_bytes(def->key_type)};
+    job.order = psvi_make_key_order(def->key_type, def->descending, def->nan_policy, def->begin_bit, def->end_bit);
+    const uint32_t width = def->end_bit - def->begin_bit;
+    job.mask = width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+    if (width == 0) job.order.begin_bit = 0; // so that no shift is by the width of the key
+    job.block_length = psvi_segment_block_length(&job.order);
+    job.passes = width == 0 ? 1 : (width + PSVI_SEGMENT_DIGIT_BITS - 1) / PSVI_SEGMENT_DIGIT_BITS;
+    return job;
+}
+
+static uint64_t segments_scratch_bytes(const psv_segment_sorter_def *def) {
+    psvi_segment_job job = plan_job(def);
+    return carve_memory(&job, def, NULL);
+}
+
+static psv_status clear_counters(psv_segment_sorter *sorter) {
+    psv_context *context = sorter->context;
+    const segments_state *state = sorter->state;
+    psv_status status = context->ops->fill(context, state->job.control, 0, sizeof *state->job.control);
+    if (status == PSV_OK)
+        status = context->ops->fill(context, state->job.tile_counts, 0, tiles_of(&sorter->def) * sizeof(uint32_t));
+    return status;
+}
+
+static psv_status segments_create(psv_segment_sorter *sorter) {
+    psv_context *context = sorter->context;
+    segments_state *state = calloc(1, sizeof *state);
+    if (state == NULL)
+        return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for a segment sorter (%zu bytes)", sizeof *state);
+    sorter->state = state;
+    state->job = plan_job(&sorter->def);
+    (void)carve_memory(&state->job, &sorter->def, sorter->scratch);
+    const uint32_t multiprocessors = (uint32_t)context->info.multiprocessors;
+    cudaError_t error = psvi_segment_small_blocks(&state->job, multiprocessors);
+    if (error == cudaSuccess) error = psvi_segment_large_blocks(&state->job, multiprocessors);
+    psv_status status = psvi_cuda_status(context, error, "occupancy of the segmented sort");
+    if (status == PSV_OK) status = clear_counters(sorter);
+    if (status == PSV_OK) return PSV_OK;
+    free(state);
+    sorter->state = NULL;
+    return status;
+}
+
+static void segments_destroy(psv_segment_sorter *sorter) { free(sorter->state); }
+
+static psvi_segment_job job_of(const segments_state *state, const psvi_segment_request *request) {
+    psvi_segment_job job = state->job;
+    job.offsets = request->offsets;
+    job.segments = request->segments;
+    job.segments_device = request->segments_device;
+    job.count = request->count;
+    job.keys = request->keys;
+    job.values = request->values;
+    job.value_bytes = request->value_bytes;
+    job.implicit = request->implicit_index;
+    job.write_keys = !request->implicit_index || request->keep == PSV_INDEX_KEYS_SORTED;
+    job.keep_keys = request->implicit_index && request->keep == PSV_INDEX_KEYS_KEPT;
+    return job;
+}
+
+static psv_status segments_run(psv_segment_sorter *sorter, const psvi_segment_request *request) {
+    psv_context *context = sorter->context;
+    segments_state *state = sorter->state;
+    const psvi_segment_job job = job_of(state, request);
+    const cudaStream_t stream = (cudaStream_t)context->stream;
+    psv_status status = state->dirty ? clear_counters(sorter) : PSV_OK;
+    if (status != PSV_OK) return status;
+    cudaError_t error = psvi_segment_classify(&job, stream);
+    if (error == cudaSuccess) error = psvi_segment_small(&job, stream);
+    if (error == cudaSuccess && job.count > job.block_length) error = psvi_segment_large(&job, stream);
+    state->dirty = error != cudaSuccess;
+    return psvi_cuda_status(context, error, "launch of the segmented sort");
+}
+
+static psv_status segments_read_bad(psv_segment_sorter *sorter, uint64_t *bad) {
+    psv_context *context = sorter->context;
+    uint32_t found = 0;
+    const psvi_segment_control *control = ((const segments_state *)sorter->state)->job.control;
+    psv_status status = context->ops->copy(context, &found, &control->bad, sizeof found, PSVI_COPY_DOWNLOAD);
+    if (status == PSV_OK) status = context->ops->synchronize(context);
+    if (status == PSV_OK && found != 0) *bad = ~found;
+    return status;
+}
+
+const psvi_segment_ops psvi_segments_cuda = {
+    .scratch_bytes = segments_scratch_bytes,
+    .create = segments_create,
+    .destroy = segments_destroy,
+    .run = segments_run,
+    .read_bad = segments_read_bad,
+};
