@@ -230,6 +230,7 @@ typedef struct psvi_collision_module {
     const psvi_broad_phase *const *broad_phases; // ending with NULL, in the order in which help texts show them
     const psvi_collision_ops *ops;
     const struct psvi_tree_ops *trees;            // collision/src/tree_internal.h
+    const struct psvi_element_ops *elements;      // element_ops.h
     const struct psvi_group_box_ops *group_boxes; // collision/distributed/group_boxes.h
     // What «auto» chooses between: the first choice, the other one, the one for few boxes; NULL: not there. None: the
     // first of broad_phases.

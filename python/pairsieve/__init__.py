@@ -10,6 +10,7 @@ same library on the same device. ``PairFinder``, ``Sorter`` and ``Tree`` (rays, 
 """
 
 from ._native import (ArgumentError, CapacityError, DeviceError, Error, FileError, FormatError, OutOfMemoryError, UnsupportedError, lib)
+from .elements import edges_of, element_pairs
 from .pairs import PairFinder, clear_cache, find_pairs
 from .segments import SegmentSorter, sort_segments
 from .sorting import Sorter, argsort, sort, sort_pairs
@@ -25,5 +26,5 @@ def cuda_available():
 
 
 __all__ = ["ArgumentError", "CapacityError", "DeviceError", "Error", "FileError", "FormatError", "OutOfMemoryError", "PairFinder",
-           "SegmentSorter", "Sorter", "Tree", "UnsupportedError", "World", "argsort", "clear_cache", "cuda_available", "find_pairs", "load_mesh", "scenes",
+           "SegmentSorter", "Sorter", "Tree", "UnsupportedError", "World", "argsort", "clear_cache", "cuda_available", "edges_of", "element_pairs", "find_pairs", "load_mesh", "scenes",
            "sort", "sort_pairs", "sort_segments"]
