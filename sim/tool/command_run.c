@@ -223,6 +223,16 @@ static int check_options(const run_job *job, const tool_command *command) {
     return TOOL_DONE;
 }
 
+static const char run_summary_text[] =
+    "Steps a scene without a window and shows, per phase of a frame, the median, the 95th percentile and\n"
+    "the share of the time; what sorting costs; pairs, bodies and frames per second.";
+
+static const char run_details_text[] =
+    "SCENE is a name of 'pairsieve list' or a path to a scene file; drop without it. Ctrl-C ends the run\n"
+    "after its frame: the table and the files are of the frames so far, the exit code is 130. With\n"
+    "--backend gl the CPU steps the bodies and OpenGL finds the pairs; auto, without CUDA, measures whether\n"
+    "that is faster, in scenes of 65,536 bodies and more, unless the driver runs on the processor itself.";
+
 int command_run(int argc, char **argv) {
     run_job job = {.device = {.backend = "auto"}, .scene_name = "drop", .frames = DEFAULT_FRAMES, .check_every = 10};
     const tool_option options[] = {
@@ -307,14 +317,8 @@ int command_run(int argc, char **argv) {
     tool_command command = {
         .name = "run",
         .usage = "[SCENE] [OPTION]...",
-        .summary =
-            "Steps a scene without a window and shows, per phase of a frame, the median, the 95th percentile and\n"
-            "the share of the time; what sorting costs; pairs, bodies and frames per second.",
-        .details =
-            "SCENE is a name of 'pairsieve list' or a path to a scene file; drop without it. Ctrl-C ends the run\n"
-            "after its frame: the table and the files are of the frames so far, the exit code is 130. With\n"
-            "--backend gl the CPU steps the bodies and OpenGL finds the pairs; auto, without CUDA, measures whether\n"
-            "that is faster, in scenes of 65,536 bodies and more, unless the driver runs on the processor itself.",
+        .summary = run_summary_text,
+        .details = run_details_text,
         .options = options,
         .option_count = sizeof options / sizeof *options,
         .operands = &job.scene_name,
