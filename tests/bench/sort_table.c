@@ -30,8 +30,9 @@ static const char *operation_name(bench_operation operation) {
 static void write_row(const bench_table_plan *plan, const bench_config *config, const char *kind, const char *calls,
                       double ms, double ratio, const char *route) {
     if (plan->csv == NULL) return;
-    (void)fprintf(plan->csv, "%s,%s,%s,%s,%s,%llu,", plan->device, psv_key_type_name(config->key_type),
-                  operation_name(config->operation), kind, calls, (unsigned long long)config->count);
+    (void)fprintf(plan->csv, "%s,%s,%s,%s,%s,%s,%s,%s,%llu,", plan->commit, plan->card, plan->yardstick, plan->device,
+                  psv_key_type_name(config->key_type), operation_name(config->operation), kind, calls,
+                  (unsigned long long)config->count);
     if (ms > 0) (void)fprintf(plan->csv, "%.5f", ms);
     (void)fprintf(plan->csv, ",%.3f,%s\n", ratio, route);
     (void)fflush(plan->csv);
@@ -162,7 +163,9 @@ static void print_table(bench_device *device, const bench_table_plan *plan, cons
 bool bench_print_tables(bench_device *device, const bench_table_plan *plan) {
     static table_cells cells[BENCH_MANY_TABLES];
     bool right = true;
-    if (plan->csv != NULL) (void)fprintf(plan->csv, "device,keys,op,distribution,calls,count,median_ms,ratio,route\n");
+    if (plan->csv != NULL)
+        (void)fprintf(plan->csv,
+                      "commit,card,yardstick,device,keys,op,distribution,calls,count,median_ms,ratio,route\n");
     for (int c = 0; c < plan->count_number; ++c)
         for (int t = 0; t < plan->table_number; ++t) {
             bench_config mine = plan->config;

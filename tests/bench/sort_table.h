@@ -18,6 +18,7 @@ typedef struct bench_keys {
 typedef struct bench_table_plan {
     bench_config config; // all but kinds, count, type and operation
     const char *device;  // the profile
+    const char *commit, *card, *yardstick;
     bench_keys tables[BENCH_MANY_TABLES];
     uint64_t counts[BENCH_MANY_COUNTS];
     int table_number, count_number;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "collision/cuda/rows/rows_policy.h"
-#include "sort/cuda/radix/radix_policy.h"
+#include "sort/cuda/radix/radix_tuning.h"
 
 static void print_rows_kernel(const char *kernel, int threads, int items, uint32_t blocks) {
     printf("  %-22s %7d %6d %7u\n", kernel, threads, items, blocks);

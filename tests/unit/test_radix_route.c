@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "../device_profiles.h"
-#include "sort/cuda/radix/radix_policy.h"
 #include "sort/cuda/radix/radix_route.h"
+#include "sort/cuda/radix/radix_tuning.h"
 
 #define KB 1024u
 
@@ -90,11 +90,11 @@ static const first_call first_calls[] = {
     {HOPPER, 4, 4, 132 * 9216 / 13 * 12, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER, 4, 4, 132 * 9216 / 13 * 12 + 1, NO_SPLITTERS, {R(RESIDENT)}},
     {HOPPER, 4, 4, 132 * 512 * 32, NO_SPLITTERS, {R(RESIDENT)}},
-    {HOPPER, 4, 4, 132 * 512 * 32 + 1, NO_SPLITTERS, {R(WINDOWS), R(PASSES_ASYNC)}},
-    {HOPPER, 4, 4, 132 * 7800 * 5, NO_SPLITTERS, {R(WINDOWS), R(PASSES_ASYNC)}},
-    {HOPPER, 4, 4, 132 * 7800 * 5 + 1, NONE, {R(PASSES_ASYNC)}},
-    {HOPPER, 4, 4, 4000000000, NONE, {R(PASSES_ASYNC)}},
-    {HOPPER, 4, 0, 100000000, NONE, {R(PASSES_ASYNC)}},
+    {HOPPER, 4, 4, 132 * 512 * 32 + 1, NO_SPLITTERS, {R(WINDOWS), R(PASSES)}},
+    {HOPPER, 4, 4, 132 * 7800 * 5, NO_SPLITTERS, {R(WINDOWS), R(PASSES)}},
+    {HOPPER, 4, 4, 132 * 7800 * 5 + 1, NONE, {R(PASSES)}},
+    {HOPPER, 4, 4, 4000000000, NONE, {R(PASSES)}},
+    {HOPPER, 4, 0, 100000000, NONE, {R(PASSES)}},
     {HOPPER, 4, 8, 132 * 6144, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER, 4, 8, 132 * 6144 + 1, NONE, {R(RESIDENT)}},
     {HOPPER, 4, 8, 132 * 512 * 16, NONE, {R(RESIDENT)}},
@@ -109,13 +109,13 @@ static const first_call first_calls[] = {
     {HOPPER_8, 4, 8, 8 * 2048, NONE, {R(CLUSTER)}},
     {HOPPER_8, 4, 8, 8 * 2048 + 1, NONE, {R(SPLITTERS), R(RESIDENT)}},
     {HOPPER_PLAIN, 4, 4, 4096, NONE, {R(BLOCK)}},
-    {HOPPER_PLAIN, 4, 4, 4097, DEVICE, {R(PASSES_ASYNC)}},
+    {HOPPER_PLAIN, 4, 4, 4097, DEVICE, {R(PASSES)}},
     {HOPPER_PLAIN, 8, 8, 100000, DEVICE, {R(PASSES)}},
     {HOPPER_OLD_CODE, 4, 4, 4096, NONE, {R(BLOCK)}},
     {HOPPER_OLD_CODE, 4, 4, 4097, DEVICE, {R(RESIDENT)}},
-    {HOPPER_OLD_CODE, 4, 4, 10000000, DEVICE, {R(PASSES_COMPACT)}},
+    {HOPPER_OLD_CODE, 4, 4, 10000000, DEVICE, {R(PASSES)}},
     {BLACKWELL, 4, 4, 148 * 9216 / 13 * 12, NONE, {R(SPLITTERS), R(RESIDENT)}},
-    {BLACKWELL, 4, 4, 148 * 7800 * 5, NO_SPLITTERS, {R(WINDOWS), R(PASSES_ASYNC)}},
+    {BLACKWELL, 4, 4, 148 * 7800 * 5, NO_SPLITTERS, {R(WINDOWS), R(PASSES)}},
     {AMPERE, 4, 4, 4096, NONE, {R(BLOCK)}},
     {AMPERE, 4, 4, 4097, DEVICE, {R(RESIDENT)}},
     {AMPERE, 4, 4, 108 * 512 * 32, DEVICE, {R(RESIDENT)}},
@@ -125,18 +125,18 @@ static const first_call first_calls[] = {
     {AMPERE_RTX, 8, 8, 4096, NONE, {R(BLOCK)}},
     {AMPERE_RTX, 8, 8, 4097, DEVICE, {R(RESIDENT)}},
     {AMPERE_RTX, 4, 4, 84 * 512 * 20, DEVICE, {R(RESIDENT)}},
-    {AMPERE_RTX, 4, 4, 84 * 512 * 20 + 1, DEVICE, {R(PASSES_COMPACT)}},
+    {AMPERE_RTX, 4, 4, 84 * 512 * 20 + 1, DEVICE, {R(PASSES)}},
     {ADA, 4, 4, 142 * 512 * 20, DEVICE, {R(RESIDENT)}},
-    {ADA, 4, 4, 142 * 512 * 20 + 1, DEVICE, {R(PASSES_COMPACT)}},
+    {ADA, 4, 4, 142 * 512 * 20 + 1, DEVICE, {R(PASSES)}},
     {BLACKWELL_RTX, 4, 4, 170 * 512 * 20, DEVICE, {R(RESIDENT)}},
-    {BLACKWELL_RTX, 4, 4, 170 * 512 * 20 + 1, DEVICE, {R(PASSES_COMPACT)}},
+    {BLACKWELL_RTX, 4, 4, 170 * 512 * 20 + 1, DEVICE, {R(PASSES)}},
     {TURING, 8, 8, 1024, NONE, {R(BLOCK)}},
     {TURING, 4, 4, 1025, DEVICE, {R(RESIDENT)}},
     {TURING, 4, 4, 68 * 512 * 8, DEVICE, {R(RESIDENT)}},
-    {TURING, 4, 4, 68 * 512 * 8 + 1, DEVICE, {R(PASSES_COMPACT)}},
+    {TURING, 4, 4, 68 * 512 * 8 + 1, DEVICE, {R(PASSES)}},
     {TURING, 4, 0, 68 * 512 * 20, DEVICE, {R(RESIDENT)}},
     {TURING, 8, 8, 68 * 512 * 4, DEVICE, {R(RESIDENT)}},
-    {TURING, 8, 8, 68 * 512 * 4 + 1, DEVICE, {R(PASSES_COMPACT)}},
+    {TURING, 8, 8, 68 * 512 * 4 + 1, DEVICE, {R(PASSES)}},
 };
 
 static void test_first_calls(void **state) {
@@ -161,14 +161,14 @@ static void test_later_calls(void **state) {
     expect_plan("splitters", &facts, NONE, R(ROUNDS), R(RESIDENT), R(NONE));
     assert_false(psvi_radix_choose_route(&facts).remembers);
     facts.count = facts.max_count = 4000000;
-    expect_plan("splitters, more than RESIDENT holds", &facts, NONE, R(ROUNDS), R(PASSES_ASYNC), R(NONE));
+    expect_plan("splitters, more than RESIDENT holds", &facts, NONE, R(ROUNDS), R(PASSES), R(NONE));
     facts.count = facts.max_count = 2000000;
     facts.order = PSVI_RADIX_ORDER_SORTED;
     expect_plan("was in order", &facts, NONE, R(IN_ORDER), R(RESIDENT), R(NONE));
     facts.in_place = false;
-    expect_plan("was in order, copies", &facts, NONE, R(IN_ORDER), R(PASSES_ASYNC), R(NONE));
+    expect_plan("was in order, copies", &facts, NONE, R(IN_ORDER), R(PASSES), R(NONE));
     facts.order = PSVI_RADIX_ORDER_NEARLY;
-    expect_plan("was nearly so", &facts, NONE, R(WINDOWS), R(ROUNDS), R(PASSES_ASYNC));
+    expect_plan("was nearly so", &facts, NONE, R(WINDOWS), R(ROUNDS), R(PASSES));
     facts.order_wait = true;
     expect_plan("was nearly so, but not lately", &facts, NONE, R(ROUNDS), R(RESIDENT), R(NONE));
     assert_true(psvi_radix_choose_route(&facts).order_waited);
@@ -182,8 +182,8 @@ static void test_later_calls(void **state) {
     expect_plan("no keys to take splitters from", &facts, NO_SPLITTERS, R(RESIDENT), R(NONE), R(NONE));
     assert_false(psvi_radix_choose_route(&facts).remembers);
     facts.implicit = true;
-    expect_plan("splitters by the index, RESIDENT would write over the keys", &facts, NO_SPLITTERS, R(PASSES_ASYNC),
-                R(NONE), R(NONE));
+    expect_plan("splitters by the index, RESIDENT would write over the keys", &facts, NO_SPLITTERS, R(PASSES), R(NONE),
+                R(NONE));
     facts.keys_kept = true;
     expect_plan("splitters by the index", &facts, NO_SPLITTERS, R(RESIDENT), R(NONE), R(NONE));
     facts.has_histograms = true;
@@ -262,9 +262,7 @@ static bool sorts_any_keys(psvi_radix_route route) {
     case PSVI_RADIX_CLUSTER:
     case PSVI_RADIX_SPLITTERS:
     case PSVI_RADIX_RESIDENT:
-    case PSVI_RADIX_PASSES_ASYNC:
-    case PSVI_RADIX_PASSES:
-    case PSVI_RADIX_PASSES_COMPACT: return true;
+    case PSVI_RADIX_PASSES: return true;
     default: return false;
     }
 }
@@ -335,7 +333,7 @@ static void test_spans(void **state) {
             const psvi_radix_span span = psvi_radix_route_span((psvi_radix_route)route, &facts);
             assert_true(span.least <= span.most);
             if (route == PSVI_RADIX_NONE || route == PSVI_RADIX_ROUTES) assert_int_equal(span.most, 0);
-            if (route == PSVI_RADIX_PASSES_COMPACT) assert_true(span.most == UINT64_MAX);
+            if (route == PSVI_RADIX_PASSES) assert_true(span.most == UINT64_MAX);
             if (route == PSVI_RADIX_ROUNDS && span.most != 0) {
                 const uint32_t all = device_profiles[p].multiprocessors;
                 assert_int_not_equal(psvi_radix_round_chunks(span.most, all), 0);
@@ -369,11 +367,10 @@ static void test_policies(void **state) {
         assert_int_equal(psvi_radix_policy_of(expected[i][0]).shared_kb, expected[i][1]);
 }
 
-// The row of docs/radix.md for a device: the largest count of u32 pairs that each route takes there.
+// The row of docs/how/radix.md for a device: the largest count of u32 pairs that each route takes there.
 static void write_row(const device_profile *profile, char *row, size_t bytes) {
-    static const psvi_radix_route routes[] = {PSVI_RADIX_BLOCK,  PSVI_RADIX_CLUSTER,       PSVI_RADIX_SPLITTERS,
-                                              PSVI_RADIX_ROUNDS, PSVI_RADIX_RESIDENT,      PSVI_RADIX_PASSES_ASYNC,
-                                              PSVI_RADIX_PASSES, PSVI_RADIX_PASSES_COMPACT};
+    static const psvi_radix_route routes[] = {PSVI_RADIX_BLOCK, PSVI_RADIX_CLUSTER, PSVI_RADIX_SPLITTERS,
+                                              PSVI_RADIX_ROUNDS, PSVI_RADIX_RESIDENT};
     const psvi_radix_facts facts = facts_of(profile, 1u << 28, 4, 4);
     const psvi_radix_policy policy = psvi_radix_policy_of(profile->code);
     int length = snprintf(row, bytes, "| `%s` | %u | %u | %u | %u |", profile->name, profile->code, policy.code,
@@ -385,6 +382,8 @@ static void write_row(const device_profile *profile, char *row, size_t bytes) {
                       ? snprintf(row + length, bytes - (size_t)length, "%s", none)
                       : snprintf(row + length, bytes - (size_t)length, " %llu |", (unsigned long long)most);
     }
+    (void)snprintf(row + length, bytes - (size_t)length, " %s |",
+                   psvi_radix_tiles_name(psvi_radix_choose_route(&facts).tiles));
 }
 
 // `test_radix_route --table` prints the rows.
@@ -398,7 +397,7 @@ static void test_table_of_docs(void **state) {
     for (size_t p = 0; p < DEVICE_PROFILES; ++p) {
         char row[512];
         write_row(&device_profiles[p], row, sizeof row);
-        if (strstr(text, row) == NULL) fail_msg("docs/radix.md has no row\n%s", row);
+        if (strstr(text, row) == NULL) fail_msg("docs/how/radix.md has no row\n%s", row);
     }
 }
 

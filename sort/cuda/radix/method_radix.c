@@ -1,5 +1,5 @@
 // The flagship `radix` on CUDA, host side: gathers the facts of a call, has psvi_radix_choose_route() (radix_route.c,
-// with the table of routes) choose, and launches what it names. docs/radix.md explains the whole.
+// with the table of routes) choose, and launches what it names. docs/how/radix.md explains the whole.
 //
 // Counts are the host's: with a count in device memory the largest possible one chooses. Everything that depends on the
 // keys of the call is decided on the device. What the device has seen in calls before comes back through three words of
@@ -172,6 +172,7 @@ static psvi_radix_job make_job(const psv_sorter *sorter, const psvi_sort_request
         .order_check = sorter->def.order_check,
         .likely_sorted = request->likely_sorted,
         .multiprocessors = state->device.multiprocessors,
+        .early = state->device.code_capability >= 90,
     };
     for (int i = 0; i < 2; ++i) {
         job.keys_spare[i] = scratch + layout.keys[i];
@@ -198,7 +199,7 @@ static void learn(radix_state *state) {
         if (routes[i].served)
             psvi_backoff_succeeded(routes[i].backoff);
         else
-            psvi_backoff_failed(routes[i].backoff, PSVI_RADIX_WAIT_LEAST, PSVI_RADIX_WAIT_MOST);
+            psvi_backoff_failed(routes[i].backoff, 1, PSVI_RADIX_WAIT_MOST);
     }
     state->chunks_used = state->rounds_used = false;
     state->order_used = PSVI_RADIX_ORDER_OTHER;
@@ -286,9 +287,9 @@ static cudaError_t launch_route(const psv_sorter *sorter, psvi_radix_route route
     case PSVI_RADIX_RESIDENT:
         return job->order.is_wide ? psvi_radix_resident64(job, plan->resident_items, stream)
                                   : psvi_radix_resident32(job, plan->resident_items, stream);
-    case PSVI_RADIX_PASSES_ASYNC:
-    case PSVI_RADIX_PASSES: return psvi_radix_passes(job, stream);
-    default: return psvi_radix_passes_compact(job, stream);
+    default:
+        return job->tiles == PSVI_RADIX_TILES_COMPACT ? psvi_radix_passes_compact(job, stream)
+                                                      : psvi_radix_passes(job, stream);
     }
 }
 
@@ -309,7 +310,7 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     const psvi_radix_plan plan = psvi_radix_choose_route(&facts);
     remember_plan(state, &plan, facts.order);
     job.veto = plan.veto;
-    job.passes_route = plan.passes;
+    job.tiles = plan.tiles;
     if (plan.asks_for_order) {
         job.order_seen = (uint32_t *)(uintptr_t)&state->told_device->order;
         job.order_known = facts.order;

@@ -1,10 +1,10 @@
-// Routes SPLITTERS, CHUNKS and CHUNK_DIGITS: one cooperative launch in which every multiprocessor keeps a share of the
+// Routes SPLITTERS and CHUNKS: one cooperative launch in which every multiprocessor keeps a share of the
 // items on chip.
 //
 // SPLITTERS comes first where the call before has left splitters (radix_splitters.cuh). CHUNKS cuts the keys' range
 // into 2,048 bins, counts them, and gives each block a run of bins with about the same number of items, its chunk: the
 // bucket sort of Sintorn & Assarsson (2007) with exact counts. Every item goes to the block that has its chunk, and
-// that block sorts the chunk in shared memory. If some chunk does not fit in shared memory, CHUNK_DIGITS sorts digit by
+// that block sorts the chunk in shared memory. If some chunk does not fit in shared memory, CHUNKS sorts digit by
 // digit, least significant first.
 //
 // Blocks meet at grid barriers, so the launch is cooperative. Items move through L2 once.
@@ -44,7 +44,8 @@ template <typename K> struct key_range {
     bool sorted;
 };
 
-template <int KIND, int VALUE_BYTES> struct chunks_sort {
+// A block's items, in one half of its shared memory, and how they move to the other half and to other blocks.
+template <int KIND, int VALUE_BYTES> struct chunk_tile {
     using types = chunks_types<KIND, VALUE_BYTES>;
     using K = typename types::key;
     using V = typename types::value;
@@ -59,10 +60,11 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
     uint32_t count;  // of the whole input
     uint32_t half;   // of shared.keys and shared.values that holds the items
     uint32_t passes; // that have run
+    bool uneven;     // some part of the keys' range holds more than a block
 
-    __device__ chunks_sort(const psvi_radix_job &j, psvi_radix_chunks_state *s, psvi_radix_chunks_meeting *m,
-                           grid_barrier &b, shared_t &sh, uint32_t c)
-        : job(j), state(s), meeting(m), barrier(b), shared(sh), count(c), half(0), passes(1) {}
+    __device__ chunk_tile(const psvi_radix_job &j, psvi_radix_chunks_state *s, psvi_radix_chunks_meeting *m,
+                          grid_barrier &b, shared_t &sh, uint32_t c)
+        : job(j), state(s), meeting(m), barrier(b), shared(sh), count(c), half(0), passes(1), uneven(false) {}
 
     __device__ __forceinline__ K part(K raw) const { return part_of<KIND>(raw, job.order); }
 
@@ -81,65 +83,6 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         }
     }
 
-    // Adds the block's part of the range to that of this call and reads the whole after a grid barrier.
-    __device__ key_range<K> find_range(uint32_t begin, uint32_t length) {
-        K inverted = 0, greatest = 0, zeros = 0, any = 0; // zero is neutral for all
-        bool descent = false;
-#pragma unroll 2
-        for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
-            const K own = part(shared.keys[half][place]);
-            inverted = max(inverted, (K)~own);
-            greatest = max(greatest, own);
-            zeros |= (K)~own;
-            any |= own;
-            K next = own;
-            if (place + 1 < length)
-                next = part(shared.keys[half][place + 1]);
-            else if (begin + length < count)
-                next = part(__ldcg((const K *)job.keys_in + begin + length));
-            descent |= next < own;
-        }
-        reduce_range(inverted, greatest, zeros, any, descent);
-        barrier.wait();
-        if (threadIdx.x < 5) shared.range[threadIdx.x] = __ldcg(&meeting->range.words[threadIdx.x]);
-        __syncthreads();
-        key_range<K> whole;
-        whole.least = (K)~shared.range[0];
-        whole.greatest = (K)shared.range[1];
-        whole.varying = (K)(shared.range[2] & shared.range[3]);
-        whole.sorted = shared.range[4] == 0;
-        return whole;
-    }
-
-    // Zero is the neutral element of all accumulators, so that a range is ready when it is cleared: the least key and
-    // the bits that are one in all keys are kept inverted.
-    __device__ void reduce_range(K inverted, K greatest, K zeros, K any, bool descent) {
-        const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-        inverted = psvd_reduce_max(inverted);
-        greatest = psvd_reduce_max(greatest);
-        zeros = psvd_reduce_or(zeros);
-        any = psvd_reduce_or(any);
-        if (lane == 0) {
-            shared.reduce[0][warp] = inverted;
-            shared.reduce[1][warp] = greatest;
-            shared.reduce[2][warp] = zeros;
-            shared.reduce[3][warp] = any;
-        }
-        const int descents = __syncthreads_or(descent);
-        if (warp < 4) {
-            const K mine = lane < WARPS ? (K)shared.reduce[warp][lane] : (K)0;
-            const K sum = warp < 2 ? psvd_reduce_max(mine) : psvd_reduce_or(mine);
-            psvi_radix_chunks_range *range = &meeting->range;
-            if (lane == 0) {
-                if (warp < 2)
-                    atomicMax((unsigned long long *)&range->words[warp], (unsigned long long)sum);
-                else
-                    atomicOr((unsigned long long *)&range->words[warp], (unsigned long long)sum);
-                if (warp == 0 && descents) range->words[4] = 1;
-            }
-        }
-    }
-
     // Copies the input to the output where it is in order already.
     __device__ void copy_through(uint32_t begin, uint32_t length) {
         const bool keys = job.keys_out != nullptr && job.keys_out != job.keys_in;
@@ -149,58 +92,6 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             if (keys) ((K *)job.keys_out)[begin + place] = shared.keys[half][place];
             if (values) ((V *)job.values_out)[begin + place] = shared.values[half][place];
         }
-    }
-
-    // Counts the input in bins of the key range, and cuts the bins into chunks of about `quota` items. False when a
-    // chunk would not fit in a block.
-    __device__ bool cut_chunks(const key_range<K> &range, uint32_t shift, uint32_t length) {
-        for (int bin = threadIdx.x; bin < BINS; bin += THREADS)
-            shared.bins[bin] = 0;
-        __syncthreads();
-#pragma unroll 4
-        for (uint32_t place = threadIdx.x; place < length; place += THREADS)
-            atomicAdd(&shared.bins[(uint32_t)((K)(part(shared.keys[half][place]) - range.least) >> shift)], 1u);
-        __syncthreads();
-        for (int bin = threadIdx.x; bin < BINS; bin += THREADS)
-            if (shared.bins[bin] != 0) atomicAdd(&state->bins[bin], shared.bins[bin]);
-        barrier.wait();
-
-        static_assert(BINS == 2 * THREADS, "two bins for each thread");
-        const uint2 own = __ldcg((const uint2 *)state->bins + threadIdx.x);
-        if (threadIdx.x == 0) {
-            shared.largest_chunk = 0;
-            shared.chunk_begin = shared.chunk_end = 0;
-        }
-        const uint32_t before = block_scan(own.x + own.y, shared.sums);
-        const uint32_t quota = (count + gridDim.x - 1) / gridDim.x;
-        reinterpret_cast<uint2 *>(shared.bins)[threadIdx.x] = make_uint2(before, before + own.x);
-        reinterpret_cast<uchar2 *>(shared.chunk_of_bin)[threadIdx.x] =
-            make_uchar2(before / quota, (before + own.x) / quota);
-        uint32_t *chunk_begin = shared.digit_target; // a chunk's first place is where its first bin begins
-        __syncthreads();
-        for (int bin = threadIdx.x; bin < BINS; bin += THREADS) {
-            uint32_t mine = shared.chunk_of_bin[bin];
-            bool first = bin == 0 || shared.chunk_of_bin[bin - 1] != mine;
-            bool last = bin == BINS - 1 || shared.chunk_of_bin[bin + 1] != mine;
-            if (first) chunk_begin[mine] = shared.bins[bin];
-            if (first && mine == blockIdx.x) {
-                shared.chunk_begin = shared.bins[bin];
-                shared.chunk_first_bin = bin;
-            }
-            if (last && mine == blockIdx.x) {
-                shared.chunk_end = bin == BINS - 1 ? count : shared.bins[bin + 1];
-                shared.chunk_last_bin = bin;
-            }
-        }
-        __syncthreads();
-        for (int bin = threadIdx.x; bin < BINS; bin += THREADS) {
-            uint32_t mine = shared.chunk_of_bin[bin];
-            bool last = bin == BINS - 1 || shared.chunk_of_bin[bin + 1] != mine;
-            if (last)
-                atomicMax(&shared.largest_chunk, (bin == BINS - 1 ? count : shared.bins[bin + 1]) - chunk_begin[mine]);
-        }
-        __syncthreads();
-        return shared.largest_chunk <= (uint32_t)TILE;
     }
 
     // Sorts the tile by the digit of `bits` bits that digit_at(key) gives: the items move to the other half. Leaves
@@ -258,6 +149,16 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         store_relaxed(&counts->of[threadIdx.x][blockIdx.x], (uint16_t)(own | PRESENT));
     }
 
+    // The first `blocks` of the eight counts have been published.
+    __device__ static __forceinline__ bool all_present(const uint4 &words, uint32_t blocks) {
+        const uint32_t flags = PRESENT | PRESENT << 16;
+        auto missing = [&](uint32_t word, uint32_t from) {
+            uint32_t wanted = blocks >= from + 2 ? flags : blocks == from + 1 ? PRESENT : 0;
+            return ~word & wanted;
+        };
+        return (missing(words.x, 0) | missing(words.y, 2) | missing(words.z, 4) | missing(words.w, 6)) == 0;
+    }
+
     // Leaves in shared.before the sum of the counts of the blocks before this one, in shared.whole that of all (where
     // wanted). The counts of a digit lie together, so a warp reads them all at once, eight to a lane. Ends with a
     // barrier.
@@ -301,16 +202,6 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         __syncthreads();
     }
 
-    // The first `blocks` of the eight counts have been published.
-    __device__ static __forceinline__ bool all_present(const uint4 &words, uint32_t blocks) {
-        const uint32_t flags = PRESENT | PRESENT << 16;
-        auto missing = [&](uint32_t word, uint32_t from) {
-            uint32_t wanted = blocks >= from + 2 ? flags : blocks == from + 1 ? PRESENT : 0;
-            return ~word & wanted;
-        };
-        return (missing(words.x, 0) | missing(words.y, 2) | missing(words.z, 4) | missing(words.w, 6)) == 0;
-    }
-
     __device__ void forget_counts(psvi_radix_chunks_counts *counts, uint32_t digits) {
         if (threadIdx.x < digits) counts->of[threadIdx.x][blockIdx.x] = 0;
     }
@@ -329,59 +220,137 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
             if (last) marks.offer(target, part(raw));
         }
     }
+};
 
-    // One chunk for each block: to the chunk's block, then on chip by the bits in which its keys differ.
-    __device__ void sort_by_chunks(const key_range<K> &range, uint32_t shift, const tile_rows &tile) {
-        const uint32_t chunk_begin = threadIdx.x < PSVI_RADIX_DIGITS ? shared.digit_target[threadIdx.x] : 0;
-        auto chunk_of = [&](K raw) -> uint32_t {
-            return shared.chunk_of_bin[(uint32_t)((K)(part(raw) - range.least) >> shift)];
-        };
-        __syncthreads(); // the bins' memory becomes the counters
-        psvi_radix_chunks_counts *counts = &state->counts[0];
-        sort_tile(tile, 8, chunk_of, [&] { publish_counts(counts, gridDim.x, tile.length); });
-        sum_blocks(counts, gridDim.x, false);
-        if (threadIdx.x < gridDim.x)
-            shared.digit_target[threadIdx.x] =
-                chunk_begin + shared.before[threadIdx.x] - shared.digit_start[threadIdx.x];
+// Cuts the keys' range, of all blocks, into chunks.
+template <int KIND, int VALUE_BYTES> struct chunk_cut : chunk_tile<KIND, VALUE_BYTES> {
+    using base = chunk_tile<KIND, VALUE_BYTES>;
+    using base::base;
+    using base::job, base::state, base::meeting, base::barrier, base::shared, base::count, base::half, base::TILE,
+        base::part;
+    using typename base::K;
+
+    // Zero is the neutral element of all accumulators, so that a range is ready when it is cleared: the least key and
+    // the bits that are one in all keys are kept inverted.
+    __device__ void reduce_range(K inverted, K greatest, K zeros, K any, bool descent) {
+        const uint32_t lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+        inverted = psvd_reduce_max(inverted);
+        greatest = psvd_reduce_max(greatest);
+        zeros = psvd_reduce_or(zeros);
+        any = psvd_reduce_or(any);
+        if (lane == 0) {
+            shared.reduce[0][warp] = inverted;
+            shared.reduce[1][warp] = greatest;
+            shared.reduce[2][warp] = zeros;
+            shared.reduce[3][warp] = any;
+        }
+        const int descents = __syncthreads_or(descent);
+        if (warp < 4) {
+            const K mine = lane < WARPS ? (K)shared.reduce[warp][lane] : (K)0;
+            const K sum = warp < 2 ? psvd_reduce_max(mine) : psvd_reduce_or(mine);
+            psvi_radix_chunks_range *range = &meeting->range;
+            if (lane == 0) {
+                if (warp < 2)
+                    atomicMax((unsigned long long *)&range->words[warp], (unsigned long long)sum);
+                else
+                    atomicOr((unsigned long long *)&range->words[warp], (unsigned long long)sum);
+                if (warp == 0 && descents) range->words[4] = 1;
+            }
+        }
+    }
+
+    // Adds the block's part of the range to that of this call and reads the whole after a grid barrier.
+    __device__ key_range<K> find_range(uint32_t begin, uint32_t length) {
+        K inverted = 0, greatest = 0, zeros = 0, any = 0; // zero is neutral for all
+        bool descent = false;
+#pragma unroll 2
+        for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
+            const K own = part(shared.keys[half][place]);
+            inverted = max(inverted, (K)~own);
+            greatest = max(greatest, own);
+            zeros |= (K)~own;
+            any |= own;
+            K next = own;
+            if (place + 1 < length)
+                next = part(shared.keys[half][place + 1]);
+            else if (begin + length < count)
+                next = part(__ldcg((const K *)job.keys_in + begin + length));
+            descent |= next < own;
+        }
+        reduce_range(inverted, greatest, zeros, any, descent);
+        barrier.wait();
+        if (threadIdx.x < 5) shared.range[threadIdx.x] = __ldcg(&meeting->range.words[threadIdx.x]);
         __syncthreads();
-        scatter(job.keys_spare[0], job.values_spare[0], tile.length, false, chunk_of);
+        key_range<K> whole;
+        whole.least = (K)~shared.range[0];
+        whole.greatest = (K)shared.range[1];
+        whole.varying = (K)(shared.range[2] & shared.range[3]);
+        whole.sorted = shared.range[4] == 0;
+        return whole;
+    }
+
+    // Counts the input in bins of the key range, and cuts the bins into chunks of about `quota` items. False when a
+    // chunk would not fit in a block.
+    __device__ bool cut_chunks(const key_range<K> &range, uint32_t shift, uint32_t length) {
+        for (int bin = threadIdx.x; bin < BINS; bin += THREADS)
+            shared.bins[bin] = 0;
+        __syncthreads();
+#pragma unroll 4
+        for (uint32_t place = threadIdx.x; place < length; place += THREADS)
+            atomicAdd(&shared.bins[(uint32_t)((K)(part(shared.keys[half][place]) - range.least) >> shift)], 1u);
+        __syncthreads();
+        for (int bin = threadIdx.x; bin < BINS; bin += THREADS)
+            if (shared.bins[bin] != 0) atomicAdd(&state->bins[bin], shared.bins[bin]);
         barrier.wait();
 
-        forget_counts(counts, gridDim.x);
-        const uint32_t own = shared.chunk_begin, length = shared.chunk_end - own;
-        if (length == 0) return;
-        const K base = range.least + ((K)shared.chunk_first_bin << shift);
-        const K span = ((K)(shared.chunk_last_bin - shared.chunk_first_bin + 1) << shift) - 1;
-        sort_on_chip(own, length, base, bits_of<K>(span));
-    }
-
-    // Sorts the chunk that begins at `begin` by the low `bits` of a key less `base`.
-    __device__ void sort_on_chip(uint32_t begin, uint32_t length, K base, int bits) {
-        const tile_rows tile(length);
-        load_keys(job.keys_spare[0], begin, length);
-        load_values(job.values_spare[0], false, begin, length);
+        static_assert(BINS == 2 * THREADS, "two bins for each thread");
+        const uint2 own = __ldcg((const uint2 *)state->bins + threadIdx.x);
+        if (threadIdx.x == 0) {
+            shared.largest_chunk = 0;
+            shared.chunk_begin = shared.chunk_end = 0;
+        }
+        const uint32_t before = block_scan(own.x + own.y, shared.sums);
+        const uint32_t quota = (count + gridDim.x - 1) / gridDim.x;
+        reinterpret_cast<uint2 *>(shared.bins)[threadIdx.x] = make_uint2(before, before + own.x);
+        reinterpret_cast<uchar2 *>(shared.chunk_of_bin)[threadIdx.x] =
+            make_uchar2(before / quota, (before + own.x) / quota);
+        uint32_t *chunk_begin = shared.digit_target; // a chunk's first place is where its first bin begins
         __syncthreads();
-
-        if (bits > LOCAL_BITS && sort_by_bins(begin, length, base, bits)) return;
-        const splitter_marks marks(state->splitters, gridDim.x, begin, count);
-        const int passes = (bits + LOCAL_BITS - 1) / LOCAL_BITS;
-        int shift = 0;
-#pragma unroll 1
-        for (int pass = 0; pass < passes; ++pass) {
-            const int width = (bits - shift + passes - pass - 1) / (passes - pass);
-            const uint32_t mask = (1u << width) - 1;
-            sort_tile(
-                tile, width, [&](K raw) -> uint32_t { return (uint32_t)((K)(part(raw) - base) >> shift) & mask; },
-                [] {});
-            shift += width;
+        for (int bin = threadIdx.x; bin < BINS; bin += THREADS) {
+            uint32_t mine = shared.chunk_of_bin[bin];
+            bool first = bin == 0 || shared.chunk_of_bin[bin - 1] != mine;
+            bool last = bin == BINS - 1 || shared.chunk_of_bin[bin + 1] != mine;
+            if (first) chunk_begin[mine] = shared.bins[bin];
+            if (first && mine == blockIdx.x) {
+                shared.chunk_begin = shared.bins[bin];
+                shared.chunk_first_bin = bin;
+            }
+            if (last && mine == blockIdx.x) {
+                shared.chunk_end = bin == BINS - 1 ? count : shared.bins[bin + 1];
+                shared.chunk_last_bin = bin;
+            }
         }
-#pragma unroll 4
-        for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
-            if (job.keys_out != nullptr) ((K *)job.keys_out)[begin + place] = shared.keys[half][place];
-            if (VALUE_BYTES != 0) ((V *)job.values_out)[begin + place] = shared.values[half][place];
-            marks.offer(place, part(shared.keys[half][place]));
+        __syncthreads();
+        for (int bin = threadIdx.x; bin < BINS; bin += THREADS) {
+            uint32_t mine = shared.chunk_of_bin[bin];
+            bool last = bin == BINS - 1 || shared.chunk_of_bin[bin + 1] != mine;
+            if (last)
+                atomicMax(&shared.largest_chunk, (bin == BINS - 1 ? count : shared.bins[bin + 1]) - chunk_begin[mine]);
         }
+        __syncthreads();
+        return shared.largest_chunk <= (uint32_t)TILE;
     }
+};
+
+// Sorts one chunk for each block.
+template <int KIND, int VALUE_BYTES> struct chunk_on_chip : chunk_cut<KIND, VALUE_BYTES> {
+    using base = chunk_cut<KIND, VALUE_BYTES>;
+    using base::base;
+    using base::job, base::state, base::barrier, base::shared, base::count, base::half, base::passes, base::part,
+        base::load_keys, base::load_values, base::sort_tile, base::publish_counts, base::sum_blocks,
+        base::forget_counts, base::scatter;
+    using typename base::K;
+    using typename base::V;
 
     // Sorts the chunk in one step where its keys are spread well: by the leading FINE_BITS bits in any order, and
     // within each of these small bins by comparing every item with every other (ties by place, so stable). False, with
@@ -440,6 +409,69 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         return true;
     }
 
+    // Sorts the chunk that begins at `begin` by the low `bits` of a key less `base`.
+    __device__ void sort_on_chip(uint32_t begin, uint32_t length, K base, int bits) {
+        const tile_rows tile(length);
+        load_keys(job.keys_spare[0], begin, length);
+        load_values(job.values_spare[0], false, begin, length);
+        __syncthreads();
+
+        if (bits > LOCAL_BITS && sort_by_bins(begin, length, base, bits)) return;
+        const splitter_marks marks(state->splitters, gridDim.x, begin, count);
+        const int passes = (bits + LOCAL_BITS - 1) / LOCAL_BITS;
+        int shift = 0;
+#pragma unroll 1
+        for (int pass = 0; pass < passes; ++pass) {
+            const int width = (bits - shift + passes - pass - 1) / (passes - pass);
+            const uint32_t mask = (1u << width) - 1;
+            sort_tile(
+                tile, width, [&](K raw) -> uint32_t { return (uint32_t)((K)(part(raw) - base) >> shift) & mask; },
+                [] {});
+            shift += width;
+        }
+#pragma unroll 4
+        for (uint32_t place = threadIdx.x; place < length; place += THREADS) {
+            if (job.keys_out != nullptr) ((K *)job.keys_out)[begin + place] = shared.keys[half][place];
+            if (VALUE_BYTES != 0) ((V *)job.values_out)[begin + place] = shared.values[half][place];
+            marks.offer(place, part(shared.keys[half][place]));
+        }
+    }
+
+    // One chunk for each block: to the chunk's block, then on chip by the bits in which its keys differ.
+    __device__ void sort_by_chunks(const key_range<K> &range, uint32_t shift, const tile_rows &tile) {
+        const uint32_t chunk_begin = threadIdx.x < PSVI_RADIX_DIGITS ? shared.digit_target[threadIdx.x] : 0;
+        auto chunk_of = [&](K raw) -> uint32_t {
+            return shared.chunk_of_bin[(uint32_t)((K)(part(raw) - range.least) >> shift)];
+        };
+        __syncthreads(); // the bins' memory becomes the counters
+        psvi_radix_chunks_counts *counts = &state->counts[0];
+        sort_tile(tile, 8, chunk_of, [&] { publish_counts(counts, gridDim.x, tile.length); });
+        sum_blocks(counts, gridDim.x, false);
+        if (threadIdx.x < gridDim.x)
+            shared.digit_target[threadIdx.x] =
+                chunk_begin + shared.before[threadIdx.x] - shared.digit_start[threadIdx.x];
+        __syncthreads();
+        scatter(job.keys_spare[0], job.values_spare[0], tile.length, false, chunk_of);
+        barrier.wait();
+
+        forget_counts(counts, gridDim.x);
+        const uint32_t own = shared.chunk_begin, length = shared.chunk_end - own;
+        if (length == 0) return;
+        const K base = range.least + ((K)shared.chunk_first_bin << shift);
+        const K span = ((K)(shared.chunk_last_bin - shared.chunk_first_bin + 1) << shift) - 1;
+        sort_on_chip(own, length, base, bits_of<K>(span));
+    }
+};
+
+// Sorts without splitters.
+template <int KIND, int VALUE_BYTES> struct chunks_sort : chunk_on_chip<KIND, VALUE_BYTES> {
+    using base = chunk_on_chip<KIND, VALUE_BYTES>;
+    using base::base;
+    using base::job, base::state, base::barrier, base::shared, base::count, base::passes, base::uneven, base::part,
+        base::load_keys, base::load_values, base::copy_through, base::sort_tile, base::publish_counts, base::sum_blocks,
+        base::forget_counts, base::scatter, base::find_range, base::cut_chunks, base::sort_by_chunks;
+    using typename base::K;
+
     // Digit by digit from the least significant, all blocks together; the items of a pass rest on chip while others
     // write, so one buffer is enough.
     __device__ uint32_t sort_by_digits(const key_range<K> &range, uint32_t begin, const tile_rows &tile) {
@@ -488,8 +520,8 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         }
         const int bits = bits_of<K>((K)(range.greatest - range.least));
         const uint32_t shift = bits > PSVI_RADIX_CHUNKS_BIN_BITS ? bits - PSVI_RADIX_CHUNKS_BIN_BITS : 0;
-        const bool even = cut_chunks(range, shift, tile.length);
-        if (even)
+        uneven = !cut_chunks(range, shift, tile.length);
+        if (!uneven)
             sort_by_chunks(range, shift, tile);
         else if (digits)
             passes = sort_by_digits(range, begin, tile);
@@ -498,29 +530,30 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort {
         // All blocks have read the bins: a grid barrier has passed since.
         for (int bin = blockIdx.x * THREADS + threadIdx.x; bin < BINS; bin += gridDim.x * THREADS)
             state->bins[bin] = 0;
-        return even ? PSVI_RADIX_CHUNKS : digits ? PSVI_RADIX_CHUNK_DIGITS : PSVI_RADIX_NONE;
+        return !uneven || digits ? PSVI_RADIX_CHUNKS : PSVI_RADIX_NONE;
     }
 };
 
 // One thread. Writes what this call leaves for the next one, and what the host is told. `route`: NONE where nothing was
-// sorted. `tried`: splitters were used;
-// `misfit`: with them, some chunk did not fit in its region.
-[[maybe_unused]] __device__ __forceinline__ void
-leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state, const psvi_radix_chunks_call &call,
-             const psvi_radix_chunks_memory &known, psvi_radix_route route, uint32_t passes, bool tried, bool misfit) {
+// sorted. `tried`: splitters were used; `misfit`: with them, some chunk did not fit in its region; `uneven`: nor with a
+// histogram of the keys' range.
+[[maybe_unused]] __device__ __forceinline__ void leave_memory(const psvi_radix_job &job, psvi_radix_chunks_state *state,
+                                                              const psvi_radix_chunks_call &call,
+                                                              const psvi_radix_chunks_memory &known,
+                                                              psvi_radix_route route, uint32_t passes, bool tried,
+                                                              bool misfit, bool uneven) {
     psvi_radix_chunks_memory next = known; // with the arrivals of this call
     ++next.calls;
     if (route == PSVI_RADIX_IN_ORDER)
         next.remembered = 0; // such input may come again, and the other way finds it out sooner
     else if (route != PSVI_RADIX_NONE && splitter_marks::worth_it(gridDim.x, (uint32_t)job_count(job)))
         next.remembered = 1;
-    const bool uneven = route == PSVI_RADIX_CHUNK_DIGITS || route == PSVI_RADIX_NONE;
     if (tried && !misfit) {
         psvi_backoff_succeeded(&next.backoff);
         next.failing = 0;
     } else if (tried) {
         next.failing = uneven || next.backoff.wait != 0;
-        psvi_backoff_failed(&next.backoff, PSVI_RADIX_WAIT_LEAST, PSVI_RADIX_WAIT_MOST);
+        psvi_backoff_failed(&next.backoff, 1, PSVI_RADIX_WAIT_MOST);
     } else {
         (void)psvi_backoff_waits(&next.backoff);
     }
@@ -558,7 +591,7 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
     const uint32_t count = (uint32_t)job_count(job);
     const uint32_t share = max((count + gridDim.x - 1) / gridDim.x, 256u);
     const uint32_t begin = min(blockIdx.x * share, count), length = min(share, count - begin);
-    bool tried = false, misfit = false;
+    bool tried = false, misfit = false, uneven = false;
     psvi_radix_route route = PSVI_RADIX_SPLITTERS;
     uint32_t passes = 1;
     splitter_sort<KIND, VALUE_BYTES, 256> usual(job, call, state->splitters, kept, gridDim.x, call.capacity, count);
@@ -596,6 +629,7 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
         __syncthreads();
         route = sort.run(begin, length, !call.resident);
         passes = sort.passes;
+        uneven = sort.uneven;
     }
     if (blockIdx.x != 0) return;
     // All blocks have come to a barrier, so they know what this call has to know.
@@ -603,7 +637,7 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
     uint32_t *clear = reinterpret_cast<uint32_t *>(&state->meetings[~calls & 1]);
     for (uint32_t word = threadIdx.x; word < sizeof(psvi_radix_chunks_meeting) / sizeof(uint32_t); word += THREADS)
         clear[word] = 0;
-    if (threadIdx.x == 0) leave_memory(job, state, call, known, route, passes, tried, misfit);
+    if (threadIdx.x == 0) leave_memory(job, state, call, known, route, passes, tried, misfit, uneven);
 }
 
 template <int KIND, int VALUE_BYTES>

@@ -1,4 +1,4 @@
-// The chunk kernel of the `radix` method: routes SPLITTERS, CHUNKS and CHUNK_DIGITS.
+// The chunk kernel of the `radix` method: routes SPLITTERS and CHUNKS.
 #ifndef PAIRSIEVE_RADIX_CHUNKS_H
 #define PAIRSIEVE_RADIX_CHUNKS_H
 
@@ -40,8 +40,8 @@ typedef struct psvi_radix_chunks_meeting {
 // Device memory that blocks of one launch meet in. Zero at creation; a call leaves `bins` and `counts` zero, and the
 // meeting of the next call.
 typedef struct psvi_radix_chunks_state {
-    uint32_t bins[PSVI_RADIX_CHUNKS_BINS]; // read 16 bytes at a time
-    psvi_radix_chunks_counts counts[2];    // likewise
+    uint32_t bins[1 << PSVI_RADIX_CHUNKS_BIN_BITS]; // read 16 bytes at a time
+    psvi_radix_chunks_counts counts[2];             // likewise
     psvi_radix_chunks_meeting meetings[2];
     uint64_t splitters[256]; // least keys (as numbers) of the chunks 1, 2, ... of an earlier call
     psvi_radix_chunks_memory memory;

@@ -8,9 +8,9 @@
 
 namespace {
 
-constexpr int THREADS = PSVI_RADIX_CHUNKS_THREADS;
+constexpr int THREADS = PSVI_RADIX_THREADS;
 constexpr int WARPS = THREADS / 32;
-constexpr int BINS = PSVI_RADIX_CHUNKS_BINS;
+constexpr int BINS = 1 << PSVI_RADIX_CHUNKS_BIN_BITS;
 constexpr int LOCAL_BITS = PSVI_RADIX_CHUNKS_LOCAL_BITS;
 constexpr int LOCAL_DIGITS = 1 << LOCAL_BITS;
 constexpr int FINE_BITS = PSVI_RADIX_CHUNKS_FINE_BITS;

@@ -1,17 +1,19 @@
-// Routes CLUSTER and CLUSTER_DIGITS: one thread-block cluster of up to 16 blocks. Every block sorts the same samples of
-// the input, so every block knows which part of the sorted order each block finishes. Items go there through
-// distributed shared memory, in any order, and each block sorts on chip what it got (radix_onchip.cuh). If the samples
-// mislead and a part does not fit in its block, the cluster sorts digit by digit. Three cluster barriers.
+// Route CLUSTER: one thread-block cluster of up to 16 blocks. Every block sorts the same samples of the input, so every
+// block knows which part of the sorted order each block finishes. Items go there through distributed shared memory, in
+// any order, and each block sorts on chip what it got (radix_onchip.cuh). Three cluster barriers.
+//
+// A part has room for at least twice its average. No block gets more for one input in a billion, as items are samples
+// by chance and no two are equal (a key and its place). If some block does, other samples are taken, by a clock that no
+// input can foresee.
 #include <cooperative_groups.h>
 
-#include "radix_cluster_digits.cuh"
 #include "radix_samples.cuh"
 
 namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr int THREADS = PSVI_RADIX_ONCHIP_THREADS;
+constexpr int THREADS = PSVI_RADIX_THREADS;
 constexpr uint32_t SAMPLE_BITS = 10;
 constexpr int MOST_BLOCKS = 16;
 static_assert(1 << SAMPLE_BITS == THREADS, "one sample for each thread");
@@ -54,6 +56,7 @@ template <int KIND, int VALUE_BYTES> struct cluster_shared {
     uint32_t offsets[MOST_BLOCKS]; // and where they begin there
     uint32_t lengths[MOST_BLOCKS]; // items of all blocks
     uint32_t length;               // items that have been announced to this block
+    uint32_t seed;                 // of the next samples, if the first ones have misled
 };
 
 #if __CUDA_ARCH__ >= 900
@@ -106,6 +109,13 @@ __device__ __forceinline__ bool distribute(const psvi_radix_job &job, cluster_sh
     }
     return !__syncthreads_or(theirs > (uint32_t)types::CAPACITY);
 }
+
+__device__ __forceinline__ uint32_t clock32() {
+    uint32_t time;
+    asm volatile("mov.u32 %0, %%globaltimer_lo;" : "=r"(time));
+    return time;
+}
+
 // In and out: all items; out may be in. One cluster is the whole grid. Bytes: one read and one write of every item.
 template <int KIND, int VALUE_BYTES> __device__ __forceinline__ void sort_in_cluster(const psvi_radix_job &job) {
     using types = cluster_types<KIND, VALUE_BYTES>;
@@ -122,14 +132,14 @@ template <int KIND, int VALUE_BYTES> __device__ __forceinline__ void sort_in_clu
 
     const uint32_t sample_bits = count >= 1u << SAMPLE_BITS ? SAMPLE_BITS : 31 - __clz(count | 1);
     uint32_t length = count == 0 ? 0 : 1u << sample_bits, begin = 0;
-    bool sampling = true, fits = true;
+    bool sampling = true, again = false;
 #pragma unroll 1
     for (;;) {
         typename types::sorter items(shared.chip, job.order, length);
         items.ordered = sampling;
         if (sampling) {
             items.for_items([&](int row, uint32_t at) {
-                items.ids[row] = samples::place(at, sample_bits, count);
+                items.ids[row] = samples::place(at, sample_bits, count, again ? shared.seed : 0);
                 items.keys[row] = keys_in[items.ids[row]];
                 if constexpr (VALUE_BYTES != 0) items.values[row] = 0;
             });
@@ -159,18 +169,24 @@ template <int KIND, int VALUE_BYTES> __device__ __forceinline__ void sort_in_clu
                 if (VALUE_BYTES != 0) static_cast<V *>(job.values_out)[begin + at] = value;
             });
         if (!sampling) break;
-        sampling = false;
         wait_for_copies();
         cluster.sync(); // all blocks have their share and their splitters; now items may come
-        fits = distribute<KIND, VALUE_BYTES>(job, shared, first, own_length);
-        if (!fits) break;
+        if (!distribute<KIND, VALUE_BYTES>(job, shared, first, own_length)) {
+            if (blockIdx.x == 0 && threadIdx.x < 32) {
+                const uint32_t seed = __shfl_sync(PSVI_RADIX_FULL_WARP, clock32(), 0);
+                if (threadIdx.x < blocks) *cluster.map_shared_rank(&shared.seed, threadIdx.x) = seed;
+            }
+            cluster.sync(); // the other blocks have read the lengths
+            again = true;
+            continue;
+        }
+        sampling = false;
         for (uint32_t block = 0; block < blockIdx.x; ++block)
             begin += shared.lengths[block];
         length = shared.length;
     }
     cluster.sync(); // the other blocks have read the lengths
-    if (!fits) cluster_digits::sort_by_digits<KIND, VALUE_BYTES, types::ITEMS>(job, memory);
-    if (fits && blockIdx.x == 0 && threadIdx.x == 0) tell_outcome(job, PSVI_RADIX_CLUSTER, job.veto, 1);
+    if (blockIdx.x == 0 && threadIdx.x == 0) tell_outcome(job, PSVI_RADIX_CLUSTER, job.veto, again ? 2 : 1);
 }
 #endif
 
@@ -181,17 +197,10 @@ __global__ void __launch_bounds__(THREADS, 1) psvk_radix_cluster(const psvi_radi
 #endif
 }
 
-template <int KIND, int VALUE_BYTES> constexpr int shared_bytes() {
-    using types = cluster_types<KIND, VALUE_BYTES>;
-    constexpr int digits = cluster_digits::layout<types::PAIR_BYTES, types::ITEMS>::WHOLE;
-    constexpr int usual = sizeof(cluster_shared<KIND, VALUE_BYTES>);
-    return digits > usual ? digits : usual;
-}
-
 template <int KIND, int VALUE_BYTES>
 cudaError_t launch_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream, bool probe) {
-    constexpr int bytes = shared_bytes<KIND, VALUE_BYTES>();
-    static_assert(bytes + 3 * 1024 <= PSVI_RADIX_CHUNK_KB * 1024, "with what the kernel declares itself");
+    constexpr int bytes = sizeof(cluster_shared<KIND, VALUE_BYTES>);
+    static_assert(bytes <= PSVI_RADIX_CHUNK_KB * 1024, "the kernel declares nothing itself");
     auto kernel = psvk_radix_cluster<KIND, VALUE_BYTES>;
     cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (error == cudaSuccess && blocks > 8)

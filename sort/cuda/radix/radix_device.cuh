@@ -113,7 +113,7 @@ __device__ __forceinline__ bool is_done(const psvi_radix_job &job) {
     return job.before != 0 && __ldcg(&job.control->done) != 0;
 }
 
-// What the code of this architecture has, see radix_policy.h.
+// What the code of this architecture has, see radix_tuning.h.
 #if defined(__CUDA_ARCH__)
 constexpr psvi_radix_policy CODE_POLICY = psvi_radix_policy_of(__CUDA_ARCH__ / 10);
 #else

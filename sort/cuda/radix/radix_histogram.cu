@@ -147,9 +147,10 @@ __device__ __forceinline__ bool make_few(const psvi_radix_job &job, few_values<K
                                          uint32_t copies_log2, uint64_t first_of_warp, uint64_t step, uint64_t count,
                                          uint32_t digits, bool &unordered) {
     const K *keys = static_cast<const K *>(job.keys_in);
-    const bool found = few.template find<PSVI_RADIX_HISTOGRAM_THREADS>(
-        *reinterpret_cast<few_samples<K> *>(histogram),
-        [&](uint32_t j) { return sorted_part(transform<KIND>(keys[few_place(j, count)], job.order), job.order); });
+    const bool found =
+        few.template find<PSVI_RADIX_THREADS>(*reinterpret_cast<few_samples<K> *>(histogram), [&](uint32_t j) {
+            return sorted_part(transform<KIND>(keys[few_place(j, count)], job.order), job.order);
+        });
     static_assert(sizeof(few_samples<K>) <= 16 * 1024, "in the place of the histogram");
     const uint32_t words = max((uint32_t)sizeof(few_samples<K>) / 4, FEW_MOST << copies_log2);
     for (uint32_t i = threadIdx.x; i < words; i += blockDim.x)
@@ -177,6 +178,141 @@ __device__ __forceinline__ bool make_few(const psvi_radix_job &job, few_values<K
     return true;
 }
 
+// Whether keys are in order, or nearly so: what a thread has seen, and what its warp still looks for.
+template <int KIND> struct order_search {
+    using K = typename radix_key<KIND>::type;
+    using pack_type = key_pack<K>;
+    static constexpr int SIZE = pack_type::SIZE, FAR_LANES = 64 / SIZE; // lanes between keys 64 places apart
+    const psvi_key_order &order;
+    bool unordered = false, scattered = false; // some key is greater than the next, than the one 64 places on
+    bool checking, checking_far;               // for that, the same in a warp
+
+    __device__ __forceinline__ order_search(const psvi_key_order &o, bool check)
+        : order(o), checking(check), checking_far(check) {}
+
+    __device__ __forceinline__ K number_of(K raw) const { return sorted_part(transform<KIND>(raw, order), order); }
+
+    // A warp's first keys, of which all exist: most often one look is enough.
+    __device__ __forceinline__ void look_first(const pack_type &seen) {
+#pragma unroll
+        for (int i = 0; i < SIZE; ++i) {
+            const K part = number_of(seen.keys[i]), left = number_of(seen.keys[i > 0 ? i - 1 : 0]);
+            const K far = __shfl_down_sync(PSVI_RADIX_FULL_WARP, part, FAR_LANES % 32);
+            unordered |= left > part;
+            scattered |= (threadIdx.x & 31) + FAR_LANES < 32 && part > far;
+        }
+        checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
+        checking_far = !__any_sync(PSVI_RADIX_FULL_WARP, scattered);
+    }
+
+    // A pack whose first key is the input's `first`-th. `parts`: its keys, transformed.
+    __device__ __forceinline__ void look(const pack_type &pack, const K (&parts)[SIZE], const K *keys, uint64_t first,
+                                         uint64_t count) {
+        if (checking) {
+            K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, pack.keys[0], 1);
+            uint64_t after = first + SIZE;
+            if ((threadIdx.x & 31) == 31 && after < count) next = keys[after];
+            K successor = transform<KIND>(next, order);
+#pragma unroll
+            for (int i = 0; i < SIZE; ++i) {
+                K right = i + 1 < SIZE ? parts[i + 1 < SIZE ? i + 1 : 0] : successor;
+                if (first + i + 1 < count && sorted_part(parts[i], order) > sorted_part(right, order)) unordered = true;
+            }
+            checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
+        }
+        if (checking_far && !checking) { // of every second 64 keys, which is enough for a first look
+#pragma unroll
+            for (int i = 0; i < SIZE; ++i) {
+                const K far = __shfl_down_sync(PSVI_RADIX_FULL_WARP, parts[i], FAR_LANES);
+                if ((threadIdx.x & 31) + FAR_LANES < 32 && first + i + 64 < count &&
+                    sorted_part(parts[i], order) > sorted_part(far, order))
+                    scattered = true;
+            }
+            checking_far = !__any_sync(PSVI_RADIX_FULL_WARP, scattered);
+        }
+    }
+};
+
+// Clears the block's tables and its share of the first array of states.
+template <int MAX_DIGITS>
+__device__ __forceinline__ void clear_counts(const psvi_radix_job &job, uint32_t *histogram, uint32_t copies_log2,
+                                             uint32_t state_rows) {
+    if (job.histograms == nullptr)
+        for (uint32_t i = threadIdx.x; i < (MAX_DIGITS * PSVI_RADIX_DIGITS / 4 << copies_log2); i += blockDim.x)
+            reinterpret_cast<uint4 *>(histogram)[i] = make_uint4(0, 0, 0, 0);
+    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < (uint64_t)state_rows * PSVI_RADIX_DIGITS;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        job.states[i] = 0;
+}
+
+// Counts the digits of the block's share, whose packs lie `step` apart, and looks at its order. Whole warps stay in the
+// loop together: neighbours exchange keys.
+template <int KIND, typename K>
+__device__ __forceinline__ void count_share(const psvi_radix_job &job, const bin_addresses<K> &bins,
+                                            order_search<KIND> &order, uint64_t first_of_warp, uint64_t step,
+                                            uint64_t count, bool aligned) {
+    using pack_type = key_pack<K>;
+    constexpr int UNROLL = PSVI_RADIX_HISTOGRAM_UNROLL;
+    const K *keys = static_cast<const K *>(job.keys_in);
+    const bool counting = job.histograms == nullptr;
+    for (uint64_t warp_first = first_of_warp; warp_first < count; warp_first += step * UNROLL) {
+        // Once there is nothing to be looked for.
+        if (sizeof(K) == 4 && counting && aligned && !order.checking && !order.checking_far &&
+            warp_first + 32 * pack_type::SIZE <= count) {
+            const uint64_t whole = (count - 32 * pack_type::SIZE - warp_first) / step + 1;
+            count_packs<KIND, UNROLL>(bins, keys + warp_first + (threadIdx.x & 31) * pack_type::SIZE, whole,
+                                      step / pack_type::SIZE, job.order);
+            warp_first += whole * step;
+            if (warp_first >= count) break;
+        }
+        pack_type packs[UNROLL];
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u)
+            load_pack(packs[u], keys, warp_first + u * step + (threadIdx.x & 31) * pack_type::SIZE, count, aligned);
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+            const uint64_t first = warp_first + u * step + (threadIdx.x & 31) * pack_type::SIZE;
+            const pack_type &pack = packs[u];
+            K parts[pack_type::SIZE];
+#pragma unroll
+            for (int i = 0; i < pack_type::SIZE; ++i)
+                parts[i] = transform<KIND>(pack.keys[i], job.order);
+            if (counting && warp_first + u * step + 32 * pack_type::SIZE <= count) { // the same in all lanes
+#pragma unroll
+                for (int i = 0; i < pack_type::SIZE; ++i)
+                    bins.count(parts[i]);
+            } else if (counting) {
+                for (int i = 0; i < pack_type::SIZE; ++i)
+                    if (first + i < count) bins.count(parts[i]);
+            }
+            order.look(pack, parts, keys, first, count);
+        }
+    }
+}
+
+// Adds the block's counts to those of all, and says whether all blocks have done so.
+__device__ __forceinline__ bool add_to_all(const psvi_radix_job &job, const uint32_t *histogram, uint32_t copies_log2,
+                                           uint32_t bins) {
+    __shared__ uint32_t block_ticket;
+    // [digit's place][digit][copy]: each lane counts in a copy of its own where there is memory for 32, and so in a
+    // bank of its own; in one copy random digits would meet in three or four to a bank.
+    const uint32_t copies = 1u << copies_log2;
+    for (uint32_t bin = threadIdx.x; bin < bins; bin += blockDim.x) {
+        uint32_t sum = 0;
+#pragma unroll 8
+        for (uint32_t i = 0; i < copies; ++i) // each lane begins elsewhere, so that all banks are read
+            sum += histogram[(bin << copies_log2) + ((threadIdx.x + i) & (copies - 1))];
+        if (sum != 0) atomicAdd(&job.control->passes.histogram[0][0] + bin, sum);
+    }
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) block_ticket = atomicAdd(&job.control->ticket, 1u);
+    __syncthreads();
+    if (block_ticket != gridDim.x - 1) return false;
+    __threadfence();
+    return true;
+}
+
 // In: keys. Out: the plan of all passes with the first place of each digit; zeroed tile counters and first array of
 // states. One block counts digits of a grid-strided share of the keys in shared memory, adds them to the global
 // histogram, and the block that finishes last makes the plan. Also says whether the keys are in order already.
@@ -186,13 +322,8 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
                                                 bool check_order) {
     using K = typename radix_key<KIND>::type;
     using pack_type = key_pack<K>;
-    constexpr int MAX_DIGITS = sizeof(K);
-    // [digit's place][digit][copy]: each lane counts in a copy of its own where there is memory for 32, and so in a
-    // bank of its own; in one copy random digits would meet in three or four to a bank.
-    const uint32_t copies = 1u << copies_log2;
     extern __shared__ __align__(16) unsigned char shared[];
     uint32_t *histogram = reinterpret_cast<uint32_t *>(shared);
-    __shared__ uint32_t block_ticket;
     __shared__ few_values<K> few;
 
     let_next_kernel_come();
@@ -202,126 +333,37 @@ __device__ __forceinline__ void make_histograms(const psvi_radix_job &job, uint3
     const K *keys = static_cast<const K *>(job.keys_in);
     const bool counting = job.histograms == nullptr, aligned = ((uintptr_t)keys & 15) == 0;
     const uint64_t first_of_warp = (blockIdx.x * (uint64_t)blockDim.x + (threadIdx.x & ~31u)) * pack_type::SIZE;
-    // Most often one look is enough.
     const bool looks = sizeof(K) == 4 && check_order && aligned && first_of_warp + 32 * pack_type::SIZE <= count;
     pack_type seen = {}; // read while memory is cleared
     const bool samples = counting && aligned && count >= 32 * FEW_SAMPLES;
     const K sample = samples && threadIdx.x < 32 ? keys[few_look_place(count)] : (K)threadIdx.x;
     if (looks) load_pack(seen, keys, first_of_warp + (threadIdx.x & 31) * pack_type::SIZE, count, aligned);
     if (threadIdx.x < 32) few.look(sample, samples);
-    if (counting)
-        for (uint32_t i = threadIdx.x; i < (MAX_DIGITS * PSVI_RADIX_DIGITS / 4 << copies_log2); i += blockDim.x)
-            reinterpret_cast<uint4 *>(shared)[i] = make_uint4(0, 0, 0, 0);
-    for (uint64_t i = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x; i < (uint64_t)state_rows * PSVI_RADIX_DIGITS;
-         i += (uint64_t)gridDim.x * blockDim.x)
-        job.states[i] = 0;
+    clear_counts<(int)sizeof(K)>(job, histogram, copies_log2, state_rows);
     __syncthreads();
 
     const uint32_t digits = (job.order.end_bit - job.order.begin_bit + PSVI_RADIX_BITS - 1) / PSVI_RADIX_BITS;
     const bin_addresses<K> bins(job, histogram, copies_log2);
-    bool unordered = false, scattered = false, checking = check_order, checking_far = check_order;
-    if (looks) {
-        constexpr int LANES = 64 / pack_type::SIZE;
-#pragma unroll
-        for (int i = 0; i < pack_type::SIZE; ++i) {
-            const K part = sorted_part(transform<KIND>(seen.keys[i], job.order), job.order);
-            const K left = sorted_part(transform<KIND>(seen.keys[i > 0 ? i - 1 : 0], job.order), job.order);
-            const K far = __shfl_down_sync(PSVI_RADIX_FULL_WARP, part, LANES % 32);
-            unordered |= left > part;
-            scattered |= (threadIdx.x & 31) + LANES < 32 && part > far;
-        }
-        checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
-        checking_far = !__any_sync(PSVI_RADIX_FULL_WARP, scattered);
-    }
+    order_search<KIND> order(job.order, check_order);
+    if (looks) order.look_first(seen);
     const uint64_t step = (uint64_t)gridDim.x * blockDim.x * pack_type::SIZE;
     bool by_values = false;
     if (few.may_be_few())
-        by_values = make_few<KIND, K>(job, few, histogram, copies_log2, first_of_warp, step, count, digits, unordered);
-    scattered |= by_values; // a digit or two, and not windows
+        by_values =
+            make_few<KIND, K>(job, few, histogram, copies_log2, first_of_warp, step, count, digits, order.unordered);
+    order.scattered |= by_values; // a digit or two, and not windows
     if (!by_values && threadIdx.x == 0) job.control->passes.many = 1;
-    if (!by_values && (counting || checking || checking_far)) {
-        constexpr int UNROLL = PSVI_RADIX_HISTOGRAM_UNROLL;
-        // Whole warps stay in the loop together: neighbours exchange keys below.
-        for (uint64_t warp_first = first_of_warp; warp_first < count; warp_first += step * UNROLL) {
-            // Once there is nothing to be looked for.
-            if (sizeof(K) == 4 && counting && aligned && !checking && !checking_far &&
-                warp_first + 32 * pack_type::SIZE <= count) {
-                const uint64_t whole = (count - 32 * pack_type::SIZE - warp_first) / step + 1;
-                count_packs<KIND, UNROLL>(bins, keys + warp_first + (threadIdx.x & 31) * pack_type::SIZE, whole,
-                                          step / pack_type::SIZE, job.order);
-                warp_first += whole * step;
-                if (warp_first >= count) break;
-            }
-            pack_type packs[UNROLL];
-#pragma unroll
-            for (int u = 0; u < UNROLL; ++u)
-                load_pack(packs[u], keys, warp_first + u * step + (threadIdx.x & 31) * pack_type::SIZE, count, aligned);
-#pragma unroll
-            for (int u = 0; u < UNROLL; ++u) {
-                const uint64_t first = warp_first + u * step + (threadIdx.x & 31) * pack_type::SIZE;
-                const pack_type &pack = packs[u];
-                K parts[pack_type::SIZE];
-#pragma unroll
-                for (int i = 0; i < pack_type::SIZE; ++i)
-                    parts[i] = transform<KIND>(pack.keys[i], job.order);
-                if (counting && warp_first + u * step + 32 * pack_type::SIZE <= count) { // the same in all lanes
-#pragma unroll
-                    for (int i = 0; i < pack_type::SIZE; ++i)
-                        bins.count(parts[i]);
-                } else if (counting) {
-                    for (int i = 0; i < pack_type::SIZE; ++i)
-                        if (first + i < count) bins.count(parts[i]);
-                }
-                if (checking) {
-                    K next = __shfl_down_sync(PSVI_RADIX_FULL_WARP, pack.keys[0], 1);
-                    uint64_t after = first + pack_type::SIZE;
-                    if ((threadIdx.x & 31) == 31 && after < count) next = keys[after];
-                    K successor = transform<KIND>(next, job.order);
-#pragma unroll
-                    for (int i = 0; i < pack_type::SIZE; ++i) {
-                        K right = i + 1 < pack_type::SIZE ? parts[i + 1 < pack_type::SIZE ? i + 1 : 0] : successor;
-                        if (first + i + 1 < count && sorted_part(parts[i], job.order) > sorted_part(right, job.order))
-                            unordered = true;
-                    }
-                    checking = !__any_sync(PSVI_RADIX_FULL_WARP, unordered);
-                }
-                if (checking_far && !checking) { // of every second 64 keys, which is enough for a first look
-#pragma unroll
-                    for (int i = 0; i < pack_type::SIZE; ++i) {
-                        constexpr int LANES = 64 / pack_type::SIZE;
-                        const K far = __shfl_down_sync(PSVI_RADIX_FULL_WARP, parts[i], LANES);
-                        if ((threadIdx.x & 31) + LANES < 32 && first + i + 64 < count &&
-                            sorted_part(parts[i], job.order) > sorted_part(far, job.order))
-                            scattered = true;
-                    }
-                    checking_far = !__any_sync(PSVI_RADIX_FULL_WARP, scattered);
-                }
-            }
-        }
-    }
-    if (unordered) job.control->unordered = 1;
-    if (scattered) job.control->passes.scattered = 1;
+    if (!by_values && (counting || order.checking || order.checking_far))
+        count_share<KIND, K>(job, bins, order, first_of_warp, step, count, aligned);
+    if (order.unordered) job.control->unordered = 1;
+    if (order.scattered) job.control->passes.scattered = 1;
     __syncthreads();
-    if (counting && !by_values)
-        for (uint32_t bin = threadIdx.x; bin < digits * PSVI_RADIX_DIGITS; bin += blockDim.x) {
-            uint32_t sum = 0;
-#pragma unroll 8
-            for (uint32_t i = 0; i < copies; ++i) // each lane begins elsewhere, so that all banks are read
-                sum += histogram[(bin << copies_log2) + ((threadIdx.x + i) & (copies - 1))];
-            if (sum != 0) atomicAdd(&job.control->passes.histogram[0][0] + bin, sum);
-        }
-
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) block_ticket = atomicAdd(&job.control->ticket, 1u);
-    __syncthreads();
-    if (block_ticket != gridDim.x - 1) return;
-    __threadfence();
-    make_plan(job, count, digits, check_order, by_values ? few.deciding : ~0u);
+    if (add_to_all(job, histogram, copies_log2, counting && !by_values ? digits * PSVI_RADIX_DIGITS : 0))
+        make_plan(job, count, digits, check_order, by_values ? few.deciding : ~0u);
 }
 
 template <int KIND>
-__global__ void __launch_bounds__(PSVI_RADIX_HISTOGRAM_THREADS, PSVI_RADIX_HISTOGRAM_BLOCKS)
+__global__ void __launch_bounds__(PSVI_RADIX_THREADS, 1)
     psvk_radix_histogram(psvi_radix_job job, uint32_t state_rows, uint32_t copies_log2, bool check_order) {
     make_histograms<KIND>(job, state_rows, copies_log2, check_order);
 }
@@ -343,11 +385,11 @@ cudaError_t launch_windows(const psvi_radix_job *job, uint32_t rows, bool is_fir
 template <int KIND>
 cudaError_t launch_histogram(const psvi_radix_job *job, uint32_t rows, uint32_t most_bytes, bool early,
                              bool check_order, cudaStream_t stream) {
-    const uint64_t items_per_block = 8 * PSVI_RADIX_HISTOGRAM_THREADS;
+    const uint64_t items_per_block = 8 * PSVI_RADIX_THREADS;
     const uint64_t wanted = job->histograms != nullptr && !check_order
                                 ? (rows + 15) / 16
                                 : (job->count + items_per_block - 1) / items_per_block;
-    const uint64_t most = (uint64_t)PSVI_RADIX_HISTOGRAM_BLOCKS * job->multiprocessors;
+    const uint64_t most = job->multiprocessors;
     uint32_t copies_log2 = 5;
     const uint32_t bytes_of_one = sizeof(typename radix_key<KIND>::type) * PSVI_RADIX_DIGITS * sizeof(uint32_t);
     while (copies_log2 > 0 && (bytes_of_one << copies_log2) > most_bytes)
@@ -357,7 +399,7 @@ cudaError_t launch_histogram(const psvi_radix_job *job, uint32_t rows, uint32_t 
         cudaFuncSetAttribute(psvk_radix_histogram<KIND>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     if (error != cudaSuccess) return error;
     return psvi_launch_early(early, stream, psvk_radix_histogram<KIND>, (uint32_t)(wanted < most ? wanted : most),
-                             PSVI_RADIX_HISTOGRAM_THREADS, bytes, *job, rows, copies_log2, check_order);
+                             PSVI_RADIX_THREADS, bytes, *job, rows, copies_log2, check_order);
 }
 
 } // namespace

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 #include "../../src/key_order.h"
-#include "radix_policy.h"
+#include "radix_format.h"
 #include "radix_route.h"
-#include "radix_tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -108,21 +107,22 @@ typedef struct psvi_radix_job {
     uint32_t order_check;
     uint32_t likely_sorted;
     uint32_t multiprocessors;
-    uint32_t before;       // kernels that ran before, PSVI_RADIX_AFTER_...
-    uint32_t veto;         // psvi_radix_veto of the host, where no kernel ran before
-    uint32_t passes_route; // which of the chained digit passes run, psvi_radix_route
-    uint32_t *order_seen;  // in memory that the host sees: PSVI_RADIX_ORDER_...; NULL: not wanted
-    uint32_t order_known;  // what was there when the job was made
-    uint32_t zero;         // see forget() in radix_device.cuh
+    uint32_t before;      // kernels that ran before, PSVI_RADIX_AFTER_...
+    uint32_t veto;        // psvi_radix_veto of the host, where no kernel ran before
+    uint32_t tiles;       // of the digit passes, psvi_radix_tiles
+    uint32_t *order_seen; // in memory that the host sees: PSVI_RADIX_ORDER_...; NULL: not wanted
+    uint32_t order_known; // what was there when the job was made
+    uint32_t early;       // kernels may come to the device while the one before still ends
+    uint32_t zero;        // see forget() in radix_device.cuh
 } psvi_radix_job;
 
-// One block sorts at most PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_BLOCK_ITEMS items. One launch.
+// One block sorts at most PSVI_RADIX_THREADS * PSVI_RADIX_BLOCK_ITEMS items. One launch.
 cudaError_t psvi_radix_block(const psvi_radix_job *job, cudaStream_t stream);
 
 // Blocks of the cluster that psvi_radix_cluster can run on this device: 16 or 8; 0 where there are no clusters.
 uint32_t psvi_radix_cluster_blocks(void);
 
-// One launch of one cluster; blocks * PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_CLUSTER_ROWS items at most.
+// One launch of one cluster; blocks * PSVI_RADIX_THREADS * PSVI_RADIX_CLUSTER_ROWS items at most.
 cudaError_t psvi_radix_cluster(const psvi_radix_job *job, uint32_t blocks, cudaStream_t stream);
 
 // One cooperative launch; every block takes PSVI_RADIX_RESIDENT_THREADS * items, and no more blocks than fit on the

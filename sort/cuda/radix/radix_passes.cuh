@@ -1,7 +1,8 @@
-// Routes PASSES and PASSES_COMPACT: behind the histograms of all digits and the plan (radix_histogram.cu), each pass
+// Route PASSES: behind the histograms of all digits and the plan (radix_histogram.cu), each pass
 // reads and writes every item once, and the tiles' counts are chained by decoupled look-back. After Adinets & Merrill,
-// «Onesweep» (2022), and Merrill & Garland, «Single-pass parallel prefix scan» (2016). Compiled twice, radix_passes.cu
-// with large tiles and radix_passes_compact.cu with small ones, which define PSVI_RADIX_PASSES_THREADS.
+// «Onesweep» (2022), and Merrill & Garland, «Single-pass parallel prefix scan» (2016). Compiled twice, in
+// radix_passes.cu with full tiles and in radix_passes_compact.cu with compact ones, which define
+// PSVI_RADIX_PASSES_THREADS.
 #ifndef PAIRSIEVE_RADIX_PASSES_CUH
 #define PAIRSIEVE_RADIX_PASSES_CUH
 
@@ -16,8 +17,7 @@ namespace {
 
 constexpr int THREADS = PSVI_RADIX_PASSES_THREADS;
 constexpr int WARPS = THREADS / 32;
-constexpr int BLOCKS =
-    THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? PSVI_RADIX_PASSES_FULL_BLOCKS : PSVI_RADIX_PASSES_COMPACT_BLOCKS;
+constexpr int BLOCKS = THREADS == PSVI_RADIX_PASSES_FULL_THREADS ? 1 : 2; // of a multiprocessor
 constexpr int LOOK = PSVI_RADIX_LOOK_WIDTH;
 
 // Items of a thread, by the bytes of a key and its value together.
@@ -205,6 +205,32 @@ template <int KIND, int VALUE_BYTES> struct tile_items {
     }
 };
 
+// Publishes a tile's counts, two digits for each of the first 128 threads. Keeps what the look-back needs, where one
+// thread serves one digit: a digit's first place in the tile, and its count from bit 16 on.
+__device__ __forceinline__ void publish_tile(uint32_t *states, uint32_t tile, uint32_t counts, uint32_t starts,
+                                             uint32_t *goal) {
+    if (threadIdx.x >= PSVI_RADIX_DIGITS / 2) return;
+    uint2 word = make_uint2(counts & 0xffff, counts >> 16);
+    uint32_t kind = tile == 0 ? STATE_UP_TO : STATE_TILE;
+    uint32_t *mine = states + tile * (uint64_t)PSVI_RADIX_DIGITS + 2 * threadIdx.x;
+    store_word(mine, word.x | kind);
+    store_word(mine + 1, word.y | kind);
+    goal[2 * threadIdx.x] = (starts & 0xffff) | word.x << 16;
+    goal[2 * threadIdx.x + 1] = starts >> 16 | word.y << 16;
+}
+
+// Finds out by look-back where the tile's digits go: `goal` gets where the item at place 0 of the tile would.
+__device__ __forceinline__ void find_tile_goals(uint32_t *states, uint32_t tile, uint32_t tiles, uint32_t *bases,
+                                                uint32_t *goal) {
+    if (threadIdx.x >= PSVI_RADIX_DIGITS) return;
+    uint32_t start = goal[threadIdx.x] & 0xffff, own = goal[threadIdx.x] >> 16;
+    uint32_t before = tile == 0 ? 0 : look_back<LOOK>(states + threadIdx.x, tile);
+    if (tile != 0) store_word(states + tile * (uint64_t)PSVI_RADIX_DIGITS + threadIdx.x, (before + own) | STATE_UP_TO);
+    uint32_t base = bases[threadIdx.x];
+    goal[threadIdx.x] = base + before - start;
+    if (tile == tiles - 1) bases[PSVI_RADIX_DIGITS + threadIdx.x] = base + before + own;
+}
+
 // One digit pass over one portion. In: items of the plan's input. Out: the same items in the plan's output, ordered
 // stably by the digit. Persistent blocks take tiles in order from a counter; a tile is ranked in shared memory, its
 // digit counts are published, those of all tiles before it are collected by look-back, and the items go out in runs
@@ -227,6 +253,8 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
     __shared__ uint32_t next_tile;
 
     __shared__ psvi_radix_pass pass; // not in registers: they are scarce here
+    let_next_kernel_come();
+    wait_for_kernel_before();
     if (threadIdx.x == 0) pass = job.control->passes.plan[slot];
     __syncthreads();
     if (!pass.active) {
@@ -279,16 +307,7 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
             rank_in_warp<ITEMS>(ranker, digit_if_valid, ranks);
         __syncthreads();
         uint32_t starts, counts = place_digits<WARPS>(counters, sums, starts);
-        if (threadIdx.x < PSVI_RADIX_DIGITS / 2) {
-            uint2 word = make_uint2(counts & 0xffff, counts >> 16);
-            uint32_t kind = tile == 0 ? STATE_UP_TO : STATE_TILE;
-            uint32_t *mine = states + tile * (uint64_t)PSVI_RADIX_DIGITS + 2 * threadIdx.x;
-            store_word(mine, word.x | kind);
-            store_word(mine + 1, word.y | kind);
-            // Kept for the look-back, where one thread serves one digit.
-            goal[2 * threadIdx.x] = (starts & 0xffff) | word.x << 16;
-            goal[2 * threadIdx.x + 1] = starts >> 16 | word.y << 16;
-        }
+        publish_tile(states, tile, counts, starts, goal);
         __syncthreads();
         // The next tile. Its number is drawn as late as possible: a block that draws a number and does not start yet
         // holds up all tiles after it.
@@ -299,15 +318,7 @@ __device__ __forceinline__ void run_pass(const psvi_radix_job &job, uint32_t slo
             forget(items.keys[i], job.zero);
         put_in_places<ITEMS>(ranker, ranks, digit_if_valid,
                              [&](uint32_t place, int i) { items.put(shared, place, i); });
-        if (threadIdx.x < PSVI_RADIX_DIGITS) {
-            uint32_t start = goal[threadIdx.x] & 0xffff, own = goal[threadIdx.x] >> 16;
-            uint32_t before = tile == 0 ? 0 : look_back<LOOK>(states + threadIdx.x, tile);
-            if (tile != 0)
-                store_word(states + tile * (uint64_t)PSVI_RADIX_DIGITS + threadIdx.x, (before + own) | STATE_UP_TO);
-            uint32_t base = bases[threadIdx.x];
-            goal[threadIdx.x] = base + before - start; // where the item at place 0 of the tile would go
-            if (tile == tiles - 1) bases[PSVI_RADIX_DIGITS + threadIdx.x] = base + before + own;
-        }
+        find_tile_goals(states, tile, tiles, bases, goal);
         __syncthreads();
         uint32_t upcoming = 0;
         if (threadIdx.x == 0) upcoming = atomicAdd(tile_counter, 1u);
@@ -373,15 +384,18 @@ template <int KIND, typename SHAPE> cudaError_t run_async(const psvi_radix_job *
 template <int KIND, int VALUE_BYTES> cudaError_t run_values(const psvi_radix_job *job, cudaStream_t stream) {
     constexpr int KEY_BYTES = sizeof(typename radix_key<KIND>::type), PAIR_BYTES = KEY_BYTES + VALUE_BYTES;
 #ifdef PSVI_RADIX_PASSES_HAVE_ASYNC
-    if constexpr (KEY_BYTES == 4 && VALUE_BYTES <= 4) {
-        if (job->passes_route == PSVI_RADIX_PASSES_ASYNC)
+    if constexpr (KEY_BYTES == 8 && VALUE_BYTES <= 4) {
+        if (job->tiles == PSVI_RADIX_TILES_ASYNC) return run_async<KIND, async_wide<VALUE_BYTES>>(job, stream);
+    } else if constexpr (VALUE_BYTES <= 4) {
+        if (job->tiles == PSVI_RADIX_TILES_ASYNC)
             return takes_large_tiles<VALUE_BYTES>(job)
                        ? run_async<KIND, typename async_choice<VALUE_BYTES, true>::shape>(job, stream)
                        : run_async<KIND, typename async_choice<VALUE_BYTES, false>::shape>(job, stream);
     }
 #endif
     return run_passes<KIND, VALUE_BYTES, THREADS * tile_rows_of(PAIR_BYTES)>(
-        job, {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), BLOCKS, false}, stream);
+        job, {psvk_radix_pass<KIND, VALUE_BYTES>, THREADS, pass_shared_bytes<PAIR_BYTES>(), BLOCKS, job->early != 0},
+        stream);
 }
 
 cudaError_t run(const psvi_radix_job *job, cudaStream_t stream) {

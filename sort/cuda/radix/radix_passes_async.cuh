@@ -1,4 +1,5 @@
-// Route PASSES_ASYNC: the chained digit pass of radix_passes.cuh for 32-bit keys, from compute capability 9.0 on.
+// Route PASSES, asynchronous tiles: the chained digit pass of radix_passes.cuh with values of at most 4 bytes, from
+// compute capability 9.0 on.
 //
 // The pass of radix_passes.cuh is bound by accesses to shared memory, half of them to rank items, and its phases follow
 // one another. Here the threads of a block have three tasks, and the tasks overlap: some threads rank a tile, some look
@@ -35,19 +36,22 @@ constexpr int async_batch(int items) {
     return 1;
 }
 
-// Tiles of 32-bit keys with VALUE_BYTES (0 or 4) of value each. RANKERS threads rank ITEMS items each, WRITERS write
-// them, LOOKERS look back for one digit or two each.
-template <int VALUE_BYTES_, int RANKERS_, int ITEMS_, int WRITERS_, int LOOKERS_, int LOOK_> struct async_shape {
+// Tiles of keys with VALUE_BYTES (0 or 4) of value each. RANKERS threads rank ITEMS items each, WRITERS write them,
+// LOOKERS look back for one digit or two each.
+template <typename K, int VALUE_BYTES_, int RANKERS_, int ITEMS_, int WRITERS_, int LOOKERS_, int LOOK_>
+struct async_shape {
+    using key = K;
     static constexpr int VALUE_BYTES = VALUE_BYTES_, RANKERS = RANKERS_, ITEMS = ITEMS_, WRITERS = WRITERS_,
                          LOOKERS = LOOKERS_, LOOK = LOOK_;
     static constexpr int THREADS = WRITERS + RANKERS + LOOKERS, LOOKER_DIGITS = PSVI_RADIX_DIGITS / LOOKERS;
     static constexpr int WARPS = RANKERS / 32, WARP_ITEMS = 32 * ITEMS, BATCH = async_batch(ITEMS);
     static constexpr uint32_t TILE = RANKERS * ITEMS;
-    static constexpr uint32_t KEY_BYTES = TILE * 4, ITEM_BYTES = TILE * (4 + VALUE_BYTES);
+    static constexpr uint32_t KEY_BYTES = TILE * sizeof(K), ITEM_BYTES = TILE * (sizeof(K) + VALUE_BYTES);
+    static constexpr bool PACKS = VALUE_BYTES == sizeof(K); // pairs lie side by side between passes
     static constexpr int WRITE_ITEMS = TILE / WRITERS, WRITE_BATCH = async_batch(WRITE_ITEMS);
-    // Only this shape has registers to spare for two things: to bring the tile after the next to L2 while one is
+    // Only these shapes have registers to spare for two things: to bring the tile after the next to L2 while one is
     // written, and to rank digits of few values in their own way. The other shapes would spill.
-    static constexpr bool LARGE_PAIRS = VALUE_BYTES != 0 && LOOKERS == 256;
+    static constexpr bool LARGE_PAIRS = LOOKERS == 256;
     // Shared memory: two tiles, their orders, a counter for each of the rankers' warps and digit, one for each tile and
     // digit.
     static constexpr uint32_t ORDER = 2 * ITEM_BYTES, COUNTERS = ORDER + 2 * TILE * 2,
@@ -153,7 +157,7 @@ template <typename SHAPE> struct async_work {
         if (!pass.active) return;
         count = job_count(job);
         tiles = portion_range<SHAPE::TILE>::tiles(count, portion);
-        packed = SHAPE::VALUE_BYTES != 0 && !pass.first;
+        packed = SHAPE::PACKS && !pass.first;
         implicit = job.implicit && pass.first;
         two_arrays = SHAPE::VALUE_BYTES != 0 && !packed && !implicit;
         aligned = ((uintptr_t)pass.keys_in & 15) == 0 && (!two_arrays || ((uintptr_t)pass.values_in & 15) == 0);
@@ -162,14 +166,23 @@ template <typename SHAPE> struct async_work {
         return (uint32_t)(count - first < SHAPE::TILE ? count - first : SHAPE::TILE);
     }
     __device__ __forceinline__ const char *first_part(uint64_t first) const {
-        return static_cast<const char *>(pass.keys_in) + first * (packed ? 8 : 4);
+        return static_cast<const char *>(pass.keys_in) + first * (packed ? 8 : sizeof(typename SHAPE::key));
     }
     __device__ __forceinline__ const char *value_part(uint64_t first) const {
         return static_cast<const char *>(pass.values_in) + first * 4;
     }
-    // Words of each part of a tile; of them copied in bulk, by multiples of 16 bytes.
-    __device__ __forceinline__ uint32_t words(uint64_t first) const { return valid(first) * (packed ? 2 : 1); }
-    __device__ __forceinline__ uint32_t bulk_words(uint64_t first) const { return aligned ? words(first) & ~3u : 0; }
+    // Words of the keys of a tile, or of its pairs, and of values in an array of their own. How many of some words are
+    // copied in bulk, by multiples of 16 bytes.
+    __device__ __forceinline__ uint32_t words(uint64_t first) const {
+        return valid(first) * (packed ? 2 : (uint32_t)sizeof(typename SHAPE::key) / 4);
+    }
+    __device__ __forceinline__ uint32_t value_words(uint64_t first) const {
+        return sizeof(typename SHAPE::key) == 4 ? words(first) : valid(first);
+    }
+    __device__ __forceinline__ uint32_t bulk_of(uint32_t words) const { return aligned ? words & ~3u : 0; }
+    __device__ __forceinline__ bool is_all_bulk(uint64_t first) const {
+        return aligned && (words(first) & 3) == 0 && (!two_arrays || (value_words(first) & 3) == 0);
+    }
 
     // One thread: the number of the next tile, and its items as far as they can be copied in bulk. Arrives on the
     // barrier.
@@ -177,30 +190,34 @@ template <typename SHAPE> struct async_work {
                                           uint64_t *barrier) {
         const uint64_t first = begin_of_portion + number * (uint64_t)SHAPE::TILE;
         tile[place] = number;
-        const uint32_t bytes = number < tiles ? 4 * bulk_words(first) : 0;
+        const uint32_t bytes = number < tiles ? 4 * bulk_of(words(first)) : 0;
         if (bytes == 0) {
             arrive(barrier);
             return;
         }
-        expect_bytes(barrier, bytes * (two_arrays ? 2 : 1));
+        const uint32_t value_bytes = two_arrays ? 4 * bulk_of(value_words(first)) : 0;
+        expect_bytes(barrier, bytes + value_bytes);
         bulk_load(items, first_part(first), bytes, barrier);
-        if (two_arrays) bulk_load(static_cast<char *>(items) + SHAPE::KEY_BYTES, value_part(first), bytes, barrier);
+        if (value_bytes != 0)
+            bulk_load(static_cast<char *>(items) + SHAPE::KEY_BYTES, value_part(first), value_bytes, barrier);
     }
     // One thread: brings a tile to L2. Its copy to shared memory, once there is room for it, then takes less time.
     __device__ __forceinline__ void prefetch(uint32_t number, uint64_t begin_of_portion) const {
         const uint64_t first = begin_of_portion + number * (uint64_t)SHAPE::TILE;
-        const uint32_t bytes = number < tiles ? 4 * bulk_words(first) : 0;
+        const uint32_t bytes = number < tiles ? 4 * bulk_of(words(first)) : 0;
         if (bytes == 0) return;
         bulk_prefetch(first_part(first), bytes);
-        if (two_arrays) bulk_prefetch(value_part(first), bytes);
+        const uint32_t value_bytes = two_arrays ? 4 * bulk_of(value_words(first)) : 0;
+        if (value_bytes != 0) bulk_prefetch(value_part(first), value_bytes);
     }
     // The rankers: the rest. Ends without a barrier.
-    __device__ __forceinline__ void load_rest(uint32_t *items, uint64_t first, uint32_t ranker) const {
-        load_words(items, reinterpret_cast<const uint32_t *>(first_part(first)), bulk_words(first) + ranker,
-                   words(first));
+    __device__ __forceinline__ void load_rest(typename SHAPE::key *items, uint64_t first, uint32_t ranker) const {
+        load_words(reinterpret_cast<uint32_t *>(items), reinterpret_cast<const uint32_t *>(first_part(first)),
+                   bulk_of(words(first)) + ranker, words(first));
         if (two_arrays)
-            load_words(items + SHAPE::TILE, reinterpret_cast<const uint32_t *>(value_part(first)),
-                       bulk_words(first) + ranker, words(first));
+            load_words(reinterpret_cast<uint32_t *>(items + SHAPE::TILE),
+                       reinterpret_cast<const uint32_t *>(value_part(first)), bulk_of(value_words(first)) + ranker,
+                       value_words(first));
     }
     static __device__ __forceinline__ void load_words(uint32_t *to, const uint32_t *from, uint32_t begin,
                                                       uint32_t end) {
@@ -222,9 +239,9 @@ template <typename SHAPE> struct async_work {
 // Ranks the items of a warp among those of the same digit in it, in the order (item, lane), and counts them. In
 // `places`: the rank, and the digit from bit 16 on. All lanes add at once. Full tiles.
 template <int KIND, typename SHAPE, int STRIDE>
-__device__ __forceinline__ void rank_by_additions(const uint32_t *keys, uint32_t *counters, uint32_t own_first,
-                                                  const psvi_key_order &order, digit_field field, uint32_t one,
-                                                  uint32_t *places) {
+__device__ __forceinline__ void rank_by_additions(const typename SHAPE::key *keys, uint32_t *counters,
+                                                  uint32_t own_first, const psvi_key_order &order, digit_field field,
+                                                  uint32_t one, uint32_t *places) {
 #pragma unroll
     for (int done = 0; done < SHAPE::ITEMS; done += SHAPE::BATCH) {
         uint32_t digits[SHAPE::BATCH];
@@ -240,7 +257,7 @@ __device__ __forceinline__ void rank_by_additions(const uint32_t *keys, uint32_t
 // The same where one or two digits are so frequent that lanes would wait for each other. Lanes with the digit of the
 // first lane add together, through one of them; so do, of the rest, those with the digit of their first lane.
 template <int KIND, typename SHAPE>
-__device__ __forceinline__ void rank_crowded(const uint32_t *keys, uint32_t stride, uint32_t *counters,
+__device__ __forceinline__ void rank_crowded(const typename SHAPE::key *keys, uint32_t stride, uint32_t *counters,
                                              uint32_t own_first, const psvi_key_order &order, digit_field field,
                                              uint32_t *places) {
     const uint32_t lane = threadIdx.x % 32;
@@ -283,7 +300,7 @@ __device__ __forceinline__ void order_by_ranks(const uint32_t *places, const uin
 
 // Only counts.
 template <int KIND, typename SHAPE>
-__device__ __forceinline__ void count_digits(const uint32_t *keys, uint32_t stride, uint32_t *counters,
+__device__ __forceinline__ void count_digits(const typename SHAPE::key *keys, uint32_t stride, uint32_t *counters,
                                              uint32_t own_first, uint32_t valid, const psvi_key_order &order,
                                              digit_field field) {
     const uint32_t end = min(own_first + SHAPE::WARP_ITEMS, valid);
@@ -293,9 +310,9 @@ __device__ __forceinline__ void count_digits(const uint32_t *keys, uint32_t stri
 }
 
 // The same by votes, of any tile. The counters are used up.
-template <int KIND>
-__device__ __forceinline__ void order_by_votes(const uint32_t *keys, uint32_t stride, uint32_t *counters,
-                                               uint16_t *order, uint32_t own_first, uint32_t items, uint32_t valid,
+template <int KIND, typename K>
+__device__ __forceinline__ void order_by_votes(const K *keys, uint32_t stride, uint32_t *counters, uint16_t *order,
+                                               uint32_t own_first, uint32_t items, uint32_t valid,
                                                const psvi_key_order &key_order, digit_field field) {
 #pragma unroll 1
     for (uint32_t at = own_first; at < own_first + items; at += 32) {
@@ -313,7 +330,7 @@ __device__ __forceinline__ void order_by_votes(const uint32_t *keys, uint32_t st
 
 // The same for a whole tile by one warp, from nothing but the keys.
 template <int KIND, typename SHAPE>
-__device__ __forceinline__ void order_exactly(const uint32_t *keys, uint32_t stride, uint32_t *counters,
+__device__ __forceinline__ void order_exactly(const typename SHAPE::key *keys, uint32_t stride, uint32_t *counters,
                                               uint16_t *order, uint32_t valid, const psvi_key_order &key_order,
                                               digit_field field) {
     constexpr int EACH = PSVI_RADIX_DIGITS / 32;
@@ -348,15 +365,17 @@ __device__ __forceinline__ void order_exactly(const uint32_t *keys, uint32_t str
 // Writes the tile in its order, each warp a share of the places. Calls `ahead` after the first writes. Returns whether
 // (digit, place in the input) rises strictly, that is, whether the order was right.
 template <int KIND, typename SHAPE, typename AHEAD>
-__device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, uint32_t writer, const uint32_t *tile,
-                                               const uint16_t *order, const uint32_t *goal, uint32_t first,
-                                               uint32_t valid, const psvi_key_order &key_order, digit_field field,
-                                               AHEAD ahead) {
+__device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, uint32_t writer,
+                                               const typename SHAPE::key *tile, const uint16_t *order,
+                                               const uint32_t *goal, uint32_t first, uint32_t valid,
+                                               const psvi_key_order &key_order, digit_field field, AHEAD ahead) {
+    using K = typename SHAPE::key;
     constexpr int BATCH = SHAPE::WRITE_BATCH;
+    const uint32_t *tile_values = reinterpret_cast<const uint32_t *>(tile + SHAPE::TILE);
     const uint32_t lane = writer % 32, begin = writer / 32 * (32 * SHAPE::WRITE_ITEMS);
-    const bool packed = work.packed, implicit = work.implicit, packing = SHAPE::VALUE_BYTES != 0 && !work.pass.last;
+    const bool packed = work.packed, implicit = work.implicit, packing = SHAPE::PACKS && !work.pass.last;
     const uint32_t end = min(begin + 32 * SHAPE::WRITE_ITEMS, valid), stride = packed ? 2 : 1;
-    uint32_t *keys_out = global(static_cast<uint32_t *>(work.pass.keys_out));
+    K *keys_out = global(static_cast<K *>(work.pass.keys_out));
     uint32_t *values_out = global(static_cast<uint32_t *>(work.pass.values_out));
     int32_t left = -1; // of lane 0: digit and place in the input of the item before
     if (begin > 0 && begin < valid) {
@@ -367,7 +386,8 @@ __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, ui
 #pragma unroll 1
     for (uint32_t place = begin + lane; place < end + lane; place += BATCH * 32) {
         if (SHAPE::LARGE_PAIRS && place == begin + lane + BATCH * 32) ahead();
-        uint32_t from[BATCH], keys[BATCH], values[BATCH], targets[BATCH];
+        K keys[BATCH];
+        uint32_t from[BATCH], values[BATCH], targets[BATCH];
 #pragma unroll
         for (int i = 0; i < BATCH; ++i)
             from[i] = order[min(place + i * 32, valid - 1)];
@@ -382,7 +402,7 @@ __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, ui
 #pragma unroll
             for (int i = 0; i < BATCH; ++i) {
                 keys[i] = tile[from[i]];
-                if (SHAPE::VALUE_BYTES != 0) values[i] = implicit ? first + from[i] : tile[SHAPE::TILE + from[i]];
+                if (SHAPE::VALUE_BYTES != 0) values[i] = implicit ? first + from[i] : tile_values[from[i]];
             }
         }
 #pragma unroll
@@ -398,7 +418,7 @@ __device__ __forceinline__ bool write_in_order(const async_work<SHAPE> &work, ui
 #pragma unroll
             for (int i = 0; i < BATCH; ++i)
                 if (place + i * 32 < valid)
-                    reinterpret_cast<uint2 *>(keys_out)[targets[i]] = make_uint2(keys[i], values[i]);
+                    reinterpret_cast<uint2 *>(keys_out)[targets[i]] = make_uint2((uint32_t)keys[i], values[i]);
             continue;
         }
         if (keys_out != nullptr) {
@@ -425,8 +445,8 @@ template <typename SHAPE> struct async_block {
     uint64_t begin_of_portion;
     digit_field field;
 
-    __device__ __forceinline__ uint32_t *items(uint32_t place) const {
-        return reinterpret_cast<uint32_t *>(shared + place * SHAPE::ITEM_BYTES);
+    __device__ __forceinline__ typename SHAPE::key *items(uint32_t place) const {
+        return reinterpret_cast<typename SHAPE::key *>(shared + place * SHAPE::ITEM_BYTES);
     }
     __device__ __forceinline__ uint16_t *order(uint32_t place) const {
         return reinterpret_cast<uint16_t *>(shared + SHAPE::ORDER) + place * SHAPE::TILE;
@@ -463,8 +483,8 @@ __device__ __forceinline__ void rank_tiles(const psvi_radix_job &job, const asyn
             return;
         }
         const uint64_t first = block.first(tile);
-        uint32_t *items = block.items(place);
-        if (block.work->bulk_words(first) != block.work->words(first)) {
+        typename SHAPE::key *items = block.items(place);
+        if (!block.work->is_all_bulk(first)) {
             block.work->load_rest(items, first, ranker);
             barrier_wait<SHAPE::RANKERS>(BARRIER_RANKERS);
         }
@@ -658,7 +678,7 @@ __device__ __forceinline__ void run_in_turn(const psvi_radix_job &job, const asy
         if (ranks)
             rank_tiles<KIND, SHAPE>(job, block, threadIdx.x - SHAPE::WRITERS, round);
         else
-            for (int i = block.work->bulk_words(first) != block.work->words(first) ? 4 : 3; i > 0; --i)
+            for (int i = block.work->is_all_bulk(first) ? 3 : 4; i > 0; --i)
                 __syncthreads();
         __syncthreads();
         if (!writes && !ranks)
@@ -697,12 +717,13 @@ __device__ __forceinline__ void run_async_pass(const psvi_radix_job &job, uint32
     }
     __syncthreads();
     if (!work.pass.active) {
-        if (slot == 0 && portion == 0 && job.control->windows.state == PSVI_RADIX_NEARLY_DONE)
-            bring_back<SHAPE::VALUE_BYTES>(job, job_count(job));
+        if constexpr (sizeof(typename SHAPE::key) == 4)
+            if (slot == 0 && portion == 0 && job.control->windows.state == PSVI_RADIX_NEARLY_DONE)
+                bring_back<SHAPE::VALUE_BYTES>(job, job_count(job));
         return;
     }
     if (only_copies(work.pass)) {
-        if (portion == 0) copy_request<uint32_t, uint32_t>(job, work.pass, work.count);
+        if (portion == 0) copy_request<typename SHAPE::key, uint32_t>(job, work.pass, work.count);
         return;
     }
     const uint32_t launch = work.pass.number * portions + portion;
@@ -735,17 +756,25 @@ template <int KIND, typename SHAPE>
 __global__ void __launch_bounds__(SHAPE::THREADS, 1)
     psvk_radix_async_pass(psvi_radix_job job, uint32_t slot, uint32_t portion, uint32_t portions, uint32_t state_rows) {
 #if __CUDA_ARCH__ >= 900
-    if constexpr (code_holds<KIND>(PSVI_RADIX_ASYNC_KB * 1024))
+    if constexpr (code_holds<KIND>(PSVI_RADIX_CHUNK_KB * 1024))
         run_async_pass<KIND, SHAPE>(job, slot, portion, portions, state_rows);
 #endif
 }
 
 template <int VALUE_BYTES, bool LARGE> struct async_choice {
-    using shape = async_shape<VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS(VALUE_BYTES), PSVI_RADIX_ASYNC_ITEMS(LARGE),
-                              PSVI_RADIX_ASYNC_WRITERS(VALUE_BYTES, LARGE),
-                              PSVI_RADIX_ASYNC_LOOKERS(VALUE_BYTES, LARGE), PSVI_RADIX_ASYNC_LOOK_WIDTH>;
-    static_assert(shape::BYTES + 2048 <= PSVI_RADIX_ASYNC_KB * 1024, "with what the kernel declares itself");
+    using shape = async_shape<uint32_t, VALUE_BYTES, PSVI_RADIX_ASYNC_RANKERS(VALUE_BYTES),
+                              PSVI_RADIX_ASYNC_ITEMS(LARGE), PSVI_RADIX_ASYNC_WRITERS(VALUE_BYTES, LARGE),
+                              PSVI_RADIX_ASYNC_LOOKERS(VALUE_BYTES, LARGE), PSVI_RADIX_LOOK_WIDTH>;
+    static_assert(shape::BYTES + 2048 <= PSVI_RADIX_CHUNK_KB * 1024, "with what the kernel declares itself");
 };
+
+// Of 64-bit keys.
+template <int VALUE_BYTES>
+using async_wide =
+    async_shape<uint64_t, VALUE_BYTES, 384, PSVI_RADIX_ASYNC_WIDE_ITEMS(VALUE_BYTES), 384, 256, PSVI_RADIX_LOOK_WIDTH>;
+static_assert(async_wide<0>::BYTES + 2048 <= PSVI_RADIX_CHUNK_KB * 1024 &&
+                  async_wide<4>::BYTES + 2048 <= PSVI_RADIX_CHUNK_KB * 1024,
+              "with what the kernel declares itself");
 
 } // namespace
 

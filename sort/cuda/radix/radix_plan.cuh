@@ -45,7 +45,7 @@ __device__ inline void plan_passes(const psvi_radix_job &job, uint32_t sorting, 
         }
         control->passes.plan[slot] = pass;
     }
-    tell_outcome(job, sorting == 0 ? PSVI_RADIX_IN_ORDER : job.passes_route, veto_of(job), passes);
+    tell_outcome(job, sorting == 0 ? PSVI_RADIX_IN_ORDER : PSVI_RADIX_PASSES, veto_of(job), passes);
 }
 
 // Scans the histograms to first places, plans, and leaves the control block as the next call needs it. One block of

@@ -1,8 +1,7 @@
 // The table of routes, and the choice between them. Plain C without CUDA: test_radix_route.c asks it about any device.
 #include "radix_route.h"
 
-#include "radix_policy.h"
-#include "radix_tuning.h"
+#include "radix_format.h"
 
 #define ANY UINT64_MAX
 #define LEAST_CLUSTER 8
@@ -12,7 +11,7 @@
 #define ROUTE(name) [PSVI_RADIX_##name]
 #define CHUNK_ITEMS                                                                                                    \
     { PSVI_RADIX_CHUNKS_TILE(8), PSVI_RADIX_CHUNKS_TILE(12), PSVI_RADIX_CHUNKS_TILE(16) }
-#define CLUSTER_SHARE(pair_bytes) (PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_CLUSTER_ROWS(pair_bytes))
+#define CLUSTER_SHARE(pair_bytes) (PSVI_RADIX_THREADS * PSVI_RADIX_CLUSTER_ROWS(pair_bytes))
 #define CLUSTER_SHARES                                                                                                 \
     { CLUSTER_SHARE(8), CLUSTER_SHARE(12), CLUSTER_SHARE(16) }
 #define ROUNDS_ITEMS (PSVI_RADIX_ROUNDS_MOST * PSVI_RADIX_ROUNDS_QUOTA)
@@ -25,25 +24,33 @@ static const psvi_radix_route_row rows[PSVI_RADIX_ROUTES] = {
     //                     name              how                                                      most, each                                      key, value bytes  shared KB             needs                   next             by keys
     ROUTE(NONE)           = {"none",           "nothing has run",                                       0, {0, 0, 0},                                       8, 8, 0,                   0,                      PSVI_RADIX_NONE,           true},
     ROUTE(IN_ORDER)       = {"in_order",       "keys in order: copies at most",                         PSVI_RADIX_WINDOWS_MOST, {0, 0, 0},                 4, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_RESIDENT,       false},
-    ROUTE(BLOCK)          = {"block",          "one block, on chip",                                    PSVI_RADIX_ONCHIP_THREADS * PSVI_RADIX_BLOCK_ITEMS, {0, 0, 0}, 8, 8, PSVI_RADIX_BLOCK_LEAST_KB, 0,     PSVI_RADIX_NONE,           false},
-    ROUTE(CLUSTER)        = {"cluster",        "one cluster, on chip, cut by samples",                  PSVI_RADIX_CLUSTER_MOST, CLUSTER_SHARES,            8, 8, PSVI_RADIX_CHUNK_KB, CLUSTERS | CODE_90,     PSVI_RADIX_CLUSTER_DIGITS, false},
-    ROUTE(CLUSTER_DIGITS) = {"cluster_digits", "one cluster, on chip, digit by digit",                  PSVI_RADIX_CLUSTER_MOST, CLUSTER_SHARES,            8, 8, PSVI_RADIX_CHUNK_KB, CLUSTERS | CODE_90,     PSVI_RADIX_NONE,           true},
+    ROUTE(BLOCK)          = {"block",          "one block, on chip",                                    PSVI_RADIX_THREADS * PSVI_RADIX_BLOCK_ITEMS, {0, 0, 0}, 8, 8, PSVI_RADIX_BLOCK_LEAST_KB, 0,     PSVI_RADIX_NONE,           false},
+    ROUTE(CLUSTER)        = {"cluster",        "one cluster, on chip, cut by samples",                  PSVI_RADIX_CLUSTER_MOST, CLUSTER_SHARES,            8, 8, PSVI_RADIX_CHUNK_KB, CLUSTERS | CODE_90,     PSVI_RADIX_NONE,           false},
     ROUTE(SPLITTERS)      = {"splitters",      "a chunk a multiprocessor, cut as the call before ended", ANY, CHUNK_ITEMS,                                   8, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_CHUNKS,         false},
-    ROUTE(CHUNKS)         = {"chunks",         "a chunk a multiprocessor, cut by a histogram",          ANY, CHUNK_ITEMS,                                    8, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_CHUNK_DIGITS,   true},
-    ROUTE(CHUNK_DIGITS)   = {"chunk_digits",   "a share a multiprocessor, digit by digit",              ANY, CHUNK_ITEMS,                                    8, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_NONE,           true},
+    ROUTE(CHUNKS)         = {"chunks",         "a chunk a multiprocessor, cut by a histogram",          ANY, CHUNK_ITEMS,                                    8, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_NONE,           true},
     ROUTE(WINDOWS)        = {"windows",        "nearly in order, by overlapping windows",               PSVI_RADIX_WINDOWS_MOST, {0, 0, 0},                 4, 8, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_PASSES,         false},
     ROUTE(ROUNDS)         = {"rounds",         "several chunks a multiprocessor, by earlier splitters", ANY, {ROUNDS_ITEMS, 0, 0},                          4, 4, PSVI_RADIX_CHUNK_KB, COOPERATIVE,            PSVI_RADIX_RESIDENT,       false},
     ROUTE(RESIDENT)       = {"resident",       "digit passes in one kernel, shares stay with blocks",   ANY, {RESIDENT_SHARE(8), RESIDENT_SHARE(12), RESIDENT_SHARE(16)}, 8, 8, 0,     COOPERATIVE,            PSVI_RADIX_NONE,           false},
-    ROUTE(PASSES_ASYNC)   = {"passes_async",   "chained digit passes, asynchronous copies",             ANY, {0, 0, 0},                                     4, 4, PSVI_RADIX_ASYNC_KB, CODE_90,                PSVI_RADIX_NONE,           false},
-    ROUTE(PASSES)         = {"passes",         "chained digit passes",                                  ANY, {0, 0, 0},                                     8, 8, PSVI_RADIX_ROOMY_KB, 0,                      PSVI_RADIX_NONE,           false},
-    ROUTE(PASSES_COMPACT) = {"passes_compact", "chained digit passes, small tiles",                     ANY, {0, 0, 0},                                     8, 8, 0,                   0,                      PSVI_RADIX_NONE,           false},
+    ROUTE(PASSES)         = {"passes",         "a kernel for each digit, tiles chained",                ANY, {0, 0, 0},                                     8, 8, 0,                   0,                      PSVI_RADIX_NONE,           false},
 };
 // clang-format on
+
+// What tiles of PASSES need.
+typedef struct tiles_row {
+    const char *name;
+    uint32_t key_bytes, value_bytes; // at most
+    uint32_t shared_kb, needs;
+} tiles_row;
+
+static const tiles_row tiles[PSVI_RADIX_TILE_FORMS] = {
+    [PSVI_RADIX_TILES_COMPACT] = {"compact", 8, 8, 0, 0},
+    [PSVI_RADIX_TILES_FULL] = {"full", 8, 8, PSVI_RADIX_ROOMY_KB, 0},
+    [PSVI_RADIX_TILES_ASYNC] = {"async", 8, 4, PSVI_RADIX_CHUNK_KB, CODE_90},
+};
 
 static const char *const veto_names[PSVI_RADIX_VETOES] = {
     [PSVI_RADIX_VETO_NONE] = "none",
     [PSVI_RADIX_VETO_DEVICE] = "device",
-    [PSVI_RADIX_VETO_SAMPLES] = "samples",
     [PSVI_RADIX_VETO_NO_SPLITTERS] = "no_splitters",
     [PSVI_RADIX_VETO_MISFIT] = "misfit",
     [PSVI_RADIX_VETO_UNEVEN] = "uneven",
@@ -59,6 +66,8 @@ const psvi_radix_route_row *psvi_radix_row(psvi_radix_route route) {
 const char *psvi_radix_veto_name(uint32_t veto) {
     return veto_names[veto < PSVI_RADIX_VETOES ? veto : PSVI_RADIX_VETO_NONE];
 }
+
+const char *psvi_radix_tiles_name(psvi_radix_tiles form) { return tiles[form].name; }
 
 uint32_t psvi_radix_round_chunks(uint64_t count, uint32_t multiprocessors) {
     const uint64_t round = (uint64_t)multiprocessors * PSVI_RADIX_ROUNDS_QUOTA;
@@ -93,11 +102,15 @@ static uint32_t resident_items(const psvi_radix_facts *facts) {
     return resident_items_for(facts, facts->count != 0 ? facts->count : 1);
 }
 
+static bool device_has(uint32_t shared_kb, uint32_t needs, const psvi_radix_device *device) {
+    if (shared_kb * 1024 > device->shared_bytes) return false;
+    if ((needs & COOPERATIVE) && !device->cooperative) return false;
+    if ((needs & CLUSTERS) && device->cluster_blocks == 0) return false;
+    return !(needs & CODE_90) || device->code_capability >= 90;
+}
+
 static bool device_serves(const psvi_radix_route_row *row, const psvi_radix_device *device) {
-    if (row->shared_kb * 1024 > device->shared_bytes) return false;
-    if ((row->needs & COOPERATIVE) && !device->cooperative) return false;
-    if ((row->needs & CLUSTERS) && device->cluster_blocks == 0) return false;
-    return !(row->needs & CODE_90) || device->code_capability >= 90;
+    return device_has(row->shared_kb, row->needs, device);
 }
 
 static bool types_suit(const psvi_radix_route_row *row, const psvi_radix_facts *facts) {
@@ -127,8 +140,7 @@ static uint64_t most_items(psvi_radix_route route, const psvi_radix_facts *facts
     uint64_t blocks = row->needs & CLUSTERS ? facts->device.cluster_blocks : facts->device.multiprocessors;
     if (blocks == 0) blocks = LEAST_CLUSTER; // no cluster: what the smallest would hold
     if (route == PSVI_RADIX_RESIDENT) blocks = resident_blocks(facts);
-    if (route == PSVI_RADIX_BLOCK && facts->device.shared_bytes < PSVI_RADIX_BLOCK_KB * 1024)
-        return PSVI_RADIX_ONCHIP_THREADS;
+    if (route == PSVI_RADIX_BLOCK && facts->device.shared_bytes < PSVI_RADIX_BLOCK_KB * 1024) return PSVI_RADIX_THREADS;
     const uint64_t all = each != 0 ? blocks * each : ANY;
     return all < row->most ? all : row->most;
 }
@@ -143,7 +155,6 @@ psvi_radix_span psvi_radix_route_span(psvi_radix_route route, const psvi_radix_f
     case PSVI_RADIX_NONE: return never;
     case PSVI_RADIX_SPLITTERS:
     case PSVI_RADIX_CHUNKS:
-    case PSVI_RADIX_CHUNK_DIGITS:
         if (!chunks_serve(facts)) return never;
         if (psvi_radix_has_rounds(facts)) span.most = rounds_above(facts);
         break;
@@ -169,14 +180,21 @@ static bool serves(psvi_radix_route route, const psvi_radix_facts *facts) {
 static bool lacks_device(psvi_radix_route route, const psvi_radix_facts *facts) {
     const psvi_radix_route_row *row = &rows[route];
     psvi_radix_facts roomy = *facts;
-    roomy.device.shared_bytes = PSVI_RADIX_MOST_KB * 1024;
+    roomy.device.shared_bytes = PSVI_RADIX_CHUNK_KB * 1024;
     return types_suit(row, facts) && facts->count <= most_items(route, &roomy) && !serves(route, facts);
 }
 
-// Digit passes for any count.
-static psvi_radix_route passes_of(const psvi_radix_facts *facts) {
-    if (serves(PSVI_RADIX_PASSES_ASYNC, facts)) return PSVI_RADIX_PASSES_ASYNC;
-    return serves(PSVI_RADIX_PASSES, facts) ? PSVI_RADIX_PASSES : PSVI_RADIX_PASSES_COMPACT;
+static bool tiles_suit(psvi_radix_tiles form, const psvi_radix_facts *facts) {
+    return facts->key_bytes <= tiles[form].key_bytes && facts->value_bytes <= tiles[form].value_bytes;
+}
+
+// The best tiles that the device and the types allow.
+static psvi_radix_tiles tiles_of(const psvi_radix_facts *facts) {
+    psvi_radix_tiles form = PSVI_RADIX_TILES_ASYNC;
+    while (form > PSVI_RADIX_TILES_COMPACT &&
+           !(tiles_suit(form, facts) && device_has(tiles[form].shared_kb, tiles[form].needs, &facts->device)))
+        --form;
+    return form;
 }
 
 // Adds a kernel to those that are tried.
@@ -254,7 +272,7 @@ static bool try_rounds(const psvi_radix_facts *facts, psvi_radix_plan *plan, boo
     if (facts->ready) {
         try_route(plan, PSVI_RADIX_ROUNDS);
         // One launch that does nothing in place of six, where one will do.
-        try_route(plan, resident ? PSVI_RADIX_RESIDENT : plan->passes);
+        try_route(plan, resident ? PSVI_RADIX_RESIDENT : PSVI_RADIX_PASSES);
         return true;
     }
     if (facts->rounds_wait) {
@@ -264,7 +282,7 @@ static bool try_rounds(const psvi_radix_facts *facts, psvi_radix_plan *plan, boo
     }
     plan->veto = PSVI_RADIX_VETO_NO_SPLITTERS;
     if (!facts->keys_wanted && !facts->implicit) return false;
-    try_route(plan, resident && leaves_keys(facts) ? PSVI_RADIX_RESIDENT : plan->passes);
+    try_route(plan, resident && leaves_keys(facts) ? PSVI_RADIX_RESIDENT : PSVI_RADIX_PASSES);
     plan->remembers = facts->order != PSVI_RADIX_ORDER_NEARLY || plan->tries[0] != PSVI_RADIX_WINDOWS;
     return true;
 }
@@ -274,7 +292,7 @@ psvi_radix_plan psvi_radix_choose_route(const psvi_radix_facts *facts) {
     if (try_on_chip(facts, &plan)) return plan;
     plan.resident_items = resident_items(facts);
     if (try_chunks(facts, &plan)) return plan;
-    plan.passes = passes_of(facts);
+    plan.tiles = tiles_of(facts);
     const bool rounds = !plan.chunks_waited && serves(PSVI_RADIX_ROUNDS, facts) && !facts->has_histograms;
     if (serves(PSVI_RADIX_ROUNDS, facts) && facts->has_histograms) plan.veto = PSVI_RADIX_VETO_HISTOGRAMS;
     const psvi_radix_route first = plan.chunks_waited ? PSVI_RADIX_NONE : first_try(facts, &plan, rounds);
@@ -282,15 +300,16 @@ psvi_radix_plan psvi_radix_choose_route(const psvi_radix_facts *facts) {
         try_route(&plan, PSVI_RADIX_IN_ORDER);
         // RESIDENT is one launch, but moves nothing where it is not to sort.
         const bool resident = plan.resident_items != 0 && facts->in_place;
-        try_route(&plan, resident ? PSVI_RADIX_RESIDENT : plan.passes);
+        try_route(&plan, resident ? PSVI_RADIX_RESIDENT : PSVI_RADIX_PASSES);
         return plan;
     }
     if (first == PSVI_RADIX_WINDOWS) try_route(&plan, PSVI_RADIX_WINDOWS);
     const bool nearly = first == PSVI_RADIX_WINDOWS;
     if (rounds && try_rounds(facts, &plan, nearly)) return plan;
     const bool resident = plan.resident_items != 0 && !nearly;
-    if (!resident && plan.veto == PSVI_RADIX_VETO_NONE && lacks_device(PSVI_RADIX_PASSES_ASYNC, facts))
+    if (!resident && plan.veto == PSVI_RADIX_VETO_NONE && plan.tiles != PSVI_RADIX_TILES_ASYNC &&
+        tiles_suit(PSVI_RADIX_TILES_ASYNC, facts))
         plan.veto = PSVI_RADIX_VETO_DEVICE;
-    try_route(&plan, resident ? PSVI_RADIX_RESIDENT : plan.passes);
+    try_route(&plan, resident ? PSVI_RADIX_RESIDENT : PSVI_RADIX_PASSES);
     return plan;
 }

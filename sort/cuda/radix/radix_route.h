@@ -21,27 +21,30 @@ extern "C" {
 // From the fastest to the slowest where several could serve.
 typedef enum psvi_radix_route {
     PSVI_RADIX_NONE,
-    PSVI_RADIX_IN_ORDER,       // nothing to sort: copies at most
-    PSVI_RADIX_BLOCK,          // one block holds all items on chip
-    PSVI_RADIX_CLUSTER,        // one cluster holds all items on chip, cut by samples
-    PSVI_RADIX_CLUSTER_DIGITS, // the same, digit by digit
-    PSVI_RADIX_SPLITTERS,      // a chunk a multiprocessor, cut by splitters of the call before
-    PSVI_RADIX_CHUNKS,         // a chunk a multiprocessor, cut by a histogram of the keys' range
-    PSVI_RADIX_CHUNK_DIGITS,   // the same kernel, digit by digit
-    PSVI_RADIX_WINDOWS,        // nearly sorted input, by overlapping windows
-    PSVI_RADIX_ROUNDS,         // several chunks a multiprocessor, by splitters of an earlier call
-    PSVI_RADIX_RESIDENT,       // digit passes in one kernel, each block keeps its share
-    PSVI_RADIX_PASSES_ASYNC,   // chained digit passes with asynchronous copies
-    PSVI_RADIX_PASSES,         // chained digit passes
-    PSVI_RADIX_PASSES_COMPACT, // the same with small tiles
+    PSVI_RADIX_IN_ORDER,  // nothing to sort: copies at most
+    PSVI_RADIX_BLOCK,     // one block holds all items on chip
+    PSVI_RADIX_CLUSTER,   // one cluster holds all items on chip, cut by samples
+    PSVI_RADIX_SPLITTERS, // a chunk a multiprocessor, cut by splitters of the call before
+    PSVI_RADIX_CHUNKS,    // a chunk a multiprocessor, cut by a histogram of the keys' range; else digit by digit
+    PSVI_RADIX_WINDOWS,   // nearly sorted input, by overlapping windows
+    PSVI_RADIX_ROUNDS,    // several chunks a multiprocessor, by splitters of an earlier call
+    PSVI_RADIX_RESIDENT,  // digit passes in one kernel, each block keeps its share
+    PSVI_RADIX_PASSES,    // a kernel for each digit, tiles chained
     PSVI_RADIX_ROUTES
 } psvi_radix_route;
+
+// The tiles of PASSES: what a device has room for.
+typedef enum psvi_radix_tiles {
+    PSVI_RADIX_TILES_COMPACT, // any device
+    PSVI_RADIX_TILES_FULL,
+    PSVI_RADIX_TILES_ASYNC, // brought by asynchronous copies
+    PSVI_RADIX_TILE_FORMS
+} psvi_radix_tiles;
 
 // Why a faster route than the one that ran was left.
 typedef enum psvi_radix_veto {
     PSVI_RADIX_VETO_NONE,
     PSVI_RADIX_VETO_DEVICE,       // the device, or the code that it runs, lacks what the route needs
-    PSVI_RADIX_VETO_SAMPLES,      // samples misled: a part of the keys did not fit in its block
     PSVI_RADIX_VETO_NO_SPLITTERS, // no earlier call has left splitters
     PSVI_RADIX_VETO_MISFIT,       // keys are not spread as in the call that left the splitters
     PSVI_RADIX_VETO_UNEVEN,       // some part of the keys' range holds more than a block
@@ -68,10 +71,11 @@ typedef struct psvi_radix_route_row {
 
 const psvi_radix_route_row *psvi_radix_row(psvi_radix_route route);
 const char *psvi_radix_veto_name(uint32_t veto);
+const char *psvi_radix_tiles_name(psvi_radix_tiles tiles);
 
 typedef struct psvi_radix_device {
     uint32_t multiprocessors;
-    uint32_t shared_bytes;   // that a block can have, by the device and by the code that it runs (radix_policy.h)
+    uint32_t shared_bytes;   // that a block can have, by the device and by the code that it runs (radix_tuning.h)
     uint32_t cluster_blocks; // of the cluster kernel; 0: none fits
     uint32_t code_capability;
     bool cooperative;
@@ -111,7 +115,7 @@ typedef struct psvi_radix_facts {
 
 typedef struct psvi_radix_plan {
     psvi_radix_route tries[PSVI_RADIX_TRIES];        // kernels in this order, named by their first route; NONE: no more
-    psvi_radix_route passes;                         // which of the chained passes serve, whether they are tried or not
+    psvi_radix_tiles tiles;                          // of PASSES, whether they are tried or not
     psvi_radix_veto veto;                            // why a faster route than the first is not tried
     uint32_t resident_items;                         // of a thread, for RESIDENT
     bool asks_for_order;                             // the kernels are to tell what they see of it

@@ -9,8 +9,8 @@
 namespace samples {
 
 // The place of sample j of 2^bits in an input of `count` items, at least 2^bits: at random in the j-th part of it.
-__device__ __forceinline__ uint32_t place(uint32_t j, uint32_t bits, uint32_t count) {
-    uint32_t random = (j + 1) * 0x9e3779b9u;
+__device__ __forceinline__ uint32_t place(uint32_t j, uint32_t bits, uint32_t count, uint32_t seed) {
+    uint32_t random = (j + 1 + seed) * 0x9e3779b9u;
     random ^= random >> 15;
     random *= 0x85ebca6bu;
     random ^= random >> 13;

@@ -91,7 +91,8 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_shared {
 
 enum splitter_outcome { SPLITTERS_SORTED, SPLITTERS_IN_ORDER, SPLITTERS_OVERFLOW };
 
-template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
+// A block's share of the input, then of the chunks: its items in registers and on their way through shared memory.
+template <int KIND, int VALUE_BYTES, int MOST> struct splitter_share {
     using types = chunks_types<KIND, VALUE_BYTES>;
     using K = typename types::key;
     using V = typename types::value;
@@ -119,13 +120,15 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
     uint32_t gathered;     // places of the region that have been read
     bool crowded = false;  // some chunk took sort_by_passes(): other routes are faster
 
-    __device__ __forceinline__ splitter_sort(const psvi_radix_job &j, const psvi_radix_chunks_call &r,
-                                             uint64_t *splitters, shared_t &sh, uint32_t chunks, uint32_t capacity,
-                                             uint32_t c)
+    __device__ __forceinline__ splitter_share(const psvi_radix_job &j, const psvi_radix_chunks_call &r,
+                                              uint64_t *splitters, shared_t &sh, uint32_t chunks, uint32_t capacity,
+                                              uint32_t c)
         : job(j), call(r), splitters(splitters), shared(sh), chunks(chunks), capacity(capacity), count(c) {}
 
     __device__ __forceinline__ K part(K raw) const { return part_of<KIND>(raw, job.order); }
+
     __device__ __forceinline__ static bool is_row(int row, uint32_t items) { return row * THREADS < (int)items; }
+
     __device__ __forceinline__ bool sends_values() const { return VALUE_BYTES != 0 && !job.implicit; }
 
     // Reads a share, everything at once. The key after it comes with it.
@@ -163,9 +166,11 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
             }
         }
     }
+
     __device__ __forceinline__ void wait_for_staged() const {
         if (STAGES && sends_values()) wait_for_copies();
     }
+
     // Of the item of a row that has been loaded.
     __device__ __forceinline__ V value_of(int row) const {
         if constexpr (STAGES)
@@ -174,12 +179,45 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
             return values[row];
     }
 
+    // Copies the input to the output where it is in order already.
+    __device__ __forceinline__ void copy_through() {
+        const bool moves_keys = job.keys_out != nullptr && job.keys_out != job.keys_in;
+        const bool moves_values = VALUE_BYTES != 0 && (job.implicit || job.values_out != job.values_in);
+        for (uint32_t at = begin + threadIdx.x; at < begin + length; at += THREADS) {
+            if (moves_keys) ((K *)job.keys_out)[at] = ((const K *)job.keys_in)[at];
+            if (moves_values) ((V *)job.values_out)[at] = job.implicit ? (V)at : ((const V *)job.values_in)[at];
+        }
+    }
+
+    // The share as load() has read it.
+    __device__ __forceinline__ void leave(K *keys_to, V *values_to) const {
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            const uint32_t at = row * THREADS + threadIdx.x;
+            if (at < length) {
+                keys_to[at] = keys[row];
+                if constexpr (VALUE_BYTES != 0) values_to[at] = values[row];
+            }
+        }
+    }
+};
+
+// Which chunk an item belongs to.
+template <int KIND, int VALUE_BYTES, int MOST> struct splitter_table : splitter_share<KIND, VALUE_BYTES, MOST> {
+    using base = splitter_share<KIND, VALUE_BYTES, MOST>;
+    using base::base;
+    using base::splitters, base::shared, base::chunks, base::low, base::shift, base::TABLE;
+    using typename base::index;
+    using typename base::K;
+    using typename base::shared_t;
+
     // Both run before the block's first barrier: load_splitter before anything that takes long, publish_splitter after
     // it. Where there are no splitters yet, what is read means nothing.
     __device__ __forceinline__ K load_splitter() const {
         static_assert(MOST <= THREADS, "a thread for each splitter");
         return threadIdx.x < chunks - 1 ? (K)__ldcg(&splitters[threadIdx.x]) : (K)0;
     }
+
     __device__ __forceinline__ void publish_splitter(K splitter) {
         if (threadIdx.x < MOST) {
             shared.splitters[threadIdx.x] = splitter;
@@ -217,6 +255,20 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         }
         return least;
     }
+};
+
+// Sends the share to the regions of the chunks, and gathers the block's own chunk from its region.
+template <int KIND, int VALUE_BYTES, int MOST> struct splitter_regions : splitter_table<KIND, VALUE_BYTES, MOST> {
+    using base = splitter_table<KIND, VALUE_BYTES, MOST>;
+    using base::base;
+    using base::job, base::call, base::shared, base::chunks, base::capacity, base::begin, base::length, base::count,
+        base::keys, base::values, base::places, base::after, base::gathered, base::ROWS, base::STAGES, base::part,
+        base::is_row, base::sends_values, base::stage, base::wait_for_staged, base::value_of, base::fill_table,
+        base::chunk_of;
+    using typename base::index;
+    using typename base::item;
+    using typename base::K;
+    using typename base::V;
 
     // Finds each item's chunk, and a place among the block's items for it. Whether some key is greater than the next.
     __device__ __forceinline__ bool rank_in_block() {
@@ -269,6 +321,28 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         }
     }
 
+    // One warp: where the items for each chunk begin in the block.
+    __device__ __forceinline__ void start_counts() {
+        const uint32_t lane = threadIdx.x;
+        uint4 words[2] = {reinterpret_cast<uint4 *>(shared.out.counts)[2 * lane],
+                          reinterpret_cast<uint4 *>(shared.out.counts)[2 * lane + 1]};
+        uint32_t *counts = &words[0].x;
+        uint32_t own = 0;
+#pragma unroll
+        for (int i = 0; i < 8; ++i)
+            own += counts[i];
+        const uint32_t sum = psvd_sum_up_to(own);
+        uint32_t start = sum - own;
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const uint32_t count_here = counts[i];
+            counts[i] = start;
+            start += count_here;
+        }
+        reinterpret_cast<uint4 *>(shared.out.starts)[2 * lane] = words[0];
+        reinterpret_cast<uint4 *>(shared.out.starts)[2 * lane + 1] = words[1];
+    }
+
     // Sends the share to the regions of at most 256 chunks. Begins after the barrier behind publish_splitter.
     __device__ __forceinline__ void send(psvi_radix_chunks_meeting *meeting) {
         fill_table();
@@ -295,28 +369,6 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
             return;
         }
         write_to_regions(length);
-    }
-
-    // One warp: where the items for each chunk begin in the block.
-    __device__ __forceinline__ void start_counts() {
-        const uint32_t lane = threadIdx.x;
-        uint4 words[2] = {reinterpret_cast<uint4 *>(shared.out.counts)[2 * lane],
-                          reinterpret_cast<uint4 *>(shared.out.counts)[2 * lane + 1]};
-        uint32_t *counts = &words[0].x;
-        uint32_t own = 0;
-#pragma unroll
-        for (int i = 0; i < 8; ++i)
-            own += counts[i];
-        const uint32_t sum = psvd_sum_up_to(own);
-        uint32_t start = sum - own;
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-            const uint32_t count_here = counts[i];
-            counts[i] = start;
-            start += count_here;
-        }
-        reinterpret_cast<uint4 *>(shared.out.starts)[2 * lane] = words[0];
-        reinterpret_cast<uint4 *>(shared.out.starts)[2 * lane + 1] = words[1];
     }
 
     // Reads the places from..to of a chunk's region, everything at once.
@@ -375,28 +427,191 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         if (!shared.unordered) return SPLITTERS_IN_ORDER;
         return shared.overflow ? SPLITTERS_OVERFLOW : SPLITTERS_SORTED;
     }
+};
 
-    // The share as load() has read it.
-    __device__ __forceinline__ void leave(K *keys_to, V *values_to) const {
+// Places: every item finds its own among those of its bin.
+template <int KIND, int VALUE_BYTES, int MOST> struct chunk_places : splitter_regions<KIND, VALUE_BYTES, MOST> {
+    using base = splitter_regions<KIND, VALUE_BYTES, MOST>;
+    using base::base;
+    using base::job, base::shared, base::begin, base::keys, base::values, base::places, base::ROWS, base::part,
+        base::is_row, base::sends_values, base::wait_for_staged, base::value_of;
+    using typename base::item;
+    using typename base::K;
+    using typename base::V;
+
+    // Brings the chunk's items to their bins, or leaves them in the order in which they came.
+    __device__ __forceinline__ void put(uint32_t items, bool as_they_are, const uint16_t *starts,
+                                        const uint32_t (&ranks)[ROWS]) {
+        wait_for_staged();
 #pragma unroll
         for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, items)) break;
             const uint32_t at = row * THREADS + threadIdx.x;
-            if (at < length) {
-                keys_to[at] = keys[row];
-                if constexpr (VALUE_BYTES != 0) values_to[at] = values[row];
+            if (at < items) {
+                const uint32_t target = as_they_are ? at : starts[ranks[row] >> 16] + (ranks[row] & 0xffff);
+                shared.items[target] = item::make(keys[row], places[row]);
+                if (sends_values()) shared.values[target] = value_of(row);
             }
         }
     }
 
-    // Copies the input to the output where it is in order already.
-    __device__ __forceinline__ void copy_through() {
-        const bool moves_keys = job.keys_out != nullptr && job.keys_out != job.keys_in;
-        const bool moves_values = VALUE_BYTES != 0 && (job.implicit || job.values_out != job.values_in);
-        for (uint32_t at = begin + threadIdx.x; at < begin + length; at += THREADS) {
-            if (moves_keys) ((K *)job.keys_out)[at] = ((const K *)job.keys_in)[at];
-            if (moves_values) ((V *)job.values_out)[at] = job.implicit ? (V)at : ((const V *)job.values_in)[at];
+    __device__ __forceinline__ void write(uint32_t rank, const item &one, uint32_t at) {
+        if (job.keys_out != nullptr) ((K *)job.keys_out)[rank] = one.key();
+        if (VALUE_BYTES != 0) ((V *)job.values_out)[rank] = job.implicit ? (V)one.place : shared.values[at];
+    }
+
+    // Every item finds its place among those of its bin.
+    template <typename F>
+    __device__ __forceinline__ void place_in_bins(uint32_t items, const splitter_marks &marks, const uint16_t *starts,
+                                                  F bin_of) {
+#pragma unroll 1
+        for (uint32_t at = threadIdx.x; at < items; at += THREADS) {
+            const item one = shared.items[at];
+            const K mine = part(one.key());
+            const uint32_t bin = bin_of(mine, one.place), to = starts[bin + 1];
+            uint32_t target = starts[bin];
+            for (uint32_t other = target; other < to; ++other) {
+                const item theirs = shared.items[other];
+                target += is_before(part(theirs.key()), theirs.place, mine, one.place);
+            }
+            write(marks.begin + target, one, at);
+            marks.offer(target, mine);
         }
     }
+};
+
+// Bins of a chunk, of its keys' range, and their parts.
+template <int KIND, int VALUE_BYTES, int MOST> struct chunk_bins : chunk_places<KIND, VALUE_BYTES, MOST> {
+    using base = chunk_places<KIND, VALUE_BYTES, MOST>;
+    using base::base;
+    using base::shared, base::begin, base::keys, base::places, base::low, base::ROWS, base::STAGES, base::part,
+        base::is_row;
+    using typename base::types;
+
+    // A bin of n items, which begin at b, has the parts b, b + 1, ... b + n - 1 of equal width.
+    __device__ __forceinline__ uint32_t part_of_bin(uint32_t number, uint32_t scale) const {
+        const uint64_t scaled = (uint64_t)number * scale;
+        const uint32_t bin = (uint32_t)(scaled >> 32), begin = shared.bins[bin];
+        return begin + __umulhi((uint32_t)scaled, shared.bins[bin + 1] - begin);
+    }
+
+    // Where bins are too full: divides each into as many parts as it has items. False when parts are too full as well.
+    // Leaves their first places in slow.order[0].
+    template <typename F>
+    __device__ __forceinline__ bool divide_bins(uint32_t items, F part_of_key, uint32_t (&ranks)[ROWS]) {
+        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.slow.order[0]);
+        constexpr int SHARE = ROWS / 2 + 1; // words of a thread: TILE parts and one past the last
+        static_assert(SHARE * THREADS * 2 <= 2 * types::TILE, "parts lie in two arrays of the size of a tile");
+        static_assert(!STAGES || SHARE * THREADS * sizeof(uint32_t) <= offsetof(decltype(shared.out), staged),
+                      "the parts lie before what is staged");
+        if (threadIdx.x == 0) shared.comparisons = 0;
+#pragma unroll
+        for (int i = 0; i < SHARE; ++i)
+            pairs[threadIdx.x * SHARE + i] = 0;
+        __syncthreads();
+#pragma unroll
+        for (int row = 0; row < ROWS; ++row) {
+            if (!is_row(row, items)) break;
+            if (row * THREADS + threadIdx.x < items) {
+                const uint32_t bin = part_of_key(part(keys[row]), places[row]), high = 16 * (bin & 1);
+                ranks[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
+            }
+        }
+        __syncthreads();
+        uint32_t own = 0, comparisons = 0;
+        bool full = false;
+#pragma unroll
+        for (int i = 0; i < SHARE; ++i) {
+            const uint32_t word = pairs[threadIdx.x * SHARE + i], low = word & 0xffff, high = word >> 16;
+            own += low + high;
+            full |= max(low, high) > MOST_IN_BIN;
+            comparisons += low * low + high * high;
+        }
+        comparisons = psvd_reduce_add(comparisons);
+        if ((threadIdx.x & 31) == 0) atomicAdd(&shared.comparisons, comparisons);
+        const bool too_full = __syncthreads_or(full) || shared.comparisons > MOST_COMPARISONS * items;
+        uint32_t start = block_scan(own, shared.sums);
+#pragma unroll
+        for (int i = 0; i < SHARE; ++i) {
+            const uint32_t word = pairs[threadIdx.x * SHARE + i];
+            pairs[threadIdx.x * SHARE + i] = start | (start + (word & 0xffff)) << 16;
+            start += (word & 0xffff) + (word >> 16);
+        }
+        __syncthreads();
+        return !too_full;
+    }
+};
+
+// Digits, for a chunk whose bins are too full.
+template <int KIND, int VALUE_BYTES, int MOST> struct chunk_digits : chunk_bins<KIND, VALUE_BYTES, MOST> {
+    using base = chunk_bins<KIND, VALUE_BYTES, MOST>;
+    using base::base;
+    using base::shared, base::begin, base::length, base::part, base::write;
+    using typename base::item;
+    using typename base::K;
+
+    template <typename F> __device__ __forceinline__ void pass(const tile_rows &tile, int half, F digit_of_item) {
+        radix_counter *counters = shared.counters[threadIdx.x >> 5];
+        const uint32_t below = lanemask_lt(), above = lanemask_gt();
+        clear_digits(counters);
+#pragma unroll 1
+        for (uint32_t row = 0; row < tile.rows; ++row) {
+            const uint32_t place = tile.place(row);
+            const uint32_t digits[1] = {place < tile.length ? digit_of_item(shared.slow.order[half][place])
+                                                            : LOCAL_DIGITS - 1};
+            uint32_t same[1];
+            match_rows(digits, LOCAL_BITS, same);
+            volatile radix_counter *counter = counters + digits[0];
+            const uint32_t rank = *counter + __popc(same[0] & below);
+            __syncwarp();
+            if ((same[0] & above) == 0) *counter = (radix_counter)(rank + 1);
+            __syncwarp();
+            if (place < tile.length) shared.slow.ranks[place] = (uint16_t)rank;
+        }
+        __syncthreads();
+        place_in_block(shared);
+        __syncthreads();
+#pragma unroll 1
+        for (uint32_t row = 0; row < tile.rows; ++row) {
+            const uint32_t place = tile.place(row);
+            if (place >= tile.length) break;
+            const uint32_t which = shared.slow.order[half][place];
+            shared.slow.order[half ^ 1][shared.slow.ranks[place] + counters[digit_of_item(which)]] = (uint16_t)which;
+        }
+        __syncthreads();
+    }
+
+    // Digit by digit, first of the places, then of the keys; only the order moves.
+    __device__ __forceinline__ void sort_by_passes(uint32_t items, K least, int bits, int place_bits,
+                                                   const splitter_marks &marks) {
+        const tile_rows tile(items);
+        for (uint32_t at = threadIdx.x; at < items; at += THREADS)
+            shared.slow.order[0][at] = (uint16_t)at;
+        int half = 0;
+        __syncthreads();
+        for (int from = 0; from < place_bits; from += LOCAL_BITS, half ^= 1)
+            pass(tile, half, [&](uint32_t which) { return shared.items[which].place >> from & (LOCAL_DIGITS - 1); });
+        for (int from = 0; from < bits; from += LOCAL_BITS, half ^= 1)
+            pass(tile, half, [&](uint32_t which) {
+                return (uint32_t)((K)(part(shared.items[which].key()) - least) >> from) & (LOCAL_DIGITS - 1);
+            });
+        for (uint32_t rank = threadIdx.x; rank < items; rank += THREADS) {
+            const uint32_t which = shared.slow.order[half][rank];
+            const item one = shared.items[which];
+            write(marks.begin + rank, one, which);
+            marks.offer(rank, part(one.key()));
+        }
+    }
+};
+
+// All of it.
+template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort : chunk_digits<KIND, VALUE_BYTES, MOST> {
+    using base = chunk_digits<KIND, VALUE_BYTES, MOST>;
+    using base::base;
+    using base::splitters, base::shared, base::chunks, base::count, base::keys, base::places, base::gathered,
+        base::crowded, base::ROWS, base::STAGES, base::part, base::is_row, base::gather, base::put, base::place_in_bins,
+        base::part_of_bin, base::divide_bins, base::sort_by_passes;
+    using typename base::K;
 
     // Sorts this block's chunk: 13 bits of the keys' range in any order, then each item finds its place by comparing
     // itself with the others of its bin. Where the keys' range is narrow, places count as lower bits of the keys.
@@ -486,152 +701,6 @@ template <int KIND, int VALUE_BYTES, int MOST> struct splitter_sort {
         crowded = true;
         if (STAGES) __syncthreads(); // what is staged lies where the order was
         ahead();
-    }
-
-    // Brings the chunk's items to their bins, or leaves them in the order in which they came.
-    __device__ __forceinline__ void put(uint32_t items, bool as_they_are, const uint16_t *starts,
-                                        const uint32_t (&ranks)[ROWS]) {
-        wait_for_staged();
-#pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-            if (!is_row(row, items)) break;
-            const uint32_t at = row * THREADS + threadIdx.x;
-            if (at < items) {
-                const uint32_t target = as_they_are ? at : starts[ranks[row] >> 16] + (ranks[row] & 0xffff);
-                shared.items[target] = item::make(keys[row], places[row]);
-                if (sends_values()) shared.values[target] = value_of(row);
-            }
-        }
-    }
-
-    // Every item finds its place among those of its bin.
-    template <typename F>
-    __device__ __forceinline__ void place_in_bins(uint32_t items, const splitter_marks &marks, const uint16_t *starts,
-                                                  F bin_of) {
-#pragma unroll 1
-        for (uint32_t at = threadIdx.x; at < items; at += THREADS) {
-            const item one = shared.items[at];
-            const K mine = part(one.key());
-            const uint32_t bin = bin_of(mine, one.place), to = starts[bin + 1];
-            uint32_t target = starts[bin];
-            for (uint32_t other = target; other < to; ++other) {
-                const item theirs = shared.items[other];
-                target += is_before(part(theirs.key()), theirs.place, mine, one.place);
-            }
-            write(marks.begin + target, one, at);
-            marks.offer(target, mine);
-        }
-    }
-
-    // A bin of n items, which begin at b, has the parts b, b + 1, ... b + n - 1 of equal width.
-    __device__ __forceinline__ uint32_t part_of_bin(uint32_t number, uint32_t scale) const {
-        const uint64_t scaled = (uint64_t)number * scale;
-        const uint32_t bin = (uint32_t)(scaled >> 32), begin = shared.bins[bin];
-        return begin + __umulhi((uint32_t)scaled, shared.bins[bin + 1] - begin);
-    }
-
-    // Where bins are too full: divides each into as many parts as it has items. False when parts are too full as well.
-    // Leaves their first places in slow.order[0].
-    template <typename F>
-    __device__ __forceinline__ bool divide_bins(uint32_t items, F part_of_key, uint32_t (&ranks)[ROWS]) {
-        uint32_t *pairs = reinterpret_cast<uint32_t *>(shared.slow.order[0]);
-        constexpr int SHARE = ROWS / 2 + 1; // words of a thread: TILE parts and one past the last
-        static_assert(SHARE * THREADS * 2 <= 2 * types::TILE, "parts lie in two arrays of the size of a tile");
-        static_assert(!STAGES || SHARE * THREADS * sizeof(uint32_t) <= offsetof(decltype(shared.out), staged),
-                      "the parts lie before what is staged");
-        if (threadIdx.x == 0) shared.comparisons = 0;
-#pragma unroll
-        for (int i = 0; i < SHARE; ++i)
-            pairs[threadIdx.x * SHARE + i] = 0;
-        __syncthreads();
-#pragma unroll
-        for (int row = 0; row < ROWS; ++row) {
-            if (!is_row(row, items)) break;
-            if (row * THREADS + threadIdx.x < items) {
-                const uint32_t bin = part_of_key(part(keys[row]), places[row]), high = 16 * (bin & 1);
-                ranks[row] = bin << 16 | (atomicAdd(&pairs[bin / 2], 1u << high) >> high & 0xffff);
-            }
-        }
-        __syncthreads();
-        uint32_t own = 0, comparisons = 0;
-        bool full = false;
-#pragma unroll
-        for (int i = 0; i < SHARE; ++i) {
-            const uint32_t word = pairs[threadIdx.x * SHARE + i], low = word & 0xffff, high = word >> 16;
-            own += low + high;
-            full |= max(low, high) > MOST_IN_BIN;
-            comparisons += low * low + high * high;
-        }
-        comparisons = psvd_reduce_add(comparisons);
-        if ((threadIdx.x & 31) == 0) atomicAdd(&shared.comparisons, comparisons);
-        const bool too_full = __syncthreads_or(full) || shared.comparisons > MOST_COMPARISONS * items;
-        uint32_t start = block_scan(own, shared.sums);
-#pragma unroll
-        for (int i = 0; i < SHARE; ++i) {
-            const uint32_t word = pairs[threadIdx.x * SHARE + i];
-            pairs[threadIdx.x * SHARE + i] = start | (start + (word & 0xffff)) << 16;
-            start += (word & 0xffff) + (word >> 16);
-        }
-        __syncthreads();
-        return !too_full;
-    }
-
-    __device__ __forceinline__ void write(uint32_t rank, const item &one, uint32_t at) {
-        if (job.keys_out != nullptr) ((K *)job.keys_out)[rank] = one.key();
-        if (VALUE_BYTES != 0) ((V *)job.values_out)[rank] = job.implicit ? (V)one.place : shared.values[at];
-    }
-
-    // Digit by digit, first of the places, then of the keys; only the order moves.
-    __device__ __forceinline__ void sort_by_passes(uint32_t items, K least, int bits, int place_bits,
-                                                   const splitter_marks &marks) {
-        const tile_rows tile(items);
-        for (uint32_t at = threadIdx.x; at < items; at += THREADS)
-            shared.slow.order[0][at] = (uint16_t)at;
-        int half = 0;
-        __syncthreads();
-        for (int from = 0; from < place_bits; from += LOCAL_BITS, half ^= 1)
-            pass(tile, half, [&](uint32_t which) { return shared.items[which].place >> from & (LOCAL_DIGITS - 1); });
-        for (int from = 0; from < bits; from += LOCAL_BITS, half ^= 1)
-            pass(tile, half, [&](uint32_t which) {
-                return (uint32_t)((K)(part(shared.items[which].key()) - least) >> from) & (LOCAL_DIGITS - 1);
-            });
-        for (uint32_t rank = threadIdx.x; rank < items; rank += THREADS) {
-            const uint32_t which = shared.slow.order[half][rank];
-            const item one = shared.items[which];
-            write(marks.begin + rank, one, which);
-            marks.offer(rank, part(one.key()));
-        }
-    }
-
-    template <typename F> __device__ __forceinline__ void pass(const tile_rows &tile, int half, F digit_of_item) {
-        radix_counter *counters = shared.counters[threadIdx.x >> 5];
-        const uint32_t below = lanemask_lt(), above = lanemask_gt();
-        clear_digits(counters);
-#pragma unroll 1
-        for (uint32_t row = 0; row < tile.rows; ++row) {
-            const uint32_t place = tile.place(row);
-            const uint32_t digits[1] = {place < tile.length ? digit_of_item(shared.slow.order[half][place])
-                                                            : LOCAL_DIGITS - 1};
-            uint32_t same[1];
-            match_rows(digits, LOCAL_BITS, same);
-            volatile radix_counter *counter = counters + digits[0];
-            const uint32_t rank = *counter + __popc(same[0] & below);
-            __syncwarp();
-            if ((same[0] & above) == 0) *counter = (radix_counter)(rank + 1);
-            __syncwarp();
-            if (place < tile.length) shared.slow.ranks[place] = (uint16_t)rank;
-        }
-        __syncthreads();
-        place_in_block(shared);
-        __syncthreads();
-#pragma unroll 1
-        for (uint32_t row = 0; row < tile.rows; ++row) {
-            const uint32_t place = tile.place(row);
-            if (place >= tile.length) break;
-            const uint32_t which = shared.slow.order[half][place];
-            shared.slow.order[half ^ 1][shared.slow.ranks[place] + counters[digit_of_item(which)]] = (uint16_t)which;
-        }
-        __syncthreads();
     }
 };
 

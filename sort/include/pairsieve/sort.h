@@ -181,7 +181,7 @@ psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, 
 typedef struct psv_sort_statistics {
     uint32_t passes_run;     // digit passes
     uint32_t passes_skipped; // constant digits, sorted input
-    const char *route;       // the way that sorted, see docs/radix.md; "copy" where nothing was to be sorted
+    const char *route;       // the way that sorted, see docs/how/radix.md; "copy" where nothing was to be sorted
     const char *veto;        // why a faster route was not taken, or "none"
 } psv_sort_statistics;
 
