@@ -1,8 +1,17 @@
 // A frame: the list of its stages, and the calls that run it.
 #include "frame.h"
 
+// With kept boxes, with margins, or by one pass of the method.
+static psv_status find(psv_pair_finder *finder, psvi_frame *frame) {
+    if (frame->kept > 0) return psvi_find_with_kept(finder, frame);
+    const psv_status status = psvi_leave_front(finder);
+    if (status != PSV_OK) return status;
+    return psvi_has_margins(finder, frame) ? psvi_find_with_margins(finder, frame)
+                                           : psvi_run_method(finder, &frame->input, NULL);
+}
+
 // With more room, where the pairs did not fit, the first list runs again.
-static psvi_stage *const finding[] = {psvi_stage_room, psvi_stage_narrow, psvi_stage_rules, psvi_stage_find, NULL};
+static psvi_stage *const finding[] = {psvi_stage_room, psvi_stage_narrow, psvi_stage_rules, find, NULL};
 static psvi_stage *const finishing[] = {psvi_stage_name, psvi_stage_order, NULL};
 
 static psv_status run(psv_pair_finder *finder, psvi_frame *frame, psvi_stage *const *stages) {

@@ -28,8 +28,7 @@ typedef psv_status psvi_stage(psv_pair_finder *finder, psvi_frame *frame);
 psv_status psvi_view_set(psv_pair_finder *finder, const psv_box_set *boxes, psvi_frame *frame);
 psv_status psvi_view_sets(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b, psvi_frame *frame);
 
-psvi_stage psvi_stage_room, psvi_stage_narrow, psvi_stage_rules, psvi_stage_find, psvi_stage_grow, psvi_stage_name,
-    psvi_stage_order;
+psvi_stage psvi_stage_room, psvi_stage_narrow, psvi_stage_rules, psvi_stage_grow, psvi_stage_name, psvi_stage_order;
 
 // psv_find_pairs of a checked finder; grows: in place of def.grow_pairs.
 psv_status psvi_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes, bool grows);

@@ -45,8 +45,7 @@ static psv_status resolve_def(psv_context *context, psv_backend backend, const p
 }
 
 uint64_t psv_segment_sorter_bytes(psv_backend backend, const psv_segment_sorter_def *def) {
-    if (backend == PSV_BACKEND_AUTO)
-        backend = psv_backend_available(PSV_BACKEND_CUDA) ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
+    backend = psvi_resolve_backend(backend);
     psv_segment_sorter_def resolved;
     if (resolve_def(NULL, backend, def, &resolved) != PSV_OK) return 0;
     return psvi_align(ops_of(backend)->scratch_bytes(&resolved)) + PSVI_SCRATCH_SLACK;
