@@ -1,9 +1,9 @@
-// One frame of a finder as a list of stages. Each stage is a function of the finder and the frame; what a stage hands
-// on to the next ones stands in psvi_frame. The list is in frame.c:
+// One frame of a finder as a list of stages. Each stage is a function of the finder and the frame, and passes its
+// results on in psvi_frame. The list is in frame.c:
 //
 //     view, room, narrow, rules, find (kept boxes | margins | one pass of the method), grow, name, order
 //
-// Events are made when they are asked for (pair_events.c).
+// Events are made on request (pair_events.c).
 #ifndef PAIRSIEVE_FRAME_H
 #define PAIRSIEVE_FRAME_H
 
@@ -18,13 +18,13 @@ typedef struct psvi_frame {
     psvi_margin a_margin, b_margin;
     bool grows; // the pair memory may grow
     // From stages.
-    psvi_find_input input; // what a method gets: `given` with room for pairs, boxes as floats, and rules
+    psvi_find_input input; // input of a method: `given` with room for pairs, boxes as floats, and rules
     bool again;            // there is more room now
 } psvi_frame;
 
 typedef psv_status psvi_stage(psv_pair_finder *finder, psvi_frame *frame);
 
-// Checks the sets; on success the frame's first part is there.
+// Checks the sets; on success the first part of the frame is filled in.
 psv_status psvi_view_set(psv_pair_finder *finder, const psv_box_set *boxes, psvi_frame *frame);
 psv_status psvi_view_sets(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b, psvi_frame *frame);
 
@@ -42,7 +42,7 @@ psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame *frame, int 
 // One pass of the finder's method over the boxes of `input`. kept_worlds: counts of worlds to begin with, or NULL.
 psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds);
 
-// Before the boxes are narrowed: what is known of kept boxes is of these, or is void.
+// Call before the boxes are narrowed: checks that the kept tree is of these kept boxes, or drops it.
 void psvi_check_kept_boxes(psv_pair_finder *finder, const psvi_frame *frame);
 // The pair buffer is about to be written by a frame without kept boxes.
 psv_status psvi_leave_front(psv_pair_finder *finder);

@@ -1,7 +1,7 @@
 // A stage of a frame: boxes in double precision become floats.
 #include "frame.h"
 
-// The methods see floats; the pairs that they find are then tested in double precision. Boxes before `first` are there.
+// Methods work on floats; their pairs are then tested in double precision. Boxes before `first` are already narrowed.
 static psv_status narrow_set(psv_pair_finder *finder, const psvi_rule_side *side, const double *origin, uint64_t first,
                              psvi_box_view *view, psv_aabb *boxes) {
     psv_status status = PSV_OK;

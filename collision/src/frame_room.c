@@ -8,7 +8,7 @@ psv_status psvi_stage_room(psv_pair_finder *finder, psvi_frame *frame) {
     return PSV_OK;
 }
 
-// Enough for what this frame needs, and some more, so that slow growth does not repeat every frame.
+// Enough for this frame, and some more, so that slow growth does not repeat every frame.
 psv_status psvi_stage_grow(psv_pair_finder *finder, psvi_frame *frame) {
     psv_context *context = finder->context;
     if (psvi_is_captured(context))

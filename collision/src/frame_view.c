@@ -1,4 +1,4 @@
-// The first stage of a frame: what the caller's sets say, checked, as addresses.
+// The first stage of a frame: checks the caller's sets and turns them into addresses.
 #include "frame.h"
 
 // The sets ask for nothing that the finder was not made for.
@@ -18,7 +18,7 @@ static psv_status check_sides(psv_pair_finder *finder, const psvi_frame *frame) 
     return PSV_OK;
 }
 
-// The rest of what a method is given, and whether there is room for the boxes.
+// The remaining input of a method, and the check that there is room for the boxes.
 static psv_status complete(psv_pair_finder *finder, psvi_frame *frame) {
     psvi_find_input *given = &frame->given;
     const uint64_t boxes = given->a.room + given->b.room;

@@ -7,8 +7,9 @@
 
 #define PSVI_HILBERT_STATE_WORDS 48
 
-// Byte 8 * state + octant (x in bit 2, z in bit 0): 8 * the next state + three bits of the place. Followed from
-// psvi_hilbert_bits: a state is what the two levels below an octant look like. In words, so that it is copied quickly.
+// Byte 8 * state + octant (x in bit 2, z in bit 0): 8 * the next state + three bits of the place. Computed from
+// psvi_hilbert_bits: a state stands for the pattern of the two levels below an octant. Stored in words, so that it is
+// copied quickly.
 #if defined(__CUDACC__)
 __constant__
 #else

@@ -1,6 +1,6 @@
-// Kept boxes: those that stay as they are from frame to frame are ordered into a tree and paired with each other once.
-// A frame then runs its method over the other boxes alone, asks the tree about each of them, and puts the results
-// together. The tree is that of `lbvh`, with memory of its own, whatever the finder's method is.
+// Kept boxes do not change from frame to frame: they are put into a tree and paired with each other once. A frame then
+// runs its method over the other boxes alone, searches the tree with each of them, and joins the results. The tree is
+// that of `lbvh`, in memory of its own, whatever the finder's method is.
 #include "frame.h"
 
 // The tree has room of its own.
@@ -15,7 +15,7 @@ static const psvi_broad_phase *tree_method(psv_backend backend) {
     return method == NULL || method->query == NULL ? NULL : method;
 }
 
-// Of psvi_kept.moving_count, and what lies behind it.
+// Size of psvi_kept.moving_count and the words behind it.
 #define COUNT_BYTES (2 * sizeof(uint64_t))
 
 static uint32_t *ticket_of(const psvi_kept *kept) { return (uint32_t *)(kept->moving_count + 1); }
@@ -161,7 +161,7 @@ psv_status psvi_leave_front(psv_pair_finder *finder) {
     return finder->context->ops->fill(finder->context, there_of(kept), 0, sizeof(uint32_t));
 }
 
-// Where nothing else is done to the pairs, those of the kept boxes stay in the pair buffer from frame to frame.
+// If no other stage changes the pairs, pairs of kept boxes remain in the pair buffer from frame to frame.
 static bool stay_in_front(const psv_pair_finder *finder, const psvi_frame *frame) {
     return !finder->def.sort_output && !finder->def.events && frame->a.ids == NULL;
 }

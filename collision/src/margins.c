@@ -118,7 +118,7 @@ static psv_status search(psv_pair_finder *finder, const psvi_find_input *frame, 
     return PSV_OK;
 }
 
-// Whether the boxes are to be widened and looked for, now that what was known does not serve any more.
+// Whether to widen the boxes and search for their pairs, after the kept pairs became invalid.
 static bool pays(psvi_margins *margins) {
     const bool broke = margins->valid;
     margins->valid = false;

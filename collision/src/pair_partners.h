@@ -1,7 +1,7 @@
-// The partners of a box: the names of those with which it is excluded, in 16 bytes, so that a box is asked once instead
-// of each of its pairs. Six names of 21 bits, three in each word from its lowest bit on, PSVI_NO_PARTNER behind them; a
-// box with more has bit 63 of the first word cleared, and the table of pair_rules.h is asked. Memory filled with ones
-// is boxes without partners.
+// The partners of a box: names of the boxes with which it is excluded, in 16 bytes, so that one load serves all of its
+// pairs. Six names of 21 bits, three in each word from its lowest bit on, followed by PSVI_NO_PARTNER. A box with more
+// partners has bit 63 of the first word cleared, and the table of pair_rules.h decides. Memory filled with ones means
+// boxes without partners.
 #ifndef PAIRSIEVE_PAIR_PARTNERS_H
 #define PAIRSIEVE_PAIR_PARTNERS_H
 

@@ -1,4 +1,4 @@
-// The results of a frame on the host: counts, pairs, statistics, and what the frame lacks.
+// The results of a frame on the host: counts, pairs, statistics, and overflows.
 #include "finder.h"
 
 psv_status psvi_check_finder(const psv_pair_finder *finder) {
@@ -135,6 +135,6 @@ psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics
         .veto = method->veto_name == NULL ? "none" : method->veto_name(result.veto),
     };
     if (strcmp(finder->def.method, "auto") == 0 && strcmp(method->name, "lbvh") == 0)
-        statistics->veto = finder->context->ops->immediate ? "tests" : "slower"; // what the choice went by
+        statistics->veto = finder->context->ops->immediate ? "tests" : "slower"; // criterion of the choice
     return method->statistics == NULL ? PSV_OK : method->statistics(finder->last, statistics);
 }

@@ -1,11 +1,12 @@
-// The rules of a finder: its layer matrix, its excluded pairs, the room of its worlds, and what of this a frame needs.
+// The rules of a finder: its layer matrix, its excluded pairs, the room of its worlds, and the parts that a frame
+// needs.
 #include "frame.h"
 
 #define PSVI_RULES_COOKIE 0x70737672u // "psvr"
 
 psv_pair_rules psv_default_pair_rules(void) { return (psv_pair_rules){.cookie = PSVI_RULES_COOKIE}; }
 
-// Buckets of the table of excluded pairs: half of the places stay free.
+// Buckets of the table of excluded pairs: at least half of the places stay free.
 static uint64_t bucket_count(const psv_pair_finder_def *def) {
     uint64_t buckets = 1;
     if (def->max_excluded == 0) return 0;

@@ -1,11 +1,11 @@
-// What decides about an overlapping pair beside flags, sets, worlds and filters, in one place for every method, for C
-// and CUDA: owners, layers, excluded pairs, and the exact test of boxes in double precision. Also the room of worlds
-// counts here, by each backend's own atomics.
+// Rules for an overlapping pair beyond flags, sets, worlds and filters, in one place for every method, for C and CUDA:
+// owners, layers, excluded pairs, and the exact test of boxes in double precision. The room of worlds is counted here
+// too, by each backend's own atomics.
 //
-// A frame that has any of this carries psvi_pair_rules in the backend's memory. On the CPU what collects the pairs of a
-// thread asks each of them once, before it hands them over; methods know nothing of it. Only `rows` looks at the
-// partners of its boxes itself (pair_partners.h). On CUDA `rows` collects pairs and asks (psvd_keep_allowed); in the
-// other methods the test that finds a pair asks (psvd_arrays_pair).
+// A frame with such rules has psvi_pair_rules in the backend's memory. On the CPU the collector of a thread's pairs
+// tests each pair once before it hands them over; methods do not see the rules. Only `rows` reads the partners of its
+// boxes itself (pair_partners.h). On CUDA `rows` collects pairs and tests them (psvd_keep_allowed); in the other
+// methods the test that finds a pair applies the rules (psvd_arrays_pair).
 #ifndef PAIRSIEVE_PAIR_RULES_H
 #define PAIRSIEVE_PAIR_RULES_H
 
@@ -24,10 +24,10 @@ typedef struct psvi_rule_side {
     uint32_t first; // index of the box at place 0
 } psvi_rule_side;
 
-// The table of excluded pairs: a power of two of buckets; a key lies in its own bucket or, where that is full, in the
-// next one that is not. One bucket is 32 bytes, what a GPU reads at once; at most half of all places are taken. Behind
-// the table lies a filter of 32 bits a bucket, of which a key sets one: it stays in a cache that the table does not
-// fit, and answers for nearly all pairs that are not excluded.
+// The table of excluded pairs: a power of two of buckets. A key lies in its own bucket or, if that is full, in the next
+// one with room. A bucket is 32 bytes, which a GPU reads at once; at most half of all places are taken. A filter of 32
+// bits a bucket follows, in which each key sets one bit. The filter fits a cache that the table does not fit, and
+// answers for nearly all pairs that are not excluded.
 #define PSVI_BUCKET 4
 #define PSVI_NO_PAIR UINT64_MAX // a free place
 

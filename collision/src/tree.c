@@ -99,7 +99,7 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
         memory->boxes = carve(&at, memory->node_room * sizeof *memory->boxes);
         memory->order = fine ? carve(&at, order_bytes) : (uint32_t *)memory->nodes;
     }
-    // With several worlds keys are still read when items are there.
+    // With several worlds the keys are still needed when the items are written.
     if (worlds) memory->keys = carve(&at, items * sizeof *memory->keys);
     char *const shared = at;
     memory->items = carve(&at, items * (def->triangles ? sizeof(psv_tree_corners) : sizeof(psv_tree_box)));
@@ -274,7 +274,7 @@ static psv_status check_stride(psv_context *context, const char *name, uint32_t 
     return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is %u; it must be a multiple of 4 and at least 12", name, stride);
 }
 
-// Vertices and indices; what a box set has too is checked as one.
+// Vertices and indices; the parts in common with a box set are checked as one.
 static psv_status check_corners(psv_context *context, const psv_triangle_set *set) {
     const bool indexed = psvi_is_given(set->indices);
     if (set->vertex_count > (uint64_t)1 << 32)
@@ -307,7 +307,7 @@ static psv_status view_triangles(psv_tree *tree, const psv_triangle_set *set, ps
         return psvi_fail(context, PSV_ERROR_CAPACITY, "triangles.count is %llu; the limit is %llu",
                          (unsigned long long)set->count, (unsigned long long)MOST_ITEMS);
     psv_status status = set->count == 0 ? PSV_OK : check_corners(context, set);
-    // The other parts, as those of a box set whose boxes are not looked at.
+    // The other parts, as a box set whose boxes are ignored.
     psv_box_set rest = psv_boxes_of(set->vertices, 24, 0);
     psvi_rule_side side;
     rest.count_buffer = set->count_buffer;

@@ -145,14 +145,14 @@ PSV_TREE_FN uint64_t psvi_tree_sample(uint64_t count, uint32_t sample) {
     return first + ((uint64_t)(any ^ any >> 13) * (next - first) >> 32);
 }
 
-// Key: [world | place on the curve], as high as 64 bits allow. How many bits of a place are told apart is chosen per
-// build, the same for all axes: digits that are 0 in all keys cost the sorter next to nothing.
+// Key: [world | place on the curve], in the highest bits of 64. The number of bits of a place is chosen per build, the
+// same for all axes: digits that are 0 in all keys cost the sorter almost nothing.
 typedef struct psvi_tree_keys {
     uint32_t world_bits;
     uint32_t axis_bits; // most
 } psvi_tree_keys;
 
-// Most bits that the keys of a tree can have: worlds in full, and what is left for places.
+// Most bits that the keys of a tree can have: worlds in full, and the remaining bits for places.
 PSV_TREE_FN psvi_tree_keys psvi_choose_tree_keys(uint32_t world_count) {
     psvi_tree_keys keys = {0, PSVI_TREE_AXIS_BITS};
     while (keys.world_bits < 32 && (uint64_t)1 << keys.world_bits < world_count)
@@ -162,8 +162,8 @@ PSV_TREE_FN psvi_tree_keys psvi_choose_tree_keys(uint32_t world_count) {
     return keys;
 }
 
-// Bits of an axis that tell apart as many items on a surface, about, and a few more: neighbours on the curve are
-// neighbours in space down to what a node holds.
+// Bits of an axis that separate this many items on a surface, and a few more: neighbours on the curve are then
+// neighbours in space down to the size of a node.
 PSV_TREE_FN uint32_t psvi_usual_axis_bits(uint64_t count) {
     uint32_t bits = 1;
     while (bits < PSVI_TREE_AXIS_BITS && ((uint64_t)1 << (2 * bits)) < 4 * count)
@@ -171,9 +171,9 @@ PSV_TREE_FN uint32_t psvi_usual_axis_bits(uint64_t count) {
     return bits;
 }
 
-// The range of an axis that keys tell apart, from the least, the low and high thirty-second, and the greatest of the
-// samples: all of them, but far ones only as far as a few times what most are within, so that a few do not take the
-// resolution from all others. What is outside gets the nearest cell.
+// The range of an axis that keys resolve, from the least, the low and high thirty-second, and the greatest of the
+// samples. It contains all samples, but distant ones only up to a few times the range of most, so that a few do not
+// take the resolution from all others. Items outside get the nearest cell.
 PSV_TREE_FN void psvi_key_range(float least, float low, float high, float greatest, float *from, float *to) {
     const float inside = high - low;
     if (inside > 0) {
@@ -200,7 +200,7 @@ PSV_TREE_FN void psvi_hilbert_bits(const uint32_t cell[3], uint32_t bits, uint32
     }
     y ^= x;
     z ^= y;
-    uint32_t flip = z >> 1; // of each bit: whether an odd number of those above it is set
+    uint32_t flip = z >> 1; // each bit: parity of the bits above it
     flip ^= flip >> 1;
     flip ^= flip >> 2;
     flip ^= flip >> 4;
@@ -309,7 +309,7 @@ PSV_TREE_FN float psvi_make_grid(float low, float high, uint32_t *exponent) {
         const float step = psv_grid_step((uint32_t)(e + 127)),
                     inverse = e == -126 ? 0x1p126f : psv_grid_step((uint32_t)(127 - e));
         float origin = floorf(low * inverse) * step;
-        if (origin > low) origin -= step; // the product was too small to be told from 0
+        if (origin > low) origin -= step; // the product underflowed
         if (origin + 255.0f * step >= high) {
             *exponent = (uint32_t)(e + 127);
             return origin;
@@ -369,7 +369,7 @@ typedef struct psvi_tree_child {
     bool inner;
 } psvi_tree_child;
 
-// Fills a node but for first_child, first_item and parent; *box gets the box of all children.
+// Fills a node except first_child, first_item and parent; *box gets the box of all children.
 PSV_TREE_FN void psvi_make_node(const psvi_tree_child *children, uint32_t count, psv_tree_node *node, psv_aabb *box) {
     float centre[8][3];
     uint8_t slot[8];

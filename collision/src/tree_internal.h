@@ -1,4 +1,4 @@
-// A tree's memory, a checked query, and the table of what a backend does with both.
+// A tree's memory, a checked query, and the table of a backend's operations on both.
 #ifndef PAIRSIEVE_TREE_INTERNAL_H
 #define PAIRSIEVE_TREE_INTERNAL_H
 
@@ -13,7 +13,7 @@ extern "C" {
 
 // Results of the last query, in backend memory.
 typedef struct psvi_query_result {
-    uint64_t count;       // of queries, where they are sorted, or of items with long keys: what the sorter reads
+    uint64_t count;       // of queries, if they are sorted, or of items with long keys: input of the sorter
     uint64_t short_count; // of items with short keys: one of both is 0
     uint64_t results;     // of a call with offsets
 } psvi_query_result;
@@ -24,9 +24,9 @@ typedef struct psvi_small_box {
     uint32_t axis[3];
 } psvi_small_box;
 
-// Parts of one block of backend memory: the tree, then what only builds, refits and queries need. While keys are sorted
-// no items are there yet: they share memory. So do the order and the nodes of a linear tree, and on CUDA the order of a
-// fine one and what only its refit needs, boxes and arrivals.
+// Parts of one block of backend memory: the tree, then memory for builds, refits and queries. Items are written after
+// the keys are sorted, so both share memory. So do the order and the nodes of a linear tree, and on CUDA the order of a
+// fine tree and the boxes and arrivals of its refit.
 typedef struct psvi_tree_memory {
     psv_tree_head *head;
     psvi_query_result *result;
@@ -39,7 +39,7 @@ typedef struct psvi_tree_memory {
     uint32_t *arrivals;          // CUDA, by node: children that are done; 0 between builds
     uint64_t *keys;              // NULL where there is no second reader: shares memory with items
     uint32_t *order;             // by place: which item of the view
-    void *fine;                  // scratch memory of the fine build, until items are there
+    void *fine;                  // scratch memory of the fine build, until the items are written
     uint32_t *query_keys, *query_order, *query_counts;
     uint64_t *query_sums; // of the counts, per block of queries
     psv_buffer sorter, query_sorter;
@@ -139,8 +139,8 @@ psv_status psvi_view_records(psv_tree *tree, psv_buffer target, uint64_t count, 
 psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_t count, uint64_t record_bytes,
                            psvi_tree_query *query);
 
-// Keys of so many items are tried with 32 bits first by backends with short_keys: 11 for an axis, but for the last of
-// them. On a surface that is about one item to a cell for 2M, and four to eight for 16M.
+// Keys of up to this many items are first tried with 32 bits by backends with short_keys: 11 bits for each axis, one
+// less for the last. On a surface that is about one item to a cell for 2M, and four to eight for 16M.
 #define PSVI_SHORT_AXIS_BITS 11
 #define PSVI_SHORT_KEY_ITEMS ((uint64_t)1 << 24)
 

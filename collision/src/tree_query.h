@@ -199,8 +199,8 @@ PSV_TREE_FN void psvi_touched_by_sphere(const psv_tree_view *view, const psv_sph
     }
 }
 
-// The slots of a node's items that may lie within the distance; those of its inner nodes are pushed. sum: each slot's
-// least squared distance.
+// Slots of a node's items that may lie within the distance; its inner nodes in range are pushed. sum: each slot's least
+// squared distance.
 PSV_TREE_FN uint32_t psvi_near_items(psv_tree_walk *walk, const psv_tree_node *node, uint32_t number,
                                      const psv_sphere *sphere, float most2, float sum[8]) {
     const uint32_t slots =
@@ -209,7 +209,8 @@ PSV_TREE_FN uint32_t psvi_near_items(psv_tree_walk *walk, const psv_tree_node *n
     return slots & ~psv_node_inner(node);
 }
 
-// Where the item of a slot is closest, `distance` squared. False where the slot alone tells that it is farther.
+// The closest point of the item of a slot, with `distance` squared. False where the slot alone shows that it is
+// farther.
 PSV_TREE_FN bool psvi_item_within(const psv_tree_view *view, const psv_tree_node *node, uint32_t slot,
                                   const psv_sphere *sphere, float most2, const float sum[8], psv_closest_point *at) {
     if (sum[slot] > most2) return false;

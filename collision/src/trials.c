@@ -37,8 +37,8 @@ static bool is_new(const psvi_trials *trials, const psvi_trial_sample *now) {
     return !trials->compared || !is_alike(now, &trials->last) || differs(now->ms, trials->last.ms);
 }
 
-// Does the kept choice's time ask for a trial? Another scene does, but for pauses after trials in vain; the same one
-// from time to time.
+// Whether the time of the kept choice asks for a trial. Another scene always does, except in pauses after vain trials;
+// the same scene does from time to time.
 static bool asks(psvi_trials *trials, const psvi_trial_sample *now, double least_ms) {
     if (trials->kept == PSVI_FIRST_CHOICE && now->ms <= least_ms) return false;
     if (!is_new(trials, now)) return trials->frames - trials->asked >= trials->age;

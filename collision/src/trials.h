@@ -21,8 +21,10 @@ enum { PSVI_FIRST_CHOICE = 0, PSVI_OTHER_CHOICE = 1 };
 #define PSVI_TRIAL_OLD 1024     // but at most
 #define PSVI_TRIAL_CHANGE 8     // another scene: boxes, pairs or time differ by one in so many
 #define PSVI_TRIAL_GAIN 0.95    // of the time that the kept choice takes: no change for less
-#define PSVI_TRIAL_SURE 4       // looks in a row at the first choice must ask for a trial: it may be planning anew
-#define PSVI_TRIAL_PAUSE 64     // looks without a trial after several in vain, at most
+#define PSVI_TRIAL_SURE                                                                                                \
+    4                       // consecutive frames of the first choice must ask for a trial, because one may include
+                            // planning
+#define PSVI_TRIAL_PAUSE 64 // looks without a trial after several in vain, at most
 
 typedef struct psvi_trial_sample {
     uint32_t choice;
@@ -37,7 +39,7 @@ typedef struct psvi_trial_turn {
 
 // Zeroed: a new finder's.
 typedef struct psvi_trials {
-    uint32_t kept;           // the choice that runs, but for trials
+    uint32_t kept;           // the choice that runs outside of trials
     uint32_t left;           // frames that a trial has still to go
     uint32_t frames, looked; // that have been; the one of the last look at the clock
     uint32_t asking;         // looks in a row that asked for a trial
@@ -54,7 +56,7 @@ bool psvi_is_due(const psvi_trials *trials);
 
 psvi_trial_turn psvi_next_turn(psvi_trials *trials, bool clock_is_free);
 
-// least_ms: what the other choice takes at its best, for as many boxes.
+// least_ms: the best time of the other choice for this many boxes.
 void psvi_learn_time(psvi_trials *trials, const psvi_trial_sample *sample, double least_ms);
 
 #endif
