@@ -21,10 +21,8 @@ enum { PSVI_FIRST_CHOICE = 0, PSVI_OTHER_CHOICE = 1 };
 #define PSVI_TRIAL_OLD 1024     // but at most
 #define PSVI_TRIAL_CHANGE 8     // another scene: boxes, pairs or time differ by one in so many
 #define PSVI_TRIAL_GAIN 0.95    // of the time that the kept choice takes: no change for less
-#define PSVI_TRIAL_SURE                                                                                                \
-    4                       // consecutive frames of the first choice must ask for a trial, because one may include
-                            // planning
-#define PSVI_TRIAL_PAUSE 64 // looks without a trial after several in vain, at most
+#define PSVI_TRIAL_SURE 4       // consecutive frames of the first choice must ask for a trial: one may include planning
+#define PSVI_TRIAL_PAUSE 64     // looks without a trial after several in vain, at most
 
 typedef struct psvi_trial_sample {
     uint32_t choice;
