@@ -94,7 +94,7 @@ PSVI_HD void psvi_collide_core(const psvi_sim *s, uint32_t body, uint32_t other,
 PSVI_HD_LONG void psvi_add_core(const psvi_sim *s, const psvi_step *step, uint32_t body, uint32_t other, bool ground,
                                 bool second, bool hulls, psvi_manifold *out) {
     const v3 own = v3_of4(s->linear[body].velocity), v = psvi_pair_velocity(s, body, other);
-    const float travel = v3_length(v) * step->seconds, touching = 0.01f * s->shapes[s->shape[body]].thin;
+    const float travel = v3_length(v) * step->seconds, core = s->shapes[s->shape[body]].thin, touching = 0.01f * core;
     const uint32_t base = out->count < PSVI_MAX_POINTS ? out->count : PSVI_MAX_POINTS - 1;
     const uint32_t before = out->count;
     float time = 0;
@@ -111,6 +111,11 @@ PSVI_HD_LONG void psvi_add_core(const psvi_sim *s, const psvi_step *step, uint32
         out->count = before;
         if (!any) return;
         const float closing = (second ? 1.0f : -1.0f) * v3_dot(v, f.normal);
+        // What lies there, and spins about the normal at most, is held by its own points: friction may not act in its
+        // middle.
+        const v3 tilt = v3_cross(psvi_spin_of(s, body), f.normal);
+        const float comes = (closing + v3_length(tilt) * s->position[body].w) * step->seconds;
+        if (i == 0 && !(f.separation > 0.5f * core) && !(comes > 0.5f * core)) return;
         if (!(f.separation > touching)) {
             out->found[base] = f;
             out->found[base].separation = f.separation + closing * time;
