@@ -35,13 +35,15 @@ PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, 
 // One moving body against the ground of its sub-world: what is round on a plane or field, or all else, hulls too or
 // not.
 PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, bool round, bool hulls) {
-    if (!(s->linear[a].velocity.w > 0) || s->position[a].w <= 0) return;
+    const bool moves = s->linear[a].velocity.w > 0, sleeps = s->island != NULL && psvi_is_asleep(s, a);
+    if (!(moves || sleeps) || s->position[a].w <= 0) return;
     uint32_t world = s->sub_world[a];
     bool is_round = psvi_is_round(s->shapes[s->shape[a]].type);
     for (uint32_t i = s->terrain_first[world]; i < s->terrain_first[world + 1]; ++i) {
         uint32_t ground = s->terrain[i];
         if ((is_round && s->shapes[s->shape[ground]].type != PSV_SHAPE_MESH) != round) continue;
-        if (!psvi_filters_meet(s->filter[a], s->filter[ground])) continue;
+        if (!psvi_filters_meet(s->filter[a], s->filter[ground]) || s->position[ground].w <= 0) continue;
+        if (!moves && !psvi_drives(s, ground)) continue; // a mesh that moves wakes who sleeps
         if (round)
             psvi_narrow_round_ground(s, step, a, ground);
         else

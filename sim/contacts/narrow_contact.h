@@ -41,23 +41,30 @@ PSVI_HD float psvi_contact_margin(float margin_a, bool moves_a, float margin_b, 
     return fminf(margin_a, margin_b) * (moves_a && moves_b ? 2.0f : 1.0f);
 }
 
-// How fast a body's surface moves by its spin, m/s; within a step a point comes no further than across the body.
-PSVI_HD float psvi_body_turning(const psvi_sim *s, const psvi_step *step, uint32_t body) {
-    if (s->linear[body].moved.w == 0) return 0;
-    return fminf(v3_length(v3_of4(s->angular[body].velocity)), 2.0f / step->seconds) * s->position[body].w;
+// How far from body b's middle another body may meet it. What is ground may be far wider than that.
+PSVI_HD float psvi_turning_radius(const psvi_sim *s, uint32_t a, uint32_t b) {
+    const float radius = s->position[b].w;
+    if (!psvi_is_ground(s->shapes[s->shape[b]].type)) return radius;
+    return fminf(v3_length(v3_sub(v3_of4(s->position[a]), v3_of4(s->position[b]))) + s->position[a].w, radius);
 }
 
-// How fast two bodies' surfaces can come nearer by their spins, and what falls by its fall within the step, m/s.
+// The spin of a body that turns, else 0.
+PSVI_HD v3 psvi_spin_of(const psvi_sim *s, uint32_t body) {
+    return s->linear[body].moved.w != 0 ? v3_of4(s->angular[body].velocity) : v3_make(0, 0, 0);
+}
+
+// How fast two bodies' surfaces can come nearer by their spins, and what falls by its fall within the step, m/s. A
+// point comes no further than across its body.
 PSVI_HD float psvi_pair_turning(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b) {
-    return psvi_body_turning(s, step, a) + psvi_body_turning(s, step, b) + step->fall;
+    const float most = 2.0f / step->seconds;
+    return fminf(v3_length(psvi_spin_of(s, a)), most) * s->position[a].w +
+           fminf(v3_length(psvi_spin_of(s, b)), most) * psvi_turning_radius(s, a, b) + step->fall;
 }
 
 // The same along a unit vector: what turns about it does not come nearer.
 PSVI_HD float psvi_turning_along(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, v3 n) {
-    float speed = step->fall;
-    if (s->linear[a].moved.w != 0) speed += v3_length(v3_cross(v3_of4(s->angular[a].velocity), n)) * s->position[a].w;
-    if (s->linear[b].moved.w != 0) speed += v3_length(v3_cross(v3_of4(s->angular[b].velocity), n)) * s->position[b].w;
-    return speed;
+    return v3_length(v3_cross(psvi_spin_of(s, a), n)) * s->position[a].w +
+           v3_length(v3_cross(psvi_spin_of(s, b), n)) * psvi_turning_radius(s, a, b) + step->fall;
 }
 
 PSVI_HD v3 psvi_pair_velocity(const psvi_sim *s, uint32_t a, uint32_t b) {

@@ -20,6 +20,7 @@
 #define PSVI_KINEMATIC_INERTIA 1e-18f
 
 PSVI_HD bool psvi_is_ground(uint32_t type) { return type >= PSV_SHAPE_PLANE && type <= PSV_SHAPE_MESH; }
+PSVI_HD bool psvi_may_be_driven(uint32_t type) { return !psvi_is_ground(type) || type == PSV_SHAPE_MESH; }
 
 // A shape as the kernels see it.
 typedef struct psvi_shape {

@@ -593,6 +593,9 @@ static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
     world->idle_steps = part->idle_steps;
     world->steps_asked = part->steps;
     world->lost_known = part->lost;
+    for (uint32_t i = 0; i < snapshot->world.slots; ++i)
+        world->driven_ground = world->driven_ground || ((snapshot->flags[i] & PSVI_FLAG_KINEMATIC) != 0 &&
+                                                        psvi_is_ground(snapshot->shapes[snapshot->shape[i]].type));
     status = psvi_update_terrain(world);
     return status == PSV_OK ? fill_kept(snapshot, world) : status;
 }

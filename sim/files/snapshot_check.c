@@ -97,7 +97,9 @@ typedef struct body_rule {
 static bool is_ground(const psvi_snapshot *s, uint32_t i) { return psvi_is_ground(s->shapes[s->shape[i]].type); }
 static bool is_static(const psvi_snapshot *s, uint32_t i) { return (s->flags[i] & PSV_BOX_STATIC) != 0; }
 static bool is_kinematic(const psvi_snapshot *s, uint32_t i) {
-    const uint8_t flags = s->flags[i];
+    const uint32_t type = s->shapes[s->shape[i]].type;
+    const uint8_t apart = psvi_is_ground(type) ? PSV_BOX_DISABLED : 0, flags = s->flags[i] ^ apart;
+    if (!psvi_may_be_driven(type)) return false;
     if (s->island != NULL && flags == PSVI_FLAG_KINEMATIC) return true; // it moves
     return flags == (PSV_BOX_STATIC | PSVI_FLAG_KINEMATIC);
 }
@@ -121,7 +123,7 @@ static bool velocity_is_finite(const psvi_snapshot *s, uint32_t i) {
     return finite3(s->velocity[i]) && finite3(s->angular_velocity[i]) && s->angular_velocity[i].w == 0;
 }
 static bool flags_fit_shape(const psvi_snapshot *s, uint32_t i) {
-    if (is_ground(s, i)) return s->flags[i] == (PSV_BOX_STATIC | PSV_BOX_DISABLED);
+    if (is_ground(s, i)) return s->flags[i] == (PSV_BOX_STATIC | PSV_BOX_DISABLED) || is_kinematic(s, i);
     return s->flags[i] == PSV_BOX_STATIC || s->flags[i] == 0 || is_kinematic(s, i) || is_asleep(s, i);
 }
 static bool velocity_fits_kind(const psvi_snapshot *s, uint32_t i) {
@@ -164,7 +166,7 @@ static const body_rule slot_rules[] = {
 static const body_rule living_rules[] = {
     {pose_is_finite, "its position is finite and its rotation a unit quaternion"},
     {velocity_is_finite, "its velocities are finite"},
-    {flags_fit_shape, "ground is static and left out by the broad phase, others take part"},
+    {flags_fit_shape, "ground is left out by the broad phase, planes and fields are static, others take part"},
     {velocity_fits_kind, "what is static has no velocity, nor has what sleeps on; static and kinematic ones have no "
                          "inverse mass, all else has"},
     {still_for_a_time, "the time for which it has been slow is finite and not negative"},

@@ -25,6 +25,12 @@ PSVI_HD void psvi_body_bounds(const psvi_sim *s, const psvi_shape *shape, v3 pos
         psvi_hull_bounds(&s->hulls[shape->hull], position, rotation, low, high);
         return;
     }
+    if (psvi_is_ground(shape->type)) { // a mesh that moves
+        const v3 reach = v3_make(shape->radius, shape->radius, shape->radius);
+        *low = v3_sub(position, reach);
+        *high = v3_add(position, reach);
+        return;
+    }
     uint32_t parts = psvi_part_count(shape);
     for (uint32_t i = 0; i < parts; ++i) {
         psvi_solid solid = psvi_part(s, shape, position, rotation, i);
@@ -77,7 +83,8 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     bool driven = psvi_is_driven(position, velocity, angular);
     // What is driven meets sleepers, which are static to the broad phase.
     if (s->island != NULL && (s->flags[i] & PSVI_FLAG_KINEMATIC) != 0)
-        s->flags[i] = (uint8_t)(PSVI_FLAG_KINEMATIC | (driven ? 0u : PSV_BOX_STATIC));
+        s->flags[i] =
+            (uint8_t)(PSVI_FLAG_KINEMATIC | (driven ? 0u : PSV_BOX_STATIC) | (s->flags[i] & PSV_BOX_DISABLED));
     bool turns = driven || (velocity.w > 0 && shape->type != PSV_SHAPE_PARTICLE);
     psvi_linear linear;
     linear.velocity = velocity;
@@ -93,7 +100,7 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
         s->inv_inertia[i] =
             driven ? sym3_isotropic(0) : sym3_rotate(shape->inv_inertia, quat_axes(quat_of4(s->rotation[i])));
     }
-    if (position.w <= 0 || psvi_is_ground(shape->type)) return; // an empty slot, or ground: its box does not change
+    if (position.w <= 0 || (psvi_is_ground(shape->type) && !driven)) return; // an empty slot, or ground that rests
     const v3 none = v3_make(0, 0, 0);
     v3 p = v3_of4(position), low = p, high = p;
     psvi_body_bounds(s, shape, p, quat_of4(s->rotation[i]), &low, &high);

@@ -66,6 +66,7 @@ struct psv_world {
     uint64_t shapes_bytes, children_bytes, heights_bytes, nodes_bytes, triangles_bytes; // of the backend's copies
     uint64_t terrain_bytes;
     uint64_t ground_serial; // counts changes of ground bodies; 0: there was none yet
+    bool driven_ground;     // some mesh has been kinematic: each step may change ground
     uint64_t body_serial;   // counts calls that make, destroy or place bodies
     // steps
     uint64_t steps_asked; // since creation, those that a full buffer has put off included

@@ -49,9 +49,10 @@ static psv_status check_body(psv_world *world, const psv_body_def *def, uint64_t
     if (!psvi_is_rotation(q))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "defs[%" PRIu64 "].pose.rotation is zero or huge; a unit quaternion is needed", index);
-    if (def->is_kinematic && (def->is_static || psvi_is_ground(world->shapes[def->shape].data.type)))
+    if (def->is_kinematic && (def->is_static || !psvi_may_be_driven(world->shapes[def->shape].data.type)))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
-                         "defs[%" PRIu64 "].is_kinematic is set for a body that is static too", index);
+                         "defs[%" PRIu64 "].is_kinematic is set for a body that is static too, a plane or a field",
+                         index);
     if (!psvi_forces_are_good(def->linear_damping, def->angular_damping, def->gravity_scale))
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "defs[%" PRIu64 "] has linear_damping %g, angular_damping %g, gravity_scale %g; dampings must "
@@ -105,7 +106,7 @@ static void *take(char **memory, uint64_t bytes) {
 static void stage_body(psv_world *world, const psv_body_def *def, const staged *t, uint64_t i) {
     const psvi_world_shape *shape = &world->shapes[def->shape];
     bool ground = psvi_is_ground(shape->data.type);
-    bool is_static = def->is_static || ground, driven = def->is_kinematic;
+    bool driven = def->is_kinematic, is_static = def->is_static || (ground && !driven);
     v3 position = v3_of(def->pose.position);
     quat rotation = quat_unit(quat_of(def->pose.rotation));
     v3 zero = v3_make(0, 0, 0);
@@ -155,6 +156,13 @@ static uint64_t count_ground(const psv_world *world, const psv_body_def *defs, u
     for (uint64_t i = 0; i < count; ++i)
         ground += psvi_is_ground(world->shapes[defs[i].shape].data.type);
     return ground;
+}
+
+static bool drives_ground(const psv_world *world, const psv_body_def *defs, uint64_t count) {
+    bool drives = false;
+    for (uint64_t i = 0; i < count; ++i)
+        drives = drives || (defs[i].is_kinematic && psvi_is_ground(world->shapes[defs[i].shape].data.type));
+    return drives;
 }
 
 static void claim_slot(psv_world *world, uint32_t slot, uint32_t shape, psv_body_id *id) {
@@ -234,6 +242,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
     for (uint64_t i = 0; i < count; ++i)
         stage_body(world, &defs[i], &t, i);
     ++world->body_serial;
+    world->driven_ground = world->driven_ground || drives_ground(world, defs, count);
     // Free slots first; the rest in a row at the end.
     uint64_t done = 0;
     status = fill_free_slots(world, defs, count, &t, ids, &done);
@@ -391,19 +400,22 @@ static v3 spin_between(quat from, quat to) {
 
 // A static body that is told to go somewhere is kinematic from then on.
 static psv_status need_kinematic(psv_world *world, uint32_t slot, psv_body_id id) {
-    const uint8_t flags = PSV_BOX_STATIC | PSVI_FLAG_KINEMATIC;
+    const uint32_t type = world->shapes[world->shape_of[slot]].data.type;
+    const uint8_t flags =
+        (uint8_t)(PSV_BOX_STATIC | PSVI_FLAG_KINEMATIC | (psvi_is_ground(type) ? PSV_BOX_DISABLED : 0u));
     bool driven = false;
     psvi_f4 v = {0};
     psv_status status = read_kinematic(world, slot, &driven);
     if (status != PSV_OK || driven) return status;
     status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
     if (status != PSV_OK) return status;
-    if (v.w > 0 || psvi_is_ground(world->shapes[world->shape_of[slot]].data.type))
-        return psvi_fail(
-            world->context, PSV_ERROR_ARGUMENT,
-            "id {%u, %u} is of a body that others push, or of ground; static and kinematic ones have targets",
-            id.index1, id.generation);
+    if (v.w > 0 || !psvi_may_be_driven(type))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT,
+                         "id {%u, %u} is of a body that others push, a plane or a field; static and kinematic ones "
+                         "have targets",
+                         id.index1, id.generation);
     status = wake_before_change(world, slot);
+    world->driven_ground = world->driven_ground || psvi_is_ground(type);
     return status == PSV_OK ? psvi_write_array(world, world->sim.flags, &flags, slot, 1, 1) : status;
 }
 

@@ -218,6 +218,7 @@ psv_status psv_world_step(psv_world *world, float seconds) {
     }
     status = run_step(world, &step);
     if (status == PSV_OK) ++world->steps_asked;
+    world->ground_serial += world->driven_ground;
     return status;
 }
 

@@ -1,5 +1,6 @@
 // Meshes as surfaces: what slides or rolls over one feels no edge where there is none, and what lies across walls,
 // ridges and edges stays there.
+#include "../own_file.h"
 #include "mesh_points.h"
 
 static psv_world_def heavy_def(void) { return stage_def(16); }
@@ -414,6 +415,100 @@ static void welded_edges_are_none(void **unused) {
     mesh_free(&m);
 }
 
+// --- meshes that move ------------------------------------------------------------------------------------------------
+
+static psv_body_id add_moving_mesh(stage *s, const mesh_points *m, float x, float y, float vx, float vy, float spin) {
+    psv_shape_def shape = mesh_shape(m);
+    shape.friction = 0.8f;
+    psv_body_def body = body_at(add_shape(s, &shape), x, y, 0);
+    body.is_kinematic = true;
+    body.velocity[0] = vx;
+    body.velocity[1] = vy;
+    body.angular_velocity[1] = spin;
+    return add_body(s, &body);
+}
+
+// What lies on a mesh is carried by it: along, up, and around.
+static void moving_meshes_carry(void **unused) {
+    (void)unused;
+    for (int way = 0; way < 3; ++way)
+        for (int kind = BOX; kind < KINDS; ++kind) {
+            if (kind == CAPSULE && way == 2) continue; // it rolls outward
+            const psv_world_def def = heavy_def();
+            stage s = make_stage(&def);
+            mesh_points m = mesh_grid(-5, -5, 10, 10, 1, 0.3, flat_height);
+            const psv_body_id floor =
+                add_moving_mesh(&s, &m, 0, 0, way == 0 ? 1 : 0, way == 1 ? 1 : 0, way == 2 ? 1 : 0);
+            float low;
+            const uint32_t shape = add_kind(&s, kind, 0.2f, 0.8f, &low);
+            psv_body_def body = body_at(shape, way == 2 ? 2 : 0, low, 0);
+            if (kind == CAPSULE) body.pose.rotation[0] = body.pose.rotation[3] = 0.70710678f;
+            body.velocity[0] = way == 0 ? 1 : 0;
+            body.velocity[1] = way == 1 ? 1 : 0;
+            body.velocity[2] = way == 2 ? -2 : 0;
+            body.angular_velocity[1] = way == 2 ? 1 : 0;
+            const psv_body_id id = add_body(&s, &body);
+            step(&s, 120);
+            const psv_body_state now = state_of(&s, id), ground = state_of(&s, floor);
+            const double due[3] = {way == 0   ? 2
+                                   : way == 2 ? 2 * cos(2)
+                                              : 0,
+                                   (way == 1 ? 2.0 : 0.0) + (double)low, way == 2 ? -2 * sin(2) : 0};
+            double off = 0;
+            for (int k = 0; k < 3; ++k)
+                off = fmax(off, fabs((double)now.pose.position[k] - due[k]));
+            (void)printf("%s on a mesh that %s: off by %.4f m\n", kind_names[kind],
+                         way == 0   ? "goes along"
+                         : way == 1 ? "rises"
+                                    : "turns",
+                         off);
+            assert_true(off < 0.02);
+            assert_true(fabs((double)ground.pose.position[0] - (way == 0 ? 2 : 0)) < 1e-3);
+            end_stage(&s);
+            mesh_free(&m);
+        }
+}
+
+// A mesh that rises wakes who sleeps above it, and goes on from a snapshot; planes and fields cannot move.
+static void moving_meshes_wake_and_are_kept(void **unused) {
+    (void)unused;
+    psv_world_def def = heavy_def();
+    def.sleeping = true;
+    stage s = make_stage(&def), other = s;
+    static const double half[3] = {1, 0.5, 1}, middle[3] = {0, 0, 0};
+    mesh_points m = mesh_box(middle, half, 2);
+    (void)add_box_floor(&s, 10, 0.5f, 0);
+    const psv_body_id lift = add_moving_mesh(&s, &m, 0, -0.6f, 0, 0, 0); // its top just below the floor's
+    const psv_shape_def box = shape_of(PSV_SHAPE_BOX, 0.3f, 0.3f, 0.3f);
+    const psv_body_def body = body_at(add_shape(&s, &box), 0, 0.3f, 0);
+    const psv_body_id id = add_body(&s, &body);
+    step(&s, 120);
+    psv_world_counters counters;
+    check(&s, psv_read_world_counters(s.world, &counters));
+    assert_int_equal(counters.asleep, 1);
+    psv_pose pose = {{0, 0.4f, 0}, {0, 0, 0, 1}};
+    check(&s, psv_set_body_target(s.world, lift, &pose, 1));
+    check(&s, psv_save_snapshot(s.world, own_snapshot("test_meshes")));
+    check(&s, psv_restore_snapshot(s.context, own_snapshot("test_meshes"), &other.world));
+    step(&s, 60);
+    step(&other, 60);
+    const psv_body_state here = state_of(&s, id), there = state_of(&other, id);
+    (void)printf("a box that slept on a lift of 1 m is at %.4f m\n", (double)here.pose.position[1]);
+    assert_true(fabsf(here.pose.position[1] - 1.2f) < 0.02f);
+    assert_memory_equal(&here, &there, sizeof here);
+    psv_destroy_world(other.world);
+    (void)remove(own_snapshot("test_meshes"));
+    const psv_shape_def plane = shape_of(PSV_SHAPE_PLANE, 1, 1, 1);
+    psv_body_def wrong = body_at(add_shape(&s, &plane), 0, -5, 0);
+    wrong.is_kinematic = true;
+    assert_int_equal(psv_create_bodies(s.world, &wrong, 1, NULL), PSV_ERROR_ARGUMENT);
+    wrong.is_kinematic = false;
+    const psv_body_id fixed = add_body(&s, &wrong);
+    assert_int_equal(psv_set_body_target(s.world, fixed, &pose, 1), PSV_ERROR_ARGUMENT);
+    end_stage(&s);
+    mesh_free(&m);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flush_boxes_are_smooth),
@@ -426,6 +521,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(balls_swing_in_bowls),
         cmocka_unit_test(one_sided_meshes_let_pass_from_behind),
         cmocka_unit_test(welded_edges_are_none),
+        cmocka_unit_test(moving_meshes_carry),
+        cmocka_unit_test(moving_meshes_wake_and_are_kept),
     };
     return RUN_TESTS(argc, argv, "meshes", tests);
 }

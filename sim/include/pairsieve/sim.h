@@ -38,7 +38,7 @@ typedef enum psv_shape_type {
     PSV_SHAPE_COMPOUND = 4,     // children
     PSV_SHAPE_PLANE = 5,        // static: through the body's position, normal = rotated local y
     PSV_SHAPE_HEIGHT_FIELD = 6, // static: columns x rows samples over size[0] x size[2] metres, centred
-    PSV_SHAPE_MESH = 7,         // static: triangles
+    PSV_SHAPE_MESH = 7,         // static or kinematic: triangles
     PSV_SHAPE_HULL = 8          // convex hull of the vertices, in whose frame the body's pose is
 } psv_shape_type;
 
@@ -92,7 +92,7 @@ typedef struct psv_body_def {
     psv_pose pose;     // default: at the origin, not turned. The rotation is made a unit one, and must not be zero
     float velocity[3]; // m/s
     float angular_velocity[3]; // rad/s
-    bool is_static;            // planes, height fields and meshes are always static
+    bool is_static;            // planes and height fields are always static, meshes where they are not kinematic
     bool is_kinematic; // moves as its velocities say, whatever it meets: it pushes and carries others and takes nothing
                        // from them, from gravity or from damping. Not with is_static or a shape that always is
     uint32_t sub_world;    // below psv_world_def.sub_world_count; bodies of different ones never meet; default 0
@@ -168,8 +168,8 @@ psv_status psv_get_body_state(psv_world *world, psv_body_id id, psv_body_state *
 psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_state *state);                 // Blocks
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
 
-// Sets velocities by which a kinematic body reaches `pose` within `seconds`, by the shorter turn. A static body (not
-// ground) becomes kinematic. The body keeps the velocities until they are set again, so a platform on a path gets its
+// Sets velocities by which a kinematic body reaches `pose` within `seconds`, by the shorter turn. A static body (no
+// plane, no field) becomes kinematic. The body keeps the velocities until they are set again, so a platform on a path gets its
 // next pose before each step. The velocity of a compound is that of its centre of mass. PSV_ERROR_ARGUMENT for a stale
 // id, a body that others push, ground, seconds that are not > 0. Blocks.
 psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds);
