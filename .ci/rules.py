@@ -101,6 +101,17 @@ def links(files):
                 yield f"{name}: links to {target}, a heading that is not there"
 
 
+def mentions(files):
+    """Pages of docs and experiments that code, scripts and tests name by their path are there."""
+    for name in files:
+        if name.startswith(("experiments/log-", "tests/docs/check_")) or not name.endswith((*SOURCE, ".md", ".txt", ".toml", ".cff", ".yml")):
+            continue
+        for page in sorted(set(re.findall(r"(?<![\w/.])(?:docs|experiments)/[\w/.-]*\.md\b", text_of(name)))):
+            near = os.path.normpath(os.path.join(os.path.dirname(name), page))
+            if page not in files and near not in files:
+                yield f"{name}: names {page}, which is not there"
+
+
 def sentences(markdown):
     """Sentences of running text and lists: no tables, code, headings or pictures."""
     kept = [line for line in without_code(markdown).split("\n") if not line.startswith(("|", "#", "    ", "![", "<!--"))]
@@ -150,7 +161,7 @@ def measured(files):
         yield from (check.stdout + check.stderr).splitlines()
 
 
-RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_headers, links, prose, front_pages, measured)}
+RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_headers, links, mentions, prose, front_pages, measured)}
 
 
 def main(wanted):

@@ -26,6 +26,7 @@ BAD = [
     ("public_headers", "viz/other.c", '#include "../core/inside.h"\n', "viz/other.c:1: includes the internal header core/inside.h"),
     ("links", "docs/how/lost.md", "See [it](nowhere.md).\n", "docs/how/lost.md: links to nowhere.md"),
     ("links", "docs/how/lost.md", "See [it](page.md#no-such-heading).\n", "links to page.md#no-such-heading, a heading"),
+    ("mentions", "core/named.h", "// see docs/how/gone.md\\n", "core/named.h: names docs/how/gone.md"),
     ("prose", "docs/how/long.md", LONG * 2, "docs/how/long.md: 2 of 2 sentences"),
     ("prose", "docs/learn/counted.md", "It takes 3 ms of 5 and 7 of 9.\n", "4 numbers in 1 sentences"),
     ("front_pages", "README.md", "word\n" * 131, "README.md: 131 lines"),
