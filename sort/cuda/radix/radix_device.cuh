@@ -150,8 +150,8 @@ typedef uint16_t radix_counter;
 
 // What a warp ranks with: its counters, and two tables of [digit], one word of lanes each, where the lanes of a warp
 // find those with the same digit. The tables are zero between uses and may lie in memory that later holds the tile.
-// (A vote for each bit of the digit takes longer, although it does without the tables: see the notes in
-// tests/bench/results/nvidia-h200.)
+// (A vote for each bit of the digit takes longer, although it does without the tables: see
+// experiments/log-radix-h200.md.)
 struct warp_ranker {
     uint32_t *lanes[2];
     radix_counter *counters;
