@@ -60,3 +60,25 @@ if(PSV_SIM)
     psv_install_pc(pairsieve-sim -lpairsieve_sim "pairsieve-collision jansson" "Rigid bodies, scenes and meshes")
 endif()
 psv_install_pc(pairsieve "" ${psv_pc_all} "${PROJECT_DESCRIPTION}")
+
+# Licence, changes, examples, and man pages where the programs can be run.
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/embedding/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+foreach(module ${psv_modules})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples OPTIONAL)
+endforeach()
+# psv_install_man(TARGET NAME BRIEF [COMMAND...])
+function(psv_install_man target name brief)
+    if(NOT TARGET ${target} OR CMAKE_CROSSCOMPILING)
+        return()
+    endif()
+    set(psv_page ${PROJECT_BINARY_DIR}/man/${name}.1)
+    add_custom_command(OUTPUT ${psv_page} DEPENDS ${target} ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
+        COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DNAME=${name} "-DBRIEF=${brief}" "-DCOMMANDS=${ARGN}"
+                -DOUT=${psv_page} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake VERBATIM)
+    add_custom_target(${name}_man ALL DEPENDS ${psv_page})
+    install(FILES ${psv_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL) # a build of some targets has none
+endfunction()
+psv_install_man(pairsieve_tool pairsieve "finds every pair of overlapping boxes, each frame"
+                run pairs sort trace bench report info list)
+psv_install_man(pairsieve-view pairsieve-view "shows scenes of bodies whose pairs are found each frame")

@@ -75,6 +75,15 @@ done
 static=$work/static shared=$work/shared
 quiet "$cmake" --install "$build" --prefix "$static"
 
+echo "licence, examples, man pages"
+for file in LICENSE CHANGELOG.md examples/find_pairs.c examples/headless.c examples/frame_by_frame.c; do
+    [ -s "$static/share/doc/pairsieve/$file" ] || { echo "share/doc/pairsieve/$file is not installed"; exit 1; }
+done
+for option in --explain --distributed --csv; do
+    grep -q -e "$(printf %s "$option" | sed 's/-/\\\\-/g')" "$static/share/man/man1/pairsieve.1" ||
+        { echo "the man page lacks $option"; exit 1; }
+done
+
 echo "headers"
 for header in core sort group collision group_pairs tree tree_view tree_tests sim render; do
     echo "#include <pairsieve/$header.h>" >"$work/$header.c"
