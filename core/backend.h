@@ -19,6 +19,8 @@ typedef struct psvi_backend_ops {
     // Enqueues a copy or fill on the context's stream. Host memory of an upload may be reused when the call returns.
     psv_status (*copy)(psv_context *context, void *target, const void *source, uint64_t bytes, psvi_copy_kind kind);
     psv_status (*fill)(psv_context *context, void *target, int byte, uint64_t bytes);
+    // Zeros in memory that `alloc` has just given, which takes no memory of the machine before it is used; NULL: fill.
+    void (*clear_fresh)(psv_context *context, void *address, uint64_t bytes);
     psv_status (*synchronize)(psv_context *context);
     psv_status (*memory_info)(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
     // True when the address can be read by the backend's kernels; on OpenGL it is the last byte's.

@@ -49,6 +49,14 @@ void psvi_free(psv_context *context, void *address, uint64_t bytes) {
         context->ops->release(context, address);
 }
 
+psv_status psvi_clear_fresh(psv_context *context, void *address, uint64_t bytes) {
+    if (bytes == 0) bytes = 1;
+    if (context->allocator.allocate != NULL || context->ops->clear_fresh == NULL)
+        return context->ops->fill(context, address, 0, bytes);
+    context->ops->clear_fresh(context, address, bytes);
+    return PSV_OK;
+}
+
 psv_status psv_alloc_buffer(psv_context *context, uint64_t bytes, psv_buffer *buffer) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;

@@ -125,6 +125,8 @@ void *psvi_alloc(psv_context *context, uint64_t bytes);
 void psvi_free(psv_context *context, void *address, uint64_t bytes);
 // The same to *address, which is left alone for 0 bytes; false when there is none.
 bool psvi_take(psv_context *context, uint64_t bytes, void **address);
+// Zeros in memory that psvi_alloc has just given. What is never used then costs addresses alone, where that can be had.
+psv_status psvi_clear_fresh(psv_context *context, void *address, uint64_t bytes);
 
 // Between these the calling thread is in the standard floating-point mode (float_mode.h). They nest.
 void psvi_begin_floats(psv_context *context);

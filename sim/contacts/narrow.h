@@ -38,6 +38,7 @@ PSVI_HD void psvi_narrow_ground(const psvi_sim *s, const psvi_step *step, uint32
     const bool moves = s->linear[a].velocity.w > 0, sleeps = s->island != NULL && psvi_is_asleep(s, a);
     if (!(moves || sleeps) || s->position[a].w <= 0) return;
     uint32_t world = s->sub_world[a];
+    if (world >= s->terrain_worlds) return;
     bool is_round = psvi_is_round(s->shapes[s->shape[a]].type);
     for (uint32_t i = s->terrain_first[world]; i < s->terrain_first[world + 1]; ++i) {
         uint32_t ground = s->terrain[i];

@@ -187,7 +187,7 @@ static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     s->counts->contacts = s->counts->points = 0;
     s->counts->pairs = *s->pair_count;
     psvi_run_ranges(world->context, *s->pair_count, PAIRS, narrow_pairs, &loop);
-    if (s->terrain_first[world->def.sub_world_count] == 0) return PSV_OK; // no ground anywhere
+    if (s->terrain_first[s->terrain_worlds] == 0) return PSV_OK; // no ground anywhere
     psvi_run_ranges(world->context, s->slots, 256, narrow_ground, &loop);
     return PSV_OK;
 }

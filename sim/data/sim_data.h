@@ -193,7 +193,8 @@ typedef struct psvi_sim {
     const psvi_hull *hulls; // the first is the cube of half extents 1, for boxes; NULL without any
     // planes, height fields and meshes, by sub-world: every moving body of the sub-world is tested against them
     const uint32_t *terrain;
-    const uint32_t *terrain_first; // sub_world_count + 1
+    const uint32_t *terrain_first; // terrain_worlds + 1
+    uint32_t terrain_worlds;       // the sub-worlds from here on have no ground
     // pairs of the finder
     const psv_pair *pairs;
     const uint64_t *pair_count;

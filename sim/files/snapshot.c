@@ -596,6 +596,8 @@ static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
     for (uint32_t i = 0; i < snapshot->world.slots; ++i)
         world->driven_ground = world->driven_ground || ((snapshot->flags[i] & PSVI_FLAG_KINEMATIC) != 0 &&
                                                         psvi_is_ground(snapshot->shapes[snapshot->shape[i]].type));
+    for (uint64_t i = 0; i < n; ++i)
+        if (snapshot->alive[i]) psvi_note_ground(world, snapshot->shape[i], snapshot->sub_world[i]);
     status = psvi_update_terrain(world);
     return status == PSV_OK ? fill_kept(snapshot, world) : status;
 }

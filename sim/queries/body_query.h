@@ -26,10 +26,10 @@ PSVI_HD psv_aabb psvi_query_box(const psvi_sim *s, uint32_t i) {
 // Ground of a sub-world, or of all where the query asks all: [*first, *end) of s->terrain.
 PSVI_HD void psvi_ground_of(const psvi_sim *s, const psvi_tree_query *query, uint32_t world, uint32_t *first,
                             uint32_t *end) {
-    const uint32_t worlds = query->view.world_count;
-    const bool all = query->view.world_starts == NULL, known = world < worlds && s->terrain_first != NULL;
+    const bool all = query->view.world_starts == NULL && world < query->view.world_count;
+    const bool known = s->terrain_first != NULL && (all || world < s->terrain_worlds);
     *first = known ? s->terrain_first[all ? 0 : world] : 0;
-    *end = known ? s->terrain_first[all ? worlds : world + 1] : 0;
+    *end = known ? s->terrain_first[all ? s->terrain_worlds : world + 1] : 0;
 }
 
 // --- rays ------------------------------------------------------------------------------------------------------------

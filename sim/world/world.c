@@ -90,9 +90,7 @@ uint64_t psvi_world_bytes(psv_backend backend, const psv_world_def *def) {
     const bool sorted = module != NULL && module->ops->sorts_contacts;
     uint64_t own = module == NULL ? 0 : module->ops->own_bytes(def->max_bodies, contacts, contacts);
     if (def->contact_events) own += psvi_event_bytes(contacts);
-    uint64_t ground =
-        2 * sizeof(uint32_t) * (uint64_t)def->sub_world_count; // the list is made anew beside the last one
-    return body_bytes(def) + contact_bytes(sorted, contacts, contacts, pairs) + own + ground +
+    return body_bytes(def) + contact_bytes(sorted, contacts, contacts, pairs) + own +
            psv_pair_finder_bytes(backend, &finder);
 }
 
@@ -125,8 +123,9 @@ psv_status psvi_check_world_def(psv_context *context, const psv_world_def *def) 
     if (def->max_shapes == 0 || def->max_shapes > 1u << 20)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_shapes is %u; 1 to %u are possible", def->max_shapes,
                          1u << 20);
-    if (def->sub_world_count == 0)
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.sub_world_count is 0; at least 1 is needed");
+    if (def->sub_world_count == 0 || def->sub_world_count > 1u << 24)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.sub_world_count is %u; 1 to %u are possible",
+                         def->sub_world_count, 1u << 24);
     if (def->max_pairs > MOST_PAIRS || def->max_contacts > MOST_CONTACTS)
         return psvi_fail(context, PSV_ERROR_ARGUMENT,
                          "def.max_pairs is %" PRIu64 " and def.max_contacts %" PRIu64
@@ -173,7 +172,7 @@ static psv_status alloc_array(psv_world *world, void *field, uint64_t bytes) {
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no %s memory for %" PRIu64 " bytes of the world",
                          psv_backend_name(world->context->backend), bytes);
     memcpy(field, &address, sizeof address);
-    return world->context->ops->fill(world->context, address, 0, bytes == 0 ? 1 : bytes);
+    return psvi_clear_fresh(world->context, address, bytes);
 }
 
 // clang-format off

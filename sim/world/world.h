@@ -65,6 +65,7 @@ struct psv_world {
     uint64_t hull_count, hulls_bytes;
     uint64_t shapes_bytes, children_bytes, heights_bytes, nodes_bytes, triangles_bytes; // of the backend's copies
     uint64_t terrain_bytes;
+    uint32_t ground_worlds; // one more than the largest sub-world that ground has been in
     uint64_t ground_serial; // counts changes of ground bodies; 0: there was none yet
     bool driven_ground;     // some mesh has been kinematic: each step may change ground
     uint64_t body_serial;   // counts calls that make, destroy or place bodies
@@ -160,6 +161,8 @@ typedef struct psvi_terrain_room {
     uint64_t bytes;
 } psvi_terrain_room;
 
+// A body of this shape is going to be in this sub-world: the list has places for sub-worlds that have had ground.
+void psvi_note_ground(psv_world *world, uint32_t shape, uint32_t sub_world);
 psv_status psvi_reserve_terrain(psv_world *world, uint64_t slots, int64_t more_ground, psvi_terrain_room *room);
 psv_status psvi_list_terrain(psv_world *world, psvi_terrain_room *room);
 void psvi_release_terrain(psv_world *world, psvi_terrain_room *room);

@@ -151,10 +151,12 @@ static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from,
     return status;
 }
 
-static uint64_t count_ground(const psv_world *world, const psv_body_def *defs, uint64_t count) {
+static uint64_t count_ground(psv_world *world, const psv_body_def *defs, uint64_t count) {
     uint64_t ground = 0;
-    for (uint64_t i = 0; i < count; ++i)
+    for (uint64_t i = 0; i < count; ++i) {
         ground += psvi_is_ground(world->shapes[defs[i].shape].data.type);
+        psvi_note_ground(world, defs[i].shape, defs[i].sub_world);
+    }
     return ground;
 }
 

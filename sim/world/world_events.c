@@ -64,7 +64,7 @@ psv_status psvi_need_user(psv_world *world) {
     uint64_t *user = psvi_alloc(context, bytes);
     if (user == NULL)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for %" PRIu64 " bytes of user data", bytes);
-    psv_status status = context->ops->fill(context, user, 0, bytes);
+    psv_status status = psvi_clear_fresh(context, user, bytes);
     if (status != PSV_OK) {
         psvi_free(context, user, bytes);
         return status;

@@ -68,8 +68,9 @@ bool psvi_forces_are_good(float linear_damping, float angular_damping, float gra
 
 psv_status psvi_need_forces(psv_world *world) {
     if (world->sim.forces != NULL) return PSV_OK;
-    const uint64_t n = world->def.max_bodies, bytes = n * sizeof(psvi_f4);
-    psvi_f4 *there = psvi_alloc(world->context, bytes), *here = malloc(bytes);
+    const uint64_t n = world->sim.slots, bytes = world->def.max_bodies * sizeof(psvi_f4);
+    psvi_f4 *there = psvi_alloc(world->context, bytes),
+            *here = malloc(n * sizeof *here + 1); // later bodies bring theirs
     psv_status status = PSV_OK;
     if (there == NULL || here == NULL)
         status =

@@ -18,8 +18,13 @@ void psvi_release_terrain(psv_world *world, psvi_terrain_room *room) {
     *room = (psvi_terrain_room){0};
 }
 
+void psvi_note_ground(psv_world *world, uint32_t shape, uint32_t sub_world) {
+    if (psvi_is_ground(world->shapes[shape].data.type) && sub_world >= world->ground_worlds)
+        world->ground_worlds = sub_world + 1;
+}
+
 psv_status psvi_reserve_terrain(psv_world *world, uint64_t slots, int64_t more_ground, psvi_terrain_room *room) {
-    const uint64_t worlds = world->def.sub_world_count;
+    const uint64_t worlds = world->ground_worlds;
     uint64_t ground = (uint64_t)more_ground; // a negative one is taken off by wrapping
     for (uint32_t i = 0; i < world->sim.slots; ++i)
         ground += is_ground(world, i);
@@ -38,7 +43,7 @@ psv_status psvi_reserve_terrain(psv_world *world, uint64_t slots, int64_t more_g
 
 psv_status psvi_list_terrain(psv_world *world, psvi_terrain_room *room) {
     psvi_sim *s = &world->sim;
-    const uint64_t worlds = world->def.sub_world_count;
+    const uint64_t worlds = world->ground_worlds;
     uint32_t *sub_world = room->sub_world, *first = room->first, *list = room->list;
     psv_status status = psvi_read_array(world, sub_world, s->sub_world, 0, s->slots, sizeof *sub_world);
     if (status == PSV_OK) {
@@ -55,6 +60,7 @@ psv_status psvi_list_terrain(psv_world *world, psvi_terrain_room *room) {
         psvi_free(world->context, (void *)(uintptr_t)s->terrain_first, world->terrain_bytes);
         s->terrain_first = room->fresh;
         s->terrain = s->terrain_first + worlds + 1;
+        s->terrain_worlds = (uint32_t)worlds;
         world->terrain_bytes = room->bytes;
         room->fresh = NULL;
         ++world->ground_serial;

@@ -562,9 +562,12 @@ static psv_status radix_run(psv_sorter *sorter, const psvi_sort_request *request
     return PSV_OK;
 }
 
+#define TOUCHED_BYTES ((uint64_t)128 << 20) // beyond it room that may never be used would take the machine's memory
+
 // Touches the scratch memory, so that the first sort does not wait for the system to find its pages.
 static psv_status radix_create(psv_sorter *sorter) {
-    if (sorter->owns_scratch) memset(sorter->scratch, 0, sorter->scratch_bytes);
+    const uint64_t bytes = sorter->scratch_bytes < TOUCHED_BYTES ? sorter->scratch_bytes : TOUCHED_BYTES;
+    if (sorter->owns_scratch) memset(sorter->scratch, 0, bytes);
     return PSV_OK;
 }
 

@@ -366,8 +366,8 @@ static void free_memory_is_asked(void **unused) {
     failing_memory_start(0, true);
     EXPECT_FAILURE(psv_create_world(context, &def, &world), PSV_ERROR_MEMORY, context, "bytes of cpu memory", "free");
     def = psv_default_world_def();
-    def.sub_world_count = UINT32_MAX; // its lists are memory too
-    EXPECT_FAILURE(psv_create_world(context, &def, &world), PSV_ERROR_MEMORY, context, "bytes", "memory");
+    def.sub_world_count = UINT32_MAX;
+    EXPECT_FAILURE(psv_create_world(context, &def, &world), PSV_ERROR_ARGUMENT, context, "sub_world_count", "16777216");
     failing_memory_stop();
     assert_null(world);
     close_context();

@@ -22,6 +22,23 @@ static bool save_scene(psv_context *context, const char *folder, const char *nam
     return good;
 }
 
+// Numbers that ask for large tables, and ground in the last of many sub-worlds.
+static bool save_large(psv_context *context, const char *folder) {
+    psv_world_def def = psv_default_world_def();
+    psv_shape_def plane = psv_default_shape_def();
+    psv_body_def body = psv_default_body_def();
+    psv_world *world = NULL;
+    def.max_bodies = 16384;
+    def.sub_world_count = 1u << 20;
+    plane.type = PSV_SHAPE_PLANE;
+    body.sub_world = def.sub_world_count - 1;
+    bool good = psv_create_world(context, &def, &world) == PSV_OK;
+    good = good && psv_create_shape(world, &plane, &body.shape) == PSV_OK;
+    good = good && psv_create_bodies(world, &body, 1, NULL) == PSV_OK && save(world, folder, "large");
+    psv_destroy_world(world);
+    return good;
+}
+
 int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     psv_context *context;
@@ -31,7 +48,8 @@ int main(int argc, char **argv) {
     psv_world *world = make_small_world(context);
     bool good = save(world, argv[1], "small");
     psv_destroy_world(world);
-    good = good && save_scene(context, argv[1], "galaxy") && save_scene(context, argv[1], "chairs");
+    good = good && save_large(context, argv[1]) && save_scene(context, argv[1], "galaxy") &&
+           save_scene(context, argv[1], "chairs");
     if (!good) (void)fprintf(stderr, "write_snapshot_seeds: %s\n", psv_last_error(context));
     psv_destroy_context(context);
     return good ? 0 : 1;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -236,6 +238,65 @@ static void lists(void **unused) {
     refuse_float("points that are not kept, but there", frame + 44, 0);
 }
 
+#define MOST_RESIDENT_KB (256 * 1024L)
+#define MOST_SECONDS 5
+
+// Restores the file in a process of its own: what that takes of the machine, beyond what a file that is no snapshot
+// takes.
+static long resident_kb(void) {
+    struct rusage used = {0};
+    int state = 0;
+    assert_true(snapshot_write(&file, snapshot));
+    const pid_t child = fork();
+    if (child == 0) {
+        psv_context_def def = psv_default_context_def();
+        psv_context *own = NULL;
+        psv_world *world = NULL;
+        def.backend = PSV_BACKEND_CPU;
+        def.worker_count = 1;
+        (void)alarm(MOST_SECONDS * 4);
+        if (psv_create_context(&def, &own) == PSV_OK) (void)psv_restore_snapshot(own, snapshot, &world);
+        _exit(0);
+    }
+    assert_int_equal(wait4(child, &state, 0, &used), child);
+    assert_true(WIFEXITED(state));
+    assert_true(used.ru_utime.tv_sec + used.ru_stime.tv_sec < MOST_SECONDS);
+    return used.ru_maxrss;
+}
+
+// Numbers of a small file that ask for tables: what is not used of them takes no memory of the machine.
+static void numbers_that_ask_for_much(void **unused) {
+    (void)unused;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); // their memory is not ours
+#endif
+    static const struct {
+        uint64_t at, least;
+        size_t bytes;
+    } numbers[] = {{SNAPSHOT_SUB_WORLDS, 1000, 4},
+                   {SNAPSHOT_MAX_SHAPES, 1000, 4},
+                   {SNAPSHOT_MAX_BODIES, 1000, 8},
+                   {SNAPSHOT_MAX_PAIRS, 1000, 8},
+                   {SNAPSHOT_MAX_CONTACTS, 1000, 8}};
+    file = whole;
+    file.data[0] ^= 1;
+    const long base = resident_kb();
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i)
+        for (uint64_t value = numbers[i].least; value < (uint64_t)1 << 44; value *= 8) {
+            file = whole;
+            memcpy(file.data + numbers[i].at, &value, numbers[i].bytes);
+            const long more = resident_kb() - base;
+            if (more > MOST_RESIDENT_KB)
+                fail_msg("number %zu as %llu takes %ld KB", i, (unsigned long long)value, more);
+        }
+    // Ground in the last of many sub-worlds.
+    const uint32_t many = 1u << 24, last = many - 1;
+    file = whole;
+    memcpy(file.data + SNAPSHOT_SUB_WORLDS, &many, sizeof many);
+    memcpy(file.data + snapshot_slot(&whole, SNAPSHOT_SUB_WORLD, PSV_SHAPE_PLANE), &last, sizeof last);
+    assert_true(resident_kb() - base < MOST_RESIDENT_KB);
+}
+
 // Every byte, changed in several ways: refused with a sentence, or a world that works.
 static void every_byte(void **unused) {
     (void)unused;
@@ -267,6 +328,7 @@ int main(void) {
         cmocka_unit_test(shapes),
         cmocka_unit_test(bodies),
         cmocka_unit_test(lists),
+        cmocka_unit_test(numbers_that_ask_for_much),
         cmocka_unit_test(every_byte),
     };
     return cmocka_run_group_tests_name("snapshot damage", tests, open_all, close_all);

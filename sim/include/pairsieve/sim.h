@@ -115,7 +115,7 @@ typedef struct psv_world_def {
     uint32_t max_shapes;         // 1 to 2^20; default 1024
     uint64_t max_pairs;          // 0 (default): 8 per body; grows between steps when too small; at most 2^40
     uint64_t max_contacts;       // 0 (default): 8 per body; likewise; at most 2^31 - 1
-    uint32_t sub_world_count;    // 1 or more; default 1
+    uint32_t sub_world_count;    // 1 to 2^24; default 1
     bool contact_events;         // each step fills the buffers of psv_world_contacts and events; default false
     // Bodies that touch fall asleep together, as islands, when all have been slower than sleep_speed (m/s, > 0; default
     // 0.05) for half a second. An island wakes when something presses on one of its bodies, when a call changes one, or
