@@ -26,7 +26,8 @@ typedef struct pairs_job {
     uint64_t max_pairs;
     bool has_max_pairs;
     uint64_t repeat;
-    bool has_repeat, json, distributed;
+    bool has_repeat, json;
+    tool_rank_options rank_options;
     tool_ranks ranks;
 
     psv_context *context;
@@ -35,6 +36,7 @@ typedef struct pairs_job {
     psv_box_set sets[2];
     uint32_t set_count;
     psv_aabb *host_boxes[2];
+    uint64_t all_boxes; // of set 0, of all ranks
     uint64_t pairs;
     psv_pair_statistics statistics;
     double phase_ms[PSV_PHASE_COUNT], frame_ms;
@@ -88,6 +90,7 @@ static int make_boxes(pairs_job *job, const psv_mesh meshes[2]) {
         }
         uint64_t count = tool_mesh_boxes(&meshes[0], job->path_count > 1 ? &meshes[1] : NULL, &edges,
                                          (mesh_elements)elements, &job->host_boxes[s]);
+        if (s == 0) job->all_boxes = count;
         code = upload_boxes(job, s, count);
     }
     free(edges.edges);
@@ -246,6 +249,7 @@ static int search_distributed(pairs_job *job) {
     for (uint64_t r = 0; r <= repeats && status == PSV_OK; ++r) { // the first one makes room
         const double begin = tool_seconds_now();
         status = psv_group_find_pairs(finder, &job->sets[0]);
+        tool_note_progress(&job->ranks);
         if (r > 0) times[r - 1] = 1e3 * (tool_seconds_now() - begin);
     }
     if (status == PSV_OK) status = psv_read_group_pair_statistics(finder, &statistics);
@@ -259,16 +263,23 @@ static int search_distributed(pairs_job *job) {
     return code;
 }
 
+static int check_same_boxes(const pairs_job *job) {
+    const uint64_t calls = job->has_repeat ? job->repeat + 1 : 0;
+    return tool_check_agreement(&job->ranks, "boxes, or another --repeat,", job->host_boxes[0],
+                                job->all_boxes * sizeof(psv_aabb), calls);
+}
+
 static int run_distributed(pairs_job *job) {
     psv_mesh meshes[2] = {{0}};
     job->ranks.size = 0;
-    int code = tool_open_ranks(&job->device, &job->ranks);
+    int code = tool_open_ranks(&job->device, job->rank_options.limit, &job->ranks);
     if (job->ranks.size == 0) return code; // a build without MPI
     job->context = job->ranks.context;
     if (code == TOOL_DONE) code = load_meshes(job, meshes);
     if (code == TOOL_DONE) code = make_boxes(job, meshes);
     psv_free_mesh(&meshes[0]);
     psv_free_mesh(&meshes[1]);
+    if (code == TOOL_DONE) code = check_same_boxes(job);
     if (code == TOOL_DONE) code = search_distributed(job);
     if (job->context != NULL) psv_free_buffer(job->context, &job->buffers[0]);
     free(job->host_boxes[0]);
@@ -314,8 +325,12 @@ static void release_job(pairs_job *job) {
 }
 
 int command_pairs(int argc, char **argv) {
-    pairs_job job = {
-        .device = {.backend = "auto"}, .boxes = "all", .broad_phase = "auto", .sort = "cells", .ranks.size = 1};
+    pairs_job job = {.device = {.backend = "auto"},
+                     .boxes = "all",
+                     .broad_phase = "auto",
+                     .sort = "cells",
+                     .ranks.size = 1,
+                     .rank_options.limit = TOOL_TIME_LIMIT};
     bool has_boxes = false, has_between = false;
     const tool_option options[] = {
         {.name = "--boxes",
@@ -361,10 +376,7 @@ int command_pairs(int argc, char **argv) {
          .help = "write the pairs as lines a,b in ascending order; - is standard output",
          .kind = OPTION_TEXT,
          .target = &job.csv},
-        {.name = "--distributed",
-         .help = "over the ranks of an MPI job (mpirun -n N pairsieve pairs ...), each with a part of the boxes",
-         .kind = OPTION_FLAG,
-         .target = &job.distributed},
+        TOOL_RANK_OPTIONS(job.rank_options, "pairs", "boxes"),
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},
     };
     tool_command command = {
@@ -388,9 +400,9 @@ int command_pairs(int argc, char **argv) {
         return tool_fail(TOOL_REFUSED, "pairs needs a mesh file; usage: pairsieve pairs %s", command.usage);
     if (has_boxes && has_between) return tool_fail(TOOL_REFUSED, "--boxes and --between exclude each other");
     job.set_count = has_between ? 2 : 1;
-    if (job.distributed && (has_between || job.csv != NULL || job.has_max_pairs))
+    if (job.rank_options.distributed && (has_between || job.csv != NULL || job.has_max_pairs))
         return tool_fail(TOOL_REFUSED, "--distributed goes without --between, --csv and --max-pairs");
-    if (job.distributed) return run_distributed(&job);
+    if (job.rank_options.distributed) return run_distributed(&job);
     code = run_job(&job);
     release_job(&job);
     return code;

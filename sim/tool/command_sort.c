@@ -14,7 +14,8 @@ typedef struct sort_job {
     tool_device_options device;
     const char *key_name, *distribution, *method, *input;
     uint64_t count, seed, repeat;
-    bool has_count, has_distribution, has_seed, json, distributed;
+    bool has_count, has_distribution, has_seed, json;
+    tool_rank_options rank_options;
 
     psv_key_type type;
     uint32_t value_bytes;
@@ -144,9 +145,10 @@ static int run_job(sort_job *job) {
         return tool_fail(TOOL_REFUSED, "--keys %s is not known; accepted: u32, i32, f32, u64, i64, f64", job->key_name);
     int distribution = tool_choose("--distribution", job->distribution, tool_distributions);
     if (distribution < 0) return TOOL_REFUSED;
-    if (job->distributed)
+    if (job->rank_options.distributed)
         return tool_sort_distributed(&(tool_distributed_sort){job->device, job->type, distribution, job->method,
-                                                              job->count, job->seed, job->repeat, job->json});
+                                                              job->count, job->seed, job->repeat,
+                                                              job->rank_options.limit, job->json});
     int code = tool_create_context(&job->device, &job->context);
     if (code == TOOL_DONE) code = tool_check_method(job->context, "--method", job->method, psv_sort_method_name);
     if (code == TOOL_DONE && job->input != NULL) {
@@ -180,6 +182,7 @@ int command_sort(int argc, char **argv) {
                     .key_name = "u32",
                     .distribution = "uniform",
                     .method = "radix",
+                    .rank_options.limit = TOOL_TIME_LIMIT,
                     .count = 1000000,
                     .seed = 1,
                     .repeat = 11};
@@ -226,10 +229,7 @@ int command_sort(int argc, char **argv) {
          .target = &job.repeat,
          .least = 1,
          .most = 100000},
-        {.name = "--distributed",
-         .help = "over the ranks of an MPI job (mpirun -n N pairsieve sort ...), each with a part of the keys",
-         .kind = OPTION_FLAG,
-         .target = &job.distributed},
+        TOOL_RANK_OPTIONS(job.rank_options, "sort", "keys"),
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},
     };
     tool_command command = {
@@ -244,7 +244,7 @@ int command_sort(int argc, char **argv) {
     if (code != TOOL_CONTINUE) return code;
     if (job.input != NULL && (job.has_count || job.has_distribution || job.has_seed))
         return tool_fail(TOOL_REFUSED, "--input takes its keys from the file: no --count, --distribution or --seed");
-    if (job.input != NULL && job.distributed)
+    if (job.input != NULL && job.rank_options.distributed)
         return tool_fail(TOOL_REFUSED, "--input and --distributed exclude each other");
     code = run_job(&job);
     release_job(&job);

@@ -17,6 +17,12 @@ typedef struct ranks_sort {
     double median_ms;
 } ranks_sort;
 
+static int check_same_keys(const ranks_sort *job) {
+    const tool_distributed_sort *w = job->wanted;
+    const uint64_t numbers[] = {w->count, w->seed, w->repeat, (uint64_t)w->type, (uint64_t)w->distribution};
+    return tool_check_agreement(&job->ranks, "keys, or another --repeat,", numbers, sizeof numbers, 0);
+}
+
 static int make_input(ranks_sort *job) {
     const tool_distributed_sort *wanted = job->wanted;
     const tool_ranks *ranks = &job->ranks;
@@ -45,6 +51,7 @@ static int run_sorts(ranks_sort *job) {
     for (uint64_t r = 0; r <= job->wanted->repeat && status == PSV_OK; ++r) { // the first one is not timed
         const double begin = tool_seconds_now();
         status = psv_group_sort_index(job->sorter, job->keys, job->count, &job->sorted);
+        tool_note_progress(&job->ranks);
         if (r > 0) times[r - 1] = 1e3 * (tool_seconds_now() - begin);
     }
     if (status == PSV_OK) status = psv_read_group_sort_statistics(job->sorter, &job->statistics);
@@ -103,11 +110,12 @@ static int print_sort(const ranks_sort *job, const tool_sort_check *check) {
 int tool_sort_distributed(const tool_distributed_sort *wanted) {
     ranks_sort job = {.wanted = wanted};
     tool_sort_check check = {false, false};
-    int code = tool_open_ranks(&wanted->device, &job.ranks);
+    int code = tool_open_ranks(&wanted->device, wanted->limit, &job.ranks);
     if (job.ranks.size == 0) return code; // a build without MPI
     if (code == TOOL_DONE && wanted->count > INT32_MAX)
         code = tool_fail(TOOL_REFUSED, "--count %llu: the result is checked on one rank, which takes 2147483647 keys",
                          (unsigned long long)wanted->count);
+    if (code == TOOL_DONE) code = check_same_keys(&job);
     if (code == TOOL_DONE) code = make_input(&job);
     if (code == TOOL_DONE) code = run_sorts(&job);
     if (code == TOOL_DONE) code = check_result(&job, &check);

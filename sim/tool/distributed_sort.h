@@ -10,6 +10,7 @@ typedef struct tool_distributed_sort {
     int distribution; // place in tool_distributions
     const char *method;
     uint64_t count, seed, repeat; // count: of all ranks
+    uint64_t limit;               // tool_rank_options
     bool json;
 } tool_distributed_sort;
 
