@@ -199,12 +199,25 @@ static void save(psv_world *world, saved_file *file) {
     assert_in_range(file->size, 1, MOST_BYTES - 1);
 }
 
+// For who looks into a difference.
+static void keep(const saved_file *file, const char *name) {
+    FILE *stream = fopen(name, "wb");
+    if (stream == NULL) return;
+    (void)fwrite(file->bytes, 1, file->size, stream);
+    (void)fclose(stream);
+}
+
 static void compare(psv_world *world, const saved_file *expected, const char *when) {
     static saved_file file;
     save(world, &file);
-    if (file.size != expected->size) fail_msg("%s: %zu bytes, expected %zu", when, file.size, expected->size);
-    for (size_t i = 0; i < file.size; ++i)
-        if (file.bytes[i] != expected->bytes[i]) fail_msg("%s: byte %zu of %zu differs", when, i, file.size);
+    size_t same = 0;
+    while (same < file.size && same < expected->size && file.bytes[same] == expected->bytes[same])
+        ++same;
+    if (same == file.size && same == expected->size) return;
+    keep(expected, "snapshot_calls_expected.snapshot");
+    keep(&file, "snapshot_calls_got.snapshot");
+    fail_msg("%s: %zu bytes, expected %zu; byte %zu differs, see snapshot_calls_*.snapshot here", when, file.size,
+             expected->size, same);
 }
 
 // The world goes on, or the restored one in its place.
