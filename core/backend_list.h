@@ -1,6 +1,6 @@
-// The backends, and which layers each of them has in this build: the one place that lists them. Each layer makes the
-// table of its own modules from this list (backend_list.c, sort/src/sort_methods.c, collision/src/methods.c,
-// sim/world/sim_backends.c), so a layer that is not linked is not asked for. Another backend is a folder and a line
+// The one list of the backends and of the layers that each of them has in this build. Each layer makes the table of its
+// own modules from this list: backend_list.c, sort/src/sort_methods.c, collision/src/methods.c,
+// sim/world/sim_backends.c. So a layer that is not linked is not referenced. Another backend is a folder and a line
 // here.
 #ifndef PAIRSIEVE_CORE_BACKEND_LIST_H
 #define PAIRSIEVE_CORE_BACKEND_LIST_H

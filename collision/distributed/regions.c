@@ -1,7 +1,6 @@
-// How space is cut: at each cut all axes are tried, and the one is taken whose fuller side has the least work. A box
-// that lies across a plane is work for both sides, so an axis along which boxes are long loses, and worlds, in which
-// nothing lies across, win wherever they can be split evenly. Of cuts that are about as good the one wins for which the
-// fewest boxes have to move.
+// How space is cut: each cut is tried along all axes, and the one is taken whose fuller side has the least work. A box
+// across a plane is work for both sides. So axes along which boxes are long lose. Worlds, across which nothing lies,
+// win wherever they can be divided evenly. Of cuts that are about as good, the one wins that moves the fewest boxes.
 #include "regions.h"
 
 #include <float.h>

@@ -51,9 +51,9 @@ static void pause_shortly(void) {
 #endif
 }
 
-// Cores that have other work: a thread that is put off in the middle of its piece of a loop holds all others up until
-// it gets a core again, milliseconds later. So a loop that lost threads in this way is followed by loops with as many
-// fewer, for a short time, and for a longer one each time that this happens again soon after.
+// Cores with other work: a thread that loses its core in the middle of a piece delays all others for milliseconds. So
+// after a loop that lost threads, loops use as many threads fewer for a short time. The time grows each time that this
+// happens again soon.
 #define CROWD_SHORTEST 0.01 // seconds
 #define CROWD_LONGEST 4.0
 #define CROWD_SOON 2.0

@@ -1,11 +1,11 @@
 // pairsieve tree: a bounding volume hierarchy over boxes or triangles, rebuilt each frame from sorted keys, and queries
 // in bulk: rays, boxes, spheres, nearest neighbours and closest points.
 //
-// Items (boxes or triangles) and queries are views of the caller's memory; results go to the caller's memory; all of it
-// in memory of the context's backend. After creation no call allocates, and on CUDA every call but those that say
-// «Blocks» is asynchronous and can be captured in a graph. Answers do not depend on the tree: a query gives the same
-// bytes for every quality, on every backend, with any number of threads (tests of items round alike everywhere, ties
-// go to the lower item, and nodes are only left out when nothing in them can count).
+// Items (boxes or triangles), queries and results are in the caller's memory, which is memory of the context's backend.
+// After creation no call allocates, and on CUDA every call except those that say «Blocks» is asynchronous and can be
+// captured in a graph. Answers do not depend on the tree: a query gives the same bytes for every quality, on every
+// backend, with any number of threads. Tests of items round alike everywhere, ties go to the lower item, and a node is
+// skipped only if nothing in it can matter.
 //
 // Left out, counted and never found: disabled items, boxes with NaN or min > max, triangles with a vertex that is not
 // finite or an index that is not below vertex_count, and items with a world that is not below def.world_count.

@@ -119,9 +119,9 @@ PSV_TREE_FN bool psv_make_tree_ray(const psv_ray *ray, const psv_tree_node *root
     return true;
 }
 
-// What a ray's test of a node's slots needs on one axis: t of grid coordinate q is between q * step + low and
-// q * step + high, whatever was rounded here, in the test of the items, and in the positions of what they hit. The part
-// of a step is for psv_bias_grid.
+// Terms of a ray's test of a node's slots on one axis: t of grid coordinate q is between q * step + low and q * step +
+// high. The bounds cover all rounding here, in the test of the items, and in the positions of hits. The part of a step
+// is for psv_bias_grid.
 PSV_TREE_FN void psv_ray_slab(const psv_tree_ray *ray, const psv_tree_node *node, int axis, float *step, float *low,
                               float *high) {
     const float slab = ray->slab[axis], at = (node->origin[axis] - ray->origin[axis]) * slab;
