@@ -1,6 +1,6 @@
-// Finds the overlapping pairs of moving bodies, on memory that the program owns: device memory where there is a GPU,
-// host memory otherwise. The boxes stay inside the program's own structs; pairsieve reads them there. Exit code 0 when
-// the two frames have the pairs that they should have.
+// Finds the overlapping pairs of moving bodies, in memory that the program owns: device memory with a GPU, host memory
+// otherwise. The boxes are inside the program's own structs, where pairsieve reads them. Exit code 0 when the two
+// frames have the expected pairs.
 #include <stddef.h>
 #include <stdio.h>
 

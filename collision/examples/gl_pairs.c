@@ -1,5 +1,5 @@
-// Finds overlapping boxes that lie in an OpenGL buffer of the program's own, in its own SDL2 and GLEW window; the pairs
-// stay on the device, ready to be drawn. Here they are read back to be shown.
+// Finds overlapping boxes in an OpenGL buffer of the program's own, in its own SDL2 and GLEW window. The pairs stay on
+// the device, ready to be drawn; this program reads them back to print them.
 #include <GL/glew.h>
 #include <SDL.h>
 #include <pairsieve/collision.h>
@@ -17,7 +17,7 @@ static bool open_window(void) {
     window = SDL_CreateWindow("gl_pairs", 0, 0, 64, 64, SDL_WINDOW_OPENGL | SDL_WINDOW_HIDDEN);
     if (window == NULL || (gl = SDL_GL_CreateContext(window)) == NULL) return false;
     GLenum error = glewInit();
-    return error == GLEW_OK || error == GLEW_ERROR_NO_GLX_DISPLAY; // all functions are there on EGL too
+    return error == GLEW_OK || error == GLEW_ERROR_NO_GLX_DISPLAY; // EGL has all functions too
 }
 
 static int fail(const char *what) {
@@ -50,7 +50,7 @@ int main(void) {
     if (psv_find_pairs(finder, &set) != PSV_OK) return fail(psv_last_error(context));
 
     // psv_pair_buffer(finder).gl_name holds the pairs, psv_pair_count_buffer their number; a program that draws them
-    // calls glMemoryBarrier for what it does with them.
+    // calls glMemoryBarrier for its use first.
     psv_pair pairs[16];
     uint64_t count = 0;
     if (psv_read_pairs(finder, pairs, 16, &count) != PSV_OK) return fail(psv_last_error(context));

@@ -17,7 +17,7 @@ __global__ void look_around(const psv_tree_view view, const float3 *points, int 
     if (i >= count) return;
     const float point[3] = {points[i].x, points[i].y, points[i].z};
     answer own = {INFINITY, PSV_NO_ITEM, 0};
-    // A shrinking distance: what cannot be nearer is not met.
+    // A shrinking distance: items that cannot be nearer are skipped.
     psv_walk_near(view, point, INFINITY, 0, [&](const psv_closest_point &at, float &most) {
         if (at.distance < own.distance || (at.distance == own.distance && at.item < own.nearest)) {
             own.distance = most = at.distance;

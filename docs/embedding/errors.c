@@ -32,7 +32,7 @@ int main(void) {
     def.method = "auto";
     expect(psv_create_pair_finder(context, &def, &finder), PSV_OK, context);
 
-    // Too many pairs: the count is exact all the same, and the first 100 are there.
+    // Too many pairs: the count is still exact, and the first 100 pairs are returned.
     psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, sizeof boxes), sizeof *boxes, BOXES);
     uint64_t count = 0;
     expect(psv_find_pairs(finder, &set), PSV_ERROR_CAPACITY, context);

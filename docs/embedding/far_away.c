@@ -1,6 +1,5 @@
-// A large world: boxes of a millimetre, a million kilometres from its middle, in double precision. Floats are 64 m
-// apart there. The origin says near what the boxes are sorted by their float coordinates; pairs are exact wherever it
-// lies.
+// A large world in double precision: boxes of a millimetre, a million kilometres from its origin, where floats are 64 m
+// apart. set.origin is a point near the boxes, around which they are sorted as floats. Pairs are exact for any origin.
 #include <inttypes.h>
 #include <pairsieve/collision.h>
 #include <stdio.h>

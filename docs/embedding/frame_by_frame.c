@@ -21,7 +21,7 @@ static void add_body(const char *name, float x, float speed) {
     ++body_count;
 }
 
-// The last one takes the place of the one that goes. Its box is written anew each frame.
+// Removes a body: the last one moves to its place. All boxes are written again each frame.
 static void remove_body(uint32_t i) { bodies[i] = bodies[--body_count]; }
 
 static void move_bodies(void) {
@@ -40,7 +40,7 @@ int main(void) {
     context_def.backend = PSV_BACKEND_CPU;
     if (psv_create_context(&context_def, &context) != PSV_OK) return printf("%s\n", psv_last_error(NULL));
     psv_pair_finder_def def = psv_default_pair_finder_def();
-    def.max_boxes = MOST; // room, once: a frame with fewer boxes costs what it has
+    def.max_boxes = MOST; // room, taken once; a frame with fewer boxes costs less
     def.max_pairs = 8 * MOST;
     def.sort_output = true; // the same order on every machine
     psv_pair_finder *finder = NULL;

@@ -18,7 +18,7 @@ typedef struct rank_job {
 
 static rank_job jobs[RANKS];
 
-// Boxes are named by their number, those of rank 0 first; each pair is found by one rank.
+// Boxes are named by their number, counted from rank 0 on; each pair is found by one rank.
 static bool find_pairs(rank_job *job) {
     psv_group_finder_def def = psv_default_group_finder_def();
     psv_group_finder *finder = NULL;

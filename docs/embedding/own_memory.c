@@ -1,5 +1,5 @@
-// The program's own memory: what a finder will take is known before it is made, everything comes from the program's
-// allocator, and a frame takes nothing more.
+// The program's own memory: the size of a finder is known before it is made, all memory comes from the program's
+// allocator, and a frame takes no more.
 #include <inttypes.h>
 #include <pairsieve/collision.h>
 #include <stdalign.h>

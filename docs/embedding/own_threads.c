@@ -1,5 +1,5 @@
-// The program's own threads: run_parallel hands tasks to whatever job system is there. This one is a few POSIX threads
-// that sleep when there is nothing to do; the caller helps.
+// The program's own threads: run_parallel passes tasks to the program's job system. Here that is a few POSIX threads
+// that sleep when idle; the caller helps.
 #include <pairsieve/sort.h>
 #include <pthread.h>
 #include <stdio.h>

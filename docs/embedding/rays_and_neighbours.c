@@ -1,5 +1,5 @@
-// A tree over boxes, for queries: what a ray meets first, what lies in a region, what is near. When the boxes have
-// moved a little, the tree is fitted to them anew.
+// A tree over boxes, for queries: the first hit of a ray, the items in a region, the nearest items. When the boxes have
+// moved a little, the tree is refitted.
 #include <math.h>
 #include <pairsieve/tree.h>
 #include <stdio.h>

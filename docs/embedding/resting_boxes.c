@@ -1,5 +1,5 @@
-// Much rests and little moves: the boxes that rest come first and are kept. They are sorted and paired with each other
-// once; each frame then costs what the others cost. When one of the resting boxes changes, kept_version does.
+// Many boxes rest and few move: resting boxes come first and are kept. They are sorted and paired with each other once;
+// later frames cost little more than the moving boxes. When a resting box changes, kept_version changes.
 #include <inttypes.h>
 #include <pairsieve/collision.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// The simulation as a game uses it: a ball falls on a box, contact events with the program's own data say so, and rays
-// in bulk say what stands where.
+// The simulation as a game uses it: a ball falls on a box, contact events with the program's own data report it, and
+// rays in bulk find the bodies around.
 #include <math.h>
 #include <pairsieve/sim.h>
 #include <pairsieve/tree.h>

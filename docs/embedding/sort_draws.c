@@ -1,5 +1,5 @@
-// The sorters alone: draw calls in order of their material and, within one, from front to back. The key has both; the
-// values are the numbers of the calls; equal keys stay in the order that they had.
+// The sorters alone: draw calls sorted by material and, within one, from front to back. The key holds both; the values
+// are the numbers of the calls. Equal keys keep their order.
 #include <pairsieve/sort.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-// What may meet what: static boxes, which never pair with each other, and groups and masks as engines have them. Then
-// the same by two sets: a level that is there once, and the boxes of this frame.
+// Which boxes may pair: static boxes, which never pair with each other, and groups and masks as in engines. Then the
+// same with two sets: a level that is written once, and the boxes of this frame.
 #include <pairsieve/collision.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Runs a scene with no display and tells how it went: the whole of embedding pairsieve's simulation.
+// Runs a scene without a display and reports the result: a whole program that embeds pairsieve's simulation.
 //   headless [SCENE [BODIES [FRAMES [cpu|cuda|auto]]]]
 #include <pairsieve/sim.h>
 #include <stdio.h>

@@ -18,7 +18,7 @@ static bool open_window(void) {
     window = SDL_CreateWindow("gl_sort", 0, 0, 64, 64, SDL_WINDOW_OPENGL | SDL_WINDOW_HIDDEN);
     if (window == NULL || (gl = SDL_GL_CreateContext(window)) == NULL) return false;
     GLenum error = glewInit();
-    return error == GLEW_OK || error == GLEW_ERROR_NO_GLX_DISPLAY; // all functions are there on EGL too
+    return error == GLEW_OK || error == GLEW_ERROR_NO_GLX_DISPLAY; // EGL has all functions too
 }
 
 static int fail(const char *what) {
@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
     const psv_buffer key_buffer = psv_buffer_of_gl(buffers[0], 0, 4 * (uint64_t)count);
     const psv_buffer value_buffer = psv_buffer_of_gl(buffers[1], 0, 4 * (uint64_t)count);
     if (psv_sort_pairs(sorter, key_buffer, value_buffer, count) != PSV_OK) return fail(psv_last_error(context));
-    glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT); // for what reads the buffers next: here glGetNamedBufferSubData
+    glMemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT); // for the next reader of the buffers: here glGetNamedBufferSubData
     glGetNamedBufferSubData(buffers[0], 0, 4 * (GLsizeiptr)count, keys);
     for (uint32_t i = 1; i < count; ++i)
         if (keys[i - 1] > keys[i]) return fail("not in order");
