@@ -1,7 +1,7 @@
 // Colouring on the device, and laying the contacts out in the order in which they are solved, as one cooperative
 // kernel.
 #include "../contacts/contact_kept.h"
-#include "../solver/contact_roll.h"
+#include "solve_roll.cuh"
 #include "solve_slide.cuh"
 #include "step_kernels.h"
 #include "team.cuh"

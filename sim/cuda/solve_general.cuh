@@ -3,7 +3,7 @@
 #define PAIRSIEVE_SIM_SOLVE_GENERAL_CUH
 
 #include "../solver/contact_rows.h"
-#include "../solver/contact_solver.h"
+#include "../solver/solver_pass.h"
 #include "solve_loads.cuh"
 #include "solve_slide.cuh"
 

@@ -1,9 +1,9 @@
 // The solver on the device, as one kernel whose threads wait for each other between colours, so no colour costs a
 // launch and the host need not know how many there are.
 #include "../solver/body_forces.h"
-#include "../solver/contact_roll.h"
 #include "../solver/contact_round.h"
 #include "solve_general.cuh"
+#include "solve_roll.cuh"
 #include "step_kernels.h"
 #include "team.cuh"
 #include "tuning.h"

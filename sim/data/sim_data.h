@@ -79,12 +79,6 @@ typedef struct psvi_angular {
     psvi_f4 turned;   // rotation vector since the step began
 } psvi_angular;
 
-// Velocities of a body right after the forces of a substep. Where no forces act, after the move: what the pass before
-// it has added.
-typedef struct psvi_pushed {
-    psvi_f4 linear, angular;
-} psvi_pushed;
-
 // How the bodies of a contact may turn: not at all (the particles' cheaper path); as balls about one point on the line
 // through their centres; or in any way. The first two are contacts of one point without a feature.
 #define PSVI_TURN_NONE 0
@@ -110,7 +104,7 @@ typedef struct PSVI_ALIGN16 psvi_point {
     float normal_mass;
     float arm_b[3];
     float tangent_mass;
-    psvi_f4 impulse; // normal, tangents; w: normal impulse of a hit (contact_hit.h)
+    psvi_f4 impulse; // normal, tangents; w: unused
     uint32_t feature;
     float pending; // of a contact's first point: the share of a hit that is still to come
     float apart;   // of a hit: separation at the substep's beginning
@@ -119,7 +113,8 @@ typedef struct PSVI_ALIGN16 psvi_point {
 
 // Rolling and spinning friction of a contact (contact_roll.h).
 typedef struct psvi_roll {
-    psvi_f4 impulse; // angular, on b; w: limit of rolling, metres: times the normal impulse
+    psvi_f4 impulse; // angular, on b, about the tangents and the normal; w: limit of rolling, metres: times the normal
+                     // impulse
     psvi_f4 normal;  // w: limit of spinning, metres
 } psvi_roll;
 
@@ -174,7 +169,6 @@ typedef struct psvi_sim {
     psv_aabb *box;
     psvi_linear *linear;
     psvi_angular *angular;
-    psvi_pushed *pushed;   // on the CPU; the CUDA solver has its own
     sym3 *inv_inertia;     // world frame
     psvi_f4 *acceleration; // of self-gravity, w: mass; NULL without it
     // only of worlds whose bodies sleep: label of the island (a slot), seconds that a body has been slow; by label:
@@ -203,16 +197,12 @@ typedef struct psvi_sim {
     psvi_contact *contacts;
     psvi_point *points;
     uint64_t contact_capacity, point_capacity;
-    // on the CPU: contacts in the order of their colours, and the first point of each; NULL on CUDA, as keys and order
-    psvi_contact *sorted;
-    psvi_point *leads;
-    uint64_t *keys;         // sort keys of the contacts
-    uint32_t *order;        // contacts by colour
-    uint32_t *colour_first; // PSVI_COLOURS + 2: ranges of contacts in order; the last is what found no colour
-    uint32_t *colour_mask;  // by body: colours taken
-    uint64_t *claim;        // by body: strongest claim of the round
-    int64_t *rest;          // by body: 6 fixed-point sums and a count, for contacts without a colour
-    uint32_t *other_pairs;  // lists of pairs of the narrow phase; on CUDA each serves twice (narrow_kernels.cu)
+    uint64_t *keys;        // sort keys of the contacts
+    uint32_t *order;       // contacts by colour
+    uint32_t *colour_mask; // by body: colours taken
+    uint64_t *claim;       // by body: strongest claim of the round
+    int64_t *rest;         // by body: 6 fixed-point sums and a count, for contacts without a colour
+    uint32_t *other_pairs; // lists of pairs of the narrow phase; on CUDA each serves twice (narrow_kernels.cu)
     uint32_t *followed_pairs;
     uint32_t *lists_end; // of both, one behind the other; CUDA has other lists from each one's end down
     // contacts of the last step
@@ -252,7 +242,7 @@ typedef struct psvi_step {
     float push_speed;            // overlap is undone no faster, m/s, between bodies that are 1 m thick
     bool bounces;                // some shape has restitution
     bool rolls;                  // some shape has rolling or spinning friction, and forces act
-    bool loads;                  // forces act, which contacts hold: see contact_solver.h
+    bool loads;                  // forces act, which contacts hold: see solver_pass.h
     float hit_speed;             // of hit events, m/s
     float sleep_speed;           // m/s
     bool sleeps;                 // islands are looked for after this step

@@ -132,55 +132,6 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
     s->box[i] = box;
 }
 
-// Forces of a substep; with `repeat` also all impulses of the last substep. Their share of a velocity is what it has
-// gained since the forces of the last substep: every change of an impulse was applied to the velocities as it happened,
-// and arms and masses stay as they are during a step. So no contact is looked at. Where no forces act, these impulses
-// are those that undo overlap. `own`: see body_forces.h.
-PSVI_HD_CALL void psvi_push_body(const psvi_sim *s, const psvi_step *step, psvi_pushed *pushed, bool repeat, bool own,
-                                 uint32_t i) {
-    psvi_linear l = s->linear[i];
-    if (!(l.velocity.w > 0)) {
-        if (!step->loads && !repeat) pushed[i].linear = l.velocity; // hits look at it
-        return;
-    }
-    v3 v = v3_of4(l.velocity), now = psvi_forced_velocity(s, step, i, own, v), last = v3_of4(pushed[i].linear);
-    v3 all = repeat ? v3_add(now, step->loads ? v3_sub(v, last) : last) : now;
-    pushed[i].linear = f4_make(now, 0);
-    s->linear[i].velocity = f4_make(all, l.velocity.w);
-    if (l.moved.w == 0) return;
-    psvi_f4 spin = s->angular[i].velocity;
-    v3 w = v3_of4(spin);
-    last = v3_of4(pushed[i].angular);
-    v3 damped = psvi_damped_spin(s, step, i, own, w);
-    if (repeat || own)
-        s->angular[i].velocity =
-            f4_make(repeat ? v3_add(damped, step->loads ? v3_sub(w, last) : last) : damped, spin.w);
-    pushed[i].angular = f4_make(damped, 0);
-}
-
-PSVI_HD void psvi_move_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
-    psvi_linear l = s->linear[i];
-    if (!(l.velocity.w > 0) && l.moved.w == 0) return; // static: what is kinematic turns
-    s->linear[i].moved = f4_make(v3_madd(v3_of4(l.moved), v3_of4(l.velocity), step->substep), l.moved.w);
-    if (l.moved.w == 0) return;
-    psvi_angular a = s->angular[i];
-    s->angular[i].turned = f4_make(v3_madd(v3_of4(a.turned), v3_of4(a.velocity), step->substep), 0);
-}
-
-// After the move, where no forces act: the speeds that undo overlap end, and the body has again those from before the
-// pass that made them.
-PSVI_HD void psvi_unpush_body(const psvi_sim *s, psvi_pushed *pushed, uint32_t i) {
-    psvi_f4 v = s->linear[i].velocity, before = pushed[i].linear;
-    if (!(v.w > 0)) return;
-    s->linear[i].velocity = f4_make(v3_of4(before), v.w);
-    pushed[i].linear = f4_make(v3_sub(v3_of4(v), v3_of4(before)), 0);
-    if (s->linear[i].moved.w == 0) return;
-    v = s->angular[i].velocity;
-    before = pushed[i].angular;
-    s->angular[i].velocity = f4_make(v3_of4(before), v.w);
-    pushed[i].angular = f4_make(v3_sub(v3_of4(v), v3_of4(before)), 0);
-}
-
 PSVI_HD bool psvi_inside(v3 p, const float low[3], const float high[3]) { // false for NaN
     return p.x >= low[0] && p.y >= low[1] && p.z >= low[2] && p.x <= high[0] && p.y <= high[1] && p.z <= high[2];
 }

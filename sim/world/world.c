@@ -76,7 +76,7 @@ static uint64_t body_bytes(const psv_world_def *def) {
 }
 
 static uint64_t contact_bytes(bool sorted, uint64_t contacts, uint64_t points, uint64_t pairs) {
-    uint64_t order = sorted ? sizeof(psvi_contact) + sizeof(psvi_point) + sizeof(uint64_t) + 2 * sizeof(uint32_t) : 0;
+    uint64_t order = sorted ? sizeof(uint64_t) + 2 * sizeof(uint32_t) : 0;
     uint64_t point = sizeof(psvi_point) + sizeof(psvi_kept_point);
     return contacts * (sizeof(psvi_contact) + order) + points * point +
            psvi_power_of_two(2 * contacts) * sizeof(psvi_kept_contact) + 2 * pairs * sizeof(uint32_t);
@@ -208,7 +208,6 @@ psv_status psvi_alloc_bodies(psv_world *world) {
     BODY_ARRAYS(ALLOCATE)
     if (status == PSV_OK && world->def.self_gravity > 0)
         status = alloc_array(world, &s->acceleration, n * sizeof(psvi_f4));
-    if (status == PSV_OK) status = alloc_array(world, &s->colour_first, (PSVI_COLOURS + 2) * sizeof(uint32_t));
     if (status == PSV_OK) status = alloc_array(world, &s->counts, sizeof(psvi_step_counts));
     if (status == PSV_OK && world->def.sleeping) {
         SLEEP_ARRAYS(ALLOCATE)
@@ -228,7 +227,6 @@ void psvi_free_bodies(psv_world *world) {
     SLEEP_ARRAYS(RELEASE)
     psvi_free(world->context, s->user, n * sizeof(uint64_t));
     psvi_free(world->context, s->event_counts, sizeof(psv_event_counts));
-    psvi_free(world->context, s->colour_first, (PSVI_COLOURS + 2) * sizeof(uint32_t));
     psvi_free(world->context, s->counts, sizeof(psvi_step_counts));
 }
 
@@ -274,8 +272,6 @@ psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t poi
     if (world->ops->sorts_contacts) {
         if (status == PSV_OK) status = alloc_array(world, &s->keys, contacts * sizeof(uint64_t));
         if (status == PSV_OK) status = alloc_array(world, &s->order, 2 * contacts * sizeof(uint32_t));
-        if (status == PSV_OK) status = alloc_array(world, &s->sorted, contacts * sizeof(psvi_contact));
-        if (status == PSV_OK) status = alloc_array(world, &s->leads, contacts * sizeof(psvi_point));
     }
     if (status == PSV_OK && world->rolls) status = alloc_rolls(world, contacts, points);
     if (status == PSV_OK && world->anchors) status = alloc_anchors(world, points);
@@ -304,8 +300,6 @@ psv_status psvi_need_anchors(psv_world *world) {
 }
 
 static void forget_contacts(psvi_sim *s) {
-    s->sorted = NULL;
-    s->leads = NULL;
     s->contacts = NULL;
     s->keys = NULL;
     s->order = NULL;
@@ -332,8 +326,6 @@ void psvi_free_contacts(psv_world *world) {
     psvi_free(context, s->points, s->point_capacity * sizeof(psvi_point));
     psvi_free(context, s->kept_points, s->point_capacity * sizeof(psvi_kept_point));
     psvi_free(context, s->kept, s->kept_places * sizeof(psvi_kept_contact));
-    psvi_free(context, s->sorted, s->contact_capacity * sizeof(psvi_contact));
-    psvi_free(context, s->leads, s->contact_capacity * sizeof(psvi_point));
     free_rolls(world);
     free_anchors(world);
     psvi_free_events(world);
