@@ -28,6 +28,12 @@ PSVI_HD void psvi_narrow_round_ground(const psvi_sim *s, const psvi_step *step, 
 
 PSVI_HD void psvi_narrow_other_ground(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t ground,
                                       bool hulls) {
+    const psvi_f4 p = s->position[a], q = s->position[ground];
+    if (s->shapes[s->shape[ground]].type == PSV_SHAPE_PLANE) { // most are far above it
+        const v3 up = quat_rotate(quat_of4(s->rotation[ground]), v3_make(0, 1, 0));
+        const float margin = psvi_pair_margin(s, step, a, ground, psvi_pair_travel(s, step, a, ground));
+        if (v3_dot(v3_sub(v3_of4(p), v3_of4(q)), up) > p.w + margin) return;
+    }
     if (psvi_keep_points(s, step, a, ground)) return;
     psvi_follow_pair(s, step, a, ground, true, hulls);
 }

@@ -57,10 +57,13 @@ PSVI_HD bool psvi_has_core(const psvi_sim *s, uint32_t body) {
     return s->linear[body].velocity.w > 0 && s->linear[body].moved.w != 0 && 2.5f * shape->thin < s->position[body].w;
 }
 
-// Whether it could come through something thin, or have its middle there, within the step. `travel`: what gravity adds
-// counts not, or cards at rest would be looked at again and again.
-PSVI_HD bool psvi_core_is_fast(const psvi_sim *s, const psvi_step *step, uint32_t body, float travel) {
-    return psvi_has_core(s, body) && travel - step->fall * step->seconds > 0.5f * s->shapes[s->shape[body]].thin;
+// Whether the middle of a long body could come through one that does not move, within the step. `travel`: what gravity
+// adds counts not, or cards at rest would be looked at again and again.
+PSVI_HD bool psvi_core_is_fast(const psvi_sim *s, const psvi_step *step, uint32_t body, uint32_t other, float travel) {
+    if (s->linear[other].velocity.w > 0 || !psvi_has_core(s, body)) return false;
+    const bool ground = psvi_is_ground(s->shapes[s->shape[other]].type);
+    const float least = ground ? 0.5f * s->shapes[s->shape[body]].thin : 0.25f * s->position[body].w;
+    return travel - step->fall * step->seconds > least;
 }
 
 // The points of the core of `body` with another body, or the ground, after `time`.
@@ -136,7 +139,7 @@ PSVI_HD_LONG void psvi_add_core(const psvi_sim *s, const psvi_step *step, uint32
 PSVI_HD bool psvi_must_follow(const psvi_sim *s, const psvi_step *step, uint32_t a, uint32_t b, float travel,
                               const psvi_manifold *manifold) {
     const float radius = fminf(s->position[a].w, s->position[b].w), small = 0.01f * radius;
-    const bool core = psvi_core_is_fast(s, step, a, travel) || psvi_core_is_fast(s, step, b, travel);
+    const bool core = psvi_core_is_fast(s, step, a, b, travel) || psvi_core_is_fast(s, step, b, a, travel);
     const psvi_found *nearest = core || travel > 25 * small ? psvi_nearest_point(manifold) : 0;
     if (nearest == 0 || (!core && !(nearest->separation > fmaxf(small, 0.05f * travel)))) return false;
     const bool compound =
@@ -199,9 +202,9 @@ PSVI_HD void psvi_follow_pair(const psvi_sim *s, const psvi_step *step, uint32_t
         }
     }
     psvi_back_to_beginning(step, &manifold, passes);
-    if (manifold.count > 0 && psvi_core_is_fast(s, step, a, travel))
+    if (manifold.count > 0 && psvi_core_is_fast(s, step, a, b, travel))
         psvi_add_core(s, step, a, b, ground, false, hulls, &manifold);
-    if (manifold.count > 0 && !ground && psvi_core_is_fast(s, step, b, travel))
+    if (manifold.count > 0 && !ground && psvi_core_is_fast(s, step, b, a, travel))
         psvi_add_core(s, step, b, a, false, true, hulls, &manifold);
     psvi_write_contact(s, a, b, psvi_find_kept(s, a, b), &manifold);
 }

@@ -60,6 +60,18 @@ PSVI_HD bool psvi_is_driven(psvi_f4 position, psvi_f4 velocity, psvi_f4 angular)
     return velocity.x != 0 || velocity.y != 0 || velocity.z != 0 || angular.x != 0 || angular.y != 0 || angular.z != 0;
 }
 
+// Widens the box of a body that turns by `turn` rad while it moves by `path`: no further than the ball about its centre
+// of mass in which it turns.
+PSVI_HD void psvi_turn_bounds(const psvi_sim *s, const psvi_shape *shape, uint32_t i, float turn, v3 path, v3 *low,
+                              v3 *high) {
+    const v3 none = v3_make(0, 0, 0), com = quat_rotate(quat_of4(s->rotation[i]), v3_of(shape->com));
+    const float radius = s->position[i].w, grown = fminf(turn, 2.0f) * radius, reach = radius + v3_length(com);
+    const v3 middle = v3_add(v3_of4(s->position[i]), com);
+    const v3 more = v3_make(grown, grown, grown), about = v3_make(reach, reach, reach);
+    *low = v3_max(v3_sub(*low, more), v3_min(*low, v3_sub(v3_add(middle, v3_min(path, none)), about)));
+    *high = v3_min(v3_add(*high, more), v3_max(*high, v3_add(v3_add(middle, v3_max(path, none)), about)));
+}
+
 // Start of a step: solver state, and the box that holds the body during the whole step.
 PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t i) {
     psvi_f4 position = s->position[i];
@@ -112,14 +124,11 @@ PSVI_HD void psvi_begin_body(const psvi_sim *s, const psvi_step *step, uint32_t 
         low = v3_add(low, v3_min(path, none));
         high = v3_add(high, v3_max(path, none));
         if (turns && !psvi_is_round(shape->type)) {
-            // No further than the ball about its centre of mass in which it turns.
-            const v3 com = quat_rotate(quat_of4(s->rotation[i]), v3_of(shape->com));
-            const float turn = fminf(v3_length(v3_of4(angular)) * step->seconds, 2.0f) * position.w;
-            const float reach = position.w + v3_length(com);
-            const v3 about = v3_make(reach, reach, reach), grown = v3_make(turn, turn, turn);
-            const v3 from = v3_add(p, v3_add(com, v3_min(path, none))), to = v3_add(p, v3_add(com, v3_max(path, none)));
-            low = v3_max(v3_sub(low, grown), v3_min(low, v3_sub(from, about)));
-            high = v3_min(v3_add(high, grown), v3_max(high, v3_add(to, about)));
+            const float turn = v3_length(v3_of4(angular)) * step->seconds;
+            if (turn <= 0.5f)
+                margin += turn * position.w;
+            else
+                psvi_turn_bounds(s, shape, i, turn, path, &low, &high);
         }
     }
     psv_aabb box;
