@@ -5,7 +5,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PAIRSIEVE_BUILD_DIR:-$root/build}
-want_cuda=auto viewer=AUTO long=OFF werror=OFF filter= area=
+want_cuda=auto viewer=AUTO long=OFF werror=OFF filter="" area=""
 
 areas="core sort radix pairs rows trees sim solver files viz tool groups gl docs install"
 

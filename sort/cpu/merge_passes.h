@@ -46,8 +46,8 @@ static void NAME(sort_run)(ELEMENT *a, ELEMENT *b, size_t count, bool into_b) {
 }
 
 // Merge path: how many elements of the left run are among the first `place` of the merged runs.
-static inline size_t NAME(left_of_place)(const ELEMENT *left, size_t left_count, const ELEMENT *right, size_t right_count,
-                                  size_t place) {
+static inline size_t NAME(left_of_place)(const ELEMENT *left, size_t left_count, const ELEMENT *right,
+                                         size_t right_count, size_t place) {
     size_t low = place > right_count ? place - right_count : 0, high = place < left_count ? place : left_count;
     while (low < high) {
         const size_t middle = (low + high) / 2;
@@ -62,7 +62,7 @@ static inline size_t NAME(left_of_place)(const ELEMENT *left, size_t left_count,
 // Writes the places [begin, end) of the merge of from[first..middle) and from[middle..last) to `to`, where the merge
 // begins at `first` too.
 static inline void NAME(merge_places)(const void *from_any, void *to_any, size_t first, size_t middle, size_t last,
-                               size_t begin, size_t end) {
+                                      size_t begin, size_t end) {
     const ELEMENT *left = (const ELEMENT *)from_any + first, *right = (const ELEMENT *)from_any + middle;
     const size_t left_count = middle - first, right_count = last - middle;
     const size_t left_begin = NAME(left_of_place)(left, left_count, right, right_count, begin - first);

@@ -125,7 +125,7 @@ static void test_method_keys(void **state) {
         driver_key(app, SDLK_b, KMOD_NONE);
         driver_turns(app, 1);
         assert_int_equal(app->counters.pairs, stepped); // of the last step, by whatever method
-        assert_true(app->check.done); // a switch on a paused frame checks itself again
+        assert_true(app->check.done);                   // a switch on a paused frame checks itself again
         assert_int_equal(app->check.pairs, pairs);
         assert_int_equal(app->check.other_pairs, pairs);
     }

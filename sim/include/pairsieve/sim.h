@@ -169,9 +169,9 @@ psv_status psv_set_body_state(psv_world *world, psv_body_id id, const psv_body_s
 psv_status psv_apply_impulse(psv_world *world, psv_body_id id, const float impulse[3], const float point[3]); // Blocks
 
 // Sets velocities by which a kinematic body reaches `pose` within `seconds`, by the shorter turn. A static body (no
-// plane, no field) becomes kinematic. The body keeps the velocities until they are set again, so a platform on a path gets its
-// next pose before each step. The velocity of a compound is that of its centre of mass. PSV_ERROR_ARGUMENT for a stale
-// id, a body that others push, ground, seconds that are not > 0. Blocks.
+// plane, no field) becomes kinematic. The body keeps the velocities until they are set again, so a platform on a path
+// gets its next pose before each step. The velocity of a compound is that of its centre of mass. PSV_ERROR_ARGUMENT for
+// a stale id, a body that others push, ground, seconds that are not > 0. Blocks.
 psv_status psv_set_body_target(psv_world *world, psv_body_id id, const psv_pose *pose, float seconds);
 
 // The same for many bodies in one call; `states` and `impulses` have `count` elements (at most 2^32-1), as `ids`.
