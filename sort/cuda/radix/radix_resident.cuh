@@ -211,57 +211,14 @@ __device__ __forceinline__ void write_tile(const psvi_radix_job &job, const K *t
     }
 }
 
-// In and out: all items, THREADS * ITEMS for each block; out may be in. All blocks are resident at once (cooperative
-// launch). One block ranks its items by a digit, publishes its 256 counts as one row of a matrix, adds up the rows of
-// all blocks, and writes its items in runs. A word of the matrix is valid once its top bit is set, so reading the
-// matrix is waiting for it; the other matrix is cleared meanwhile for the next pass. As a block publishes only after
-// it has read its items, the exchange also makes it safe to write over the input. The first exchange also tells which
-// bits differ at all, and whether the items are in order already.
-// Bytes: one read and one write of every item a pass, in L2, and a matrix of 512 bytes a block read by every block.
-template <int KIND, int VALUE_BYTES, int ITEMS>
-__device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
-    using K = typename radix_key<KIND>::type;
-    using V = typename radix_value<VALUE_BYTES>::type;
-    constexpr uint32_t TILE = THREADS * ITEMS;
-    constexpr int MOVE = move_batch(ITEMS);
-    extern __shared__ __align__(16) unsigned char shared[];
-    K *tile_keys = reinterpret_cast<K *>(shared);
-    V *tile_values = reinterpret_cast<V *>(tile_keys + TILE);
-    // The tables for ranking lie where the tile is assembled after it.
-    constexpr uint32_t shared_bytes = resident_shared_bytes<sizeof(K) + VALUE_BYTES, ITEMS>();
-    radix_counter *counters =
-        reinterpret_cast<radix_counter *>(shared + shared_bytes - WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter));
-    __shared__ uint32_t sums[8];
-    __shared__ uint32_t starts[PSVI_RADIX_DIGITS / 2], before[PSVI_RADIX_DIGITS], total[PSVI_RADIX_DIGITS];
-    __shared__ uint32_t different_bits[2], unordered, many;
-    __shared__ few_values<K> few;
-    __shared__ bits_in_use<K> used;
-
-    psvi_radix_control *control = job.control;
-    if (is_done(job)) return;
-    const uint64_t count = job_count(job);
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const uint64_t tile_first = blockIdx.x * (uint64_t)TILE;
-    const uint32_t valid = count <= tile_first ? 0 : (uint32_t)(count - tile_first < TILE ? count - tile_first : TILE);
-    const uint32_t first = warp * (32 * ITEMS) + lane; // in the tile
-    const bool warp_full = (warp + 1) * (32 * ITEMS) <= valid;
-    const warp_ranker ranker = make_ranker(shared, counters);
-    uint32_t sequence = __ldcg(&control->resident.sequence);
-
-    K keys[ITEMS];
-    V values[ITEMS];
+// The block's items from the input. What it returns depends on all values: nobody writes before all blocks have
+// published, and none publishes before it has its items. Keys are ranked first, but nothing would wait for the values.
+template <int VALUE_BYTES, int ITEMS, typename K, typename V>
+__device__ __forceinline__ uint32_t read_share(const psvi_radix_job &job, uint64_t tile_first, uint32_t first,
+                                               uint32_t valid, K (&keys)[ITEMS], V (&values)[ITEMS]) {
     const K *keys_in = static_cast<const K *>(job.keys_in);
     const V *values_in = static_cast<const V *>(job.values_in);
-    const bool samples = count >= 2 * FEW_SAMPLES;
-    const K sample = samples && threadIdx.x < 32 ? __ldcg(keys_in + few_look_place(count)) : (K)threadIdx.x;
-    // Items between the passes live in the output, where there is one. L1 knows nothing of other blocks' writes: all
-    // reads bypass it.
-    K *keys_work = static_cast<K *>(job.keys_out != nullptr ? job.keys_out
-                                    : job.keep_keys_in      ? job.keys_spare[0]
-                                                            : const_cast<void *>(job.keys_in));
-    // Values alternate between two arrays: a block may still be reading its values while others already write theirs.
-    const V *values_work = nullptr;
-    V *values_target = static_cast<V *>(job.values_out);
+    uint32_t arrived = 0;
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i)
         keys[i] = first + i * 32 < valid ? __ldcg(keys_in + tile_first + first + i * 32) : 0;
@@ -271,72 +228,95 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
             values[i] = job.implicit             ? (V)(tile_first + first + i * 32)
                         : first + i * 32 < valid ? __ldcg(values_in + tile_first + first + i * 32)
                                                  : 0;
-    }
-    // Nobody writes before all blocks have published, and none publishes before it has its items: keys are ranked
-    // first, but nothing would wait for the values.
-    uint32_t arrived = 0;
-    if constexpr (VALUE_BYTES != 0) {
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i)
             arrived |= (uint32_t)values[i];
     }
-    if (threadIdx.x < 32) {
-        few.look(sample, samples);
-        used.look(transform<KIND>(sample, job.order), job.order, samples, few);
-    }
-    if (threadIdx.x < 2) different_bits[threadIdx.x] = 0;
-    if (threadIdx.x == 0) {
-        unordered = 0;
-        many = 1;
-    }
-    __syncthreads();
-    look_at_keys<KIND, ITEMS>(job, keys, tile_first, first, valid, count, different_bits, &unordered);
-    if (arrived & job.zero) unordered = 1; // never, but the compiler does not know
+    return arrived;
+}
 
-    if (few.may_be_few()) {
-        auto number_of = [&](K raw) { return sorted_part(transform<KIND>(raw, job.order), job.order); };
-        if (few.template find<THREADS>(*reinterpret_cast<few_samples<K> *>(shared),
-                                       [&](uint32_t j) { return number_of(__ldcg(keys_in + few_place(j, count))); })) {
-            bool known = true;
+// The same items as the pass before has left them.
+template <int VALUE_BYTES, int ITEMS, typename K, typename V>
+__device__ __forceinline__ void read_back(const K *keys_work, const V *values_work, uint64_t tile_first, uint32_t first,
+                                          uint32_t valid, K (&keys)[ITEMS], V (&values)[ITEMS]) {
 #pragma unroll
-            for (int i = 0; i < ITEMS; ++i) // of several at once: each look is six reads that wait for each other
-                known &= first + i * 32 >= valid || few.index_of(number_of(keys[i])) < FEW_MOST;
-            if (__syncthreads_and(known) && threadIdx.x == 0) many = 0;
-        }
+    for (int i = 0; i < ITEMS; ++i)
+        if (first + i * 32 < valid) keys[i] = __ldcg(keys_work + tile_first + first + i * 32);
+    if constexpr (VALUE_BYTES != 0) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; ++i)
+            if (first + i * 32 < valid) values[i] = __ldcg(values_work + tile_first + first + i * 32);
     }
+}
 
-    // Tells all blocks what this one has found out. It waits for the others only where its own items are in order.
-    uint64_t *first_matrix = control->resident.matrix[sequence & 1][0];
-    __syncthreads();
-    if (threadIdx.x < 2)
-        store_word(first_matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS + COLUMNS + threadIdx.x,
-                   different_bits[threadIdx.x] | (uint64_t)unordered << 32 | (uint64_t)many << 33 | WORD_VALID);
-    auto clear_next_matrix = [&]() { // nobody reads or writes it before all have passed the coming exchange
-        uint64_t *next_matrix = control->resident.matrix[~sequence & 1][0];
-        for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < PSVI_RADIX_RESIDENT_BLOCKS * PSVI_RADIX_ROW_WORDS;
-             i += gridDim.x * THREADS)
-            next_matrix[i] = 0;
-    };
-    clear_next_matrix();
-    const bool perhaps_ordered = job.order_check && !unordered;
-    auto learn_from_all = [&]() {
+// Samples: whether all keys of the block are among few values. All threads of the block.
+template <int KIND, int ITEMS, typename K>
+__device__ __forceinline__ bool has_few_values(const psvi_radix_job &job, few_values<K> &few, void *memory,
+                                               const K (&keys)[ITEMS], uint32_t first, uint32_t valid, uint64_t count) {
+    auto number_of = [&](K raw) { return sorted_part(transform<KIND>(raw, job.order), job.order); };
+    const K *keys_in = static_cast<const K *>(job.keys_in);
+    if (!few.template find<THREADS>(*static_cast<few_samples<K> *>(memory),
+                                    [&](uint32_t j) { return number_of(__ldcg(keys_in + few_place(j, count))); }))
+        return false;
+    bool known = true;
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) // of several at once: each look is six reads that wait for each other
+        known &= first + i * 32 >= valid || few.index_of(number_of(keys[i])) < FEW_MOST;
+    return __syncthreads_and(known);
+}
+
+// What a block has found out, and then all of them.
+struct resident_findings {
+    uint32_t different_bits[2], unordered, many;
+
+    // Tells all blocks, in this block's row of the first exchange.
+    __device__ __forceinline__ void tell(uint64_t *row) const {
+        if (threadIdx.x < 2)
+            store_word(row + COLUMNS + threadIdx.x,
+                       different_bits[threadIdx.x] | (uint64_t)unordered << 32 | (uint64_t)many << 33 | WORD_VALID);
+    }
+    // Waits for what the others tell.
+    __device__ __forceinline__ void learn(const uint64_t *matrix) {
         if (threadIdx.x >= gridDim.x) return;
-        const uint64_t *row = first_matrix + threadIdx.x * PSVI_RADIX_ROW_WORDS + COLUMNS;
+        const uint64_t *row = matrix + threadIdx.x * PSVI_RADIX_ROW_WORDS + COLUMNS;
         uint64_t low = wait_word(row), high = wait_word(row + 1);
         // Most often all blocks say the same, so most have nothing to add.
         if ((uint32_t)low & ~different_bits[0]) atomicOr(&different_bits[0], (uint32_t)low);
         if ((uint32_t)high & ~different_bits[1]) atomicOr(&different_bits[1], (uint32_t)high);
         if (low >> 32 & 1) unordered = 1;
         if (low >> 33 & 1) many = 1;
-    };
-    if (perhaps_ordered) {
-        __syncthreads();
-        learn_from_all();
-        __syncthreads();
     }
-    const bool ordered = perhaps_ordered && !unordered; // then all blocks say so, and nobody publishes counts
-    if (ordered) ++sequence;
+};
 
+// Nobody reads or writes the next matrix before all have passed the coming exchange.
+__device__ __forceinline__ void clear_matrix(uint64_t *next_matrix) {
+    for (uint32_t i = blockIdx.x * THREADS + threadIdx.x; i < PSVI_RADIX_RESIDENT_BLOCKS * PSVI_RADIX_ROW_WORDS;
+         i += gridDim.x * THREADS)
+        next_matrix[i] = 0;
+}
+
+// All digit passes, from the first exchange on. `ordered`: there are none. Returns how many have run.
+template <int KIND, int VALUE_BYTES, int ITEMS, typename K, typename V>
+__device__ __forceinline__ uint32_t run_passes(const psvi_radix_job &job, unsigned char *shared,
+                                               radix_counter *counters, uint32_t *sums, uint32_t *starts,
+                                               uint32_t *before, uint32_t *total, resident_findings &found,
+                                               const few_values<K> &few, const bits_in_use<K> &used,
+                                               uint64_t tile_first, uint32_t first, uint32_t valid, bool warp_full,
+                                               bool ordered, uint64_t *first_matrix, const warp_ranker &ranker,
+                                               uint32_t &sequence, K (&keys)[ITEMS], V (&values)[ITEMS]) {
+    constexpr uint32_t TILE = THREADS * ITEMS;
+    psvi_radix_control *control = job.control;
+    const K *keys_in = static_cast<const K *>(job.keys_in);
+    K *tile_keys = reinterpret_cast<K *>(shared);
+    V *tile_values = reinterpret_cast<V *>(tile_keys + TILE);
+    // Items between the passes live in the output, where there is one. L1 knows nothing of other blocks' writes: all
+    // reads bypass it.
+    K *keys_work = static_cast<K *>(job.keys_out != nullptr ? job.keys_out
+                                    : job.keep_keys_in      ? job.keys_spare[0]
+                                                            : const_cast<void *>(job.keys_in));
+    // Values alternate between two arrays: a block may still be reading its values while others already write theirs.
+    const V *values_work = nullptr;
+    V *values_target = static_cast<V *>(job.values_out);
     uint32_t wanted = ordered ? 0 : 1, passes = 0; // slots still to be sorted; known after the first exchange
     bool first_exchange = true, in_registers = true, shorter = !ordered && used.passes != 0;
     if (shorter) {
@@ -346,16 +326,7 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
     }
     for (uint32_t slot = 0; slot < job.slots; ++slot) {
         if (!(wanted >> slot & 1)) continue;
-        if (!in_registers) {
-#pragma unroll
-            for (int i = 0; i < ITEMS; ++i)
-                if (first + i * 32 < valid) keys[i] = __ldcg(keys_work + tile_first + first + i * 32);
-            if constexpr (VALUE_BYTES != 0) {
-#pragma unroll
-                for (int i = 0; i < ITEMS; ++i)
-                    if (first + i * 32 < valid) values[i] = __ldcg(values_work + tile_first + first + i * 32);
-            }
-        }
+        if (!in_registers) read_back<VALUE_BYTES>(keys_work, values_work, tile_first, first, valid, keys, values);
         const digit_field field = field_of_slot(job.order, slot);
         uint64_t *matrix = control->resident.matrix[sequence & 1][0];
         uint64_t *own_row = matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS;
@@ -372,19 +343,19 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
             publish_counts(own_row, counts);
             starts[threadIdx.x] = start;
         }
-        if (!first_exchange) clear_next_matrix();
+        if (!first_exchange) clear_matrix(control->resident.matrix[~sequence & 1][0]);
         __syncthreads();
         put_in_places<ITEMS>(ranker, ranks, digit_if_valid, [&](uint32_t place, int i) {
             tile_keys[place] = keys[i];
             if constexpr (VALUE_BYTES != 0) tile_values[place] = values[i];
         });
         sum_rows(matrix, before, total);
-        if (first_exchange) learn_from_all();
+        if (first_exchange) found.learn(first_matrix);
         ++sequence;
         __syncthreads();
         if (first_exchange) {
             first_exchange = false;
-            const bool misled = shorter && !used.are_all(different_bits);
+            const bool misled = shorter && !used.are_all(found.different_bits);
             if (misled) {
                 shorter = false;
 #pragma unroll
@@ -392,7 +363,7 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
                     keys[i] = first + i * 32 < valid ? __ldcg(keys_in + tile_first + first + i * 32) : 0;
             }
             wanted = shorter ? (1u << used.passes) - 1
-                             : slots_that_differ(job, different_bits) & (many ? ~0u : few.deciding);
+                             : slots_that_differ(job, found.different_bits) & (found.many ? ~0u : few.deciding);
             // The last pass writes values_out, and those before it to and fro.
             if (__popc(wanted) % 2 == 0) values_target = static_cast<V *>(job.values_spare[0]);
             if (misled || !(wanted >> slot & 1)) { // nothing moves, but the matrices change places
@@ -412,7 +383,82 @@ __device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
         values_target = static_cast<V *>(values_target == job.values_out ? job.values_spare[0] : job.values_out);
         if (!last) wait_for_all_blocks(control->resident.flags, sequence);
     }
+    return passes;
+}
 
+// In and out: all items, THREADS * ITEMS for each block; out may be in. All blocks are resident at once (cooperative
+// launch). One block ranks its items by a digit, publishes its 256 counts as one row of a matrix, adds up the rows of
+// all blocks, and writes its items in runs. A word of the matrix is valid once its top bit is set, so reading the
+// matrix is waiting for it; the other matrix is cleared meanwhile for the next pass. As a block publishes only after
+// it has read its items, the exchange also makes it safe to write over the input. The first exchange also tells which
+// bits differ at all, and whether the items are in order already.
+// Bytes: one read and one write of every item a pass, in L2, and a matrix of 512 bytes a block read by every block.
+template <int KIND, int VALUE_BYTES, int ITEMS>
+__device__ __forceinline__ void sort_resident(const psvi_radix_job &job) {
+    using K = typename radix_key<KIND>::type;
+    using V = typename radix_value<VALUE_BYTES>::type;
+    constexpr uint32_t TILE = THREADS * ITEMS;
+    extern __shared__ __align__(16) unsigned char shared[];
+    // The tables for ranking lie where the tile is assembled after it.
+    constexpr uint32_t shared_bytes = resident_shared_bytes<sizeof(K) + VALUE_BYTES, ITEMS>();
+    radix_counter *counters =
+        reinterpret_cast<radix_counter *>(shared + shared_bytes - WARPS * PSVI_RADIX_DIGITS * sizeof(radix_counter));
+    __shared__ uint32_t sums[8];
+    __shared__ uint32_t starts[PSVI_RADIX_DIGITS / 2], before[PSVI_RADIX_DIGITS], total[PSVI_RADIX_DIGITS];
+    __shared__ resident_findings found;
+    __shared__ few_values<K> few;
+    __shared__ bits_in_use<K> used;
+
+    psvi_radix_control *control = job.control;
+    if (is_done(job)) return;
+    const uint64_t count = job_count(job);
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint64_t tile_first = blockIdx.x * (uint64_t)TILE;
+    const uint32_t valid = count <= tile_first ? 0 : (uint32_t)(count - tile_first < TILE ? count - tile_first : TILE);
+    const uint32_t first = warp * (32 * ITEMS) + lane; // in the tile
+    const bool warp_full = (warp + 1) * (32 * ITEMS) <= valid;
+    const warp_ranker ranker = make_ranker(shared, counters);
+    uint32_t sequence = __ldcg(&control->resident.sequence);
+
+    K keys[ITEMS];
+    V values[ITEMS];
+    const K *keys_in = static_cast<const K *>(job.keys_in);
+    const bool samples = count >= 2 * FEW_SAMPLES;
+    const K sample = samples && threadIdx.x < 32 ? __ldcg(keys_in + few_look_place(count)) : (K)threadIdx.x;
+    const uint32_t arrived = read_share<VALUE_BYTES>(job, tile_first, first, valid, keys, values);
+    if (threadIdx.x < 32) {
+        few.look(sample, samples);
+        used.look(transform<KIND>(sample, job.order), job.order, samples, few);
+    }
+    if (threadIdx.x < 2) found.different_bits[threadIdx.x] = 0;
+    if (threadIdx.x == 0) {
+        found.unordered = 0;
+        found.many = 1;
+    }
+    __syncthreads();
+    look_at_keys<KIND, ITEMS>(job, keys, tile_first, first, valid, count, found.different_bits, &found.unordered);
+    if (arrived & job.zero) found.unordered = 1; // never, but the compiler does not know
+
+    if (few.may_be_few() && has_few_values<KIND>(job, few, shared, keys, first, valid, count) && threadIdx.x == 0)
+        found.many = 0;
+
+    // Tells all blocks what this one has found out. It waits for the others only where its own items are in order.
+    uint64_t *first_matrix = control->resident.matrix[sequence & 1][0];
+    __syncthreads();
+    found.tell(first_matrix + blockIdx.x * PSVI_RADIX_ROW_WORDS);
+    clear_matrix(control->resident.matrix[~sequence & 1][0]);
+    const bool perhaps_ordered = job.order_check && !found.unordered;
+    if (perhaps_ordered) {
+        __syncthreads();
+        found.learn(first_matrix);
+        __syncthreads();
+    }
+    const bool ordered = perhaps_ordered && !found.unordered; // then all blocks say so, and nobody publishes counts
+    if (ordered) ++sequence;
+
+    const uint32_t passes = run_passes<KIND, VALUE_BYTES, ITEMS>(job, shared, counters, sums, starts, before, total,
+                                                                 found, few, used, tile_first, first, valid, warp_full,
+                                                                 ordered, first_matrix, ranker, sequence, keys, values);
     if (passes == 0) copy_held<VALUE_BYTES, ITEMS>(job, keys, values, tile_first, first, valid);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         control->resident.sequence = sequence; // everyone has read it: block 0 has seen a row of each block
