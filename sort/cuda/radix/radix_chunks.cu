@@ -509,8 +509,8 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort : chunk_on_chip<KIND, VA
     }
 
     // Sorts the share, which lies in shared memory, without splitters. `digits`: also where it fits in no chunks; else
-    // NONE, and nothing is sorted.
-    __device__ psvi_radix_route run(uint32_t begin, uint32_t length, bool digits) {
+    // NONE, and nothing is sorted. `crowds`: it does not.
+    __device__ psvi_radix_route run(uint32_t begin, uint32_t length, bool digits, bool crowds) {
         const tile_rows tile(length);
         const key_range<K> range = find_range(begin, tile.length);
         if (count < 2 || (range.sorted && job.order_check) || range.varying == 0) {
@@ -520,7 +520,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort : chunk_on_chip<KIND, VA
         }
         const int bits = bits_of<K>((K)(range.greatest - range.least));
         const uint32_t shift = bits > PSVI_RADIX_CHUNKS_BIN_BITS ? bits - PSVI_RADIX_CHUNKS_BIN_BITS : 0;
-        uneven = !cut_chunks(range, shift, tile.length);
+        uneven = crowds || !cut_chunks(range, shift, tile.length);
         if (!uneven)
             sort_by_chunks(range, shift, tile);
         else if (digits)
@@ -541,9 +541,9 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort : chunk_on_chip<KIND, VA
                                                               const psvi_radix_chunks_call &call,
                                                               const psvi_radix_chunks_memory &known,
                                                               psvi_radix_route route, uint32_t passes, bool tried,
-                                                              bool misfit, bool uneven) {
-    psvi_radix_chunks_memory next = known; // with the arrivals of this call
-    ++next.calls;
+                                                              bool misfit, bool uneven, bool crowds) {
+    psvi_radix_chunks_memory next = known;                 // with the arrivals of this call
+    if (route != PSVI_RADIX_NONE || !crowds) ++next.calls; // else the blocks have not met
     if (route == PSVI_RADIX_IN_ORDER)
         next.remembered = 0; // such input may come again, and the other way finds it out sooner
     else if (route != PSVI_RADIX_NONE && splitter_marks::worth_it(gridDim.x, (uint32_t)job_count(job)))
@@ -555,6 +555,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort : chunk_on_chip<KIND, VA
         next.failing = uneven || next.backoff.wait != 0;
         psvi_backoff_failed(&next.backoff, 1, PSVI_RADIX_WAIT_MOST);
     } else {
+        next.failing |= crowds;
         (void)psvi_backoff_waits(&next.backoff);
     }
     // `try_again` is what the host has been told: it may be 1 for crowded chunks.
@@ -567,6 +568,7 @@ template <int KIND, int VALUE_BYTES> struct chunks_sort : chunk_on_chip<KIND, VA
     if (next.served != known.served) *(volatile uint32_t *)call.served = next.served;
     tell_order(job, route == PSVI_RADIX_IN_ORDER ? PSVI_RADIX_ORDER_SORTED : PSVI_RADIX_ORDER_OTHER);
     const uint32_t veto = route == PSVI_RADIX_IN_ORDER    ? PSVI_RADIX_VETO_NONE
+                          : crowds                        ? PSVI_RADIX_VETO_CROWDS
                           : uneven                        ? PSVI_RADIX_VETO_UNEVEN
                           : route == PSVI_RADIX_SPLITTERS ? job.veto
                           : tried                         ? PSVI_RADIX_VETO_MISFIT
@@ -595,14 +597,21 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
     psvi_radix_route route = PSVI_RADIX_SPLITTERS;
     uint32_t passes = 1;
     splitter_sort<KIND, VALUE_BYTES, 256> usual(job, call, state->splitters, kept, gridDim.x, call.capacity, count);
+    auto *samples = reinterpret_cast<typename radix_key<KIND>::type *>(kept.items);
+    begin_look(job, count, samples);
     const auto splitter = usual.load_splitter();
     usual.load(begin, length);
     if (threadIdx.x == 0) known = state->memory;
     usual.publish_splitter(splitter);
-    __syncthreads();
+    const bool crowds = has_crowds(count, samples);
+    if (crowds && call.resident) { // which sorts such keys faster
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            leave_memory(job, state, call, known, PSVI_RADIX_NONE, 0, false, false, true, true);
+        return;
+    }
     grid_barrier barrier = {&state->arrivals, known.arrivals};
     psvi_radix_chunks_meeting *meeting = &state->meetings[known.calls & 1];
-    if (known.remembered && (known.backoff.left == 0 || call.try_again)) {
+    if (!crowds && known.remembered && (known.backoff.left == 0 || call.try_again)) {
         tried = true;
         usual.send(meeting);
         barrier.wait();
@@ -627,7 +636,7 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
             sort.load_values(job.values_in, job.implicit, begin, length);
         }
         __syncthreads();
-        route = sort.run(begin, length, !call.resident);
+        route = sort.run(begin, length, !call.resident, crowds);
         passes = sort.passes;
         uneven = sort.uneven;
     }
@@ -637,7 +646,7 @@ __device__ __forceinline__ void sort_in_chunks(const psvi_radix_job &job, psvi_r
     uint32_t *clear = reinterpret_cast<uint32_t *>(&state->meetings[~calls & 1]);
     for (uint32_t word = threadIdx.x; word < sizeof(psvi_radix_chunks_meeting) / sizeof(uint32_t); word += THREADS)
         clear[word] = 0;
-    if (threadIdx.x == 0) leave_memory(job, state, call, known, route, passes, tried, misfit, uneven);
+    if (threadIdx.x == 0) leave_memory(job, state, call, known, route, passes, tried, misfit, uneven, crowds);
 }
 
 template <int KIND, int VALUE_BYTES>
@@ -650,7 +659,9 @@ __global__ void __launch_bounds__(THREADS, 1)
 template <int KIND>
 __global__ void psvk_radix_chunks_remember(const psvi_radix_job job, psvi_radix_chunks_state *state) {
     const uint32_t count = (uint32_t)job_count(job), chunks = job.multiprocessors;
-    if (job.control->outcome.route != PSVI_RADIX_RESIDENT || !splitter_marks::worth_it(chunks, count)) return;
+    const psvi_radix_outcome outcome = job.control->outcome;
+    if (outcome.route != PSVI_RADIX_RESIDENT || !splitter_marks::worth_it(chunks, count)) return;
+    if (outcome.veto == PSVI_RADIX_VETO_CROWDS) return; // the splitters of other keys serve sooner
     take_splitters<KIND>(job, state->splitters, chunks, count);
     if (threadIdx.x == 0) state->memory.remembered = 1;
 }

@@ -3,6 +3,7 @@
 #ifndef PAIRSIEVE_RADIX_CHUNKS_DEVICE_CUH
 #define PAIRSIEVE_RADIX_CHUNKS_DEVICE_CUH
 
+#include "../../../core/cuda/async_copies.cuh"
 #include "radix_chunks.h"
 #include "radix_device.cuh"
 
@@ -75,6 +76,31 @@ __device__ __forceinline__ typename radix_key<KIND>::type part_of(typename radix
     using K = typename radix_key<KIND>::type;
     const uint32_t unused = (uint32_t)sizeof(K) * 8 - order.end_bit;
     return transform<KIND>(raw, order) & (K)((K)((K) ~(K)0 << unused) >> unused) >> order.begin_bit << order.begin_bit;
+}
+
+// Crowds: keys so frequent that they fit in no chunk. All blocks look at the same keys, each at random in its part of
+// the input, so they agree without a barrier of the grid. The samples go to shared memory on their own, where nothing
+// else may lie until the look is over: registers are scarce.
+constexpr uint32_t LOOK_SAMPLES = 256;
+
+template <typename K>
+__device__ __forceinline__ void begin_look(const psvi_radix_job &job, uint32_t count, K *samples) {
+    const uint32_t part = count / LOOK_SAMPLES, random = (threadIdx.x + 1) * 0x9e3779b9u;
+    const uint32_t place = threadIdx.x * part + __umulhi(random ^ random >> 15, part);
+    if (threadIdx.x < LOOK_SAMPLES && part != 0) copy_async(&samples[threadIdx.x], (const K *)job.keys_in + place);
+}
+
+// A barrier of the block. Counts the samples that share their key with another of their warp: none where keys differ, a
+// tenth of all where one key in twenty is the same. Where all are the same, the input may be in order: no crowds.
+template <typename K> __device__ __forceinline__ bool has_crowds(uint32_t count, const K *samples) {
+    bool shared_key = false;
+    if (threadIdx.x < LOOK_SAMPLES && count >= LOOK_SAMPLES) {
+        wait_for_copies();
+        const uint32_t same = __match_any_sync(PSVI_RADIX_FULL_WARP, samples[threadIdx.x]);
+        shared_key = (same & (same - 1)) != 0;
+    }
+    if (__syncthreads_count(shared_key) < PSVI_RADIX_CHUNKS_CROWDED) return false;
+    return !__syncthreads_and(threadIdx.x >= LOOK_SAMPLES || samples[threadIdx.x] == samples[0]);
 }
 
 template <typename K> __device__ __forceinline__ int bits_of(K number) {

@@ -130,10 +130,18 @@ __device__ __forceinline__ void sort_in_rounds(const psvi_radix_job &job, psvi_r
     sort_t sort(job, call.regions, state->splitters, shared, known_chunks, capacity, count);
     const uint32_t rounds = (count + gridDim.x * TILE - 1) / (gridDim.x * TILE);
     const uint32_t tile = rounds == 0 ? 0 : (count + gridDim.x * rounds - 1) / (gridDim.x * rounds);
+    auto *samples = reinterpret_cast<typename sort_t::K *>(shared.items);
+    begin_look(job, count, samples);
     const auto splitter = sort.load_splitter();
     sort.load_tile(0, tile);
     sort.publish_splitter(splitter);
-    __syncthreads();
+    if (has_crowds(count, samples)) {
+        if (blockIdx.x != 0 || threadIdx.x != 0) return;
+        job.control->done = 0;
+        job.control->veto = PSVI_RADIX_VETO_CROWDS;
+        *(volatile uint32_t *)call.ready = 0;
+        return;
+    }
     psvi_radix_rounds_meeting *meeting = &state->meetings[calls & 1];
     if (!sort.send_tiles(meeting, rounds, tile) && threadIdx.x == 0) meeting->overflow = 1;
     grid_barrier barrier = {&state->arrivals, expected};

@@ -53,6 +53,7 @@ static const char *const veto_names[PSVI_RADIX_VETOES] = {
     [PSVI_RADIX_VETO_DEVICE] = "device",
     [PSVI_RADIX_VETO_NO_SPLITTERS] = "no_splitters",
     [PSVI_RADIX_VETO_MISFIT] = "misfit",
+    [PSVI_RADIX_VETO_CROWDS] = "crowds",
     [PSVI_RADIX_VETO_UNEVEN] = "uneven",
     [PSVI_RADIX_VETO_WAITING] = "waiting",
     [PSVI_RADIX_VETO_HISTOGRAMS] = "histograms",

@@ -47,6 +47,7 @@ typedef enum psvi_radix_veto {
     PSVI_RADIX_VETO_DEVICE,       // the device, or the code that it runs, lacks what the route needs
     PSVI_RADIX_VETO_NO_SPLITTERS, // no earlier call has left splitters
     PSVI_RADIX_VETO_MISFIT,       // keys are not spread as in the call that left the splitters
+    PSVI_RADIX_VETO_CROWDS,       // a look at samples: some keys are too frequent for chunks
     PSVI_RADIX_VETO_UNEVEN,       // some part of the keys' range holds more than a block
     PSVI_RADIX_VETO_WAITING,      // the route has failed lately: see backoff.h
     PSVI_RADIX_VETO_HISTOGRAMS,   // the caller gave histograms, which only digit passes use
