@@ -246,6 +246,7 @@ typedef struct psvi_step {
     float hit_speed;             // of hit events, m/s
     float sleep_speed;           // m/s
     bool sleeps;                 // islands are looked for after this step
+    bool wakes_all;              // everything was woken before it
     float restitution_threshold; // slower impacts do not bounce, m/s
     // New velocities for some bodies before the step («brownian»): slots [kick_first, +kick_count), wrapping.
     uint32_t kick_first, kick_count;

@@ -144,5 +144,6 @@ psv_status psvi_wake_body(psv_world *world, uint32_t slot) {
 
 psv_status psvi_wake_all(psv_world *world) {
     if (world->sim.island == NULL) return PSV_OK;
+    world->next.wakes_all = true;
     return world->context->ops->fill(world->context, world->sim.wake, 1, world->def.max_bodies);
 }

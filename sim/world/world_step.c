@@ -166,7 +166,12 @@ static psv_status repeat_steps(psv_world *world, const psvi_step_counts *counts)
     if (status == PSV_OK) status = psvi_write_array(world, s->counts, &fresh, 0, 1, sizeof fresh);
     for (uint64_t i = fresh.steps; status == PSV_OK && i < world->steps_asked; ++i) {
         psvi_step step = world->pending[i % PSVI_PENDING_STEPS];
-        status = run_step(world, &step);
+        // The try that stopped has woken who was to wake, and its pairs have woken others for the next step: their
+        // marks would wake them in this one. Calls after it have woken everything for a later step.
+        const bool first = i == fresh.steps;
+        if (s->wake != NULL && (first || step.wakes_all))
+            status = world->context->ops->fill(world->context, s->wake, !first, world->def.max_bodies);
+        if (status == PSV_OK) status = run_step(world, &step);
     }
     return status;
 }
@@ -212,6 +217,7 @@ psv_status psv_world_step(psv_world *world, float seconds) {
     step.sleeps = step.sleeps && !captured; // of every eighth step; a graph is one step
     world->pending[world->steps_asked % PSVI_PENDING_STEPS] = step;
     world->next.kick_count = 0;
+    world->next.wakes_all = false;
     if (world->sim.slots == 0) {
         ++world->idle_steps;
         return PSV_OK;
