@@ -433,11 +433,17 @@ PSVI_INLINE void make_slide(psvi_row_block *block, const raw_lanes *raw, row_roo
     psvi_rub_rows *rub = block->rub;
     row_patch patch;
     row_slide slide;
+    // Friction acts in the middle of the points that touch or nearly do: others lie anywhere.
+    const lane reach = load(block->deep) * lane_of(2);
+    lane_mask some = lane_of(0) != lane_of(0);
+    for (uint32_t k = 0; k < block->points; ++k)
+        some |= (load(raw->used[k]) > lane_of(0)) & (load(block->point[k].separation) < reach);
     for (uint32_t k = 0; k < block->points; ++k) {
-        patch.arm_a[k] = lane3_load(raw->arm_a[k]);
-        patch.arm_b[k] = lane3_load(raw->arm_b[k]);
+        const lane_mask near = lane_not(some) | (load(block->point[k].separation) < reach);
+        patch.arm_a[k] = lane3_scale(lane3_load(raw->arm_a[k]), lane_both(near, lane_of(1)));
+        patch.arm_b[k] = lane3_scale(lane3_load(raw->arm_b[k]), lane_both(near, lane_of(1)));
         patch.impulse[k] = (lane3){load(raw->slide[k][0]), load(raw->slide[k][1]), lane_of(0)};
-        patch.used[k] = load(raw->used[k]);
+        patch.used[k] = lane_both(near, load(raw->used[k]));
     }
     row_make_slide(&slide, &patch, block->points, a, b, lane3_load(block->point[0].normal), inverse_mass,
                    load(raw->mass_b) > lane_of(0));

@@ -71,7 +71,8 @@ static psv_status cpu_create(psv_world *world) {
     state->movers.pushed = state->movers.motion + bodies;
     state->movers.moved = (psvi_f4 *)(void *)(state->movers.pushed + bodies);
     state->movers.turned = state->movers.moved + bodies;
-    state->roots = (psvi_root *)(void *)(state->movers.turned + bodies);
+    state->movers.swing = state->movers.turned + bodies;
+    state->roots = (psvi_root *)(void *)(state->movers.swing + bodies);
     return PSV_OK;
 }
 
@@ -409,7 +410,7 @@ static void move_bodies(void *data, uint32_t piece) {
 static void stop_bodies(void *data, uint32_t piece) {
     const solve_job *job = data;
     for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
-        psvi_stop_mover(job->sim, &job->state->movers, (uint32_t)b);
+        psvi_stop_mover(job->sim, &job->state->movers, job->step, (uint32_t)b);
 }
 
 static void solve_substeps(psvi_crew *crew, void *data) {

@@ -178,8 +178,9 @@ PSVI_HD void psvi_end_body(const psvi_sim *s, const psvi_step *step, uint32_t i)
         quat before = quat_of4(s->rotation[i]);
         w = v3_of4(a.velocity);
         v3 turned = driven ? v3_scale(w, step->seconds) : v3_of4(a.turned);
-        quat after = driven || psvi_is_round(shape->type) ? quat_unit(quat_mul(quat_of_vector(turned), before))
-                                                          : psvi_turn_body(shape, before, turned, step->seconds, &w);
+        const bool known = driven || a.turned.w != 0 || psvi_is_round(shape->type); // w: a top, whose turn is all there
+        quat after = known ? quat_unit(quat_mul(quat_of_vector(turned), before))
+                           : psvi_turn_body(shape, before, turned, step->seconds, &w);
         if (shape->type == PSV_SHAPE_COMPOUND ||
             shape->type == PSV_SHAPE_HULL) { // turns about its centre of mass, which is not its position
             v3 com = v3_of(shape->com);

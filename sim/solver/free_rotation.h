@@ -49,4 +49,44 @@ PSVI_HD quat psvi_turn_freely(sym3 inertia, sym3 inverse, quat q, v3 m, float se
     return quat_unit(q);
 }
 
+// A body with two equal moments of inertia: its axis, and the moment about it over the other two; ratio 0 for others.
+typedef struct psvi_top {
+    v3 axis;
+    float ratio;
+} psvi_top;
+
+// With I = I1 + (I3 - I1) u u^T the deviator's size gives I3 - I1 but for its sign, which its determinant has.
+PSVI_HD_LONG psvi_top psvi_top_of(sym3 m) {
+    psvi_top top = {{0, 0, 0}, 0};
+    const float mean = (m.xx + m.yy + m.zz) * (1.0f / 3);
+    const float x = m.xx - mean, y = m.yy - mean, z = m.zz - mean;
+    const float size = sqrtf((x * x + y * y + z * z + 2 * (m.xy * m.xy + m.xz * m.xz + m.yz * m.yz)) * (1.0f / 6));
+    const float sign = x * (y * z - m.yz * m.yz) - m.xy * (m.xy * z - m.yz * m.xz) + m.xz * (m.xy * m.yz - y * m.xz);
+    const float difference = sign < 0 ? -3 * size : 3 * size, other = mean - difference * (1.0f / 3);
+    if (!(size > 0.02f * mean) || !(other > 0)) return top; // a ball has no axis
+    const float inverse = 1 / difference, a = (m.xx - other) * inverse, b = (m.yy - other) * inverse;
+    const float c = (m.zz - other) * inverse; // squares of the axis
+    v3 u = v3_make(a, m.xy * inverse, m.xz * inverse);
+    if (b > a && b >= c) u = v3_make(m.xy * inverse, b, m.yz * inverse);
+    if (c > a && c > b) u = v3_make(m.xz * inverse, m.yz * inverse, c);
+    u = v3_unit_or(u, v3_make(0, 1, 0));
+    const float wrong = fabsf(u.x * u.x - a) + fabsf(u.y * u.y - b) + fabsf(u.z * u.z - c) +
+                        fabsf(u.x * u.y - m.xy * inverse) + fabsf(u.x * u.z - m.xz * inverse) +
+                        fabsf(u.y * u.z - m.yz * inverse);
+    if (wrong > 0.02f) return top;
+    top.axis = u;
+    top.ratio = (other + difference) / other;
+    return top;
+}
+
+// A top through `seconds`: the momentum over the equal moments, g, stays, and the axis goes round it. Exact. Returns
+// the new spin, seen from a frame that has turned with the axis by *turn.
+PSVI_HD v3 psvi_top_step(v3 axis, float ratio, v3 w, float seconds, quat *turn) {
+    const v3 g = v3_madd(w, axis, (ratio - 1) * v3_dot(w, axis));
+    const v3 next = quat_rotate(quat_of_vector(v3_scale(g, seconds)), axis), side = v3_cross(axis, next);
+    *turn = quat_unit(quat_make(side.x, side.y, side.z, 1 + v3_dot(axis, next)));
+    const v3 now = quat_unrotate(*turn, g);
+    return v3_madd(now, axis, (1 / ratio - 1) * v3_dot(now, axis));
+}
+
 #endif

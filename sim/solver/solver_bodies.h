@@ -5,6 +5,7 @@
 
 #include "../data/sim_data.h"
 #include "body_forces.h"
+#include "free_rotation.h"
 
 // Velocities of a body; a record is one 32-byte sector.
 typedef struct psvi_motion {
@@ -17,9 +18,11 @@ typedef struct psvi_movers {
     psvi_motion *pushed;     // velocities after the substep's forces, before the impulses were applied again; where no
                              // forces act, after the move: what the pass before it has added
     psvi_f4 *moved, *turned; // movement of the substep
+    psvi_f4 *swing;          // of tops (free_rotation.h): the turn of the axis since the step began, a quaternion, with
+                             // psvi_top.ratio in place of its w; w 0: no top
 } psvi_movers;
 
-#define PSVI_MOVER_BYTES (2 * sizeof(psvi_motion) + 2 * sizeof(psvi_f4)) // of a body
+#define PSVI_MOVER_BYTES (2 * sizeof(psvi_motion) + 3 * sizeof(psvi_f4)) // of a body
 
 // Lower triangle L with m = L L^T.
 typedef struct psvi_root {
@@ -79,6 +82,50 @@ PSVI_HD vec4 psvi_forced(const psvi_sim *s, const psvi_step *step, uint32_t i, v
     return vec4_add(linear, vec4_scale(a, step->substep));
 }
 
+#define PSVI_TOP_TURN 0.2f // radians a step: what turns more slowly is turned at the step's end, as all bodies are
+
+// The axis of a top at the step's beginning.
+PSVI_HD v3 psvi_top_axis(const psvi_sim *s, uint32_t i, psvi_top top) {
+    return quat_rotate(quat_of4(s->rotation[i]), top.axis);
+}
+
+// No turn yet, of a body that spins fast about its axis; w 0 for others.
+PSVI_HD psvi_f4 psvi_start_swing(const psvi_sim *s, const psvi_step *step, uint32_t i) {
+    const v3 w = v3_of4(s->angular[i].velocity), none = v3_make(0, 0, 0);
+    const float least = PSVI_TOP_TURN / step->seconds, squared = v3_dot(w, w);
+    if (!(squared > least * least) || !(s->linear[i].velocity.w > 0)) return f4_make(none, 0);
+    const psvi_top top = psvi_top_of(s->shapes[s->shape[i]].inertia);
+    const float along = v3_dot(w, psvi_top_axis(s, i, top));
+    return f4_make(none, along * along > 0.8f * squared ? top.ratio : 0.0f);
+}
+
+PSVI_HD quat psvi_swing_of(psvi_f4 q) {
+    return quat_make(q.x, q.y, q.z, sqrtf(fmaxf(1 - q.x * q.x - q.y * q.y - q.z * q.z, 0.0f)));
+}
+
+// Turns a top through a substep. Its spin is seen from a frame that goes with its axis, as the arms of its contacts
+// are: else the spin about an axis that has moved on would be taken for slip at a tip that has not. Returns the new
+// spin.
+PSVI_HD_LONG v3 psvi_turn_top(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, uint32_t i, v3 w) {
+    const psvi_f4 old = v->swing[i];
+    const v3 axis = psvi_top_axis(s, i, psvi_top_of(s->shapes[s->shape[i]].inertia));
+    quat turn;
+    s->angular[i].turned.w += v3_dot(w, axis) * step->substep; // about the axis
+    w = psvi_top_step(axis, old.w, w, step->substep, &turn);
+    const quat swing = quat_unit(quat_mul(psvi_swing_of(old), turn));
+    v->swing[i] = f4_make(v3_make(swing.x, swing.y, swing.z), old.w);
+    return w;
+}
+
+// The turn of a top through the step, as a vector: with its axis, and about it.
+PSVI_HD v3 psvi_top_turned(const psvi_sim *s, const psvi_movers *v, uint32_t i) {
+    const v3 first = psvi_top_axis(s, i, psvi_top_of(s->shapes[s->shape[i]].inertia));
+    const quat turn = quat_mul(psvi_swing_of(v->swing[i]), quat_of_vector(v3_scale(first, s->angular[i].turned.w)));
+    const v3 part = v3_make(turn.x, turn.y, turn.z);
+    const float length = v3_length(part);
+    return length > 1e-12f ? v3_scale(part, 2 * atan2f(length, turn.w) / length) : part;
+}
+
 // The solver's record of a body, and the first substep's forces. Returns the root of its inverse inertia.
 PSVI_HD psvi_root psvi_start_mover(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, uint32_t i) {
     psvi_linear l = s->linear[i];
@@ -102,6 +149,7 @@ PSVI_HD psvi_root psvi_start_mover(const psvi_sim *s, const psvi_movers *v, cons
     }
     v->motion[i] = m;
     v->pushed[i] = m;
+    v->swing[i] = m.angular.w < 0 ? psvi_start_swing(s, step, i) : f4_make(v3_make(0, 0, 0), 0);
     return root;
 }
 
@@ -129,6 +177,15 @@ PSVI_HD_CALL void psvi_push_mover(const psvi_sim *s, const psvi_movers *v, const
     if (vec4_w(angular) == 0) return;
     gained = vec4_load(&last->angular);
     if (loads) gained = vec4_sub(angular, gained);
+    if (v->swing[i].w > 0) {
+        const psvi_root root = psvi_root_of(s->inv_inertia[i]);
+        const float mark = m->angular.w;
+        psvi_f4 turned;
+        vec4_store(&turned, spin);
+        v3 w = psvi_turn_top(s, v, step, i, psvi_root_mul(root, v3_of4(turned)));
+        w = psvi_root_solve(root, w);
+        spin = vec4_make(w.x, w.y, w.z, mark);
+    }
     vec4_store(&last->angular, spin);
     vec4_store(&m->angular, vec4_add(spin, gained));
 }
@@ -158,7 +215,7 @@ PSVI_HD_CALL void psvi_move_mover(const psvi_sim *s, const psvi_movers *v, const
 }
 
 // Back from the solver's record.
-PSVI_HD void psvi_stop_mover(const psvi_sim *s, const psvi_movers *v, uint32_t i) {
+PSVI_HD void psvi_stop_mover(const psvi_sim *s, const psvi_movers *v, const psvi_step *step, uint32_t i) {
     psvi_motion m = v->motion[i];
     if (!(m.linear.w > 0)) return;
     s->linear[i].velocity = m.linear;
@@ -167,6 +224,11 @@ PSVI_HD void psvi_stop_mover(const psvi_sim *s, const psvi_movers *v, uint32_t i
     psvi_angular a = s->angular[i];
     a.velocity = f4_make(psvi_root_mul(root, v3_of4(m.angular)), a.velocity.w);
     a.turned = f4_make(psvi_root_mul(root, v3_of4(a.turned)), 0);
+    if (v->swing[i].w > 0) {
+        const v3 w = psvi_turn_top(s, v, step, i, v3_of4(a.velocity));
+        a.velocity = f4_make(quat_rotate(psvi_swing_of(v->swing[i]), w), a.velocity.w);
+        a.turned = f4_make(psvi_top_turned(s, v, i), 1);
+    }
     s->angular[i] = a;
 }
 
