@@ -81,15 +81,16 @@ PSVI_HD void psvi_collide_core(const psvi_sim *s, uint32_t body, uint32_t other,
     psvi_pose_after(s, other, time, &position, &rotation);
     const uint32_t feature = (uint32_t)second << 26 | 0x3fc0u, parts = psvi_part_count(shape_other);
     if (ground) {
-        psvi_collide_ground_part(s, shape_other, position, rotation, &core, margin, feature, hulls, out);
+        psvi_collide_ground_part(s, shape_other, position, rotation, &core, margin, feature, false, out);
         return;
     }
     for (uint32_t i = 0; i < parts; ++i) {
         const psvi_solid solid = psvi_part(s, shape_other, position, rotation, i);
+        const bool hull = hulls && solid.type == PSV_SHAPE_HULL; // the core is none, whatever its body is
         if (second)
-            psvi_collide_solids(&solid, &core, margin, feature, hulls, out);
+            psvi_collide_solids(&solid, &core, margin, feature, hull, out);
         else
-            psvi_collide_solids(&core, &solid, margin, feature, hulls, out);
+            psvi_collide_solids(&core, &solid, margin, feature, hull, out);
     }
 }
 

@@ -60,7 +60,7 @@ PSVI_HD void psvi_touch_solids(const psvi_solid *a, const psvi_solid *b, float m
 // How far a solid reaches from its centre against the unit vector n.
 PSVI_HD float psvi_solid_below(const psvi_solid *solid, bool hulls, v3 n) {
     const v3 local = quat_unrotate(solid->rotation, n);
-    if (psvi_takes_hull(hulls, solid->type)) {
+    if (hulls && solid->type == PSV_SHAPE_HULL) {
         float most = -3.4e38f;
         for (uint32_t i = 0; i < solid->hull->vertex_count; ++i)
             most = fmaxf(most, -v3_dot(local, v3_of4(solid->hull->vertices[i])));
@@ -76,7 +76,7 @@ PSVI_HD bool psvi_is_over_face(const psvi_solid *still, const psvi_solid *moving
                                v3 n, float glance) {
     const v3 d = v3_madd(v3_sub(moving->centre, still->centre), velocity, time);
     const v3 local = quat_unrotate(still->rotation, d);
-    const bool hull = psvi_takes_hull(hulls, still->type);
+    const bool hull = hulls && still->type == PSV_SHAPE_HULL;
     const uint32_t count = hull ? still->hull->face_count : 3;
     for (uint32_t i = 0; i < count; ++i) {
         const float side = v3_axis(local, (int)i % 3) < 0 ? -1.0f : 1.0f;
@@ -96,7 +96,7 @@ PSVI_HD void psvi_leave_out_glances(const psvi_solid *a, const psvi_solid *b, bo
                                     psvi_manifold *out) {
     const bool first_still = out->still == 1;
     const psvi_solid *still = first_still ? a : b, *moving = first_still ? b : a;
-    if (still->type != PSV_SHAPE_BOX && !psvi_takes_hull(hulls, still->type)) return;
+    if (still->type != PSV_SHAPE_BOX && still->type != PSV_SHAPE_HULL) return;
     const float glance = PSVI_GLANCE * fminf(psvi_solid_thinnest(a), psvi_solid_thinnest(b));
     const v3 velocity = first_still ? out->drift : v3_neg(out->drift);
     uint32_t end = first;
