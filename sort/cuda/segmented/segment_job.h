@@ -1,9 +1,9 @@
-// One segmented sort on CUDA: its arrays, its memory and its launches, for C and CUDA.
+// One segmented sort on CUDA: its arrays, its memory and its launch, for C and CUDA.
 //
-// Three kernels. The first one reads the offsets, checks them and puts each segment in a bin by its length. The second
-// one sorts all segments that fit in a block: tiny ones by tiles of the array, the others by a warp or a block each.
-// The third one is cooperative and sorts what is longer, by digits, with the tiles of all of them side by side. When an
-// offset is wrong, the last two only clear the memory for the next call.
+// One cooperative kernel in three steps. The first reads the offsets, checks them and puts each segment in a bin by its
+// length. The second sorts all segments that fit in a block: tiny ones by tiles of the array, the others by a warp or a
+// block each. The third sorts what is longer, by digits, with the tiles of all of them side by side. When an offset is
+// wrong, the last two are left out.
 #ifndef PAIRSIEVE_SEGMENT_JOB_H
 #define PAIRSIEVE_SEGMENT_JOB_H
 
@@ -18,7 +18,7 @@ extern "C" {
 
 enum {
     PSVI_SEGMENT_TINY = 32,           // longest segment that is sorted in a tile
-    PSVI_SEGMENT_TILE = 512,          // elements of a tile of tiny segments
+    PSVI_SEGMENT_TILE = 1024,         // elements of a tile of tiny segments
     PSVI_SEGMENT_WARP = 256,          // longest one that is sorted by a warp
     PSVI_SEGMENT_BLOCK = 1024,        // longest one that is sorted by a block with few elements a thread
     PSVI_SEGMENT_BLOCK_BYTES = 32768, // of the longest one that is sorted by a block, with its positions
@@ -38,17 +38,14 @@ typedef struct psvi_large_segment {
 } psvi_large_segment;
 
 typedef struct psvi_segment_control {
-    // Zero between calls: the last block of the second kernel clears them.
-    struct {
-        uint32_t bad; // 0, or ~ the first segment with bad offsets
-        uint32_t binned[PSVI_SEGMENT_BINS];
-        uint32_t tiles; // tiles with tiny segments
-        uint32_t large, large_tiles, large_chunks;
-        uint32_t ticket, finished;
-    } now;
-    // Of the last call, for the third kernel and the host.
-    uint32_t bad, large, large_tiles, large_chunks;
-    uint32_t arrivals; // at grid barriers of the third kernel
+    // Zero between calls: the last block clears them.
+    uint32_t bad; // 0, or ~ the first segment with bad offsets
+    uint32_t binned[PSVI_SEGMENT_BINS];
+    uint32_t tiles; // tiles with tiny segments
+    uint32_t large, large_tiles, large_chunks;
+    uint32_t ticket, finished;
+    uint32_t arrivals; // at grid barriers
+    uint32_t last_bad; // `bad` of the last call, for the host
 } psvi_segment_control;
 
 typedef struct psvi_segment_job {
@@ -62,7 +59,7 @@ typedef struct psvi_segment_job {
     uint64_t mask;         // of the compared bits, moved down by order.begin_bit
     uint32_t block_length; // longest segment that a block sorts
     uint32_t passes;       // digits of a large segment
-    uint32_t small_blocks, large_blocks;
+    uint32_t blocks;       // that fit on the device at once
     psvi_segment_control *control;
     uint32_t *tile_counts; // by tile: its tiny segments. Zero between calls
     uint32_t *tile_list;   // tiles that have some
@@ -77,16 +74,13 @@ typedef struct psvi_segment_job {
     void *keys_spare[2], *values_spare; // keys_spare[1] only for keys that are kept
 } psvi_segment_job;
 
-// Set small_blocks, large_blocks: blocks of the second and the third kernel that fit on the device at once.
-cudaError_t psvi_segment_small_blocks(psvi_segment_job *job, uint32_t multiprocessors);
-cudaError_t psvi_segment_large_blocks(psvi_segment_job *job, uint32_t multiprocessors);
+// Sets `blocks`.
+cudaError_t psvi_segment_blocks(psvi_segment_job *job, uint32_t multiprocessors);
 
 // Longest segment that a block sorts, by the width of the compared bits.
 uint32_t psvi_segment_block_length(const psvi_key_order *order);
 
-cudaError_t psvi_segment_classify(const psvi_segment_job *job, cudaStream_t stream);
-cudaError_t psvi_segment_small(const psvi_segment_job *job, cudaStream_t stream);
-cudaError_t psvi_segment_large(const psvi_segment_job *job, cudaStream_t stream);
+cudaError_t psvi_sort_segments(const psvi_segment_job *job, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

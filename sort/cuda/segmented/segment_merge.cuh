@@ -93,10 +93,14 @@ __device__ __forceinline__ void sort_by_merging(const psvi_segment_job &job, typ
     const uint32_t thread = threadIdx.x % THREADS;
     raw_t *keys = static_cast<raw_t *>(job.keys) + begin;
     Item items[ITEMS];
+    raw_t raw[ITEMS]; // read side by side, all before the first is stored
 #pragma unroll
-    for (int i = 0; i < ITEMS; ++i) { // read side by side, kept one after another
+    for (int i = 0; i < ITEMS; ++i)
+        raw[i] = i * THREADS + thread < length ? keys[i * THREADS + thread] : raw_t();
+#pragma unroll
+    for (int i = 0; i < ITEMS; ++i) {
         const uint32_t at = i * THREADS + thread;
-        shared[padded<Item>(at)] = at < length ? Item::make(Key::field(keys[at], job), at) : Item::last();
+        shared[padded<Item>(at)] = at < length ? Item::make(Key::field(raw[i], job), at) : Item::last();
     }
     team_barrier<BLOCK>();
 #pragma unroll
@@ -109,7 +113,6 @@ __device__ __forceinline__ void sort_by_merging(const psvi_segment_job &job, typ
     team_barrier<BLOCK>();
     const auto from = [&](uint32_t at) { return shared[padded<Item>(at)].position(); };
     if (job.write_keys) {
-        raw_t raw[ITEMS];
 #pragma unroll
         for (int i = 0; i < ITEMS; ++i)
             if (i * THREADS + thread < length) raw[i] = keys[from(i * THREADS + thread)];

@@ -1,4 +1,4 @@
-// Segmented sort on CUDA: the memory of a sorter and the order of its kernels (segment_job.h).
+// Segmented sort on CUDA: the memory of a sorter and its kernel (segment_job.h).
 #include <stdlib.h>
 
 #include "../../../core/cuda/cuda_backend.h"
@@ -93,9 +93,7 @@ static psv_status segments_create(psv_segment_sorter *sorter) {
     sorter->state = state;
     state->job = plan_job(&sorter->def);
     (void)carve_memory(&state->job, &sorter->def, sorter->scratch);
-    const uint32_t multiprocessors = (uint32_t)context->info.multiprocessors;
-    cudaError_t error = psvi_segment_small_blocks(&state->job, multiprocessors);
-    if (error == cudaSuccess) error = psvi_segment_large_blocks(&state->job, multiprocessors);
+    const cudaError_t error = psvi_segment_blocks(&state->job, (uint32_t)context->info.multiprocessors);
     psv_status status = psvi_cuda_status(context, error, "occupancy of the segmented sort");
     if (status == PSV_OK) status = clear_counters(sorter);
     if (status == PSV_OK) return PSV_OK;
@@ -128,9 +126,7 @@ static psv_status segments_run(psv_segment_sorter *sorter, const psvi_segment_re
     const cudaStream_t stream = (cudaStream_t)context->stream;
     psv_status status = state->dirty ? clear_counters(sorter) : PSV_OK;
     if (status != PSV_OK) return status;
-    cudaError_t error = psvi_segment_classify(&job, stream);
-    if (error == cudaSuccess) error = psvi_segment_small(&job, stream);
-    if (error == cudaSuccess && job.count > job.block_length) error = psvi_segment_large(&job, stream);
+    const cudaError_t error = psvi_sort_segments(&job, stream);
     state->dirty = error != cudaSuccess;
     return psvi_cuda_status(context, error, "launch of the segmented sort");
 }
@@ -139,7 +135,7 @@ static psv_status segments_read_bad(psv_segment_sorter *sorter, uint64_t *bad) {
     psv_context *context = sorter->context;
     uint32_t found = 0;
     const psvi_segment_control *control = ((const segments_state *)sorter->state)->job.control;
-    psv_status status = context->ops->copy(context, &found, &control->bad, sizeof found, PSVI_COPY_DOWNLOAD);
+    psv_status status = context->ops->copy(context, &found, &control->last_bad, sizeof found, PSVI_COPY_DOWNLOAD);
     if (status == PSV_OK) status = context->ops->synchronize(context);
     if (status == PSV_OK && found != 0) *bad = ~found;
     return status;

@@ -1,17 +1,15 @@
-// Second kernel of a segmented sort: every segment that fits in a block.
-#include <algorithm>
+// Second step of a segmented sort: every segment that fits in a block.
+#ifndef PAIRSIEVE_SEGMENT_SMALL_CUH
+#define PAIRSIEVE_SEGMENT_SMALL_CUH
 
-#include "../launch.h"
 #include "segment_merge.cuh"
 
-using namespace psvi_segments;
-
-namespace {
+namespace psvi_segments {
 
 constexpr uint32_t THREADS = PSVI_SEGMENT_THREADS;
 constexpr uint32_t WARPS = THREADS / 32;
-constexpr uint32_t TILE = PSVI_SEGMENT_TILE;
-constexpr uint32_t TILE_ROOM = TILE + PSVI_SEGMENT_TINY; // the last segment may end in the next tile
+constexpr uint32_t TINY_TILE = PSVI_SEGMENT_TILE;
+constexpr uint32_t TILE_ROOM = TINY_TILE + PSVI_SEGMENT_TINY; // the last segment may end in the next tile
 constexpr uint32_t TILE_ITEMS = (TILE_ROOM + THREADS - 1) / THREADS;
 constexpr uint32_t NO_SEGMENT = UINT32_MAX;
 
@@ -20,7 +18,7 @@ template <typename Item> constexpr uint32_t padded_room(uint32_t items) { return
 template <typename Key> struct tile_memory {
     typename Key::field_t fields[TILE_ROOM];
     uint32_t heads[TILE_ROOM / 32]; // a bit for the first element of each tiny segment
-    uint8_t lengths[TILE];          // by first element
+    uint8_t lengths[TINY_TILE];     // by first element
 };
 
 template <typename Key> union block_memory {
@@ -36,9 +34,9 @@ struct work_list {
 
     __device__ explicit work_list(const psvi_segment_control *control) {
         for (uint32_t bin = 0; bin < PSVI_SEGMENT_BINS; ++bin)
-            lengths[bin] = control->now.binned[bin];
+            lengths[bin] = control->binned[bin];
         lengths[PSVI_SEGMENT_BIN_WARP] = (lengths[PSVI_SEGMENT_BIN_WARP] + WARPS - 1) / WARPS;
-        lengths[PSVI_SEGMENT_BINS] = control->now.tiles;
+        lengths[PSVI_SEGMENT_BINS] = control->tiles;
     }
 
     // Kind of the ticket, and its place among those of that kind. PSVI_SEGMENT_BINS + 1: none is left.
@@ -65,6 +63,7 @@ __device__ __forceinline__ uint32_t count_before(const tile_memory<Key> &tile, u
     const typename Key::field_t own = tile.fields[at];
     const uint32_t end = head + tile.lengths[head];
     uint32_t rank = 0;
+#pragma unroll 4
     for (uint32_t other = head; other < end; ++other) {
         const typename Key::field_t field = tile.fields[other];
         rank += field < own || (field == own && other < at);
@@ -73,23 +72,15 @@ __device__ __forceinline__ uint32_t count_before(const tile_memory<Key> &tile, u
 }
 
 // Sorts the tiny segments that begin in a tile. Each element counts those of its segment that come before it. Three
-// block-wide barriers.
+// block-wide barriers. Reads and writes each key and value once.
 template <typename Key>
 __device__ __forceinline__ void sort_tile(const psvi_segment_job &job, tile_memory<Key> &tile, uint32_t number) {
     using raw_t = typename Key::raw_t;
     const uint32_t segments = job.tile_counts[number];
-    const uint64_t base = (uint64_t)number * TILE;
+    const uint64_t base = (uint64_t)number * TINY_TILE;
     raw_t *keys = static_cast<raw_t *>(job.keys) + base;
-    raw_t raw[TILE_ITEMS];
     for (uint32_t word = threadIdx.x; word < TILE_ROOM / 32; word += THREADS)
         tile.heads[word] = 0;
-#pragma unroll
-    for (uint32_t r = 0; r < TILE_ITEMS; ++r) {
-        const uint32_t at = r * THREADS + threadIdx.x;
-        if (at >= TILE_ROOM || base + at >= job.count) continue;
-        raw[r] = keys[at];
-        tile.fields[at] = Key::field(raw[r], job);
-    }
     __syncthreads();
     for (uint32_t s = threadIdx.x; s < segments; s += THREADS) {
         const uint32_t slot = job.slots[base + s], head = slot >> 5;
@@ -97,16 +88,22 @@ __device__ __forceinline__ void sort_tile(const psvi_segment_job &job, tile_memo
         tile.lengths[head] = (uint8_t)((slot & 31) + 1);
     }
     __syncthreads();
+    if (threadIdx.x == 0) job.tile_counts[number] = 0;
+    raw_t raw[TILE_ITEMS];
     uint64_t values[TILE_ITEMS];
     uint32_t heads[TILE_ITEMS];
 #pragma unroll
     for (uint32_t r = 0; r < TILE_ITEMS; ++r) {
         const uint32_t at = r * THREADS + threadIdx.x;
-        heads[r] = at < TILE_ROOM && base + at < job.count ? head_of(tile, at) : NO_SEGMENT;
-        if (job.value_bytes != 0 && heads[r] != NO_SEGMENT) values[r] = load_value(job, base + at, at - heads[r]);
+        heads[r] = at < TILE_ROOM ? head_of(tile, at) : NO_SEGMENT;
+        if (heads[r] == NO_SEGMENT) continue;
+        raw[r] = keys[at];
+        if (job.value_bytes != 0) values[r] = load_value(job, base + at, at - heads[r]);
     }
+#pragma unroll
+    for (uint32_t r = 0; r < TILE_ITEMS; ++r)
+        if (heads[r] != NO_SEGMENT) tile.fields[r * THREADS + threadIdx.x] = Key::field(raw[r], job);
     __syncthreads();
-    if (threadIdx.x == 0) job.tile_counts[number] = 0;
 #pragma unroll
     for (uint32_t r = 0; r < TILE_ITEMS; ++r) {
         if (heads[r] == NO_SEGMENT) continue;
@@ -137,7 +134,7 @@ __device__ __forceinline__ void do_ticket(const psvi_segment_job &job, block_mem
     }
     if (kind == PSVI_SEGMENT_BIN_WARP) {
         const uint32_t warp = threadIdx.x / 32, at = place * WARPS + warp;
-        if (at < job.control->now.binned[kind]) sort_in_warp<Key>(job, memory.warps[warp], job.bins[kind][at]);
+        if (at < job.control->binned[kind]) sort_in_warp<Key>(job, memory.warps[warp], job.bins[kind][at]);
         return;
     }
     const uint32_t segment = job.bins[kind][place];
@@ -148,70 +145,26 @@ __device__ __forceinline__ void do_ticket(const psvi_segment_job &job, block_mem
         sort_by_merging<Key, block_length<Key> / THREADS, true>(job, memory.block, begin, length);
 }
 
-// The last block leaves the counters for the third kernel and the host, and clears them for the next call.
-__device__ __forceinline__ void finish_call(psvi_segment_control *control) {
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    __threadfence();
-    if (atomicAdd(&control->now.finished, 1u) != gridDim.x - 1) return;
-    control->bad = control->now.bad;
-    control->large = control->now.bad == 0 ? control->now.large : 0;
-    control->large_tiles = control->now.large_tiles;
-    control->large_chunks = control->now.large_chunks;
-    control->arrivals = 0;
-    uint32_t *words = reinterpret_cast<uint32_t *>(&control->now);
-    for (uint32_t word = 0; word < sizeof control->now / sizeof *words; ++word)
-        words[word] = 0;
-}
-
-// In: bins and slots of the first kernel. Out: all segments of up to job.block_length elements, sorted in place.
-// Blocks take tickets; the next one is on its way while they sort. Reads and writes keys and values once or twice.
-template <typename Key> __global__ void __launch_bounds__(THREADS, 3) psvk_segment_small(const psvi_segment_job job) {
-    __shared__ block_memory<Key> memory;
-    __shared__ uint32_t next_ticket;
+// In: bins and slots of the first step. Out: all segments of up to job.block_length elements, sorted in place. Blocks
+// take tickets; the next one is on its way while they sort. Reads and writes keys and values once or twice.
+template <typename Key>
+__device__ __forceinline__ void sort_small(const psvi_segment_job &job, block_memory<Key> &memory,
+                                           uint32_t *next_ticket) {
     const work_list work(job.control);
-    if (job.control->now.bad == 0) {
-        uint32_t ticket = blockIdx.x;
-        for (;;) {
-            uint32_t next = 0, place = ticket;
-            const uint32_t kind = work.kind_of(&place);
-            if (kind > PSVI_SEGMENT_BINS) break;
-            if (threadIdx.x == 0) next = gridDim.x + atomicAdd(&job.control->now.ticket, 1u);
-            do_ticket<Key>(job, memory, kind, place);
-            if (threadIdx.x == 0) next_ticket = next;
-            __syncthreads();
-            ticket = next_ticket;
-            __syncthreads();
-        }
-    } else {
-        const uint32_t tiles = work.lengths[PSVI_SEGMENT_BINS];
-        for (uint32_t t = blockIdx.x * THREADS + threadIdx.x; t < tiles; t += gridDim.x * THREADS)
-            job.tile_counts[job.tile_list[t]] = 0;
+    uint32_t ticket = blockIdx.x;
+    for (;;) {
+        uint32_t next = 0, place = ticket;
+        const uint32_t kind = work.kind_of(&place);
+        if (kind > PSVI_SEGMENT_BINS) break;
+        if (threadIdx.x == 0) next = gridDim.x + atomicAdd(&job.control->ticket, 1u);
+        do_ticket<Key>(job, memory, kind, place);
+        if (threadIdx.x == 0) *next_ticket = next;
+        __syncthreads();
+        ticket = *next_ticket;
+        __syncthreads();
     }
-    finish_call(job.control);
 }
 
-} // namespace
+} // namespace psvi_segments
 
-extern "C" uint32_t psvi_segment_block_length(const psvi_key_order *order) {
-    const bool wide = order->end_bit - order->begin_bit > 32;
-    return PSVI_SEGMENT_BLOCK_BYTES / (uint32_t)(wide ? sizeof(wide_item) : sizeof(narrow_item));
-}
-
-extern "C" cudaError_t psvi_segment_small_blocks(psvi_segment_job *job, uint32_t multiprocessors) {
-    int blocks = 0;
-    const cudaError_t error = with_key(*job, [&](auto key) {
-        return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, psvk_segment_small<decltype(key)>, THREADS, 0);
-    });
-    job->small_blocks = (uint32_t)blocks * multiprocessors;
-    return error;
-}
-
-extern "C" cudaError_t psvi_segment_small(const psvi_segment_job *job, cudaStream_t stream) {
-    const uint64_t useful = job->count / 128 + 1; // a ticket is worth more elements than this
-    const uint32_t blocks = (uint32_t)std::min<uint64_t>(useful, job->small_blocks);
-    return with_key(*job, [&](auto key) {
-        psvk_segment_small<decltype(key)><<<blocks, THREADS, 0, stream>>>(*job);
-        return cudaGetLastError();
-    });
-}
+#endif

@@ -1,12 +1,10 @@
-// First kernel of a segmented sort: checks the offsets and puts every segment in a bin by its length.
-#include "../launch.h"
+// First step of a segmented sort: checks the offsets and puts every segment in a bin by its length.
+#ifndef PAIRSIEVE_SEGMENT_CLASSIFY_CUH
+#define PAIRSIEVE_SEGMENT_CLASSIFY_CUH
+
 #include "segment_keys.cuh"
 
-using namespace psvi_segments;
-
-namespace {
-
-constexpr uint32_t THREADS = PSVI_SEGMENT_THREADS;
+namespace psvi_segments {
 
 // Counters of a block: the bins, then tiles, then what large segments take.
 enum { COUNT_TILES = PSVI_SEGMENT_BINS, COUNT_LARGE, COUNT_LARGE_TILES, COUNT_LARGE_CHUNKS, COUNTERS };
@@ -56,29 +54,27 @@ __device__ __forceinline__ void put_large(const psvi_segment_job &job, const blo
 }
 
 __device__ __forceinline__ uint32_t *global_counter(psvi_segment_control *control, uint32_t counter) {
-    if (counter < PSVI_SEGMENT_BINS) return &control->now.binned[counter];
-    return counter == COUNT_TILES         ? &control->now.tiles
-           : counter == COUNT_LARGE       ? &control->now.large
-           : counter == COUNT_LARGE_TILES ? &control->now.large_tiles
-                                          : &control->now.large_chunks;
+    if (counter < PSVI_SEGMENT_BINS) return &control->binned[counter];
+    return counter == COUNT_TILES         ? &control->tiles
+           : counter == COUNT_LARGE       ? &control->large
+           : counter == COUNT_LARGE_TILES ? &control->large_tiles
+                                          : &control->large_chunks;
 }
 
-// In: offsets. Out: bins, slots of tiles, large segments, the first bad segment. A thread for each segment; places are
-// counted in shared memory first and claimed by one atomic for each bin and block. Two block-wide barriers. Reads 4
-// bytes a segment.
-__global__ void __launch_bounds__(THREADS) psvk_segment_classify(const psvi_segment_job job) {
-    __shared__ block_counts counts;
-    const uint32_t i = blockIdx.x * THREADS + threadIdx.x;
+// In: offsets. Out: bins, slots of tiles, large segments, the first bad segment. A thread for each segment `i`; places
+// are counted in shared memory first and claimed by one atomic for each bin and block. Four block-wide barriers. Reads
+// 8 bytes a segment.
+__device__ __forceinline__ void classify(const psvi_segment_job &job, block_counts &counts, uint32_t i, uint32_t all) {
     if (threadIdx.x < COUNTERS) counts.own[threadIdx.x] = 0;
     __syncthreads();
     uint32_t begin = 0, length = 0;
-    if (i < segment_count(job)) {
+    if (i < all) {
         begin = job.offsets[i];
         const uint32_t end = job.offsets[i + 1];
         if (begin <= end && end <= job.count)
             length = end - begin;
         else
-            atomicMax(&job.control->now.bad, ~i);
+            atomicMax(&job.control->bad, ~i);
     }
     const bool tiny = length <= PSVI_SEGMENT_TINY && length >= (job.implicit ? 1u : 2u);
     const bool first_of_tile = put_in_tile(job, begin, length, tiny);
@@ -105,11 +101,9 @@ __global__ void __launch_bounds__(THREADS) psvk_segment_classify(const psvi_segm
         put_large(job, counts, at, large);
     else if (bin < PSVI_SEGMENT_BINS && counts.base[bin] + at < job.bin_room[bin])
         job.bins[bin][counts.base[bin] + at] = i;
+    __syncthreads();
 }
 
-} // namespace
+} // namespace psvi_segments
 
-extern "C" cudaError_t psvi_segment_classify(const psvi_segment_job *job, cudaStream_t stream) {
-    psvk_segment_classify<<<psvi_blocks_for(job->segments, THREADS), THREADS, 0, stream>>>(*job);
-    return cudaGetLastError();
-}
+#endif

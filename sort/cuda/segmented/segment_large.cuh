@@ -1,16 +1,13 @@
-// Third kernel of a segmented sort: segments that do not fit in a block, all of them side by side. A least significant
+// Third step of a segmented sort: segments that do not fit in a block, all of them side by side. A least significant
 // digit radix sort: in each pass every tile counts its digits, the counts are added up over the tiles of each segment,
-// and the tiles send their items to their places. One cooperative launch with four grid barriers a pass.
-#include <algorithm>
+// and the tiles send their items to their places. Four grid barriers a pass.
+#ifndef PAIRSIEVE_SEGMENT_LARGE_CUH
+#define PAIRSIEVE_SEGMENT_LARGE_CUH
 
-#include "segment_keys.cuh"
+#include "segment_small.cuh"
 
-using namespace psvi_segments;
+namespace psvi_segments {
 
-namespace {
-
-constexpr uint32_t THREADS = PSVI_SEGMENT_THREADS;
-constexpr uint32_t WARPS = THREADS / 32;
 constexpr uint32_t TILE = PSVI_SEGMENT_LARGE_TILE;
 constexpr uint32_t ITEMS = TILE / THREADS;
 constexpr uint32_t DIGITS = PSVI_SEGMENT_DIGITS;
@@ -126,11 +123,6 @@ template <typename Key> struct large_sort {
         implicit = job.implicit && pass == 0;
     }
 
-    __device__ __forceinline__ uint64_t load_value(uint64_t at) const {
-        return job.value_bytes == 4 ? static_cast<const uint32_t *>(values_in)[at]
-                                    : static_cast<const uint64_t *>(values_in)[at];
-    }
-
     // For the tiles and chunks of all segments: which one they belong to.
     __device__ __forceinline__ void name_owners() const {
         for (uint32_t s = blockIdx.x; s < job.control->large; s += gridDim.x) {
@@ -151,9 +143,16 @@ template <typename Key> struct large_sort {
             for (uint32_t d = threadIdx.x % 32; d < DIGITS; d += 32)
                 counts[d] = 0;
             __syncwarp();
-            for (uint32_t i = threadIdx.x; i < TILE; i += THREADS) {
-                const bool there = i < range.length;
-                const uint32_t own = there ? digit(keys_in[range.begin + i]) : DIGITS;
+            raw_t raw[ITEMS];
+#pragma unroll
+            for (uint32_t r = 0; r < ITEMS; ++r) {
+                const uint32_t i = r * THREADS + threadIdx.x;
+                raw[r] = i < range.length ? keys_in[range.begin + i] : raw_t();
+            }
+#pragma unroll
+            for (uint32_t r = 0; r < ITEMS; ++r) {
+                const bool there = r * THREADS + threadIdx.x < range.length;
+                const uint32_t own = there ? digit(raw[r]) : DIGITS;
                 const bool alike = __all_sync(FULL_WARP, own == __shfl_sync(FULL_WARP, own, 0));
                 if (alike && there && threadIdx.x % 32 == 0) counts[own] += 32;
                 if (!alike && there) atomicAdd(&counts[own], 1u);
@@ -272,14 +271,20 @@ template <typename Key> struct large_sort {
                                                 const uint32_t (&places)[ITEMS]) const {
         constexpr uint32_t ROOM =
             TILE * sizeof(raw_t) / sizeof(Value) < TILE ? TILE * sizeof(raw_t) / sizeof(Value) : TILE;
-        Value *staged = reinterpret_cast<Value *>(memory.keys);
+        Value *staged = reinterpret_cast<Value *>(memory.keys), values[ITEMS];
+#pragma unroll
+        for (uint32_t r = 0; r < ITEMS; ++r) { // all are read before the first is stored
+            const uint32_t at = first + r * 32;
+            if (at >= range.length) continue;
+            values[r] = implicit ? (Value)(range.begin + at - range.segment_begin)
+                                 : static_cast<const Value *>(values_in)[range.begin + at];
+        }
         for (uint32_t part = 0; part < TILE; part += ROOM) {
 #pragma unroll
             for (uint32_t r = 0; r < ITEMS; ++r) {
                 const uint32_t at = first + r * 32;
                 if (at >= range.length || places[r] - part >= ROOM) continue;
-                staged[places[r] - part] =
-                    implicit ? (Value)(range.begin + at - range.segment_begin) : (Value)load_value(range.begin + at);
+                staged[places[r] - part] = values[r];
             }
             __syncthreads();
 #pragma unroll
@@ -308,50 +313,31 @@ template <typename Key> struct large_sort {
     }
 };
 
-// In: the large segments that the first kernel has listed. Out: sorted in place. Each pass reads the keys twice and the
+// In: the large segments that the first step has listed. Out: sorted in place. Each pass reads the keys twice and the
 // values once and writes both once.
-template <typename Key> __global__ void __launch_bounds__(THREADS, 3) psvk_segment_large(const psvi_segment_job job) {
-    __shared__ scatter_memory<Key> memory;
+template <typename Key>
+__device__ __forceinline__ void sort_large(const psvi_segment_job &job, scatter_memory<Key> &memory,
+                                           uint32_t *expected) {
     psvi_segment_control *control = job.control;
-    if (control->large == 0) return;
     large_sort<Key> sort(job);
-    uint32_t expected = 0;
     sort.name_owners();
-    wait_for_blocks(&control->arrivals, &expected);
+    wait_for_blocks(&control->arrivals, expected);
 #pragma unroll 1
     for (uint32_t pass = 0; pass < job.passes; ++pass) {
         sort.choose_arrays(pass);
         sort.count_digits(memory);
-        wait_for_blocks(&control->arrivals, &expected);
+        wait_for_blocks(&control->arrivals, expected);
         sort.add_tiles();
-        wait_for_blocks(&control->arrivals, &expected);
+        wait_for_blocks(&control->arrivals, expected);
         sort.add_chunks(memory.sums);
-        wait_for_blocks(&control->arrivals, &expected);
+        wait_for_blocks(&control->arrivals, expected);
         for (uint32_t tile = blockIdx.x; tile < control->large_tiles; tile += gridDim.x)
             sort.scatter_tile(memory, tile);
-        wait_for_blocks(&control->arrivals, &expected);
+        wait_for_blocks(&control->arrivals, expected);
     }
     if (job.passes % 2 == 1) sort.copy_back();
 }
 
-} // namespace
+} // namespace psvi_segments
 
-extern "C" cudaError_t psvi_segment_large_blocks(psvi_segment_job *job, uint32_t multiprocessors) {
-    int blocks = 0;
-    const cudaError_t error = with_key(*job, [&](auto key) {
-        return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, psvk_segment_large<decltype(key)>, THREADS, 0);
-    });
-    job->large_blocks = (uint32_t)blocks * multiprocessors;
-    return error;
-}
-
-extern "C" cudaError_t psvi_segment_large(const psvi_segment_job *job, cudaStream_t stream) {
-    const uint64_t useful = job->count / PSVI_SEGMENT_LARGE_TILE + 1;
-    const uint32_t blocks = (uint32_t)std::min<uint64_t>(useful, job->large_blocks);
-    psvi_segment_job copy = *job;
-    void *arguments[] = {&copy};
-    return with_key(*job, [&](auto key) {
-        return cudaLaunchCooperativeKernel((const void *)psvk_segment_large<decltype(key)>, dim3(blocks), dim3(THREADS),
-                                           arguments, 0, stream);
-    });
-}
+#endif
