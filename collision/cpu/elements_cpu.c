@@ -11,7 +11,7 @@ static void box_range(void *data, uint64_t first, uint64_t end) {
     for (uint32_t s = 0; s < PSVI_ELEMENT_SETS; ++s) {
         const psvi_element_set *set = &job->sets[s];
         const uint64_t from = first > set->first_box ? first - set->first_box : 0;
-        for (uint64_t i = from; i < set->count && set->first_box + i < end; ++i)
+        for (uint64_t i = from; job->wanted[s] && i < set->count && set->first_box + i < end; ++i)
             job->boxes[set->first_box + i] = psvi_element_box(job, set, i);
     }
 }
@@ -24,16 +24,34 @@ static psv_status compute_boxes(psv_context *context, const psvi_element_boxes_j
 }
 
 // A range writes its pairs where the count stands when it is done: in any order, but each range side by side.
-static void filter_range(void *data, uint64_t first, uint64_t end) {
-    const psvi_element_filter_job *job = data;
+__attribute__((always_inline)) static inline void filter_sized(const psvi_element_filter_job *job, uint64_t first,
+                                                               uint64_t end, uint32_t a_size, uint32_t b_size) {
     psv_pair kept[PAIR_GRAIN];
     uint64_t count = 0;
-    for (uint64_t i = first; i < end; ++i) {
-        kept[count] = job->pairs[i];
-        count += !psvi_are_neighbours(job, kept[count]);
-    }
+    if (job->rings == NULL)
+        for (uint64_t i = first; i < end; ++i) {
+            kept[count] = job->pairs[i];
+            count += !psvi_are_neighbours(job, job->pairs[i], a_size, b_size, false);
+        }
+    else
+        for (uint64_t i = first; i < end; ++i) {
+            kept[count] = job->pairs[i];
+            count += !psvi_are_neighbours(job, job->pairs[i], a_size, b_size, true);
+        }
     const uint64_t at = __atomic_fetch_add(job->kept_count, count, __ATOMIC_RELAXED);
     memcpy(job->kept + at, kept, count * sizeof *kept);
+}
+
+static void filter_range(void *data, uint64_t first, uint64_t end) {
+    const psvi_element_filter_job *job = data;
+    if (job->a.size == 1)
+        filter_sized(job, first, end, 1, 3);
+    else if (job->b.size == 2)
+        filter_sized(job, first, end, 2, 2);
+    else if (job->a.size == 2)
+        filter_sized(job, first, end, 2, 3);
+    else
+        filter_sized(job, first, end, 3, 3);
 }
 
 static psv_status filter_pairs(psv_context *context, const psvi_element_filter_job *job) {

@@ -34,6 +34,7 @@ __global__ void __launch_bounds__(THREADS) psvk_element_boxes(const psvi_element
     const uint64_t box = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
     if (box >= boxes_of(job.sets)) return;
     const element_place place = place_of(job.sets, box);
+    if (!job.wanted[place.set]) return;
     job.boxes[box] = psvi_element_box(&job, &job.sets[place.set], place.element);
 }
 
@@ -42,6 +43,7 @@ __global__ void psvk_clear_count(uint64_t *count) { *count = 0; }
 // In: pairs, on the device with their count. Out: those that are no neighbours, in any order, and their count. Blocks
 // go through the pairs in steps of the grid; one atomic and two block-wide barriers for each 2,048. Reads and writes 8
 // bytes a pair, beside the elements' vertices.
+template <uint32_t A_SIZE, uint32_t B_SIZE, bool RINGS>
 __global__ void __launch_bounds__(THREADS) psvk_filter_elements(const psvi_element_filter_job job) {
     __shared__ uint32_t block_count;
     __shared__ uint64_t block_begin;
@@ -59,7 +61,7 @@ __global__ void __launch_bounds__(THREADS) psvk_filter_elements(const psvi_eleme
 #pragma unroll
         for (uint32_t p = 0; p < PAIRS; ++p) {
             const uint64_t at = first + p * THREADS + threadIdx.x;
-            if (at < count && !psvi_are_neighbours(&job, pairs[p])) kept |= 1u << p;
+            if (at < count && !psvi_are_neighbours(&job, pairs[p], A_SIZE, B_SIZE, RINGS)) kept |= 1u << p;
         }
         if (threadIdx.x == 0) block_count = 0;
         __syncthreads();
@@ -113,11 +115,26 @@ psv_status compute_boxes(psv_context *context, const psvi_element_boxes_job *job
     return launched(context, "psvk_element_boxes");
 }
 
+template <uint32_t A_SIZE, uint32_t B_SIZE>
+void launch_filter(psv_context *context, const psvi_element_filter_job *job, uint32_t blocks) {
+    if (job->rings == NULL)
+        psvk_filter_elements<A_SIZE, B_SIZE, false><<<blocks, THREADS, 0, stream_of(context)>>>(*job);
+    else
+        psvk_filter_elements<A_SIZE, B_SIZE, true><<<blocks, THREADS, 0, stream_of(context)>>>(*job);
+}
+
 psv_status filter_pairs(psv_context *context, const psvi_element_filter_job *job) {
     psvk_clear_count<<<1, 1, 0, stream_of(context)>>>(job->kept_count);
     const uint32_t most = 8u * (uint32_t)context->info.multiprocessors, useful = blocks_for(job->room / PAIRS + 1);
     const uint32_t blocks = useful < most ? useful : most;
-    psvk_filter_elements<<<blocks, THREADS, 0, stream_of(context)>>>(*job);
+    if (job->a.size == 1)
+        launch_filter<1, 3>(context, job, blocks);
+    else if (job->b.size == 2)
+        launch_filter<2, 2>(context, job, blocks);
+    else if (job->a.size == 2)
+        launch_filter<2, 3>(context, job, blocks);
+    else
+        launch_filter<3, 3>(context, job, blocks);
     return launched(context, "psvk_filter_elements");
 }
 

@@ -22,6 +22,7 @@ typedef struct psvi_element_boxes_job {
     bool doubles;
     double radius;
     psvi_element_set sets[PSVI_ELEMENT_SETS];
+    bool wanted[PSVI_ELEMENT_SETS]; // the boxes of other sets are not looked at
     psv_aabb *boxes;
 } psvi_element_boxes_job;
 
@@ -78,10 +79,8 @@ PSVI_HD psv_aabb psvi_element_box(const psvi_element_boxes_job *job, const psvi_
     return box;
 }
 
-// The vertices are the same or, with rings, near each other.
-PSVI_HD bool psvi_near_vertices(const psvi_element_filter_job *job, uint32_t a, uint32_t b) {
-    if (a == b) return true;
-    if (job->rings == NULL) return false;
+// Vertex b is one of those near a.
+PSVI_HD bool psvi_in_rings(const psvi_element_filter_job *job, uint32_t a, uint32_t b) {
     uint32_t low = job->ring_begins[a], high = job->ring_begins[a + 1];
     while (low < high) {
         const uint32_t middle = (low + high) / 2;
@@ -94,13 +93,19 @@ PSVI_HD bool psvi_near_vertices(const psvi_element_filter_job *job, uint32_t a, 
     return false;
 }
 
-PSVI_HD bool psvi_are_neighbours(const psvi_element_filter_job *job, psv_pair pair) {
-    for (uint32_t i = 0; i < job->a.size; ++i)
-        for (uint32_t k = 0; k < job->b.size; ++k)
-            if (psvi_near_vertices(job, psvi_element_vertex(&job->a, pair.a, i),
-                                   psvi_element_vertex(&job->b, pair.b, k)))
-                return true;
-    return false;
+// The elements have a_size and b_size vertices: numbers that the compiler knows, where this is called.
+PSVI_HD bool psvi_are_neighbours(const psvi_element_filter_job *job, psv_pair pair, uint32_t a_size, uint32_t b_size,
+                                 bool rings) {
+    const uint32_t *a = a_size == 1 ? &pair.a : job->a.vertices + (uint64_t)pair.a * a_size;
+    const uint32_t *b = b_size == 1 ? &pair.b : job->b.vertices + (uint64_t)pair.b * b_size;
+    bool near = false;
+    for (uint32_t i = 0; i < a_size; ++i)
+        for (uint32_t k = 0; k < b_size; ++k)
+            near |= a[i] == b[k];
+    for (uint32_t i = 0; rings && i < a_size; ++i)
+        for (uint32_t k = 0; k < b_size && !near; ++k)
+            near = psvi_in_rings(job, a[i], b[k]);
+    return near;
 }
 
 // First of `count` ascending pairs whose `a` is not below `element`.

@@ -426,6 +426,8 @@ psv_status psv_find_element_pairs(psv_element_finder *finder, const psv_element_
     job.boxes = finder->boxes;
     for (int set = 0; set < PSVI_ELEMENT_SETS; ++set)
         job.sets[set] = finder->sets[set];
+    for (int kind = 0; kind < PSV_ELEMENT_KINDS; ++kind)
+        if (finder->kinds[kind].finder != NULL) job.wanted[kinds[kind].a] = job.wanted[kinds[kind].b] = true;
     psvi_frame_begin(finder->context);
     psvi_phase_begin(finder->context, PSV_PHASE_BOUNDS);
     status = finder->ops->compute_boxes(finder->context, &job);

@@ -69,22 +69,34 @@ static oracle_box *sorted_boxes(const oracle_mesh *mesh, int set, const oracle_r
     return boxes;
 }
 
-// Whether a walk of at most `steps` edges leads from one vertex to the other.
-static bool reaches(const oracle_mesh *mesh, uint32_t from, uint32_t to, uint32_t steps) {
-    if (from == to) return true;
-    if (steps == 0) return false;
-    for (uint32_t e = 0; e < mesh->edges; ++e) {
-        const uint32_t a = mesh->edge_vertices[2 * e], b = mesh->edge_vertices[2 * e + 1];
-        if (a == from && reaches(mesh, b, to, steps - 1)) return true;
-        if (b == from && reaches(mesh, a, to, steps - 1)) return true;
+// For each two vertices, whether a walk of at most `steps` edges leads from one to the other; NULL for none.
+static unsigned char *near_table(const oracle_mesh *mesh, uint32_t steps) {
+    if (steps == 0) return NULL;
+    const size_t n = mesh->vertices;
+    unsigned char *near = take(n * n), *before = take(n * n);
+    for (size_t v = 0; v < n; ++v)
+        near[v * n + v] = 1;
+    for (; steps > 0; --steps) {
+        memcpy(before, near, n * n);
+        for (uint32_t e = 0; e < mesh->edges; ++e) {
+            const size_t a = mesh->edge_vertices[2 * e], b = mesh->edge_vertices[2 * e + 1];
+            for (size_t v = 0; v < n; ++v) {
+                near[a * n + v] |= before[b * n + v];
+                near[b * n + v] |= before[a * n + v];
+            }
+        }
     }
-    return false;
+    free(before);
+    return near;
 }
 
-static bool are_neighbours(const oracle_mesh *mesh, int a_set, uint32_t a, int b_set, uint32_t b, uint32_t rings) {
+static bool are_neighbours(const oracle_mesh *mesh, int a_set, uint32_t a, int b_set, uint32_t b,
+                           const unsigned char *near) {
     for (uint32_t i = 0; i < size_of(a_set); ++i)
-        for (uint32_t k = 0; k < size_of(b_set); ++k)
-            if (reaches(mesh, vertex_of(mesh, a_set, a, i), vertex_of(mesh, b_set, b, k), rings)) return true;
+        for (uint32_t k = 0; k < size_of(b_set); ++k) {
+            const uint32_t x = vertex_of(mesh, a_set, a, i), y = vertex_of(mesh, b_set, b, k);
+            if (x == y || (near != NULL && near[(size_t)x * mesh->vertices + y])) return true;
+        }
     return false;
 }
 
@@ -117,6 +129,15 @@ static bool overlap(const oracle_box *a, const oracle_box *b) {
     return true;
 }
 
+// The power of two that the box's width along x is not less than; -160 for none.
+static int octave_of(const oracle_box *box) {
+    int exponent;
+    const double width = (double)box->high[0] - (double)box->low[0];
+    if (!(width > 0)) return -160;
+    (void)frexp(width, &exponent);
+    return exponent - 1;
+}
+
 uint64_t oracle_pair_sum(psv_pair pair) {
     uint64_t state = (uint64_t)pair.a << 32 | pair.b;
     return next_random(&state);
@@ -129,28 +150,33 @@ oracle_pairs oracle_find(const oracle_mesh *mesh, psv_element_kind kind, const o
     oracle_box *a = sorted_boxes(mesh, a_set, rules), *b = sorted_boxes(mesh, b_set, rules);
     oracle_pairs found = {0};
     uint64_t room = 0;
-    float widest = 0; // of b along x: how far back a sweep has to look
-    for (uint32_t k = 0; k < b_count; ++k)
-        widest = fmaxf(widest, b[k].high[0] - b[k].low[0]);
-    widest = nextafterf(widest * 1.0001f, INFINITY);
-    uint32_t first = 0;
-    for (uint32_t i = 0; i < a_count; ++i) {
-        while (first < b_count && b[first].low[0] + widest < a[i].low[0])
-            ++first;
-        for (uint32_t k = first; k < b_count && b[k].low[0] <= a[i].high[0]; ++k) {
-            if (a_set == b_set && a[i].element >= b[k].element) continue;
-            if (!overlap(&a[i], &b[k])) continue;
-            const psv_pair pair = {a[i].element, b[k].element};
-            if (!bodies_pair(mesh, vertex_of(mesh, a_set, pair.a, 0), vertex_of(mesh, b_set, pair.b, 0), rules))
-                continue;
-            if (!rules->shared && are_neighbours(mesh, a_set, pair.a, b_set, pair.b, rules->rings)) continue;
-            found.sum += oracle_pair_sum(pair);
-            if (list)
-                add_pair(&found, &room, pair);
-            else
-                found.count++;
+    // Boxes of b by octaves of their width along x: how far back a sweep has to look.
+    unsigned char *near = near_table(mesh, rules->rings);
+    oracle_box *some = take(b_count * sizeof *some);
+    for (int octave = -160; octave <= 130; ++octave) {
+        uint32_t count = 0, first = 0;
+        for (uint32_t k = 0; k < b_count; ++k)
+            if (octave_of(&b[k]) == octave) some[count++] = b[k];
+        const double widest = ldexp(1, octave + 1);
+        for (uint32_t i = 0; i < a_count && count > 0; ++i) {
+            while (first < count && (double)some[first].low[0] + widest < (double)a[i].low[0])
+                ++first;
+            for (uint32_t k = first; k < count && some[k].low[0] <= a[i].high[0]; ++k) {
+                const psv_pair pair = {a[i].element, some[k].element};
+                if ((a_set == b_set && pair.a >= pair.b) || !overlap(&a[i], &some[k])) continue;
+                if (!bodies_pair(mesh, vertex_of(mesh, a_set, pair.a, 0), vertex_of(mesh, b_set, pair.b, 0), rules))
+                    continue;
+                if (!rules->shared && are_neighbours(mesh, a_set, pair.a, b_set, pair.b, near)) continue;
+                found.sum += oracle_pair_sum(pair);
+                if (list)
+                    add_pair(&found, &room, pair);
+                else
+                    found.count++;
+            }
         }
     }
+    free(some);
+    free(near);
     if (list) qsort(found.pairs, found.count, sizeof *found.pairs, compare_pairs);
     free(a);
     free(b);

@@ -15,6 +15,7 @@
 
 static psv_backend backend;
 static psv_context *context;
+static bool run_long; // all real meshes, in doubles too
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -289,15 +290,16 @@ static void test_real_meshes(void **state) {
         {{"cloth-funnel/frames/227.ply", "cloth-funnel/frames/228.ply"}, {172385, 62771, 153821}},
         {{"armadillo-rollers/frames/326.ply", "armadillo-rollers/frames/327.ply"}, {5262435, 2104730, 2877204}},
         {{"cloth-ball/frames/cloth_ball92.ply", "cloth-ball/frames/cloth_ball93.ply"}, {5901866, 1932231, 4539382}}};
-    const size_t all = test_scale() > 1 ? 1 : sizeof meshes / sizeof *meshes;
+    const size_t all = test_scale() > 1 ? 1 : run_long ? sizeof meshes / sizeof *meshes : 2;
     if (test_kernels_only()) skip();
     for (size_t m = 0; m < all; ++m)
-        for (int floats = 0; floats < 2; ++floats)
+        for (int floats = m > 0 && !run_long; floats < 2; ++floats)
             check_real(&meshes[m], floats == 1);
 }
 
 int main(int argc, char **argv) {
     if (argc < 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
+    run_long = argc > 2 && strcmp(argv[2], "--long") == 0;
     if (!psv_backend_available(backend)) {
         printf("skipped: no usable %s device\n", psv_backend_name(backend));
         return 77;
