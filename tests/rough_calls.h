@@ -62,6 +62,7 @@ psv_context_def rough_def(const psv_context_def *def);
 #define psv_cast_ray(...) ROUGH(psv_cast_ray, __VA_ARGS__)
 #define psv_world_step(...) ROUGH(psv_world_step, __VA_ARGS__)
 #define psv_world_energy(...) ROUGH(psv_world_energy, __VA_ARGS__)
+#define psv_world_hash(...) ROUGH(psv_world_hash, __VA_ARGS__)
 #define psv_load_scene(...) ROUGH(psv_load_scene, __VA_ARGS__)
 #define psv_scene_step(...) ROUGH(psv_scene_step, __VA_ARGS__)
 

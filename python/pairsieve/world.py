@@ -414,6 +414,14 @@ class World(WorldQueries, Profiled):
         return energy[0], np.array(list(momentum))
 
     @locked
+    def hash(self) -> int:
+        """A number that is the same for worlds with the same poses and velocities, bit by bit, in the same slots. Waits for
+        the device."""
+        value = ffi.new("uint64_t *")
+        self.context.check(lib.psv_world_hash(self.handle, value))
+        return int(value[0])
+
+    @locked
     def cast_ray(self, origin: Any, direction: Any, max_distance: float = float("inf")) -> tuple[np.void, float] | None:
         """(id, distance) of the first body that a ray hits, or None. Waits for the device."""
         body, distance = ffi.new("psv_body_id *"), ffi.new("float *")

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Host copies of what the questions need.
 typedef struct body_copy {
@@ -67,6 +68,36 @@ static double attraction_energy(const psv_world *world, const body_copy *c) {
         sum -= part / (double)c->velocity[i].w;
     }
     return sum * (double)world->def.self_gravity;
+}
+
+// Adds the bits of a row to a hash; -0 as 0.
+static uint64_t hash_row(uint64_t hash, psvi_f4 row) {
+    const float values[4] = {row.x + 0.0f, row.y + 0.0f, row.z + 0.0f, row.w + 0.0f};
+    for (int k = 0; k < 4; k += 2) {
+        uint64_t bits;
+        memcpy(&bits, values + k, sizeof bits);
+        hash = psvi_mix64(hash ^ bits);
+    }
+    return hash;
+}
+
+psv_status psv_world_hash(psv_world *world, uint64_t *hash) {
+    psv_status status = psvi_check_world(world);
+    if (status == PSV_OK) status = psvi_settle(world);
+    if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
+    if (hash == NULL) return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "hash is NULL");
+    body_copy c;
+    status = copy_bodies(world, &c);
+    uint64_t sum = psvi_mix64(0);
+    for (uint32_t i = 0; status == PSV_OK && i < world->sim.slots; ++i) {
+        if (!world->alive[i]) continue;
+        sum = hash_row(psvi_mix64(sum ^ i), c.position[i]);
+        sum = hash_row(hash_row(hash_row(sum, c.rotation[i]), c.velocity[i]), c.angular[i]);
+    }
+    free_copy(&c);
+    if (status == PSV_OK) *hash = sum;
+    return status;
 }
 
 psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]) {

@@ -97,7 +97,49 @@ static void unknown_methods_give_way(void **unused) {
     psv_destroy_world(restored);
 }
 
+static uint64_t hash_of(psv_world *world) {
+    uint64_t hash = 0;
+    must(psv_world_hash(world, &hash));
+    return hash;
+}
+
+// The hash of a world is that of its restored snapshot, through the frames after it; any change of a body changes it,
+// and by what was changed back it is what it was.
+static void hashes_tell_states_apart(void **unused) {
+    (void)unused;
+    psv_world *world = make_world(), *restored = NULL;
+    must(psv_save_snapshot(world, SNAPSHOT));
+    must(psv_restore_snapshot(context, SNAPSHOT, &restored));
+    uint64_t last = 0;
+    for (int frame = 0; frame < 20; ++frame) {
+        const uint64_t hash = hash_of(world);
+        assert_true(hash == hash_of(restored) && hash != last);
+        last = hash;
+        must(psv_world_step(world, 1.0f / 60));
+        must(psv_world_step(restored, 1.0f / 60));
+    }
+    last = hash_of(world);
+    const psv_body_id id = {.index1 = 5, .generation = 0};
+    psv_body_state state, other;
+    psv_body_id living = id;
+    while (!psv_body_is_valid(world, living))
+        ++living.generation;
+    must(psv_get_body_state(world, living, &state));
+    for (int k = 0; k < 3; ++k) {
+        other = state;
+        other.angular_velocity[k] += 0.125f;
+        must(psv_set_body_state(world, living, &other));
+        assert_true(hash_of(world) != last);
+    }
+    must(psv_set_body_state(world, living, &state));
+    assert_true(hash_of(world) == last);
+    assert_int_equal(psv_world_hash(world, NULL), PSV_ERROR_ARGUMENT);
+    psv_destroy_world(world);
+    psv_destroy_world(restored);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_methods_give_way)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unknown_methods_give_way),
+                                       cmocka_unit_test(hashes_tell_states_apart)};
     return cmocka_run_group_tests_name("snapshot", tests, open_context, close_context);
 }
