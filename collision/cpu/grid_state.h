@@ -2,14 +2,22 @@
 #ifndef PAIRSIEVE_GRID_STATE_H
 #define PAIRSIEVE_GRID_STATE_H
 
+#include "../../core/backoff.h"
 #include "pairsieve/sort.h"
 #include "rows_grid.h"
+
+// What tells one scene from another, roughly: ranges and median extents along the grid's axes.
+typedef struct psvi_grid_scene {
+    float range[3], median[3];
+} psvi_grid_scene;
 
 typedef struct psvi_grid_state {
     psv_sorter *sorter;
     rows_sample sample;
-    uint64_t boxes;  // of the tree of `lbvh`
-    bool has_blocks; // of it, for queries
+    psvi_grid_scene costly; // of `rows`: the last scene whose sweep was given up
+    psvi_backoff rest;      // frames in which such a scene is not swept
+    uint64_t boxes;         // of the tree of `lbvh`
+    bool has_blocks;        // of it, for queries
 } psvi_grid_state;
 
 // Sets choice->state. The sorter's scratch memory is part of the finder's.

@@ -20,7 +20,7 @@ typedef struct lbvh_memory {
     void *keys;                   // u32, or u64 with the world in the upper half
     psvi_lanes lanes[MAX_HEIGHT]; // lanes[0]: sorted boxes; lanes[h]: bounds of 16 of lanes[h - 1] each
     float *blocks[MAX_HEIGHT];    // kept boxes: a copy of the lanes with those of a node side by side, see fill_blocks
-    lbvh_centre *centres[2];      // kept boxes: while they are ordered, see order_by_halves
+    lbvh_centre *centres[2];      // while boxes are ordered by halves
     psv_buffer sorter;
 } lbvh_memory;
 
@@ -60,11 +60,12 @@ static uint64_t carve_lbvh(const psv_pair_finder_def *def, char *scratch, lbvh_m
     at += sorter_bytes > lanes_bytes ? sorter_bytes : lanes_bytes;
     n = def->max_boxes;
     memory->centres[1] = (lbvh_centre *)(void *)at; // and before the blocks are filled
+    char *const behind = at + psvi_align(n * sizeof(lbvh_centre));
     for (int h = 0; def->max_kept > 0 && h < MAX_HEIGHT; ++h) {
         n = (n + WIDE - 1) / WIDE;
         memory->blocks[h] = psvi_carve(&at, n * BLOCK * sizeof(float));
     }
-    return (uint64_t)(at - scratch);
+    return (uint64_t)((at > behind ? at : behind) - scratch);
 }
 
 static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
@@ -97,6 +98,7 @@ static uint32_t size_class(uint32_t binade) {
     return binade < 127 + 7 ? 1 : binade < 127 + 11 ? 2 : 3;
 }
 
+// Of a scaled box.
 static uint32_t morton_code(const rows_grid *grid, const float box[6]) {
     uint32_t code = 0;
     float ext[3];
@@ -123,6 +125,8 @@ static void make_codes(void *data, uint64_t first, uint64_t end) {
         float box[6];
         uint32_t id = tree->memory.ids[i];
         psvi_read_box(tree->input, id, box);
+        for (int k = 0; k < 6; ++k)
+            box[k] = rows_scaled(job->grid, box[k]);
         uint32_t code = morton_code(job->grid, box);
         if (tree->wide)
             ((uint64_t *)tree->memory.keys)[i] = (uint64_t)psvi_read_world(tree->input, id) << 32 | code;
@@ -155,7 +159,8 @@ static void take_some_ids(void *data, uint64_t first, uint64_t end) {
 }
 
 // Nodes of neighbours in a Morton order overlap much: among a million boxes of a cube, a search reaches 25 of them on
-// its way down, and 9 nodes that were cut by halves. A tree that serves many frames is worth the longer build.
+// its way down, and 9 nodes that were cut by halves. A tree that serves many frames is worth the longer build. So is one
+// of boxes whose size grows with the distance: most of them have the same Morton code.
 static void order_by_halves(psv_context *context, lbvh_tree *tree) {
     const lbvh_memory *memory = &tree->memory;
     const lbvh_halves halves = {memory->centres[0], memory->centres[1], memory->keys, tree->wide, 3 * CODE_BITS};

@@ -102,6 +102,8 @@ static uint32_t measure_part(view_part part, uint32_t world_count, const rows_gr
         uint32_t *size = &size_of[part.first_id + (place - part.first)];
         *size = NO_SIZE;
         if (kind != PSVI_BOX_LIVE) continue;
+        for (int k = 0; k < 6; ++k)
+            box[k] = rows_scaled(grid, box[k]);
         uint32_t b = *size = rows_size_of(grid, box, ext);
         sizes->count[b]++;
         for (int k = 0; k < 3; ++k)
@@ -254,6 +256,7 @@ typedef struct sweep_job {
     uint64_t size, pieces; // boxes of a piece
     psvi_loop loop;        // over pieces, then huge boxes, which are a piece each
     uint64_t longest;      // atomic
+    bool over;             // atomic: the sweep would cost more than a tree
 } sweep_job;
 
 static void sweep_some(void *data, uint32_t worker) {
@@ -265,26 +268,75 @@ static void sweep_some(void *data, uint32_t worker) {
     psvi_open_sink(&sweeper.sink, input, true);
     if (input->partners != NULL) sweeper.sink.rules = NULL; // the sweep asks the partners
     sweeper.longest = 0;
-    for (uint64_t piece, next; psvi_take_range(&job->loop, &piece, &next);) {
+    for (uint64_t piece, next;
+         !__atomic_load_n(&job->over, __ATOMIC_RELAXED) && psvi_take_range(&job->loop, &piece, &next);) {
         // Huge boxes are of any world; rows of different worlds are apart, unless worlds share their slots.
         const bool huge = piece >= job->pieces;
         psvi_set_sink_worlds(&sweeper.sink, huge || input->world_count > sorted->grid->world_slots);
         uint64_t first = piece * job->size, end = first + job->size;
         if (huge) first = sorted->regular + (piece - job->pieces), end = first + 1;
         if (!huge && end > sorted->regular) end = sorted->regular;
-        job->sweep(&sweeper, sorted, first, end);
+        if (!job->sweep(&sweeper, sorted, first, end)) __atomic_store_n(&job->over, true, __ATOMIC_RELAXED);
     }
     psvi_close_sink(&sweeper.sink);
     psvi_raise(&job->longest, sweeper.longest);
 }
 
-static void sweep_rows(psv_context *context, const rows_sorted *sorted, rows_sweep_function sweep) {
+// What a sweep may test where there is a tree to go by: half of what `lbvh` takes, about.
+#define SWEEP_TESTS_A_BOX 200
+
+static void sweep_rows(psv_context *context, rows_sorted *sorted, rows_sweep_function sweep) {
+    const psvi_find_input *input = sorted->input;
+    uint64_t tests = 0;
+    sorted->tests = &tests;
+    sorted->most_tests = input->gave_up == NULL ? UINT64_MAX : SWEEP_TESTS_A_BOX * sorted->count;
     // Small pieces where there are few boxes, so that all cores get some.
     sweep_job job = {.sorted = sorted, .sweep = sweep, .size = sorted->regular < 65536 ? 512 : 2048};
     job.pieces = psvi_loop_pieces(sorted->regular, job.size);
     job.loop = (psvi_loop){0, job.pieces + (sorted->count - sorted->regular), 1};
     psvi_run_tasks(context, psvi_workers_for(context, job.loop.count), sweep_some, &job);
-    sorted->input->result->longest_range = job.longest;
+    input->result->longest_range = job.longest;
+    if (input->gave_up != NULL) *input->gave_up = job.over;
+}
+
+static psvi_grid_scene scene_of(const rows_grid *grid) {
+    psvi_grid_scene scene;
+    for (int k = 0; k < 3; ++k) {
+        scene.range[k] = grid->high[k] - grid->low[k];
+        scene.median[k] = 1 / grid->inv_median[k];
+    }
+    return scene;
+}
+
+#define ALIKE 1.3f // scenes are alike if their measures differ by no larger a factor
+
+static bool are_alike(const psvi_grid_scene *a, const psvi_grid_scene *b) {
+    bool alike = true;
+    for (int k = 0; k < 3; ++k) {
+        alike = alike && a->range[k] <= ALIKE * b->range[k] && b->range[k] <= ALIKE * a->range[k];
+        alike = alike && a->median[k] <= ALIKE * b->median[k] && b->median[k] <= ALIKE * a->median[k];
+    }
+    return alike;
+}
+
+#define REST_LEAST 32 // frames that a scene is not swept in after its sweep was given up,
+#define REST_MOST 512 // and at most
+
+// A scene like the last one whose sweep was given up is not swept for some frames: that would cost as much as the tree
+// once more.
+static bool rests(psvi_grid_state *state, const psvi_grid_scene *scene) {
+    return are_alike(scene, &state->costly) && psvi_backoff_waits(&state->rest);
+}
+
+static void judge_sweep(psvi_grid_state *state, const psvi_grid_scene *scene, bool gave_up) {
+    const bool known = are_alike(scene, &state->costly);
+    if (gave_up && !known) state->rest = (psvi_backoff){0};
+    if (gave_up) {
+        psvi_backoff_failed(&state->rest, REST_LEAST, REST_MOST);
+        state->costly = *scene;
+    } else if (known) {
+        psvi_backoff_succeeded(&state->rest);
+    }
 }
 
 static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *input) {
@@ -299,6 +351,12 @@ static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *in
 
     psvi_phase_begin(context, PSV_PHASE_KEYS);
     rows_begin_grid(&grid, &state->sample, input);
+    const psvi_grid_scene scene = scene_of(&grid);
+    if (input->gave_up != NULL && rests(state, &scene)) {
+        *input->gave_up = true;
+        psvi_phase_end(context, PSV_PHASE_KEYS);
+        return PSV_OK;
+    }
     uint64_t live = measure_boxes(context, input, &grid, &memory, &sizes);
     rows_job job = {.input = input, .grid = &grid, .memory = &memory, .count = live};
     job.all_live = live == psvi_input_count(input);
@@ -326,6 +384,7 @@ static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *in
                           .count = live};
     sweep_rows(context, &sorted, sweep);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
+    if (input->gave_up != NULL) judge_sweep(state, &scene, *input->gave_up);
     psvi_frame_result *result = input->result;
     result->boxes = live;
     result->huge_count = grid.huge_count;

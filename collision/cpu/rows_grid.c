@@ -3,7 +3,9 @@
 #include <math.h>
 
 #define FAR 1e38f   // ranges end here, so that their widths are finite
-#define STEEP 1e30f // largest scale: below 1 / STEEP coordinates are not told apart by rows
+#define STEEP 1e30f // largest scale: below 1 / STEEP scaled coordinates are not told apart by rows
+#define TINY 1e-20f // a scene within this far of the origin is scaled up
+#define TINY_UP 0x1p100f
 
 static float inverse(float x) { return x > 1 / STEEP ? 1 / x : STEEP; }
 
@@ -37,6 +39,19 @@ static void take_sample(rows_sample *sample, const psvi_find_input *input) {
         sample->world[taken++] = psvi_read_world(input, id);
     }
     sample->count = taken;
+}
+
+// Scales the sample of a scene of tiny numbers up, whose steps a unit would be no float. Returns by how much.
+static float scale_sample(rows_sample *sample) {
+    float far = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        for (uint32_t s = 0; s < sample->count; ++s)
+            far = fmaxf(far, fmaxf(fabsf(sample->min[axis][s]), fabsf(sample->max[axis][s])));
+    if (!(far > 0 && far < TINY)) return 1;
+    for (int axis = 0; axis < 3; ++axis)
+        for (uint32_t s = 0; s < sample->count; ++s)
+            sample->min[axis][s] *= TINY_UP, sample->max[axis][s] *= TINY_UP;
+    return TINY_UP;
 }
 
 // The k-th smallest of `values`, which it reorders.
@@ -176,6 +191,7 @@ static void tell_shapes(rows_grid *grid, const rows_sample *sample) {
 void rows_begin_grid(rows_grid *grid, rows_sample *sample, const psvi_find_input *input) {
     float low[3], high[3], median[3], resolution[3];
     take_sample(sample, input);
+    grid->up = scale_sample(sample);
     for (int axis = 0; axis < 3; ++axis) {
         find_range(sample, axis, &low[axis], &high[axis]);
         float range = high[axis] - low[axis];

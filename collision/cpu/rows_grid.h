@@ -41,6 +41,7 @@ typedef struct rows_axis {
 
 typedef struct rows_grid {
     int axis[3];              // axis[0] is swept, rows run over the other two
+    float up;                 // a power of two; scaled coordinates, which all below are in, are coordinates times this
     float low[3], high[3];    // clamping range, in that order
     rows_axis along[3];       // distances, likewise
     float inv_median[3];      // 1 / median extent: sizes are measured in medians
@@ -110,7 +111,17 @@ static inline float rows_clamp(float x, float low, float high) {
     return above < high ? above : high;
 }
 
-// Distance of a coordinate along axis k of the grid.
+// A coordinate, scaled. The processor is slow with numbers below the smallest normal float: those are taken as integers.
+static inline float rows_scaled(const rows_grid *grid, float x) {
+    if (grid->up == 1) return x;
+    int32_t bits;
+    memcpy(&bits, &x, 4);
+    if ((bits & 0x7f800000) != 0) return x * grid->up;
+    const float size = (float)(bits & 0x7fffff) * 0x1p-49f;
+    return bits < 0 ? -size : size;
+}
+
+// Distance of a scaled coordinate along axis k of the grid.
 static inline float rows_distance(const rows_grid *grid, int k, float x) {
     const rows_axis *along = &grid->along[k];
     uint32_t p = 0;
@@ -121,7 +132,8 @@ static inline float rows_distance(const rows_grid *grid, int k, float x) {
     return distance < along->cap[p] ? distance : along->cap[p];
 }
 
-// Binade of a box's size (largest clamped extent, in medians); `ext` gets the clamped extents, sweep axis first.
+// Binade of the size of a scaled box (largest clamped extent, in medians); `ext` gets the clamped extents, sweep axis
+// first.
 static inline uint32_t rows_size_binade(const rows_grid *grid, const float box[6], float ext[3]) {
     float size = 0;
     for (int k = 0; k < 3; ++k) {
@@ -147,12 +159,13 @@ static inline uint32_t rows_size_of(const rows_grid *grid, const float box[6], f
     return shape * ROWS_BINADES + binade;
 }
 
-// Row of a coordinate on one of the two row axes (k = 1 or 2), clamped to the grid.
+// Row of a scaled coordinate on one of the two row axes (k = 1 or 2), clamped to the grid.
 static inline uint32_t rows_cell(const rows_grid *grid, int k, float x, float inv, uint32_t n) {
     uint32_t index = (uint32_t)(rows_distance(grid, k, x) * inv);
     return index < n ? index : n - 1;
 }
 
+// Step of a scaled coordinate on the sweep axis.
 static inline uint32_t rows_quantise(const rows_grid *grid, float x) {
     uint32_t q = (uint32_t)(rows_distance(grid, 0, x) * grid->q_scale);
     return q < grid->q_limit ? q : grid->q_limit;
@@ -165,9 +178,9 @@ static inline uint32_t rows_key(const rows_grid *grid, uint32_t size, const floa
     const rows_level *level = &grid->levels[l];
     uint32_t slot = grid->world_slots > 1 ? world % grid->world_slots : 0;
     uint32_t row = slot * grid->rows_per_world + level->base +
-                   rows_cell(grid, 1, min[grid->axis[1]], level->inv_y, level->ny) * level->nz +
-                   rows_cell(grid, 2, min[grid->axis[2]], level->inv_z, level->nz);
-    return row << grid->x_bits | rows_quantise(grid, min[grid->axis[0]]);
+                   rows_cell(grid, 1, rows_scaled(grid, min[grid->axis[1]]), level->inv_y, level->ny) * level->nz +
+                   rows_cell(grid, 2, rows_scaled(grid, min[grid->axis[2]]), level->inv_z, level->nz);
+    return row << grid->x_bits | rows_quantise(grid, rows_scaled(grid, min[grid->axis[0]]));
 }
 
 #endif

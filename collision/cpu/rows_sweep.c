@@ -9,6 +9,17 @@ static inline void make_room(psvi_pair_sink *sink) {
     if (sink->count > PSVI_SINK_PAIRS - PSVI_LANES) psvi_flush_sink(sink);
 }
 
+#define ROWS_TOLD_TESTS 65536 // that a sweeper makes before it tells the others
+#define ROWS_PAIR_TESTS 8     // a pair's worth in tests: a test that finds a pair is no waste
+
+// Adds tests to those of all sweepers. Returns whether the sweep has to end.
+__attribute__((noinline)) static bool rows_is_over(const rows_sweeper *sweeper, const rows_sorted *sorted,
+                                                   uint64_t tests) {
+    const uint64_t all = __atomic_add_fetch(sorted->tests, tests, __ATOMIC_RELAXED);
+    const uint64_t pairs = __atomic_load_n(&sweeper->sink.input->result->pair_count, __ATOMIC_RELAXED);
+    return all > sorted->most_tests && all - sorted->most_tests > ROWS_PAIR_TESTS * pairs;
+}
+
 #define ROWS_SEARCH 64 // boxes in reach, from which on those that are there are searched for by their keys
 
 // Boxes that are unevenly spread can lie in few cells: the part of [*p, *end), of one row, with steps [from, to].

@@ -14,6 +14,8 @@ typedef struct rows_sorted {
     const uint32_t *start;         // first box of each cell; cell_count + 1 entries and one more for the huge boxes
     uint64_t regular;              // boxes that are not huge
     uint64_t count;                // all
+    uint64_t *tests;               // atomic: of all sweepers, as far as they have told
+    uint64_t most_tests;           // at more the sweep ends: a tree finds the pairs for less
 } rows_sorted;
 
 typedef struct rows_sweeper {
@@ -25,8 +27,9 @@ typedef struct rows_sweeper {
 } rows_sweeper;
 
 // Finds the pairs that the sorted boxes [first, end) own: with later boxes of their row, with boxes of the rows after
-// it, with boxes of coarser levels, and of huge boxes with everything.
-typedef void (*rows_sweep_function)(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t first, uint64_t end);
+// it, with boxes of coarser levels, and of huge boxes with everything. False: it has ended before, as all sweepers
+// together have made too many tests.
+typedef bool (*rows_sweep_function)(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t first, uint64_t end);
 
 // The fastest that this processor runs, and its vector width.
 rows_sweep_function rows_best_sweep(uint32_t *lanes);

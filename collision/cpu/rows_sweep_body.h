@@ -133,7 +133,7 @@ SWEEP_TARGET static inline void SWEEP_NAME(bound_group)(const rows_sorted *sorte
         }
     }
     group->q = sorted->keys[first] & ((1u << grid->x_bits) - 1);
-    group->to_q = rows_quantise(grid, group->high[0]);
+    group->to_q = rows_quantise(grid, rows_scaled(grid, group->high[0]));
 }
 
 // A group against rows of level l, its own or a coarser one. Of its own level those after its row; of a coarser one
@@ -145,13 +145,13 @@ SWEEP_TARGET static uint64_t SWEEP_NAME(sweep_level)(rows_sweeper *sweeper, cons
     const rows_level *level = &grid->levels[l];
     const uint32_t from_q = group->q > level->q_ext ? group->q - level->q_ext : 0;
     const uint32_t from = from_q >> level->shift, to = (group->to_q >> level->shift) + 1;
-    const uint32_t y_end = rows_cell(grid, 1, group->high[1], level->inv_y, level->ny);
-    const uint32_t z_end = rows_cell(grid, 2, group->high[2], level->inv_z, level->nz);
-    const float z_low = rows_clamp(group->low[2], grid->low[2], grid->high[2]) - level->ext[2];
+    const uint32_t y_end = rows_cell(grid, 1, rows_scaled(grid, group->high[1]), level->inv_y, level->ny);
+    const uint32_t z_end = rows_cell(grid, 2, rows_scaled(grid, group->high[2]), level->inv_z, level->nz);
+    const float z_low = rows_clamp(rows_scaled(grid, group->low[2]), grid->low[2], grid->high[2]) - level->ext[2];
     const uint32_t z_begin = rows_cell(grid, 2, z_low, level->inv_z, level->nz);
     uint32_t y = home->y;
     if (l != home->level) {
-        const float y_low = rows_clamp(group->low[1], grid->low[1], grid->high[1]) - level->ext[1];
+        const float y_low = rows_clamp(rows_scaled(grid, group->low[1]), grid->low[1], grid->high[1]) - level->ext[1];
         y = rows_cell(grid, 1, y_low, level->inv_y, level->ny);
     }
     uint64_t tested = 0;
@@ -181,7 +181,7 @@ SWEEP_TARGET static uint64_t SWEEP_NAME(sweep_row)(rows_sweeper *sweeper, const 
     uint64_t all = 0;
     for (uint64_t i = first; i < end; ++i) {
         const SWEEP_NAME(box) box = SWEEP_NAME(spread)(&sorted->lanes, i);
-        const uint32_t last = row << grid->x_bits | rows_quantise(grid, sorted->lanes.max[0][i]);
+        const uint32_t last = row << grid->x_bits | rows_quantise(grid, rows_scaled(grid, sorted->lanes.max[0][i]));
         if (sorted->partners != NULL) rows_take_partners(sweeper, sorted, i);
         const uint64_t tested = SWEEP_NAME(run)(sweeper, sorted, i + 1, row_end, last, &box, sorted->lanes.id[i]);
         if (tested > sweeper->longest) sweeper->longest = tested;
@@ -190,13 +190,17 @@ SWEEP_TARGET static uint64_t SWEEP_NAME(sweep_row)(rows_sweeper *sweeper, const 
     return all;
 }
 
-SWEEP_TARGET static void SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t first,
+SWEEP_TARGET static bool SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sorted *sorted, uint64_t first,
                                            uint64_t end) {
     rows_home home = {.row = UINT32_MAX};
     uint64_t row_end = 0;
-    uint64_t tested = 0;
+    uint64_t tested = 0, told = 0;
     sweeper->has_partners = false;
     for (uint64_t i = first, next; i < end; i = next) {
+        if (tested - told >= ROWS_TOLD_TESTS) {
+            if (rows_is_over(sweeper, sorted, tested - told)) return false;
+            told = tested;
+        }
         next = i + 1;
         if (i >= sorted->regular) {
             tested += SWEEP_NAME(sweep_huge)(sweeper, sorted, i);
@@ -217,6 +221,8 @@ SWEEP_TARGET static void SWEEP_NAME(sweep)(rows_sweeper *sweeper, const rows_sor
             tested += SWEEP_NAME(sweep_level)(sweeper, sorted, &home, l, &group);
     }
     sweeper->sink.candidates += tested;
+    (void)rows_is_over(sweeper, sorted, tested - told);
+    return true;
 }
 
 #undef SWEEP_TARGET

@@ -17,7 +17,11 @@
 #define LBVH_QUERY_STEPS 96   // of a search for one box
 #define LBVH_PART 1024        // leaves of a part
 #define LBVH_PART_BLOCKS 8    // blocks per multiprocessor that search parts
-#define LBVH_CLASS_STEP 8.0f  // sizes of one class: this many times the usual, then this many times more
+#define LBVH_CLASS_LEAST 0x1p-11f // of the usual size: the largest of the first class; of the others
+#define LBVH_CLASS_STEP 8.0f      // so many times more,
+#define LBVH_CLASS_USUAL 4        // but for the class of the usual size, which is number
+#define LBVH_CLASS_WIDE 4.0f      // and so many times wider than that
+#define LBVH_CLASS_SAMPLES 8      // of a class, at least, or it has the scene's extent
 
 #define TREE_THREADS 256
 #define TREE_NODE_THREADS 256

@@ -14,8 +14,7 @@ static const psvi_broad_phase *const broad_phases[] = {&psvi_broad_phase_rows_cu
                                                        &psvi_broad_phase_brute_cuda,
                                                        NULL};
 
-// `lbvh` on an H200 takes 0.066, 0.25 and 2.3 ms with 100K, 1M and 10M cubes of one size. On a lesser device it takes
-// longer, and is tried in vain once.
+// «auto» is the first method alone: `rows` goes by the tree itself in frames whose sweep would cost more.
 const psvi_collision_module psvi_cuda_collision = {
     .broad_phases = broad_phases,
     .ops = &psvi_collision_ops_cuda,
@@ -24,7 +23,4 @@ const psvi_collision_module psvi_cuda_collision = {
 #if PSV_HAVE_NCCL
     .group_boxes = &psvi_cuda_group_box_ops,
 #endif
-    .auto_choices = {&psvi_broad_phase_rows_cuda, &psvi_broad_phase_lbvh_cuda},
-    .other_least_ms = 0.045,
-    .other_least_ms_a_box = 0.2e-6,
 };

@@ -24,16 +24,13 @@ static void choose_bits(const psv_pair_finder_def *def, psvi_lbvh_memory *memory
     memory->place_bits = KEY_BITS - memory->world_bits;
 }
 
-static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *state) {
-    psvi_lbvh_memory *memory = &((lbvh_state *)state)->memory;
+void psvi_lay_out_lbvh(psvi_carver *carver, const psv_pair_finder_def *def, psvi_lbvh_memory *memory) {
     const uint64_t room = psvi_room_of(def);
     memory->room = (uint32_t)room;
     memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
     memory->ticket_room = (uint32_t)((room >> 18) + (room >> 27) + 2);
     choose_bits(def, memory);
     memory->plan = psvi_carve(carver, sizeof *memory->plan);
-    memory->keys = psvi_carve(carver, 4 * room);
-    memory->order = psvi_carve(carver, 4 * room);
     uint64_t boxes = 0;
     for (uint32_t level = 0; level < PSVI_LBVH_LEVELS; ++level) {
         memory->start[level] = boxes;
@@ -42,6 +39,13 @@ static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *st
     memory->boxes = psvi_carve(carver, 32 * boxes);
     memory->tickets = psvi_carve(carver, 4 * (uint64_t)memory->ticket_room);
     memory->parts = psvi_carve(carver, sizeof(psvi_lbvh_part) * memory->part_room);
+}
+
+static void layout(psvi_carver *carver, const psv_pair_finder_def *def, void *state) {
+    psvi_lbvh_memory *memory = &((lbvh_state *)state)->memory;
+    psvi_lay_out_lbvh(carver, def, memory);
+    memory->keys = psvi_carve(carver, 4 * (uint64_t)memory->room);
+    memory->order = psvi_carve(carver, 4 * (uint64_t)memory->room);
 }
 
 static const psvi_sorted_method method = {"lbvh", MOST_BOXES, sizeof(lbvh_state), psvi_box_sorter_def, layout};

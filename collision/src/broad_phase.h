@@ -67,6 +67,11 @@ typedef struct psvi_find_input {
     // methods that do not look here.
     const struct psvi_partners *partners;
     uint32_t first_name; // with partners: of the box at place 0
+    // NULL, or on the CPU: the method may end without all pairs where a tree would find them for less, and says so
+    // here. What it has found until then counts for nothing.
+    bool *gave_up;
+    // What the counts of rules->world_pairs began with, for a method that begins anew; NULL: with zeros.
+    const uint64_t *worlds_before;
 } psvi_find_input;
 
 // Not names of a sorter. "cells": the method's own cells where it has them, else the radix sorter. "auto": likewise,
@@ -144,7 +149,7 @@ typedef struct psvi_choice {
     void *scratch;
     uint64_t scratch_bytes;
     bool shares;  // the scratch memory is the finder's, for several choices
-    bool lasting; // the boxes are ordered once and asked many times: kept boxes
+    bool lasting; // the order of the boxes has to be good: kept boxes, which are asked many times, and uneven ones
     bool created;
 } psvi_choice;
 

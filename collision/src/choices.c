@@ -44,11 +44,23 @@ psv_status psvi_clear_result(psv_context *context, const psvi_find_input *input)
                               PSVI_COPY_INSIDE);
 }
 
+static psv_status run_choice(psv_pair_finder *finder, uint32_t choice, psvi_find_input *input,
+                             const uint64_t *kept_worlds) {
+    const psvi_choice *taken = finder->last = &finder->choices[choice];
+    psv_status status = psvi_begin_world_pairs(finder, kept_worlds);
+    input->worlds_before = kept_worlds;
+    if (status == PSV_OK && !taken->method->clears_result) status = psvi_clear_result(finder->context, input);
+    return status == PSV_OK ? taken->method->find(taken, input) : status;
+}
+
 psv_status psvi_run_method(psv_pair_finder *finder, psvi_find_input *input, const uint64_t *kept_worlds) {
     const psvi_trial_turn turn = psvi_begin_turn(finder, input);
-    const psvi_choice *choice = finder->last = &finder->choices[turn.choice];
-    psv_status status = psvi_begin_world_pairs(finder, kept_worlds);
-    if (status == PSV_OK && !choice->method->clears_result) status = psvi_clear_result(finder->context, input);
-    if (status == PSV_OK) status = choice->method->find(choice, input);
+    const bool may_give_up =
+        finder->context->ops->immediate && turn.choice == PSVI_FIRST_CHOICE && finder->choice_count > PSVI_OTHER_CHOICE;
+    bool gave_up = false;
+    input->gave_up = may_give_up ? &gave_up : NULL;
+    psv_status status = run_choice(finder, turn.choice, input, kept_worlds);
+    input->gave_up = NULL;
+    if (status == PSV_OK && gave_up) status = run_choice(finder, PSVI_OTHER_CHOICE, input, kept_worlds);
     return status == PSV_OK ? psvi_end_turn(finder, turn, input) : status;
 }

@@ -83,8 +83,7 @@ struct psv_pair_finder {
     uint32_t choice_count;
     const psvi_choice *last; // that ran
     psvi_trial_clock clock;
-    psvi_backoff wasteful; // of the first choice, where the clock does not judge
-    void *shared;          // scratch memory of several choices
+    void *shared; // scratch memory of several choices
     uint64_t shared_bytes;
     psvi_frame_result *result; // backend memory
     uint32_t *bad_boxes;       // backend memory, max_boxes
@@ -108,8 +107,7 @@ static inline uint64_t psvi_sum_parts(const psv_pair_finder_parts *parts) {
 uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, const psvi_broad_phase **choices);
 
 // On the CPU, index of the choice that is best for this frame, from what the host knows.
-uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input);
-void psvi_judge_choice(psv_pair_finder *finder, uint32_t choice, const psvi_frame_result *result); // behind the frame
+uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *input);
 
 // Elsewhere the clock says which choice is best. The frame lies between the two calls.
 psv_status psvi_create_trials(psv_pair_finder *finder); // on failure psvi_destroy_trials frees what there is

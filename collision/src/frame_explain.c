@@ -44,7 +44,7 @@ static void explain_method(explanation *e, const psv_pair_finder *finder, const 
     if (other && finder->clock.begin != NULL)
         say(e, "; %s was slower by the device's clock, or this frame was a trial", finder->choices[0].method->name);
     else if (other)
-        say(e, "; %s tested far more boxes than there are pairs in a frame before", finder->choices[0].method->name);
+        say(e, "; %s would have tested more boxes than %s takes time for", finder->choices[0].method->name, s->method);
     say(e, "\n");
 }
 
@@ -113,11 +113,9 @@ static void explain_choice(explanation *e, const psv_pair_finder *finder) {
     }
     if (finder->choice_count < 2)
         say(e, "next frame: the same method\n");
-    else if (finder->wasteful.left > 0)
-        say(e, "next frame: %s, and %u frames in all, then %s again\n", finder->choices[PSVI_OTHER_CHOICE].method->name,
-            finder->wasteful.left, finder->choices[PSVI_FIRST_CHOICE].method->name);
     else
-        say(e, "next frame: chosen by the number of boxes, as this one\n");
+        say(e, "next frame: chosen by the number of boxes, as this one; %s goes on where %s would take longer\n",
+            finder->choices[PSVI_OTHER_CHOICE].method->name, finder->choices[PSVI_FIRST_CHOICE].method->name);
 }
 
 static void explain_room(explanation *e, const psv_pair_finder *finder, uint64_t pairs) {

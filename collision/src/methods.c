@@ -60,14 +60,13 @@ const char *psv_broad_phase_description(psv_backend backend, const char *method)
 }
 
 // «auto» is `rows`, on the CPU `brute` for few boxes. There `rows` took less time than `lbvh` on every scene that was
-// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it); where it tests far more boxes than
-// there are pairs, as in a scene smaller than a float can tell, `lbvh` runs for some frames. On CUDA `rows` wins even
-// for few (H200: 0.035 ms against 0.085 at 256 boxes). There and on OpenGL, where it takes longer than `lbvh` does on
-// even scenes, that is tried as well: see trials.h.
+// tried with more, of even and of mixed sizes, and on meshes (.3 to .96 of it). Where its tests would take longer than
+// `lbvh`, it gives up, and `lbvh` runs in the same frame. On CUDA `rows` wins even for few (H200: 0.035 ms against
+// 0.085 at 256 boxes), and goes by the tree itself in frames whose sweep would cost more. On OpenGL, where it takes
+// longer than `lbvh` does on even scenes, that is tried as well: see trials.h.
 #define FEW_BOXES_CHOICE 2
 
-// Finders whose «auto» tries `lbvh`, which takes 64 bytes a box. With fewer boxes it cannot win (it takes 0.06 ms for
-// any few); with more its memory is over a gigabyte.
+// Finders whose «auto» tries `lbvh` on OpenGL, which takes 64 bytes a box. With more its memory is over a gigabyte.
 #define TRIAL_LEAST_BOXES UINT64_C(16384)
 #define TRIAL_MOST_BOXES (UINT64_C(1) << 24)
 
@@ -90,24 +89,9 @@ uint32_t psvi_list_choices(psv_backend backend, const psv_pair_finder_def *def, 
 
 #define BRUTE_LIMIT 256 // to this count testing all pairs is cheaper than ordering the boxes
 
-// No clock decides here: frames of the CPU are the same every time.
-uint32_t psvi_pick_choice(psv_pair_finder *finder, const psvi_find_input *input) {
+// No clock decides here: the first choice gives up where the other one would take less time.
+uint32_t psvi_pick_choice(const psv_pair_finder *finder, const psvi_find_input *input) {
     const uint64_t count = input->a.count + (input->between ? input->b.count : 0);
-    if (count <= BRUTE_LIMIT && finder->choice_count > FEW_BOXES_CHOICE) return FEW_BOXES_CHOICE;
-    return psvi_backoff_waits(&finder->wasteful) ? PSVI_OTHER_CHOICE : PSVI_FIRST_CHOICE;
-}
-
-// A hundred boxes are tested in the time that `lbvh` takes for one, about (100,000 boxes of the scene denormal: 46,000
-// tests a box, 1,250 ms, `lbvh` 68). A test that finds a pair is no waste.
-#define WASTE_A_BOX 1000
-#define WASTE_A_PAIR 8
-#define WASTE_LEAST 32 // frames without `rows` after such a one,
-#define WASTE_MOST 512 // and at most
-
-void psvi_judge_choice(psv_pair_finder *finder, uint32_t choice, const psvi_frame_result *result) {
-    if (finder->choice_count < 2 || choice != PSVI_FIRST_CHOICE) return;
-    if (result->candidates > WASTE_A_BOX * result->boxes + WASTE_A_PAIR * result->pair_count)
-        psvi_backoff_failed(&finder->wasteful, WASTE_LEAST, WASTE_MOST);
-    else
-        psvi_backoff_succeeded(&finder->wasteful);
+    const bool few = count <= BRUTE_LIMIT && finder->choice_count > FEW_BOXES_CHOICE;
+    return few ? FEW_BOXES_CHOICE : PSVI_FIRST_CHOICE;
 }

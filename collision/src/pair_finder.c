@@ -136,7 +136,7 @@ static psv_status create_parts(psv_pair_finder *finder) {
                              (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
     }
     for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
-        finder->choices[i] = (psvi_choice){.method = choices[i], .def = finder->def};
+        finder->choices[i] = (psvi_choice){.method = choices[i], .def = finder->def, .lasting = i == PSVI_OTHER_CHOICE};
         finder->choice_count = i + 1;
         status = psvi_create_choice(context, finder->shared, &finder->choices[i]);
     }

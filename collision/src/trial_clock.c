@@ -76,7 +76,6 @@ psvi_trial_turn psvi_begin_turn(psv_pair_finder *finder, const psvi_find_input *
 psv_status psvi_end_turn(psv_pair_finder *finder, psvi_trial_turn turn, const psvi_find_input *input) {
     psv_context *context = finder->context;
     psvi_trial_clock *clock = &finder->clock;
-    if (context->ops->immediate) psvi_judge_choice(finder, turn.choice, input->result);
     if (!turn.timed) return PSV_OK;
     psv_status status = PSV_OK;
     if (clock->pairs != NULL)

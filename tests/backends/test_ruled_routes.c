@@ -40,12 +40,12 @@ static const route_case cases[] = {
     {"cube", 130000, 130000, false, "fused"},
     {"cube", 230000, 230000, false, "bins"},
     {"giants", 230000, 230000, false, "bins"},
-    {"cube", 230000, 230000, true, "counted-mixed"},
+    {"cube", 230000, 230000, true, "bins"},
     {"power", 210000, 210000, true, NULL},
     {"lattice", 8000, 8000, false, "fused"}, // boxes touch, by doubles not all
     {"lattice", 210000, 210000, false, NULL},
     {"cube", 60000, 2200000, false, "segments-uniform"},
-    {"mixed_100", 60000, 2200000, true, "segments-near"},
+    {"mixed_100", 60000, 2200000, true, "segments-uniform"},
 };
 
 #define CHECK(call)                                                                                                    \

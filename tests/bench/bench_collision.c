@@ -40,12 +40,13 @@ typedef struct bench_options {
     const char *sort_method, *csv, *commit, *after; // after: a scene that the finder sees before; NULL: none
     const device_profile *profile;                  // that the device is taken for; NULL: as it is
     double budget_s;
+    bool turns; // the other scene's frames come between
 } bench_options;
 
 typedef struct bench_times {
     double median_ms, min_ms, graph_ms;
-    double first_ms,
-        late_ms; // of a new finder, or after another scene: the first frame, the slowest of 5 from the 5th on
+    // Of a new finder, or after another scene: the slowest of the first three frames, and of the next six.
+    double first_ms, late_ms;
     psv_profile profile;
     psv_pair_statistics statistics;
     uint64_t finder_bytes; // without the pairs
@@ -134,6 +135,14 @@ static double time_graph(psv_context *context, psv_pair_finder *finder, const ps
     return median;
 }
 
+// A frame of `set`; then one of the other scene, where they take turns.
+static double time_turn(const bench_options *options, psv_context *context, psv_pair_finder *finder,
+                        const psv_box_set *set, const psv_box_set *other) {
+    const double ms = time_frame(context, finder, set);
+    if (options->turns) (void)time_frame(context, finder, other);
+    return ms;
+}
+
 // `before`: boxes that the finder sees first; NULL: it is new.
 static bench_times time_method(const bench_options *options, psv_context *context, psv_pair_finder *finder,
                                const psv_box_set *set, const psv_box_set *before) {
@@ -142,14 +151,14 @@ static bench_times time_method(const bench_options *options, psv_context *contex
     int frames = 0;
     for (int f = 0; before != NULL && f < BEFORE_FRAMES; ++f)
         (void)time_frame(context, finder, before);
-    result.first_ms = time_frame(context, finder, set);
-    for (int f = 1; f < 9; ++f) {
-        const double ms = time_frame(context, finder, set);
-        if (f >= 4 && ms > result.late_ms) result.late_ms = ms;
+    for (int f = 0; f < 9; ++f) {
+        const double ms = time_turn(options, context, finder, set, before);
+        double *const slowest = f < 3 ? &result.first_ms : &result.late_ms;
+        if (ms > *slowest) *slowest = ms;
     }
     const double begin = now_ms();
     while (frames < options->frames && (frames < 3 || now_ms() - begin < options->budget_s * 1e3))
-        times[frames++] = time_frame(context, finder, set);
+        times[frames++] = time_turn(options, context, finder, set, before);
     qsort(times, (size_t)frames, sizeof *times, compare_double);
     result.median_ms = times[frames / 2];
     result.min_ms = times[0];
@@ -358,11 +367,11 @@ static void print_help(void) {
         "usage: bench_collision [--backend auto|cpu|cuda|gl] [--scenes a,b] [--counts 10000,1000000]\n"
         "       [--methods a,b] [--sort NAME] [--worlds N] [--frames N] [--budget SECONDS] [--workers N]\n"
         "       [--brute-limit N] [--seed N,N] [--after SCENE] [--cpu-time] [--csv FILE] [--commit TEXT] [--steps N]\n"
-        "       [--device PROFILE]\n"
+        "       [--turns] [--device PROFILE]\n"
         "--methods: all of the backend's without it; also auto, where it is named.\n"
         "--device: on CUDA, as on a lesser device (tests/device_profiles.h: turing, ampere, ampere_rtx, ada ...).\n"
-        "--after: each finder has seen 8 frames of that scene before. first: the first frame; late: the slowest of\n"
-        "the 5th to the 9th.\n"
+        "--after: each finder has seen 8 frames of that scene before; with --turns also one between two frames.\n"
+        "first: the slowest of the first three frames; late: of the next six.\n"
         "A scene file:PATH are the boxes of a file: six floats each, least corner, greatest corner.\n"
         "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
         "scenes:\n");
@@ -386,13 +395,11 @@ static bench_options parse(int argc, char **argv) {
                        .budget_s = 1.0,
                        .commit = PSV_COMMIT};
     static const struct option names[] = {
-        {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'},      {"counts", 1, NULL, 'n'},
-        {"methods", 1, NULL, 'm'}, {"sort", 1, NULL, 'o'},        {"worlds", 1, NULL, 'w'},
-        {"frames", 1, NULL, 'f'},  {"budget", 1, NULL, 't'},      {"workers", 1, NULL, 'k'},
-        {"seed", 1, NULL, 'e'},    {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
-        {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'},      {"cpu-time", 0, NULL, 'p'},
-        {"steps", 1, NULL, 'z'},   {"after", 1, NULL, 'a'},       {"device", 1, NULL, 'd'},
-        {NULL, 0, NULL, 0}};
+        {"backend", 1, NULL, 'b'}, {"scenes", 1, NULL, 's'}, {"counts", 1, NULL, 'n'},      {"methods", 1, NULL, 'm'},
+        {"sort", 1, NULL, 'o'},    {"worlds", 1, NULL, 'w'}, {"frames", 1, NULL, 'f'},      {"budget", 1, NULL, 't'},
+        {"workers", 1, NULL, 'k'}, {"seed", 1, NULL, 'e'},   {"brute-limit", 1, NULL, 'l'}, {"csv", 1, NULL, 'c'},
+        {"help", 0, NULL, 'h'},    {"commit", 1, NULL, 'i'}, {"cpu-time", 0, NULL, 'p'},    {"steps", 1, NULL, 'z'},
+        {"after", 1, NULL, 'a'},   {"device", 1, NULL, 'd'}, {"turns", 0, NULL, 'u'},       {NULL, 0, NULL, 0}};
     const char *counts[MAX_LIST], *seeds[MAX_LIST];
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (c) {
@@ -420,6 +427,7 @@ static bench_options parse(int argc, char **argv) {
                 o.seeds[i] = bench_count(PROGRAM, "--seed", seeds[i], 0, UINT64_MAX);
             break;
         case 'a': o.after = optarg; break;
+        case 'u': o.turns = true; break;
         case 'd':
             o.profile = find_device_profile(optarg);
             if (o.profile == NULL) {
@@ -442,6 +450,10 @@ static bench_options parse(int argc, char **argv) {
     }
     if (o.after != NULL && box_scene_named(o.after) == NULL) {
         fprintf(stderr, "bench_collision: unknown scene '%s'; see --help\n", o.after);
+        exit(2);
+    }
+    if (o.turns && o.after == NULL) {
+        fprintf(stderr, "bench_collision: --turns needs --after\n");
         exit(2);
     }
     if (o.seed_count == 0) o.seed_count = 1;

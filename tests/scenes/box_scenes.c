@@ -380,6 +380,48 @@ static void make_disc(psv_aabb *boxes, uint64_t count, uint64_t seed) {
     }
 }
 
+// A log spiral: size and distance grow together by e^13.8, in an arm that turns six times.
+static void make_spiral(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float size = 0.8f / cbrtf((float)count);
+    for (uint64_t i = 0; i < count; ++i) {
+        const float along = box_random(seed, i, 0), out = expf(13.8f * along - 6.9f);
+        const float turn = 37.7f * along + 0.8f * box_random(seed, i, 1);
+        const float half = size * out * (0.25f + 0.5f * box_random(seed, i, 3));
+        set_box(&boxes[i], (float[3]){out * cosf(turn), 0.2f * out * (box_random(seed, i, 2) - 0.5f), out * sinf(turn)},
+                (float[3]){half, half, half});
+    }
+}
+
+// Twelve shells one in the other, each of twice the size of the last, as its boxes are.
+static void make_shells(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    const float size = 2.5f / sqrtf((float)count / 12.0f + 1.0f);
+    for (uint64_t i = 0; i < count; ++i) {
+        float centre[3];
+        const float radius = ldexpf(1.0f, (int)(i % 12)),
+                    half = size * radius * (0.25f + 0.25f * box_random(seed, i, 3));
+        random_direction(centre, seed, i, 0);
+        for (uint32_t axis = 0; axis < 3; ++axis)
+            centre[axis] *= radius;
+        set_box(&boxes[i], centre, (float[3]){half, half, half});
+    }
+}
+
+static void scale(psv_aabb *boxes, uint64_t count, float by) {
+    for (uint64_t i = 0; i < count; ++i)
+        for (uint32_t axis = 0; axis < 3; ++axis)
+            boxes[i].min[axis] *= by, boxes[i].max[axis] *= by;
+}
+
+static void make_tiny(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    make_cube(boxes, count, seed);
+    scale(boxes, count, 1e-41f);
+}
+
+static void make_vast(psv_aabb *boxes, uint64_t count, uint64_t seed) {
+    make_cube(boxes, count, seed);
+    scale(boxes, count, 1e36f);
+}
+
 static const box_scene scenes[] = {
     {"cube", "uniform in a cube, one box a unit volume", false, make_cube},
     {"pile", "the same, 8 units high", false, make_pile},
@@ -401,6 +443,10 @@ static const box_scene scenes[] = {
     {"gas", "half a heap, half a thin gas around it", false, make_gas},
     {"shell", "on a sphere", false, make_shell},
     {"disc", "in a flat disc", false, make_disc},
+    {"spiral", "a log spiral: sizes grow with the distance by six decades", false, make_spiral},
+    {"shells", "twelve nested spheres, each of twice the size", false, make_shells},
+    {"tiny", "a cube, all coordinates below the smallest normal float", false, make_tiny},
+    {"vast", "a cube, coordinates up to 1e38", false, make_vast},
     {"identical", "all boxes the same: every pair overlaps", true, make_identical},
     {"lattice", "unit boxes that touch", true, make_lattice},
     {"lattice_3", "unit boxes that touch, three at each place: 39 pairs a box", true, make_lattice_3},

@@ -23,7 +23,6 @@ static void print_rows_policy(uint32_t code) {
     print_rows_kernel("fused", ROWS_FUSED_THREADS, ROWS_FUSED_ITEMS, 1);
     print_rows_kernel("exact sweep", ROWS_SWEEP_THREADS, 1, ROWS_SWEEP_BLOCKS);
     print_rows_kernel("uniform sweep", ROWS_UNIFORM_THREADS, 1, policy.uniform_blocks);
-    print_rows_kernel("mixed sweep", ROWS_MIXED_THREADS, 1, policy.mixed_blocks);
     print_rows_kernel("near sweep", ROWS_SEGMENTS_SWEEP_THREADS, 1, policy.near_blocks);
     print_rows_kernel("near sweep, second", ROWS_SEGMENTS_SWEEP_THREADS, 1, policy.left_blocks);
 }

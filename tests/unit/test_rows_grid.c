@@ -38,6 +38,8 @@ static void measure(grid_case *test, uint64_t count, uint32_t worlds) {
     for (uint64_t i = 0; i < count; ++i) {
         float box[6], ext[3];
         if (psvi_judge_box(&input, i, box) != PSVI_BOX_LIVE) continue;
+        for (int k = 0; k < 6; ++k)
+            box[k] = rows_scaled(&test->grid, box[k]);
         uint32_t b = rows_size_binade(&test->grid, box, ext);
         test->sizes.count[b]++;
         for (int k = 0; k < 3; ++k)
@@ -73,28 +75,34 @@ static void check_maps(const grid_case *test, const char *scene) {
     for (int k = 0; k < 3; ++k) {
         const float *x = test->probes[k];
         for (uint32_t p = 1; p < PROBES; ++p) {
-            float near = rows_distance(grid, k, x[p - 1]), far = rows_distance(grid, k, x[p]);
+            const float left = rows_scaled(grid, x[p - 1]), right = rows_scaled(grid, x[p]);
+            float near = rows_distance(grid, k, left), far = rows_distance(grid, k, right);
             if (!(near >= 0 && near <= far && far <= grid->along[k].length))
                 fail_msg("%s, axis %d: %a -> %a, %a -> %a (length %a)", scene, k, (double)x[p - 1], (double)near,
                          (double)x[p], (double)far, (double)grid->along[k].length);
-            if (k == 0) assert_true(rows_quantise(grid, x[p - 1]) <= rows_quantise(grid, x[p]));
+            if (k == 0) assert_true(rows_quantise(grid, left) <= rows_quantise(grid, right));
             for (uint32_t l = 0; k > 0 && l < grid->level_count; ++l) {
                 const rows_level *level = &grid->levels[l];
                 float inv = k == 1 ? level->inv_y : level->inv_z;
                 uint32_t n = k == 1 ? level->ny : level->nz;
-                assert_true(rows_cell(grid, k, x[p - 1], inv, n) <= rows_cell(grid, k, x[p], inv, n));
-                assert_true(rows_cell(grid, k, x[p], inv, n) < n);
+                assert_true(rows_cell(grid, k, left, inv, n) <= rows_cell(grid, k, right, inv, n));
+                assert_true(rows_cell(grid, k, right, inv, n) < n);
             }
         }
     }
 }
 
-// Two boxes that overlap: the sweep of the one finds the place of the other.
+static void scale_box(const rows_grid *grid, const float from[6], float to[6]) {
+    for (int k = 0; k < 6; ++k)
+        to[k] = rows_scaled(grid, from[k]);
+}
+
+// Two boxes, scaled, that overlap: the sweep of the one finds the place of the other.
 static void check_reach(const grid_case *test, const float a[6], const float b[6], const char *scene) {
     const rows_grid *grid = &test->grid;
     float ext[3];
     uint32_t l = grid->level_of[rows_size_binade(grid, b, ext)];
-    if (l == grid->level_count || !psvi_boxes_overlap(a, a + 3, b, b + 3)) return;
+    if (l == grid->level_count) return;
     const rows_level *level = &grid->levels[l];
     uint32_t q = rows_quantise(grid, a[grid->axis[0]]), q_b = rows_quantise(grid, b[grid->axis[0]]);
     uint32_t from = q > level->q_ext ? q - level->q_ext : 0;
@@ -129,17 +137,20 @@ static void check_keys(const grid_case *test, uint64_t count, const char *scene)
     assert_true((uint64_t)grid->row_count <= rows_table_limit(count));
     assert_true(grid->cell_count >= grid->row_count && (uint64_t)grid->cell_count <= rows_table_limit(count));
     for (uint64_t i = 0; i < count; ++i) {
-        float a[6], b[6];
-        memcpy(a, &test->boxes[i], sizeof a);
-        if (psvi_box_is_bad(a, a + 3)) continue;
+        float own[6], other[6], a[6], b[6];
+        memcpy(own, &test->boxes[i], sizeof own);
+        if (psvi_box_is_bad(own, own + 3)) continue;
         float ext[3];
-        const uint32_t size = rows_size_binade(grid, a, ext), key = rows_key(grid, size, a, 0);
+        scale_box(grid, own, a);
+        const uint32_t size = rows_size_binade(grid, a, ext), key = rows_key(grid, size, own, 0);
         const uint32_t row = key >> grid->x_bits;
         assert_true(row <= grid->row_count);
         if (row < grid->row_count) check_home(grid, a, row, grid->level_of[size]);
         for (uint64_t j = 0; j < count; j += 7) {
-            memcpy(b, &test->boxes[j], sizeof b);
-            if (!psvi_box_is_bad(b, b + 3)) check_reach(test, a, b, scene);
+            memcpy(other, &test->boxes[j], sizeof other);
+            if (psvi_box_is_bad(other, other + 3) || !psvi_boxes_overlap(own, own + 3, other, other + 3)) continue;
+            scale_box(grid, other, b);
+            check_reach(test, a, b, scene);
         }
     }
 }

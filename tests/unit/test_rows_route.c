@@ -42,8 +42,7 @@ static psvi_rows_facts plain_frame(const device_profile *device, uint64_t boxes)
                              .shared_bytes = device->shared_bytes,
                              .cooperative = device->cooperative,
                              .room = boxes,
-                             .boxes = boxes,
-                             .packed = true};
+                             .boxes = boxes};
 }
 
 static void expect(const char *what, const psvi_rows_facts *facts, psvi_rows_route route, psvi_rows_veto veto) {
@@ -61,7 +60,7 @@ static void expect_plain(const device_profile *device, uint64_t boxes, psvi_rows
 
 static void test_table(void **state) {
     (void)state;
-    for (uint32_t i = 0; i < PSVI_ROWS_ROUTES - 1; ++i) {
+    for (uint32_t i = 0; i < PSVI_ROWS_TREE - 1; ++i) {
         const psvi_rows_route_row *const row = &psvi_rows_routes[i];
         assert_int_equal(row->route, i + 1); // found by its number
         assert_true(row->least <= row->most && row->least_room <= row->most_room);
@@ -95,11 +94,11 @@ static void test_devices(void **state) {
                 {&shared_gpu, false, true}, {&slice, false, false}};
     for (size_t i = 0; i < sizeof able / sizeof *able; ++i) {
         const device_profile *device = able[i].device;
-        expect_plain(device, 1, able[i].fused ? PSVI_ROWS_FUSED : PSVI_ROWS_COUNTED_MIXED,
+        expect_plain(device, 1, able[i].fused ? PSVI_ROWS_FUSED : PSVI_ROWS_COUNTED_EXACT,
                      able[i].fused ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_DEVICE);
-        expect_plain(device, 10000, able[i].fused ? PSVI_ROWS_FUSED : PSVI_ROWS_COUNTED_MIXED,
+        expect_plain(device, 10000, able[i].fused ? PSVI_ROWS_FUSED : PSVI_ROWS_COUNTED_EXACT,
                      able[i].fused ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_DEVICE);
-        expect_plain(device, MILLION, able[i].bins ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_MIXED,
+        expect_plain(device, MILLION, able[i].bins ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_EXACT,
                      able[i].bins ? PSVI_ROWS_NO_VETO : PSVI_ROWS_VETO_DEVICE);
         // From here on every device does the same.
         expect_plain(device, 10 * MILLION, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
@@ -117,7 +116,7 @@ static void test_counts(void **state) {
     (void)state;
     expect_plain(&hopper, 131072, PSVI_ROWS_FUSED, PSVI_ROWS_NO_VETO);
     expect_plain(&hopper, 131073, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO);
-    expect_plain(&rtx50, 131072, PSVI_ROWS_COUNTED_MIXED, PSVI_ROWS_VETO_DEVICE);
+    expect_plain(&rtx50, 131072, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_DEVICE);
     expect_plain(&rtx50, 131073, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO);
     expect_plain(&hopper, 2097152, PSVI_ROWS_BINS, PSVI_ROWS_NO_VETO);
     expect_plain(&hopper, 2097153, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
@@ -128,10 +127,10 @@ static void test_counts(void **state) {
     facts.worlds = true;
     expect("worlds", &facts, PSVI_ROWS_FUSED, PSVI_ROWS_VETO_WORLDS);
     facts.boxes = facts.room = 201217;
-    expect("worlds", &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_WORLDS);
+    expect("worlds", &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_DEVICE);
     // With a list of worlds, of 256 boxes on average at most, they are not sorted if they lie in order.
     facts.listed_worlds = 786; // 201,216
-    expect("worlds of over 256 boxes", &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_WORLDS);
+    expect("worlds of over 256 boxes", &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_DEVICE);
     facts.listed_worlds = 787;
     expect("worlds", &facts, PSVI_ROWS_WORLDS, PSVI_ROWS_NO_VETO);
     facts.boxes = 32767;
@@ -153,14 +152,14 @@ static void test_counts(void **state) {
     expect("a few of very many", &facts, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_NO_VETO);
 }
 
-typedef enum box_kind { TWO_SETS, WORLDS, UNPACKED, PAUSED, BOX_KINDS } box_kind;
+typedef enum box_kind { TWO_SETS, WORLDS, LISTED, PAUSED, BOX_KINDS } box_kind;
 
 static psvi_rows_facts frame_of(const device_profile *device, uint64_t boxes, box_kind kind) {
     psvi_rows_facts facts = plain_frame(device, boxes);
     switch (kind) {
     case TWO_SETS: facts.two_sets = true; break;
     case WORLDS: facts.worlds = true; break;
-    case UNPACKED: facts.packed = false; break;
+    case LISTED: facts.listed = true; break;
     default: facts.paused = 1u << PSVI_ROWS_BINS;
     }
     return facts;
@@ -176,12 +175,12 @@ static void test_kinds_of_boxes(void **state) {
                       PSVI_ROWS_VETO_SETS},
         [WORLDS] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_WORLDS,
                     PSVI_ROWS_VETO_WORLDS},
-        [UNPACKED] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_MIXED, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_LAYOUT,
-                      PSVI_ROWS_VETO_LAYOUT},
-        [PAUSED] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_MIXED, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_VETO_PAUSE,
+        [LISTED] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_SEGMENTS_NEAR, PSVI_ROWS_VETO_WORLDS,
+                    PSVI_ROWS_VETO_WORLDS},
+        [PAUSED] = {PSVI_ROWS_FUSED, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_SEGMENTS_UNIFORM, PSVI_ROWS_VETO_PAUSE,
                     PSVI_ROWS_NO_VETO},
     };
-    static const char *const names[BOX_KINDS] = {"two sets", "worlds", "unpacked", "paused"};
+    static const char *const names[BOX_KINDS] = {"two sets", "worlds", "with a list of worlds", "paused"};
     for (int kind = 0; kind < BOX_KINDS; ++kind) {
         psvi_rows_facts facts = frame_of(&hopper, 10000, (box_kind)kind);
         expect(names[kind], &facts, expected[kind].few, PSVI_ROWS_NO_VETO);
@@ -191,14 +190,10 @@ static void test_kinds_of_boxes(void **state) {
         expect(names[kind], &facts, expected[kind].many, expected[kind].veto_many);
         facts = frame_of(&hopper, 10000, (box_kind)kind);
         facts.paused = 1u << PSVI_ROWS_FUSED;
-        expect(names[kind], &facts,
-               kind == TWO_SETS || kind == WORLDS ? PSVI_ROWS_COUNTED_EXACT : PSVI_ROWS_COUNTED_MIXED,
-               kind == TWO_SETS || kind == WORLDS ? expected[kind].veto_middle : PSVI_ROWS_VETO_PAUSE);
+        expect(names[kind], &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_PAUSE);
         // Without bins the device is what keeps from the faster routes, unless the next one is ruled out too.
         facts = frame_of(&turing, MILLION, (box_kind)kind);
-        const bool mixed = kind != TWO_SETS && kind != WORLDS;
-        expect(names[kind], &facts, mixed ? PSVI_ROWS_COUNTED_MIXED : PSVI_ROWS_COUNTED_EXACT,
-               mixed ? PSVI_ROWS_VETO_DEVICE : expected[kind].veto_middle);
+        expect(names[kind], &facts, PSVI_ROWS_COUNTED_EXACT, PSVI_ROWS_VETO_DEVICE);
     }
 }
 
@@ -214,10 +209,10 @@ static void test_all_facts(void **state) {
                 for (uint32_t bits = 0; bits < 64; ++bits) {
                     psvi_rows_facts facts = plain_frame(all_profiles[d], counts[n]);
                     facts.room = counts[r];
-                    facts.two_sets = bits & 1, facts.worlds = bits & 2, facts.packed = bits & 4;
+                    facts.two_sets = bits & 1, facts.worlds = bits & 2, facts.listed = !(bits & 4);
                     facts.paused = bits & 8 ? 1u << PSVI_ROWS_BINS | 1u << PSVI_ROWS_FUSED : 0,
                     facts.sorter_named = bits & 16;
-                    facts.listed_worlds = (bits & 32) && facts.worlds && !facts.packed ? 4000 : 0;
+                    facts.listed_worlds = (bits & 32) && facts.worlds && facts.listed ? 4000 : 0;
                     const psvi_rows_route route = psvi_rows_choose_route(&facts).route;
                     reached[route] = true;
                     assert_int_equal(route == PSVI_ROWS_SORTER, facts.sorter_named);
@@ -227,18 +222,18 @@ static void test_all_facts(void **state) {
                                     facts.boxes >= 32768);
                         continue;
                     }
-                    const bool counted = route <= PSVI_ROWS_COUNTED_EXACT, uniform = (bits & 7) == 4;
+                    const bool counted = route <= PSVI_ROWS_COUNTED_EXACT,
+                               uniform = (bits & 7) == 4; // one set, one world, no list
                     assert_int_not_equal(route, PSVI_ROWS_NO_ROUTE);
                     assert_int_equal(counted, facts.room <= 2097152);
                     if (route == PSVI_ROWS_BINS)
                         assert_true(uniform && !facts.paused && facts.boxes > 131072 && facts.code_capability >= 80);
                     if (route == PSVI_ROWS_SEGMENTS_UNIFORM) assert_true(uniform && facts.room <= 134217728);
-                    if (route == PSVI_ROWS_COUNTED_MIXED) assert_true(!facts.two_sets && !facts.worlds);
                     if (route == PSVI_ROWS_FUSED)
                         assert_true(!facts.paused && facts.cooperative && facts.shared_bytes > 200 * 1024 &&
                                     facts.boxes <= 262144);
                 }
-    for (int route = PSVI_ROWS_WORLDS; route < PSVI_ROWS_ROUTES; ++route)
+    for (int route = PSVI_ROWS_WORLDS; route < PSVI_ROWS_TREE; ++route)
         if (!reached[route]) fail_msg("no facts lead to %s", psvi_rows_route_name((uint32_t)route));
 }
 

@@ -18,6 +18,7 @@ struct bin_shared {
     uint32_t sums[WARPS];
     uint32_t boxes, unusual, larger, levels, longest; // larger: boxes of other levels than the first; a bit for each
     uint32_t filtered;                                // filters do not let all pairs through
+    uint32_t too_far;                                 // some box is too far away for the plan's scale
     uint32_t veto;                    // why there are no bins for the frame; PSVI_ROWS_NO_VETO: there are
     bool again, is_last;              // again: after frames that were sorted otherwise
     bool plans;                       // the frame makes a plan
@@ -34,6 +35,7 @@ struct bin_job {
     uint32_t key_bits, slot_bits;
     uint32_t again;       // places behind the last for those of the front once more
     uint32_t start_cells; // that there is room for, those once more with them
+    psvi_lbvh_progress *progress;
 };
 
 // What a thread has seen of its boxes.
@@ -111,6 +113,7 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
         shared.planned = ready;
         shared.plans = shared.veto != PSVI_ROWS_NO_VETO || frame % ROWS_BIN_PLANS == 0;
         shared.boxes = shared.unusual = shared.larger = shared.levels = shared.longest = shared.filtered = 0;
+        shared.too_far = 0;
     }
 }
 
@@ -128,18 +131,35 @@ __device__ __forceinline__ bin_tiles tiles_of(const bin_job &job, uint64_t all) 
     return tiles;
 }
 
+// The boxes of a tile that do not lie side by side.
+__device__ __forceinline__ void load_scattered(const psvi_box_view &view, uint64_t first, uint32_t here, float2 *to) {
+    for (uint32_t i = threadIdx.x; i < here; i += THREADS) {
+        const psvd_box box = psvd_load_box(view, first + i);
+        to[PIECES * i] = make_float2(box.min[0], box.min[1]);
+        to[PIECES * i + 1] = make_float2(box.min[2], box.max[0]);
+        to[PIECES * i + 2] = make_float2(box.max[1], box.max[2]);
+    }
+}
+
 // Begins to load the boxes of a tile. One bulk copy fetches most of them: they are there when their gate opens. Threads
 // load the rest: it is there behind the block's next barrier.
 __device__ __forceinline__ void load_tile(bin_shared &shared, const bin_job &job, const psvi_find_input &input,
                                           uint64_t first, uint32_t here) {
-    const float2 *const from = reinterpret_cast<const float2 *>(input.a.min + first * 24);
+    const psvi_box_view &view = input.a;
+    const float2 *const from = reinterpret_cast<const float2 *>(view.min + first * 24);
     float2 *const to = pieces_of(shared, job);
-    const bool copied = HAS_BULK && (reinterpret_cast<uintptr_t>(from) & 15) == 0;
+    const bool packed =
+        view.max == view.min + 12 && view.min_stride == 24 && (reinterpret_cast<uintptr_t>(view.min) & 7) == 0;
+    const bool copied = HAS_BULK && packed && (reinterpret_cast<uintptr_t>(from) & 15) == 0;
     if (HAS_BULK && threadIdx.x == 0)
         for (uint32_t item = 0; item < ITEMS; ++item) {
             const uint32_t begin = item * THREADS, boxes = copied ? min(here - min(here, begin), (uint32_t)THREADS) : 0;
             copy_bulk(&shared.gate[item], to + PIECES * begin, from + PIECES * begin, boxes * 24 / 16 * 16);
         }
+    if (!packed) {
+        load_scattered(view, first, here, to);
+        return;
+    }
     for (uint32_t i = (copied ? PIECES * here & ~1u : 0) + threadIdx.x; i < PIECES * here; i += THREADS)
         to[i] = __ldg(from + i);
 }
@@ -147,6 +167,7 @@ __device__ __forceinline__ void load_tile(bin_shared &shared, const bin_job &job
 // What a thread needs to know of the first level to make entries of its boxes.
 struct bin_level {
     int x, y, z; // axes
+    float up;
     float reach[3], origin[3], inverse[3];
     int32_t last_cell[3], cells_z;
     uint32_t base;
@@ -159,6 +180,7 @@ __device__ __forceinline__ bin_level level_of(const psvi_rows_plan &plan) {
     bin_level own;
     own.x = plan.axis[0], own.y = plan.axis[1], own.z = plan.axis[2];
     own.base = level.base;
+    own.up = plan.up;
     own.cells_z = level.cells[2];
     own.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // as rows_rounded_clear has it
     asm volatile("" : "+f"(own.scale));                      // not to be made again for every box
@@ -241,6 +263,7 @@ __device__ __noinline__ uint32_t make_any_entry(bin_shared &shared, const psvi_f
     }
     const bool is_static = input.a.flags != NULL && (__ldg(input.a.flags + slot) & PSV_BOX_STATIC);
     const psvd_record record = rows_record(plan, box, (uint32_t)slot, is_static ? PSVD_TAG_STATIC : 0u);
+    if (rows_is_too_far(plan, record)) shared.too_far = 1;
     const uint32_t at = rows_record_level(plan, record);
     if (at != 0) {
         const uint32_t larger = rows_key(plan.level[at], record);
@@ -300,8 +323,8 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
         bool plain = false;
         wait_at_gate(gate, turn);
         if (i < here) {
-            const bin_box box = {own[level.x],     own[level.y],     own[level.z],
-                                 own[level.x + 3], own[level.y + 3], own[level.z + 3]};
+            const bin_box box = {level.up * own[level.x],     level.up * own[level.y],     level.up * own[level.z],
+                                 level.up * own[level.x + 3], level.up * own[level.y + 3], level.up * own[level.z + 3]};
             uint4 entry;
             uint32_t cell, length;
             plain = make_plain_entry(level, box, (uint32_t)first + i, &entry, &cell, &length);
@@ -327,7 +350,7 @@ __device__ __forceinline__ void make_entries(bin_shared &shared, const bin_job &
         uint32_t bin = NO_PLACE;
         const bool other = others & 1;
         if (other) {
-            const uint32_t length = __float_as_uint(__fsub_ru(own[level.x + 3], own[level.x]));
+            const uint32_t length = __float_as_uint(__fsub_ru(level.up * own[level.x + 3], level.up * own[level.x]));
             const uint32_t cell = make_any_entry(shared, input, first + item * THREADS + threadIdx.x, own);
             if (cell != NO_PLACE) {
                 bin = rows_bin_of(magic, shift, cell);
@@ -472,6 +495,7 @@ __device__ __forceinline__ void bin_boxes(bin_shared &shared, const bin_job &job
     if (shared.longest > *(volatile uint32_t *)&state.longest) atomicMax(&state.longest, shared.longest);
     if (shared.unusual != 0) atomicAdd(&state.unusual, shared.unusual);
     if (shared.filtered != 0) *(volatile uint32_t *)&state.filtered = 1;
+    if (shared.too_far != 0) *(volatile uint32_t *)&state.too_far = 1;
     if (shared.larger != 0) {
         atomicAdd(&state.larger, shared.larger);
         atomicOr(&state.levels, shared.levels);
@@ -483,7 +507,7 @@ static __device__ __noinline__ void plan_ahead(bin_shared &shared, const bin_job
     auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
     psvi_rows_bin_state &state = *job.bins.state;
     rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO, true,
-                   planning);
+                   true, planning);
     const uint32_t next = (shared.planned + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
     for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
@@ -556,6 +580,7 @@ __device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bi
     state.done = done;
     state.tasks = state.counted = state.scanned = state.scattered = 0;
     state.boxes = state.unusual = state.larger = state.levels = state.longest = state.filtered = 0;
+    state.too_far = 0;
     state.arrived = 0;
 }
 
@@ -584,10 +609,12 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     const uint32_t boxes = __ldcg(&state.boxes), unusual = __ldcg(&state.unusual); // they have changed meanwhile
     const uint32_t longest = __ldcg(&state.longest), levels = __ldcg(&state.levels);
     const uint32_t larger = __ldcg(&state.larger), filtered = __ldcg(&state.filtered);
+    const uint32_t too_far = __ldcg(&state.too_far);
+    rows_clear_progress(job.progress);
     psvi_rows_scene scene = load_scene(state.scene); // of the boxes that the last plan was made from
     psvi_rows_watch watch = *job.watch;
     const uint32_t veto = judge_bins(shared, job, boxes, unusual, larger, filtered);
-    const bool done = veto == PSVI_ROWS_NO_VETO;
+    bool done = veto == PSVI_ROWS_NO_VETO;
     if (!done) {
         if (!shared.plans) plan_ahead(shared, job, input);
         __syncthreads();
@@ -601,6 +628,10 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         shared.plan.longest[threadIdx.x] = __float_as_uint(shared.plan.level[threadIdx.x].reach[0]);
     if (threadIdx.x == 0) {
         psvi_rows_plan &plan = shared.plan;
+        plan.bound.spent = plan.bound.begun = plan.bound.done = 0;
+        plan.bound.over = rows_begins_over(target->bound.over, scene, &watch) || (done && too_far != 0);
+        const bool suited = done;
+        done = done && !plan.bound.over;
         plan.slots = psvd_read_counts(input).all();
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.ticket = plan.listed = 0;
         psvi_rows_ratio ratio = {};
@@ -621,9 +652,9 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         input.result->key_bits = job.key_bits;
         input.result->route = done ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_EXACT;
         input.result->veto = veto;
-        follow_bins(state, job, scene, &watch, shared.again, attempt, veto == PSVI_ROWS_VETO_CROWDED,
+        follow_bins(state, job, scene, &watch, shared.again, attempt && done == suited, veto == PSVI_ROWS_VETO_CROWDED,
                     shared.shape.bins < job.bins.most, veto == PSVI_ROWS_VETO_DOUBTS && !shared.last.paused, done);
-        state.planned = shared.planned + (shared.plans || !done);
+        state.planned = shared.planned + (shared.plans || !suited);
         state.frame = shared.frame + 1;
         if (input.times != NULL) tell_bins(shared, state, input, done);
         watch.last = scene;
@@ -632,6 +663,23 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
         reinterpret_cast<uint32_t *>(target)[i] = reinterpret_cast<const uint32_t *>(&shared.plan)[i];
+}
+
+// The first plan of a finder, or the first one after a pause of the host, in front of its frame. One block.
+__global__ void __launch_bounds__(THREADS, 1)
+    psvk_rows_bins_plan(const __grid_constant__ psvi_find_input input, const __grid_constant__ bin_job job) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    bin_shared &shared = *reinterpret_cast<bin_shared *>(dynamic);
+    psvi_rows_bin_state &state = *job.bins.state;
+    if (psvd_read_counts(input).all() == 0) return;
+    if (threadIdx.x == 0) shared.planned = state.planned;
+    __syncthreads();
+    plan_ahead(shared, job, input);
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    state.planned = shared.planned + 1;
+    state.pauses = job.bins.pauses;
+    state.backoff.left = 0; // the host has waited
 }
 
 // Entries of the boxes, in bins: blocks hold a tile of boxes each in shared memory, all boxes of a million at once. In
@@ -681,18 +729,30 @@ static size_t bin_bytes(const psvi_rows_bins &bins) {
 }
 
 extern "C" cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memory) {
-    const cudaError_t error = rows_allow_shared(psvk_rows_bins_split<false>, bin_bytes(memory->bins));
+    cudaError_t error = rows_allow_shared(psvk_rows_bins_plan, bin_bytes(memory->bins));
+    if (error == cudaSuccess) error = rows_allow_shared(psvk_rows_bins_split<false>, bin_bytes(memory->bins));
     return error != cudaSuccess ? error : rows_allow_shared(psvk_rows_bins_split<true>, bin_bytes(memory->bins));
+}
+
+static bin_job job_of(const psvi_rows_memory *memory) {
+    return bin_job{memory->bins,
+                   memory->watch,
+                   memory->key_bits,
+                   psvi_rows_slot_bits(memory),
+                   (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN),
+                   (uint32_t)psvi_rows_start_cells(memory),
+                   memory->tree.progress};
+}
+
+extern "C" cudaError_t psvi_launch_rows_bins_plan(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                                  cudaStream_t stream) {
+    psvk_rows_bins_plan<<<1, THREADS, bin_bytes(memory->bins), stream>>>(*input, job_of(memory));
+    return cudaGetLastError();
 }
 
 extern "C" cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                    cudaStream_t stream) {
-    const bin_job job = {memory->bins,
-                         memory->watch,
-                         memory->key_bits,
-                         psvi_rows_slot_bits(memory),
-                         (uint32_t)(memory->room / ROWS_UNIFORM_AGAIN),
-                         (uint32_t)psvi_rows_start_cells(memory)};
+    const bin_job job = job_of(memory);
     const bool tagged = input->a.flags != NULL || input->a.filters != NULL;
     const auto kernel = tagged ? psvk_rows_bins_split<true> : psvk_rows_bins_split<false>;
     kernel<<<memory->multiprocessors, THREADS, bin_bytes(memory->bins), stream>>>(*input, memory->plan, job);

@@ -7,16 +7,16 @@ __global__ void __launch_bounds__(ROWS_SCAN_THREADS)
     psvk_rows_counted_scan(psvi_rows_plan *plan, uint32_t *counts, uint32_t *starts, uint64_t *states) {
     __shared__ rows_scan_shared shared;
     rows_wait_for_front();
+    if (plan->bound.over) return;
     rows_scan_tile(plan, counts, starts, states, blockIdx.x, shared);
 }
 
 // A tile of slots a block.
 __global__ void __launch_bounds__(ROWS_SCATTER_THREADS, ROWS_CODE_POLICY.scatter_blocks)
     psvk_rows_counted_scatter(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                              const uint32_t *ranks, const uint32_t *starts, float4 *records,
-                              const __grid_constant__ rows_mixed_arrays arrays, bool may_be_mixed) {
+                              const uint32_t *ranks, const uint32_t *starts, float4 *records) {
     __shared__ rows_scatter_shared shared;
-    rows_scatter_tile(input, plan, ranks, starts, records, arrays, may_be_mixed, blockIdx.x, shared);
+    rows_scatter_tile(input, plan, ranks, starts, records, blockIdx.x, shared);
 }
 
 extern "C" cudaError_t psvi_launch_rows_counted_scan(const psvi_find_input *input, const psvi_rows_memory *memory,
@@ -32,6 +32,5 @@ extern "C" cudaError_t psvi_launch_rows_counted_scatter(const psvi_find_input *i
     const uint32_t blocks = psvi_block_count(psvi_most_boxes(input), ROWS_SCATTER_THREADS);
     return rows_launch_early(memory, stream, psvk_rows_counted_scatter, blocks, ROWS_SCATTER_THREADS, 0, *input,
                              memory->plan, memory->counted.ranks, memory->starts,
-                             reinterpret_cast<float4 *>(memory->records), rows_mixed_arrays_of(memory),
-                             input->route == PSVI_ROWS_COUNTED_MIXED);
+                             reinterpret_cast<float4 *>(memory->records));
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "rows_launch.cuh"
-#include "rows_mixed.cuh"
+#include "rows_uniform.cuh"
 
 #define ROWS_SCAN_TILE (ROWS_SCAN_THREADS * ROWS_SCAN_ITEMS)
 #define ROWS_SCAN_WARPS (ROWS_SCAN_THREADS / 32)
@@ -64,6 +64,7 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
     if (threadIdx.x == 0)
         shared.plan.populated = shared.boxes = shared.larger = shared.huge = shared.unusual = shared.filtered = 0;
     __syncthreads();
+    if (COUNT && shared.plan.bound.over) return; // to the tree
     const uint32_t cells = shared.plan.cells;
     uint32_t present = 0, good = 0, larger = 0, huge = 0, unusual = 0;
 #pragma unroll
@@ -72,6 +73,7 @@ __device__ __forceinline__ void rows_key_tile(const psvi_find_input &input, psvi
         uint32_t key = cells;
         if (state[i] == PSVD_BOX_GOOD) {
             const psvd_record record = rows_record(shared.plan, box[i], (uint32_t)slot, tag[i]);
+            if (rows_is_too_far(shared.plan, record)) *(volatile uint32_t *)&plan->bound.over = 1;
             const uint32_t level = rows_record_level(shared.plan, record);
             const uint32_t length = __float_as_uint(__fsub_ru(record.first.y, record.first.x)); // not negative
             const psvi_rows_level &own = shared.plan.level[level];
@@ -241,30 +243,16 @@ __device__ __forceinline__ void rows_write_record(const psvd_record &record, uin
     }
 }
 
-// What the sweep over rounded boxes wants of a box, to its place.
-__device__ __forceinline__ void rows_write_mixed(const psvi_rows_plan *plan, const psvd_record &record, uint32_t rank,
-                                                 const uint32_t *starts, const rows_mixed_arrays &arrays) {
-    const uint32_t populated = plan->populated;
-    const uint32_t at = rows_has_levels(populated) ? rows_record_level(*plan, record) : __ffs(populated) - 1;
-    const psvi_rows_level &level = plan->level[at];
-    uint32_t cell;
-    const uint4 entry = rows_mixed_entry(level, __uint_as_float(plan->longest[at]), record, arrays.slot_bits, &cell);
-    if (entry.w == 0) cell = rows_key(level, record);
-    rows_write_entry(arrays.entries + (starts[cell] + rank), entry);
-}
-
 struct rows_scatter_shared {
     float2 pieces[ROWS_SCATTER_THREADS / 32][96];
     float4 staged[ROWS_SCATTER_THREADS / 32][32][2];
 };
 
 // Records of a tile of ROWS_SCATTER_THREADS slots to their places: the start of the box's cell and its rank there. One
-// thread a slot; reads 28 bytes and a start, writes 32 (scattered, a sector each), or 16 for the sweep over rounded
-// boxes.
-__device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, psvi_rows_plan *plan,
+// thread a slot; reads 28 bytes and a start, writes 32 (scattered, a sector each).
+__device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, const psvi_rows_plan *plan,
                                                   const uint32_t *ranks, const uint32_t *starts, float4 *records,
-                                                  const rows_mixed_arrays &arrays, bool may_be_mixed, uint32_t tile,
-                                                  rows_scatter_shared &shared) {
+                                                  uint32_t tile, rows_scatter_shared &shared) {
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t slot = (uint64_t)tile * ROWS_SCATTER_THREADS + threadIdx.x;
     psvd_box box = {};
@@ -272,12 +260,9 @@ __device__ __forceinline__ void rows_scatter_tile(const psvi_find_input &input, 
     const bool good = psvd_load_following(input, counts, slot < counts.all(), slot, &box, &tag,
                                           shared.pieces[threadIdx.x >> 5]) == PSVD_BOX_GOOD;
     rows_wait_for_front(); // the boxes are not of its making
+    if (plan->bound.over) return;
     const psvd_record record = rows_record(*plan, box, (uint32_t)slot, tag);
     const uint32_t rank = good ? ranks[slot] : 0;
-    if (may_be_mixed && rows_is_mixed(plan, starts, input.result->boxes)) {
-        if (good) rows_write_mixed(plan, record, rank, starts, arrays);
-        return;
-    }
     uint32_t place = PSVD_FULL; // takes no part
     if (good) place = starts[rows_key(plan->level[rows_record_level(*plan, record)], record)] + rank;
     __syncwarp();

@@ -27,6 +27,7 @@ typedef struct rows_state {
     psv_sorter *sorter;
     volatile uint32_t *told; // as far as the device has; NULL: no route pauses
     bool uses_bins;
+    uint32_t bins_planned; // 0: bins have no plan yet; else one, and the host's pauses when it was made
     rows_pause pauses[PAUSING];
     uint32_t pauses_begun;
 } rows_state;
@@ -114,6 +115,27 @@ static void carve_sorted(psvi_carver *carver, psvi_rows_memory *memory) {
     memory->sorted.sorted_keys = psvi_carve(carver, 4 * memory->room);
 }
 
+// The tree of frames whose sweep would cost more lies where the sort's entries or records were, if they have room for
+// it: they are not asked for any more then. `there`: that place, with so many bytes.
+static void carve_tree(psvi_carver *carver, const psv_pair_finder_def *def, void *there, uint64_t bytes,
+                       psvi_lbvh_at_once *tree) {
+    psvi_carver measure = {NULL, 0}, inside = {there, 0};
+    psvi_lay_out_lbvh_at_once(&measure, def, tree);
+    const bool fits = measure.used <= bytes;
+    psvi_lay_out_lbvh_at_once(fits ? &inside : carver, def, tree);
+    tree->progress = psvi_carve(carver, sizeof *tree->progress);
+}
+
+static void carve_tree_of(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
+    const psvi_rows_segments *const segments = &memory->segmented.segments;
+    if (memory->bins.most > 0)
+        carve_tree(carver, def, memory->bins.entries, 16 * memory->bins.entry_room, &memory->tree);
+    else if (memory->order == PSVI_ROWS_BY_SEGMENTS)
+        carve_tree(carver, def, memory->segmented.split, 32 * (uint64_t)segments->room * segments->held, &memory->tree);
+    else
+        carve_tree(carver, def, NULL, 0, &memory->tree);
+}
+
 // Returns the sorter's part.
 static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_rows_memory *memory) {
     *memory = (psvi_rows_memory){.order = order_of(def), .room = room_of(def)};
@@ -127,6 +149,7 @@ static void *layout(psvi_carver *carver, const psv_pair_finder_def *def, psvi_ro
         carve_segments(carver, memory);
     else
         carve_sorted(carver, memory);
+    carve_tree_of(carver, def, memory);
     memory->starts = psvi_carve(carver, 4 * (psvi_rows_start_cells(memory) + 4));
     memory->records = psvi_carve(carver, 32 * memory->room + 1024); // see rows_uniform_arrays
     return psvi_carve(carver, sorter_bytes(def));
@@ -194,7 +217,8 @@ static bool facts_have_bins(const psvi_rows_facts *facts, const psvi_rows_memory
 
 static cudaError_t prepare(rows_state *state) {
     psvi_rows_memory *const memory = &state->memory;
-    cudaError_t error = psvi_prepare_rows_exact();
+    cudaError_t error = psvi_prepare_lbvh_at_once();
+    if (error == cudaSuccess) error = psvi_prepare_rows_exact();
     if (error == cudaSuccess) error = psvi_prepare_rows_exact_ruled();
     if (error == cudaSuccess && memory->order == PSVI_ROWS_BY_SEGMENTS) error = prepare_segments(memory);
     if (error == cudaSuccess && memory->fused_blocks > 0) error = psvi_prepare_rows_fused();
@@ -214,6 +238,9 @@ static psv_status rows_create(psvi_choice *choice) {
     memory->multiprocessors = (uint32_t)facts.multiprocessors;
     memory->policy = psvi_rows_policy_of((uint32_t)facts.code_capability);
     memory->early = facts.code_capability >= 90;
+    memory->tree.wanted = &memory->plan->bound.over;
+    memory->tree.route = PSVI_ROWS_TREE;
+    memory->tree.veto = PSVI_ROWS_VETO_COST;
     memory->fused_blocks = memory->order == PSVI_ROWS_BY_COUNTING ? psvi_rows_fused_blocks(&facts) : 0;
     memory->bins.tile = psvi_rows_bin_tile(facts.shared_bytes, memory->bins.most);
     psv_status status = psvi_cuda_status(choice->context, prepare(state), "rows: cudaFuncSetAttribute");
@@ -303,7 +330,12 @@ static psv_status find_counted_at_once(const psvi_choice *choice, const psvi_fin
 
 // By bins and the uniform sweep; by counting and the exact sweep, in one launch, where these did not suit the frame.
 static psv_status find_binned(const psvi_choice *choice, const psvi_find_input *input) {
-    psv_status status = run_split_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
+    rows_state *const state = choice->state;
+    psv_status status = PSV_OK;
+    if (state->bins_planned != state->memory.bins.pauses + 1)
+        status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_bins_plan, input);
+    state->bins_planned = state->memory.bins.pauses + 1;
+    if (status == PSV_OK) status = run_split_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_bins_split, input);
     if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_bins_order, input);
     if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SWEEP, sweeps_of(input)->uniform, input);
     return status == PSV_OK ? find_counted_at_once(choice, input) : status;
@@ -352,8 +384,7 @@ static psvi_rows_facts facts_of_frame(const rows_state *state, const psvi_find_i
     facts.two_sets = input->between;
     facts.worlds = input->world_count > 1;
     facts.listed_worlds = facts.worlds && view->worlds != NULL ? input->world_count : 0;
-    facts.packed = view->max == view->min + 12 && view->min_stride == 24 && ((uintptr_t)view->min & 7) == 0 &&
-                   view->worlds == NULL;
+    facts.listed = view->worlds != NULL;
     return facts;
 }
 
@@ -377,7 +408,6 @@ static psv_status find_by(const psvi_choice *choice, const psvi_find_input *fram
     switch (frame->route) {
     case PSVI_ROWS_BINS: return find_binned(choice, frame);
     case PSVI_ROWS_FUSED: return run_split_phase(choice, PSV_PHASE_SWEEP, sweeps_of(frame)->fused, frame);
-    case PSVI_ROWS_COUNTED_MIXED:
     case PSVI_ROWS_COUNTED_EXACT: return find_counted(choice, frame);
     case PSVI_ROWS_SEGMENTS_UNIFORM:
     case PSVI_ROWS_SEGMENTS_NEAR: return find_segmented(choice, frame);
@@ -406,15 +436,35 @@ static psv_status find_in_worlds(const psvi_choice *choice, psvi_rows_facts fact
     return status;
 }
 
+// Behind a sweep: does nothing unless that was given up, or not begun, as it would cost more than the tree.
+static psv_status find_by_tree(const psvi_choice *choice, const psvi_find_input *input) {
+    psv_context *context = choice->context;
+    const rows_state *const state = choice->state;
+    if (!state->memory.has_tree) return PSV_OK;
+    // In the last launch of the sweep it is already, but of many boxes and where pairs have rules.
+    if (state->memory.order != PSVI_ROWS_BY_SEGMENTS && input->rules == NULL) return PSV_OK;
+    psvi_phase_begin(context, PSV_PHASE_SWEEP);
+    const cudaError_t error = psvi_launch_lbvh_at_once(input, &state->memory.tree, (int)state->memory.multiprocessors,
+                                                       state->memory.early, context->stream);
+    psvi_phase_end(context, PSV_PHASE_SWEEP);
+    return psvi_cuda_status(context, error, "rows: a kernel launch");
+}
+
 static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *input) {
-    psvi_rows_facts facts = facts_of_frame(choice->state, input);
-    const psvi_rows_choice taken = choose_route(choice->state, &facts);
+    rows_state *const state = choice->state;
+    psvi_rows_facts facts = facts_of_frame(state, input);
+    const psvi_rows_choice taken = choose_route(state, &facts);
+    state->memory.has_tree =
+        taken.route != PSVI_ROWS_WORLDS && taken.route != PSVI_ROWS_NO_ROUTE &&
+        (taken.route != PSVI_ROWS_FUSED || !psvi_rows_fused_is_local(&state->memory, facts.boxes)) &&
+        facts.room <= ROWS_TREE_MOST;
     if (taken.route == PSVI_ROWS_WORLDS) return find_in_worlds(choice, facts, input); // which clears the result
     psvi_find_input frame = *input;
     frame.route = taken.route;
     frame.veto = taken.veto;
-    const psv_status status = taken.route == PSVI_ROWS_FUSED ? PSV_OK : psvi_clear_result(choice->context, input);
-    return status == PSV_OK ? find_by(choice, &frame) : status;
+    psv_status status = taken.route == PSVI_ROWS_FUSED ? PSV_OK : psvi_clear_result(choice->context, input);
+    if (status == PSV_OK) status = find_by(choice, &frame);
+    return status == PSV_OK ? find_by_tree(choice, &frame) : status;
 }
 
 static psv_status rows_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {

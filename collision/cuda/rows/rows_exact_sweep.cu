@@ -1,10 +1,15 @@
 // The exact sweep of `rows`: every box looks at the boxes of its cells. What the sweeps over rounded boxes do not take.
 // Also with the counting sort in front of it in one launch, for the frames that bins did not suit.
 #include "../launch_cuda.h"
+#include "rows_bound.cuh"
 #include "rows_counted_tiles.cuh"
 #include "rows_lane_walk.cuh"
 #include "rows_larger.cuh"
 #include "rows_plan.cuh"
+#include "rows_uniform.cuh"
+
+#define LBVH_ONCE_THREADS ROWS_SWEEP_THREADS
+#include "../lbvh_at_once.cuh"
 
 #define WARPS (ROWS_SWEEP_THREADS / 32)
 
@@ -237,7 +242,6 @@ struct counted_tables {
     uint32_t *cell_counts, *ranks, *starts;
     uint64_t *scan_states;
     float4 *records;
-    rows_mixed_arrays mixed;
 };
 
 // Waits until so many tasks of a step are done. All threads of the block.
@@ -256,6 +260,60 @@ __device__ __forceinline__ bool finish_task(uint32_t *done, uint32_t tasks) {
     if (threadIdx.x != 0) return false;
     __threadfence();
     return atomicAdd(done, 1u) == tasks - 1;
+}
+
+// What a warp has come to.
+struct sweep_tally {
+    uint32_t tested, longest; // of the lane
+    uint32_t held;            // pairs in the warp's buffer
+    uint32_t spent;           // see rows_spend
+};
+
+// The warp's boxes, up to place `end`, level by level. Returns whether it has to end. All lanes together.
+__device__ __forceinline__ bool sweep_part(const sweep_job &job, psvi_rows_plan *plan, sweep_shared *shared,
+                                           uint64_t boxes, uint32_t end, sweep_tally *tally) {
+    warp_work *const work = &shared->work[threadIdx.x >> 5];
+    const uint32_t lane = threadIdx.x & 31, place = job.first_place + lane;
+    const bool here = place < end;
+    lane_walk walk = {0, 0, 0, 0, here};
+    if (here) {
+        const psvd_record own = load_record(job, place);
+        walk.own_level = rows_record_level(shared->plan, own);
+        const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
+        walk.set = job.input.between && !second;
+        enter_level(shared->plan, &walk, walk.own_level + (second ? 1 : 0));
+        work->first[lane] = own.first;
+        work->second[lane] = own.second;
+    }
+    __syncwarp();
+    while (__any_sync(PSVD_FULL, walk.more)) {
+        lane_ranges ranges;
+        look_up(job, shared->plan, *work, &walk, &ranges);
+        uint32_t sum = 0, together = 0;
+#pragma unroll
+        for (int i = 0; i < ROWS_INTERVALS; ++i) {
+            sum += ranges.count[i], tally->longest = max(tally->longest, ranges.count[i]);
+            together += ranges.count[i] >= ROWS_LONG_RANGE ? ranges.count[i] : 0;
+        }
+        if (rows_spend(&plan->bound, job.input.result, boxes,
+                       rows_look_cost(sum - together, together) + ROWS_BOUND_LOOK, &tally->spent))
+            return true;
+        tally->tested += sum;
+        sweep_long(job, shared, *work, &ranges, &tally->held);
+        sweep_short(job, shared, work, ranges, &tally->held);
+    }
+    return false;
+}
+
+// Adds a warp's tally to what the frame and the next plan know. All lanes together.
+__device__ __forceinline__ void report_tally(const psvi_find_input &input, psvi_rows_plan *plan,
+                                             const sweep_shared *shared, const sweep_tally &tally, bool few) {
+    psvd_warp_add(&input.result->candidates, tally.tested);
+    if (few) psvd_warp_add(&plan->candidates, tally.tested);
+    if (rows_counts_tested(shared->plan)) psvd_warp_add(&plan->ratio.tested, tally.tested);
+    const uint32_t longest = psvd_reduce_max(tally.longest);
+    if ((threadIdx.x & 31) == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
+        atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
 }
 
 // Keys, scan and scatter. A task is a tile of one of them; blocks take them in sequence, so that a task waits only for
@@ -284,7 +342,7 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
             wait_for_tasks(&state.scanned, scans);
 #pragma unroll 1
             for (uint32_t i = 0; i < SCATTERS; ++i) {
-                rows_scatter_tile(input, plan, tables.ranks, tables.starts, tables.records, tables.mixed, false,
+                rows_scatter_tile(input, plan, tables.ranks, tables.starts, tables.records,
                                   (task - tiles - scans) * SCATTERS + i, shared.scatter);
                 __syncwarp();
             }
@@ -298,7 +356,7 @@ __device__ __forceinline__ void sort_by_counting(const psvi_find_input &input, p
 }
 
 // The larger boxes of a frame whose others have been swept before. All threads of the grid.
-__device__ __forceinline__ void sweep_larger_alone(const psvi_find_input &input, const psvi_rows_plan *plan,
+__device__ __forceinline__ void sweep_larger_alone(const psvi_find_input &input, psvi_rows_plan *plan,
                                                    const rows_slots &slots, const uint32_t *starts,
                                                    psvd_pair_stage<WARPS> *stage) {
     const rows_larger_tables looked_at = {slots, starts};
@@ -308,6 +366,61 @@ __device__ __forceinline__ void sweep_larger_alone(const psvi_find_input &input,
     stage->hold(sink, more.x);
     stage->finish(sink);
     psvd_warp_add(&input.result->candidates, more.y);
+}
+
+// The tree of a frame whose sweep would cost more, and whether it is in this launch: not in frames with rules, whose
+// pairs it asks about in another way.
+struct exact_tree {
+    psvi_lbvh_at_once its;
+    bool inside;
+};
+
+template <bool ASKS>
+static __device__ __noinline__ void find_by_tree(const psvi_find_input &input, const psvi_lbvh_at_once &its) {
+    extern __shared__ __align__(16) unsigned char dynamic[];
+    lbvh_at_once::find<ASKS>(input, its, *reinterpret_cast<lbvh_at_once::lbvh_once_shared *>(dynamic));
+}
+
+// All threads of the block.
+__device__ __forceinline__ void go_by_tree(const psvi_find_input &input, const exact_tree &tree) {
+#if !PSVD_RULED
+    if (!tree.inside) return;
+    __syncthreads();
+    if (psvd_overlap_decides(input))
+        find_by_tree<false>(input, tree.its);
+    else
+        find_by_tree<true>(input, tree.its);
+#endif
+}
+
+// The block is about to sweep; false: the frame is the tree's already. All threads of the block.
+__device__ __forceinline__ bool begin_sweep(psvi_rows_bound *bound, const exact_tree &tree) {
+    if (!tree.inside) return true;
+    bool over = false;
+    if (threadIdx.x == 0) {
+        atomicAdd(&bound->begun, 1u);
+        __threadfence();
+        over = rows_is_over(*bound);
+        if (over) atomicAdd(&bound->done, 1u);
+    }
+    return !__syncthreads_or(over);
+}
+
+// The block has swept, and written what it has found. When all blocks that have begun have ended too, the frame is
+// done; the tree's if one has given up. All threads of the block.
+__device__ __forceinline__ void end_sweep(const psvi_find_input &input, psvi_rows_bound *bound,
+                                          const exact_tree &tree) {
+    if (!tree.inside) return;
+    bool over = false;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(&bound->done, 1u);
+        while (!(over = rows_is_over(*bound)) &&
+               *(const volatile uint32_t *)&bound->done != *(const volatile uint32_t *)&bound->begun)
+            rows_pause();
+    }
+    if (__syncthreads_or(over)) go_by_tree(input, tree);
 }
 
 // The pairs. A warp takes boxes_per_warp boxes in sorted order, so that their cells lie side
@@ -320,28 +433,37 @@ __device__ __forceinline__ void sweep_larger_alone(const psvi_find_input &input,
 template <bool COUNTED>
 __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     psvk_rows_exact(const __grid_constant__ psvi_find_input input, psvi_rows_plan *plan,
-                    const __grid_constant__ rows_tables tables, bool few, bool may_be_mixed, rows_slots swept_slots,
-                    const __grid_constant__ counted_tables counted) {
+                    const __grid_constant__ rows_tables tables, bool few, rows_slots swept_slots,
+                    const __grid_constant__ counted_tables counted, const __grid_constant__ exact_tree tree) {
     extern __shared__ __align__(16) unsigned char dynamic[];
     sweep_shared &shared = *reinterpret_cast<sweep_shared *>(dynamic);
     rows_wait_for_front();
+    if (rows_is_over(plan->bound)) {
+        go_by_tree(input, tree);
+        return;
+    }
     if (COUNTED) {
         const uint32_t larger = plan->larger, down = plan->down;
         if (counted.bins->done) {
-            if (larger != 0 && down != 0) sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
+            if (larger == 0 || down == 0) return;
+            if (!begin_sweep(&plan->bound, tree)) {
+                go_by_tree(input, tree);
+                return;
+            }
+            sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
+            end_sweep(input, &plan->bound, tree);
             return;
         }
         sort_by_counting(input, plan, counted, *reinterpret_cast<counted_shared *>(dynamic));
         __syncthreads();
     }
     const uint64_t boxes = COUNTED ? *(volatile uint64_t *)&input.result->boxes : input.result->boxes;
-    if (!COUNTED && may_be_mixed && rows_is_mixed(plan, tables.starts, boxes)) { // swept already
-        if (plan->larger != 0 && rows_looks_down(plan, boxes))
-            sweep_larger_alone(input, plan, swept_slots, tables.starts, &shared.stage);
-        return;
-    }
     const uint32_t boxes_per_warp = few ? plan->boxes_per_warp : 32;
     if ((uint64_t)blockIdx.x * WARPS * boxes_per_warp >= boxes) return;
+    if (!begin_sweep(&plan->bound, tree)) {
+        go_by_tree(input, tree);
+        return;
+    }
     const uint32_t lane = threadIdx.x & 31;
     if (threadIdx.x == 0) {
         shared.batch = (unsigned long long)blockIdx.x << 32 | WARPS;
@@ -358,36 +480,16 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
     __syncthreads();
     if (down && threadIdx.x == 0) shared.plan.populated &= 1; // no box looks up
     __syncthreads();
-    warp_work *const work = &shared.work[threadIdx.x >> 5];
-    uint32_t tested = 0, longest = 0, held = 0;
+    sweep_tally tally = {0, 0, 0, 0};
+    bool over = false;
     sweep_job job = {input, tables, psvd_make_sink(input, psvd_read_counts(input)), 0, psvd_overlap_decides(input)};
     job.first_place = (blockIdx.x * WARPS + (threadIdx.x >> 5)) * boxes_per_warp;
 #pragma unroll 1
     while (job.first_place < swept) {
-        const uint32_t place = job.first_place + lane;
-        const bool here = lane < boxes_per_warp && place < swept;
-        lane_walk walk = {0, 0, 0, 0, here};
-        if (here) {
-            const psvd_record own = {tables.records[2ull * place], tables.records[2ull * place + 1]};
-            walk.own_level = rows_record_level(shared.plan, own);
-            const bool second = __float_as_uint(own.second.w) & PSVD_TAG_SET_B;
-            walk.set = input.between && !second;
-            enter_level(shared.plan, &walk, walk.own_level + (second ? 1 : 0));
-            work->first[lane] = own.first;
-            work->second[lane] = own.second;
-        }
-        __syncwarp();
-        while (__any_sync(PSVD_FULL, walk.more)) {
-            lane_ranges ranges;
-            look_up(job, shared.plan, *work, &walk, &ranges);
-#pragma unroll
-            for (int i = 0; i < ROWS_INTERVALS; ++i)
-                tested += ranges.count[i], longest = max(longest, ranges.count[i]);
-            sweep_long(job, &shared, *work, &ranges, &held);
-            sweep_short(job, &shared, work, ranges, &held);
-        }
-        if (boxes_per_warp == 32 && __any_sync(PSVD_FULL, longest >= ROWS_TOGETHER_RANGE)) shared.together = true;
+        over = sweep_part(job, plan, &shared, boxes, min(job.first_place + boxes_per_warp, swept), &tally);
+        if (boxes_per_warp == 32 && __any_sync(PSVD_FULL, tally.longest >= ROWS_TOGETHER_RANGE)) shared.together = true;
         uint32_t part = 0;
+        if (over) break;
         if (lane == 0) {
             atomicAdd(&shared.done, 1u);
             part = take_part(&shared, plan);
@@ -395,61 +497,61 @@ __global__ void __launch_bounds__(ROWS_SWEEP_THREADS, ROWS_SWEEP_BLOCKS)
         job.first_place = __shfl_sync(PSVD_FULL, part, 0) * boxes_per_warp;
     }
     if (lane == 0) atomicAdd(&shared.done, 1u); // the part behind the last box
-    if (down && swept != boxes) {
+    if (!over && down && swept != boxes) {
         const rows_larger_tables looked_at = {rows_slots_of(tables.records), tables.starts};
         const uint32_t blocks = (uint32_t)min((boxes - 1) / (WARPS * boxes_per_warp) + 1, (uint64_t)gridDim.x);
         const uint2 more = rows_sweep_larger<WARPS>(input, plan, looked_at, blockIdx.x * WARPS + (threadIdx.x >> 5),
-                                                    blocks * WARPS, &shared.stage, held);
-        held = more.x;
-        tested += more.y;
+                                                    blocks * WARPS, &shared.stage, tally.held);
+        tally.held = more.x;
+        tally.tested += more.y;
     }
-    shared.stage.hold(job.sink, held);
+    shared.stage.hold(job.sink, tally.held);
     shared.stage.finish(job.sink);
-    psvd_warp_add(&input.result->candidates, tested);
-    if (few) psvd_warp_add(&plan->candidates, tested);
-    if (rows_counts_tested(shared.plan)) psvd_warp_add(&plan->ratio.tested, tested);
-    longest = psvd_reduce_max(longest);
-    if (lane == 0 && longest > *(volatile uint64_t *)&input.result->longest_range)
-        atomicMax(reinterpret_cast<unsigned long long *>(&input.result->longest_range), (unsigned long long)longest);
-    if (blockIdx.x != 0 || threadIdx.x != 0) return;
-    rows_report_shape(input, *plan);
-    if (!COUNTED && may_be_mixed)
-        rows_report_next(input, PSVI_ROWS_COUNTED_EXACT, rows_mixed_veto(plan, tables.starts, boxes));
+    report_tally(input, plan, &shared, tally, few);
+    if (blockIdx.x == 0 && threadIdx.x == 0) rows_report_shape(input, *plan);
+    end_sweep(input, &plan->bound, tree);
+}
+
+// Shared memory of a block: its own, and that of the tree.
+template <typename SHARED> static constexpr size_t bytes_of() {
+    return sizeof(SHARED) > sizeof(lbvh_at_once::lbvh_once_shared) ? sizeof(SHARED)
+                                                                   : sizeof(lbvh_at_once::lbvh_once_shared);
+}
+
+static exact_tree tree_of(const psvi_rows_memory *memory) {
+    exact_tree tree = {memory->tree, memory->has_tree && !PSVD_RULED};
+    tree.its.begun = &memory->plan->bound.begun;
+    tree.its.ended = &memory->plan->bound.done;
+    return tree;
 }
 
 extern "C" cudaError_t psvi_prepare_rows_exact(void) {
-    const cudaError_t error = rows_allow_shared(psvk_rows_exact<false>, sizeof(sweep_shared));
-    return error == cudaSuccess ? rows_allow_shared(psvk_rows_exact<true>, sizeof(counted_shared)) : error;
+    const cudaError_t error = rows_allow_shared(psvk_rows_exact<false>, bytes_of<sweep_shared>());
+    return error == cudaSuccess ? rows_allow_shared(psvk_rows_exact<true>, bytes_of<counted_shared>()) : error;
 }
 
 extern "C" cudaError_t psvi_launch_rows_counted_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
                                                       cudaStream_t stream) {
     const counted_tables tables = {memory->bins.state,          memory->counted.cell_counts,
                                    memory->counted.ranks,       memory->starts,
-                                   memory->counted.scan_states, reinterpret_cast<float4 *>(memory->records),
-                                   rows_mixed_arrays_of(memory)};
+                                   memory->counted.scan_states, reinterpret_cast<float4 *>(memory->records)};
     const rows_tables swept = {tables.records, tables.starts};
     return rows_launch_early(memory, stream, psvk_rows_exact<true>, memory->multiprocessors * ROWS_SWEEP_BLOCKS,
-                             ROWS_SWEEP_THREADS, sizeof(counted_shared), *input, memory->plan, swept,
-                             psvi_most_boxes(input) <= ROWS_FEW_BOXES, false,
-                             rows_uniform_slots_of(rows_uniform_arrays_of(memory)), tables);
+                             ROWS_SWEEP_THREADS, bytes_of<counted_shared>(), *input, memory->plan, swept,
+                             psvi_most_boxes(input) <= ROWS_FEW_BOXES,
+                             rows_uniform_slots_of(rows_uniform_arrays_of(memory)), tables, tree_of(memory));
 }
 
 extern "C" cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
     const rows_tables tables = {reinterpret_cast<const float4 *>(memory->records), memory->starts};
-    const bool mixed = input->route == PSVI_ROWS_COUNTED_MIXED;
-    if (mixed) {
-        const cudaError_t error = psvi_launch_rows_mixed(input, memory, stream);
-        if (error != cudaSuccess) return error;
-    }
     // With few boxes the plan may want fewer a warp. There are blocks enough for that; the others leave at once.
     const uint64_t boxes = psvi_most_boxes(input);
     const bool few = boxes <= ROWS_FEW_BOXES;
     const uint32_t wanted = psvi_block_count(boxes, WARPS * (few ? ROWS_LEAST_A_WARP : 32));
     const uint32_t most = memory->multiprocessors * ROWS_SWEEP_BLOCKS;
     const uint32_t blocks = wanted < most ? wanted : most;
-    return rows_launch_early(memory, stream, psvk_rows_exact<false>, blocks, ROWS_SWEEP_THREADS, sizeof(sweep_shared),
-                             *input, memory->plan, tables, few, mixed,
-                             rows_mixed_slots_of(rows_mixed_arrays_of(memory)), counted_tables{});
+    return rows_launch_early(memory, stream, psvk_rows_exact<false>, blocks, ROWS_SWEEP_THREADS,
+                             bytes_of<sweep_shared>(), *input, memory->plan, tables, few, rows_slots{},
+                             counted_tables{}, tree_of(memory));
 }

@@ -5,6 +5,9 @@
 #include <stddef.h>
 
 #include "../launch_cuda.h"
+#if !PSVD_RULED
+#include "../lbvh_at_once.cuh"
+#endif
 #include "rows_fused_sweep.cuh"
 #include "rows_launch.cuh"
 
@@ -21,15 +24,19 @@ static __device__ __noinline__ void plan_ahead(const psvi_find_input &input, con
     const psvd_counts counts = psvd_read_counts(input);
     const uint32_t frame = __ldcg(&state->frame), next = (frame + 1) & 1;
     const uint64_t candidates = __ldcg(&state->seen[next].candidates); // of the last frame
-    const uint32_t crowd = __ldcg(&state->seen[next].crowd);
+    const uint32_t crowd = __ldcg(&state->seen[next].crowd), over = __ldcg(&tables.bound->over);
     if (input.times != NULL && threadIdx.x == 0) state->began = rows_now();
     arrive(state, 0, false);
-    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, false,
+    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, tables.bounded, false,
                    &shared->planning);
     psvi_rows_plan &plan = shared->planning.plan;
     if (threadIdx.x == 0) {
         plan.epoch = frame + 1;
+        psvi_rows_watch watch = *tables.watch;
         plan.candidates = 0;
+        plan.bound.over = rows_begins_over(over, shared->planning.scene, &watch);
+        watch.last = shared->planning.scene;
+        *tables.watch = watch;
         plan.boxes_per_warp = candidates < ROWS_BUSY_CANDIDATES * plan.slots ? 32 : 4;
         state->made_for[next] = input.between ? 2 : 1;
         state->crowd[next] = max(2 * min(crowd, 1u << 30), ROWS_FUSED_CROWD);
@@ -60,9 +67,9 @@ static __device__ __noinline__ void take_fresh_plan(const psvi_rows_fused *state
 
 // Whether another frame's plan can serve this one. Any plan gives the right pairs; it decides only how fast.
 __device__ __forceinline__ bool is_usable(const psvi_rows_plan &plan, uint32_t made_for, bool between, uint64_t slots,
-                                          uint32_t most_cells) {
-    return made_for == (between ? 2 : 1) && plan.cells < most_cells && slots <= 2 * plan.slots + THREADS &&
-           plan.slots <= 2 * slots + THREADS;
+                                          uint32_t most_cells, bool bounded) {
+    return (plan.up == 1.0f || bounded) && made_for == (between ? 2 : 1) && plan.cells < most_cells &&
+           slots <= 2 * plan.slots + THREADS && plan.slots <= 2 * slots + THREADS;
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
@@ -74,10 +81,14 @@ struct slot_item {
     uint32_t key, rank; // rank within the cell
 };
 
-__device__ __forceinline__ psvd_record record_of(const slot_item &item, int axis_x) {
-    if (axis_x == 0) return psvd_make_record(item.box, 0, 1, 2, item.slot, item.tag);
-    if (axis_x == 1) return psvd_make_record(item.box, 1, 0, 2, item.slot, item.tag);
-    return psvd_make_record(item.box, 2, 0, 1, item.slot, item.tag);
+__device__ __forceinline__ psvd_record record_of(const slot_item &item, const psvi_rows_plan &plan) {
+    const int axis_x = plan.axis[0];
+    psvd_record record = axis_x == 0   ? psvd_make_record(item.box, 0, 1, 2, item.slot, item.tag)
+                         : axis_x == 1 ? psvd_make_record(item.box, 1, 0, 2, item.slot, item.tag)
+                                       : psvd_make_record(item.box, 2, 0, 1, item.slot, item.tag);
+    record.first.x *= plan.up, record.first.y *= plan.up, record.first.z *= plan.up, record.first.w *= plan.up;
+    record.second.x *= plan.up, record.second.y *= plan.up;
+    return record;
 }
 
 // Loads the block's boxes. All threads.
@@ -145,7 +156,8 @@ __device__ __forceinline__ uint32_t make_keys(const fused_tables &tables, psvi_r
     for (int i = 0; i < ITEMS; ++i) {
         const bool good = items[i].state == PSVD_BOX_GOOD;
         if (!__any_sync(PSVD_FULL, good)) continue;
-        const psvd_record box = record_of(items[i], plan->axis[0]);
+        const psvd_record box = record_of(items[i], *plan);
+        if (good && rows_is_too_far(*plan, box)) *(volatile uint32_t *)&tables.state->too_far = 1;
         const uint32_t level = good ? fused_level_of(*plan, box) : 0;
         items[i].key = cell_of(plan->level[level], box);
         items[i].rank = take_rank<LOCAL>(tables.counts, items[i].key, good);
@@ -271,8 +283,8 @@ __device__ __forceinline__ uint32_t count_level(const fused_tables &tables, cons
 // Records to their places, which are noted in place of the keys. Two lanes write the halves of one record together, so
 // that a whole sector goes out at once.
 template <bool LOCAL, int ITEMS>
-__device__ __forceinline__ void scatter(const fused_tables &tables, const fused_shared &shared, int axis_x,
-                                        slot_item *items) {
+__device__ __forceinline__ void scatter(const fused_tables &tables, const fused_shared &shared,
+                                        const psvi_rows_plan &plan, slot_item *items) {
     const uint32_t lane = threadIdx.x & 31;
     uint32_t start[ITEMS];
 #pragma unroll
@@ -283,7 +295,7 @@ __device__ __forceinline__ void scatter(const fused_tables &tables, const fused_
         const bool good = items[i].state == PSVD_BOX_GOOD;
         const uint32_t place = items[i].key = good ? start[i] + items[i].rank : PSVD_FULL;
         if (!__any_sync(PSVD_FULL, good)) continue;
-        const psvd_record record = record_of(items[i], axis_x);
+        const psvd_record record = record_of(items[i], plan);
         // The even lane keeps its first half and takes the odd one's; the odd lane the second halves.
         const bool odd = lane & 1;
         const float4 given = odd ? record.first : record.second, kept = odd ? record.second : record.first;
@@ -339,6 +351,47 @@ __device__ __forceinline__ bool is_timed(const psvi_find_input &input) {
     return input.times != NULL && blockIdx.x == 0 && threadIdx.x == 0;
 }
 
+// The block's share of the boxes, in the order of their places. Returns whether the sweep has been given up, or is not
+// begun, as the frame is the tree's.
+template <bool LOCAL, int LANES>
+__device__ __forceinline__ bool sweep_block(const sweep_job &job, psvi_rows_seen *seen, uint32_t boxes,
+                                            uint32_t workers, sweep_tally *tally) {
+    if (!LOCAL && job.plan.bound.over != 0) return true;
+    if (job.plan.boxes_per_warp < 32) return sweep_in_turn<LOCAL, 8>(job, &seen->tickets, boxes, workers, tally);
+    return !LOCAL && sweep_share<LOCAL, LANES>(job, boxes, workers, tally);
+}
+
+// --- the tree --------------------------------------------------------------------------------------------------------
+
+#if !PSVD_RULED
+template <bool ASKS>
+static __device__ __noinline__ void find_by_tree(const psvi_find_input &input, const psvi_lbvh_at_once &its,
+                                                 void *memory) {
+    lbvh_at_once::find<ASKS>(input, its, *static_cast<lbvh_at_once::lbvh_once_shared *>(memory));
+}
+
+// Behind the sweep of the block: when all blocks have ended theirs, the frame is done, or the tree's if one has given
+// up or a box is too far away. All threads of the block.
+__device__ __forceinline__ void end_sweep(const psvi_find_input &input, const fused_tables &tables, uint32_t workers,
+                                          bool over, fused_shared *shared) {
+    over = __syncthreads_or(over);
+    if (is_speaker()) {
+        const uint32_t begun_over = __ldcg(&tables.bound->over); // set before the last barrier, but for the sweep's own
+        const uint32_t own = over ? 1 + FUSED_CROWDED : 1;
+        uint32_t done = add_acquire(&tables.bound->done, own) + own;
+        while ((done & (FUSED_CROWDED - 1)) < workers)
+            done = load_acquire(&tables.bound->done);
+        shared->arrived = begun_over | done / FUSED_CROWDED;
+    }
+    __syncthreads();
+    if (shared->arrived == 0 || threadIdx.x >= LBVH_ONCE_THREADS) return;
+    if (psvd_overlap_decides(input))
+        find_by_tree<false>(input, tables.tree, shared);
+    else
+        find_by_tree<true>(input, tables.tree, shared);
+}
+#endif
+
 // --- the kernel ------------------------------------------------------------------------------------------------------
 
 // What the last frame's result says, which is still there.
@@ -354,9 +407,9 @@ __device__ __forceinline__ last_frame read_last(const psvi_frame_result *result)
 // Had it, if it was this kernel's, so many candidates that another route is faster? The first such frame tells nothing:
 // its plan may have been made for other boxes. One thread.
 __device__ __forceinline__ void judge_last(const last_frame &last, const fused_tables &tables) {
-    const bool many = last.route == PSVI_ROWS_FUSED && last.boxes >= ROWS_FUSED_TOLD &&
-                      last.tested > ROWS_FUSED_MANY * last.boxes + last.pairs &&
-                      last.pairs <= ROWS_FUSED_PAIRS * last.boxes;
+    const bool many = last.route == PSVI_ROWS_TREE || (last.route == PSVI_ROWS_FUSED && last.boxes >= ROWS_FUSED_TOLD &&
+                                                       last.tested > ROWS_FUSED_MANY * last.boxes + last.pairs &&
+                                                       last.pairs <= ROWS_FUSED_PAIRS * last.boxes);
     tables.state->many = many ? tables.state->many + 1 : 0;
     if (tables.state->many > 1) *(volatile uint32_t *)tables.told = ++tables.state->failures;
 }
@@ -438,15 +491,22 @@ __global__ void __launch_bounds__(THREADS, 1)
         if (judges) judge_last(last, tables);
         __syncthreads(); // it is read
         clear_result(input, state);
+        if (!LOCAL) rows_clear_progress(tables.tree.progress);
     }
     if (threadIdx.x < 2 * PLAN_WORDS) reinterpret_cast<uint32_t *>(shared.plans)[threadIdx.x] = words;
     __syncthreads();
     const uint32_t frame = header.x, now = frame & 1;
     psvi_rows_plan &plan = shared.plans[now];
-    const bool fresh = !is_usable(plan, now == 0 ? header.z : header.w, input.between, counts.all(), tables.most_cells);
+    const bool fresh =
+        !is_usable(plan, now == 0 ? header.z : header.w, input.between, counts.all(), tables.most_cells, !LOCAL);
     if (fresh) take_fresh_plan(state, frame, &plan);
     count_boxes<LOCAL, ITEMS>(tables, frame, now == 0 ? crowds.x : crowds.y, fresh, workers, &shared, &plan, items);
     if (is_timed(input)) shared.keyed = rows_now();
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        const uint32_t over = plan.bound.over | __ldcg(&state->too_far);
+        *tables.bound = psvi_rows_bound{0, LOCAL ? 0 : over, LOCAL, 1, 0, 0};
+        state->too_far = 0;
+    }
     psvi_rows_seen *const seen = &state->seen[now];
     if (LOCAL) {
         scan_locally(tables.counts, plan.cells, &shared);
@@ -458,7 +518,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     }
     const uint32_t longest = longest_of<LOCAL>(*seen, plan);
     const uint32_t members = threadIdx.x < 32 ? count_level<LOCAL>(tables, shared, input.between, plan) : 0;
-    scatter<LOCAL, ITEMS>(tables, shared, plan.axis[0], items);
+    scatter<LOCAL, ITEMS>(tables, shared, plan, items);
     if (threadIdx.x < 2 * (ROWS_LEVELS + 1)) plan.longest[threadIdx.x] = longest;
     if (threadIdx.x < 32) {
         const uint32_t populated = __ballot_sync(PSVD_FULL, members != 0);
@@ -469,7 +529,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     constexpr uint32_t each = 32 / LANES;
     if (by_slot && threadIdx.x < WARPS * each) { // boxes of the block to its warps; none has more than one batch
         fused_work &target = shared.work[threadIdx.x / each];
-        const psvd_record own = record_of(items[0], plan.axis[0]);
+        const psvd_record own = record_of(items[0], plan);
         target.first[threadIdx.x % each] = own.first;
         target.second[threadIdx.x % each] = own.second;
         target.place[threadIdx.x % each] = items[0].key;
@@ -478,7 +538,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     const uint32_t boxes = start_of<LOCAL>(tables, shared, plan.cells);
     const sweep_job job = {
         input, tables, plan, &shared, work, psvd_make_sink(input, counts), psvd_overlap_decides(input)};
-    sweep_tally tally = {0, 0, 0};
+    sweep_tally tally = {0, 0, 0, 0};
+    bool over = false;
     lane_walk walk = {};
     lane_ranges<runs_of(LANES)> ranges = {};
     if (by_slot) { // what to look at is known before the records are there
@@ -493,15 +554,17 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (LOCAL) clear_counts(tables, plan.cells / 2 + 1, workers);
     if (blockIdx.x == 0 && threadIdx.x >= THREADS - 32) end_frame(state, frame);
     if (by_slot)
-        sweep_boxes<LOCAL, LANES>(job, &walk, &ranges, &tally);
-    else if (busy)
-        sweep_in_turn<LOCAL, 8>(job, &seen->tickets, boxes, workers, &tally);
-    else if (!LOCAL)
-        sweep_share<LOCAL, LANES>(job, boxes, workers, &tally);
+        (void)sweep_boxes<LOCAL, LANES>(job, &walk, &ranges, &tally);
+    else
+        over = sweep_block<LOCAL, LANES>(job, seen, boxes, workers, &tally);
     finish_sweep(job, seen, tally);
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i)
         if (items[i].state == PSVD_BOX_BAD) psvd_report_bad(input, counts, items[i].slot);
+#if !PSVD_RULED
+    if constexpr (!LOCAL)
+        if (tables.inside) end_sweep(input, tables, workers, over, &shared);
+#endif
 }
 
 // --- host ------------------------------------------------------------------------------------------------------------
@@ -513,10 +576,9 @@ static fused_kernel *const kernels[] = {psvk_rows_fused<true, 8, 1>, psvk_rows_f
                                         psvk_rows_fused<false, 1, ROWS_FUSED_ITEMS>};
 
 // Few boxes get several lanes each, as many as there are; `workers` blocks have THREADS lanes each.
-static fused_kernel *choose_kernel(uint64_t boxes, uint32_t workers, bool *local) {
+static fused_kernel *choose_kernel(uint64_t boxes, uint32_t workers, bool local) {
     const uint64_t lanes = (uint64_t)workers * THREADS;
-    *local = 4 * boxes <= lanes && boxes <= ROWS_FUSED_LOCAL;
-    if (*local) return kernels[8 * boxes <= lanes ? 0 : 1];
+    if (local) return kernels[8 * boxes <= lanes ? 0 : 1];
     return kernels[2 * boxes <= lanes ? 2 : boxes <= lanes ? 3 : 4];
 }
 
@@ -534,17 +596,26 @@ extern "C" cudaError_t psvi_prepare_rows_fused(void) {
 extern "C" cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, const psvi_rows_memory *memory,
                                               cudaStream_t stream) {
     const uint32_t workers = memory->fused_blocks - 1;
-    bool local;
-    fused_kernel *const kernel = choose_kernel(psvi_most_boxes(input), workers, &local);
+    const bool local = psvi_rows_fused_is_local(memory, psvi_most_boxes(input));
+    fused_kernel *const kernel = choose_kernel(psvi_most_boxes(input), workers, local);
     const uint32_t room = 1u << memory->key_bits, most = local ? ROWS_FUSED_CELLS : workers * (4 * THREADS - 8);
     fused_tables tables = {memory->fused,
                            memory->counted.cell_counts,
                            memory->starts,
                            reinterpret_cast<float4 *>(memory->records),
                            room < most ? room : most,
-                           memory->fused_told};
+                           memory->fused_told,
+                           &memory->plan->bound,
+                           &memory->fused->watch,
+                           !local,
+                           !local && memory->has_tree && !PSVD_RULED,
+                           memory->tree};
     psvi_find_input copy = *input;
     void *arguments[] = {&copy, &tables};
+#if !PSVD_RULED
+    static_assert(sizeof(lbvh_at_once::lbvh_once_shared) <= sizeof(fused_shared), "the tree has room");
+    static_assert(LBVH_ONCE_THREADS <= THREADS, "and threads");
+#endif
     const size_t bytes = sizeof(fused_shared) + (local ? 2 * (tables.most_cells + 16) : 0);
     // The untyped form: the typed one takes no pointer that is const before CUDA 13.
     return cudaLaunchCooperativeKernel((const void *)kernel, dim3(memory->fused_blocks), dim3(THREADS), arguments,

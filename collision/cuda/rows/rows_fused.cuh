@@ -2,7 +2,9 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_FUSED_CUH
 #define PAIRSIEVE_COLLISION_ROWS_FUSED_CUH
 
+#include "rows_bound.cuh"
 #include "rows_plan.cuh"
+#include "rows_rounded.cuh"
 #include "rows_view.cuh"
 
 #define FUSED_WARPS (ROWS_FUSED_THREADS / 32)
@@ -14,7 +16,12 @@ struct fused_tables {
     uint32_t *starts; // not with a local table
     float4 *records;
     uint32_t most_cells;
-    uint32_t *told; // host memory: `failures` of the state
+    uint32_t *told;         // host memory: `failures` of the state
+    psvi_rows_bound *bound; // not with a local table: a box has few candidates there at most
+    psvi_rows_watch *watch;
+    bool bounded; // the tree is behind the sweep,
+    bool inside;  // in the same launch
+    psvi_lbvh_at_once tree;
 };
 
 // Boxes of a warp and the ranges of places that each lane has still to go through.
@@ -64,6 +71,13 @@ __device__ __forceinline__ uint32_t load_acquire(const uint32_t *from) {
 // One thread. What it has written, and what it has seen at a barrier of its block, comes before.
 __device__ __forceinline__ void add_release(uint32_t *to, uint32_t value) {
     asm volatile("red.release.gpu.global.add.u32 [%0], %1;" ::"l"(to), "r"(value) : "memory");
+}
+
+// The same, and returns what was there: what other blocks have written before they came comes before what follows.
+__device__ __forceinline__ uint32_t add_acquire(uint32_t *to, uint32_t value) {
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(to), "r"(value) : "memory");
+    return before;
 }
 
 // Speaks for the block at the barriers: of the last warp, which has the least to do.

@@ -22,6 +22,7 @@ struct sweep_job {
 struct sweep_tally {
     uint32_t candidates, longest; // of the lane
     uint32_t held;                // pairs in the warp's buffer
+    uint32_t spent;               // see rows_spend
 };
 
 // Where a lane is on the way through its share of a box's runs.
@@ -221,11 +222,24 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ran
     hand_over<LANES>(job, hits, held);
 }
 
-// Everything that the warp's boxes look at, after the first look-up.
+// A look's tests, as far as they are bounded. Returns whether the warp has to end.
 template <bool LOCAL, int LANES>
-__device__ __forceinline__ void sweep_boxes(const sweep_job &job, lane_walk *walk, lane_ranges<runs_of(LANES)> *ranges,
+__device__ __forceinline__ bool spend_look(const sweep_job &job, const lane_ranges<runs_of(LANES)> &ranges,
+                                           sweep_tally *tally) {
+    if constexpr (LOCAL) return false;
+    uint32_t own = 0, together = 0;
+#pragma unroll
+    for (int i = 0; i < runs_of(LANES); ++i)
+        (ranges.count[i] >= ROWS_LONG_RANGE ? together : own) += ranges.count[i];
+    return rows_spend(job.tables.bound, job.input.result, job.plan.slots, rows_look_cost(own, together), &tally->spent);
+}
+
+// Everything that the warp's boxes look at, after the first look-up. Returns whether the warp has to end.
+template <bool LOCAL, int LANES>
+__device__ __forceinline__ bool sweep_boxes(const sweep_job &job, lane_walk *walk, lane_ranges<runs_of(LANES)> *ranges,
                                             sweep_tally *tally) {
     for (;;) {
+        if (spend_look<LOCAL, LANES>(job, *ranges, tally)) return true;
 #pragma unroll
         for (int i = 0; i < runs_of(LANES); ++i) {
             tally->candidates += ranges->count[i];
@@ -237,11 +251,12 @@ __device__ __forceinline__ void sweep_boxes(const sweep_job &job, lane_walk *wal
         look_up<LOCAL, LANES>(job, walk, ranges);
     }
     __syncwarp();
+    return false;
 }
 
-// The boxes from place `first` on, as many as the warp takes.
+// The boxes from place `first` on, as many as the warp takes. Returns whether the warp has to end.
 template <bool LOCAL, int LANES>
-__device__ __forceinline__ void sweep_places(const sweep_job &job, uint32_t first, uint32_t boxes, sweep_tally *tally) {
+__device__ __forceinline__ bool sweep_places(const sweep_job &job, uint32_t first, uint32_t boxes, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = first + lane;
     if (lane < 32 / LANES) {
         job.work->place[lane] = place < boxes ? place : PSVD_FULL;
@@ -255,32 +270,35 @@ __device__ __forceinline__ void sweep_places(const sweep_job &job, uint32_t firs
     lane_walk walk = begin_walk<LANES>(job);
     lane_ranges<runs_of(LANES)> ranges;
     look_up<LOCAL, LANES>(job, &walk, &ranges);
-    sweep_boxes<LOCAL, LANES>(job, &walk, &ranges, tally);
+    return sweep_boxes<LOCAL, LANES>(job, &walk, &ranges, tally);
 }
 
-// The block's share of the places, side by side, so that the loads of its warps meet in the first-level cache.
+// The block's share of the places, side by side, so that the loads of its warps meet in the first-level cache. Returns
+// whether the sweep has been given up.
 template <bool LOCAL, int LANES>
-__device__ __forceinline__ void sweep_share(const sweep_job &job, uint32_t boxes, uint32_t workers,
+__device__ __forceinline__ bool sweep_share(const sweep_job &job, uint32_t boxes, uint32_t workers,
                                             sweep_tally *tally) {
     constexpr uint32_t each = 32 / LANES;
     const uint32_t share = (boxes + workers - 1) / workers, begin = blockIdx.x * share;
     const uint32_t end = min(begin + share, boxes);
     for (uint32_t first = begin + (threadIdx.x >> 5) * each; first < end; first += FUSED_WARPS * each)
-        sweep_places<LOCAL, LANES>(job, first, end, tally);
+        if (sweep_places<LOCAL, LANES>(job, first, end, tally)) return true;
+    return false;
 }
 
 // The same where some boxes have many candidates: batches from all over, and whoever is done takes the next one.
 template <bool LOCAL, int LANES>
-__device__ __forceinline__ void sweep_in_turn(const sweep_job &job, uint32_t *tickets, uint32_t boxes, uint32_t workers,
+__device__ __forceinline__ bool sweep_in_turn(const sweep_job &job, uint32_t *tickets, uint32_t boxes, uint32_t workers,
                                               sweep_tally *tally) {
     constexpr uint32_t each = 32 / LANES;
     const uint32_t batches = (boxes + each - 1) / each;
     uint32_t batch = blockIdx.x + workers * (threadIdx.x >> 5);
     while (batch < batches) {
-        sweep_places<LOCAL, LANES>(job, batch * each, boxes, tally);
+        if (sweep_places<LOCAL, LANES>(job, batch * each, boxes, tally)) return true;
         if ((threadIdx.x & 31) == 0) batch = workers * FUSED_WARPS + atomicAdd(tickets, 1u);
         batch = __shfl_sync(PSVD_FULL, batch, 0);
     }
+    return false;
 }
 
 // Adds the block's tallies to the statistics. One warp.

@@ -1,4 +1,4 @@
-// What the sweeps over rounded boxes, uniform and mixed, hold back in shared memory: pairs, and pairs in doubt.
+// What the uniform sweep holds back in shared memory: pairs, and pairs in doubt.
 //
 // MEMORY is the kernel's own: MEMORY::block() is the block's shared memory, with `stage` for pairs and a word of
 // `tested`, `longest` and `doubted` for each warp; MEMORY::doubt() are the calling warp's pairs in doubt, as slots.

@@ -11,6 +11,7 @@
 
 #include "../../../core/backoff.h"
 #include "../../src/broad_phase.h"
+#include "../lbvh_kernels.h"
 #include "rows_policy.h"
 #include "rows_route.h"
 
@@ -37,9 +38,19 @@ typedef struct psvi_rows_ratio {
     float cost[ROWS_RATIOS]; // of a box with each of them, as last seen; 0: not known
 } psvi_rows_ratio;
 
+// What the sweeps of a frame spend beyond an even scene's, see rows_bound.cuh.
+typedef struct psvi_rows_bound {
+    uint64_t spent;       // tests
+    uint32_t over;        // the frame goes by the tree; kept until the next one has a plan
+    uint32_t unbounded;   // there is no tree behind the sweep
+    uint32_t times;       // what the sweep may spend, in times of what is usual
+    uint32_t begun, done; // blocks whose sweep has begun and ended, where the tree is in the same launch
+} psvi_rows_bound;
+
 typedef struct psvi_rows_plan {
     uint64_t slots;  // boxes of both sets: the count that the sorter reads
     int32_t axis[3]; // which of a box's axes is x, y, z
+    float up;        // a power of two: all below, and records, are in coordinates times this
     uint32_t levels; // in use, fine to coarse; the next one is that of huge boxes
     uint32_t cells;  // in all; also the key of boxes that take no part
     uint32_t shaped; // so many levels, the first ones, have a reach of their own on each axis: one of all boxes, or
@@ -49,6 +60,7 @@ typedef struct psvi_rows_plan {
     uint32_t boxes_per_warp; // of a sweep over few boxes: fewer where ranges are long
     uint32_t epoch;          // number of the frame, tells its scan states from older ones; 0 at creation
     uint64_t candidates;     // counted by the sweep, for the next frame's plan; 0 at creation
+    psvi_rows_bound bound;
     // Filled by the key kernel, for set b in the second half:
     uint32_t populated;                      // bit per level, from bit 0 and from bit 16
     uint32_t longest[2 * (ROWS_LEVELS + 1)]; // bits of the largest extent on x
@@ -79,6 +91,8 @@ typedef struct psvi_rows_watch {
     psvi_rows_scene bins;    // the bins, by the device,
     psvi_rows_scene left;    // and a route, by the host
     uint32_t pause;          // in the pause of this number
+    psvi_rows_scene over;    // the last one whose sweep was given up for the tree,
+    uint32_t was_over;       // 0: there was none; frames since, and one
 } psvi_rows_watch;
 
 // What the fused kernel has seen in a frame.
@@ -106,6 +120,8 @@ typedef struct psvi_rows_fused {
     uint64_t began;                   // in profiles: when the frame did
     uint32_t failures;                // frames with so many candidates that another route is faster
     uint32_t many;                    // of these, one behind the other up to now
+    uint32_t too_far;                 // some box is too far away for the plan's scale; zero between frames
+    psvi_rows_watch watch;            // of this kernel, which has no levels by shape
 } psvi_rows_fused;
 
 // What the route over worlds in order keeps; all zero at creation.
@@ -160,6 +176,7 @@ typedef struct psvi_rows_bin_state {
     uint64_t sorted_ns;               // in profiles: what the first block's share of the first pass took
     uint32_t boxes, unusual, longest; // seen by the blocks; zero between frames
     uint32_t filtered;                // the same: filters do not let all pairs through
+    uint32_t too_far;                 // the same: a box is too far away for the plan's scale
     uint32_t larger, levels;          // the same of boxes of other levels than the first: count, a bit a level
     uint32_t before[32];              // the following two share no line with what blocks read
     uint32_t done;                    // the frame's boxes are in bins: the counting sort has nothing to do
@@ -221,7 +238,7 @@ typedef struct psvi_rows_memory {
     psvi_rows_plan *plan;
     psvi_rows_watch *watch;
     uint32_t *starts; // per cell and behind the last: the first place whose key is not less
-    float *records;   // 8 floats per place; for sweeps over rounded boxes rows_uniform_arrays, rows_mixed_arrays
+    float *records;   // 8 floats per place; for sweeps over rounded boxes rows_uniform_arrays
     uint64_t room;    // slots that the arrays hold
     uint32_t key_bits;
     uint32_t multiprocessors; // of the device
@@ -234,7 +251,14 @@ typedef struct psvi_rows_memory {
     uint32_t *worlds_told;    // host memory: `failures` of the worlds, as the device writes it
     uint32_t *changed_told;   // host memory: the pause in which the device has seen another scene
     bool early;               // kernels may begin before the one in front has ended
+    psvi_lbvh_at_once tree;   // for frames whose sweep would cost more; in memory of the sort where that has room
+    bool has_tree;            // behind the sweep of this frame
 } psvi_rows_memory;
+
+// Does the fused kernel keep its whole table of starts on chip, and several lanes a box? Then a box has few candidates.
+static inline bool psvi_rows_fused_is_local(const psvi_rows_memory *memory, uint64_t boxes) {
+    return 4 * boxes <= (uint64_t)(memory->fused_blocks - 1) * ROWS_FUSED_THREADS && boxes <= ROWS_FUSED_LOCAL;
+}
 
 // Bits of a slot in an entry. Those above hold how often the box's cell goes around its axes.
 static inline uint32_t psvi_rows_slot_bits(const psvi_rows_memory *memory) {
@@ -261,12 +285,13 @@ cudaError_t psvi_launch_rows_counted_scatter(const psvi_find_input *input, const
                                              cudaStream_t stream);
 cudaError_t psvi_launch_rows_exact(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 cudaError_t psvi_launch_rows_uniform(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
-cudaError_t psvi_launch_rows_mixed(const psvi_find_input *input, const psvi_rows_memory *memory, cudaStream_t stream);
 
 // Bins are all of the sort of a uniform scene, which the uniform sweep then takes. Behind it comes one launch that
 // leaves at once, or does all of a frame that the bins did not suit. Prepared once per finder: tile and round.
 cudaError_t psvi_prepare_rows_bins_split(const psvi_rows_memory *memory);
 cudaError_t psvi_prepare_rows_bins_order(psvi_rows_memory *memory);
+cudaError_t psvi_launch_rows_bins_plan(const psvi_find_input *input, const psvi_rows_memory *memory,
+                                       cudaStream_t stream);
 cudaError_t psvi_launch_rows_bins_split(const psvi_find_input *input, const psvi_rows_memory *memory,
                                         cudaStream_t stream);
 cudaError_t psvi_launch_rows_bins_order(const psvi_find_input *input, const psvi_rows_memory *memory,

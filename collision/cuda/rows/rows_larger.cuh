@@ -7,6 +7,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_LARGER_CUH
 #define PAIRSIEVE_COLLISION_ROWS_LARGER_CUH
 
+#include "rows_bound.cuh"
 #include "rows_rounded.cuh"
 
 // Where the slot of a place's box is, whatever the sort has written.
@@ -106,7 +107,7 @@ __device__ __forceinline__ uint32_t rows_sweep_part(const psvi_find_input &input
                                                     const rows_larger_tables &tables, const psvd_sink &sink,
                                                     uint32_t own_place, uint32_t own_level, uint32_t part,
                                                     uint32_t parts, uint32_t rows, psvd_pair_stage<WARPS> *stage,
-                                                    uint32_t *held) {
+                                                    uint32_t *held, psvi_rows_bound *bound, uint32_t *spent) {
     const psvd_record own = rows_load_place(input, plan, tables, own_place);
     const uint32_t lane = threadIdx.x & 31, levels = plan.populated & ((2u << own_level) - 1);
     uint32_t tested = 0;
@@ -139,6 +140,9 @@ __device__ __forceinline__ uint32_t rows_sweep_part(const psvi_find_input &input
                 its.start = i == 0 && own_row ? own_place + 1 : tables.starts[run[i].first];
                 its.count = tables.starts[run[i].first + run[i].cells] - its.start;
             }
+            const uint32_t tests = psvd_reduce_add(min(its.count, 1u << 22));
+            if (rows_spend(bound, input.result, plan.slots, ROWS_BOUND_LARGER * tests + ROWS_BOUND_LOOK, spent))
+                return tested;
             tested += rows_sweep_runs(input, plan, tables, sink, own, own_place, its, stage, held);
         }
     }
@@ -170,11 +174,11 @@ __device__ __forceinline__ rows_larger_deal rows_deal_larger(const psvi_rows_pla
 // together. `held`: pairs in the warp's buffer; returns how many there are then, and how many places it has looked at,
 // in one lane.
 template <int WARPS>
-__device__ __noinline__ uint2 rows_sweep_larger(const psvi_find_input &input, const psvi_rows_plan *plan,
+__device__ __noinline__ uint2 rows_sweep_larger(const psvi_find_input &input, psvi_rows_plan *plan,
                                                 const rows_larger_tables &tables, uint32_t warp, uint32_t warps,
                                                 psvd_pair_stage<WARPS> *stage, uint32_t held) {
     const psvd_sink sink = psvd_make_sink(input, psvd_read_counts(input));
-    uint32_t tested = 0;
+    uint32_t tested = 0, spent = 0;
     uint64_t at = warp;
 #pragma unroll 1
     for (uint32_t levels = plan->populated & 0xfffeu; levels != 0; levels &= levels - 1) {
@@ -184,9 +188,11 @@ __device__ __noinline__ uint2 rows_sweep_larger(const psvi_find_input &input, co
         const rows_larger_deal deal = rows_deal_larger(*plan, own_level, boxes);
         const uint64_t tasks = (uint64_t)boxes * deal.parts;
 #pragma unroll 1
-        for (; at < tasks; at += warps)
-            tested += rows_sweep_part(input, *plan, tables, sink, first + (uint32_t)(at / deal.parts), own_level,
-                                      (uint32_t)(at % deal.parts), deal.parts, deal.rows, stage, &held);
+        for (; at < tasks && !rows_is_over(plan->bound); at += warps)
+            tested +=
+                rows_sweep_part(input, *plan, tables, sink, first + (uint32_t)(at / deal.parts), own_level,
+                                (uint32_t)(at % deal.parts), deal.parts, deal.rows, stage, &held, &plan->bound, &spent);
+        if (at < tasks) break; // the frame is the tree's
         at -= tasks;
     }
     return make_uint2(held, (threadIdx.x & 31) == 0 ? tested : 0u);

@@ -79,7 +79,7 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
     if (own < plan.levels) {
         psvi_rows_level *const level = &plan.level[own];
         const uint32_t finest = plan.shaped ? plan.shaped : sampled; // levels of boxes that are there
-        level->limit = own >= finest ? limits[0] * powf(ROWS_LEVEL_RATIO, (float)(own - finest + 1))
+        level->limit = own >= finest ? fminf(limits[0] * powf(ROWS_LEVEL_RATIO, (float)(own - finest + 1)), 1e38f)
                        : plan.shaped ? limits[0]
                                      : limits[sampled - 1 - own];
         float width[3];
@@ -101,12 +101,13 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
 }
 
 // A plan from THREADS boxes spread over the slots: axes (the longest is x), size levels, `ratio` apart, cells:
-// about `per_box` a box, at most `room`. `may_down`: the frame's sweep lets larger boxes look down, if that costs less
-// than levels for all sizes, and its levels may go by shape. Into shared->plan, all but what is kept from
-// frame to frame. All threads of the block; ends with a barrier. Never decides what is found, only how fast.
+// about `per_box` a box, at most `room`. `may_scale`: there is a tree behind the frame. `may_down`: the frame's sweep
+// lets larger boxes look down, if that costs less than levels for all sizes, and its levels may go by shape. Into
+// shared->plan, all but what is kept from frame to frame. All threads of the block; ends with a barrier. Never decides
+// what is found, only how fast.
 template <int THREADS>
 __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
-                                               float per_box, float ratio, bool may_down,
+                                               float per_box, float ratio, bool may_scale, bool may_down,
                                                rows_plan_shared<THREADS> *shared) {
     psvi_rows_plan &plan = shared->plan;
     const uint64_t slots = counts.all();
@@ -119,16 +120,23 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         plan.longest[threadIdx.x] = plan.longest[threadIdx.x + ROWS_LEVELS + 1] = 0;
     }
     rows_sample_range(box, good, shared);
-    if (threadIdx.x == 0) rows_choose_axes(shared);
+    const float up = may_scale ? rows_scale_of(shared) : 1.0f;
+#pragma unroll
+    for (int axis = 0; axis < 3; ++axis)
+        box.min[axis] *= up, box.max[axis] *= up;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int axis = 0; axis < 3; ++axis)
+            shared->low[axis][0] *= up, shared->high[axis][0] *= up;
+        plan.up = up;
+        rows_choose_axes(shared);
+    }
     __syncthreads();
     const int x = plan.axis[0], y = plan.axis[1], z = plan.axis[2];
     const float extent = rows_extent(box.min[x], box.max[x], box.min[y], box.max[y], box.min[z], box.max[z]);
-    good = good && extent <= 1e30f;
+    good = good && extent <= ROWS_LARGEST;
     // Coordinates have 24 bits: a level much finer than their spacing would split equal boxes by rounding.
-    float reach = 0;
-    for (int axis = 0; axis < 3; ++axis)
-        reach = fmaxf(reach, fmaxf(fabsf(shared->low[axis][0]), fabsf(shared->high[axis][0])));
-    const float least = fmaxf(reach * 1e-6f, 1e-30f);
+    const float least = fmaxf(rows_farthest(shared) * 1e-6f, 1e-30f);
     bool down = false;
     uint32_t shaped = 0;
     if constexpr (THREADS >= ROWS_DOWN_BINS * ROWS_DOWN_PARTS) {
@@ -183,13 +191,12 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         }
         plan.cells = base;
         plan.slots = slots;
+        plan.bound = psvi_rows_bound{0, 0, 0, shaped ? ROWS_BOUND_SHAPED : 1u, 0, 0};
         plan.larger = 0;
         plan.populated = plan.filtered = plan.unusual = plan.crowded = plan.listed = plan.ticket = 0;
-        if constexpr (THREADS == ROWS_SAMPLES) {
-            for (int axis = 0; axis < 3; ++axis)
-                shared->scene.spread[axis] = shared->high[axis][0] - shared->low[axis][0];
-            if (!may_down) shared->scene.extent = 0.0f;
-        }
+        for (int axis = 0; axis < 3; ++axis)
+            shared->scene.spread[axis] = shared->high[axis][0] - shared->low[axis][0];
+        if (!may_down) shared->scene.extent = THREADS == ROWS_SAMPLES ? 0.0f : shared->limits[0];
     }
     __syncthreads();
 }
@@ -206,6 +213,22 @@ __device__ __forceinline__ bool rows_scenes_differ(const psvi_rows_scene &a, con
 __device__ __forceinline__ bool rows_is_other(const psvi_rows_scene &paused, const psvi_rows_scene &now,
                                               const psvi_rows_scene &last) {
     return rows_scenes_differ(paused, now) && !rows_scenes_differ(now, last);
+}
+
+// Makes the tree ready for the frame. All threads of a block.
+__device__ __forceinline__ void rows_clear_progress(psvi_lbvh_progress *progress) {
+    static_assert(sizeof *progress % 4 == 0 && sizeof *progress / 4 <= 256, "a word a thread");
+    if (threadIdx.x < sizeof *progress / 4) reinterpret_cast<uint32_t *>(progress)[threadIdx.x] = 0;
+}
+
+// Is a frame of this scene the tree's from the beginning? So if the last frame whose sweep was given up for the tree
+// was alike. last_over: the last frame's sweep was. One thread; before watch->last becomes the scene.
+__device__ __forceinline__ bool rows_begins_over(bool last_over, const psvi_rows_scene &scene, psvi_rows_watch *watch) {
+    if (last_over && (watch->was_over == 0 || rows_scenes_differ(watch->over, watch->last)))
+        watch->over = watch->last, watch->was_over = 1;
+    if (watch->was_over == 0 || rows_scenes_differ(watch->over, scene)) return false;
+    watch->was_over = watch->was_over < ROWS_BOUND_AGAIN ? watch->was_over + 1 : 0;
+    return watch->was_over != 0;
 }
 
 // In the host's pause of that number: tells when the boxes are others than in its first frame, unless `told` is NULL.
@@ -294,7 +317,7 @@ __device__ __forceinline__ bool rows_may_try(const psvi_find_input &input, const
     uint32_t tag;
     const bool good = psvd_load_slot(input, counts, rows_sample_slot<THREADS>(slots), &box, &tag) == PSVD_BOX_GOOD;
     const float extent = rows_extent(box.min[0], box.max[0], box.min[1], box.max[1], box.min[2], box.max[2]);
-    uint32_t level = rows_choose_limits(good && extent <= 1e30f ? extent : -1.0f, 1e-30f, ratio, shared) - 1;
+    uint32_t level = rows_choose_limits(good && extent <= ROWS_LARGEST ? extent : -1.0f, 1e-30f, ratio, shared) - 1;
     __syncthreads();
     while (level > 0 && extent > shared->limits[level]) // coarse to fine
         --level;

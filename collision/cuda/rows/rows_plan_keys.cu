@@ -8,6 +8,7 @@ __device__ __forceinline__ void plan_nothing(psvi_rows_plan *plan) {
     plan->slots = plan->candidates = 0;
     plan->levels = plan->cells = plan->shaped = plan->down = plan->doubted = 0;
     plan->populated = plan->larger = plan->unusual = plan->filtered = plan->crowded = plan->listed = plan->ticket = 0;
+    plan->bound = psvi_rows_bound{};
     ++plan->epoch;
 }
 
@@ -17,6 +18,9 @@ struct plan_pause {
     uint32_t number; // 0: none
     bool suits_even;
     uint32_t *changed_told;
+    bool bounded; // the tree is behind the sweep,
+    bool scales;  // and records are in the plan's scale
+    psvi_lbvh_progress *progress;
 };
 
 // The plan of a frame. One block, one box a thread. fused: whose plans are of another frame then; NULL: there are none.
@@ -24,6 +28,7 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, psvi_rows_watch *watched, uint32_t key_bits,
                    const plan_pause pause, psvi_rows_fused *fused) {
     rows_let_next_begin();
+    rows_clear_progress(pause.progress);
     if (psvd_read_counts(input).all() == 0) {
         if (threadIdx.x != 0) return;
         plan_nothing(target);
@@ -43,11 +48,13 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
         ratio.cost[ratio.at--] = FLT_MAX;
     const bool may_down = !input.between && input.world_count <= 1;
     rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_ratio(ratio),
-                   may_down, &shared);
+                   pause.scales, may_down, &shared);
     if (threadIdx.x == 0) {
         rows_follow(*target, ratio, shared.scene, &watch, &plan);
         const bool ends = !pause.suits_even || !may_down || (shared.few_larger && !plan.shaped);
         rows_watch_pause(shared.scene, pause.number, ends ? pause.changed_told : nullptr, &watch);
+        plan.bound.unbounded = !pause.bounded;
+        plan.bound.over = rows_begins_over(target->bound.over, shared.scene, &watch) && pause.bounded;
         watch.last = shared.scene;
         if (fused != nullptr) fused->made_for[0] = fused->made_for[1] = 0;
         input.result->key_bits = key_bits;
@@ -72,7 +79,12 @@ __global__ void __launch_bounds__(ROWS_KEY_THREADS)
 
 extern "C" cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const psvi_rows_memory *memory,
                                              cudaStream_t stream) {
-    const plan_pause pause = {memory->pause, memory->fused_pauses, memory->changed_told};
+    const plan_pause pause = {memory->pause,
+                              memory->fused_pauses,
+                              memory->changed_told,
+                              memory->has_tree,
+                              memory->has_tree && memory->order != PSVI_ROWS_BY_SORTER,
+                              memory->tree.progress};
     psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->watch, memory->key_bits, pause,
                                                    memory->fused);
     return cudaGetLastError();

@@ -94,7 +94,7 @@ template <int THREADS>
 __device__ __forceinline__ void rows_sample_range(const psvd_box &box, bool good, rows_plan_shared<THREADS> *shared) {
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     for (int axis = 0; axis < 3; ++axis) {
-        const bool finite = good && fabsf(box.min[axis]) < 1e30f;
+        const bool finite = good && fabsf(box.min[axis]) < 3e38f;
         float low = finite ? box.min[axis] : INFINITY, high = finite ? box.min[axis] : -INFINITY;
         for (int step = 16; step > 0; step >>= 1) {
             low = fminf(low, __shfl_xor_sync(PSVD_FULL, low, step));
@@ -111,6 +111,20 @@ __device__ __forceinline__ void rows_sample_range(const psvd_box &box, bool good
         if (lane == 0) shared->low[warp][0] = range.x, shared->high[warp][0] = range.y;
     }
     __syncthreads();
+}
+
+// How far most boxes are from the origin, on any axis.
+template <int THREADS> __device__ __forceinline__ float rows_farthest(const rows_plan_shared<THREADS> *shared) {
+    float reach = 0;
+    for (int axis = 0; axis < 3; ++axis)
+        reach = fmaxf(reach, fmaxf(fabsf(shared->low[axis][0]), fabsf(shared->high[axis][0])));
+    return reach;
+}
+
+// What coordinates are multiplied by: cells per length of a scene of tiny numbers would be no float.
+template <int THREADS> __device__ __forceinline__ float rows_scale_of(const rows_plan_shared<THREADS> *shared) {
+    const float reach = rows_farthest(shared);
+    return reach > 0 && reach < ROWS_TINY ? ROWS_TINY_UP : 1.0f;
 }
 
 template <int THREADS> __device__ __forceinline__ void rows_choose_axes(rows_plan_shared<THREADS> *shared) {

@@ -11,22 +11,22 @@
 // code: 10 * major + minor. threads: that a multiprocessor holds. KB: shared memory that a block can have. Then blocks
 // of each kernel that a multiprocessor is to hold; the compiler gives their threads registers by that. All hold 64K
 // registers.
-//    code  threads  KB  uniform mixed near left split order_bin scatter
+//    code  threads  KB  uniform near left split order_bin scatter
 #define PSVI_ROWS_POLICIES(ROW)                                                                                        \
-    ROW(75, 1024, 64, 4, 4, 4, 3, 1, 2, 4)   /* T4, RTX 20 */                                                          \
-    ROW(80, 2048, 163, 5, 4, 5, 3, 2, 4, 8)  /* A100, A30 */                                                           \
-    ROW(86, 1536, 99, 5, 4, 5, 3, 2, 2, 4)   /* RTX 30, A40; 8.9: RTX 40, L4, L40 */                                   \
-    ROW(90, 2048, 227, 5, 4, 5, 3, 2, 4, 8)  /* H100, H200 */                                                          \
-    ROW(100, 2048, 227, 5, 4, 5, 3, 2, 4, 8) /* B200, B300 */                                                          \
-    ROW(120, 1536, 99, 5, 4, 5, 3, 2, 2, 4)  /* RTX 50, RTX PRO */
+    ROW(75, 1024, 64, 4, 4, 3, 1, 2, 4)   /* T4, RTX 20 */                                                             \
+    ROW(80, 2048, 163, 5, 5, 3, 2, 4, 8)  /* A100, A30 */                                                              \
+    ROW(86, 1536, 99, 5, 5, 3, 2, 2, 4)   /* RTX 30, A40; 8.9: RTX 40, L4, L40 */                                      \
+    ROW(90, 2048, 227, 5, 5, 3, 2, 4, 8)  /* H100, H200 */                                                             \
+    ROW(100, 2048, 227, 5, 5, 3, 2, 4, 8) /* B200, B300 */                                                             \
+    ROW(120, 1536, 99, 5, 5, 3, 2, 2, 4)  /* RTX 50, RTX PRO */
 
 typedef struct psvi_rows_policy {
     uint32_t code, threads, shared_kb;
-    uint32_t uniform_blocks, mixed_blocks; // of ROWS_UNIFORM_THREADS, ROWS_MIXED_THREADS
-    uint32_t near_blocks, left_blocks;     // of ROWS_SEGMENTS_SWEEP_THREADS: first and second sweep
-    uint32_t split_blocks;                 // of ROWS_SPLIT_THREADS
-    uint32_t order_bin_blocks;             // of ROWS_ORDER_BIN_THREADS
-    uint32_t scatter_blocks;               // of ROWS_SCATTER_THREADS
+    uint32_t uniform_blocks;           // of ROWS_UNIFORM_THREADS
+    uint32_t near_blocks, left_blocks; // of ROWS_SEGMENTS_SWEEP_THREADS: first and second sweep
+    uint32_t split_blocks;             // of ROWS_SPLIT_THREADS
+    uint32_t order_bin_blocks;         // of ROWS_ORDER_BIN_THREADS
+    uint32_t scatter_blocks;           // of ROWS_SCATTER_THREADS
 } psvi_rows_policy;
 
 #ifdef __cplusplus
@@ -38,14 +38,13 @@ static inline
 #endif
     psvi_rows_policy
     psvi_rows_policy_of(uint32_t code) {
-    psvi_rows_policy found = {0, 1024, 48, 4, 4, 4, 3, 1, 2, 4};
-#define PSVI_ROWS_TAKE(row_code, row_threads, kb, uniform, mixed, near, left, split, order_bin, scatter)               \
+    psvi_rows_policy found = {0, 1024, 48, 4, 4, 3, 1, 2, 4};
+#define PSVI_ROWS_TAKE(row_code, row_threads, kb, uniform, near, left, split, order_bin, scatter)                      \
     if (code >= (row_code)) {                                                                                          \
         found.code = (row_code);                                                                                       \
         found.threads = (row_threads);                                                                                 \
         found.shared_kb = (kb);                                                                                        \
         found.uniform_blocks = (uniform);                                                                              \
-        found.mixed_blocks = (mixed);                                                                                  \
         found.near_blocks = (near);                                                                                    \
         found.left_blocks = (left);                                                                                    \
         found.split_blocks = (split);                                                                                  \
@@ -58,11 +57,11 @@ static inline
 }
 
 // No kernel wants more threads than a multiprocessor holds.
-#define PSVI_ROWS_FIT(code, most, kb, uniform, mixed, near, left, split, order_bin, scatter)                           \
-    PSVI_ROWS_CHECK((uniform)*ROWS_UNIFORM_THREADS <= (most) && (mixed)*ROWS_MIXED_THREADS <= (most) &&                \
-                    (near)*ROWS_SEGMENTS_SWEEP_THREADS <= (most) && (left)*ROWS_SEGMENTS_SWEEP_THREADS <= (most) &&    \
-                    (split)*ROWS_SPLIT_THREADS <= (most) && (order_bin)*ROWS_ORDER_BIN_THREADS <= (most) &&            \
-                    (scatter)*ROWS_SCATTER_THREADS <= (most) && (uniform) > 0 && (kb) >= 48);
+#define PSVI_ROWS_FIT(code, most, kb, uniform, near, left, split, order_bin, scatter)                                  \
+    PSVI_ROWS_CHECK((uniform)*ROWS_UNIFORM_THREADS <= (most) && (near)*ROWS_SEGMENTS_SWEEP_THREADS <= (most) &&        \
+                    (left)*ROWS_SEGMENTS_SWEEP_THREADS <= (most) && (split)*ROWS_SPLIT_THREADS <= (most) &&            \
+                    (order_bin)*ROWS_ORDER_BIN_THREADS <= (most) && (scatter)*ROWS_SCATTER_THREADS <= (most) &&        \
+                    (uniform) > 0 && (kb) >= 48);
 PSVI_ROWS_POLICIES(PSVI_ROWS_FIT)
 #undef PSVI_ROWS_FIT
 

@@ -39,15 +39,25 @@ __device__ __forceinline__ psvd_record rows_record(const psvi_rows_plan &plan, c
                                                    uint32_t tag) {
     const bool first_x = plan.axis[0] == 0, last_x = plan.axis[0] == 2;
     psvd_record record;
-    record.first.x = first_x ? box.min[0] : last_x ? box.min[2] : box.min[1];
-    record.first.y = first_x ? box.max[0] : last_x ? box.max[2] : box.max[1];
-    record.first.z = first_x ? box.min[1] : box.min[0];
-    record.first.w = first_x ? box.max[1] : box.max[0];
-    record.second.x = last_x ? box.min[1] : box.min[2];
-    record.second.y = last_x ? box.max[1] : box.max[2];
+    record.first.x = plan.up * (first_x ? box.min[0] : last_x ? box.min[2] : box.min[1]);
+    record.first.y = plan.up * (first_x ? box.max[0] : last_x ? box.max[2] : box.max[1]);
+    record.first.z = plan.up * (first_x ? box.min[1] : box.min[0]);
+    record.first.w = plan.up * (first_x ? box.max[1] : box.max[0]);
+    record.second.x = plan.up * (last_x ? box.min[1] : box.min[2]);
+    record.second.y = plan.up * (last_x ? box.max[1] : box.max[2]);
     record.second.z = __uint_as_float(slot);
     record.second.w = __uint_as_float(tag);
     return record;
+}
+
+// Is a box too far away for the plan's scale? What is far beyond all would be infinite, and overlap what it does not:
+// such a frame is the tree's.
+__device__ __forceinline__ bool rows_is_too_far(const psvi_rows_plan &plan, const psvd_record &box) {
+    if (plan.up == 1.0f) return false;
+    const float4 &first = box.first, &second = box.second;
+    const float far = fmaxf(fmaxf(fmaxf(fabsf(first.x), fabsf(first.y)), fmaxf(fabsf(first.z), fabsf(first.w))),
+                            fmaxf(fabsf(second.x), fabsf(second.y)));
+    return far > FLT_MAX;
 }
 
 // The cell of a box, which is its key.

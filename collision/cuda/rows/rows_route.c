@@ -5,17 +5,15 @@
 #include "rows_tuning.h"
 
 #define ANY_COUNT UINT64_MAX
-#define EVERY_ROUTE (PSVI_ROWS_ROUTES - 1)
+#define EVERY_ROUTE (PSVI_ROWS_TREE - 1)
 
-// What each gains is in docs/rows.md.
+// What each gains is in docs/how/rows.md.
 const psvi_rows_route_row psvi_rows_routes[EVERY_ROUTE] = {
     {PSVI_ROWS_WORLDS, "worlds", ROWS_WORLDS_LEAST, ANY_COUNT, 1, ANY_COUNT, PSVI_ROWS_NEEDS_WORLDS,
      PSVI_ROWS_NO_ROUTE},
     {PSVI_ROWS_BINS, "bins", ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST, ROWS_BIN_LEAST + 1, ROWS_COUNTED_MOST,
      PSVI_ROWS_NEEDS_TILE | PSVI_ROWS_NEEDS_SIMPLE, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_FUSED, "fused", 1, ROWS_FUSED_MOST, 1, ROWS_COUNTED_MOST, PSVI_ROWS_NEEDS_COOPERATIVE, PSVI_ROWS_FUSED},
-    {PSVI_ROWS_COUNTED_MIXED, "counted-mixed", 1, ROWS_COUNTED_MOST, 1, ROWS_COUNTED_MOST,
-     PSVI_ROWS_NEEDS_ONE_SET | PSVI_ROWS_NEEDS_ONE_WORLD, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_COUNTED_EXACT, "counted-exact", 1, ROWS_COUNTED_MOST, 1, ROWS_COUNTED_MOST, 0, PSVI_ROWS_COUNTED_EXACT},
     {PSVI_ROWS_SEGMENTS_UNIFORM, "segments-uniform", 1, ANY_COUNT, ROWS_COUNTED_MOST + 1, ANY_COUNT,
      PSVI_ROWS_NEEDS_SIMPLE | PSVI_ROWS_NEEDS_KEY_BITS, PSVI_ROWS_SEGMENTS_NEAR},
@@ -79,7 +77,7 @@ static psvi_rows_veto device_veto(const psvi_rows_facts *facts, uint32_t needs) 
 static psvi_rows_veto frame_veto(const psvi_rows_facts *facts, uint32_t needs) {
     if ((needs & PSVI_ROWS_NEEDS_ONE_SET) && facts->two_sets) return PSVI_ROWS_VETO_SETS;
     if ((needs & PSVI_ROWS_NEEDS_ONE_WORLD) && facts->worlds) return PSVI_ROWS_VETO_WORLDS;
-    if ((needs & PSVI_ROWS_NEEDS_PACKED) && !facts->packed) return PSVI_ROWS_VETO_LAYOUT;
+    if ((needs & PSVI_ROWS_NEEDS_UNLISTED) && facts->listed) return PSVI_ROWS_VETO_WORLDS;
     if ((needs & PSVI_ROWS_NEEDS_KEY_BITS) &&
         (facts->room > ROWS_UNIFORM_ROOM ||
          psvi_rows_key_bits(facts->room, false) > ROWS_UNIFORM_BITS + 32 - ROWS_UNIFORM_SLOT_BITS))
@@ -111,17 +109,18 @@ psvi_rows_choice psvi_rows_choose_route(const psvi_rows_facts *facts) {
 
 const char *psvi_rows_route_name(uint32_t route) {
     if (route == PSVI_ROWS_NO_ROUTE) return "none";
+    if (route == PSVI_ROWS_TREE) return "tree";
     return route < PSVI_ROWS_ROUTES ? psvi_rows_routes[route - 1].name : NULL;
 }
 
 const char *psvi_rows_veto_name(uint32_t veto) {
     static const char *const names[PSVI_ROWS_VETOES] = {
-        [PSVI_ROWS_NO_VETO] = "none",         [PSVI_ROWS_VETO_SORTER] = "sorter", [PSVI_ROWS_VETO_DEVICE] = "device",
-        [PSVI_ROWS_VETO_SETS] = "sets",       [PSVI_ROWS_VETO_WORLDS] = "worlds", [PSVI_ROWS_VETO_FILTERS] = "filters",
-        [PSVI_ROWS_VETO_LAYOUT] = "layout",   [PSVI_ROWS_VETO_COUNT] = "count",   [PSVI_ROWS_VETO_PAUSE] = "pause",
-        [PSVI_ROWS_VETO_FIRST] = "first",     [PSVI_ROWS_VETO_GROWTH] = "growth", [PSVI_ROWS_VETO_SIZES] = "sizes",
-        [PSVI_ROWS_VETO_CROWDED] = "crowded", [PSVI_ROWS_VETO_EDGES] = "edges",   [PSVI_ROWS_VETO_DOUBTS] = "doubts",
-        [PSVI_ROWS_VETO_ORDER] = "order",
+        [PSVI_ROWS_NO_VETO] = "none",       [PSVI_ROWS_VETO_SORTER] = "sorter", [PSVI_ROWS_VETO_DEVICE] = "device",
+        [PSVI_ROWS_VETO_SETS] = "sets",     [PSVI_ROWS_VETO_WORLDS] = "worlds", [PSVI_ROWS_VETO_FILTERS] = "filters",
+        [PSVI_ROWS_VETO_COUNT] = "count",   [PSVI_ROWS_VETO_PAUSE] = "pause",   [PSVI_ROWS_VETO_FIRST] = "first",
+        [PSVI_ROWS_VETO_GROWTH] = "growth", [PSVI_ROWS_VETO_SIZES] = "sizes",   [PSVI_ROWS_VETO_CROWDED] = "crowded",
+        [PSVI_ROWS_VETO_EDGES] = "edges",   [PSVI_ROWS_VETO_DOUBTS] = "doubts", [PSVI_ROWS_VETO_ORDER] = "order",
+        [PSVI_ROWS_VETO_COST] = "cost",
     };
     return veto < PSVI_ROWS_VETOES ? names[veto] : NULL;
 }

@@ -1,5 +1,5 @@
 // Which way a frame of `rows` on CUDA takes: the table of its routes, and the choice among them. Plain C, with no CUDA
-// in it, so that the choice can be tested for any device without one. docs/rows.md shows the same as a picture.
+// in it, so that the choice can be tested for any device without one. docs/how/rows.md shows the same as a picture.
 //
 // A route is an order (how boxes come to lie by cells) and a sweep (how cells become pairs). The host chooses by what
 // it knows before the frame: the device, the finder, the kind of box sets, the count. What only the boxes themselves
@@ -19,11 +19,11 @@ typedef enum psvi_rows_route {
     PSVI_ROWS_WORLDS,           // small worlds one behind the other: each box against the rest of its world, no sort
     PSVI_ROWS_BINS,             // two passes over bins that are ordered on chip, uniform sweep
     PSVI_ROWS_FUSED,            // keys, counting sort and exact sweep in one cooperative launch
-    PSVI_ROWS_COUNTED_MIXED,    // counting sort, mixed sweep
     PSVI_ROWS_COUNTED_EXACT,    // counting sort, exact sweep
     PSVI_ROWS_SEGMENTS_UNIFORM, // two passes over segments, uniform sweep
     PSVI_ROWS_SEGMENTS_NEAR,    // two passes over segments, sweeps of near and other cells over rounded boxes
     PSVI_ROWS_SORTER,           // keys for a sorter, gather, exact sweep
+    PSVI_ROWS_TREE,             // instead of a sweep that would cost more (rows_bound.cuh); the device's choice alone
     PSVI_ROWS_ROUTES
 } psvi_rows_route;
 
@@ -34,8 +34,7 @@ typedef enum psvi_rows_veto {
     PSVI_ROWS_VETO_SORTER, // a sorter was named
     PSVI_ROWS_VETO_DEVICE, // the device has not what the route needs
     PSVI_ROWS_VETO_SETS,   // pairs between two sets
-    PSVI_ROWS_VETO_WORLDS, // more than one world
-    PSVI_ROWS_VETO_LAYOUT, // not an array of psv_aabb at an address of 8 bytes
+    PSVI_ROWS_VETO_WORLDS, // more than one world, or a list of worlds
     PSVI_ROWS_VETO_COUNT,  // more boxes or cells than the route has bits for
     PSVI_ROWS_VETO_PAUSE,  // it did not suit some frame before, see psvi_backoff
     // The device sees these:
@@ -47,6 +46,7 @@ typedef enum psvi_rows_veto {
     PSVI_ROWS_VETO_EDGES,   // too many boxes look across the ends of the grid
     PSVI_ROWS_VETO_DOUBTS,  // rounding left too many pairs in doubt, in this frame's pause or the frame before
     PSVI_ROWS_VETO_ORDER,   // boxes not in order of world, or too many of one
+    PSVI_ROWS_VETO_COST,    // the sweep would cost more than the tree
     PSVI_ROWS_VETOES
 } psvi_rows_veto;
 
@@ -56,7 +56,7 @@ enum {
     PSVI_ROWS_NEEDS_TILE = 2,        // code for compute capability 8.0, shared memory for a tile of boxes; room
     PSVI_ROWS_NEEDS_ONE_SET = 4,
     PSVI_ROWS_NEEDS_ONE_WORLD = 8,
-    PSVI_ROWS_NEEDS_PACKED = 64,    // psv_aabb side by side
+    PSVI_ROWS_NEEDS_UNLISTED = 64,  // no list of worlds
     PSVI_ROWS_NEEDS_KEY_BITS = 128, // a cell's number and a slot fit an entry: ROWS_UNIFORM_BITS, ROWS_UNIFORM_ROOM
     PSVI_ROWS_NEEDS_WORLDS = 256,   // one set with a list of worlds, few boxes for each; other frames are not asked
     PSVI_ROWS_NEEDS_SIMPLE = 4 | 8 | 64
@@ -73,8 +73,8 @@ typedef struct psvi_rows_route_row {
     psvi_rows_route next;
 } psvi_rows_route_row;
 
-// One row for each route, from PSVI_ROWS_WORLDS on, in the order in which they are tried.
-extern const psvi_rows_route_row psvi_rows_routes[PSVI_ROWS_ROUTES - 1];
+// One row for each route that the host may choose, from PSVI_ROWS_WORLDS on, in the order in which they are tried.
+extern const psvi_rows_route_row psvi_rows_routes[PSVI_ROWS_TREE - 1];
 
 typedef struct psvi_rows_facts {
     // of the device
@@ -86,8 +86,9 @@ typedef struct psvi_rows_facts {
     uint64_t room;
     bool sorter_named;
     // of the frame
-    uint64_t boxes; // most that there can be
-    bool two_sets, worlds, packed;
+    uint64_t boxes;         // most that there can be
+    bool two_sets, worlds;  // worlds: there may be several
+    bool listed;            // the boxes name their worlds
     uint64_t listed_worlds; // that the boxes' list of worlds may name; 0: one set has no list
     uint32_t paused;        // a bit for each route
 } psvi_rows_facts;

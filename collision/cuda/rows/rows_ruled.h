@@ -7,7 +7,6 @@
 
 #define psvk_rows_exact psvk_rows_exact_ruled
 #define psvk_rows_fused psvk_rows_fused_ruled
-#define psvk_rows_mixed psvk_rows_mixed_ruled
 #define psvk_rows_segments_sweep psvk_rows_segments_sweep_ruled
 #define psvk_rows_uniform psvk_rows_uniform_ruled
 
@@ -18,7 +17,6 @@
 #define psvi_launch_rows_counted_exact psvi_launch_rows_counted_exact_ruled
 #define psvi_launch_rows_exact psvi_launch_rows_exact_ruled
 #define psvi_launch_rows_fused psvi_launch_rows_fused_ruled
-#define psvi_launch_rows_mixed psvi_launch_rows_mixed_ruled
 #define psvi_launch_rows_segments_sweep psvi_launch_rows_segments_sweep_ruled
 #define psvi_launch_rows_uniform psvi_launch_rows_uniform_ruled
 

@@ -275,6 +275,12 @@ __global__ void __launch_bounds__(ROWS_ORDER_THREADS)
     extern __shared__ __align__(16) unsigned char dynamic[];
     order_shared &shared = *reinterpret_cast<order_shared *>(dynamic);
     rows_wait_for_front();
+    if (plan->bound.over) { // to the tree
+        for (uint32_t i = blockIdx.x * ROWS_ORDER_THREADS + threadIdx.x; i < arrays.segments.count;
+             i += gridDim.x * ROWS_ORDER_THREADS)
+            arrays.segments.place[i * arrays.segments.place_stride] = 0; // for the next frame
+        return;
+    }
     rows_load_plan(&shared.local, plan, ROWS_ORDER_THREADS);
     if (threadIdx.x == 0 && blockIdx.x == 0) arrays.progress->left = 0;
     if (threadIdx.x == 0) {

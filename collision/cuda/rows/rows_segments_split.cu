@@ -210,7 +210,7 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
     __threadfence();
     const uint32_t used = (shared->local.plan.cells >> segments.shift) + 1; // others have no boxes
     uint32_t start = 0;
-    bool overfull = false;
+    bool overfull = false, crowded = false;
     for (uint32_t first = 0; first < used; first += 4 * THREADS) {
         const uint32_t at = first + 4 * threadIdx.x;
         uint32_t boxes[4], own = 0, total;
@@ -218,6 +218,7 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
         for (uint32_t i = 0; i < 4; ++i) {
             boxes[i] = at + i < used ? __ldcg(&segments.place[(at + i) * segments.place_stride]) : 0;
             own += boxes[i];
+            crowded |= boxes[i] > ROWS_BOUND_SEGMENT;
             overfull |= boxes[i] > (at + i < segments.held ? segments.room : 0);
         }
         uint32_t place = start + rows_sum_before<WARPS>(own, shared->sums, &total);
@@ -229,6 +230,7 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
         }
     }
     overfull = __syncthreads_or(overfull);
+    crowded = __syncthreads_or(crowded) && plan->bound.unbounded == 0; // one block would order it for too long
     if (overfull || !written) // the second time, boxes go to their segment's true places
         for (uint32_t i = threadIdx.x; i < used; i += THREADS)
             segments.place[i * segments.place_stride] = segments.starts[i];
@@ -239,6 +241,7 @@ __device__ __forceinline__ void start_segments(const split_job &job, bool writte
         // Uneven boxes. The uniform sweep takes them too, unless they had many candidates in the frame before.
         if (overfull && plan->boxes_per_warp != 32) plan->crowded = PSVD_FULL;
         progress->counted = progress->ordered = 0;
+        if (crowded) plan->bound.over = 1;
     }
 }
 
@@ -248,12 +251,13 @@ __device__ __forceinline__ void write_usual(float4 *records, const psvi_rows_pla
                                             uint32_t slot, uint32_t place, uint32_t tag) {
     const uint32_t lane = threadIdx.x & 31, half = lane & 1;
     const int x = plan.axis[half ? 2 : 0], y = plan.axis[1];
+    const float up = plan.up;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
         const uint32_t from = lane / 2 + 16 * i;
         const uint32_t to = __shfl_sync(PSVD_FULL, place, from), its_tag = __shfl_sync(PSVD_FULL, tag, from);
         const float *const box = reinterpret_cast<const float *>(own + 3 * from);
-        float4 value = make_float4(box[x], box[x + 3], box[y], box[y + 3]);
+        float4 value = make_float4(up * box[x], up * box[x + 3], up * box[y], up * box[y + 3]);
         if (half) value.z = __uint_as_float(slot + from), value.w = __uint_as_float(its_tag);
         if (to != NO_PLACE) records[2ull * to + half] = value;
     }
@@ -280,7 +284,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.split_blocks)
     split_shared<ITEMS> &shared = *reinterpret_cast<split_shared<ITEMS> *>(dynamic);
     const psvi_rows_segments &segments = job.segments;
     if (AGAIN) rows_wait_for_front();
-    if (AGAIN && !job.progress->again) return;
+    if (AGAIN && (!job.progress->again || plan->bound.over)) return;
     const bool written = AGAIN || !job.progress->overfull;
     const psvd_counts counts = psvd_read_counts(input);
     const uint64_t first = (uint64_t)blockIdx.x * (THREADS * ITEMS), all = counts.all();
@@ -299,6 +303,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.split_blocks)
     if (threadIdx.x <= own.levels) shared.level[threadIdx.x] = fields_of(own.level[threadIdx.x]);
     wait_for_boxes<USUAL>(&shared.gate);
     __syncthreads();
+    if (!AGAIN && own.bound.over) return; // to the tree
     const bool one_world = !input.between && input.world_count <= 1, shaped = own.shaped != 0;
     uint32_t keys[ITEMS], ranks[ITEMS];
     split_tally tally = {0, 0, 0, 0, 0, 0};
@@ -312,6 +317,7 @@ __global__ void __launch_bounds__(THREADS, ROWS_CODE_POLICY.split_blocks)
             good = !psvi_box_is_bad(box.min, box.max);
             if (good) {
                 const psvd_record record = rows_record(own, box, 0, USUAL ? 0 : tag_of(input, counts, first + i));
+                if (!AGAIN && rows_is_too_far(own, record)) *(volatile uint32_t *)&plan->bound.over = 1;
                 uint32_t level;
                 bool its_look = false;
                 if (USUAL || one_world) {

@@ -1,6 +1,7 @@
 // The sweep of `rows` over many boxes: every box looks at the boxes of its cells, first at them as rounded to 8 bytes.
 #include "../../../core/cuda/async_copies.cuh"
 #include "../launch_cuda.h"
+#include "rows_bound.cuh"
 #include "rows_held.cuh"
 #include "rows_lane_walk.cuh"
 #include "rows_plan.cuh"
@@ -309,6 +310,7 @@ __device__ __forceinline__ void sweep_short(const sweep_job &job, const lane_ran
 struct sweep_tally {
     uint32_t tested, longest; // of the lane: places looked at, and in the longest range
     uint32_t held;            // pairs in the warp's buffer
+    uint32_t spent;           // see rows_spend
 };
 
 __device__ __forceinline__ void store_own(const psvd_record &own) {
@@ -334,9 +336,9 @@ __device__ __forceinline__ uint8_t sweep_near(const sweep_job &job, uint32_t box
     return __any_sync(PSVD_FULL, (plan.populated & 0xffffu) >> (own_level + 1) != 0) ? LEFT_COARSER : LEFT_NONE;
 }
 
-// A warp's chunk of boxes in any case, level by level.
-__device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxes, bool here, bool coarser,
-                                             sweep_tally *tally) {
+// A warp's chunk of boxes in any case, level by level. Returns whether the warp has to end.
+__device__ __forceinline__ bool sweep_levels(const sweep_job &job, psvi_rows_bound *bound, uint32_t boxes, bool here,
+                                             bool coarser, sweep_tally *tally) {
     const uint32_t lane = threadIdx.x & 31, place = min(job.first_place + lane, boxes - 1);
     const psvi_rows_plan &plan = sweep_memory().local.plan;
     lane_walk walk = {0, 0, 0, 0, here};
@@ -351,6 +353,11 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
         const uint32_t at = walk.more ? walk.level : 0;
         lane_ranges ranges;
         if (job.input.between || !look_up_coarse(job, &walk, &ranges)) ranges = look_up(job, &walk);
+        // A long range takes all lanes together, its places at least once each; the others as many turns as the lane
+        // that has most of them.
+        const bool together = ranges.most >= ROWS_LONG_RANGE;
+        const uint32_t cost = rows_look_cost(together ? 0 : ranges.sum, together ? ranges.sum : 0);
+        if (rows_spend(bound, job.input.result, boxes, cost + ROWS_BOUND_LOOK, &tally->spent)) return true;
         tally->tested += ranges.sum;
         tally->longest = max(tally->longest, ranges.most);
         if (__any_sync(PSVD_FULL, ranges.most >= ROWS_LONG_RANGE)) sweep_long(job, &ranges, &tally->held);
@@ -358,6 +365,7 @@ __device__ __forceinline__ void sweep_levels(const sweep_job &job, uint32_t boxe
         const uint2 rounded = rows_rounded(sweep_memory().local.rounding[at], box);
         sweep_short<true>(job, ranges, rows_negated(rounded.y), rows_negated(rounded.x), &tally->held);
     }
+    return false;
 }
 
 // The pairs, by two kernels: the first one takes the usual chunks, the second one what is left. A warp takes chunks of
@@ -372,6 +380,7 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS,
                              psvi_rows_progress *progress, const __grid_constant__ rows_tables tables) {
     sweep_shared &shared = sweep_memory();
     const uint32_t boxes = (uint32_t)input.result->boxes;
+    if (plan->bound.over) return; // to the tree
     const bool larger = !NEAR && plan->larger != 0 && !tables.all && rows_looks_down(plan, boxes);
     const bool left_over = NEAR || tables.all || progress->left != 0;
     if (!left_over && !larger) return;
@@ -387,7 +396,8 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS,
     if (down && threadIdx.x == 0) shared.local.plan.populated &= 1; // no box looks up
     __syncthreads();
     sweep_job job = {input, tables, NEAR ? rows_sink(input) : psvd_make_sink(input, psvd_read_counts(input)), 0};
-    sweep_tally tally = {0, 0, 0};
+    sweep_tally tally = {0, 0, 0, 0};
+    bool over = false;
     for (uint32_t chunk = blockIdx.x * WARPS + (threadIdx.x >> 5); chunk < chunks; chunk += gridDim.x * WARPS) {
         job.first_place = chunk * 32;
         const bool here = job.first_place + (threadIdx.x & 31) < swept;
@@ -399,7 +409,8 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS,
             }
         } else {
             const uint8_t left = tables.all ? LEFT_ALL : tables.left[chunk];
-            if (left != LEFT_NONE) sweep_levels(job, swept, here, left == LEFT_COARSER, &tally);
+            if (left != LEFT_NONE) over = sweep_levels(job, &plan->bound, swept, here, left == LEFT_COARSER, &tally);
+            if (over) break;
         }
         if (__any_sync(PSVD_FULL, tally.tested >> 31)) { // far from overflow
             psvd_warp_add(&input.result->candidates, tally.tested);
@@ -408,7 +419,7 @@ __global__ void __launch_bounds__(ROWS_SEGMENTS_SWEEP_THREADS,
         }
         __syncwarp();
     }
-    if (larger) {
+    if (larger && !over) {
         const rows_larger_tables looked_at = {uniform ? tables.uniform_slots : rows_slots_of(tables.records),
                                               tables.starts};
         const uint32_t blocks = min((boxes - 1) / (WARPS * 32) + 1, gridDim.x);

@@ -2,6 +2,9 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_TUNING_H
 #define PAIRSIEVE_COLLISION_ROWS_TUNING_H
 
+#define ROWS_TINY 1e-20f       // a scene within this far of the origin is scaled up
+#define ROWS_TINY_UP 0x1p100f  // by so much
+#define ROWS_LARGEST 1e37f     // extents beyond are those of huge boxes
 #define ROWS_LEVELS 12         // size levels, the one for huge boxes not counted
 #define ROWS_UPPER_LEVELS 2    // of these, above the largest sampled box
 #define ROWS_LEVEL_RATIO 2.5f  // ratio of the extents of two levels
@@ -93,24 +96,23 @@
 #define ROWS_UNIFORM_UNUSUAL 512        // unusual ones: at most one of so many in bins,
 #define ROWS_SEGMENTS_UNUSUAL 12        // and in segments, where those near an end are counted
 
-// `rows` with rounded boxes for mixed scenes: several sizes, crowded cells.
-#define ROWS_MIXED_THREADS 256
-#define ROWS_MIXED_HITS 96     // candidates of a warp that are looked at side by side
-#define ROWS_MIXED_PUT_OFF 512 // looks that a block puts off
-// What a place costs, about, in instructions of a warp, when its lanes go through a run together; what a run costs
-// then; and what a place costs when every lane goes through its own.
-#define ROWS_MIXED_TOGETHER 11
-#define ROWS_MIXED_TOGETHER_RUN 30
-#define ROWS_MIXED_APART 9
-#define ROWS_MIXED_DOUBTED 8  // places looked at for which a pair in doubt is forgiven
-#define ROWS_MIXED_FEW 64     // boxes of a level that all finer ones are compared with
-#define ROWS_MIXED_CROWDED 16 // boxes in crowded cells, where that is worth while: at least one of so many
-#ifndef ROWS_MIXED_LOOKING
-#define ROWS_MIXED_LOOKING 8 // boxes that look into a level of more: at most one of so many
-#endif
-#ifndef ROWS_MIXED_UNUSUAL
-#define ROWS_MIXED_UNUSUAL 8 // boxes that look other than usual: at most one of so many
-#endif
+// What a sweep may cost before the frame goes by the tree (rows_bound.cuh), in tests of a lane: about half of what the
+// tree takes, 0.05 ms and 0.25 ms for a million boxes. A tree of boxes around long thin ones takes several times that.
+#define ROWS_TREE_MOST (UINT64_C(1) << 30) // boxes of a finder that has a tree, at most
+#define ROWS_BOUND_FRAME (UINT64_C(8) << 20)
+#define ROWS_BOUND_BOX 96             // for each box,
+#define ROWS_BOUND_SHAPED 8           // and so many times all of this where levels go by shape;
+#define ROWS_BOUND_PAIR 4             // and each pair
+#define ROWS_BOUND_FREE 768           // of a look of 32 boxes, that are not counted
+#define ROWS_BOUND_STEP 4096          // that a warp adds up before it tells them
+#define ROWS_BOUND_WARP (1u << 17)    // of one warp alone, at most,
+#define ROWS_BOUND_WARP_BOXES 8       // and one more for so many boxes
+#define ROWS_BOUND_LOOK 128           // a look costs as much besides,
+#define ROWS_BOUND_LARGER 4           // and a test of a larger box so many times one
+#define ROWS_BOUND_RUN 1024           // places of one run in the uniform sweep, at most,
+#define ROWS_BOUND_RUN_BOXES 1024     // and one more for so many boxes
+#define ROWS_BOUND_AGAIN 512          // frames of a scene by the tree until a sweep is tried again
+#define ROWS_BOUND_SEGMENT (1u << 16) // boxes of a segment, at most
 
 // `rows` for uniform scenes of a middling number of boxes: entries go to bins, which are ordered on chip.
 #ifndef ROWS_BIN_LEAST

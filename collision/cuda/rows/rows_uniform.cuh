@@ -11,8 +11,7 @@
 
 // These lie in the memory of the records: a frame has the one or the other.
 // Kernels that write them in sequence keep the rounded boxes apart from the rest: a candidate is only asked for its
-// rounded box, so these lie closer together. The counting sort writes in no order and has entries in one piece (see
-// rows_mixed.cuh).
+// rounded box, so these lie closer together.
 struct rows_uniform_arrays {
     uint4 *entries;        // per place: rounded box in two words, slot, rows_look
     uint2 *rounded, *look; // or these: the first two of them, the last two
@@ -146,20 +145,6 @@ __device__ __forceinline__ uint4 rows_uniform_entry(const psvi_rows_level &level
     uint32_t slot = __float_as_uint(box.second.z);
     if (AROUND && look != 0) slot |= (near.own_end - near.span) >> ROWS_UNIFORM_BITS << ROWS_UNIFORM_SLOT_BITS;
     return make_uint4(rounded.x, rounded.y, slot, look);
-}
-
-// A place's entry. It is written in no order and half a sector long: kept in the second-level cache until the sweep has
-// read it, it need not be merged into what memory has.
-__device__ __forceinline__ void rows_write_entry(uint4 *entry, uint4 value) {
-#if __CUDA_ARCH__ >= 800
-    uint64_t policy;
-    asm("createpolicy.fractional.L2::evict_last.b64 %0;" : "=l"(policy));
-    asm volatile("st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(entry), "r"(value.x), "r"(value.y),
-                 "r"(value.z), "r"(value.w), "l"(policy)
-                 : "memory");
-#else
-    *entry = value;
-#endif
 }
 
 #endif

@@ -20,6 +20,7 @@ struct warp_work {
 // More than what is taken of a batch: a chunk each, and each warp may have asked in vain once.
 #define BATCH_STRIDE (4 * WARPS)
 #define NO_BATCH 0xffffffffu
+#define NO_CHUNK (0xffffffffu / 32) // behind all
 
 struct sweep_shared {
     warp_work work[WARPS];
@@ -169,6 +170,14 @@ struct sweep_position {
     uint32_t chunk, window, batch;
 };
 
+// A run of a chunk is longer than the lanes' words: another window of 32 places, of five runs at most. Returns whether
+// the warp has to end. All lanes together.
+static __device__ __noinline__ bool spend_window(const psvi_find_input &input, psvi_rows_plan *plan, uint32_t boxes,
+                                                 uint32_t window) {
+    uint32_t all = window > ROWS_BOUND_RUN + boxes / ROWS_BOUND_RUN_BOXES ? ~0u - 2 * ROWS_BOUND_STEP : 0;
+    return rows_spend(&plan->bound, input.result, boxes, ROWS_BOUND_STEP, &all);
+}
+
 // MANY: of many boxes. Warps take the next chunk that is left, else their shares are equal; and cells may have numbers
 // that the word of a look does not hold.
 template <bool MANY>
@@ -241,6 +250,7 @@ __device__ __forceinline__ void sweep_chunk(const psvi_find_input &input, psvi_r
     } else if (__any_sync(PSVD_FULL, longest > 32)) {
         position->window += 32;
         position->batch = 0;
+        if (spend_window(input, plan, boxes, position->window)) position->chunk = NO_CHUNK;
     } else {
         uint32_t chunk = position->chunk + gridDim.x * WARPS;
         if (MANY && lane == 0) chunk = take_chunk(plan);
@@ -277,7 +287,7 @@ __global__ void __launch_bounds__(ROWS_UNIFORM_THREADS, ROWS_CODE_POLICY.uniform
         rows_make_room<sweep_held, ROWS_UNIFORM_HITS>(input, &tally);
     }
     tally.pairs = rows_settle_doubts<sweep_held>(input, tally.doubts, tally.pairs);
-    if (plan->listed != 0) {
+    if (plan->listed != 0 && !rows_is_over(plan->bound)) {
         const uint2 more = sweep_unusual(input, plan, tables, tally.pairs);
         tally.pairs = more.x;
         tally.tested += more.y;

@@ -56,7 +56,7 @@ __device__ __forceinline__ void rows_choose_turns(const rows_plan_shared<THREADS
 struct rows_winding {
     int axis[3];
     float reach[3], origin[3], inverse[3], around[3]; // around: 1 / cells
-    float scale, shift[3], most[3];                   // to rounded coordinates, and their limit
+    float up, scale, shift[3], most[3];               // to rounded coordinates, and their limit
     int32_t cells[3];
     uint32_t turns[3], slot_bits;
 };
@@ -67,6 +67,7 @@ __device__ __forceinline__ rows_winding rows_winding_of(const psvi_rows_plan &pl
     rows_winding wind;
     wind.scale = __fdividef(ROWS_ROUNDED_LIMIT, level.limit); // as rows_uniform_rounding has it
     wind.slot_bits = slot_bits;
+    wind.up = plan.up;
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
         wind.axis[axis] = plan.axis[axis];
@@ -101,7 +102,7 @@ __device__ __forceinline__ bool rows_winding_entry(const rows_winding &wind, con
     bool fits = true, clear = true;
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
-        const float low = box[wind.axis[axis]], high = box[wind.axis[axis] + 3];
+        const float low = wind.up * box[wind.axis[axis]], high = wind.up * box[wind.axis[axis] + 3];
         const uint32_t extent = __float_as_uint(__fsub_ru(high, low)); // below 0 and not a number are greater than any
         if (axis == 0) *length = extent;
         fits &= extent <= __float_as_uint(wind.reach[axis]);

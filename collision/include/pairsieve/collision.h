@@ -102,10 +102,11 @@ typedef struct psv_pair_finder psv_pair_finder;
 
 typedef struct psv_pair_finder_def {
     uint32_t cookie; // set by psv_default_pair_finder_def
-    // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default). On CUDA and OpenGL "auto" is `rows`. With
-    // max_boxes from 16,384 to 16,777,216 it also tries `lbvh` for a frame where `rows` takes long, and keeps the
-    // faster method until the boxes change; that takes the memory of both. A captured graph keeps the method that ran
-    // before the capture.
+    // "brute", "sap3", "sweep", "rows", "grid", "lbvh" or "auto" (default). On CUDA "auto" is `rows`, which goes by a
+    // tree in the same call where its sweep would cost more; the device decides that, in a captured graph too. On the
+    // CPU "auto" is `rows` too, `lbvh` where `rows` would take longer, and `brute` for few boxes. On OpenGL, with
+    // max_boxes from 16,384 to 16,777,216, it tries `lbvh` for a frame where `rows` takes long, and keeps the faster
+    // method until the boxes change; that takes the memory of both.
     const char *method;
     // "cells" (default): the fastest way, by the method's own cells where it has them (`rows` on CUDA), otherwise by
     // the "radix" sorter. A sorter's name (pairsieve/sort.h): that sorter. "auto": cells or the calibrated sorter. Both
@@ -253,8 +254,9 @@ typedef struct psv_pair_statistics {
     uint32_t sort_passes_skipped;
     const char *method;      // that ran: never "auto"
     const char *sort_method; // that sorted: "cells" where the method has cells of its own, else a sorter's name
-    const char *route; // the way that the method took, of several (docs/rows.md); the method's name where it has one
-    const char *veto;  // why it did not take a faster one ("filters", "sizes", ...), or "none"
+    const char
+        *route;       // the way that the method took, of several (docs/how/rows.md); the method's name where it has one
+    const char *veto; // why it did not take a faster one ("filters", "sizes", ...), or "none"
 } psv_pair_statistics;
 
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics); // Blocks
