@@ -14,7 +14,7 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RESULTS = os.path.join(ROOT, "tests/bench/results")
-H200, EPYC, XEON = "nvidia-h200", "amd-epyc-2-cores", "intel-xeon-2-workers"
+H200, H100, EPYC, XEON = "nvidia-h200", "nvidia-h100", "amd-epyc-2-cores", "intel-xeon-2-workers"
 
 
 class BadTable(Exception):
@@ -187,6 +187,9 @@ TABLES = {
                               "million pairs a second", method="radix", op="pairs"),
     "sort-cpu-merge": lambda: pivot(f"{EPYC}/sort_cpu.csv", "distribution", "count", "mpairs_per_s", lambda text: digits(text, 0),
                                     "million pairs a second", method="merge", op="pairs"),
+    "segments": lambda: listing(f"{H100}/segments.csv", [
+        ("backend", "backend", plain), ("segments", "shape", plain), ("keys", "keys", plain), ("elements", "elements", count), ("ms, a call", "ms", time),
+        ("ms, in a graph", "graph_ms", time), ("faster yardstick, ms", "yardstick_ms", time), ("times ours", "ratio", ratio)]),
     "pairs-gpu": lambda: listing(f"{H200}/collision.csv", [
         ("scene", "scene", plain), ("boxes", "boxes", count), ("worlds", "worlds", whole), ("pairs", "pairs", whole), ("ms, a call", "median_ms", time),
         ("ms, in a graph", "graph_ms", time), ("sort, ms", "sort_ms", time), ("sweep, ms", "sweep_ms", time)]),
