@@ -31,7 +31,10 @@ PSVI_HD psvi_roll psvi_start_roll(const psvi_sim *s, uint32_t a, uint32_t b, con
     v3 n = v3_of(normal), was = kept ? v3_of4(*kept) : v3_make(0, 0, 0), t1, t2;
     psvi_roll_limits(s, a, b, &rolling, &spinning);
     v3_tangents(n, &t1, &t2);
-    roll.impulse = f4_make(v3_make(v3_dot(was, t1), v3_dot(was, t2), v3_dot(was, n)), rolling);
+    // Where there is no limit, what is kept at this place may be of an older contact.
+    const v3 about = v3_make(rolling > 0 ? v3_dot(was, t1) : 0, rolling > 0 ? v3_dot(was, t2) : 0,
+                             spinning > 0 ? v3_dot(was, n) : 0);
+    roll.impulse = f4_make(about, rolling);
     roll.normal = f4_make(n, spinning);
     return roll;
 }
