@@ -285,15 +285,16 @@ static void sweep_some(void *data, uint32_t worker) {
 // What a sweep may test where there is a tree to go by: half of what `lbvh` takes, about.
 #define SWEEP_TESTS_A_BOX 200
 
-static void sweep_rows(psv_context *context, rows_sorted *sorted, rows_sweep_function sweep) {
-    const psvi_find_input *input = sorted->input;
+static void sweep_rows(psv_context *context, const rows_sorted *boxes, rows_sweep_function sweep) {
+    const psvi_find_input *input = boxes->input;
     uint64_t tests = 0;
-    sorted->tests = &tests;
-    sorted->most_tests = input->gave_up == NULL ? UINT64_MAX : SWEEP_TESTS_A_BOX * sorted->count;
+    rows_sorted sorted = *boxes;
+    sorted.tests = &tests;
+    sorted.most_tests = input->gave_up == NULL ? UINT64_MAX : SWEEP_TESTS_A_BOX * sorted.count;
     // Small pieces where there are few boxes, so that all cores get some.
-    sweep_job job = {.sorted = sorted, .sweep = sweep, .size = sorted->regular < 65536 ? 512 : 2048};
-    job.pieces = psvi_loop_pieces(sorted->regular, job.size);
-    job.loop = (psvi_loop){0, job.pieces + (sorted->count - sorted->regular), 1};
+    sweep_job job = {.sorted = &sorted, .sweep = sweep, .size = sorted.regular < 65536 ? 512 : 2048};
+    job.pieces = psvi_loop_pieces(sorted.regular, job.size);
+    job.loop = (psvi_loop){0, job.pieces + (sorted.count - sorted.regular), 1};
     psvi_run_tasks(context, psvi_workers_for(context, job.loop.count), sweep_some, &job);
     input->result->longest_range = job.longest;
     if (input->gave_up != NULL) *input->gave_up = job.over;
@@ -374,14 +375,14 @@ static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *in
     psvi_phase_end(context, PSV_PHASE_GATHER);
 
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    rows_sorted sorted = {.grid = &grid,
-                          .input = input,
-                          .lanes = memory.lanes,
-                          .partners = input->partners == NULL ? NULL : memory.partners,
-                          .keys = memory.keys,
-                          .start = memory.start,
-                          .regular = live - grid.huge_count,
-                          .count = live};
+    const rows_sorted sorted = {.grid = &grid,
+                                .input = input,
+                                .lanes = memory.lanes,
+                                .partners = input->partners == NULL ? NULL : memory.partners,
+                                .keys = memory.keys,
+                                .start = memory.start,
+                                .regular = live - grid.huge_count,
+                                .count = live};
     sweep_rows(context, &sorted, sweep);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
     if (input->gave_up != NULL) judge_sweep(state, &scene, *input->gave_up);

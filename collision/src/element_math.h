@@ -48,8 +48,8 @@ PSVI_HD float psvi_round_down(double x, double less) {
 
 PSVI_HD float psvi_round_up(double x, double more) { return -psvi_round_down(-x, more); }
 
-PSVI_HD double psvi_coordinate(const psvi_element_boxes_job *job, const char *positions, uint32_t vertex, int axis) {
-    const char *at = positions + (uint64_t)vertex * job->stride;
+PSVI_HD double psvi_coordinate(const psvi_element_boxes_job *job, const void *positions, uint32_t vertex, int axis) {
+    const void *at = (const char *)positions + (uint64_t)vertex * job->stride;
     return job->doubles ? ((const double *)at)[axis] : ((const float *)at)[axis];
 }
 

@@ -575,7 +575,7 @@ PSVI_HD void psvi_touch_facet_edge(const psvi_guest *g, psvi_surface_edge *e, ui
 // A corner of the surface outside of a box or hull, or inside: then out by the nearest face that it lets pass.
 PSVI_HD_LONG void psvi_touch_facet_corner(const psvi_facets *f, const psvi_facet *t, int k, const psvi_guest *g) {
     const v3 v = v3_sub(t->p[k], g->middle), x = axes_undo(&g->axes, v3_sub(v, g->origin));
-    v3 n = v3_make(0, 0, 0);
+    v3 n;
     float separation = 0, low;
     bool owns = true;
     if (g->hull) {

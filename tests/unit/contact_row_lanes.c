@@ -8,7 +8,7 @@ _Static_assert(ROW_LANES == LANES, "a case a lane");
 
 // The lane of a member that is so many bytes into a case.
 static lane gathered(const row_case *cases, size_t offset) {
-    lane r;
+    lane r = {0};
     for (int k = 0; k < LANES; ++k)
         memcpy((char *)&r + sizeof(float) * (size_t)k, (const char *)&cases[k] + offset, sizeof(float));
     return r;
