@@ -159,8 +159,8 @@ static void take_some_ids(void *data, uint64_t first, uint64_t end) {
 }
 
 // Nodes of neighbours in a Morton order overlap much: among a million boxes of a cube, a search reaches 25 of them on
-// its way down, and 9 nodes that were cut by halves. A tree that serves many frames is worth the longer build. So is one
-// of boxes whose size grows with the distance: most of them have the same Morton code.
+// its way down, and 9 nodes that were cut by halves. A tree that serves many frames is worth the longer build. So is
+// one of boxes whose size grows with the distance: most of them have the same Morton code.
 static void order_by_halves(psv_context *context, lbvh_tree *tree) {
     const lbvh_memory *memory = &tree->memory;
     const lbvh_halves halves = {memory->centres[0], memory->centres[1], memory->keys, tree->wide, 3 * CODE_BITS};

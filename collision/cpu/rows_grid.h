@@ -111,7 +111,8 @@ static inline float rows_clamp(float x, float low, float high) {
     return above < high ? above : high;
 }
 
-// A coordinate, scaled. The processor is slow with numbers below the smallest normal float: those are taken as integers.
+// A coordinate, scaled. The processor is slow with numbers below the smallest normal float: those are taken as
+// integers.
 static inline float rows_scaled(const rows_grid *grid, float x) {
     if (grid->up == 1) return x;
     int32_t bits;

@@ -61,5 +61,5 @@ int main(void) {
         printf("edge %u may meet edge %u\n", pairs[i].a, pairs[i].b);
     psv_destroy_element_finder(finder);
     psv_destroy_context(context);
-    return vertex_faces == 3 && count > 0 ? 0 : 1;
+    return vertex_faces == 1 && count == 2 ? 0 : 1; // corner 3 and the two edges that meet there
 }

@@ -358,9 +358,9 @@ psv_status psv_world_profile(psv_world *world, psv_profile *profile); // does no
 psv_status psv_world_energy(psv_world *world, double *energy, double momentum[3]);
 
 // A number that is the same for worlds whose bodies have the same poses and velocities, bit by bit (0 and -0 are the
-// same), in the same slots: by it programs compare runs, peers and machines. The same for any number of threads, and for
-// a world that a snapshot restored; CPU and CUDA round otherwise and differ. Blocks: the host works on a copy of all
-// bodies. Errors: PSV_ERROR_ARGUMENT (hash is NULL), PSV_ERROR_MEMORY.
+// same), in the same slots: by it programs compare runs, peers and machines. The same for any number of threads, and
+// for a world that a snapshot restored; CPU and CUDA round otherwise and differ. Blocks: the host works on a copy of
+// all bodies. Errors: PSV_ERROR_ARGUMENT (hash is NULL), PSV_ERROR_MEMORY.
 psv_status psv_world_hash(psv_world *world, uint64_t *hash);
 
 // Writes the exact state to a versioned binary file and restores it, bit for bit. A broad phase or sorting method that
