@@ -192,8 +192,8 @@ PSVI_INLINE void hit_block(const psvi_movers *v, const psvi_step *step, psvi_row
         store(c->pending, bounce.pending);
         store(c->ball->hit, bounce.hit);
     } else {
-        bool rests; // points that touch while the rest of a hit is due hit right after it
-        hits = lane_of(0) != lane_of(0);
+        bool rests;                     // points that touch while the rest of a hit is due hit right after it
+        hits = lane_of(0) > lane_of(1); // none yet
         do {
             rests = after && lane_any(load(c->pending) > lane_of(0));
             hits |= hand_hits(&h, &h.t, step, after, false);
@@ -435,7 +435,7 @@ PSVI_INLINE void make_slide(psvi_row_block *block, const raw_lanes *raw, row_roo
     row_slide slide;
     // Friction acts in the middle of the points that touch or nearly do: others lie anywhere.
     const lane reach = load(block->deep) * lane_of(2);
-    lane_mask some = lane_of(0) != lane_of(0);
+    lane_mask some = lane_of(0) > lane_of(1); // none yet
     for (uint32_t k = 0; k < block->points; ++k)
         some |= (load(raw->used[k]) > lane_of(0)) & (load(block->point[k].separation) < reach);
     for (uint32_t k = 0; k < block->points; ++k) {

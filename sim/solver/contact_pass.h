@@ -131,14 +131,14 @@ PSVI_ROW lane_mask ball_hits(row_pair *t, const row_ball *c, row_bounce *b, cons
 
 // A contact while it is visited.
 typedef struct row_hand {
-    row_at at;
-    row_pair t;
-    row_springs springs;
-    uint32_t count; // of points
     lane friction;
     lane_mask later; // has restitution
     lane restitution;
+    row_springs springs;
+    row_pair t;
+    row_at at;
     const row_pair *moved; // movement of the substep that separations do not have yet; NULL without
+    uint32_t count;        // of points
     bool uneven;           // psvi_is_uneven
 } row_hand;
 
