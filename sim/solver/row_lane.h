@@ -4,6 +4,10 @@
 #ifndef PAIRSIEVE_ROW_LANE_H
 #define PAIRSIEVE_ROW_LANE_H
 
+#ifdef __clang__ // the masks of single lanes are combined as those of vectors are: both sides are always looked at
+#pragma clang diagnostic ignored "-Wbitwise-instead-of-logical"
+#endif
+
 #include "../data/sim_math.h"
 
 #define PSVI_ROW PSVI_HD
