@@ -153,6 +153,23 @@ def front_pages(files):
             yield f"CHANGELOG.md: {version.splitlines()[0]} has {version.count(chr(10))} lines, at most {CHANGELOG_LINES}"
 
 
+# The places that cannot read the version from core.h, each with what stands before it.
+VERSION_PLACES = {"pyproject.toml": "^version = ", "CITATION.cff": r"^version: ", "CHANGELOG.md": r"^## ",
+                  "debian/changelog": r"^pairsieve \(",
+                  "packaging/conda/recipe.yaml": r"^  version: ", "packaging/vcpkg/vcpkg.json": r'"version": "'}
+
+
+def versions(files):
+    """pyproject.toml, CITATION.cff, CHANGELOG.md and the packages name the version of core.h."""
+    numbers = re.findall(r"^#define PSV_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)$", text_of("core/include/pairsieve/core.h"), re.M)
+    version = ".".join(numbers)
+    for name, before in VERSION_PLACES.items():
+        if name in files:
+            found = re.search(before + r'"?(\d+\.\d+\.\d+)?', text_of(name), re.M)
+            if not found or found.group(1) != version:
+                yield f"{name}: names version {found and found.group(1)}, core.h {version}"
+
+
 def measured(files):
     """The tables of README.md and docs/measured are what their CSV files say."""
     check = subprocess.run([sys.executable, os.path.join(ROOT, "tests/bench/make_tables.py"), "--check"],
@@ -161,7 +178,8 @@ def measured(files):
         yield from (check.stdout + check.stderr).splitlines()
 
 
-RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_headers, links, mentions, prose, front_pages, measured)}
+RULES = {rule.__name__: rule for rule in (file_lengths, unique_names, public_headers, links, mentions, prose, front_pages, versions,
+                                      measured)}
 
 
 def main(wanted):

@@ -8,7 +8,11 @@ foreach(psv_module ${psv_modules})
         $<BUILD_INTERFACE:$<TARGET_PROPERTY:pairsieve_${psv_module},INTERFACE_INCLUDE_DIRECTORIES>>)
     add_library(pairsieve::${psv_module} ALIAS pairsieve)
 endforeach()
-set_target_properties(pairsieve PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+set(psv_soversion ${PROJECT_VERSION_MAJOR})
+if(PROJECT_VERSION_MAJOR EQUAL 0) # before 1.0 a minor version may change structures
+    set(psv_soversion 0.${PROJECT_VERSION_MINOR})
+endif()
+set_target_properties(pairsieve PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${psv_soversion}
                       LINKER_LANGUAGE C LINK_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/exports.map)
 target_link_options(pairsieve PRIVATE -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/exports.map -Wl,--no-undefined)
 target_include_directories(pairsieve INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)

@@ -1,4 +1,4 @@
-// Names of statuses and phases, and the sentences of failures.
+// The version, names of statuses and phases, and the sentences of failures.
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +6,13 @@
 #include "context.h"
 
 static _Thread_local char thread_error[512];
+
+#define TEXT_OF(number) #number
+#define VERSION_NAME(major, minor, patch) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(patch)
+
+uint32_t psv_version(void) { return PSV_VERSION; }
+
+const char *psv_version_name(void) { return VERSION_NAME(PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH); }
 
 const char *psv_status_name(psv_status status) {
     switch (status) {

@@ -9,7 +9,7 @@ same library on the same device. ``PairFinder``, ``Sorter`` and ``Tree`` (rays, 
 ``World`` simulates rigid bodies.
 """
 
-from ._native import (ArgumentError, CapacityError, DeviceError, Error, FileError, FormatError, OutOfMemoryError, UnsupportedError, lib)
+from ._native import (ArgumentError, CapacityError, DeviceError, Error, FileError, FormatError, OutOfMemoryError, UnsupportedError, ffi, lib)
 from .elements import edges_of, element_pairs
 from .pairs import PairFinder, clear_cache, find_pairs
 from .segments import SegmentSorter, sort_segments
@@ -17,7 +17,7 @@ from .sorting import Sorter, argsort, sort, sort_pairs
 from .tree import Tree
 from .world import World, load_mesh, scenes
 
-__version__ = "0.1.0"
+__version__ = ffi.string(lib.psv_version_name()).decode()
 
 
 def cuda_available():

@@ -55,6 +55,17 @@ static void test_cuda_where_there_is_none(void **state) {
     psv_destroy_context(context);
 }
 
+static void test_version(void **state) {
+    (void)state;
+    char name[32];
+    (void)snprintf(name, sizeof name, "%d.%d.%d", PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH);
+    assert_string_equal(psv_version_name(), name);
+    assert_int_equal(psv_version() / 10000, PSV_VERSION_MAJOR);
+    assert_int_equal(psv_version() / 100 % 100, PSV_VERSION_MINOR);
+    assert_int_equal(psv_version() % 100, PSV_VERSION_PATCH);
+    assert_true(psv_version() == PSV_VERSION);
+}
+
 static void test_names(void **state) {
     (void)state;
     assert_string_equal(psv_status_name(PSV_ERROR_CAPACITY), "PSV_ERROR_CAPACITY");
@@ -193,7 +204,7 @@ int main(void) {
         cmocka_unit_test(test_context_defs),  cmocka_unit_test(test_cuda_where_there_is_none),
         cmocka_unit_test(test_names),         cmocka_unit_test(test_buffers),
         cmocka_unit_test(test_allocator),     cmocka_unit_test(test_null_contexts),
-        cmocka_unit_test(test_context_facts),
+        cmocka_unit_test(test_context_facts), cmocka_unit_test(test_version),
     };
     return cmocka_run_group_tests_name("core_api", tests, NULL, NULL);
 }

@@ -11,7 +11,8 @@ GOOD = {
     "CHANGELOG.md": "# Changelog\n\n## 0.1.0\n\n- Added: all.\n",
     "docs/how/page.md": "# A page\n\n## The method\n\nThe method sorts the boxes. It then sweeps them.\n",
     "docs/measured/README.md": "# Measured\n",
-    "core/include/pairsieve/core.h": "int core;\n",
+    "core/include/pairsieve/core.h": "#define PSV_VERSION_MAJOR 0\n#define PSV_VERSION_MINOR 1\n#define PSV_VERSION_PATCH 0\n",
+    "CITATION.cff": "version: 0.1.0\n",
     "core/inside.h": "int inside;\n",
     "viz/window.h": "int window;\n",
     "viz/window.c": '#include "window.h"\n#include "pairsieve/core.h"\n#include <stdio.h>\n',
@@ -31,6 +32,9 @@ BAD = [
     ("prose", "docs/learn/counted.md", "It takes 3 ms of 5 and 7 of 9.\n", "4 numbers in 1 sentences"),
     ("front_pages", "README.md", "word\n" * 131, "README.md: 131 lines"),
     ("front_pages", "CHANGELOG.md", "# Changelog\n\n## 0.1.0\n" + "- line\n" * 90, "CHANGELOG.md: 0.1.0 has 91 lines"),
+    ("versions", "CITATION.cff", "version: 0.1.1\n", "CITATION.cff: names version 0.1.1, core.h 0.1.0"),
+    ("versions", "CHANGELOG.md", "# Changelog\n\n## next\n", "CHANGELOG.md: names version None, core.h 0.1.0"),
+    ("versions", "packaging/vcpkg/vcpkg.json", '{"version": "0.2.0"}\n', "vcpkg.json: names version 0.2.0, core.h 0.1.0"),
     ("measured", "tests/bench/make_tables.py", "import sys; print('a table differs'); sys.exit(1)\n", "a table differs"),
 ]
 

@@ -29,9 +29,20 @@
 extern "C" {
 #endif
 
+// Version of this header. CMake reads it here; docs/stability.md says what may
+// change with each of the three numbers.
 #define PSV_VERSION_MAJOR 0
 #define PSV_VERSION_MINOR 1
 #define PSV_VERSION_PATCH 0
+// As one number for comparisons: 10,000 * major + 100 * minor + patch.
+#define PSV_VERSION (PSV_VERSION_MAJOR * 10000 + PSV_VERSION_MINOR * 100 + PSV_VERSION_PATCH)
+
+// Version of the library that runs, in the form of PSV_VERSION; it differs from PSV_VERSION where a program was
+// compiled with the headers of another version.
+uint32_t psv_version(void);
+
+// The same as text ("0.1.0"). Never NULL.
+const char *psv_version_name(void);
 
 // Result of a call. The numbers are pinned: they never change between releases.
 typedef enum psv_status {
