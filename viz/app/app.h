@@ -62,6 +62,7 @@ typedef struct view_app {
     view_history history;
     view_sample sample; // of this frame
     view_check check;
+    uint64_t settled, settled_frame; // view_check.settled, and the frame that it is of; 0: none
     view_picked picked;
     view_video video;
     psvi_replaced_file csv, trace; // their streams are NULL where none is written

@@ -256,11 +256,12 @@ void cross_check(const view_hud_model &model, view_hud_actions &actions) {
     const view_check &check = *model.check;
     if (!check.done) return;
     char a[32], b[32];
-    bool equal = check.pairs == check.other_pairs;
+    bool equal = view_check_agrees(&check);
     ImGui::SameLine();
     ImGui::TextColored(equal ? ImVec4(0.45f, 0.85f, 0.45f, 1.0f) : ImVec4(1.0f, 0.3f, 0.25f, 1.0f), "%s",
                        equal ? "equal" : "DIFFERENT");
     ImGui::Text("%s %s   %s %s", check.method, grouped(check.pairs, a), check.other, grouped(check.other_pairs, b));
+    if (check.settled > 0) ImGui::Text("%s of them between bodies now asleep", grouped(check.settled, a));
 }
 
 void picked(const view_hud_model &model) {

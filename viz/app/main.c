@@ -18,7 +18,7 @@ static int report_check(view_app *app) {
     if (!check->done) return VIEW_EXIT_FAILED;
     printf("pairs of frame %llu: %llu by %s, %llu by %s\n", (unsigned long long)check->frame,
            (unsigned long long)check->pairs, check->method, (unsigned long long)check->other_pairs, check->other);
-    return check->pairs == check->other_pairs ? VIEW_EXIT_GOOD : VIEW_EXIT_FAILED;
+    return view_check_agrees(check) ? VIEW_EXIT_GOOD : VIEW_EXIT_FAILED;
 }
 
 static int run(const view_options *options) {

@@ -1,6 +1,7 @@
 #include "measure.h"
 
 #include "../../core/portable/replaced_file.h"
+#include "../render/model.h"
 
 #include <SDL.h>
 #include <errno.h>
@@ -156,6 +157,44 @@ static const char *independent_method(psv_backend backend, const char *method, u
         if (strcmp(name, method) != 0 && has_method(backend, name)) return name;
     }
     return method;
+}
+
+bool view_check_agrees(const view_check *check) {
+    return check->done && check->pairs == check->other_pairs && check->pairs == check->step_pairs;
+}
+
+static bool boxes_touch(const psv_aabb *a, const psv_aabb *b) {
+    for (int i = 0; i < 3; ++i) {
+        if (a->min[i] > b->max[i] || b->min[i] > a->max[i]) return false;
+    }
+    return true;
+}
+
+static bool is_left_out(uint8_t a, uint8_t b) {
+    return ((a | b) & PSV_BOX_DISABLED) != 0 || (a & b & PSV_BOX_STATIC) != 0;
+}
+
+bool view_count_settled(psv_world *world, uint64_t *settled) {
+    psv_world_counters counters;
+    psv_pair_finder *finder = psv_world_pair_finder(world);
+    const psv_box_set set = psv_world_box_set(world);
+    uint64_t count = 0;
+    *settled = 0;
+    if (psv_read_world_counters(world, &counters) != PSV_OK || counters.broad_phase == NULL) return false;
+    if (psv_finish_pairs(finder, &count) != PSV_OK) return false;
+    psv_pair *pairs = malloc((size_t)(count + 1) * sizeof *pairs);
+    uint8_t *flags = view_read_array(world, set.flags, 0, set.count);
+    psv_aabb *boxes = view_read_array(world, psv_world_boxes(world), 0, set.count * sizeof *boxes);
+    const bool good =
+        pairs != NULL && flags != NULL && boxes != NULL && psv_read_pairs(finder, pairs, count, NULL) == PSV_OK;
+    for (uint64_t i = 0; good && i < count; ++i) {
+        const uint32_t a = pairs[i].a, b = pairs[i].b;
+        *settled += is_left_out(flags[a], flags[b]) && boxes_touch(&boxes[a], &boxes[b]);
+    }
+    free(pairs);
+    free(flags);
+    free(boxes);
+    return good;
 }
 
 bool view_check_pairs(psv_context *context, psv_world *world, const char *method, const char *sort_method,

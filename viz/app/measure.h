@@ -42,14 +42,23 @@ void view_write_trace_tail(FILE *file);
 bool view_export_csv(const view_history *history, const char *path, view_message *message);
 bool view_export_trace(const view_history *history, const char *path, view_message *message);
 
-// Pair counts of the same boxes by the current method and by an independent one.
+// Pair counts of the same boxes by the current method and by an independent one. A step that lets bodies fall asleep
+// finds their pairs first, and a later search leaves those pairs out: both counts include `settled`.
 typedef struct view_check {
     bool done;
     uint64_t frame;
     char method[16], other[16];
     uint64_t pairs, other_pairs;
+    uint64_t step_pairs; // of the last step, as the panel shows them
+    uint64_t settled;    // pairs of the last step whose bodies fell asleep, or left the world, at its end
     double ms, other_ms;
 } view_check;
+
+bool view_check_agrees(const view_check *check); // done, and all three counts are equal
+
+// Counts pairs of the world's last step that the flags of its boxes leave out by now, each tested against the boxes.
+// False when nothing was searched for since the method was set, or memory or the device failed. Blocks.
+bool view_count_settled(psv_world *world, uint64_t *settled);
 
 // Counts the pairs of the pair finder's last input (boxes, filters, worlds) by `method`. Blocks.
 bool view_count_pairs(psv_context *context, psv_world *world, const char *method, const char *sort_method,

@@ -54,6 +54,8 @@ void view_unload(view_app *app) {
     view_destroy_model(&app->model);
     memset(&app->touch, 0, sizeof app->touch);
     memset(&app->check, 0, sizeof app->check);
+    memset(&app->counters, 0, sizeof app->counters);
+    app->settled_frame = 0;
     memset(&app->picked, 0, sizeof app->picked);
     psv_destroy_scene(app->scene);
     psv_destroy_context(app->pairs_on);
@@ -146,6 +148,15 @@ void view_next_scene(view_app *app, int direction) {
     view_start_load(app, psv_shipped_scene_name((uint32_t)next), PSV_BACKEND_AUTO);
 }
 
+// A switch of method forgets the pairs of the step: what a later check needs of them is counted before.
+static void note_settled(view_app *app) {
+    uint64_t settled = 0;
+    if (app->world == NULL || app->settled_frame == app->counters.frame || !view_count_settled(app->world, &settled))
+        return;
+    app->settled = settled;
+    app->settled_frame = app->counters.frame;
+}
+
 // On a paused frame a switch of method must leave the number of pairs as it is; the panel shows that it does.
 static void check_switch(view_app *app) {
     if (app->paused && app->check.done) view_run_check(app);
@@ -153,6 +164,7 @@ static void check_switch(view_app *app) {
 
 void view_set_sort(view_app *app, const char *name) {
     if (app->world == NULL) return;
+    if (app->paused) note_settled(app);
     if (psv_world_set_sort_method(app->world, name) != PSV_OK) {
         view_toast(app, "%s", psv_last_error(app->context));
         return;
@@ -164,6 +176,7 @@ void view_set_sort(view_app *app, const char *name) {
 
 void view_set_broad_phase(view_app *app, const char *name) {
     if (app->world == NULL) return;
+    if (app->paused) note_settled(app);
     if (psv_world_set_broad_phase(app->world, name) != PSV_OK) {
         view_toast(app, "%s", psv_last_error(app->context));
         return;
@@ -211,7 +224,12 @@ void view_run_check(view_app *app) {
     const char *method = app->broad_phase[0] != '\0' ? app->broad_phase : "auto";
     const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "cells";
     view_check check;
+    note_settled(app);
     if (!view_check_pairs(app->order.context, app->world, method, sort, &check, &message)) view_report(app, &message);
+    check.settled = app->settled_frame == check.frame ? app->settled : 0;
+    check.pairs += check.settled;
+    check.other_pairs += check.settled;
+    check.step_pairs = app->counters.frame == check.frame ? app->counters.pairs : check.pairs;
     bool same_frame = app->check.done && app->check.frame == check.frame;
     if (check.done && same_frame && check.pairs != app->check.pairs) {
         view_toast(app, "pair count changed from %llu (%s) to %llu (%s)", (unsigned long long)app->check.pairs,

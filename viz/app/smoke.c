@@ -39,7 +39,7 @@ static bool run_scene(const view_options *options, const char *scene) {
     if (good) {
         double detail = detail_of(app);
         view_run_check(app);
-        bool equal = app->check.done && app->check.pairs == app->check.other_pairs;
+        bool equal = view_check_agrees(&app->check);
         good = equal && detail > 0.002;
         printf("%-14s %9llu bodies %9llu pairs  %s  picture %s  %8.2f ms a step\n", scene,
                (unsigned long long)app->counters.bodies, (unsigned long long)app->check.pairs,

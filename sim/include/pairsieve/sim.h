@@ -266,7 +266,9 @@ psv_buffer psv_world_velocities(const psv_world *world);         // x, y, z, inv
 psv_buffer psv_world_angular_velocities(const psv_world *world); // x, y, z, 0
 psv_buffer psv_world_shape_indices(const psv_world *world);      // u32 per slot
 psv_buffer psv_world_boxes(const psv_world *world);              // psv_aabb per slot, of the last step
-psv_box_set psv_world_box_set(const psv_world *world); // input of the pair finder in the last step: boxes, filters, ...
+// Input of the pair finder in the last step: boxes, filters, ... Flags are of the step's end: bodies that fell asleep
+// in it are PSV_BOX_STATIC, bodies that left the world PSV_BOX_DISABLED.
+psv_box_set psv_world_box_set(const psv_world *world);
 psv_pair_finder *psv_world_pair_finder(const psv_world *world); // for pairs and statistics of the last step
 // Live switch between steps; PSV_ERROR_UNSUPPORTED for an unknown name. The pair finder above is another one then.
 psv_status psv_world_set_sort_method(psv_world *world, const char *sort_method); // Blocks
