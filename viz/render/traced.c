@@ -9,6 +9,7 @@
 #define FAST_MS 25.0
 #define COARSEST 8u
 #define FIRST_COARSE 4u
+#define STILL_TURNS 2u // pictures of an unmoved scene before one at full size, which takes longer
 
 static bool failed(psv_context *context, psv_status status, view_message *message) {
     if (status == PSV_OK) return false;
@@ -26,9 +27,11 @@ static bool make_renderer(view_traced *traced, psv_world *world, uint32_t width,
                           view_message *message) {
     psv_context *context = psv_world_context(world);
     if (traced->renderer != NULL && width <= traced->max_width && height <= traced->max_height) return true;
-    const uint32_t frame = traced->frame;
+    const view_traced old = *traced;
     view_destroy_traced(traced, context);
-    traced->frame = frame;
+    traced->frame = old.frame;
+    traced->coarse = old.coarse;
+    traced->camera = old.camera;
     psv_renderer_def def = psv_default_renderer_def();
     def.max_width = traced->max_width = width;
     def.max_height = traced->max_height = height;
@@ -36,15 +39,29 @@ static bool make_renderer(view_traced *traced, psv_world *world, uint32_t width,
     return !failed(context, psv_create_renderer(context, &def, &traced->renderer), message);
 }
 
-// How coarse a picture of the CPU backend is. Constant while nothing moves, so that samples add up.
-static void choose_size(view_traced *traced, const view_targets *targets, bool rests, bool whole) {
-    const double ms = traced->statistics.frame_ms;
+static bool same_camera(const view_camera *a, const view_camera *b) {
+    return memcmp(a->target, b->target, sizeof a->target) == 0 && a->distance == b->distance && a->yaw == b->yaw &&
+           a->pitch == b->pitch;
+}
+
+// Pictures in a row that show the same: the renderer adds their samples up.
+static void count_still(view_traced *traced, const view_targets *targets, const view_camera *camera, bool rests) {
+    const bool same = rests && same_camera(camera, &traced->camera) && traced->max_width == (uint32_t)targets->width &&
+                      traced->max_height == (uint32_t)targets->height;
+    traced->still = same ? traced->still + 1 : 0;
+    traced->camera = *camera;
+}
+
+// How coarse a picture of the CPU backend is: so coarse that motion is smooth, and not at all once nothing moves.
+static void choose_size(view_traced *traced, const view_targets *targets, bool whole) {
+    const double ms = traced->coarse_ms;
     if (traced->coarse == 0) traced->coarse = FIRST_COARSE;
-    if (!rests && ms > SLOW_MS && traced->coarse < COARSEST) traced->coarse += 1;
-    if (!rests && ms > 0 && ms < FAST_MS && traced->coarse > 1) traced->coarse -= 1;
-    if (whole) traced->coarse = 1;
-    traced->width = ((uint32_t)targets->width + traced->coarse - 1) / traced->coarse;
-    traced->height = ((uint32_t)targets->height + traced->coarse - 1) / traced->coarse;
+    if (traced->still == 0 && ms > SLOW_MS && traced->coarse < COARSEST) traced->coarse += 1;
+    if (traced->still == 0 && ms > 0 && ms < FAST_MS && traced->coarse > 1) traced->coarse -= 1;
+    traced->whole = whole || traced->still >= STILL_TURNS;
+    const uint32_t side = traced->whole ? 1 : traced->coarse;
+    traced->width = ((uint32_t)targets->width + side - 1) / side;
+    traced->height = ((uint32_t)targets->height + side - 1) / side;
 }
 
 static psv_picture_def describe(const view_traced *traced, const view_camera *camera, bool rests) {
@@ -92,17 +109,18 @@ static bool render(view_traced *traced, view_streams *streams, const psv_picture
 bool view_draw_traced(view_traced *traced, psv_world *world, view_streams *streams, view_renderer *renderer,
                       const view_camera *camera, bool rests, bool whole, view_message *message) {
     const bool on_gpu = psv_context_backend(streams->context) == PSV_BACKEND_CUDA;
-    choose_size(traced, &renderer->targets, rests, whole || on_gpu);
-    const uint64_t bytes = 4ull * traced->width * traced->height;
+    count_still(traced, &renderer->targets, camera, rests);
     if (!make_renderer(traced, world, (uint32_t)renderer->targets.width, (uint32_t)renderer->targets.height, message))
         return false;
-    choose_size(traced, &renderer->targets, true, whole || on_gpu); // a new renderer has forgotten it
+    choose_size(traced, &renderer->targets, whole || on_gpu);
+    const uint64_t bytes = 4ull * traced->width * traced->height;
     if (!view_reserve_stream(streams, VIEW_STREAM_PICTURE, bytes, message)) return false;
     const psv_picture_def picture = describe(traced, camera, rests);
     if (!render(traced, streams, &picture, bytes, message)) return false;
     traced->frame += 1;
     if (failed(streams->context, psv_read_render_statistics(traced->renderer, &traced->statistics), message))
         return false;
+    if (!traced->whole) traced->coarse_ms = traced->statistics.frame_ms;
     view_show_traced(renderer, streams, (int)traced->width, (int)traced->height);
     return true;
 }

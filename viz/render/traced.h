@@ -1,5 +1,5 @@
 // The ray-traced mode: pairsieve/render.h makes the picture, OpenGL only shows it. With CUDA it is written to OpenGL's
-// buffer on the device; on the CPU it has fewer pixels where it would take too long.
+// buffer on the device; on the CPU it has fewer pixels as long as something moves.
 #ifndef PAIRSIEVE_VIEW_TRACED_H
 #define PAIRSIEVE_VIEW_TRACED_H
 
@@ -12,7 +12,11 @@ typedef struct view_traced {
     uint32_t max_width, max_height;
     psv_buffer pixels; // the renderer's, where they go through the host
     uint32_t width, height;
-    uint32_t coarse; // pixels of the window, a side, that get one of the picture; 0: not known yet
+    uint32_t coarse;    // pixels of the window, a side, that get one of the picture in motion; 0: not known yet
+    double coarse_ms;   // of the last such picture
+    bool whole;         // the last picture has a pixel for each of the window
+    uint32_t still;     // pictures in a row, before this one, of the same state and camera
+    view_camera camera; // of the last picture
     uint32_t frame;
     psv_render_statistics statistics; // of the last picture
 } view_traced;
