@@ -134,6 +134,23 @@ class World(WorldQueries, Profiled):
         """Writes the exact state to a file. Waits for the device."""
         self.context.check(lib.psv_save_snapshot(self.handle, path_of(path)))
 
+    # --- states to return to ------------------------------------------------------------------------------------------
+
+    @locked
+    def reserve_states(self, count: int) -> None:
+        """Memory of the device for ``count`` states of :meth:`keep`; states kept before are forgotten."""
+        self.context.check(lib.psv_world_reserve_states(self.handle, count))
+
+    @locked
+    def keep(self, state: int = 0) -> None:
+        """Keeps the world as it is as number ``state`` of the reserved ones, on the device."""
+        self.context.check(lib.psv_world_keep(self.handle, state))
+
+    @locked
+    def restore(self, state: int = 0) -> None:
+        """The world becomes what it was at :meth:`keep`, and repeats its steps bit by bit. Waits for the device."""
+        self.context.check(lib.psv_world_return(self.handle, state))
+
     # --- shapes ------------------------------------------------------------------------------------------------------
 
     @locked

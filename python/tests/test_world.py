@@ -60,6 +60,33 @@ def test_scene_snapshot(tmp_path):
     assert "drop" in pairsieve.scenes()
 
 
+def test_keep_and_restore():
+    world = pairsieve.World(max_bodies=64)
+    box = world.box((0.5, 0.5, 0.5))
+    world.add(world.plane())
+    world.add(box, [[0.1 * i, 0.6 + 1.1 * i, 0] for i in range(8)])
+    world.reserve_states(2)
+    world.step(count=20)
+    world.keep(1)
+    at_keep, ahead = world.hash(), []
+    for turn in range(2):
+        hashes = []
+        new = world.add(box, [[5, 3, 0]])
+        for _ in range(30):
+            world.step()
+            hashes.append(world.hash())
+        ahead.append((new.tolist(), hashes))
+        world.restore(1)
+        assert world.hash() == at_keep and len(world) == 9
+    assert ahead[0] == ahead[1]
+    with pytest.raises(pairsieve.ArgumentError, match="nothing is kept"):
+        world.restore()
+    with pytest.raises(pairsieve.ArgumentError, match="state is 2"):
+        world.keep(2)
+    with pytest.raises(pairsieve.ArgumentError, match="negative"):
+        world.keep(-1)
+
+
 def test_shapes():
     world = pairsieve.World(max_bodies=16)
     parts = [dict(type="box", size=(1, 0.1, 1)), dict(type="sphere", size=(0.3,), position=(0, 0.4, 0))]

@@ -472,6 +472,7 @@ static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     psvi_run_ranges(world->context, s->slots, BODIES, end_bodies, &loop);
     s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
     s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);
+    s->counts->points_kept = s->counts->points;
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
     psvi_run_ranges(world->context, loop.state->block_first[COLOURS * PSVI_BLOCK_KINDS], PIECE_BLOCKS, keep_blocks,
                     &loop);

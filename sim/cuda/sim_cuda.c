@@ -176,6 +176,12 @@ static bool cuda_poll(psv_world *world, psvi_step_counts *counts, bool wait) {
     return false;
 }
 
+// The device's own counts go on from the same serial.
+static void cuda_believe(psv_world *world, const psvi_step_counts *counts) {
+    const cuda_state *state = world->state;
+    state->published->record[state->published->serial & 1] = *counts;
+}
+
 // Few threads wait for each other faster, many do more at a time. `items`: lanes or contacts at work together, as far
 // as the host knows; the numbers do not depend on the choice.
 static psvi_team team_for(uint64_t items, int block, int cluster, int most) {
@@ -271,6 +277,7 @@ const psvi_sim_ops psvi_sim_ops_cuda = {
     .notice = cuda_notice,
     .report = cuda_report,
     .poll = cuda_poll,
+    .believe = cuda_believe,
     .query_boxes = psvi_cuda_query_boxes,
     .query_bodies = psvi_cuda_query_bodies,
 };

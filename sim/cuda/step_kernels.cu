@@ -103,6 +103,7 @@ __global__ void psvk_set_mask(psvi_sim s) {
     if (c->halted) return;
     c->kept_mask = psvi_kept_mask(c->contacts);
     c->kept_scale = psvi_kept_scale(c->kept_mask, s.slots);
+    c->points_kept = c->points;
 }
 
 // Counts the step and tells the host. One thread.

@@ -154,8 +154,9 @@ typedef struct psvi_step_counts {
     uint32_t uncoloured[2]; // of this and the next round of colouring
     uint64_t serial;        // of what was told to the host
     uint64_t pairs;
-    uint64_t kept_mask;  // of the places of `kept` in use
-    uint64_t kept_scale; // of slots to groups of places, times 2^32
+    uint64_t kept_mask;   // of the places of `kept` in use
+    uint64_t kept_scale;  // of slots to groups of places, times 2^32
+    uint64_t points_kept; // of the contacts in `kept`: the first of kept_points, and of what goes with them
 } psvi_step_counts;
 
 typedef struct psvi_sim {

@@ -131,21 +131,8 @@ static const struct body_array {
     uint64_t each;
     uint32_t part; // psvi_world_part.parts; 0: every world has it
 } body_arrays[] = {
-    {offsetof(psvi_sim, position), offsetof(psvi_snapshot, position), sizeof(psvi_f4), 0},
-    {offsetof(psvi_sim, rotation), offsetof(psvi_snapshot, rotation), sizeof(psvi_f4), 0},
-    {offsetof(psvi_sim, velocity), offsetof(psvi_snapshot, velocity), sizeof(psvi_f4), 0},
-    {offsetof(psvi_sim, angular_velocity), offsetof(psvi_snapshot, angular_velocity), sizeof(psvi_f4), 0},
-    {offsetof(psvi_sim, shape), offsetof(psvi_snapshot, shape), sizeof(uint32_t), 0},
-    {offsetof(psvi_sim, flags), offsetof(psvi_snapshot, flags), 1, 0},
-    {offsetof(psvi_sim, filter), offsetof(psvi_snapshot, filter), sizeof(psv_box_filter), 0},
-    {offsetof(psvi_sim, sub_world), offsetof(psvi_snapshot, sub_world), sizeof(uint32_t), 0},
-    {offsetof(psvi_sim, box), offsetof(psvi_snapshot, box), sizeof(psv_aabb), 0},
-    {offsetof(psvi_sim, forces), offsetof(psvi_snapshot, forces), sizeof(psvi_f4), PSVI_SNAPSHOT_FORCES},
-    {offsetof(psvi_sim, user), offsetof(psvi_snapshot, user), sizeof(uint64_t), PSVI_SNAPSHOT_USER},
-    {offsetof(psvi_sim, island), offsetof(psvi_snapshot, island), sizeof(uint32_t), PSVI_SNAPSHOT_SLEEP},
-    {offsetof(psvi_sim, still), offsetof(psvi_snapshot, still), sizeof(float), PSVI_SNAPSHOT_SLEEP},
-    {offsetof(psvi_sim, wake), offsetof(psvi_snapshot, wake), 1, PSVI_SNAPSHOT_SLEEP},
-};
+#define BODY_ARRAY(name, type, part) {offsetof(psvi_sim, name), offsetof(psvi_snapshot, name), sizeof(type), part},
+    PSVI_BODY_STATE(BODY_ARRAY)};
 #define BODY_ARRAYS (sizeof body_arrays / sizeof *body_arrays)
 
 // The address that a member of a struct holds.
@@ -547,8 +534,11 @@ static psv_status fill_kept(const psvi_snapshot *snapshot, psv_world *world) {
             place = psvi_kept_place(first, mixed, turn, mask, scale);
         kept[place] = *c;
     }
-    const psvi_step_counts counts = {
-        .lost = snapshot->world.lost, .steps = snapshot->world.steps, .kept_mask = mask, .kept_scale = scale};
+    const psvi_step_counts counts = {.points_kept = snapshot->point_count,
+                                     .lost = snapshot->world.lost,
+                                     .steps = snapshot->world.steps,
+                                     .kept_mask = mask,
+                                     .kept_scale = scale};
     status = psvi_write_array(world, world->sim.kept, kept, 0, mask + 1, sizeof *kept);
     if (status == PSV_OK)
         status = psvi_write_array(world, world->sim.kept_points, snapshot->points, 0, snapshot->point_count,

@@ -475,6 +475,7 @@ void psv_destroy_world(psv_world *world) {
     psvi_forget_elsewhere(world);
     psvi_free(world->context, world->sim.other_pairs, 2 * world->max_pairs * sizeof(uint32_t));
     psvi_free(world->context, (void *)(uintptr_t)world->sim.terrain_first, world->terrain_bytes);
+    psvi_free_states(world);
     psvi_free_contacts(world);
     psvi_free_bodies(world);
     psvi_free_shapes(world);

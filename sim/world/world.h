@@ -25,6 +25,7 @@ struct psvi_sim_ops;
 struct psvi_batch;
 struct psvi_tree_query;
 struct psvi_body_queries;
+struct psvi_kept_state;
 
 struct psv_world {
     uint32_t cookie;
@@ -68,13 +69,37 @@ struct psv_world {
     uint32_t ground_worlds; // one more than the largest sub-world that ground has been in
     uint64_t ground_serial; // counts changes of ground bodies; 0: there was none yet
     bool driven_ground;     // some mesh has been kinematic: each step may change ground
+    uint64_t list_serial;   // counts lists of ground bodies
     uint64_t body_serial;   // counts calls that make, destroy or place bodies
     // steps
     uint64_t steps_asked; // since creation, those that a full buffer has put off included
     uint64_t idle_steps;  // steps of a world without bodies: nothing is run for them
     psvi_step pending[PSVI_PENDING_STEPS];
     psvi_step next; // what a scene sets for the next step: gravity, kicks
+    // states that the program may return to (world_states.c)
+    struct psvi_kept_state *states;
+    uint32_t state_count;
 };
+
+// The arrays of bodies from which the next step goes on, as snapshots write them: name, type, and the part of a
+// snapshot (snapshot_parts.h) whose worlds alone have the array; 0: all have it. Steps make all other arrays anew.
+// clang-format off
+#define PSVI_BODY_STATE(X) \
+    X(position, psvi_f4, 0) \
+    X(rotation, psvi_f4, 0) \
+    X(velocity, psvi_f4, 0) \
+    X(angular_velocity, psvi_f4, 0) \
+    X(shape, uint32_t, 0) \
+    X(flags, uint8_t, 0) \
+    X(filter, psv_box_filter, 0) \
+    X(sub_world, uint32_t, 0) \
+    X(box, psv_aabb, 0) \
+    X(forces, psvi_f4, PSVI_SNAPSHOT_FORCES) \
+    X(user, uint64_t, PSVI_SNAPSHOT_USER) \
+    X(island, uint32_t, PSVI_SNAPSHOT_SLEEP) \
+    X(still, float, PSVI_SNAPSHOT_SLEEP) \
+    X(wake, uint8_t, PSVI_SNAPSHOT_SLEEP)
+// clang-format on
 
 // What a backend does for a world. Where a backend is not immediate, all is asynchronous except create, destroy and
 // settle.
@@ -98,6 +123,8 @@ typedef struct psvi_sim_ops {
     psv_status (*forget)(psv_world *world); // kept contacts of the bodies whose `claim` is not 0
     // What is known, without waiting, about the steps done; false when nothing new is known. With `wait`: of all steps.
     bool (*poll)(psv_world *world, psvi_step_counts *counts, bool wait);
+    // After a return to a kept state: what poll knows until the next step. NULL where poll reads the counts themselves.
+    void (*believe)(psv_world *world, const psvi_step_counts *counts);
     // Queries (body_queries.h): a box of each slot for the tree; then the queries.
     psv_status (*query_boxes)(psv_world *world, psv_aabb *boxes);
     psv_status (*query_bodies)(psv_world *world, const struct psvi_tree_query *query);
@@ -178,6 +205,8 @@ psv_status psvi_read_array(psv_world *world, void *target, const void *source, u
                            uint64_t stride);
 psv_status psvi_write_array(psv_world *world, void *target, const void *source, uint64_t first, uint64_t count,
                             uint64_t stride);
+
+void psvi_free_states(psv_world *world);
 
 // Slot of a living body, or PSV_ERROR_ARGUMENT for a stale id.
 psv_status psvi_find_body(psv_world *world, psv_body_id id, uint32_t *slot);

@@ -64,6 +64,7 @@ psv_status psvi_list_terrain(psv_world *world, psvi_terrain_room *room) {
         world->terrain_bytes = room->bytes;
         room->fresh = NULL;
         ++world->ground_serial;
+        ++world->list_serial;
     }
     psvi_release_terrain(world, room);
     return status;

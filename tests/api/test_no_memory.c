@@ -320,9 +320,14 @@ static void world_work(void) {
     add_bodies(ids);
     step(4);
     use_world(ids);
+    TRY(psv_world_reserve_states(world, 2));
+    TRY(psv_world_keep(world, 1));
     step(2);
     psv_body_id other = ids[0];
     TRY(psv_destroy_body(world, other)); // ground
+    TRY(psv_world_keep(world, 0));
+    TRY(psv_world_return(world, 1)); // where it is there
+    TRY(psv_world_return(world, 0));
     assert_int_equal(psv_world_body_count(world), BODIES - 1);
     TRY(psv_save_snapshot(world, SNAPSHOT));
     psv_destroy_world(world);

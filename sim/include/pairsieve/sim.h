@@ -373,6 +373,25 @@ psv_status psv_world_hash(psv_world *world, uint64_t *hash);
 psv_status psv_save_snapshot(psv_world *world, const char *path);
 psv_status psv_restore_snapshot(psv_context *context, const char *path, psv_world **world);
 
+// --- states to return to --------------------------------------------------------------------------------------------
+// For rollback: states of the world in memory of its backend, numbered from 0. What a snapshot holds is in a state, and
+// contacts and events of the last step too. A world that has returned repeats its steps bit by bit, events included,
+// and bodies created again get the ids that they had. Shapes are no part of a state: those made since stay, so make all
+// shapes first. Neither are methods, sizes of buffers and the state of a scene. A captured graph must be captured again
+// after a return to other bodies. Errors: PSV_ERROR_MEMORY, PSV_ERROR_UNSUPPORTED (while a graph is captured).
+
+// Memory for `count` states of max_bodies bodies and as many contacts as the world has room for; states kept before are
+// forgotten. 0 gives it back. Blocks.
+psv_status psv_world_reserve_states(psv_world *world, uint32_t count);
+// Keeps the world as it is as state number `state`, in place of what was kept there. Allocates only after the world's
+// room for contacts has grown. PSV_ERROR_ARGUMENT: state is not below the reserved count. Waits for the steps, not for
+// the copy.
+psv_status psv_world_keep(psv_world *world, uint32_t state);
+// The world becomes what it was when `state` was kept; the state stays kept. Queries, the finder's pairs and counters
+// are those of a restored world. PSV_ERROR_ARGUMENT: nothing is kept there. After PSV_ERROR_MEMORY the world is as
+// before. Blocks.
+psv_status psv_world_return(psv_world *world, uint32_t state);
+
 // --- meshes ---------------------------------------------------------------------------------------------------------
 
 // A triangle mesh in host memory. Faces of more than three corners were split into a fan around their first corner.
