@@ -13,7 +13,7 @@
 #include "bench_json.h"
 #include "tool.h"
 
-static const char *const benchmarks[] = {"sort", "collision", "sim", NULL};
+static const char *const benchmarks[] = {"sort", "collision", "sim", "papers", NULL};
 
 // The folder of this program, with a slash at its end.
 static bool own_folder(char *path, size_t room) {
@@ -154,9 +154,9 @@ static int run_for_json(const char *name, const char *program, int argc, char **
 
 // `--distributed`: the program for ranks of MPI jobs, which gets the benchmark's name as its first word.
 static int run_distributed(int which, int argc, char **argv) {
-    if (strcmp(benchmarks[which], "sim") == 0)
-        return tool_fail(TOOL_REFUSED,
-                         "bench sim --distributed: worlds are not spread over ranks; accepted: sort, collision");
+    if (strcmp(benchmarks[which], "sort") != 0 && strcmp(benchmarks[which], "collision") != 0)
+        return tool_fail(TOOL_REFUSED, "bench %s --distributed: is not spread over ranks; accepted: sort, collision",
+                         benchmarks[which]);
     char program[4096], own_name[] = "bench_distributed";
     int code = find_program("distributed", program, sizeof program);
     if (code != TOOL_DONE) return code;
@@ -179,9 +179,11 @@ static bool has_word(int argc, char **argv, const char *word) {
 
 int command_bench(int argc, char **argv) {
     static const char usage[] =
-        "usage: pairsieve bench sort|collision|sim [--json] [OPTION]...\n\n"
-        "Runs the benchmark program bench_sort, bench_collision or bench_sim of the build; every\n"
-        "option after the name is passed on ('pairsieve bench sort --help' names them).\n\n"
+        "usage: pairsieve bench sort|collision|sim [--json] [OPTION]...\n"
+        "       pairsieve bench papers [--quick] [--out papers.html] [--json-out FILE] [--mesh FILE...]\n\n"
+        "Runs the benchmark program bench_sort, bench_collision, bench_sim or bench_papers of the build;\n"
+        "every option after the name is passed on ('pairsieve bench sort --help' names them). papers: the\n"
+        "figures of three papers on GPU sorting as one page.\n\n"
         "options:\n"
         "  --json                   print one JSON object with the rows of the benchmark's --csv;\n"
         "                           its table goes to stderr\n"
@@ -191,10 +193,12 @@ int command_bench(int argc, char **argv) {
         fputs(usage, stdout);
         return TOOL_DONE;
     }
-    if (argc == 0) return tool_fail(TOOL_REFUSED, "bench needs a name; accepted: sort, collision, sim");
+    if (argc == 0) return tool_fail(TOOL_REFUSED, "bench needs a name; accepted: sort, collision, sim, papers");
     int which = tool_choose("bench", argv[0], benchmarks);
     if (which < 0) return TOOL_REFUSED;
     const bool json = has_word(argc, argv, "--json");
+    if (json && strcmp(benchmarks[which], "papers") == 0)
+        return tool_fail(TOOL_REFUSED, "bench papers writes its numbers to a file: --json-out FILE");
     if (has_word(argc, argv, "--distributed")) {
         if (json) return tool_fail(TOOL_REFUSED, "--json and --distributed exclude each other; --csv FILE is there");
         return run_distributed(which, argc, argv);

@@ -14,7 +14,7 @@ static const command_entry commands[] = {
     {"pairs", command_pairs, "overlapping boxes of the elements of a mesh, at rest or in motion"},
     {"sort", command_sort, "sort keys, check the result, report the time"},
     {"trace", command_trace, "render a mesh or a scene by rays to a PNG file; times of tree and rays"},
-    {"bench", command_bench, "run the benchmarks: sort, collision or sim"},
+    {"bench", command_bench, "run the benchmarks: sort, collision, sim or papers"},
     {"report", command_report, "what sorting costs on this machine, measured and drawn as one page"},
     {"info", command_info, "backends, devices, methods and how this program was built"},
     {"list", command_list, "scenes and methods"},

@@ -29,6 +29,9 @@ COMMANDS = [
 REPORT = "report --scenes stack,drop --counts 300,900 --seconds 1 --backend cpu --out page.html --json-out {}"
 
 
+PAPERS = "bench papers --quick --only {} --workers 2 --out papers.html --json-out {}"
+
+
 class Page(html.parser.HTMLParser):
     """Links with data in them, figures with their points, and everything that would ask the network."""
 
@@ -46,7 +49,7 @@ class Page(html.parser.HTMLParser):
             self.tables[attributes["download"].removesuffix(".csv")] = list(rows)
         self.figures += tag == "svg"
         for name in ("src", "href"):
-            if attributes.get(name, "data:").split(":")[0] not in ("data",):
+            if attributes.get(name, "data:")[0] != "#" and attributes.get(name, "data:").split(":")[0] not in ("data",):
                 self.foreign.append(attributes[name])
         if tag not in ("meta", "path", "circle", "br"):
             self.open.append(tag)
@@ -60,18 +63,44 @@ def same(text, value):
     return text == value if isinstance(value, str) else abs(float(text) - value) <= 1e-5 * abs(value)
 
 
-def check_page(folder, report):
-    page = Page((folder / "page.html").read_text())
+def check_page(path, report, figures):
+    page = Page(path.read_text())
     assert not page.foreign, page.foreign
     assert not page.open, page.open
-    assert page.figures >= 10, page.figures
+    assert page.figures >= figures, page.figures
     for name, rows in page.tables.items():
         wanted = report["tables"][name]["rows"]
-        assert len(rows) == len(wanted) > 0, name
+        assert len(rows) == len(wanted) >= (figures > 1), name
         for row, want in zip(rows, wanted):
             for column, text in row.items():
                 assert same(text, want[column]), (name, column, text, want[column])
     assert set(page.tables) == set(report["tables"])
+
+
+def check_papers(folder, run, validator):
+    """Two figures of the papers, and one that is a drawing. Builds without benchmarks have no such program."""
+    if "is not beside this one" in run("bench papers --help", None):
+        return
+    for number, only in enumerate(("ha-1", "garcia-table-1", "garcia-4")):
+        file = f"papers{number}.json"
+        run(PAPERS.format(only, file))
+        report = json.loads((folder / file).read_text())
+        validator.validate(report)
+        check_page(folder / "papers.html", report, int(only != "garcia-4"))
+        (figure,) = report["figures"]
+        assert figure["id"] == only and figure["state"] == ("a drawing" if only == "garcia-4" else "measured"), figure
+        assert figure["here"] or figure["absent"], figure
+    printed = [row for row in json.loads((folder / "papers1.json").read_text())["tables"]["garcia-table-1"]["rows"]
+               if row["source"] == "paper"]
+    assert sorted(row["y"] for row in printed) == [13, 43, 83, 142, 2091, 5161], printed
+    run(PAPERS.format("garcia-table-1", "both.json") + " --beside papers1.json")
+    rows = json.loads((folder / "both.json").read_text())["tables"]["garcia-table-1"]["rows"]
+    assert {row["source"] for row in rows} == {"paper", "here", "beside"}
+    run("bench papers --only nothing", 2)
+    run("bench papers --mesh", 2)
+    run("bench papers mesh.obj", 2)
+    run("bench papers --json", 2)
+    run("bench papers --beside a.json", 2)
 
 
 def main():
@@ -84,8 +113,8 @@ def main():
 
         def run(arguments, code=0):
             done = subprocess.run([program, *arguments.split()], cwd=folder, capture_output=True, text=True)
-            assert done.returncode == code, (arguments, done.returncode, done.stderr)
-            return done.stdout
+            assert code in (None, done.returncode), (arguments, done.returncode, done.stderr)
+            return done.stdout if code is not None else done.stdout + done.stderr
 
         for arguments in COMMANDS:
             result = json.loads(run(arguments))
@@ -96,7 +125,7 @@ def main():
             run(REPORT.format(file))
             report = json.loads((folder / file).read_text())
             validator.validate(report)
-            check_page(folder, report)
+            check_page(folder / "page.html", report, 10)
         assert "no difference" in run("report --compare a.json a.json")
         for row in report["tables"]["runs"]["rows"]:
             for column in row:
@@ -110,6 +139,7 @@ def main():
         run("report --compare a.json", 2)
         run("report --scenes nowhere", 2)
         run("report --counts 10", 2)
+        check_papers(folder, run, validator)
     print("every result fits its schema")
 
 

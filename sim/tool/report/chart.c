@@ -34,6 +34,7 @@ chart_series *chart_find_series(line_chart *chart, const char *name) {
     if (series->points == NULL) return NULL;
     (void)snprintf(series->name, sizeof series->name, "%s", name);
     series->count = 0;
+    series->dashed = false;
     series->colour = chart->series_count;
     ++chart->series_count;
     return series;
@@ -193,7 +194,7 @@ static void write_line(FILE *out, const line_chart *chart, const chart_frame *fr
             fprintf(out, "L%.1f %.1f", x_of(frame, series->points[p - 1].x), y_of(frame, series->points[p - 1].low));
         fputs("Z'/>\n", out);
     }
-    fprintf(out, "<path class='line c%u' d='", series->colour);
+    fprintf(out, "<path class='line%s c%u' d='", series->dashed ? " dash" : "", series->colour);
     for (uint32_t p = 0; p < series->count; ++p)
         fprintf(out, "%c%.1f %.1f", p == 0 ? 'M' : 'L', x_of(frame, series->points[p].x),
                 y_of(frame, series->points[p].y));

@@ -19,6 +19,7 @@ typedef struct chart_series {
     uint32_t colour;     // class cN of the page; as made: its place in the chart
     chart_point *points; // CHART_MOST_POINTS
     uint32_t count;
+    bool dashed; // points of another source
 } chart_series;
 
 typedef struct line_chart {

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "../machine.h"
+#include "page.h"
 #include "report.h"
 
-#define BUSY_LOAD 0.3 // a processor
 #define MOST_COUNT 100000000
 
 static int check_scenes(const char *scenes) {
@@ -59,7 +59,7 @@ static int begin(report_job *job, int argc, char **argv) {
     job->report = json_pack("{s:s, s:o?, s:o, s:s, s:b, s:o}", "schema", REPORT_SCHEMA, "machine",
                             tool_machine_json(job->context), "command", tool_json_text(command), "scenes", job->scenes,
                             "quick", job->quick, "tables", job->tables);
-    if (tool_machine_load() > BUSY_LOAD)
+    if (tool_machine_load() > PAGE_BUSY_LOAD)
         (void)fprintf(stderr,
                       "pairsieve: other programs keep this machine busy (load %.2f a processor): times scatter\n",
                       tool_machine_load());

@@ -1,0 +1,207 @@
+// Figures of García, Alvizo, Olivares, Ramos 2014.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "figures.h"
+#include "pairsieve/render.h"
+
+// --- Figures 9 and 10: split ----------------------------------------------------------------------------------------
+
+int figure_split(figure_run *run) {
+    static const figure_sorter sorters[] = {{.label = "split", .method = "split", .as_u32 = true},
+                                            {.label = "radix", .method = "radix", .as_u32 = true},
+                                            {.label = "cub", .method = "cub", .as_u32 = true}};
+    int code = TOOL_DONE;
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d)
+        if (figure_has_method(&run->devices[d], "split"))
+            code = figure_contest(run, &run->devices[d], sorters, 3, figure_counts(run), KEYS_UNIFORM);
+    figure_say_ratio(run, "gl", "split", "radix");
+    figure_say_ratio(run, "cuda", "split", "cub");
+    figure_say_ratio(run, "cuda", "split", "radix");
+    return code;
+}
+
+int figure_split_gl(figure_run *run) {
+    static const figure_sorter split = {.label = "split", .method = "split", .as_u32 = true};
+    int code = TOOL_DONE;
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
+        const figure_device *device = &run->devices[d];
+        if (!figure_is(device, PSV_BACKEND_GL)) continue;
+        code = figure_contest(run, device, &split, 1, figure_counts(run), KEYS_UNIFORM);
+        figure_say(run, "It runs on %s", psv_context_device_name(device->context));
+        for (const uint64_t *count = figure_counts(run); *count != 0 && code == TOOL_DONE; ++count)
+            if (figure_value(run, "gl", "split", (double)*count) > 0)
+                figure_say(run, ", %llu keys in %.4g ms", (unsigned long long)*count,
+                           figure_value(run, "gl", "split", (double)*count));
+        figure_say(run, ".");
+    }
+    return code;
+}
+
+// --- meshes ---------------------------------------------------------------------------------------------------------
+
+// A torus of two triangles a cell, with about as many triangles as the paper's models have.
+static bool make_torus(psv_mesh *mesh, uint32_t triangles) {
+    const double turn = 6.283185307179586;
+    const uint32_t side = (uint32_t)sqrt(triangles / 2.0);
+    mesh->vertex_count = side * side;
+    mesh->triangle_count = 2 * side * side;
+    mesh->positions = malloc(12 * (size_t)mesh->vertex_count);
+    mesh->triangles = malloc(12 * (size_t)mesh->triangle_count);
+    if (mesh->positions == NULL || mesh->triangles == NULL) return false;
+    for (uint32_t i = 0; i < side * side; ++i) {
+        const double u = turn * (i / side) / side, v = turn * (i % side) / side;
+        const double ring = 3 + (1 + 0.05 * sin(23 * u) * sin(17 * v)) * cos(v);
+        float *p = mesh->positions + 3 * (size_t)i;
+        p[0] = (float)(ring * cos(u));
+        p[1] = (float)sin(v);
+        p[2] = (float)(ring * sin(u));
+        const uint32_t row = i / side * side, next = (row + side) % (side * side), right = (i % side + 1) % side;
+        const uint32_t corners[6] = {i, row + right, next + i % side, row + right, next + right, next + i % side};
+        memcpy(mesh->triangles + 6 * (size_t)i, corners, sizeof corners);
+    }
+    return true;
+}
+
+typedef struct mesh_place {
+    psv_context *context;
+    psv_mesh mesh;
+    psv_buffer vertices, indices;
+} mesh_place;
+
+static psv_status upload_mesh(mesh_place *place) {
+    const uint64_t vertex_bytes = 12 * (uint64_t)place->mesh.vertex_count,
+                   index_bytes = 12 * (uint64_t)place->mesh.triangle_count;
+    psv_status status = psv_alloc_buffer(place->context, vertex_bytes, &place->vertices);
+    if (status == PSV_OK) status = psv_alloc_buffer(place->context, index_bytes, &place->indices);
+    if (status == PSV_OK) status = psv_upload(place->context, place->vertices, place->mesh.positions, vertex_bytes);
+    if (status == PSV_OK) status = psv_upload(place->context, place->indices, place->mesh.triangles, index_bytes);
+    return status;
+}
+
+typedef int mesh_measure(figure_run *run, const figure_device *device, mesh_place *place);
+
+static int measure_mesh(figure_run *run, const psv_mesh *mesh, mesh_measure *measure) {
+    int code = TOOL_DONE;
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
+        if (figure_is(&run->devices[d], PSV_BACKEND_GL)) continue; // has no trees
+        mesh_place place = {.context = run->devices[d].context, .mesh = *mesh};
+        code = tool_fail_status(place.context, upload_mesh(&place));
+        if (code == TOOL_DONE) code = measure(run, &run->devices[d], &place);
+        psv_free_buffer(place.context, &place.vertices);
+        psv_free_buffer(place.context, &place.indices);
+    }
+    return code;
+}
+
+static int measure_meshes(figure_run *run, mesh_measure *measure) {
+    static const uint32_t sizes[] = {69451, 871414, 2097152};
+    const uint32_t tori = run->mesh_count > 0 ? 0 : run->job.quick ? 1 : 3;
+    int code = TOOL_DONE;
+    for (uint32_t m = 0; m < run->mesh_count + tori && code == TOOL_DONE; ++m) {
+        psv_mesh mesh = {0};
+        if (m < run->mesh_count)
+            code = tool_fail_status(run->devices[0].context,
+                                    psv_load_mesh(run->devices[0].context, run->meshes[m], &mesh));
+        else if (!make_torus(&mesh, sizes[m - run->mesh_count]))
+            code = figure_no_memory();
+        if (code == TOOL_DONE && mesh.triangle_count > 0) code = measure_mesh(run, &mesh, measure);
+        psv_free_mesh(&mesh);
+    }
+    return code;
+}
+
+// --- Figure 11: pictures --------------------------------------------------------------------------------------------
+
+#define PICTURES 8 // as many cameras
+
+// A camera on a circle around the mesh's middle.
+static void look_from(const psv_mesh *mesh, int camera, psv_camera *view) {
+    float middle[3], size = 0;
+    for (int k = 0; k < 3; ++k) {
+        float low = INFINITY, high = -INFINITY;
+        for (uint32_t i = 0; i < mesh->vertex_count; ++i) {
+            low = fminf(low, mesh->positions[3 * (size_t)i + k]);
+            high = fmaxf(high, mesh->positions[3 * (size_t)i + k]);
+        }
+        middle[k] = 0.5f * (low + high);
+        size = fmaxf(size, high - low);
+    }
+    const float angle = 6.2831853f * (float)camera / PICTURES;
+    const float offset[3] = {1.2f * cosf(angle), 0.7f, 1.2f * sinf(angle)};
+    for (int k = 0; k < 3; ++k) {
+        view->target[k] = middle[k];
+        view->eye[k] = middle[k] + size * offset[k];
+    }
+}
+
+static int time_pictures(figure_run *run, const figure_device *device, mesh_place *place) {
+    psv_renderer_def def = psv_default_renderer_def();
+    psv_picture_def picture = psv_default_picture_def();
+    picture.width = def.max_width = 640;
+    picture.height = def.max_height = 360;
+    def.max_triangles = place->mesh.triangle_count;
+    psv_renderer *renderer = NULL;
+    psv_buffer pixels = {0};
+    double rates[PICTURES], shares[PICTURES];
+    psv_render_statistics found;
+    psv_status status = psv_create_renderer(device->context, &def, &renderer);
+    if (status == PSV_OK) status = psv_alloc_buffer(device->context, 4 * 640 * 360, &pixels);
+    const psv_triangle_set set =
+        psv_triangles_of(place->vertices, place->mesh.vertex_count, place->indices, place->mesh.triangle_count);
+    for (int p = -1; p < PICTURES && status == PSV_OK; ++p) {
+        picture.frame = (uint32_t)(p + 1);
+        look_from(&place->mesh, p < 0 ? 0 : p, &picture.camera);
+        status = psv_render_triangles(renderer, &set, &picture, pixels, (psv_buffer){0});
+        if (status == PSV_OK) status = psv_read_render_statistics(renderer, &found);
+        rates[p < 0 ? 0 : p] = 1e3 / found.frame_ms;
+        shares[p < 0 ? 0 : p] = found.sort_share;
+    }
+    psv_destroy_renderer(renderer);
+    psv_free_buffer(device->context, &pixels);
+    if (status != PSV_OK) return tool_fail_status(device->context, status);
+    figure_say(run, "%s: %.3g pictures a second of %u triangles, the sort %.1f%% of each. ", device->name,
+               tool_median(rates, PICTURES), place->mesh.triangle_count, 100 * tool_median(shares, PICTURES));
+    return figure_add(run, device->name, "linear tree", place->mesh.triangle_count, rates, PICTURES)
+               ? TOOL_DONE
+               : figure_no_memory();
+}
+
+int figure_pictures(figure_run *run) { return measure_meshes(run, time_pictures); }
+
+// --- Table I: trees -------------------------------------------------------------------------------------------------
+
+#define BUILDS 5
+
+static int time_builds(figure_run *run, const figure_device *device, mesh_place *place) {
+    static const char *const names[] = {"linear tree", "fine tree"};
+    double medians[2] = {0, 0};
+    for (int quality = PSV_TREE_LINEAR; quality <= PSV_TREE_FINE; ++quality) {
+        psv_tree_def def = psv_default_tree_def();
+        def.quality = (psv_tree_quality)quality;
+        def.triangles = true;
+        def.max_items = place->mesh.triangle_count;
+        psv_tree *tree = NULL;
+        psv_profile profile;
+        double times[BUILDS];
+        psv_status status = psv_create_tree(device->context, &def, &tree);
+        const psv_triangle_set set =
+            psv_triangles_of(place->vertices, place->mesh.vertex_count, place->indices, place->mesh.triangle_count);
+        for (int b = -1; b < BUILDS && status == PSV_OK; ++b) {
+            status = psv_build_triangle_tree(tree, &set);
+            if (status == PSV_OK) status = psv_wait_profile(device->context, &profile);
+            times[b < 0 ? 0 : b] = profile.frame_ms;
+        }
+        psv_destroy_tree(tree);
+        if (status != PSV_OK) return tool_fail_status(device->context, status);
+        medians[quality] = tool_median(times, BUILDS);
+        if (!figure_add(run, device->name, names[quality], place->mesh.triangle_count, times, BUILDS))
+            return figure_no_memory();
+    }
+    figure_say(run, "%s: the linear tree of %u triangles takes %.3g ms, the fine tree %.2g times as long. ",
+               device->name, place->mesh.triangle_count, medians[0], medians[1] / medians[0]);
+    return TOOL_DONE;
+}
+
+int figure_trees(figure_run *run) { return measure_meshes(run, time_builds); }

@@ -1,0 +1,427 @@
+// Figures of Sintorn & Assarsson 2007.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include "../../sim/tool/report/page.h"
+#include "cpu_sorts.h"
+#include "figures.h"
+#include "pairsieve/sim.h"
+
+// --- quicksort ------------------------------------------------------------------------------------------------------
+
+static int compare_floats(const void *a, const void *b) {
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_by_qsort(float *keys, uint64_t count) { qsort(keys, count, sizeof *keys, compare_floats); }
+
+// --- Figure 2: merge passes -----------------------------------------------------------------------------------------
+
+typedef struct merge_pass {
+    const float *from;
+    float *to;
+    uint64_t count, length; // of all keys, of each list
+    int threads;
+} merge_pass;
+
+static void merge_part(const float *a, uint64_t a_count, const float *b, uint64_t b_count, float *to) {
+    while (a_count > 0 && b_count > 0)
+        if (*b < *a) {
+            *to++ = *b++;
+            --b_count;
+        } else {
+            *to++ = *a++;
+            --a_count;
+        }
+    memcpy(to, a, a_count * sizeof *to);
+    memcpy(to + a_count, b, b_count * sizeof *to);
+}
+
+// How many of the first `place` merged keys come from a.
+static uint64_t split_merge(const float *a, uint64_t a_count, const float *b, uint64_t b_count, uint64_t place) {
+    uint64_t low = place > b_count ? place - b_count : 0, high = place < a_count ? place : a_count;
+    while (low < high) {
+        const uint64_t middle = (low + high) / 2;
+        if (b[place - middle - 1] < a[middle])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+// Merges lists two by two, each pair in `parts` parts that any thread may take.
+static void run_pass(const merge_pass *pass, uint64_t parts) {
+    const uint64_t pairs = (pass->count + 2 * pass->length - 1) / (2 * pass->length);
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(pass->threads) schedule(static)
+#endif
+    for (uint64_t job = 0; job < pairs * parts; ++job) {
+        const uint64_t begin = job / parts * 2 * pass->length, part = job % parts;
+        const uint64_t left = pass->count - begin;
+        const uint64_t a_count = left < pass->length ? left : pass->length;
+        const uint64_t b_count = left - a_count < pass->length ? left - a_count : pass->length;
+        const float *a = pass->from + begin, *b = a + a_count;
+        const uint64_t from = (a_count + b_count) * part / parts, to = (a_count + b_count) * (part + 1) / parts;
+        const uint64_t a_from = split_merge(a, a_count, b, b_count, from),
+                       a_to = split_merge(a, a_count, b, b_count, to);
+        merge_part(a + a_from, a_to - a_from, b + from - a_from, to - a_to - (from - a_from), pass->to + begin + from);
+    }
+}
+
+#define MOST_PASSES 32
+#define MERGE_ROUNDS 5
+
+typedef struct merge_times {
+    double ms[MOST_PASSES][MERGE_ROUNDS];
+    uint64_t lists[MOST_PASSES];
+    uint32_t passes;
+} merge_times;
+
+// All passes from single keys on, timed; true: the result is in order.
+static bool time_passes(const float *source, float *one, float *two, uint64_t count, bool split, int round, int threads,
+                        merge_times *times) {
+    merge_pass pass = {.from = source, .to = one, .count = count, .length = 1, .threads = threads};
+    times->passes = 0;
+    for (; pass.length < count && times->passes < MOST_PASSES; pass.length *= 2) {
+        const uint64_t pairs = (count + 2 * pass.length - 1) / (2 * pass.length);
+        const double begun = tool_seconds_now();
+        run_pass(&pass, split && pairs < 4 * (uint64_t)threads ? 4 * (uint64_t)threads : 1);
+        times->ms[times->passes][round] = 1e3 * (tool_seconds_now() - begun);
+        times->lists[times->passes++] = 2 * pairs;
+        pass.from = pass.to;
+        pass.to = pass.to == one ? two : one;
+    }
+    for (uint64_t i = 1; i < count; ++i)
+        if (pass.from[i - 1] > pass.from[i]) return false;
+    return true;
+}
+
+static int merge_threads(const figure_run *run) {
+#if defined(_OPENMP)
+    return run->job.device.workers > 0 ? (int)run->job.device.workers : omp_get_max_threads();
+#else
+    (void)run;
+    return 1;
+#endif
+}
+
+int figure_merge_passes(figure_run *run) {
+    const uint64_t count = run->job.quick ? 1 << 20 : 1 << 23;
+    static const char *const labels[] = {"a thread for each pair of lists", "pairs split over the threads"};
+    float *memory = malloc(3 * count * sizeof *memory);
+    merge_times *times = calloc(2, sizeof *times);
+    bool fits = memory != NULL && times != NULL, good = true;
+    for (uint64_t i = 0; fits && i < count; ++i)
+        memory[i] = (float)((i * 2654435761u) & 0xffffff);
+    for (int r = 0; r < MERGE_ROUNDS && fits; ++r)
+        for (int split = 0; split < 2; ++split)
+            good = time_passes(memory, memory + count, memory + 2 * count, count, split != 0, r, merge_threads(run),
+                               &times[split]) &&
+                   good;
+    for (int split = 0; split < 2 && fits; ++split)
+        for (uint32_t p = 0; p < times[split].passes && fits; ++p)
+            fits =
+                figure_add(run, "cpu", labels[split], (double)times[split].lists[p], times[split].ms[p], MERGE_ROUNDS);
+    free(memory);
+    free(times);
+    if (!fits) return figure_no_memory();
+    if (!good) return tool_fail(TOOL_FAILED, "the merge passes gave a wrong order");
+    figure_say(run,
+               "With %d threads and %llu keys, the last pass takes %.2f times the pass of 64 lists with a thread for "
+               "each pair, and %.2f times when pairs are split by merge path.",
+               merge_threads(run), (unsigned long long)count,
+               figure_value(run, "cpu", labels[0], 2) / figure_value(run, "cpu", labels[0], 64),
+               figure_value(run, "cpu", labels[1], 2) / figure_value(run, "cpu", labels[1], 64));
+    return TOOL_DONE;
+}
+
+// --- Figure 8 -------------------------------------------------------------------------------------------------------
+
+static const figure_sorter hybrid_sorters[] = {
+    {.label = "quicksort (qsort)", .host = sort_by_qsort},
+    {.label = "std::sort", .host = cpu_sort_std},
+    {.label = "hybrid", .method = "hybrid", .hybrid = {1024, 1, false}},
+    {.label = "hybrid, 8192 buckets", .method = "hybrid", .hybrid = {8192, 1, false}},
+    {.label = "bitonic", .method = "bitonic"},
+    {.label = "1-bit radix", .method = "radix4", .radix4 = {1, false, PSV_ORDER_CHECK_OFF}},
+    {.label = "merge", .method = "merge"},
+    {.label = "radix", .method = "radix"},
+};
+#define HYBRID_SORTERS (sizeof hybrid_sorters / sizeof *hybrid_sorters)
+
+// The ratio of two series at the largest x where both are.
+static double last_ratio(const figure_run *run, const char *device, const char *above, const char *below, double *x) {
+    size_t i;
+    const json_t *row;
+    double ratio = 0;
+    json_array_foreach(page_rows(run->job.report, run->figure->id), i, row) {
+        const double at = page_number(row, "x"), upper = figure_value(run, device, above, at),
+                     lower = figure_value(run, device, below, at);
+        if (upper <= 0 || lower <= 0 || at < *x) continue;
+        *x = at;
+        ratio = upper / lower;
+    }
+    return ratio;
+}
+
+void figure_say_ratio(figure_run *run, const char *device, const char *above, const char *below) {
+    double x = 0;
+    const double ratio = last_ratio(run, device, above, below, &x);
+    if (ratio > 0)
+        figure_say(run, "%s: at %.0f %s, %s takes %.3g times as long as %s. ", device, x, run->figure->x_name, above,
+                   ratio, below);
+}
+
+int figure_hybrid(figure_run *run) {
+    for (uint32_t d = 0; d < run->device_count; ++d) {
+        const int code =
+            figure_contest(run, &run->devices[d], hybrid_sorters, HYBRID_SORTERS, figure_counts(run), KEYS_UNIFORM);
+        if (code != TOOL_DONE) return code;
+    }
+    figure_say_ratio(run, "cpu", "quicksort (qsort)", "radix");
+    figure_say_ratio(run, "gl", "bitonic", "radix");
+    figure_say_ratio(run, "cuda", "bitonic", "hybrid");
+    figure_say_ratio(run, "cuda", "1-bit radix", "hybrid");
+    return TOOL_DONE;
+}
+
+// --- growth ---------------------------------------------------------------------------------------------------------
+
+int figure_growth(figure_run *run) {
+    size_t i;
+    const json_t *row, *rows = page_rows(run->job.report, "sa-8");
+    if (rows == NULL) figure_say(run, "Needs the rows of Figure 8: --only sa-8.");
+    json_array_foreach(rows, i, row) {
+        const double x = page_number(row, "x");
+        double level = 1e6 * page_number(row, "y") / (x * log2(x));
+        if (strcmp(page_text(row, "source"), "here") != 0) continue;
+        if (!figure_add(run, page_text(row, "device"), page_text(row, "series"), x, &level, 1))
+            return figure_no_memory();
+    }
+    static const char *const series[][2] = {{"cpu", "std::sort"}, {"cpu", "radix"},   {"gl", "bitonic"},
+                                            {"gl", "radix"},      {"cuda", "hybrid"}, {"cuda", "bitonic"}};
+    const uint64_t *counts = figure_counts(run);
+    for (size_t s = 0; s < sizeof series / sizeof *series; ++s) {
+        double first = 0, last = 0, from = 0, to = 0;
+        for (int c = 0; counts[c] != 0; ++c) {
+            const double level = figure_value(run, series[s][0], series[s][1], (double)counts[c]);
+            if (level > 0 && first == 0) {
+                first = level;
+                from = (double)counts[c];
+            }
+            if (level > 0) {
+                last = level;
+                to = (double)counts[c];
+            }
+        }
+        if (to > from)
+            figure_say(run, "%s, %s: %.2f times the level from %.0f to %.0f keys ((log n)^2 would be %.2f). ",
+                       series[s][0], series[s][1], last / first, from, to, log2(to) / log2(from));
+    }
+    return TOOL_DONE;
+}
+
+// --- Figure 9 -------------------------------------------------------------------------------------------------------
+
+#define TRANSFER_ROUNDS 7
+enum { UPLOAD, SORT, DOWNLOAD, PARTS };
+
+static psv_status transfer_once(psv_context *context, psv_sorter *sorter, float *keys, psv_buffer buffer,
+                                uint64_t count, double ms[PARTS]) {
+    double marks[PARTS + 1] = {tool_seconds_now()};
+    psv_status status = psv_upload(context, buffer, keys, 4 * count);
+    if (status == PSV_OK) status = psv_synchronize(context);
+    marks[SORT] = tool_seconds_now();
+    if (status == PSV_OK) status = psv_sort_keys(sorter, buffer, count);
+    if (status == PSV_OK) status = psv_synchronize(context);
+    marks[DOWNLOAD] = tool_seconds_now();
+    if (status == PSV_OK) status = psv_download(context, keys + count, buffer, 4 * count);
+    marks[PARTS] = tool_seconds_now();
+    for (int p = 0; p < PARTS; ++p)
+        ms[p] = 1e3 * (marks[p + 1] - marks[p]);
+    return status;
+}
+
+static int time_transfers(figure_run *run, const figure_device *device, uint64_t count, float *keys) {
+    static const char *const labels[PARTS] = {"upload", "sort", "download"};
+    double times[PARTS][TRANSFER_ROUNDS], warm_up[PARTS];
+    psv_sorter_def def = psv_default_sorter_def();
+    def.method = figure_has_method(device, "hybrid") ? "hybrid" : "radix";
+    def.key_type = PSV_KEY_F32;
+    def.value_bytes = 0;
+    def.max_count = count;
+    psv_sorter *sorter = NULL;
+    psv_buffer buffer = {0};
+    psv_status status = psv_create_sorter(device->context, &def, &sorter);
+    if (status == PSV_OK) status = psv_alloc_buffer(device->context, 4 * count, &buffer);
+    if (status == PSV_OK) status = transfer_once(device->context, sorter, keys, buffer, count, warm_up);
+    for (int r = 0; r < TRANSFER_ROUNDS && status == PSV_OK; ++r) {
+        double ms[PARTS];
+        status = transfer_once(device->context, sorter, keys, buffer, count, ms);
+        for (int p = 0; p < PARTS; ++p)
+            times[p][r] = ms[p];
+    }
+    psv_free_buffer(device->context, &buffer);
+    psv_destroy_sorter(sorter);
+    if (status != PSV_OK) return tool_fail_status(device->context, status);
+    for (int p = 0; p < PARTS; ++p)
+        if (!figure_add(run, device->name, labels[p], (double)count, times[p], TRANSFER_ROUNDS))
+            return figure_no_memory();
+    return TOOL_DONE;
+}
+
+int figure_transfers(figure_run *run) {
+    static const uint64_t quick[] = {1 << 18, 1 << 19, 1 << 20, 0}, full[] = {1 << 20, 1 << 21, 1 << 22, 1 << 23, 0};
+    const uint64_t *counts = run->job.quick ? quick : full;
+    int code = TOOL_DONE;
+    for (int c = 0; counts[c] != 0 && code == TOOL_DONE; ++c) {
+        float *keys = malloc(8 * counts[c]);
+        if (keys == NULL) return figure_no_memory();
+        for (uint64_t i = 0; i < counts[c]; ++i)
+            keys[i] = (float)((i * 2654435761u) & 0xffffff);
+        for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d)
+            code = time_transfers(run, &run->devices[d], counts[c], keys);
+        free(keys);
+        for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE && counts[c + 1] == 0; ++d) {
+            const char *name = run->devices[d].name;
+            const double x = (double)counts[c], up = figure_value(run, name, "upload", x),
+                         sort = figure_value(run, name, "sort", x), down = figure_value(run, name, "download", x);
+            figure_say(run, "%s: transfers take %.0f%% of the whole at %.0f keys. ", name,
+                       100 * (up + down) / (up + sort + down), x);
+        }
+    }
+    return code;
+}
+
+// --- Figure 10 ------------------------------------------------------------------------------------------------------
+
+static const figure_sorter distance_sorters[] = {
+    {.label = "quicksort (qsort)", .host = sort_by_qsort},
+    {.label = "std::sort", .host = cpu_sort_std},
+    {.label = "hybrid", .method = "hybrid", .hybrid = {1024, 1, false}},
+    {.label = "hybrid, shuffled", .method = "hybrid", .hybrid = {1024, 1, true}},
+    {.label = "1-bit radix", .method = "radix4", .radix4 = {1, false, PSV_ORDER_CHECK_OFF}},
+    {.label = "radix", .method = "radix"},
+};
+#define DISTANCE_SORTERS (sizeof distance_sorters / sizeof *distance_sorters)
+
+// Bitonic sort at the next power of two, as networks pad their input, and interpolated between the powers around
+// `count`, as if the network had that size.
+static int add_bitonic(figure_run *run, const figure_device *device, uint64_t count) {
+    const figure_sorter bitonic = {.label = "bitonic", .method = "bitonic"};
+    const bool skip = false;
+    figure_times times[2];
+    uint64_t above = 1;
+    while (above < count)
+        above *= 2;
+    for (int t = 0; t < 2; ++t) {
+        const int code =
+            figure_time_sorts(run, device, &bitonic, 1, t == 0 ? above / 2 : above, KEYS_UNIFORM, &skip, &times[t]);
+        if (code != TOOL_DONE || times[t].rounds == 0) return code;
+    }
+    const double low = tool_median(times[0].ms, times[0].rounds), high = tool_median(times[1].ms, times[1].rounds);
+    double between = low + (high - low) * ((double)count - (double)above / 2) / ((double)above / 2);
+    return figure_add(run, device->name, "bitonic, padded", (double)count, times[1].ms, times[1].rounds) &&
+                   figure_add(run, device->name, "bitonic, interpolated", (double)count, &between, 1)
+               ? TOOL_DONE
+               : figure_no_memory();
+}
+
+static int sort_distances(figure_run *run, uint64_t count) {
+    const uint64_t counts[] = {count, 0};
+    int code = TOOL_DONE;
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
+        code = figure_contest(run, &run->devices[d], distance_sorters, DISTANCE_SORTERS, counts, KEYS_DISTANCES);
+        if (code == TOOL_DONE) code = add_bitonic(run, &run->devices[d], count);
+    }
+    return code;
+}
+
+// Distances of the vertices from an eye outside of the box of the mesh, in the file's order.
+static float *vertex_distances(const psv_mesh *mesh) {
+    float *keys = malloc(sizeof *keys * (mesh->vertex_count + 1)), eye[3];
+    for (int k = 0; k < 3 && keys != NULL; ++k) {
+        float low = INFINITY, high = -INFINITY;
+        for (uint32_t i = 0; i < mesh->vertex_count; ++i) {
+            low = fminf(low, mesh->positions[3 * (size_t)i + k]);
+            high = fmaxf(high, mesh->positions[3 * (size_t)i + k]);
+        }
+        eye[k] = high + (high - low);
+    }
+    for (uint32_t i = 0; i < mesh->vertex_count && keys != NULL; ++i) {
+        const float *p = &mesh->positions[3 * (size_t)i];
+        const float d = hypotf(hypotf(p[0] - eye[0], p[1] - eye[1]), p[2] - eye[2]);
+        keys[i] = isfinite(d) ? d : 0;
+    }
+    return keys;
+}
+
+static int sort_mesh(figure_run *run, const char *path) {
+    psv_mesh mesh = {0};
+    psv_context *context = run->devices[0].context;
+    const psv_status status = psv_load_mesh(context, path, &mesh);
+    if (status != PSV_OK) return tool_fail_status(context, status);
+    float *keys = vertex_distances(&mesh);
+    run->distances = keys;
+    int code = keys != NULL ? TOOL_DONE : figure_no_memory();
+    if (code == TOOL_DONE && mesh.vertex_count < 2)
+        code = tool_fail(TOOL_REFUSED, "%s has less than two vertices", path);
+    if (code == TOOL_DONE) code = sort_distances(run, mesh.vertex_count);
+    run->distances = NULL;
+    free(keys);
+    psv_free_mesh(&mesh);
+    return code;
+}
+
+int figure_distances(figure_run *run) {
+    int code = TOOL_DONE;
+    for (uint32_t m = 0; m < run->mesh_count && code == TOOL_DONE; ++m)
+        code = sort_mesh(run, run->meshes[m]);
+    if (run->mesh_count == 0) code = sort_distances(run, run->job.quick ? 1 << 18 : 1540000);
+    if (run->mesh_count == 0 && code == TOOL_DONE && !run->job.quick) code = sort_distances(run, 5000000);
+    if (code != TOOL_DONE) return code;
+    figure_say_ratio(run, "cpu", "quicksort (qsort)", "radix");
+    figure_say_ratio(run, "gl", "bitonic, padded", "radix");
+    figure_say_ratio(run, "gl", "bitonic, padded", "bitonic, interpolated");
+    figure_say_ratio(run, "cuda", "hybrid", "hybrid, shuffled");
+    figure_say_ratio(run, "cuda", "bitonic, padded", "hybrid, shuffled");
+    return TOOL_DONE;
+}
+
+// --- number of buckets ----------------------------------------------------------------------------------------------
+
+int figure_buckets(figure_run *run) {
+    static const uint32_t buckets[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
+    enum { SIZES = sizeof buckets / sizeof *buckets };
+    figure_sorter sorters[SIZES];
+    figure_times times[SIZES];
+    const bool skip[SIZES] = {false};
+    for (int b = 0; b < SIZES; ++b)
+        sorters[b] = (figure_sorter){.label = "hybrid", .method = "hybrid", .hybrid = {buckets[b], 1, false}};
+    uint32_t best = 0;
+    for (uint32_t d = 0; d < run->device_count; ++d) {
+        const figure_device *device = &run->devices[d];
+        if (!figure_has_method(device, "hybrid")) continue;
+        const int code = figure_time_sorts(run, device, sorters, SIZES, 1 << 22, KEYS_UNIFORM, skip, times);
+        if (code != TOOL_DONE) return code;
+        double least = INFINITY;
+        for (int b = 0; b < SIZES; ++b) {
+            if (!figure_add(run, device->name, "hybrid, 4M keys", buckets[b], times[b].ms, times[b].rounds))
+                return figure_no_memory();
+            const double ms = tool_median(times[b].ms, times[b].rounds);
+            if (ms < least) best = buckets[b];
+            least = fmin(least, ms);
+        }
+    }
+    if (best > 0)
+        figure_say(run, "%u buckets are fastest.", best);
+    else
+        figure_say(run, "The hybrid sort runs on CUDA alone.");
+    return TOOL_DONE;
+}
