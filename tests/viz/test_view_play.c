@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static view_app *open_with_panel(void) {
     view_options options = driver_options();
@@ -82,10 +84,85 @@ static void test_rays_at_rest(void **state) {
     driver_close(app);
 }
 
+#if !defined(_WIN32)
+static void expect_name(const char *chosen, const char *scene, const char *wanted) {
+    char path[VIEW_PATH_BYTES];
+    view_message message = {""};
+    assert_true(view_name_user_file(path, chosen, scene, 7, "png", &message));
+    assert_string_equal(path, wanted);
+}
+
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+// Pictures go to the user's folder of pictures, as XDG has it, under names that no file has.
+static void test_folder_of_pictures(void **state) {
+    (void)state;
+    char folder[] = "/tmp/pairsieve-home-XXXXXX", path[1200], text[1200], wanted[1200];
+    view_message message = {""};
+    assert_non_null(mkdtemp(folder));
+    setenv("HOME", folder, 1);
+    unsetenv("XDG_CONFIG_HOME");
+    unsetenv("XDG_PICTURES_DIR");
+    snprintf(wanted, sizeof wanted, "%s/Pictures/pairsieve/pairsieve-drop-000007.png", folder);
+    expect_name(NULL, "drop", wanted);
+    write_file(wanted, "kept");
+    snprintf(wanted, sizeof wanted, "%s/Pictures/pairsieve/pairsieve-drop-000007-2.png", folder);
+    expect_name(NULL, "a folder/drop.json", wanted);
+    snprintf(path, sizeof path, "%s/.config", folder);
+    assert_int_equal(mkdir(path, 0755), 0);
+    snprintf(path, sizeof path, "%s/.config/user-dirs.dirs", folder);
+    write_file(path,
+               "# XDG_PICTURES_DIR=\"/no\"\nXDG_MUSIC_DIR=\"$HOME/m\"\nXDG_PICTURES_DIR=\"$HOME/Meine Bilder\"\n");
+    snprintf(wanted, sizeof wanted, "%s/Meine Bilder/pairsieve/pairsieve-my_scene-000007.png", folder);
+    expect_name(NULL, "/x/my scene.json", wanted);
+    snprintf(text, sizeof text, "%s/set", folder);
+    setenv("XDG_PICTURES_DIR", text, 1);
+    snprintf(wanted, sizeof wanted, "%s/set/pairsieve/pairsieve-drop-000007.png", folder);
+    expect_name(NULL, "drop", wanted);
+    snprintf(wanted, sizeof wanted, "%s/x/y/pairsieve-drop-000007.png", folder);
+    snprintf(text, sizeof text, "%s/x/y", folder);
+    expect_name(text, "drop", wanted);
+    snprintf(text, sizeof text, "%s/.config/user-dirs.dirs/below", folder); // a file is in the way
+    assert_false(view_name_user_file(path, text, "drop", 7, "png", &message));
+    assert_non_null(strstr(message.text, "--folder names another"));
+    snprintf(text, sizeof text, "rm -r '%s'", folder);
+    assert_int_equal(system(text), 0);
+}
+
+// F12 writes no file into the working folder.
+static void test_key_picture(void **state) {
+    (void)state;
+    char folder[] = "/tmp/pairsieve-view-XXXXXX", text[1200];
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    assert_non_null(mkdtemp(folder));
+    app->options.folder = folder;
+    driver_key(app, SDLK_F12, KMOD_NONE);
+    driver_turns(app, 1);
+    snprintf(text, sizeof text, "picture: %s/pairsieve-stack-", folder);
+    assert_memory_equal(app->toast.text, text, strlen(text));
+    driver_picture picture = driver_load_png(app->toast.text + 9);
+    assert_int_equal(picture.width, app->renderer.targets.width);
+    driver_free(&picture);
+    driver_close(app);
+    snprintf(text, sizeof text, "rm -r '%s'", folder);
+    assert_int_equal(system(text), 0);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_as_bodies_fall_asleep),
         cmocka_unit_test(test_rays_at_rest),
+#if !defined(_WIN32)
+        cmocka_unit_test(test_folder_of_pictures),
+        cmocka_unit_test(test_key_picture),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,11 +292,19 @@ static uint8_t *read_picture(view_app *app, view_message *message) {
     return pixels;
 }
 
+bool view_name_app_file(view_app *app, const char *ending, char *path) {
+    view_message message = {""};
+    if (view_name_user_file(path, app->options.folder, app->scene_name, app->counters.frame, ending, &message))
+        return true;
+    view_report(app, &message);
+    return false;
+}
+
 void view_save_screenshot(view_app *app, const char *path) {
     view_message message = {""};
-    char name[64];
+    char name[VIEW_PATH_BYTES];
     if (path == NULL) {
-        snprintf(name, sizeof name, "pairsieve-view-%06llu.png", (unsigned long long)app->steps);
+        if (!view_name_app_file(app, "png", name)) return;
         path = name;
     }
     uint8_t *pixels = read_picture(app, &message);
@@ -315,15 +323,19 @@ void view_toggle_video(view_app *app, const char *path) {
     view_message message = {""};
     if (view_is_recording(&app->video)) {
         uint64_t frames = app->video.frames;
+        char target[sizeof app->video.target];
+        memcpy(target, app->video.target, sizeof target);
         if (view_close_video(&app->video, &message)) {
-            view_toast(app, "video of %llu frames written", (unsigned long long)frames);
+            view_toast(app, "video of %llu frames: %s", (unsigned long long)frames, target);
         } else {
             view_report(app, &message);
         }
         return;
     }
     int rate = app->scene != NULL ? (int)lroundf(1.0f / fmaxf(psv_scene_frame_seconds(app->scene), 1.0e-3f)) : 60;
-    const char *file = path != NULL ? path : "pairsieve-view.mp4";
+    char name[VIEW_PATH_BYTES];
+    if (path == NULL && !view_name_app_file(app, "mp4", name)) return;
+    const char *file = path != NULL ? path : name;
     if (view_open_video(&app->video, file, app->renderer.targets.width, app->renderer.targets.height, rate, &message)) {
         view_toast(app, "video to %s", file);
     } else {

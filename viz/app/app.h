@@ -10,6 +10,7 @@
 #include "measure.h"
 #include "options.h"
 #include "touch.h"
+#include "user_files.h"
 
 #include "../../core/portable/replaced_file.h"
 
@@ -114,6 +115,7 @@ void view_set_broad_phase(view_app *app, const char *name);
 void view_next_method(view_app *app, bool sort);
 void view_next_backend(view_app *app);
 void view_run_check(view_app *app);
+bool view_name_app_file(view_app *app, const char *ending, char *path); // as view_name_user_file; reports
 void view_save_screenshot(view_app *app, const char *path);
 void view_toggle_video(view_app *app, const char *path);
 void view_frame_all(view_app *app);

@@ -103,13 +103,14 @@ static void do_methods(view_app *app, const view_hud_actions *actions) {
 
 static void do_files(view_app *app, const view_hud_actions *actions) {
     view_message message = {""};
-    if (actions->export_csv) {
-        bool good = view_export_csv(&app->history, "pairsieve-view.csv", &message);
-        if (good) view_toast(app, "wrote the last %d frames at most to pairsieve-view.csv", VIEW_HISTORY);
+    char path[VIEW_PATH_BYTES];
+    if (actions->export_csv && view_name_app_file(app, "csv", path)) {
+        bool good = view_export_csv(&app->history, path, &message);
+        if (good) view_toast(app, "the last %d frames at most: %s", VIEW_HISTORY, path);
     }
-    if (actions->export_trace) {
-        bool good = view_export_trace(&app->history, "pairsieve-view-trace.json", &message);
-        if (good) view_toast(app, "wrote the last %d frames at most to pairsieve-view-trace.json", VIEW_HISTORY);
+    if (actions->export_trace && view_name_app_file(app, "trace.json", path)) {
+        bool good = view_export_trace(&app->history, path, &message);
+        if (good) view_toast(app, "the last %d frames at most: %s", VIEW_HISTORY, path);
     }
     if (message.text[0] != '\0') view_report(app, &message);
     if (actions->screenshot) app->want_screenshot = true;

@@ -47,6 +47,8 @@ void view_print_help(void) {
          "  --no-vsync            draw as fast as possible\n"
          "  --no-interop          CUDA: copy through the host, as where sharing buffers with OpenGL is refused\n"
          "  --paused              start paused\n"
+         "  --folder FOLDER       where the keys F12, F10 and the panel write files; default: pairsieve in the user's\n"
+         "                        folder of pictures (XDG_PICTURES_DIR)\n"
          "without a display\n"
          "  --headless            no window; needs --frames (default 120). Only what is kept is drawn: the last\n"
          "                        frame, or all of a video; Ctrl-C makes the next frame the last\n"
@@ -140,8 +142,13 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--version", &o->version},
     };
     const text_option texts[] = {
-        {"--screenshot", &o->screenshot}, {"--video", &o->video},      {"--csv", &o->csv},
-        {"--trace", &o->trace},           {"--sort", &o->sort_method}, {"--broad-phase", &o->broad_phase},
+        {"--screenshot", &o->screenshot},
+        {"--video", &o->video},
+        {"--csv", &o->csv},
+        {"--trace", &o->trace},
+        {"--folder", &o->folder},
+        {"--sort", &o->sort_method},
+        {"--broad-phase", &o->broad_phase},
     };
     *used = 0;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i) {

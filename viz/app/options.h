@@ -33,6 +33,7 @@ typedef struct view_options {
     const char *video;
     const char *csv;
     const char *trace;
+    const char *folder;      // of files that the user asks for without a name; NULL: in the user's folder of pictures
     const char *sort_method; // NULL: as the scene says
     const char *broad_phase;
     bool pairs_on_gl;     // pairs of the CPU backend's bodies are found on OpenGL
