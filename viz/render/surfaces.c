@@ -1,5 +1,7 @@
 #include "surfaces.h"
 
+#include "mesh_normals.h"
+
 #include <cglm/cglm.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,14 +83,11 @@ bool view_build_height_field(view_geometry *geometry, const psv_shape_def *def) 
 
 bool view_build_mesh(view_geometry *geometry, const psv_shape_def *def) {
     if (def->vertex_count == 0 || def->triangle_count == 0) return true;
-    float *vertices = calloc(def->vertex_count, 24);
-    if (vertices == NULL) return false;
-    for (uint32_t i = 0; i < def->vertex_count; ++i) {
-        memcpy(vertices + 6 * (size_t)i, def->vertices + 3 * (size_t)i, 12);
-    }
-    fill_normals(vertices, def->vertex_count, def->indices, 3 * def->triangle_count);
-    view_upload_geometry(geometry, vertices, def->vertex_count, def->indices, 3 * def->triangle_count);
-    free(vertices);
+    view_corners corners;
+    if (!view_make_corners(&corners, def->vertices, def->vertex_count, def->indices, def->triangle_count)) return false;
+    view_upload_geometry(geometry, corners.vertices, corners.vertex_count, corners.indices, 3 * def->triangle_count);
+    free(corners.vertices);
+    free(corners.indices);
     return true;
 }
 
