@@ -12,9 +12,13 @@
 // Built for ThreadSanitizer: its own memory is a file, and it ends a child process that starts threads.
 #if defined(__has_feature)
 #define TEST_UNDER_TSAN __has_feature(thread_sanitizer)
+#define TEST_UNDER_ASAN __has_feature(address_sanitizer)
 #else
 #define TEST_UNDER_TSAN 0
+#define TEST_UNDER_ASAN 0
 #endif
+// The sanitizer adds memory and time of its own, so that a test cannot measure those of the code.
+#define TEST_UNDER_SANITIZER (TEST_UNDER_TSAN || TEST_UNDER_ASAN)
 
 // For all cases; 1 where the variable is not set.
 static inline unsigned test_thinning(void) {

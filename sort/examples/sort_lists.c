@@ -39,7 +39,7 @@ int main(void) {
     check(psv_create_segment_sorter(context, &def, &sorter));
 
     psv_buffer keys = put(distances, sizeof distances), values = put(lights, sizeof lights);
-    const psv_segments segments = {.offsets = put(offsets, sizeof offsets), .count = TILES};
+    psv_segments segments = {.offsets = put(offsets, sizeof offsets), .count = TILES};
     check(psv_sort_segments(sorter, keys, values, LIGHTS, &segments)); // every frame: takes no memory, does not wait
     check(psv_read_segments_status(sorter));                           // waits; only to know that the offsets were good
     check(psv_download(context, distances, keys, sizeof distances));
@@ -55,6 +55,9 @@ int main(void) {
         printf("\n");
     }
     psv_destroy_segment_sorter(sorter);
+    psv_free_buffer(context, &keys);
+    psv_free_buffer(context, &values);
+    psv_free_buffer(context, &segments.offsets);
     psv_destroy_context(context);
     return descents == 0 ? 0 : 1;
 }

@@ -267,9 +267,7 @@ static long resident_kb(void) {
 // Numbers of a small file that ask for tables: what is not used of them takes no memory of the machine.
 static void numbers_that_ask_for_much(void **unused) {
     (void)unused;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); // their memory is not ours
-#endif
+    if (TEST_UNDER_SANITIZER) skip();
     static const struct {
         uint64_t at, least;
         size_t bytes;
