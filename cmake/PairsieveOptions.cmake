@@ -56,6 +56,8 @@ if(PAIRSIEVE_GL STREQUAL ON AND NOT PSV_GL)
                         "Linux or BSD (Debian: libgl-dev libegl-dev)")
 endif()
 
+set(PSV_GPU ${PSV_GL}) # a backend of compute shaders
+
 # The header only: the library is opened at run time.
 set(PSV_NCCL OFF)
 if(PSV_CUDA AND NOT PAIRSIEVE_NCCL STREQUAL OFF)
@@ -155,21 +157,21 @@ target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_
 function(psv_add_glsl name)
     list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
     string(REPLACE ";" "|" list "${files}")
-    file(GLOB included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gl/*.glsl)
+    file(GLOB included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/*.glsl)
     set(code ${CMAKE_CURRENT_BINARY_DIR}/generated/glsl_${name}.c)
     add_custom_command(OUTPUT ${code}
         COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} "-DFILES=${list}"
-                "-DFOLDERS=${CMAKE_CURRENT_SOURCE_DIR}/gl" -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
+                "-DFOLDERS=${CMAKE_CURRENT_SOURCE_DIR}/gpu" -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
         DEPENDS ${files} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake VERBATIM)
     target_sources(pairsieve_${name} PRIVATE ${code})
     set_source_files_properties(${code} PROPERTIES INCLUDE_DIRECTORIES
-        "${PROJECT_SOURCE_DIR}/core/gl;${PROJECT_SOURCE_DIR}/core/include;${PSV_GL_INCLUDE}")
+        ${PROJECT_SOURCE_DIR}/core/gpu)
 endfunction()
 
 # psv_add_module(NAME DEPENDS ... SOURCES ...): static library pairsieve_NAME with alias pairsieve::NAME. With
 # BUILD_SHARED_LIBS the alias is made in PairsieveShared.cmake; pairsieve_NAME is then for tests of internals alone.
 function(psv_add_module name)
-    cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;GL_SOURCES;GLSL;DEPENDS;PRIVATE_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;GL_SOURCES;GPU_SOURCES;GLSL;DEPENDS;PRIVATE_DEPENDS")
     add_library(pairsieve_${name} STATIC ${module_SOURCES})
     if(PSV_CUDA AND module_CUDA_SOURCES)
         target_sources(pairsieve_${name} PRIVATE ${module_CUDA_SOURCES})
@@ -177,6 +179,9 @@ function(psv_add_module name)
     if(PSV_GL AND module_GL_SOURCES)
         target_sources(pairsieve_${name} PRIVATE ${module_GL_SOURCES})
         target_include_directories(pairsieve_${name} PRIVATE ${PSV_GL_INCLUDE} ${PSV_EGL_INCLUDE})
+    endif()
+    if(PSV_GPU AND module_GPU_SOURCES)
+        target_sources(pairsieve_${name} PRIVATE ${module_GPU_SOURCES})
         psv_add_glsl(${name} ${module_GLSL})
     endif()
     if(NOT BUILD_SHARED_LIBS)

@@ -16,7 +16,7 @@ psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes) {
     return buffer;
 }
 
-// On OpenGL name * 2^40 + byte stands for an address, see gl/gl_backend.h.
+// On OpenGL and Vulkan name * 2^40 + byte stands for an address, see gpu/gpu_backend.h.
 void *psvi_buffer_address(psv_buffer buffer) {
     if (buffer.gl_name == 0) return psv_buffer_address(buffer);
     return (void *)(uintptr_t)(((uint64_t)buffer.gl_name << 40) + buffer.offset);

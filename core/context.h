@@ -20,7 +20,7 @@ typedef struct psvi_device_info {
     int code_capability; // 10 * major + minor that the kernels were compiled for: at most the device's own
     int capability;      // 10 * major + minor of the device itself
     int driver_version, runtime_version; // of CUDA: 1000 * major + 10 * minor
-    uint32_t driver_hash;                // of OpenGL: of its texts
+    uint32_t driver_hash;                // of OpenGL and Vulkan: of what the driver says of itself
     int multiprocessors;
     int shared_bytes_per_block; // with opt-in
     int shared_bytes_per_multiprocessor;
@@ -83,7 +83,7 @@ struct psv_context {
     psvi_profiler profiler;
     uint32_t float_depth;         // calls of psvi_begin_floats that are not ended
     psvi_float_mode callers_mode; // of the outermost
-    void *gl;                     // psvi_gl, on the OpenGL backend
+    void *gpu;                    // psvi_gpu, on OpenGL and Vulkan
     char error[512];
 };
 
@@ -115,8 +115,8 @@ psv_status psvi_check_buffer(psv_context *context, psv_buffer buffer, uint64_t b
 psv_status psvi_check_owned_buffer(psv_context *context, psv_buffer buffer, uint64_t bytes, uint32_t alignment,
                                    const char *name);
 
-// Start of a buffer, as the modules of the library name memory: an address, or on OpenGL its stand-in
-// (gl/gl_backend.h). And the inverse: a buffer for memory of the context's backend; NULL gives an empty one.
+// Start of a buffer, as the modules of the library name memory: an address, or on OpenGL and Vulkan its
+// stand-in (gpu/gpu_backend.h). And the inverse: a buffer for memory of the context's backend; NULL gives an empty one.
 void *psvi_buffer_address(psv_buffer buffer);
 psv_buffer psvi_buffer_at(const psv_context *context, const void *address, uint64_t bytes);
 

@@ -75,10 +75,10 @@ static psv_status check_version(psv_context *context) {
                          major, minor, version);
     gl->f.GetIntegerv(GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS, &blocks);
     gl->f.GetIntegerv(GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS, &threads);
-    if (blocks < (GLint)PSVI_GL_BLOCKS || threads < 512)
+    if (blocks < (GLint)PSVI_GPU_BLOCKS || threads < 512)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
                          "this OpenGL driver has %d storage blocks and %d threads a group; %u and 512 are needed",
-                         blocks, threads, PSVI_GL_BLOCKS);
+                         blocks, threads, PSVI_GPU_BLOCKS);
     return PSV_OK;
 }
 
@@ -88,26 +88,33 @@ static void read_info(psv_context *context) {
                             (const char *)gl->f.GetString(GL_VENDOR)};
     (void)snprintf(context->info.name, sizeof context->info.name, "%.120s", texts[0] == NULL ? "OpenGL" : texts[0]);
     (void)snprintf(gl->identity, sizeof gl->identity, "%.80s|%.80s|%.80s", texts[0], texts[1], texts[2]);
-    // Measurements kept by device and driver (sort/src/auto.c) are repeated with another driver.
-    for (const char *at = gl->identity; *at != '\0'; ++at)
-        context->info.driver_hash = (31u * context->info.driver_hash + (unsigned char)*at) >> 1;
-    gl->software = strstr(context->info.name, "llvmpipe") != NULL;
+    context->info.driver_hash = psvi_gpu_driver_hash(gl->identity);
+    gl->gpu.software = strstr(context->info.name, "llvmpipe") != NULL;
     GLint64 block = 0;
     GLint alignment = 256, shared = 0, size = 0, stages = 0, features = 0;
     gl->f.GetInteger64v(GL_MAX_SHADER_STORAGE_BLOCK_SIZE, &block);
     gl->f.GetIntegerv(GL_SHADER_STORAGE_BUFFER_OFFSET_ALIGNMENT, &alignment);
     gl->f.GetIntegerv(GL_MAX_COMPUTE_SHARED_MEMORY_SIZE, &shared);
-    gl->block_bytes = (uint64_t)block & ~(uint64_t)255;
-    gl->alignment = (uint32_t)alignment;
-    gl->shared_bytes = (uint32_t)shared;
+    gl->gpu.block_bytes = (uint64_t)block & ~(uint64_t)255;
+    gl->gpu.alignment = (uint32_t)alignment;
+    gl->gpu.shared_bytes = (uint32_t)shared;
     if (has_extension(gl, "GL_KHR_shader_subgroup")) {
         gl->f.GetIntegerv(SUBGROUP_SIZE, &size);
         gl->f.GetIntegerv(SUBGROUP_STAGES, &stages);
         gl->f.GetIntegerv(SUBGROUP_FEATURES, &features);
     }
     const bool votes = (stages & STAGE_COMPUTE) != 0 && (features & SUBGROUP_NEEDED) == SUBGROUP_NEEDED;
-    gl->subgroup_size = votes && size >= 8 ? (uint32_t)size : 0;
+    gl->gpu.subgroup_size = votes && size >= 8 ? (uint32_t)size : 0;
     context->info.shared_bytes_per_block = shared;
+}
+
+static uint64_t buffer_bytes(psv_context *context, uint32_t name) {
+    psvi_gl *gl = psvi_gl_of(context);
+    GLint64 bytes = 0;
+    psvi_gl_enter(context);
+    if (name == 0 || !gl->f.IsBuffer(name)) return 0;
+    gl->f.GetNamedBufferParameteri64v(name, GL_BUFFER_SIZE, &bytes);
+    return (uint64_t)bytes;
 }
 
 static psv_status gl_open(psv_context *context, const psv_context_def *def) {
@@ -120,9 +127,11 @@ static psv_status gl_open(psv_context *context, const psv_context_def *def) {
     if (def->gl_load != NULL && def->device != 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.device is %d; with def.gl_load the current context decides",
                          def->device);
-    context->gl = calloc(1, sizeof(psvi_gl));
+    context->gpu = calloc(1, sizeof(psvi_gl));
     psvi_gl *gl = psvi_gl_of(context);
     if (gl == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no memory for a context (%zu bytes)", sizeof(psvi_gl));
+    gl->gpu.run = psvi_gl_run;
+    gl->gpu.buffer_bytes = buffer_bytes;
     psv_status status = PSV_OK;
     if (def->gl_load == NULL) status = psvi_gl_open_own(context, def->device, &gl->own, &load);
     if (status == PSV_OK) status = find_functions(context, load);
@@ -135,7 +144,7 @@ static psv_status gl_open(psv_context *context, const psv_context_def *def) {
     }
     if (gl->own.context != NULL) psvi_gl_close_own(&gl->own);
     free(gl);
-    context->gl = NULL;
+    context->gpu = NULL;
     return status;
 }
 
@@ -145,7 +154,7 @@ static void gl_close(psv_context *context) {
     psvi_gl_delete_programs(gl);
     if (gl->own.context != NULL) psvi_gl_close_own(&gl->own);
     free(gl);
-    context->gl = NULL;
+    context->gpu = NULL;
 }
 
 static bool gl_available(void) {
@@ -176,7 +185,7 @@ static void *gl_alloc(psv_context *context, uint64_t bytes) {
 }
 
 static void gl_release(psv_context *context, void *address) {
-    const GLuint name = psvi_gl_name_of(address);
+    const GLuint name = psvi_gpu_name_of(address);
     psvi_gl_enter(context);
     psvi_gl_of(context)->f.DeleteBuffers(1, &name);
 }
@@ -203,16 +212,16 @@ static void download(psvi_gl *gl, void *target, GLuint name, GLintptr offset, GL
 
 static psv_status gl_copy(psv_context *context, void *target, const void *source, uint64_t bytes, psvi_copy_kind kind) {
     psvi_gl *gl = psvi_gl_of(context);
-    if (bytes == 0 || gl->prepare_only) return PSV_OK;
+    if (bytes == 0 || gl->gpu.prepare_only) return PSV_OK;
     psvi_gl_enter(context);
     gl->f.MemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
     if (kind == PSVI_COPY_UPLOAD)
-        upload(gl, psvi_gl_name_of(target), (GLintptr)psvi_gl_offset_of(target), source, (GLsizeiptr)bytes);
+        upload(gl, psvi_gpu_name_of(target), (GLintptr)psvi_gpu_offset_of(target), source, (GLsizeiptr)bytes);
     else if (kind == PSVI_COPY_DOWNLOAD)
-        download(gl, target, psvi_gl_name_of(source), (GLintptr)psvi_gl_offset_of(source), (GLsizeiptr)bytes);
+        download(gl, target, psvi_gpu_name_of(source), (GLintptr)psvi_gpu_offset_of(source), (GLsizeiptr)bytes);
     else
-        gl->f.CopyNamedBufferSubData(psvi_gl_name_of(source), psvi_gl_name_of(target),
-                                     (GLintptr)psvi_gl_offset_of(source), (GLintptr)psvi_gl_offset_of(target),
+        gl->f.CopyNamedBufferSubData(psvi_gpu_name_of(source), psvi_gpu_name_of(target),
+                                     (GLintptr)psvi_gpu_offset_of(source), (GLintptr)psvi_gpu_offset_of(target),
                                      (GLsizeiptr)bytes);
     return kind == PSVI_COPY_INSIDE ? PSV_OK : psvi_gl_status(context, "a copy");
 }
@@ -220,20 +229,20 @@ static psv_status gl_copy(psv_context *context, void *target, const void *source
 static psv_status gl_fill(psv_context *context, void *target, int byte, uint64_t bytes) {
     psvi_gl *gl = psvi_gl_of(context);
     const uint32_t word = (uint32_t)(byte & 255) * 0x01010101u;
-    const uint64_t offset = psvi_gl_offset_of(target);
-    if (bytes == 0 || gl->prepare_only) return PSV_OK;
+    const uint64_t offset = psvi_gpu_offset_of(target);
+    if (bytes == 0 || gl->gpu.prepare_only) return PSV_OK;
     const bool words = (offset | bytes) % 4 == 0;
     // NVIDIA's driver clears large buffers at some 20 GB/s, a hundredth of what a kernel writes.
-    if (words && bytes >= KERNEL_FILLS && bytes + 512 <= gl->block_bytes && bytes / 4 <= UINT32_MAX) {
-        const psvi_gl_call call = {.source = &psvi_glsl_fill_words,
-                                   .blocks = {{target, bytes}},
-                                   .params = {(uint32_t)(bytes / 4), word},
-                                   .groups = (bytes / 4 + 255) / 256};
+    if (words && bytes >= KERNEL_FILLS && bytes + 512 <= gl->gpu.block_bytes && bytes / 4 <= UINT32_MAX) {
+        const psvi_gpu_call call = {.source = &psvi_glsl_fill_words,
+                                    .blocks = {{target, bytes}},
+                                    .params = {(uint32_t)(bytes / 4), word},
+                                    .groups = (bytes / 4 + 255) / 256};
         return psvi_gl_run(context, &call);
     }
     psvi_gl_enter(context);
     gl->f.MemoryBarrier(GL_BUFFER_UPDATE_BARRIER_BIT);
-    gl->f.ClearNamedBufferSubData(psvi_gl_name_of(target), words ? GL_R32UI : GL_R8UI, (GLintptr)offset,
+    gl->f.ClearNamedBufferSubData(psvi_gpu_name_of(target), words ? GL_R32UI : GL_R8UI, (GLintptr)offset,
                                   (GLsizeiptr)bytes, GL_RED_INTEGER, words ? GL_UNSIGNED_INT : GL_UNSIGNED_BYTE, &word);
     return PSV_OK;
 }
@@ -262,13 +271,8 @@ static psv_status gl_memory_info(psv_context *context, uint64_t *free_bytes, uin
 
 // `address`: the last byte in question.
 static bool gl_owns_address(psv_context *context, const void *address) {
-    psvi_gl *gl = psvi_gl_of(context);
-    const GLuint name = psvi_gl_name_of(address);
-    GLint64 bytes = 0;
-    psvi_gl_enter(context);
-    if (name == 0 || !gl->f.IsBuffer(name)) return false;
-    gl->f.GetNamedBufferParameteri64v(name, GL_BUFFER_SIZE, &bytes);
-    return (psvi_gl_offset_of(address) | 3) < (uint64_t)bytes; // kernels read whole words
+    const uint64_t last_word = psvi_gpu_offset_of(address) | 3; // kernels read whole words
+    return last_word < buffer_bytes(context, psvi_gpu_name_of(address));
 }
 
 static psv_status gl_create_event(psv_context *context, void **event) {

@@ -6,7 +6,7 @@
 #include "gl_backend.h"
 
 // The compiler's or linker's text, one line of it.
-static psv_status refuse(psv_context *context, const psvi_gl_source *source, GLuint shader, GLuint program) {
+static psv_status refuse(psv_context *context, const psvi_gpu_source *source, GLuint shader, GLuint program) {
     psvi_gl *gl = psvi_gl_of(context);
     char log[320] = "";
     if (shader != 0)
@@ -18,7 +18,7 @@ static psv_status refuse(psv_context *context, const psvi_gl_source *source, GLu
     return psvi_fail(context, PSV_ERROR_DEVICE, "the OpenGL driver refused kernel %s: %s", source->name, log);
 }
 
-static psv_status build(psv_context *context, const psvi_gl_source *source, const char *const texts[4],
+static psv_status build(psv_context *context, const psvi_gpu_source *source, const char *const texts[4],
                         GLuint program) {
     psvi_gl *gl = psvi_gl_of(context);
     const GLuint shader = gl->f.CreateShader(GL_COMPUTE_SHADER);
@@ -40,7 +40,7 @@ static psv_status build(psv_context *context, const psvi_gl_source *source, cons
 }
 
 // The compiled kernel, from this context's list, the cache folder or the compiler.
-static psv_status find_program(psv_context *context, const psvi_gl_source *source, const char *defines,
+static psv_status find_program(psv_context *context, const psvi_gpu_source *source, const char *defines,
                                const psvi_gl_program **found) {
     psvi_gl *gl = psvi_gl_of(context);
     for (const psvi_gl_program *p = gl->programs; p != NULL; p = p->next) {
@@ -56,7 +56,7 @@ static psv_status find_program(psv_context *context, const psvi_gl_source *sourc
     made->source = source;
     memcpy(made->defines, defines, strlen(defines) + 1);
     made->name = gl->f.CreateProgram();
-    const char *const texts[4] = {"#version 450 core\n", defines, psvi_glsl_gl_common.text, source->text};
+    const char *const texts[4] = {"#version 450 core\n", defines, psvi_glsl_gpu_common.text, source->text};
     if (!psvi_gl_load_binary(gl, texts, made->name)) {
         psv_status status = build(context, source, texts, made->name);
         if (status != PSV_OK) {
@@ -81,47 +81,29 @@ void psvi_gl_delete_programs(psvi_gl *gl) {
     }
 }
 
-void psvi_gl_grid(uint64_t groups, uint32_t grid[2]) {
-    grid[1] = (uint32_t)((groups + 65534) / 65535);
-    grid[0] = grid[1] <= 1 ? (uint32_t)groups : (uint32_t)((groups + grid[1] - 1) / grid[1]);
-}
-
-// Binds block b from the last aligned byte before its data; *base is the words between. Ranges are whole words.
-static psv_status bind_block(psv_context *context, const psvi_gl_call *call, uint32_t b, uint32_t *base) {
-    psvi_gl *gl = psvi_gl_of(context);
-    const psvi_gl_block block = call->blocks[b];
-    const uint64_t offset = psvi_gl_offset_of(block.address), first = offset & ~(uint64_t)(gl->alignment - 1);
-    const uint64_t bytes = ((offset + block.bytes + 3) & ~(uint64_t)3) - first;
-    if (bytes > gl->block_bytes)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                         "%s needs %llu bytes in one storage block; this OpenGL driver's limit is %llu",
-                         call->source->name, (unsigned long long)bytes, (unsigned long long)gl->block_bytes);
-    *base = (uint32_t)((offset - first) / 4);
-    gl->f.BindBufferRange(GL_SHADER_STORAGE_BUFFER, b, psvi_gl_name_of(block.address), (GLintptr)first,
-                          (GLsizeiptr)bytes);
-    return PSV_OK;
-}
-
-psv_status psvi_gl_run(psv_context *context, const psvi_gl_call *call) {
+psv_status psvi_gl_run(psv_context *context, const psvi_gpu_call *call) {
     psvi_gl *gl = psvi_gl_of(context);
     const psvi_gl_program *program = NULL;
+    psvi_gpu_range ranges[PSVI_GPU_BLOCKS];
+    uint32_t words[PSVI_GPU_WORDS];
     psvi_gl_enter(context);
     psv_status status = find_program(context, call->source, call->defines == NULL ? "" : call->defines, &program);
-    if (status != PSV_OK || gl->prepare_only || (call->groups == 0 && call->indirect == NULL)) return status;
-    uint32_t words[PSVI_GL_BLOCKS + PSVI_GL_PARAMS] = {0};
-    for (uint32_t b = 0; b < PSVI_GL_BLOCKS && status == PSV_OK; ++b)
-        if (call->blocks[b].address != NULL) status = bind_block(context, call, b, &words[b]);
+    if (status != PSV_OK || gl->gpu.prepare_only || (call->groups == 0 && call->indirect == NULL)) return status;
+    status = psvi_gpu_bind(context, call, ranges, words);
     if (status != PSV_OK) return status;
-    memcpy(words + PSVI_GL_BLOCKS, call->params, sizeof call->params);
-    gl->f.ProgramUniform1uiv(program->name, 0, PSVI_GL_BLOCKS + PSVI_GL_PARAMS, words);
+    for (uint32_t b = 0; b < PSVI_GPU_BLOCKS; ++b)
+        if (ranges[b].name != 0)
+            gl->f.BindBufferRange(GL_SHADER_STORAGE_BUFFER, b, ranges[b].name, (GLintptr)ranges[b].first,
+                                  (GLsizeiptr)ranges[b].bytes);
+    gl->f.ProgramUniform1uiv(program->name, 0, PSVI_GPU_WORDS, words);
     gl->f.UseProgram(program->name);
     gl->f.MemoryBarrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_COMMAND_BARRIER_BIT);
     if (call->indirect != NULL) {
-        gl->f.BindBuffer(GL_DISPATCH_INDIRECT_BUFFER, psvi_gl_name_of(call->indirect));
-        gl->f.DispatchComputeIndirect((GLintptr)psvi_gl_offset_of(call->indirect));
+        gl->f.BindBuffer(GL_DISPATCH_INDIRECT_BUFFER, psvi_gpu_name_of(call->indirect));
+        gl->f.DispatchComputeIndirect((GLintptr)psvi_gpu_offset_of(call->indirect));
     } else {
         uint32_t grid[2];
-        psvi_gl_grid(call->groups, grid);
+        psvi_gpu_grid(call->groups, grid);
         gl->f.DispatchCompute(grid[0], grid[1], 1);
     }
     return context->check_buffers ? psvi_gl_status(context, call->source->name) : PSV_OK;

@@ -1,7 +1,7 @@
 # cmake -DFOLDER=sort -DBUILD=text -DOUT=kernel_hash.h -P kernel_hash.cmake: a header with one hash of the sorters' sources
 # and of the text that says how they are built. The header is written anew only when the hash changes.
-file(GLOB sources ${FOLDER}/cpu/* ${FOLDER}/cuda/*.* ${FOLDER}/cuda/radix/* ${FOLDER}/gl/*
-     ${FOLDER}/../papers/sort/cuda/* ${FOLDER}/../papers/sort/gl/*)
+file(GLOB sources ${FOLDER}/cpu/* ${FOLDER}/cuda/*.* ${FOLDER}/cuda/radix/* ${FOLDER}/gpu/*
+     ${FOLDER}/../papers/sort/cuda/* ${FOLDER}/../papers/sort/gpu/*)
 list(SORT sources)
 set(all "${BUILD}")
 foreach(source IN LISTS sources)

@@ -76,14 +76,14 @@ static void test_parts(void **state) {
     (void)state;
     enum { COUNT = 700001 };
     psvi_gl *gl = psvi_gl_of(own);
-    const uint64_t limit = gl->block_bytes;
+    const uint64_t limit = gl->gpu.block_bytes;
     psv_buffer keys, values;
     assert_int_equal(psv_alloc_buffer(own, 4 * COUNT, &keys), PSV_OK);
     assert_int_equal(psv_alloc_buffer(own, 4 * COUNT, &values), PSV_OK);
-    gl->block_bytes = 1200 * 1024;
+    gl->gpu.block_bytes = 1200 * 1024;
     sort_and_compare(own, "radix", PSV_KEY_F32, COUNT, keys, values);
     sort_and_compare(own, "radix", PSV_KEY_U64, COUNT / 2, keys, values);
-    gl->block_bytes = limit;
+    gl->gpu.block_bytes = limit;
     psv_free_buffer(own, &keys);
     psv_free_buffer(own, &values);
 }
@@ -121,7 +121,7 @@ static void test_large_buffers(void **state) {
 static void test_block_limit(void **state) {
     (void)state;
     psvi_gl *gl = psvi_gl_of(own);
-    const uint64_t limit = gl->block_bytes;
+    const uint64_t limit = gl->gpu.block_bytes;
     psv_sorter_def def = psv_default_sorter_def();
     psv_sorter *sorter;
     psv_buffer keys;
@@ -130,10 +130,10 @@ static void test_block_limit(void **state) {
     def.max_count = 100000;
     assert_int_equal(psv_alloc_buffer(own, 4 * def.max_count, &keys), PSV_OK);
     assert_int_equal(psv_create_sorter(own, &def, &sorter), PSV_OK);
-    gl->block_bytes = 100000;
+    gl->gpu.block_bytes = 100000;
     assert_int_equal(psv_sort_keys(sorter, keys, def.max_count), PSV_ERROR_UNSUPPORTED);
     assert_non_null(strstr(psv_last_error(own), "limit is 100000"));
-    gl->block_bytes = limit;
+    gl->gpu.block_bytes = limit;
     if (psv_sort_keys(sorter, keys, def.max_count) != PSV_OK) fail_msg("%s", psv_last_error(own));
     psv_destroy_sorter(sorter);
     psv_free_buffer(own, &keys);

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../test_scale.h"
-#include "sort/gl/radix_gl.h"
+#include "sort/gpu/radix_gpu.h"
 #include "sort_inputs.h"
 #include "sort_reference.h"
 
@@ -94,15 +94,15 @@ static void run_case(psv_context *context, const form_case *test, uint32_t numbe
 static void test_forms(void **state) {
     (void)state;
     psv_context *context = open_context();
-    psvi_gl *gl = psvi_gl_of(context);
+    psvi_gpu *gpu = psvi_gpu_of(context);
     const uint32_t cases = test_thinned(66, 12);
     const radix_form *form;
-    for (uint32_t f = 0; (form = psvi_gl_radix_form_at(f)) != NULL; ++f) {
-        if (!psvi_gl_radix_offers(gl, form)) continue;
-        gl->radix_choice = f + 1;
+    for (uint32_t f = 0; (form = psvi_gpu_radix_form_at(f)) != NULL; ++f) {
+        if (!psvi_gpu_radix_offers(gpu, form)) continue;
+        gpu->radix_choice = f + 1;
         for (uint32_t c = 0; c < cases; ++c) {
             const form_case test = make_case(c);
-            run_case(context, &test, c, psvi_gl_radix_form_name(form));
+            run_case(context, &test, c, psvi_gpu_radix_form_name(form));
         }
     }
     psv_destroy_context(context);
@@ -130,18 +130,18 @@ static double time_sort(stage *on) {
     check(context, psv_sort_pairs(on->sorter, on->keys, on->values, TIMED_COUNT));
     context->ops->record_event(context, on->marks[1]);
     check(context, psv_synchronize(context));
-    if (psvi_gl_of(context)->software) return 1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC;
+    if (psvi_gpu_of(context)->software) return 1e3 * (double)(clock() - begin) / CLOCKS_PER_SEC;
     return context->ops->event_ms(context, on->marks[0], on->marks[1]);
 }
 
 // The least time of each form that the driver offers, in turns; 0 of others.
 static void time_forms(stage *on, double times[MOST_FORMS]) {
-    psvi_gl *gl = psvi_gl_of(on->context);
+    psvi_gpu *gpu = psvi_gpu_of(on->context);
     const radix_form *form;
     for (int turn = 0; turn <= TURNS; ++turn)
-        for (uint32_t f = 0; f < MOST_FORMS && (form = psvi_gl_radix_form_at(f)) != NULL; ++f) {
-            if (!psvi_gl_radix_offers(gl, form)) continue;
-            gl->radix_choice = f + 1;
+        for (uint32_t f = 0; f < MOST_FORMS && (form = psvi_gpu_radix_form_at(f)) != NULL; ++f) {
+            if (!psvi_gpu_radix_offers(gpu, form)) continue;
+            gpu->radix_choice = f + 1;
             const double ms = time_sort(on);
             if (turn == 1 || (turn > 1 && ms < times[f])) times[f] = ms; // the first turn compiles
         }
@@ -181,15 +181,15 @@ static void test_choice(void **state) {
         stage on = {0};
         double times[MOST_FORMS] = {0}, best = 0;
         open_stage(&on, host);
-        const uint32_t choice = psvi_gl_of(on.context)->radix_choice;
+        const uint32_t choice = psvi_gpu_of(on.context)->radix_choice;
         assert_in_range(choice, 1, MOST_FORMS);
         time_forms(&on, times);
         printf("%d pairs on %s, %s:\n", TIMED_COUNT, psv_context_device_name(on.context),
-               psvi_gl_of(on.context)->software ? "processor time" : "time on the device");
+               psvi_gpu_of(on.context)->software ? "processor time" : "time on the device");
         for (uint32_t f = 0; f < MOST_FORMS; ++f) {
             if (times[f] <= 0) continue;
             if (best <= 0 || times[f] < best) best = times[f];
-            printf("  %-18s %8.3f ms%s\n", psvi_gl_radix_form_name(psvi_gl_radix_form_at(f)), times[f],
+            printf("  %-18s %8.3f ms%s\n", psvi_gpu_radix_form_name(psvi_gpu_radix_form_at(f)), times[f],
                    f + 1 == choice ? "  chosen" : "");
         }
         good = times[choice - 1] <= 1.1 * best;

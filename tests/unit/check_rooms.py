@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 LAYERS = ("core", "sort", "collision", "sim")
-BACKENDS = ("cpu", "cuda", "gl")
+BACKENDS = ("cpu", "cuda", "gl", "vulkan", "gpu")  # gpu: what OpenGL and Vulkan share
 BACKEND_ENDS = tuple("_" + name for name in BACKENDS)  # render_cpu.c
 MODULE = re.compile(r"psvi_(%s)_(ops|sorts|collision|sim)$" % "|".join(BACKENDS))
 OBJECT = re.compile(r"CMakeFiles/pairsieve_(%s)\.dir/(.*)\.o$" % "|".join(LAYERS))

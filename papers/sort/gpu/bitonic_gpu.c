@@ -1,8 +1,8 @@
-// `bitonic` on OpenGL: Batcher's network over (sorted bits, element's number), padded to a power of two; steps of up to
-// 256 in shared memory. Then keys and values are gathered by number.
+// `bitonic` in compute shaders: Batcher's network over (sorted bits, element's number), padded to a power of two; steps
+// of up to 256 in shared memory. Then keys and values are gathered by number.
 #include <stdio.h>
 
-#include "../../../sort/gl/gl_methods.h"
+#include "../../../sort/gpu/gpu_methods.h"
 
 #define TILE 512u
 #define MOST_COUNT ((uint64_t)1 << 31)
@@ -27,7 +27,7 @@ static char *carve(char **at, uint64_t bytes) {
 static uint64_t layout(const psv_sorter_def *def, char *scratch, bitonic_memory *memory) {
     const uint64_t key_bytes = psv_key_type_bytes(def->key_type), slots = slots_for(def->max_count);
     char *at = scratch;
-    memory->state = carve(&at, PSVI_GL_STATE_BYTES);
+    memory->state = carve(&at, PSVI_GPU_STATE_BYTES);
     memory->fields = carve(&at, key_bytes * slots);
     memory->index = carve(&at, 4 * slots);
     memory->moved = carve(&at, (key_bytes > def->value_bytes ? key_bytes : def->value_bytes) * def->max_count);
@@ -47,24 +47,24 @@ static bool bitonic_supports(const psv_sorter_def *def, char *why, size_t why_by
 }
 
 static psv_status run_kernel(psv_sorter *sorter, const psvi_sort_request *request, const bitonic_memory *memory,
-                             const psvi_gl_source *source, uint64_t slots, const uint32_t params[3], uint64_t groups) {
+                             const psvi_gpu_source *source, uint64_t slots, const uint32_t params[3], uint64_t groups) {
     char defines[64];
     const uint64_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
     (void)snprintf(defines, sizeof defines, "#define KEY_WORDS %d\n#define FLOAT %d\n", sorter->order.is_wide ? 2 : 1,
                    sorter->order.is_float ? 1 : 0);
-    psvi_gl_call call = {
+    psvi_gpu_call call = {
         .source = source,
         .defines = defines,
-        .blocks = {{memory->state, PSVI_GL_STATE_BYTES},
+        .blocks = {{memory->state, PSVI_GPU_STATE_BYTES},
                    {memory->fields, key_bytes * slots},
                    {memory->index, 4 * slots},
                    {request->keys_in, key_bytes * request->count}},
         .groups = groups,
     };
-    psvi_gl_order_params(&sorter->order, call.params);
+    psvi_gpu_order_params(&sorter->order, call.params);
     for (int i = 0; i < 3; ++i)
         call.params[5 + i] = params[i];
-    return psvi_gl_run(sorter->context, &call);
+    return psvi_gpu_run(sorter->context, &call);
 }
 
 static psv_status run_network(psv_sorter *sorter, const psvi_sort_request *request, const bitonic_memory *memory,
@@ -92,19 +92,19 @@ static psv_status run_network(psv_sorter *sorter, const psvi_sort_request *reque
 // to[i] = from[index[i]], by way of other memory: both may be the same.
 static psv_status gather(psv_sorter *sorter, const psvi_sort_request *request, const bitonic_memory *memory,
                          const void *from, void *to, uint32_t bytes) {
-    const psvi_gl_call call = {
+    const psvi_gpu_call call = {
         .source = &psvi_glsl_gather_words,
-        .blocks = {{memory->state, PSVI_GL_STATE_BYTES},
+        .blocks = {{memory->state, PSVI_GPU_STATE_BYTES},
                    {from, bytes * request->count},
                    {memory->moved, bytes * request->count},
                    {memory->index, 4 * request->count}},
         .params = {bytes / 4},
         .groups = (request->count + 255) / 256,
     };
-    psv_status status = psvi_gl_run(sorter->context, &call);
+    psv_status status = psvi_gpu_run(sorter->context, &call);
     if (status != PSV_OK) return status;
-    return psvi_gl_copy_elements(sorter->context, PSVI_GL_COUNTED, memory->state, memory->moved, to, bytes / 4,
-                                 request->count);
+    return psvi_gpu_copy_elements(sorter->context, PSVI_GPU_COUNTED, memory->state, memory->moved, to, bytes / 4,
+                                  request->count);
 }
 
 static psv_status bitonic_run(psv_sorter *sorter, const psvi_sort_request *request) {
@@ -112,12 +112,12 @@ static psv_status bitonic_run(psv_sorter *sorter, const psvi_sort_request *reque
     psv_context *context = sorter->context;
     uint32_t launches = 0;
     (void)layout(&sorter->def, sorter->scratch, &memory);
-    psv_status status = psvi_gl_begin_sort(context, request, memory.state, TILE, 0, 1, false);
+    psv_status status = psvi_gpu_begin_sort(context, request, memory.state, TILE, 0, 1, false);
     if (status == PSV_OK) status = run_network(sorter, request, &memory, slots_for(request->count), &launches);
     sorter->statistics = (psv_sort_statistics){.passes_run = launches};
     if (status == PSV_OK && request->implicit_index)
-        status = psvi_gl_copy_elements(context, PSVI_GL_COUNTED, memory.state, memory.index, request->values_out, 1,
-                                       request->count);
+        status = psvi_gpu_copy_elements(context, PSVI_GPU_COUNTED, memory.state, memory.index, request->values_out, 1,
+                                        request->count);
     else if (status == PSV_OK && request->value_bytes != 0)
         status = gather(sorter, request, &memory, request->values_in, request->values_out, request->value_bytes);
     if (status == PSV_OK && request->keys_out != NULL)
@@ -126,11 +126,11 @@ static psv_status bitonic_run(psv_sorter *sorter, const psvi_sort_request *reque
     return status;
 }
 
-const psvi_sort_method psvi_sort_bitonic_gl = {
+const psvi_sort_method psvi_sort_bitonic_gpu = {
     .name = "bitonic",
     .description = "bitonic sorting network (Batcher 1968), the papers' baseline",
     .supports = bitonic_supports,
     .scratch_bytes = bitonic_scratch_bytes,
-    .create = psvi_gl_prepare,
+    .create = psvi_gpu_prepare,
     .run = bitonic_run,
 };

@@ -2,7 +2,7 @@
 // forms take turns, so that a busy machine slows all of them; a form that sorts wrongly on a driver is not chosen.
 #include <stdlib.h>
 
-#include "radix_gl.h"
+#include "radix_gpu.h"
 
 #define DEVICE_TRIAL (1u << 22)   // elements
 #define SOFTWARE_TRIAL (1u << 17) // where a million takes tens of milliseconds
@@ -45,7 +45,7 @@ static double time_form(radix_trial *trial, const radix_form *form) {
                                        .count = trial->count};
     if (context->ops->copy(context, trial->keys, trial->fresh, trial->bytes, PSVI_COPY_INSIDE) != PSV_OK) return 1e9;
     context->ops->record_event(context, trial->marks[0]);
-    if (psvi_gl_radix_run(&trial->sorter, &request, form) != PSV_OK) return 1e9;
+    if (psvi_gpu_radix_run(&trial->sorter, &request, form) != PSV_OK) return 1e9;
     context->ops->record_event(context, trial->marks[1]);
     if (context->ops->synchronize(context) != PSV_OK) return 1e9;
     return context->ops->event_ms(context, trial->marks[0], trial->marks[1]);
@@ -60,14 +60,14 @@ static bool sorts_rightly(radix_trial *trial) {
 }
 
 static uint32_t fastest_form(radix_trial *trial) {
-    const psvi_gl *gl = psvi_gl_of(trial->sorter.context);
+    const psvi_gpu *gpu = psvi_gpu_of(trial->sorter.context);
     bool out[MOST_FORMS] = {false};
     double best = 1e9;
     uint32_t choice = 0;
     for (int turn = 0; turn < TURNS; ++turn) {
         const radix_form *form;
-        for (uint32_t f = 0; f < MOST_FORMS && (form = psvi_gl_radix_form_at(f)) != NULL; ++f) {
-            if (out[f] || !psvi_gl_radix_offers(gl, form)) continue;
+        for (uint32_t f = 0; f < MOST_FORMS && (form = psvi_gpu_radix_form_at(f)) != NULL; ++f) {
+            if (out[f] || !psvi_gpu_radix_offers(gpu, form)) continue;
             const double ms = time_form(trial, form);
             if (turn == 0) out[f] = ms >= 1e9 || !sorts_rightly(trial);
             if (turn == 0 || ms >= best) continue;
@@ -106,24 +106,24 @@ static void close_trial(radix_trial *trial) {
     psvi_free(context, trial->sorter.scratch, trial->scratch_bytes);
 }
 
-psv_status psvi_gl_choose_radix(psv_context *context) {
-    psvi_gl *gl = psvi_gl_of(context);
+psv_status psvi_gpu_choose_radix(psv_context *context) {
+    psvi_gpu *gpu = psvi_gpu_of(context);
     const radix_form *form;
     uint32_t offered = 0;
-    for (uint32_t f = 0; (form = psvi_gl_radix_form_at(f)) != NULL; ++f)
-        offered += psvi_gl_radix_offers(gl, form);
-    gl->radix_choice = 1;
+    for (uint32_t f = 0; (form = psvi_gpu_radix_form_at(f)) != NULL; ++f)
+        offered += psvi_gpu_radix_offers(gpu, form);
+    gpu->radix_choice = 1;
     if (offered == 1) return PSV_OK;
     radix_trial trial = {
-        .sorter = {.context = context, .def = psv_default_sorter_def(), .method = &psvi_sort_radix_gl},
-        .count = gl->software ? SOFTWARE_TRIAL : DEVICE_TRIAL,
+        .sorter = {.context = context, .def = psv_default_sorter_def(), .method = &psvi_sort_radix_gpu},
+        .count = gpu->software ? SOFTWARE_TRIAL : DEVICE_TRIAL,
     };
     trial.sorter.def.max_count = trial.count;
     trial.sorter.order = psvi_make_key_order(PSV_KEY_U32, false, PSV_NAN_LAST, 0, 32);
     trial.bytes = (uint64_t)4 * trial.count;
-    trial.scratch_bytes = psvi_sort_radix_gl.scratch_bytes(&trial.sorter.def);
+    trial.scratch_bytes = psvi_sort_radix_gpu.scratch_bytes(&trial.sorter.def);
     const bool open = open_trial(&trial);
-    if (open) gl->radix_choice = 1 + fastest_form(&trial);
+    if (open) gpu->radix_choice = 1 + fastest_form(&trial);
     close_trial(&trial);
     if (!open)
         return psvi_fail(context, PSV_ERROR_MEMORY, "no memory to measure sorters (%llu bytes)",

@@ -1,7 +1,7 @@
-// `split` on OpenGL: García, Alvizo, Olivares, Ramos, «Fast data parallel radix sort implementation in DirectX 11
-// compute shader», 2014, section IV, on the API that they had in mind. Digits of 4 bits; three dispatches a pass: sort
-// blocks of 512, prefix sum over the bucket matrix, scatter.
-#include "../../../sort/gl/gl_methods.h"
+// `split` in compute shaders: García, Alvizo, Olivares, Ramos, «Fast data parallel radix sort implementation in DirectX
+// 11 compute shader», 2014, section IV, on the API that they had in mind. Digits of 4 bits; three dispatches a pass:
+// sort blocks of 512, prefix sum over the bucket matrix, scatter.
+#include "../../../sort/gpu/gpu_methods.h"
 
 #define BLOCK 512u
 #define BUCKETS 16u
@@ -22,7 +22,7 @@ static char *carve(char **at, uint64_t bytes) {
 static uint64_t layout(const psv_sorter_def *def, char *scratch, split_memory *memory) {
     const uint64_t n = def->max_count, key_bytes = psv_key_type_bytes(def->key_type);
     char *at = scratch;
-    memory->state = carve(&at, PSVI_GL_STATE_BYTES);
+    memory->state = carve(&at, PSVI_GPU_STATE_BYTES);
     memory->totals = carve(&at, 4 * BUCKETS);
     memory->table = carve(&at, 4 * BUCKETS * ((n + BLOCK - 1) / BLOCK));
     memory->sorted_keys = carve(&at, key_bytes * n);
@@ -38,17 +38,17 @@ static uint64_t split_scratch_bytes(const psv_sorter_def *def) {
 }
 
 static psv_status run_dispatch(psv_sorter *sorter, const psvi_sort_request *request, const split_memory *memory,
-                               const psvi_gl_pass *pass, uint32_t blocks, const psvi_gl_source *source) {
-    char defines[PSVI_GL_DEFINES];
+                               const psvi_gpu_pass *pass, uint32_t blocks, const psvi_gpu_source *source) {
+    char defines[PSVI_GPU_DEFINES];
     const uint64_t key_bytes = psv_key_type_bytes(sorter->def.key_type) * request->count;
     const uint64_t value_bytes = request->value_bytes * request->count;
-    psvi_gl_pass plain = *pass;
+    psvi_gpu_pass plain = *pass;
     plain.first = false;
-    psvi_gl_pass_defines(defines, sorter, request, &plain, "");
-    psvi_gl_call call = {
+    psvi_gpu_pass_defines(defines, sorter, request, &plain, "");
+    psvi_gpu_call call = {
         .source = source,
         .defines = defines,
-        .blocks = {{memory->state, PSVI_GL_STATE_BYTES},
+        .blocks = {{memory->state, PSVI_GPU_STATE_BYTES},
                    {memory->table, (uint64_t)4 * BUCKETS * blocks},
                    {memory->totals, 4 * BUCKETS},
                    {pass->keys, key_bytes},
@@ -58,17 +58,17 @@ static psv_status run_dispatch(psv_sorter *sorter, const psvi_sort_request *requ
         .groups = blocks,
         .indirect = request->count_device != NULL ? memory->state + 8 : NULL,
     };
-    psvi_gl_order_params(&sorter->order, call.params);
+    psvi_gpu_order_params(&sorter->order, call.params);
     call.params[5] = pass->shift;
     call.params[6] = pass->mask;
     call.params[7] = blocks;
-    return psvi_gl_run(sorter->context, &call);
+    return psvi_gpu_run(sorter->context, &call);
 }
 
 // Source to sorted blocks to target.
 static psv_status run_pass(psv_sorter *sorter, const psvi_sort_request *request, const split_memory *memory,
-                           const psvi_gl_pass *pass, uint32_t blocks) {
-    psvi_gl_pass sort = *pass, scatter = *pass;
+                           const psvi_gpu_pass *pass, uint32_t blocks) {
+    psvi_gpu_pass sort = *pass, scatter = *pass;
     sort.keys_out = memory->sorted_keys;
     scatter.keys = memory->sorted_keys;
     scatter.implicit = false;
@@ -78,7 +78,7 @@ static psv_status run_pass(psv_sorter *sorter, const psvi_sort_request *request,
     }
     psv_status status = run_dispatch(sorter, request, memory, &sort, blocks, &psvi_glsl_split_sort);
     if (status == PSV_OK)
-        status = psvi_gl_scan(sorter->context, memory->state, memory->table, memory->totals, BUCKETS, blocks, BLOCK);
+        status = psvi_gpu_scan(sorter->context, memory->state, memory->table, memory->totals, BUCKETS, blocks, BLOCK);
     return status == PSV_OK ? run_dispatch(sorter, request, memory, &scatter, blocks, &psvi_glsl_split_scatter)
                             : status;
 }
@@ -89,19 +89,19 @@ static psv_status split_run(psv_sorter *sorter, const psvi_sort_request *request
     const uint32_t passes = (sorter->order.end_bit - sorter->order.begin_bit + DIGIT_BITS - 1) / DIGIT_BITS;
     (void)layout(&sorter->def, sorter->scratch, &memory);
     char *const keys[2] = {memory.keys, memory.keys}, *const values[2] = {memory.values, memory.values};
-    psv_status status = psvi_gl_begin_sort(sorter->context, request, memory.state, BLOCK, blocks, 1, false);
+    psv_status status = psvi_gpu_begin_sort(sorter->context, request, memory.state, BLOCK, blocks, 1, false);
     for (uint32_t p = 0; p < passes && status == PSV_OK; ++p) {
-        const psvi_gl_pass pass = psvi_gl_pass_of(sorter, request, p, passes, DIGIT_BITS, keys, values);
+        const psvi_gpu_pass pass = psvi_gpu_pass_of(sorter, request, p, passes, DIGIT_BITS, keys, values);
         status = run_pass(sorter, request, &memory, &pass, blocks);
     }
     sorter->statistics = (psv_sort_statistics){.passes_run = passes};
-    return status == PSV_OK ? psvi_gl_finish_sorted(sorter, request, memory.state) : status;
+    return status == PSV_OK ? psvi_gpu_finish_sorted(sorter, request, memory.state) : status;
 }
 
-const psvi_sort_method psvi_sort_split_gl = {
+const psvi_sort_method psvi_sort_split_gpu = {
     .name = "split",
     .description = "4-bit digits by 1-bit splits in shared memory (Garcia et al. 2014)",
     .scratch_bytes = split_scratch_bytes,
-    .create = psvi_gl_prepare,
+    .create = psvi_gpu_prepare,
     .run = split_run,
 };

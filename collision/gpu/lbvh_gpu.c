@@ -1,7 +1,8 @@
-// Linear bounding volume hierarchy on OpenGL, host side. The tree is that of the CUDA method (collision/cuda/lbvh_*).
+// Linear bounding volume hierarchy in compute shaders, host side. The tree is that of the CUDA method
+// (collision/cuda/lbvh_*).
 #include <stdlib.h>
 
-#include "gl_frame.h"
+#include "gpu_frame.h"
 
 #define KEY_BITS 31u // of world and place; one more says that a box takes no part
 #define LEAST_PLACE_BITS 9u
@@ -9,7 +10,7 @@
 #define MOST_BOXES 0x7fffffffu
 
 typedef struct lbvh_memory {
-    psvi_gl_frame frame;
+    psvi_gpu_frame frame;
     char *keys, *order, *leaves, *nodes, *links, *parts, *sorter;
     uint64_t sorter_bytes;
     uint32_t room, part_room;
@@ -17,9 +18,9 @@ typedef struct lbvh_memory {
 
 static uint64_t layout(const psv_pair_finder_def *def, char *scratch, lbvh_memory *memory) {
     psvi_carver carver = {scratch, 0};
-    const uint64_t room = psvi_gl_room(def);
-    const psv_sorter_def sorter = psvi_gl_sorter_def(def);
-    memory->frame = psvi_gl_carve_frame(&carver, def);
+    const uint64_t room = psvi_gpu_room(def);
+    const psv_sorter_def sorter = psvi_gpu_sorter_def(def);
+    memory->frame = psvi_gpu_carve_frame(&carver, def);
     memory->room = (uint32_t)room;
     memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
     memory->keys = psvi_carve(&carver, 4 * room);
@@ -40,13 +41,13 @@ static uint64_t lbvh_scratch_bytes(const psv_pair_finder_def *def) {
 
 static psv_status lbvh_create(psvi_choice *choice) {
     lbvh_memory memory;
-    psv_status status = psvi_gl_check_room(choice, "lbvh", 32);
+    psv_status status = psvi_gpu_check_room(choice, "lbvh", 32);
     if (status != PSV_OK) return status;
     if (choice->def.max_boxes > MOST_BOXES)
         return psvi_fail(choice->context, PSV_ERROR_UNSUPPORTED, "lbvh: def.max_boxes is %llu; %u are possible",
                          (unsigned long long)choice->def.max_boxes, MOST_BOXES);
     (void)layout(&choice->def, choice->scratch, &memory);
-    return psvi_gl_create_sorter(choice, memory.sorter, memory.sorter_bytes);
+    return psvi_gpu_create_sorter(choice, memory.sorter, memory.sorter_bytes);
 }
 
 // Worlds take the high bits of the key; when there are too many for that, neighbours share a number.
@@ -63,23 +64,23 @@ static void tree_params(const psv_pair_finder_def *def, const lbvh_memory *memor
 }
 
 static psv_status run_kernel(const psvi_choice *choice, const psvi_find_input *input, const lbvh_memory *memory,
-                             const psvi_gl_source *source, const char *defines, uint64_t groups) {
+                             const psvi_gpu_source *source, const char *defines, uint64_t groups) {
     const uint64_t room = memory->room;
-    psvi_gl_call call = psvi_gl_frame_call(input, &memory->frame, source, groups);
-    const psvi_gl_block tree[] = {{memory->keys, 4 * room},    {memory->order, 4 * room},
-                                  {memory->leaves, 32 * room}, {memory->nodes, 32 * room},
-                                  {memory->links, 16 * room},  {memory->parts, (uint64_t)12 * memory->part_room}};
+    psvi_gpu_call call = psvi_gpu_frame_call(input, &memory->frame, source, groups);
+    const psvi_gpu_block tree[] = {{memory->keys, 4 * room},    {memory->order, 4 * room},
+                                   {memory->leaves, 32 * room}, {memory->nodes, 32 * room},
+                                   {memory->links, 16 * room},  {memory->parts, (uint64_t)12 * memory->part_room}};
     for (uint32_t b = 0; b < sizeof tree / sizeof *tree; ++b)
         if (5 + b != 6 || source != &psvi_glsl_lbvh_walk) call.blocks[5 + b] = tree[b]; // the walk needs no order
     call.defines = defines;
     tree_params(&choice->def, memory, call.params + 4);
-    return psvi_gl_run(choice->context, &call);
+    return psvi_gpu_run(choice->context, &call);
 }
 
 static psv_status make_keys(const psvi_choice *choice, const psvi_find_input *input, const lbvh_memory *memory) {
-    const uint64_t slots = psvi_gl_slots(input);
+    const uint64_t slots = psvi_gpu_slots(input);
     psvi_phase_begin(choice->context, PSV_PHASE_KEYS);
-    psv_status status = psvi_gl_load_boxes(choice->context, input, &memory->frame);
+    psv_status status = psvi_gpu_load_boxes(choice->context, input, &memory->frame);
     if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_plan, NULL, 1);
     if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_keys, NULL, (slots + 127) / 128);
     psvi_phase_end(choice->context, PSV_PHASE_KEYS);
@@ -87,7 +88,7 @@ static psv_status make_keys(const psvi_choice *choice, const psvi_find_input *in
 }
 
 static psv_status build_tree(const psvi_choice *choice, const psvi_find_input *input, const lbvh_memory *memory) {
-    const uint64_t groups = (psvi_gl_slots(input) + 127) / 128;
+    const uint64_t groups = (psvi_gpu_slots(input) + 127) / 128;
     psvi_phase_begin(choice->context, PSV_PHASE_GATHER);
     psv_status status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_build, NULL, groups);
     if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_merge, NULL, groups);
@@ -99,7 +100,8 @@ static psv_status walk_tree(const psvi_choice *choice, const psvi_find_input *in
     psvi_phase_begin(choice->context, PSV_PHASE_SWEEP);
     const char *walk = "#define RULES 0\n#define PARTS 0\n", *parts = "#define RULES 0\n#define PARTS 1\n";
     if (input->rules != NULL) walk = "#define RULES 1\n#define PARTS 0\n", parts = "#define RULES 1\n#define PARTS 1\n";
-    psv_status status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_walk, walk, (psvi_gl_slots(input) + 63) / 64);
+    psv_status status =
+        run_kernel(choice, input, memory, &psvi_glsl_lbvh_walk, walk, (psvi_gpu_slots(input) + 63) / 64);
     if (status == PSV_OK)
         status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_walk, parts, (memory->part_room + 63) / 64);
     psvi_phase_end(choice->context, PSV_PHASE_SWEEP);
@@ -109,10 +111,10 @@ static psv_status walk_tree(const psvi_choice *choice, const psvi_find_input *in
 static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *input) {
     lbvh_memory memory;
     (void)layout(&choice->def, choice->scratch, &memory);
-    if (psvi_gl_slots(input) == 0) return PSV_OK;
+    if (psvi_gpu_slots(input) == 0) return PSV_OK;
     psv_status status = make_keys(choice, input, &memory);
-    if (psvi_gl_slots(input) < 2 || status != PSV_OK) return status;
-    status = psvi_gl_sort_places(choice, memory.keys, memory.order, psvi_gl_slots(input));
+    if (psvi_gpu_slots(input) < 2 || status != PSV_OK) return status;
+    status = psvi_gpu_sort_places(choice, memory.keys, memory.order, psvi_gpu_slots(input));
     if (status == PSV_OK) status = build_tree(choice, input, &memory);
     return status == PSV_OK ? walk_tree(choice, input, &memory) : status;
 }
@@ -127,12 +129,12 @@ static psv_status lbvh_statistics(const psvi_choice *choice, psv_pair_statistics
     return status;
 }
 
-const psvi_broad_phase psvi_broad_phase_lbvh_gl = {
+const psvi_broad_phase psvi_broad_phase_lbvh_gpu = {
     .name = "lbvh",
     .description = "linear bounding volume hierarchy, rebuilt each frame (Karras 2012)",
     .scratch_bytes = lbvh_scratch_bytes,
     .create = lbvh_create,
-    .destroy = psvi_gl_destroy_sorter,
+    .destroy = psvi_gpu_destroy_sorter,
     .find = lbvh_find,
     .statistics = lbvh_statistics,
 };

@@ -1,4 +1,4 @@
-#include "gl_frame.h"
+#include "gpu_frame.h"
 
 #include "../src/pair_rules.h"
 
@@ -17,12 +17,12 @@ static uint32_t trait_words(const psvi_find_input *input) {
 
 static uint32_t most_trait_words(const psv_pair_finder_def *def) { return def->doubles ? EXACT_WORDS : RULE_WORDS; }
 
-psvi_gl_frame psvi_gl_carve_frame(psvi_carver *carver, const psv_pair_finder_def *def) {
-    const uint64_t room = psvi_gl_room(def);
-    psvi_gl_frame frame;
+psvi_gpu_frame psvi_gpu_carve_frame(psvi_carver *carver, const psv_pair_finder_def *def) {
+    const uint64_t room = psvi_gpu_room(def);
+    psvi_gpu_frame frame;
     frame.slots = psvi_carve(carver, 32 * room);
     frame.traits = psvi_carve(carver, (uint64_t)4 * most_trait_words(def) * room);
-    frame.plan = psvi_carve(carver, PSVI_GL_PLAN_BYTES);
+    frame.plan = psvi_carve(carver, PSVI_GPU_PLAN_BYTES);
     return frame;
 }
 
@@ -31,25 +31,25 @@ static bool has_filters(const psvi_find_input *input) {
 }
 
 // `last`: bytes of the last element that are read.
-static psvi_gl_block span(const void *address, uint64_t count, uint64_t stride, uint64_t last) {
-    return (psvi_gl_block){address, address == NULL ? 0 : (count - 1) * stride + last};
+static psvi_gpu_block span(const void *address, uint64_t count, uint64_t stride, uint64_t last) {
+    return (psvi_gpu_block){address, address == NULL ? 0 : (count - 1) * stride + last};
 }
 
 // Bytes are read by words: their block begins with a whole one, `byte_rest` bytes before the first.
 static uint32_t byte_rest(const uint8_t *bytes) { return (uint32_t)((uintptr_t)bytes % 4); }
 
-static psvi_gl_block byte_span(const uint8_t *bytes, uint64_t count) {
+static psvi_gpu_block byte_span(const uint8_t *bytes, uint64_t count) {
     const uint32_t rest = byte_rest(bytes);
     return span(bytes == NULL ? NULL : bytes - rest, count + rest, 1, 1);
 }
 
-static psv_status load_set(psv_context *context, const psvi_find_input *input, const psvi_gl_frame *frame,
+static psv_status load_set(psv_context *context, const psvi_find_input *input, const psvi_gpu_frame *frame,
                            const psvi_box_view *view, uint32_t first) {
-    const uint64_t count = view->room, slots = psvi_gl_slots(input);
+    const uint64_t count = view->room, slots = psvi_gpu_slots(input);
     if (count == 0) return PSV_OK;
     const uint32_t rest = byte_rest(view->flags);
     const bool filters = has_filters(input);
-    const psvi_gl_call call = {
+    const psvi_gpu_call call = {
         .source = &psvi_glsl_load_boxes,
         .blocks = {{frame->slots, 32 * slots},
                    {input->result, sizeof *input->result},
@@ -69,19 +69,19 @@ static psv_status load_set(psv_context *context, const psvi_find_input *input, c
                    first != 0 || view == &input->b ? TAG_SET_B : 0, trait_words(input)},
         .groups = (count + 127) / 128,
     };
-    return psvi_gl_run(context, &call);
+    return psvi_gpu_run(context, &call);
 }
 
 // What only rules ask of a set's boxes.
-static psv_status load_rules(psv_context *context, const psvi_find_input *input, const psvi_gl_frame *frame,
+static psv_status load_rules(psv_context *context, const psvi_find_input *input, const psvi_gpu_frame *frame,
                              const psvi_rule_side *side, uint64_t count, uint32_t first) {
     const psvi_pair_rules *rules = input->rules;
     const uint32_t corner = side->doubles ? 24 : 12, words = trait_words(input);
     const bool owned = rules->a.owners != NULL && rules->b.owners != NULL;
     if (count == 0) return PSV_OK;
-    const psvi_gl_call call = {
+    const psvi_gpu_call call = {
         .source = &psvi_glsl_load_rules,
-        .blocks = {{frame->traits, 4 * words * psvi_gl_slots(input)},
+        .blocks = {{frame->traits, 4 * words * psvi_gpu_slots(input)},
                    span(owned ? side->owners : NULL, count, 4, 4),
                    byte_span(side->layers, count),
                    span(side->ids, count, 4, 4),
@@ -94,10 +94,10 @@ static psv_status load_rules(psv_context *context, const psvi_find_input *input,
                    words, side->min_stride / 4, side->max_stride / 4, byte_rest(side->layers), side->first},
         .groups = (count + 127) / 128,
     };
-    return psvi_gl_run(context, &call);
+    return psvi_gpu_run(context, &call);
 }
 
-static psv_status load_all_rules(psv_context *context, const psvi_find_input *input, const psvi_gl_frame *frame) {
+static psv_status load_all_rules(psv_context *context, const psvi_find_input *input, const psvi_gpu_frame *frame) {
     const psvi_pair_rules *rules = input->rules;
     psv_status status = load_rules(context, input, frame, &rules->a, input->a.room, 0);
     if (status == PSV_OK && input->between)
@@ -107,7 +107,7 @@ static psv_status load_all_rules(psv_context *context, const psvi_find_input *in
                               PSVI_COPY_INSIDE);
 }
 
-psv_status psvi_gl_load_boxes(psv_context *context, const psvi_find_input *input, const psvi_gl_frame *frame) {
+psv_status psvi_gpu_load_boxes(psv_context *context, const psvi_find_input *input, const psvi_gpu_frame *frame) {
     psv_status status = context->ops->fill(context, frame->plan, 0, 256);
     if (status == PSV_OK) status = load_set(context, input, frame, &input->a, 0);
     if (status == PSV_OK && input->between)
@@ -117,11 +117,11 @@ psv_status psvi_gl_load_boxes(psv_context *context, const psvi_find_input *input
 }
 
 // What pair_rules.glsl reads.
-static void add_rules(const psvi_find_input *input, psvi_gl_call *call) {
+static void add_rules(const psvi_find_input *input, psvi_gpu_call *call) {
     const psvi_pair_rules *rules = input->rules;
     const uint64_t buckets = rules->excluded == NULL ? 0 : rules->last_bucket + 1;
-    call->blocks[6] = (psvi_gl_block){rules->world_pairs, 8 * (uint64_t)input->world_count};
-    call->blocks[11] = (psvi_gl_block){rules->excluded, buckets * (sizeof(psvi_bucket) + 4)};
+    call->blocks[6] = (psvi_gpu_block){rules->world_pairs, 8 * (uint64_t)input->world_count};
+    call->blocks[11] = (psvi_gpu_block){rules->excluded, buckets * (sizeof(psvi_bucket) + 4)};
     call->params[32] = trait_words(input);
     call->params[33] = (rules->layer_matrix != NULL ? LAYERS : 0u) | (buckets > 0 ? EXCLUDES : 0u) |
                        (rules->exact ? EXACT : 0u) | (rules->world_pairs != NULL ? COUNTS_WORLDS : 0u);
@@ -129,18 +129,18 @@ static void add_rules(const psvi_find_input *input, psvi_gl_call *call) {
     call->params[35] = rules->world_room < UINT32_MAX ? (uint32_t)rules->world_room : UINT32_MAX;
 }
 
-psvi_gl_call psvi_gl_frame_call(const psvi_find_input *input, const psvi_gl_frame *frame, const psvi_gl_source *source,
-                                uint64_t groups) {
-    const uint32_t slots = psvi_gl_slots(input);
+psvi_gpu_call psvi_gpu_frame_call(const psvi_find_input *input, const psvi_gpu_frame *frame,
+                                  const psvi_gpu_source *source, uint64_t groups) {
+    const uint32_t slots = psvi_gpu_slots(input);
     const uint64_t capacity = input->capacity < UINT32_MAX / 2 ? input->capacity : UINT32_MAX / 2;
     const bool filters = has_filters(input);
     const bool traits = filters || input->rules != NULL;
-    psvi_gl_call call = {
+    psvi_gpu_call call = {
         .source = source,
         .defines = input->rules != NULL ? "#define RULES 1\n" : "#define RULES 0\n",
         .blocks = {{frame->slots, (uint64_t)32 * slots},
                    {input->result, sizeof *input->result},
-                   {frame->plan, PSVI_GL_PLAN_BYTES},
+                   {frame->plan, PSVI_GPU_PLAN_BYTES},
                    {capacity == 0 ? NULL : input->pairs, capacity * sizeof(psv_pair)},
                    {traits ? frame->traits : NULL, (uint64_t)4 * trait_words(input) * slots}},
         .params = {slots, (uint32_t)input->a.room,
@@ -152,31 +152,31 @@ psvi_gl_call psvi_gl_frame_call(const psvi_find_input *input, const psvi_gl_fram
     return call;
 }
 
-psv_status psvi_gl_check_room(const psvi_choice *choice, const char *method, uint64_t bytes_a_box) {
+psv_status psvi_gpu_check_room(const psvi_choice *choice, const char *method, uint64_t bytes_a_box) {
     const uint64_t traits = (uint64_t)4 * most_trait_words(&choice->def);
     if (bytes_a_box < traits) bytes_a_box = traits;
-    const uint64_t limit = psvi_gl_of(choice->context)->block_bytes - 512;
+    const uint64_t limit = psvi_gpu_of(choice->context)->block_bytes - 512;
     const psv_pair_finder_def *def = &choice->def;
     if (def->max_boxes > limit / bytes_a_box)
         return psvi_fail(choice->context, PSV_ERROR_UNSUPPORTED,
-                         "%s: def.max_boxes is %llu; %llu fit into a storage block of this OpenGL driver", method,
+                         "%s: def.max_boxes is %llu; %llu fit into a storage block of this driver", method,
                          (unsigned long long)def->max_boxes, (unsigned long long)(limit / bytes_a_box));
     if (def->max_pairs > limit / sizeof(psv_pair))
         return psvi_fail(choice->context, PSV_ERROR_UNSUPPORTED,
-                         "%s: def.max_pairs is %llu; %llu fit into a storage block of this OpenGL driver", method,
+                         "%s: def.max_pairs is %llu; %llu fit into a storage block of this driver", method,
                          (unsigned long long)def->max_pairs, (unsigned long long)(limit / sizeof(psv_pair)));
     return PSV_OK;
 }
 
-psv_sorter_def psvi_gl_sorter_def(const psv_pair_finder_def *def) {
+psv_sorter_def psvi_gpu_sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def made = psv_default_sorter_def();
     made.method = psvi_sorter_name(def);
-    made.max_count = psvi_gl_room(def);
+    made.max_count = psvi_gpu_room(def);
     return made;
 }
 
-psv_status psvi_gl_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes) {
-    psv_sorter_def def = psvi_gl_sorter_def(&choice->def);
+psv_status psvi_gpu_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes) {
+    psv_sorter_def def = psvi_gpu_sorter_def(&choice->def);
     psv_sorter *sorter = NULL;
     def.scratch = psvi_buffer_at(choice->context, scratch, bytes);
     const psv_status status = psv_create_sorter(choice->context, &def, &sorter);
@@ -184,12 +184,12 @@ psv_status psvi_gl_create_sorter(psvi_choice *choice, const char *scratch, uint6
     return status;
 }
 
-void psvi_gl_destroy_sorter(psvi_choice *choice) {
+void psvi_gpu_destroy_sorter(psvi_choice *choice) {
     psv_destroy_sorter(choice->state);
     choice->state = NULL;
 }
 
-psv_status psvi_gl_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count) {
+psv_status psvi_gpu_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count) {
     const psvi_sort_request request = {
         .keys_in = keys,
         .keys_out = keys,
