@@ -61,12 +61,14 @@ if(PSV_SIM)
 endif()
 psv_install_pc(pairsieve "" ${psv_pc_all} "${PROJECT_DESCRIPTION}")
 
-# Licence, changes, examples, and man pages where the programs can be run.
+# Licence, changes, pages, examples; man pages and completions where the programs can be run.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN site EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/embedding/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 foreach(module ${psv_modules})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${module}/examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples OPTIONAL)
 endforeach()
+
 # psv_install_man(TARGET NAME BRIEF [COMMAND...])
 function(psv_install_man target name brief)
     if(NOT TARGET ${target} OR CMAKE_CROSSCOMPILING)
@@ -74,11 +76,30 @@ function(psv_install_man target name brief)
     endif()
     set(psv_page ${PROJECT_BINARY_DIR}/man/${name}.1)
     add_custom_command(OUTPUT ${psv_page} DEPENDS ${target} ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake
-        COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DNAME=${name} "-DBRIEF=${brief}" "-DCOMMANDS=${ARGN}"
-                -DOUT=${psv_page} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake VERBATIM)
+        COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${target}> -DNAME=${name} -DVERSION=${PROJECT_VERSION}
+                "-DBRIEF=${brief}" "-DCOMMANDS=${ARGN}" -DOUT=${psv_page} -P ${PROJECT_SOURCE_DIR}/cmake/man_page.cmake VERBATIM)
     add_custom_target(${name}_man ALL DEPENDS ${psv_page})
     install(FILES ${psv_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL) # a build of some targets has none
 endfunction()
-psv_install_man(pairsieve_tool pairsieve "finds every pair of overlapping boxes, each frame"
-                run pairs sort trace bench report info list)
+
+# psv_install_completions(TARGET NAME [COMMAND...]): Python makes them.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+function(psv_install_completions target name)
+    if(NOT TARGET ${target} OR NOT TARGET pairsieve_tool OR CMAKE_CROSSCOMPILING OR NOT Python3_FOUND OR PAIRSIEVE_SANITIZE)
+        return()
+    endif()
+    set(psv_folder ${PROJECT_BINARY_DIR}/completions)
+    set(psv_script ${PROJECT_SOURCE_DIR}/cmake/completions.py)
+    add_custom_command(OUTPUT ${psv_folder}/bash/${name} ${psv_folder}/zsh/_${name} ${psv_folder}/fish/${name}.fish
+        COMMAND ${Python3_EXECUTABLE} ${psv_script} $<TARGET_FILE:${target}> ${name} $<TARGET_FILE:pairsieve_tool> ${psv_folder} ${ARGN}
+        DEPENDS ${target} pairsieve_tool ${psv_script} VERBATIM)
+    add_custom_target(${name}_completions ALL DEPENDS ${psv_folder}/bash/${name})
+    install(FILES ${psv_folder}/bash/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions OPTIONAL)
+    install(FILES ${psv_folder}/zsh/_${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions OPTIONAL)
+    install(FILES ${psv_folder}/fish/${name}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d OPTIONAL)
+endfunction()
+set(psv_commands run pairs sort trace bench report info list)
+psv_install_man(pairsieve_tool pairsieve "finds every pair of overlapping boxes, each frame" ${psv_commands})
 psv_install_man(pairsieve-view pairsieve-view "shows scenes of bodies whose pairs are found each frame")
+psv_install_completions(pairsieve_tool pairsieve ${psv_commands})
+psv_install_completions(pairsieve-view pairsieve-view)

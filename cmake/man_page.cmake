@@ -1,5 +1,5 @@
 # Writes the man page of a program from what its --help prints, so that the page tells of every option.
-# cmake -DPROGRAM=path -DNAME=name "-DBRIEF=what it does" "-DCOMMANDS=word;word" -DOUT=file -P man_page.cmake
+# cmake -DPROGRAM=path -DNAME=name -DVERSION=number "-DBRIEF=what it does" "-DCOMMANDS=word;word" -DOUT=file -P man_page.cmake
 
 # The text as troff takes it, line by line.
 function(help_of result)
@@ -15,7 +15,7 @@ endfunction()
 
 string(TOUPPER ${NAME} title)
 help_of(general)
-set(page ".TH ${title} 1\n.SH NAME\n${NAME} \\- ${BRIEF}\n.SH DESCRIPTION\n${general}")
+set(page ".TH ${title} 1 \"\" \"pairsieve ${VERSION}\"\n.SH NAME\n${NAME} \\- ${BRIEF}\n.SH DESCRIPTION\n${general}")
 foreach(command ${COMMANDS})
     help_of(text ${command})
     string(TOUPPER ${command} title)

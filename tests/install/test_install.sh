@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs a build into a folder of its own and uses it from there, static and shared: the programs of docs/embedding and
 # the consumer, in C and in C++ with strict warnings, by find_package, by pkg-config and as a part of another project;
-# collision alone where jansson is missing; what a shared library exports; the installed program.
+# collision alone where jansson is missing; what a shared library exports; the installed program, its pages and completions.
 # usage: test_install.sh BUILD_FOLDER SOURCE_FOLDER CMAKE C_COMPILER CXX_COMPILER
 set -eu
 build=$1 source=$2 cmake=$3 cc=$4 cxx=$5
@@ -83,6 +83,16 @@ for option in --explain --distributed --csv; do
     grep -q -e "$(printf %s "$option" | sed 's/-/\\\\-/g')" "$static/share/man/man1/pairsieve.1" ||
         { echo "the man page lacks $option"; exit 1; }
 done
+
+for page in docs/README.md docs/stability.md docs/learn/embedding.md docs/embedding/errors.c; do
+    [ -s "$static/share/doc/pairsieve/$page" ] || { echo "share/doc/pairsieve/$page is not installed"; exit 1; }
+done
+
+if [ -f "$static/share/bash-completion/completions/pairsieve" ]; then
+    bash "$source/tests/install/check_completions.sh" "$static"
+else
+    echo "completions are left out: no Python"
+fi
 
 echo "headers"
 for header in core sort group collision group_pairs tree tree_view tree_tests sim render; do
