@@ -67,7 +67,7 @@ with_pkg_config() {
 }
 
 echo "programs: short, and in the page"
-for file in "$programs"/*.c; do
+for file in "$programs"/*.c "$programs"/*.cpp; do
     [ "$(wc -l <"$file")" -lt 80 ] || { echo "$file has 80 lines or more"; exit 1; }
     grep -q "$(basename "$file")" "$source/docs/learn/embedding.md" || { echo "embedding.md does not name $file"; exit 1; }
 done
@@ -104,6 +104,20 @@ for header in core sort group collision group_pairs tree tree_view tree_tests si
     # shellcheck disable=SC2086
     "$cxx" -std=c++17 -Wold-style-cast $strict -I"$static/include" "$work/$header.cpp"
 done
+
+echo "pairsieve.hpp"
+PKG_CONFIG_PATH=$(dirname "$(find "$static" -name pairsieve.pc)")
+export PKG_CONFIG_PATH
+for compiler in "$cxx" g++ clang++; do
+    command -v "$compiler" >/dev/null || continue
+    for standard in 17 20; do
+        # shellcheck disable=SC2046,SC2086
+        quiet "$compiler" -std=c++$standard -Wold-style-cast -Wshadow ${strict% -fsyntax-only} \
+            $(pkg-config --cflags pairsieve-collision) "$programs/engine_loop.cpp" $(pkg-config --libs pairsieve-collision) -o "$work/loop"
+        quiet "$work/loop"
+    done
+done
+unset PKG_CONFIG_PATH
 
 # Without optimization: what is tested is how it is embedded.
 quiet "$cmake" -S "$source" -B "$work/build-shared" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON \
