@@ -124,6 +124,7 @@ target_compile_options(pairsieve_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr ${PSV_CUDA_COMPRESS} -Xcompiler=-Wall --ftz=false
                                --prec-div=true --prec-sqrt=true>)
 if(WIN32) # with mingw-w64: formats are those of C, and what POSIX has is there
+    target_compile_definitions(pairsieve_flags INTERFACE _FILE_OFFSET_BITS=64) # places in files beyond 2 GB
     target_compile_options(pairsieve_flags INTERFACE -Wno-format
                            "SHELL:-include ${PROJECT_SOURCE_DIR}/core/windows/posix_names.h")
 endif()

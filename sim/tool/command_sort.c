@@ -5,6 +5,7 @@
 
 #include "distributed_sort.h"
 #include "pairsieve/sort.h"
+#include "sort_file.h"
 #include "sort_keys.h"
 #include "tool.h"
 
@@ -15,6 +16,7 @@ typedef struct sort_job {
     const char *key_name, *distribution, *method, *input;
     uint64_t count, seed, repeat;
     bool has_count, has_distribution, has_seed, json;
+    tool_sort_file file;
     tool_rank_options rank_options;
 
     psv_key_type type;
@@ -185,7 +187,8 @@ int command_sort(int argc, char **argv) {
                     .rank_options.limit = TOOL_TIME_LIMIT,
                     .count = 1000000,
                     .seed = 1,
-                    .repeat = 11};
+                    .repeat = 11,
+                    .file = {.mebibytes = 1024, .value_bytes = 4}};
     const tool_option options[] = {
         {.name = "--keys",
          .argument = "TYPE",
@@ -229,6 +232,33 @@ int command_sort(int argc, char **argv) {
          .target = &job.repeat,
          .least = 1,
          .most = 100000},
+        {.name = "--file",
+         .argument = "FILE",
+         .help = "sort the records of a file to --out, with no more than --memory; not a benchmark",
+         .kind = OPTION_TEXT,
+         .target = &job.file.input},
+        {.name = "--out",
+         .argument = "FILE",
+         .help = "(--file) the sorted records; gets its name when it is complete",
+         .kind = OPTION_TEXT,
+         .target = &job.file.output},
+        {.name = "--memory",
+         .argument = "MIB",
+         .help = "(--file) most memory in MiB, 1024 without it",
+         .kind = OPTION_COUNT,
+         .target = &job.file.mebibytes,
+         .least = 1,
+         .most = UINT64_C(1) << 30},
+        {.name = "--value-bytes",
+         .argument = "N",
+         .help = "(--file) bytes of a record behind its key: 0, 4 (default) or 8",
+         .kind = OPTION_COUNT,
+         .target = &job.file.value_bytes,
+         .most = 8},
+        {.name = "--descending",
+         .help = "(--file) the greatest key first",
+         .kind = OPTION_FLAG,
+         .target = &job.file.descending},
         TOOL_RANK_OPTIONS(job.rank_options, "sort", "keys"),
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},
     };
@@ -236,7 +266,8 @@ int command_sort(int argc, char **argv) {
         .name = "sort",
         .usage = "[OPTION]...",
         .summary =
-            "Sorts keys together with their places, checks that the result is sorted and stable, reports the time.",
+            "Sorts keys together with their places, checks that the result is sorted and stable, reports the time.\n"
+            "With --file: sorts a file that may be larger than the memory.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
     };
@@ -246,6 +277,18 @@ int command_sort(int argc, char **argv) {
         return tool_fail(TOOL_REFUSED, "--input takes its keys from the file: no --count, --distribution or --seed");
     if (job.input != NULL && job.rank_options.distributed)
         return tool_fail(TOOL_REFUSED, "--input and --distributed exclude each other");
+    if (job.file.input != NULL &&
+        (job.input != NULL || job.has_count || job.has_distribution || job.has_seed || job.rank_options.distributed))
+        return tool_fail(TOOL_REFUSED, "--file sorts what the file has: no --input, --count, --distribution, --seed or "
+                                       "--distributed");
+    if (job.file.input == NULL && job.file.output != NULL) return tool_fail(TOOL_REFUSED, "--out needs --file");
+    if (job.file.input != NULL) {
+        job.file.device = job.device;
+        job.file.method = job.method;
+        job.file.key_name = job.key_name;
+        job.file.json = job.json;
+        return tool_sort_a_file(&job.file);
+    }
     code = run_job(&job);
     release_job(&job);
     return code;

@@ -8,6 +8,7 @@ import html.parser
 import io
 import json
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\n"
 COMMANDS = [
     "run drop --bodies 300 --frames 12 --backend cpu --json",
     "sort --count 3K --repeat 5 --backend cpu --json",
+    "sort --file records.bin --out sorted.bin --memory 1 --backend cpu --json",
     "pairs mesh.obj --backend cpu --json",
     "trace mesh.obj --size 32x32 --frames 1 --out picture.png --backend cpu --json",
 ]
@@ -110,6 +112,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "mesh.obj").write_text(MESH)
+        records = [(i * 2654435761 % 2**32, i) for i in range(200_000)]
+        (folder / "records.bin").write_bytes(b"".join(struct.pack("=II", *record) for record in records))
 
         def run(arguments, code=0):
             done = subprocess.run([program, *arguments.split()], cwd=folder, capture_output=True, text=True)
@@ -121,6 +125,16 @@ def main():
             validator.validate(result)
             result["machine"].pop("commit")
             assert not validator.is_valid(result), "a result without a commit is accepted"
+        sorted_records = list(struct.iter_unpack("=II", (folder / "sorted.bin").read_bytes()))
+        assert sorted_records == sorted(records), "the file is not sorted"
+        run("sort --file records.bin", 2)
+        run("sort --file records.bin --out records.bin")  # in its place
+        assert (folder / "records.bin").read_bytes() == (folder / "sorted.bin").read_bytes()
+        (folder / "odd.bin").write_bytes(b"nine byte")
+        run("sort --file odd.bin --out sorted.bin", 2)
+        run("sort --file records.bin --out sorted.bin --value-bytes 3", 2)
+        run("sort --file records.bin --out sorted.bin --count 5", 2)
+        run("sort --out sorted.bin", 2)
         for file in ("a.json", "b.json"):
             run(REPORT.format(file))
             report = json.loads((folder / file).read_text())
