@@ -27,7 +27,8 @@ struct psv_scene {
     char name[64];
     float frame_seconds;
     float eye[3], target[3];
-    uint64_t frame, seed, bodies;
+    uint64_t frame, seed, bodies; // frame: steps
+    double frames;                // of frame_seconds: time, in frames
     // «gravity»: an axis turns about z, gravity turns about the axis
     bool turns_gravity;
     float turn_radians; // per frame

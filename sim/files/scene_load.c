@@ -392,8 +392,8 @@ void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]) {
 
 static v3 turn_about(v3 a, v3 axis, float angle) { return quat_rotate(quat_of_vector(v3_scale(axis, angle)), a); }
 
-static psv_status emit(psv_scene *scene, psvi_emitter *e) {
-    uint64_t upto = (uint64_t)((double)e->rate * (double)scene->frame_seconds * (double)(scene->frame + 1));
+static psv_status emit(psv_scene *scene, psvi_emitter *e, double frames) {
+    uint64_t upto = (uint64_t)((double)e->rate * (double)scene->frame_seconds * frames);
     if (upto > e->count) upto = e->count;
     if (upto <= e->done) return PSV_OK;
     psv_status status = psv_create_bodies(scene->world, e->bodies + e->done, upto - e->done, NULL);
@@ -402,17 +402,26 @@ static psv_status emit(psv_scene *scene, psvi_emitter *e) {
 }
 
 psv_status psv_scene_step(psv_scene *scene) {
+    return psv_scene_step_by(scene, scene == NULL ? 0 : scene->frame_seconds);
+}
+
+psv_status psv_scene_step_by(psv_scene *scene, float seconds) {
     if (scene == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "scene is NULL");
     psv_world *world = scene->world;
+    if (!(seconds > 0) || !(seconds <= 1))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "seconds is %g; more than 0 and at most 1 are possible",
+                         (double)seconds);
+    const double share = (double)seconds / (double)scene->frame_seconds, frames = scene->frames + share;
+    const float turn = (float)((double)scene->turn_radians * share);
     PSVI_STANDARD_FLOATS(world->context);
     psv_status status = PSV_OK;
     for (uint32_t i = 0; status == PSV_OK && i < scene->emitter_count; ++i)
-        status = emit(scene, &scene->emitters[i]);
+        status = emit(scene, &scene->emitters[i], frames);
     if (status != PSV_OK) return status;
     v3 axis = scene->axis, gravity = scene->gravity; // the scene's own turn only with a step that happened
     if (scene->turns_gravity) {
-        axis = v3_unit_or(turn_about(axis, v3_make(0, 0, 1), scene->turn_radians), v3_make(0, 1, 0));
-        gravity = turn_about(gravity, axis, scene->turn_radians);
+        axis = v3_unit_or(turn_about(axis, v3_make(0, 0, 1), turn), v3_make(0, 1, 0));
+        gravity = turn_about(gravity, axis, turn);
         memcpy(world->def.gravity, &gravity, sizeof gravity);
     }
     if (scene->kick_speed > 0 && world->sim.slots > 0) {
@@ -422,10 +431,11 @@ psv_status psv_scene_step(psv_scene *scene) {
         world->next.kick_speed = scene->kick_speed;
         world->next.kick_seed = psvi_mix64(scene->seed + scene->frame);
     }
-    status = psv_world_step(world, scene->frame_seconds);
+    status = psv_world_step(world, seconds);
     if (status != PSV_OK) return status;
     scene->axis = axis;
     scene->gravity = gravity;
+    scene->frames = frames;
     ++scene->frame;
     return PSV_OK;
 }

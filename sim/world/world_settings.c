@@ -59,6 +59,31 @@ psv_status psv_get_world_def(const psv_world *world, psv_world_def *def) {
     return PSV_OK;
 }
 
+psv_status psv_set_shape_surface(psv_world *world, uint32_t shape, float friction, float restitution) {
+    psv_status status = psvi_check_world(world);
+    if (status == PSV_OK) status = psvi_settle(world);
+    if (status != PSV_OK) return status;
+    PSVI_STANDARD_FLOATS(world->context);
+    if (shape >= world->shape_count)
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "shape is %u; the world has %u shapes", shape,
+                         world->shape_count);
+    if (!(friction >= 0) || !isfinite(friction))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "friction is %g; it must be finite and >= 0",
+                         (double)friction);
+    if (!(restitution >= 0) || !(restitution <= 1))
+        return psvi_fail(world->context, PSV_ERROR_ARGUMENT, "restitution is %g; it must be from 0 to 1",
+                         (double)restitution);
+    psvi_world_shape *changed = &world->shapes[shape];
+    const psvi_world_shape before = *changed;
+    changed->def.friction = changed->data.friction = friction;
+    changed->def.restitution = changed->data.restitution = restitution;
+    status = psvi_upload_shapes(world);
+    if (status == PSV_OK) status = psvi_wake_all(world);
+    if (status != PSV_OK) *changed = before;
+    if (status == PSV_OK) world->bounces |= restitution > 0;
+    return status;
+}
+
 // --- forces of bodies ------------------------------------------------------------------------------------------------
 
 bool psvi_forces_are_good(float linear_damping, float angular_damping, float gravity_scale) {

@@ -191,11 +191,57 @@ static void snapshots_keep_them(void **unused) {
     end_stage(&s);
 }
 
+static float slid(stage *s, psv_body_id id, int frames) {
+    const float before = state_of(s, id).pose.position[0];
+    step(s, frames);
+    return state_of(s, id).pose.position[0] - before;
+}
+
+// A box on rough ground stops where v^2 = 2 mu g x says, goes on for ever once the ground is ice, and bounces when both
+// shapes do.
+static void surfaces_change_while_it_runs(void **unused) {
+    (void)unused;
+    psv_world_def def = stage_def(16);
+    stage s = make_stage(&def);
+    const uint32_t ground = add_plane(&s);
+    psv_shape_def box = shape_of(PSV_SHAPE_BOX, 0.5f, 0.5f, 0.5f), got;
+    const uint32_t shape = add_shape(&s, &box);
+    psv_body_def body = body_at(shape, 0, 0.5f, 0);
+    body.velocity[0] = 4;
+    psv_body_id id = add_body(&s, &body);
+    check(&s, psv_set_shape_surface(s.world, ground, 0.8f, 0));
+    check(&s, psv_set_shape_surface(s.world, shape, 0.2f, 0)); // together sqrt(0.16)
+    const float path = slid(&s, id, 180), wanted = 16 / (2 * 0.4f * 9.81f);
+    print_message("a box of 4 m/s slides %.3f m, wanted %.3f\n", (double)path, (double)wanted);
+    assert_true(fabsf(path - wanted) < 0.05f * wanted && slid(&s, id, 60) < 1e-3f);
+    check(&s, psv_set_shape_surface(s.world, ground, 0, 1));
+    check(&s, psv_set_shape_surface(s.world, shape, 0, 1));
+    psv_body_state state = state_of(&s, id);
+    state.velocity[0] = 3;
+    state.pose.position[1] = 3;
+    check(&s, psv_set_body_state(s.world, id, &state));
+    float highest = 0;
+    for (int frame = 0; frame < 90; ++frame) { // falls for 0.7 s
+        step(&s, 1);
+        if (frame > 50) highest = fmaxf(highest, state_of(&s, id).pose.position[1]);
+    }
+    print_message("bounces to %.3f m of 3\n", (double)highest);
+    assert_true(highest > 2.5f && highest < 3.1f);
+    assert_true(fabsf(state_of(&s, id).velocity[0] - 3) < 1e-3f);
+    check(&s, psv_world_shape(s.world, shape, &got));
+    assert_true(got.friction == 0 && got.restitution == 1);
+    assert_int_equal(psv_set_shape_surface(s.world, 2, 0, 0), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_set_shape_surface(s.world, shape, -1, 0), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_set_shape_surface(s.world, shape, 0, 1.5f), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_set_shape_surface(NULL, 0, 0, 0), PSV_ERROR_ARGUMENT);
+    end_stage(&s);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slot_forgets_its_last_body), cmocka_unit_test(damping_is_exact),
-        cmocka_unit_test(gravity_has_a_scale),          cmocka_unit_test(settings_change_while_it_runs),
-        cmocka_unit_test(snapshots_keep_them),
+        cmocka_unit_test(a_slot_forgets_its_last_body),  cmocka_unit_test(damping_is_exact),
+        cmocka_unit_test(gravity_has_a_scale),           cmocka_unit_test(settings_change_while_it_runs),
+        cmocka_unit_test(surfaces_change_while_it_runs), cmocka_unit_test(snapshots_keep_them),
     };
     return RUN_TESTS(argc, argv, "bodies", tests);
 }

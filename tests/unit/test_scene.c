@@ -272,6 +272,30 @@ static void emitters_emit(void **unused) {
     psv_destroy_scene(scene);
 }
 
+// In slow motion an emitter needs four steps for what it emits in a frame; gravity pulls for the seconds asked for.
+static void scenes_step_by_parts(void **unused) {
+    (void)unused;
+    psv_scene *scene = NULL;
+    psv_status status =
+        load_text("{" GOOD_SHAPES ", \"generators\": [{\"type\": \"emitter\", \"shapes\": [\"ball\"], \"rate\": 60, "
+                  "\"position\": [0, 900, 0], \"radius\": 90}]}",
+                  20, &scene);
+    if (status != PSV_OK) fail_msg("%s", psv_last_error(context));
+    const float frame = psv_scene_frame_seconds(scene);
+    for (int part = 1; part <= 20; ++part) {
+        assert_int_equal(psv_scene_step_by(scene, 0.25f * frame), PSV_OK);
+        assert_int_equal(psv_world_body_count(psv_scene_world(scene)), part / 4);
+    }
+    const float *velocities = psv_buffer_address(psv_world_velocities(psv_scene_world(scene)));
+    assert_true(fabs((double)velocities[1] + 9.81 * 17 * 0.25 * (double)frame) < 1e-3); // made in the fourth step
+    assert_int_equal(psv_scene_step_by(scene, 0), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_scene_step_by(scene, 2), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_scene_step_by(scene, NAN), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_scene_step_by(NULL, 0.01f), PSV_ERROR_ARGUMENT);
+    assert_int_equal(psv_world_body_count(psv_scene_world(scene)), 5);
+    psv_destroy_scene(scene);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_with_line_and_column),
@@ -283,6 +307,7 @@ int main(void) {
         cmocka_unit_test(seeds_change_the_scene),
         cmocka_unit_test(broadmark_room_has_its_size),
         cmocka_unit_test(emitters_emit),
+        cmocka_unit_test(scenes_step_by_parts),
     };
     return cmocka_run_group_tests_name("scene", tests, open_context, close_context);
 }

@@ -242,6 +242,10 @@ psv_status psv_set_restitution_threshold(psv_world *world, float speed);
 psv_status psv_set_push_speed(psv_world *world, float speed);
 psv_status psv_get_world_def(const psv_world *world, psv_world_def *def);
 
+// Friction (>= 0) and restitution (0 to 1) of all bodies of a shape, from the next step on; everything wakes. Errors:
+// PSV_ERROR_ARGUMENT (a shape that the world does not have, a value out of range), PSV_ERROR_MEMORY. Blocks.
+psv_status psv_set_shape_surface(psv_world *world, uint32_t shape, float friction, float restitution);
+
 // Of one body; values as in psv_body_def. PSV_ERROR_ARGUMENT for a stale id and values out of range, PSV_ERROR_MEMORY
 // (the first body of a world with such a value takes 16 bytes for each of max_bodies). Block.
 psv_status psv_set_damping(psv_world *world, psv_body_id id, float linear, float angular);
@@ -443,6 +447,9 @@ void psv_scene_view(const psv_scene *scene, float eye[3], float target[3]); // s
 // Applies the scene's changes, then steps its world by psv_scene_frame_seconds. Errors and blocking as psv_world_step;
 // emitters block while they create bodies.
 psv_status psv_scene_step(psv_scene *scene);
+// The same for a frame of `seconds`, more than 0 and at most 1, e.g. for slow motion: gravity turns and emitters emit
+// by that much of a frame.
+psv_status psv_scene_step_by(psv_scene *scene, float seconds);
 
 // Shipped scenes: name and one line about it. NULL past the end.
 const char *psv_shipped_scene_name(uint32_t index);
