@@ -9,6 +9,10 @@ pairs of collision sensors, missing meshes, sleeping bodies and the second pass 
 boxes of all environments at once; one kernel then applies mujoco_warp's own rules to them. Nothing waits for the device.
 """
 
+# Warp's kernels say their types in Warp's own words.
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators, allow-untyped-calls
+# pyright: reportCallIssue=false, reportOptionalMemberAccess=false
+
 import numpy as np
 import warp as wp
 from mujoco_warp._src import collision_driver

@@ -9,6 +9,10 @@ one kernel then applies newton's own rules to them. Nothing waits for the device
     collision = newton.CollisionPipeline(model, broad_phase="sap")     # which is pairsieve from here on
 """
 
+# Warp's kernels say their types in Warp's own words.
+# mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-decorators, allow-untyped-calls
+# pyright: reportCallIssue=false, reportOptionalMemberAccess=false
+
 import numpy as np
 import warp as wp
 from newton._src.geometry.broad_phase_common import (check_aabb_overlap_moving, is_pair_excluded, is_shape_pair_immovable_filtered,

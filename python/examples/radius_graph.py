@@ -7,22 +7,28 @@ neighbours overlap; the distance is then tested. `max_num_neighbors` keeps the n
 keeps any).
 """
 
+from typing import Any
+
 import numpy as np
 
 import pairsieve
 
 
-def radius_graph(x, r, batch=None, loop=False, max_num_neighbors=None, flow="source_to_target"):
+def radius_graph(x: Any, r: float, batch: Any = None, loop: bool = False, max_num_neighbors: int | None = None,
+                 flow: str = "source_to_target") -> Any:
     if flow not in ("source_to_target", "target_to_source"):
         raise ValueError(f"flow is {flow!r}; 'source_to_target' or 'target_to_source' is wanted")
+    arrays: Any = np
+    as_index: Any
+    order_of: Any
     if type(x).__module__.startswith("torch"):
-        import torch as arrays
+        import torch
 
+        arrays = torch
         stack, as_index = arrays.stack, lambda a: a.long()
         order_of = lambda *keys: _stable_order(arrays, keys)  # noqa: E731
         numbers = arrays.arange(len(x), device=x.device)
     else:
-        arrays = np
         stack, as_index = np.stack, lambda a: a.astype(np.int64)
         order_of = lambda *keys: np.lexsort(keys)  # noqa: E731
         numbers = np.arange(len(x))
@@ -48,7 +54,7 @@ def radius_graph(x, r, batch=None, loop=False, max_num_neighbors=None, flow="sou
     return stack([neighbour, centre] if flow == "source_to_target" else [centre, neighbour])
 
 
-def _stable_order(torch, keys):
+def _stable_order(torch: Any, keys: Any) -> Any:
     """As numpy.lexsort: the last key decides first."""
     order = torch.argsort(keys[0], stable=True)
     for key in keys[1:]:

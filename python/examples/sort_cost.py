@@ -10,13 +10,14 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from numpy.typing import NDArray
 
 import pairsieve
 
 PHASES = ["bounds", "keys", "sort", "gather", "sweep", "narrow", "solve", "integrate"]
 
 
-def measure(scene, bodies, device, frames):
+def measure(scene: str, bodies: int, device: str, frames: int) -> NDArray[np.float64]:
     world = pairsieve.World.scene(scene, bodies=bodies, device=device)
     world.enable_profile()
     times = np.zeros((frames, len(PHASES)))
@@ -27,7 +28,7 @@ def measure(scene, bodies, device, frames):
     return times
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scene", default="drop")
     parser.add_argument("--bodies", type=int, default=20_000)

@@ -9,22 +9,25 @@ same library on the same device. ``PairFinder``, ``Sorter`` and ``Tree`` (rays, 
 ``World`` simulates rigid bodies.
 """
 
-from ._native import (ArgumentError, CapacityError, DeviceError, Error, FileError, FormatError, OutOfMemoryError, UnsupportedError, ffi, lib)
+from ._native import (ArgumentError, CapacityError, CastWarning, DeviceError, Error, FileError, FormatError, OutOfMemoryError,
+                      UnsupportedError, lib, text)
 from .elements import edges_of, element_pairs
-from .pairs import PairFinder, clear_cache, find_pairs
+from .pairs import PairFinder, clear_cache, find_pairs, methods
 from .segments import SegmentSorter, sort_segments
 from .sorting import Sorter, argsort, sort, sort_pairs
+from .sorting import methods as sort_methods
 from .tree import Tree
 from .world import World, load_mesh, scenes
 
-__version__ = ffi.string(lib.psv_version_name()).decode()
+__version__ = text(lib.psv_version_name()) or "?"
 
 
-def cuda_available():
+def cuda_available() -> bool:
     """True where this build has CUDA code and the machine a device for it."""
     return bool(lib.psv_backend_available(lib.PSV_BACKEND_CUDA))
 
 
-__all__ = ["ArgumentError", "CapacityError", "DeviceError", "Error", "FileError", "FormatError", "OutOfMemoryError", "PairFinder",
-           "SegmentSorter", "Sorter", "Tree", "UnsupportedError", "World", "argsort", "clear_cache", "cuda_available", "edges_of", "element_pairs", "find_pairs", "load_mesh", "scenes",
-           "sort", "sort_pairs", "sort_segments"]
+__all__ = ["ArgumentError", "CapacityError", "CastWarning", "DeviceError", "Error", "FileError", "FormatError", "OutOfMemoryError",
+           "PairFinder", "SegmentSorter", "Sorter", "Tree", "UnsupportedError", "World", "argsort", "clear_cache", "cuda_available",
+           "edges_of", "element_pairs", "find_pairs", "load_mesh", "methods", "scenes", "sort", "sort_methods", "sort_pairs",
+           "sort_segments"]

@@ -4,12 +4,16 @@ Nothing is copied. NumPy, PyTorch, CuPy, Warp, Numba and JAX arrays are known; w
 ``__cuda_array_interface__``, ``__array_interface__`` or DLPack works too, and what speaks none is made a NumPy array.
 """
 
+from __future__ import annotations
+
 import ctypes
 import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
-from ._api import ffi
 from ._native import ArgumentError, UnsupportedError
 
 _TYPES = {"f4": "float32", "f8": "float64", "i4": "int32", "u4": "uint32", "i8": "int64", "u8": "uint64", "u1": "uint8", "i1": "int8",
@@ -22,7 +26,8 @@ class View:
 
     __slots__ = ("pointer", "shape", "strides", "dtype", "device", "stream", "maker", "owner", "writable")
 
-    def __init__(self, pointer, shape, strides, dtype, device, stream, maker, owner, writable=True):
+    def __init__(self, pointer: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, device: int, stream: int | None,
+                 maker: str, owner: Any, writable: bool = True) -> None:
         self.pointer = pointer
         self.shape = shape
         self.strides = strides
@@ -34,22 +39,22 @@ class View:
         self.writable = writable
 
     @property
-    def itemsize(self):
+    def itemsize(self) -> int:
         return _SIZES[self.dtype]
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes from the first element to behind the last."""
         if 0 in self.shape:
             return 0
         return sum((n - 1) * s for n, s in zip(self.shape, self.strides)) + self.itemsize
 
     @property
-    def contiguous(self):
+    def contiguous(self) -> bool:
         return self.strides == _dense(self.shape, self.itemsize) or self.nbytes == 0
 
 
-def _dense(shape, itemsize):
+def _dense(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
     strides = []
     for n in reversed(shape):
         strides.append(itemsize)
@@ -57,7 +62,7 @@ def _dense(shape, itemsize):
     return tuple(reversed(strides))
 
 
-def stream_number(stream):
+def stream_number(stream: Any) -> int | None:
     """A cudaStream_t as a number, from a number or a stream object of PyTorch, CuPy, Warp, Numba or CUDA Python."""
     if stream is None or isinstance(stream, int):
         return stream
@@ -70,10 +75,10 @@ def stream_number(stream):
     raise ArgumentError(f"stream is a {type(stream).__name__}; a cudaStream_t as a number or a stream object is wanted")
 
 
-_torch_types = {}  # dtype: (name, bytes), filled when first used
+_torch_types: dict[Any, tuple[str, int]] = {}  # dtype: (name, bytes), filled when first used
 
 
-def _torch_type(dtype):
+def _torch_type(dtype: Any) -> tuple[str, int]:
     name = str(dtype)[6:]
     if name not in _SIZES:
         raise ArgumentError(f"the tensor holds {name}, which has no counterpart here")
@@ -81,7 +86,7 @@ def _torch_type(dtype):
     return _torch_types[dtype]
 
 
-def _torch_view(tensor, torch):
+def _torch_view(tensor: Any, torch: ModuleType) -> View:
     # A frame of few boxes takes microseconds: nothing here makes an object that it can do without.
     if tensor.layout is not torch.strided:
         raise ArgumentError("the tensor is sparse; a dense one is wanted")
@@ -97,13 +102,13 @@ def _torch_view(tensor, torch):
                 "torch", tensor)
 
 
-def _typestr(typestr):
+def _typestr(typestr: str) -> str:
     if typestr[0] == ">" or typestr[1:] not in _TYPES:
         raise ArgumentError(f"the array's type is '{typestr}', which has no counterpart here")
     return _TYPES[typestr[1:]]
 
 
-def _interface_view(interface, device, stream, library, owner):
+def _interface_view(interface: dict[str, Any], device: int, stream: int | None, library: str, owner: Any) -> View:
     dtype = _typestr(interface["typestr"])
     shape = tuple(interface["shape"])
     strides = interface.get("strides") or _dense(shape, _SIZES[dtype])
@@ -111,12 +116,12 @@ def _interface_view(interface, device, stream, library, owner):
     return View(pointer or 0, shape, tuple(strides), dtype, device, stream, library, owner, not read_only)
 
 
-def _library_of(array):
+def _library_of(array: Any) -> str:
     name = type(array).__module__.partition(".")[0]
     return "jax" if name == "jaxlib" else name
 
 
-def _cuda_interface_view(array, library):
+def _cuda_interface_view(array: Any, library: str) -> View:
     interface = array.__cuda_array_interface__
     stream, device = interface.get("stream"), 0
     if library == "cupy":
@@ -133,12 +138,14 @@ def _cuda_interface_view(array, library):
 _dlpack = """
 typedef struct { int32_t device_type; int32_t device_id; } dl_device;
 typedef struct { uint8_t code; uint8_t bits; uint16_t lanes; } dl_type;
-typedef struct { void *data; dl_device device; int32_t ndim; dl_type type; int64_t *shape; int64_t *strides; uint64_t byte_offset; } dl_tensor;
+typedef struct {
+    void *data; dl_device device; int32_t ndim; dl_type type; int64_t *shape; int64_t *strides; uint64_t byte_offset;
+} dl_tensor;
 """
-_dl = None
+_dl: Any = None
 
 
-def _dlpack_view(array, library):
+def _dlpack_view(array: Any, library: str) -> View:
     global _dl
     if _dl is None:
         from cffi import FFI
@@ -154,7 +161,7 @@ def _dlpack_view(array, library):
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     tensor = _dl.cast("dl_tensor *", get(capsule, b"dltensor"))
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
-    code = {0: "i", 1: "u", 2: "f", 6: "b"}.get(tensor.type.code)
+    code = {0: "i", 1: "u", 2: "f", 6: "b"}.get(int(tensor.type.code))
     name = _TYPES.get(f"{code}{tensor.type.bits // 8}") if tensor.type.lanes == 1 else None
     if name is None:
         raise ArgumentError(f"the array's type (DLPack code {tensor.type.code}, {tensor.type.bits} bits) has no counterpart here")
@@ -165,8 +172,10 @@ def _dlpack_view(array, library):
     return View(pointer, shape, strides, name, index if on_gpu else -1, 0 if on_gpu else None, library, (array, capsule))
 
 
-def view(array, name="array"):
-    """A View of `array`; `name` is the argument's name for errors."""
+def view(array: Any, name: str = "array") -> View:
+    """A View of `array`, or that which `array` is; `name` is the argument's name for errors."""
+    if type(array) is View:
+        return array
     try:
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(array, torch.Tensor):
@@ -193,7 +202,7 @@ def view(array, name="array"):
 class Memory:
     """Memory of the library that other libraries can look at without a copy. Holds its owner alive."""
 
-    def __init__(self, pointer, shape, dtype, device, stream, owner):
+    def __init__(self, pointer: int, shape: Sequence[int], dtype: str, device: int, owner: Any) -> None:
         typestr = np.dtype(dtype).str
         interface = {"shape": tuple(shape), "typestr": typestr, "data": (pointer, False), "strides": None, "version": 3}
         if device >= 0:
@@ -208,9 +217,9 @@ class Memory:
         self.owner = owner
 
 
-def wrap(pointer, shape, dtype, device, stream, library, owner):
+def wrap(pointer: int, shape: Sequence[int], dtype: str, device: int, stream: int | None, library: str, owner: Any) -> Any:
     """An array of `library` over memory of ours; on the device the library has to be one that can hold such memory."""
-    memory = Memory(pointer, shape, dtype, device, stream, owner)
+    memory = Memory(pointer, shape, dtype, device, owner)
     empty = 0 in memory.shape
     if library == "warp":
         import warp
@@ -243,14 +252,14 @@ def wrap(pointer, shape, dtype, device, stream, library, owner):
     return memory
 
 
-def read_only(array):
+def read_only(array: Any) -> Any:
     """The array, of NumPy one that cannot be written to; other libraries have no such arrays."""
     if isinstance(array, np.ndarray):
         array.flags.writeable = False
     return array
 
 
-def from_numpy(array, library):
+def from_numpy(array: Any, library: str) -> Any:
     """A NumPy array as an array of another library, in host memory."""
     if library == "torch":
         import torch
@@ -263,7 +272,7 @@ def from_numpy(array, library):
     return array
 
 
-def empty(shape, dtype, like):
+def empty(shape: Sequence[int], dtype: str, like: View) -> tuple[Any, View]:
     """An uninitialized array of the library and device of a View, and its View."""
     if like.maker == "torch":
         import torch
@@ -286,7 +295,7 @@ def empty(shape, dtype, like):
     return made, view(made)
 
 
-def finish(made, like):
+def finish(made: Any, like: View) -> Any:
     """What `empty` made and a call filled, as an array of the library of `like`."""
     if like.maker == "jax":
         import jax
@@ -295,10 +304,10 @@ def finish(made, like):
     return from_numpy(made, like.maker) if isinstance(made, np.ndarray) else made
 
 
-def field(made, first, columns, dtype, like):
+def field(made: Any, first: int, columns: int, dtype: str, like: View) -> Any:
     """Columns of what `empty` made as float32 (.., width) and a call filled, read as `dtype` (of 4 bytes), without a copy but in JAX.
     columns 0: the one column `first`, without its dimension."""
-    where = (..., first) if columns == 0 else (..., slice(first, first + columns))
+    where: Any = (..., first) if columns == 0 else (..., slice(first, first + columns))
     if like.maker == "warp":
         import warp
 
@@ -319,7 +328,7 @@ def field(made, first, columns, dtype, like):
     return finish(part, like)
 
 
-def fill_with_ones(made):
+def fill_with_ones(made: Any) -> None:
     """All bits: -1 as an int32, NaN as a float32."""
     library = _library_of(made)
     if library == "warp":
@@ -334,7 +343,7 @@ def fill_with_ones(made):
         made.view("int32").fill(-1)
 
 
-def copy_into(target, source):
+def copy_into(target: Any, source: Any) -> None:
     """target[...] = source, for two arrays of one library."""
     library = _library_of(target)
     if library == "torch":
@@ -347,7 +356,7 @@ def copy_into(target, source):
         target[...] = source
 
 
-def same_place(views):
+def same_place(views: Sequence[View]) -> tuple[int, int | None]:
     """The device that all views share, and the stream to work on."""
     first = views[0]
     for other in views[1:]:
@@ -356,9 +365,5 @@ def same_place(views):
     return first.device, first.stream
 
 
-def place(device):
+def place(device: int) -> str:
     return "the CPU" if device < 0 else f"CUDA device {device}"
-
-
-def pointer_of(view_):
-    return ffi.cast("void *", view_.pointer)

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
 
 from . import _arrays
-from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, Profiled, buffer_of, ffi, lib, locked, name_of, text, argument_errors
+from ._arrays import View, view
+from ._casting import Cast, corners, exact
+from ._native import (ArgumentError, CapacityError, Context, Profiled, address_of, argument_errors, buffer_of, ffi, integer,
+                      last_error, lib, locked, name_of, names_of, text)
+from ._messages import in_python
+from .typing import AnyArray, Array, Boxes, Device, HostBoxes, Indices, Marks, Stream, Vector
 
-_CORNERS = ("float32", "float64")
 _MOST_KEPT = 4  # finders that find_pairs keeps for each thread
+_INTEGERS = ("uint32", "int32")
+_BYTES = ("uint8", "int8")
+_FLOATS = ("float32", "float64")
 
 
-def methods(device: str | int = "cpu") -> list[str]:
+def methods(device: Device = "cpu") -> list[str]:
     """Names of the broad-phase methods of a device, ``"auto"`` first."""
-    backend = lib.PSV_BACKEND_CPU if device_number(device) < 0 else lib.PSV_BACKEND_CUDA
-    names, index = ["auto"], 0
-    while (name := text(lib.psv_broad_phase_name(backend, index))) is not None:
-        names.append(name)
-        index += 1
-    return names
+    backend = backend_of(device)
+    return names_of(["auto"], lambda index: lib.psv_broad_phase_name(backend, index))
 
 
-def device_number(device):
+def backend_of(device: Device) -> Any:
+    return lib.PSV_BACKEND_CPU if device_number(device) < 0 else lib.PSV_BACKEND_CUDA
+
+
+def device_number(device: Device) -> int:
     """-1 for ``"cpu"``, else the CUDA device of ``"cuda"``, ``"cuda:1"``, 1 or a device object."""
     if isinstance(device, int):
         return device
@@ -37,65 +46,52 @@ def device_number(device):
     raise ArgumentError(f"device is {device!r}; accepted: 'cpu', 'cuda', 'cuda:N'")
 
 
-def _corner_arrays(boxes, name):
-    """Views of the first min[3] and max[3], as (min View, max View or None)."""
-    if isinstance(boxes, (tuple, list)) and len(boxes) == 2 and hasattr(boxes[0], "shape"):
-        low, high = view(boxes[0], f"{name}[0]"), view(boxes[1], f"{name}[1]")
-        for part, each in (("0", low), ("1", high)):
-            if each.dtype not in _CORNERS or len(each.shape) != 2 or each.shape[1] != 3 or (
-                    each.strides[1] != each.itemsize and each.shape[0]):
-                raise ArgumentError(f"{name}[{part}] is {each.dtype} {each.shape}; float32 (n, 3) with adjacent columns is wanted, "
-                                    "or float64")
-        if low.shape != high.shape or low.dtype != high.dtype:
-            raise ArgumentError(f"{name}[0] has {low.shape[0]} corners of {low.dtype} and {name}[1] {high.shape[0]} of {high.dtype}")
-        return low, high
-    both = view(boxes, name)
-    if both.dtype not in _CORNERS:
-        raise ArgumentError(f"{name} holds {both.dtype}; float32 or float64 is wanted")
-    n = both.shape[0] if both.shape else 0
-    size = both.itemsize
-    if both.shape == (n, 6) and (both.strides[1] == size or n == 0):
-        return both, None
-    if both.shape == (n, 2, 3) and (both.strides[1:] == (3 * size, size) or n == 0):
-        return both, None
-    raise ArgumentError(
-        f"{name} has shape {both.shape} and strides {both.strides}; (n, 6) or (n, 2, 3) with min and max adjacent, or two (n, 3), are wanted")
+def device_text(device: int) -> str:
+    """As arguments name a device."""
+    return "cpu" if device < 0 else f"cuda:{device}"
 
 
-def _optional(array, name, dtypes, shape):
-    if array is None:
-        return None
-    one = view(array, name)
-    if one.dtype not in dtypes or one.shape != shape or not one.contiguous:
-        raise ArgumentError(f"{name} is {one.dtype} {one.shape}; {' or '.join(dtypes)} {shape}, contiguous, is wanted")
-    return one
-
-
-def _interleave(groups, masks, count, like):
+def interleave(groups: Any, masks: Any, count: int, like: View, cast: Cast = None) -> View:
     """(n, 2) groups and masks as the library wants them; arrays (n,) of 32-bit integers."""
     made, made_view = _arrays.empty((count, 2), "int32", like)
     for column, (array, name) in enumerate(((groups, "groups"), (masks, "masks"))):
-        if array is None:
+        one = exact(array, name, _INTEGERS, (count,), cast)
+        if one is None:
             made[:, column] = -1
-        else:
-            one = _optional(array, name, ("uint32", "int32"), (count,))
-            if one.maker == "torch":
-                made[:, column] = array.view(made.dtype)
-            elif one.maker in ("jax", "warp"):
-                raise ArgumentError(f"{name}: give `filters` (n, 2) for arrays of {one.maker}")
-            else:
-                made[:, column] = array.view(made.dtype)
+            continue
+        if one.maker in ("jax", "warp"):
+            raise ArgumentError(f"{name}: give `filters` (n, 2) for arrays of {one.maker}")
+        source = one.owner[0] if isinstance(one.owner, tuple) else one.owner
+        made[:, column] = source.view(made.dtype)
     return made_view
+
+
+def filter_part(groups: Any, masks: Any, filters: Any, count: int, like: View, cast: Cast = None) -> View | None:
+    """Groups and masks side by side, given so or apart."""
+    if groups is None and masks is None:
+        return exact(filters, "filters", _INTEGERS, (count, 2), cast)
+    if filters is not None:
+        raise ArgumentError("give filters or groups and masks, not both")
+    return interleave(groups, masks, count, like, cast)
+
+
+def set_parts(struct: Any, views: list[View], **parts: View | None) -> None:
+    """Fills buffers of a struct, and keeps what they point to."""
+    for field, part in parts.items():
+        if part is not None:
+            setattr(struct, field, buffer_of(part.pointer, part.nbytes))
+            views.append(part)
 
 
 class _PlainSet:
     """A psv_box_set of one array (n, 6) without further parts, used again from frame to frame: what most frames are."""
 
-    def __init__(self):
-        self.set = ffi.new("psv_box_set *")
-        self.views = self.count = None
+    def __init__(self) -> None:
+        self.set: Any = ffi.new("psv_box_set *")
+        self.views: Sequence[View] = ()
+        self.count = 0
 
-    def show(self, boxes):
+    def show(self, boxes: Any) -> bool:
         """True where `boxes` is such an array; all others, also those with errors, are for _Set."""
         one = view(boxes, "boxes")
         shape = one.shape
@@ -110,54 +106,44 @@ class _PlainSet:
         return True
 
 
-class _Set:
+class BoxSet:
     """A psv_box_set and the arrays that it points to."""
 
-    def __init__(self, boxes, name, worlds=None, groups=None, masks=None, filters=None, flags=None, count=None, ids=None, owners=None,
-                 layers=None, kept=None, kept_version=0, origin=None):
-        low, high = _corner_arrays(boxes, name)
-        self.count = low.shape[0]
-        if self.count > 1 and min(low.strides[0], (high or low).strides[0]) <= 0:
-            raise ArgumentError(f"{name}: boxes must lie in ascending order of their addresses")
+    def __init__(self, boxes: Any, name: str, *, accepted: Sequence[str] = _FLOATS, cast: Cast = None, worlds: Any = None,
+                 groups: Any = None, masks: Any = None, filters: Any = None, flags: Any = None, count: Any = None, ids: Any = None,
+                 owners: Any = None, layers: Any = None, kept: Any = None, kept_version: Any = None, margin: Any = None,
+                 origin: Any = None) -> None:
+        low, high = corners(boxes, name, accepted, cast)
+        n = self.count = low.shape[0]
         self.views = [low]
+        self.before: Sequence[View] = ()  # of a tree: what still counts of the build
         box_set = self.set = ffi.new("psv_box_set *")
         box_set.min = buffer_of(low.pointer, low.nbytes)
         box_set.doubles = low.dtype == "float64"
         corner = 3 * low.itemsize
-        box_set.min_stride = low.strides[0] if self.count > 1 else (2 * corner if high is None else corner)
+        box_set.min_stride = low.strides[0] if n > 1 else (2 * corner if high is None else corner)
         if high is not None:
             self.views.append(high)
             box_set.max = buffer_of(high.pointer, high.nbytes)
-            box_set.max_stride = high.strides[0] if self.count > 1 else corner
-        box_set.count = self.count
+            box_set.max_stride = high.strides[0] if n > 1 else corner
+        box_set.count = n
         if origin is not None:
             numbers = [float(number) for number in origin]
             if len(numbers) != 3:
                 raise ArgumentError(f"origin is {origin!r}; 3 numbers are wanted")
             box_set.origin = numbers
-        try:
-            box_set.kept, box_set.kept_version = kept or 0, kept_version or 0
-        except (OverflowError, TypeError) as error:
-            raise ArgumentError(f"kept {kept!r}, kept_version {kept_version!r}: {error}") from None
-        if groups is not None or masks is not None:
-            if filters is not None:
-                raise ArgumentError("give filters or groups and masks, not both")
-            both = _interleave(groups, masks, self.count, low)
-        else:
-            both = _optional(filters, "filters", ("uint32", "int32"), (self.count, 2))
-        parts = (
-            ("filters", both),
-            ("worlds", _optional(worlds, "worlds", ("uint32", "int32"), (self.count,))),
-            ("flags", _optional(flags, "flags", ("uint8", "int8", "bool"), (self.count,))),
-            ("count_buffer", _optional(count, "count", ("uint64", "int64"), (1,))),
-            ("ids", _optional(ids, "ids", ("uint32", "int32"), (self.count,))),
-            ("owners", _optional(owners, "owners", ("uint32", "int32"), (self.count,))),
-            ("layers", _optional(layers, "layers", ("uint8", "int8"), (self.count,))),
-        )
-        for field, part in parts:
-            if part is not None:
-                setattr(box_set, field, buffer_of(part.pointer, part.nbytes))
-                self.views.append(part)
+        box_set.kept = integer(kept or 0, "kept")
+        box_set.kept_version = integer(kept_version or 0, "kept_version")
+        margins = None
+        if margin is not None and np.ndim(margin) == 0 and not hasattr(margin, "__cuda_array_interface__"):
+            box_set.margin = float(margin)
+        elif margin is not None:
+            margins = exact(margin, "margin", ("float32",), (n,), cast)
+        set_parts(box_set, self.views, filters=filter_part(groups, masks, filters, n, low, cast),
+                  worlds=exact(worlds, "worlds", _INTEGERS, (n,), cast), flags=exact(flags, "flags", (*_BYTES, "bool"), (n,), cast),
+                  count_buffer=exact(count, "count", ("uint64", "int64"), (1,), cast), ids=exact(ids, "ids", _INTEGERS, (n,), cast),
+                  owners=exact(owners, "owners", _INTEGERS, (n,), cast), layers=exact(layers, "layers", _BYTES, (n,), cast),
+                  margins=margins)
 
 
 class PairFinder(Profiled):
@@ -192,22 +178,24 @@ class PairFinder(Profiled):
         Most pairs of ``set_rules(excluded=)``.
     max_kept : int
         Most boxes of ``find(kept=)``; not on every device (UnsupportedError).
+    margins : bool
+        Frames may give a `margin`: on the CPU 76 bytes more a box and two more lists of pairs.
     count_worlds : bool
         Pairs of each world are counted, see :attr:`world_count_buffer`.
     world_pairs : int
         Room of each world: none takes more of the room for pairs; 0: worlds share it as they come. Counts worlds too.
     method, sort_method : str
-        See :func:`methods`; ``"auto"`` is the fastest that is known. `sort_method` may also be ``"cells"``, the default: as is
+        See :func:`pairsieve.methods`; ``"auto"`` is the fastest that is known. `sort_method` may also be ``"cells"``, the default: as is
         fastest for the method, without a calibration.
     stream : int or stream object, optional
         CUDA stream to work on. Default: the current stream of the library whose arrays are given.
     """
 
     @argument_errors
-    def __init__(self, max_boxes: int, *, device: str | int = "cpu", max_pairs: int = 0, grow: bool = False, sort: bool = False,
+    def __init__(self, max_boxes: int, *, device: Device = "cpu", max_pairs: int = 0, grow: bool = False, sort: bool = False,
                  events: bool = False, worlds: int = 1, ids: bool = False, doubles: bool = False, max_excluded: int = 0,
-                 max_kept: int = 0, count_worlds: bool = False, world_pairs: int = 0, method: str = "auto",
-                 sort_method: str = "cells", stream: Any = None) -> None:
+                 max_kept: int = 0, margins: bool = False, count_worlds: bool = False, world_pairs: int = 0, method: str = "auto",
+                 sort_method: str = "cells", stream: Stream | None = None) -> None:
         self._stream = _arrays.stream_number(stream)
         self.device = device_number(device)
         self.context = Context(self.device, self._stream)
@@ -215,32 +203,46 @@ class PairFinder(Profiled):
         definition = ffi.new("psv_pair_finder_def *", lib.psv_default_pair_finder_def())
         names = [name_of(method, "method"), name_of(sort_method, "sort_method")]
         definition.method, definition.sort_method = names
-        try:
-            definition.max_boxes, definition.max_pairs, definition.world_count = max_boxes, max_pairs, worlds
-            definition.max_excluded, definition.max_kept, definition.world_pairs = max_excluded, max_kept, world_pairs
-        except (OverflowError, TypeError) as error:
-            raise ArgumentError(f"max_boxes {max_boxes!r}, max_pairs {max_pairs!r}, worlds {worlds!r}, max_excluded {max_excluded!r}, "
-                                f"max_kept {max_kept!r}, world_pairs {world_pairs!r}: {error}") from None
+        self._method = method
+        definition.max_boxes, definition.max_pairs = integer(max_boxes, "max_boxes"), integer(max_pairs, "max_pairs")
+        definition.world_count = integer(worlds, "worlds", most=(1 << 32) - 1)
+        definition.max_excluded, definition.max_kept = integer(max_excluded, "max_excluded"), integer(max_kept, "max_kept")
+        definition.world_pairs, definition.margins = integer(world_pairs, "world_pairs"), margins
         definition.ids, definition.doubles, definition.count_worlds = ids, doubles, count_worlds
         definition.grow_pairs, definition.sort_output, definition.events = grow, sort, events
         made = ffi.new("psv_pair_finder **")
         self.context.check(lib.psv_create_pair_finder(self.context.handle, definition, made))
-        self.handle = made[0]
+        self.handle: Any = made[0]
         self.max_boxes = max_boxes
-        self.grow = grow
-        self._like = None
-        self._held = self._rules = ()
-        self._worlds = max(worlds, 1)
         self.max_kept = max_kept
+        self.grow = grow
+        self._accepted = _FLOATS if doubles else _FLOATS[:1]
+        self._like: View | None = None
+        self._held: Sequence[_PlainSet | BoxSet] = ()
+        self._rules: Sequence[View] = ()
+        self._worlds = max(worlds, 1)
         self._plain = _PlainSet()
         # The context outlives the finder: the finalizer holds it.
         self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
 
+    def __repr__(self) -> str:
+        """Room, device and method; of the last frame its boxes."""
+        device, boxes = device_text(self.device), sum(one.count for one in self._held)
+        last = f", last frame {boxes:,} boxes" if self._held else ""
+        return f"<pairsieve.PairFinder for {self.max_boxes:,} boxes on {device}, method {self.method!r}{last}>"
+
     @locked
-    def find(self, boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
-             flags: Any = None, count: Any = None, ids: Any = None, owners: Any = None, layers: Any = None,
-             kept: int | tuple[int, int] = 0, kept_version: int | tuple[int, int] = 0, origin: Any = None,
-             stream: Any = None) -> PairFinder:
+    def find(self, boxes: Boxes, other: Boxes | None = None, *, worlds: Marks | tuple[Marks | None, Marks | None] | None = None,
+             groups: Marks | tuple[Marks | None, Marks | None] | None = None,
+             masks: Marks | tuple[Marks | None, Marks | None] | None = None,
+             filters: Marks | tuple[Marks | None, Marks | None] | None = None,
+             flags: Marks | tuple[Marks | None, Marks | None] | None = None,
+             count: AnyArray | tuple[AnyArray | None, AnyArray | None] | None = None,
+             ids: Marks | tuple[Marks | None, Marks | None] | None = None,
+             owners: Marks | tuple[Marks | None, Marks | None] | None = None,
+             layers: Marks | tuple[Marks | None, Marks | None] | None = None,
+             kept: int | tuple[int, int] = 0, kept_version: int | tuple[int, int] = 0, margin: Any = None,
+             origin: Vector | None = None, cast: Cast = None, stream: Stream | None = None) -> PairFinder:
         """Finds the pairs of one set, or between two; returns the finder.
 
         Parameters
@@ -273,51 +275,59 @@ class PairFinder(Profiled):
             kept, as a whole: ``kept=(0, n)``.
         kept_version : int
             Another number whenever anything about the kept boxes has changed.
+        margin : number or (n,) float32, optional
+            Boxes that stay within so much of where they were cost little in the next frames; pairs are exact and only speed depends
+            on it. Needs ``margins=True``. A third of a box serves well where boxes take many frames for that distance.
         origin : 3 numbers, optional
             Of float64 boxes: the middle of the scene, or a point near the boxes that matter. Only speed depends on it.
+        cast : bool, optional
+            True converts arrays of other types or layouts, and boxes of two dimensions, (n, 4) or (n, 2, 2) or two (n, 2); False
+            refuses them. Default: small arrays are converted, with a CastWarning. Boxes are rounded outwards, so that no pair is lost.
         stream : int or stream object, optional
             For this frame and those after it.
         """
         parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count, ids=ids, owners=owners,
-                     layers=layers, kept=kept or None)
+                     layers=layers, kept=kept or None, margin=margin)
         plain = other is None and type(boxes) not in (tuple, list) and all(part is None for part in parts.values())
         parts["kept_version"] = kept_version
+        sets: Sequence[_PlainSet | BoxSet]
         if plain and self._plain.show(boxes):
             sets = (self._plain,)
         elif other is None:
-            sets = [_Set(boxes, "boxes", **parts, origin=origin)]
+            sets = [BoxSet(boxes, "boxes", **parts, origin=origin, cast=cast, accepted=self._accepted)]
         else:
             split = [{k: v[i] if isinstance(v, tuple) else (v if i == 0 else None) for k, v in parts.items()} for i in (0, 1)]
-            sets = [_Set(boxes, "boxes", **split[0], origin=origin), _Set(other, "other", **split[1], origin=origin)]
-        views = sets[0].views if len(sets) == 1 else [each for one in sets for each in one.views]
+            sets = [BoxSet(part, name, **more, origin=origin, cast=cast, accepted=self._accepted)
+                    for part, name, more in ((boxes, "boxes", split[0]), (other, "other", split[1]))]
+        views = [each for one in sets for each in one.views]
         self._use(views, stream, "boxes")
         self._like = views[0]
         self._held = sets  # the device may still read them
-        if other is None:
-            status = lib.psv_find_pairs(self.handle, sets[0].set)
-        else:
-            status = lib.psv_find_pairs_between(self.handle, sets[0].set, sets[1].set)
-        fits = sum(one.count for one in sets) <= self.max_boxes and sum(one.set.kept for one in sets) <= self.max_kept
+        amount, call = sum(one.count for one in sets), lib.psv_find_pairs if other is None else lib.psv_find_pairs_between
+        status = self.context.run(amount, (self, sets), call, self.handle, *(one.set for one in sets))
+        fits = amount <= self.max_boxes and sum(one.set.kept for one in sets) <= self.max_kept
         if status == lib.PSV_ERROR_CAPACITY and fits:
             return self  # of pairs, on the CPU: reported when they are asked for, as on a GPU
         self.context.check(status)
         return self
 
-    def _check_pairs(self, status, count):
+    def _check_pairs(self, status: int, count: int) -> None:
         """Of a frame whose pairs did not fit: the room that it needs, or that a world needs."""
         if status == lib.PSV_ERROR_CAPACITY and count <= lib.psv_pair_buffer(self.handle).bytes // 8:
+            buffer = lib.psv_world_pair_buffer(self.handle)
             counts = ffi.new("uint64_t[]", self._worlds)
-            self.context.check(lib.psv_download(self.context.handle, counts, lib.psv_world_pair_buffer(self.handle), 8 * self._worlds))
+            self.context.check(lib.psv_download(self.context.handle, counts, buffer, 8 * self._worlds))
             count = max(counts)
         self._check(status, int(count))
 
-    def _check(self, status, needed=None):
+    def _check(self, status: int, needed: int | None = None) -> None:
         if status == lib.PSV_ERROR_CAPACITY:
-            raise CapacityError(text(lib.psv_last_error(self.context.handle)), needed)
+            raise CapacityError(last_error(self.context.handle), needed)
         self.context.check(status)
 
     @locked
-    def set_rules(self, *, layer_matrix: Any = None, excluded: Any = None, stream: Any = None) -> None:
+    def set_rules(self, *, layer_matrix: Marks | None = None, excluded: Marks | None = None, cast: Cast = None,
+                  stream: Stream | None = None) -> None:
         """What else decides about pairs, from the next :meth:`find` on, in place of the rules before; nothing: no rules.
 
         Parameters
@@ -327,26 +337,24 @@ class PairFinder(Profiled):
         excluded : (m, 2) uint32 or int32, optional
             Pairs that are never reported (joints, neighbours of a mesh), in any order, each as it would be reported: ``a < b``
             within one set, by id where boxes have ids. At most `max_excluded`.
-        stream : int or stream object, optional
+        cast, stream
+            As for :meth:`find`.
 
         The arrays lie on the finder's device and are read now (on a GPU: on the stream).
         """
         rules = ffi.new("psv_pair_rules *", lib.psv_default_pair_rules())
-        views = []
-        if layer_matrix is not None:
-            matrix = _optional(layer_matrix, "layer_matrix", ("uint32", "int32"), (lib.PSV_LAYERS,))
-            rules.layer_matrix = buffer_of(matrix.pointer, matrix.nbytes)
-            views.append(matrix)
+        views: list[View] = []
+        set_parts(rules, views, layer_matrix=exact(layer_matrix, "layer_matrix", _INTEGERS, (lib.PSV_LAYERS,), cast))
         if excluded is not None:
-            shape = getattr(excluded, "shape", (0,))
-            pairs = _optional(excluded, "excluded", ("uint32", "int32"), (shape[0] if shape else 0, 2))
-            rules.excluded, rules.excluded_count = buffer_of(pairs.pointer, pairs.nbytes), pairs.shape[0]
-            views.append(pairs)
+            listed = view(excluded, "excluded")
+            rules.excluded_count = listed.shape[0] if listed.shape else 0
+            shape = (listed.shape[0] if listed.shape else 0, 2)
+            set_parts(rules, views, excluded=exact(excluded, "excluded", _INTEGERS, shape, cast))
         self._use(views, stream, "rules")
         self.context.check(lib.psv_set_pair_rules(self.handle, rules if views else ffi.NULL))
         self._rules = views  # the device may still read them
 
-    def _use(self, views, stream, what):
+    def _use(self, views: Sequence[View], stream: Stream | None, what: str) -> None:
         """Works from now on where the arrays are, and on their stream."""
         device, current = _arrays.same_place(views) if views else (self.device, self.context.stream)
         if device != self.device:
@@ -358,8 +366,15 @@ class PairFinder(Profiled):
     def count(self) -> int:
         """Exact number of pairs of the last frame. Waits for the device. Raises CapacityError where they did not fit."""
         count = ffi.new("uint64_t *")
-        self._check_pairs(lib.psv_finish_pairs(self.handle, count), count[0])
-        return count[0]
+        status = self._finish(count)
+        self._check_pairs(status, count[0])
+        return int(count[0])
+
+    def _finish(self, count: Any) -> int:
+        """Waits for the frame's count."""
+        if self._like is None:
+            raise ArgumentError("the finder has no frame yet; call find() first")
+        return self.context.run(sum(one.count for one in self._held), (self, self._held), lib.psv_finish_pairs, self.handle, count)
 
     @locked
     def pairs(self, copy: bool = True) -> Any:
@@ -370,21 +385,22 @@ class PairFinder(Profiled):
         not fit.
         """
         count = ffi.new("uint64_t *")
-        self._check_pairs(lib.psv_finish_pairs(self.handle, count), count[0])
+        self._check_pairs(self._finish(count), count[0])
         whole = self._buffer(int(count[0]))
         if not copy:
             return whole
         like = self._like
+        assert like is not None  # there is a frame
         made, _ = _arrays.empty((int(count[0]), 2), "int32", like)
         if count[0]:
             source = whole if like.maker != "jax" else self._buffer(int(count[0]), "cupy" if like.device >= 0 else "numpy")
             _arrays.copy_into(made, source)
         return _arrays.finish(made, like)
 
-    def _buffer(self, rows, library=None):
+    def _buffer(self, rows: int, library: str | None = None) -> Any:
         buffer = lib.psv_pair_buffer(self.handle)
         like = self._like
-        return _arrays.read_only(_arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)), (rows, 2), "int32", self.device, None,
+        return _arrays.read_only(_arrays.wrap(address_of(buffer), (rows, 2), "int32", self.device, None,
                                               library or (like.maker if like is not None else "numpy"), self))
 
     @property
@@ -412,9 +428,9 @@ class PairFinder(Profiled):
             raise ArgumentError("the finder does not count worlds: make it with count_worlds=True or world_pairs")
         return self._counts(buffer, self._worlds)
 
-    def _counts(self, buffer, number):
+    def _counts(self, buffer: Any, number: int) -> Any:
         library = self._like.maker if self._like is not None else "numpy"
-        pointer = int(ffi.cast("uintptr_t", buffer.address)) + buffer.offset
+        pointer = address_of(buffer)
         kind = "int64" if library == "torch" else "uint64"
         return _arrays.read_only(_arrays.wrap(pointer, (number,), kind, self.device, None, library, self))
 
@@ -428,32 +444,32 @@ class PairFinder(Profiled):
         for count, source in zip(counts, (lists.begin_count, lists.end_count)):
             self._check(lib.psv_download(self.context.handle, count, source, 8))
         self.count()
-        out = []
-        for count, source in zip(counts, (lists.begin, lists.end)):
-            pointer = int(ffi.cast("uintptr_t", source.address)) + source.offset
-            library = self._like.maker
-            if library == "jax":
-                library = "cupy" if self.device >= 0 else "numpy"
-            whole = _arrays.wrap(pointer, (int(count[0]), 2), "int32", self.device, None, library, self)
-            made, _ = _arrays.empty((int(count[0]), 2), "int32", self._like)
-            if count[0]:
-                _arrays.copy_into(made, whole)
-            out.append(_arrays.finish(made, self._like))
-        return tuple(out)
+        begun, ended = (self._listed(source, int(count[0])) for count, source in zip(counts, (lists.begin, lists.end)))
+        return begun, ended
+
+    def _listed(self, source: Any, count: int) -> Any:
+        """A copy of a list of pairs, in the library of the boxes."""
+        like = self._like
+        assert like is not None  # there is a frame
+        library = like.maker
+        if library == "jax":
+            library = "cupy" if self.device >= 0 else "numpy"
+        made, _ = _arrays.empty((count, 2), "int32", like)
+        if count:
+            _arrays.copy_into(made, _arrays.wrap(address_of(source), (count, 2), "int32", self.device, None, library, self))
+        return _arrays.finish(made, like)
 
     @locked
-    def bad_boxes(self) -> Any:
+    def bad_boxes(self) -> np.ndarray[Any, np.dtype[np.uint32]]:
         """Indices of the boxes that were left out (NaN, min > max, unknown world), a NumPy uint32 array in ascending order;
         those of a second set follow after the first set's count. Waits for the device."""
-        import numpy as np
-
         room = 64
         while True:
             out, count = np.empty(room, np.uint32), ffi.new("uint64_t *")
             status = lib.psv_read_bad_boxes(self.handle, ffi.cast("uint32_t *", out.ctypes.data), room, count)
             if status != lib.PSV_ERROR_CAPACITY:
                 self.context.check(status)
-                return out[: count[0]].copy()
+                return out[: int(count[0])].copy()
             room = int(count[0])
 
     @locked
@@ -473,39 +489,71 @@ class PairFinder(Profiled):
             status = lib.psv_explain_frame(self.handle, out, room, needed)
             if status != lib.PSV_ERROR_CAPACITY:
                 self.context.check(status)
-                return text(out)
+                return in_python(text(out) or "")
             room = int(needed[0])
 
+    @property
+    def method(self) -> str:
+        """The method of the finder; ``"auto"`` chooses for each frame, see :meth:`explain`."""
+        return self._method
 
-def _destroy(handle, _context):
+
+def _destroy(handle: Any, _context: Context) -> None:
     lib.psv_destroy_pair_finder(handle)
 
 
-def struct_dict(pointer):
+def struct_dict(pointer: Any) -> dict[str, Any]:
     """The fields of a struct of numbers and names."""
-    out = {}
+    out: dict[str, Any] = {}
     for name, field in ffi.typeof(pointer).item.fields:
         value = getattr(pointer, name)
         out[name] = text(value) if field.type.kind == "pointer" else value
     return out
 
 
-_local = threading.local()
+class Kept(threading.local):
+    """Objects that calls without an object of their own keep, a few for each thread: the newest by what they are for."""
+
+    def __init__(self) -> None:
+        self.objects: dict[Any, Any] = {}
+
+    def take(self, key: Any, serves: Any) -> Any:
+        """The object of this key, where serves(object) is true; room for another one otherwise, and None."""
+        kept = self.objects.pop(key, None)
+        if kept is not None and serves(kept):
+            return kept
+        del kept  # frees its memory first
+        while len(self.objects) >= _MOST_KEPT:
+            self.objects.pop(next(iter(self.objects)))
+        return None
+
+
+_finders = Kept()
+sorters = Kept()
 
 
 def clear_cache() -> None:
     """Frees the finders and sorters that find_pairs, sort and argsort keep for the calling thread."""
-    from . import sorting
-
-    _local.__dict__.clear()
-    sorting._local.__dict__.clear()
+    _finders.objects.clear()
+    sorters.objects.clear()
 
 
+@overload
+def find_pairs(boxes: HostBoxes, other: HostBoxes | None = None, *, worlds: Any = None, groups: Any = None, masks: Any = None,
+               filters: Any = None, flags: Any = None, ids: Any = None, owners: Any = None, layers: Any = None,
+               layer_matrix: Marks | None = None, excluded: Marks | None = None, origin: Vector | None = None, sort: bool = False,
+               method: str = "auto", max_pairs: int = 0, cast: Cast = None, stream: Stream | None = None) -> Indices: ...
+@overload
+def find_pairs(boxes: Array | tuple[Array, Array], other: Array | tuple[Array, Array] | None = None, *, worlds: Any = None,
+               groups: Any = None, masks: Any = None, filters: Any = None, flags: Any = None, ids: Any = None, owners: Any = None,
+               layers: Any = None, layer_matrix: Marks | None = None, excluded: Marks | None = None, origin: Vector | None = None,
+               sort: bool = False, method: str = "auto", max_pairs: int = 0, cast: Cast = None,
+               stream: Stream | None = None) -> Array: ...
 @argument_errors
 def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any = None, masks: Any = None, filters: Any = None,
                flags: Any = None, ids: Any = None, owners: Any = None, layers: Any = None, layer_matrix: Any = None,
                excluded: Any = None, origin: Any = None, sort: bool = False, method: str = "auto", max_pairs: int = 0,
-               stream: Any = None) -> Any:
+               cast: Cast = None, stream: Any = None) -> Any:
     """All overlapping pairs of boxes, an int32 array (count, 2) of the library and on the device of `boxes`.
 
     Touching counts; each pair once, ``a < b``; with `other` a is of `boxes` and b of `other`. float64 boxes are compared as such. Waits
@@ -519,40 +567,39 @@ def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any
     >>> pairsieve.find_pairs(np.array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 2, 1, 1], [5, 5, 5, 6, 6, 6]], np.float32))
     array([[0, 1]], dtype=int32)
     """
-    sets = [_corner_arrays(boxes, "boxes")[0]] + ([] if other is None else [_corner_arrays(other, "other")[0]])
-    count, device = sum(one.shape[0] for one in sets), sets[0].device
-    world_count = _world_count(worlds)
-    doubles = any(one.dtype == "float64" for one in sets)
+    sets = [corners(boxes, "boxes", _FLOATS, cast)] + ([] if other is None else [corners(other, "other", _FLOATS, cast)])
+    count, device = sum(one[0].shape[0] for one in sets), sets[0][0].device
+    max_pairs, world_count = integer(max_pairs, "max_pairs", most=1 << 40), _world_count(worlds)
+    doubles = any(one[0].dtype == "float64" for one in sets)
     # A power of two, so that lists of about one length share a finder.
     room = 0 if excluded is None else 1 << max(10, (len(excluded) - 1).bit_length())
-    kept = _local.__dict__.setdefault("finders", {})
-    key = (device, sort, method, world_count, ids is not None, doubles, room)
-    finder = kept.pop(key, None)
-    if finder is None or finder.max_boxes < count or finder.max_boxes > 4 * count + 65536:
-        finder = None  # frees its memory first
-        while len(kept) >= _MOST_KEPT:
-            kept.pop(next(iter(kept)))
+    key = (device, bool(sort), method, world_count, ids is not None, doubles, room)
+    finder = _finders.take(key, lambda kept: count <= kept.max_boxes <= 4 * count + 65536)
+    if finder is None:
         finder = PairFinder(max(count + count // 4, 1024), device=device, max_pairs=max_pairs, grow=True, sort=sort,
                             worlds=world_count, ids=ids is not None, doubles=doubles, max_excluded=room, method=method, stream=stream)
         finder._stream = None
-    kept[key] = finder
+    _finders.objects[key] = finder
     if layer_matrix is not None or excluded is not None or finder._rules:
-        finder.set_rules(layer_matrix=layer_matrix, excluded=excluded, stream=stream)
-    finder.find(boxes, other, worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, ids=ids, owners=owners,
-                layers=layers, origin=origin, stream=stream)
+        finder.set_rules(layer_matrix=layer_matrix, excluded=excluded, cast=cast, stream=stream)
+    # Views: what was looked at and converted is not converted again.
+    given: list[Any] = [low if high is None else (low, high) for low, high in sets]
+    finder.find(given[0], given[1] if len(given) > 1 else None, worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags,
+                ids=ids, owners=owners, layers=layers, origin=origin, cast=cast, stream=stream)
     return finder.pairs()
 
 
-def _world_count(worlds):
+def _world_count(worlds: Any) -> int:
     """The number of worlds for a finder: a power of two that holds the largest number."""
-    if worlds is None:
-        return 1
     most = 0
     for array in worlds if isinstance(worlds, tuple) else (worlds,):
-        if isinstance(array, (list, str, bytes)):
-            raise ArgumentError(f"worlds is a {type(array).__name__}; an array of uint32 or int32 is wanted")
         if array is not None and len(array):
-            most = max(most, int((array.numpy() if type(array).__module__.startswith("warp") else array).max()))
+            numbers: Any = array
+            if isinstance(array, (list, tuple)):
+                numbers = np.asarray(array)
+            elif type(array).__module__.startswith("warp"):
+                numbers = array.numpy()
+            most = max(most, int(numbers.max()))
     if most >= 1 << 31:
         raise ArgumentError(f"worlds holds {most}; numbers from 0 to 2^31 - 1 are wanted")
     return 1 << most.bit_length()

@@ -2,37 +2,112 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
+
+from numpy.typing import NDArray
 
 from . import _arrays
-from ._arrays import view
-from ._native import ArgumentError, CapacityError, Context, buffer_of, ffi, lib, locked, name_of, text, argument_errors
-from .pairs import device_number, struct_dict
+from ._arrays import View, view
+from ._native import (ArgumentError, CapacityError, Context, Worker, argument_errors, buffer_of, ffi, integer, lib, locked, name_of,
+                      names_of, text)
+from .pairs import backend_of, device_number, device_text, sorters, struct_dict
+from .typing import AnyArray, Array, Device, HostArray, Indices, KeysAfter, Scalar, Stream
 
 _KEYS = {"uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64"}
-_MOST_KEPT = 4  # sorters that sort and argsort keep for each thread
+_KEYS_AFTER = ("sorted", "kept", "undefined")
 
 
-def methods(device: str | int = "cpu") -> list[str]:
+def methods(device: Device = "cpu") -> list[str]:
     """Names of the sorting methods of a device, ``"auto"`` first."""
-    backend = lib.PSV_BACKEND_CPU if device_number(device) < 0 else lib.PSV_BACKEND_CUDA
-    names, index = ["auto"], 0
-    while (name := text(lib.psv_sort_method_name(backend, index))) is not None:
-        names.append(name)
-        index += 1
-    return names
+    backend = backend_of(device)
+    return names_of(["auto"], lambda index: lib.psv_sort_method_name(backend, index))
 
 
-def _one_row(array, name):
+def one_row(array: Any, name: str) -> View:
+    """A View of one dimension, contiguous."""
     one = view(array, name)
     if len(one.shape) != 1 or not one.contiguous:
         raise ArgumentError(f"{name} has shape {one.shape}; one dimension, contiguous, is wanted")
     return one
 
 
-class Sorter:
+class SorterOfKeys(Worker):
+    """What sorters of one list and of many have in common. ``kind`` is the library's name: ``sorter``, ``segment_sorter``."""
+
+    kind: str
+
+    def _create(self, max_count: int, dtype: Any, value_bytes: int, device: Device, descending: bool, begin_bit: int, end_bit: int,
+                stream: Stream | None, **fields: Any) -> None:
+        name = str(getattr(dtype, "name", dtype)).replace("torch.", "")
+        if name not in _KEYS:
+            raise ArgumentError(f"dtype is {dtype!r}; accepted: {', '.join(_KEYS)}")
+        self.dtype = name
+        self.device = device_number(device)
+        self._stream = _arrays.stream_number(stream)
+        self.context = Context(self.device, self._stream)
+        self._lock = self.context.lock
+        definition = ffi.new(f"psv_{self.kind}_def *", getattr(lib, f"psv_default_{self.kind}_def")())
+        definition.key_type = getattr(lib, "PSV_KEY_" + _KEYS[name])
+        numbers = dict(max_count=max_count, value_bytes=value_bytes, begin_bit=begin_bit, end_bit=end_bit)
+        for field, value in numbers.items():
+            setattr(definition, field, integer(value, field, most=(1 << 64) - 1 if field == "max_count" else 255))
+        for field, value in fields.items():
+            setattr(definition, field, value)
+        definition.descending = bool(descending)
+        made = ffi.new(f"psv_{self.kind} **")
+        self.context.check(getattr(lib, f"psv_create_{self.kind}")(self.context.handle, definition, made))
+        self.handle: Any = made[0]
+        self.max_count, self.value_bytes, self.descending = max_count, value_bytes, bool(descending)
+        # The context outlives the sorter: the finalizer holds it.
+        self._finalizer = weakref.finalize(self, _destroy, getattr(lib, f"psv_destroy_{self.kind}"), self.handle, self.context)
+
+    def _described(self) -> str:
+        order = ", descending" if self.descending else ""
+        return f"{self.max_count:,} {self.dtype} keys with {self.value_bytes} bytes of values on {device_text(self.device)}{order}"
+
+    def _prepare(self, views: Sequence[View], stream: Stream | None) -> None:
+        device, current = _arrays.same_place(views)
+        if device != self.device:
+            raise ArgumentError(f"keys lie on {_arrays.place(device)}, the sorter works on {_arrays.place(self.device)}")
+        if views[0].dtype != self.dtype:
+            raise ArgumentError(f"keys are {views[0].dtype}; the sorter is for {self.dtype}")
+        wanted = self._stream if stream is None else _arrays.stream_number(stream)
+        self.context.use_stream(current if wanted is None else wanted)
+        if views[0].shape[0] > self.max_count:
+            raise CapacityError(f"{views[0].shape[0]} keys; the sorter has room for {self.max_count}", views[0].shape[0])
+
+    def _check_values(self, keys: View, values: View | None) -> None:
+        for one in (keys, values):
+            if one is not None and not one.writable:
+                raise ArgumentError("the array is read-only; sort() works in place")
+        if values is None:
+            return
+        if values.shape != keys.shape:
+            raise ArgumentError(f"{keys.shape[0]} keys and {values.shape[0]} values")
+        if values.itemsize not in (4, 8):
+            raise ArgumentError(f"values are {values.dtype}; 4 or 8 bytes each are wanted")
+        if values.itemsize != self.value_bytes:
+            raise ArgumentError(f"values of {values.itemsize} bytes; the sorter was made with value_bytes {self.value_bytes}")
+
+    def _run(self, call: Any, views: Sequence[View], *more: Any, keep: Any = None) -> None:
+        """The call for keys and what is sorted along with them."""
+        n = views[0].shape[0]
+        buffers = [buffer_of(one.pointer, one.nbytes) for one in views]
+        self.context.check(self.context.run(n, (self, views, keep), call, self.handle, *buffers, n, *more))
+
+
+def check_index(keys: View, index: View, keys_after: str) -> Any:
+    """The library's number of `keys_after`; the index has to be writable and of the keys' length."""
+    if index.dtype not in ("int32", "uint32") or index.shape != keys.shape or not index.writable:
+        raise ArgumentError(f"index is {index.dtype} {index.shape}; writable int32 {keys.shape} is wanted")
+    if keys_after not in _KEYS_AFTER:
+        raise ArgumentError(f"keys_after is {keys_after!r}; accepted: 'sorted', 'kept', 'undefined'")
+    return getattr(lib, "PSV_INDEX_KEYS_" + keys_after.upper())
+
+
+class Sorter(SorterOfKeys):
     """A sorting method with its memory: made once, used every frame. All sorts are stable and in place.
 
     Parameters
@@ -49,89 +124,41 @@ class Sorter:
     begin_bit, end_bit : int
         Only these bits of the transformed key are compared; end_bit 0: all.
     method : str
-        See :func:`methods`; the default is the fastest that is known.
+        See :func:`pairsieve.sort_methods`; the default is the fastest that is known.
     stream : int or stream object, optional
         Default: the current stream of the library whose arrays are given.
     """
 
+    kind = "sorter"
+
     @argument_errors
-    def __init__(self, max_count: int, dtype: Any = "uint32", *, value_bytes: int = 4, device: str | int = "cpu", descending: bool = False,
-                 begin_bit: int = 0, end_bit: int = 0, method: str = "radix", stream: Any = None) -> None:
-        name = str(getattr(dtype, "name", dtype)).replace("torch.", "")
-        if name not in _KEYS:
-            raise ArgumentError(f"dtype is {dtype!r}; accepted: {', '.join(_KEYS)}")
-        self.dtype = name
-        self.device = device_number(device)
-        self._stream = _arrays.stream_number(stream)
-        self.context = Context(self.device, self._stream)
-        self._lock = self.context.lock
-        definition = ffi.new("psv_sorter_def *", lib.psv_default_sorter_def())
-        keep = name_of(method, "method")
-        definition.method = keep
-        definition.key_type = getattr(lib, "PSV_KEY_" + _KEYS[name])
-        try:
-            definition.max_count, definition.value_bytes = max_count, value_bytes
-            definition.begin_bit, definition.end_bit = begin_bit, end_bit
-        except (OverflowError, TypeError) as error:
-            raise ArgumentError(f"max_count {max_count!r}, value_bytes {value_bytes!r}: {error}") from None
-        definition.descending = descending
-        made = ffi.new("psv_sorter **")
-        self.context.check(lib.psv_create_sorter(self.context.handle, definition, made))
-        self.handle = made[0]
-        self.max_count = max_count
-        self.value_bytes = value_bytes
-        self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
+    def __init__(self, max_count: int, dtype: Any = "uint32", *, value_bytes: int = 4, device: Device = "cpu", descending: bool = False,
+                 begin_bit: int = 0, end_bit: int = 0, method: str = "radix", stream: Stream | None = None) -> None:
+        name = name_of(method, "method")
+        self._create(max_count, dtype, value_bytes, device, descending, begin_bit, end_bit, stream, method=name)
+        self._method = method
 
-    def _prepare(self, views, stream):
-        device, current = _arrays.same_place(views)
-        if device != self.device:
-            raise ArgumentError(f"keys lie on {_arrays.place(device)}, the sorter works on {_arrays.place(self.device)}")
-        if views[0].dtype != self.dtype:
-            raise ArgumentError(f"keys are {views[0].dtype}; the sorter is for {self.dtype}")
-        wanted = self._stream if stream is None else _arrays.stream_number(stream)
-        self.context.use_stream(current if wanted is None else wanted)
-        if views[0].shape[0] > self.max_count:
-            raise CapacityError(f"{views[0].shape[0]} keys; the sorter has room for {self.max_count}", views[0].shape[0])
+    def __repr__(self) -> str:
+        """Room, type of keys, device and method."""
+        return f"<pairsieve.Sorter for {self._described()}, method {self._method!r}>"
 
     @locked
-    def sort(self, keys: Any, values: Any = None, *, stream: Any = None) -> None:
+    def sort(self, keys: AnyArray, values: AnyArray | None = None, *, stream: Stream | None = None) -> None:
         """Sorts keys, and values of 4 or 8 bytes along with them, in place."""
-        views = [_one_row(keys, "keys")] + ([] if values is None else [_one_row(values, "values")])
-        for one in views:
-            if not one.writable:
-                raise ArgumentError("the array is read-only; sort() works in place")
+        views = [one_row(keys, "keys")] + ([] if values is None else [one_row(values, "values")])
         self._prepare(views, stream)
-        n = views[0].shape[0]
-        if values is None:
-            self.context.check(lib.psv_sort_keys(self.handle, buffer_of(views[0].pointer, views[0].nbytes), n))
-            return
-        if views[1].shape[0] != n:
-            raise ArgumentError(f"{n} keys and {views[1].shape[0]} values")
-        if views[1].itemsize not in (4, 8):
-            raise ArgumentError(f"values are {views[1].dtype}; 4 or 8 bytes each are wanted")
-        self._check_values(views[1].itemsize)
-        self.context.check(lib.psv_sort_pairs(self.handle, buffer_of(views[0].pointer, views[0].nbytes),
-                                              buffer_of(views[1].pointer, views[1].nbytes), n))
-
-    def _check_values(self, itemsize):
-        if itemsize != self.value_bytes:
-            raise ArgumentError(f"values of {itemsize} bytes; the sorter was made with value_bytes {self.value_bytes}")
+        self._check_values(views[0], views[1] if len(views) > 1 else None)
+        self._run(lib.psv_sort_keys if values is None else lib.psv_sort_pairs, views)
 
     @locked
-    def argsort(self, keys: Any, index: Any, *, keys_after: str = "undefined", stream: Any = None) -> None:
+    def argsort(self, keys: AnyArray, index: AnyArray, *, keys_after: KeysAfter = "undefined", stream: Stream | None = None) -> None:
         """Writes the permutation that sorts: ``sorted = keys[index]``. Equal keys keep their order.
 
         index is int32 or uint32; `keys_after` says what `keys` holds afterwards: ``"sorted"``, ``"kept"`` or ``"undefined"`` (fastest).
         """
-        views = [_one_row(keys, "keys"), _one_row(index, "index")]
+        views = [one_row(keys, "keys"), one_row(index, "index")]
         self._prepare(views, stream)
-        if views[1].dtype not in ("int32", "uint32") or views[1].shape != views[0].shape or not views[1].writable:
-            raise ArgumentError(f"index is {views[1].dtype} {views[1].shape}; writable int32 {views[0].shape} is wanted")
-        if keys_after not in ("sorted", "kept", "undefined"):
-            raise ArgumentError(f"keys_after is {keys_after!r}; accepted: 'sorted', 'kept', 'undefined'")
-        self.context.check(lib.psv_sort_index(self.handle, buffer_of(views[0].pointer, views[0].nbytes),
-                                              buffer_of(views[1].pointer, views[1].nbytes), views[0].shape[0],
-                                              getattr(lib, "PSV_INDEX_KEYS_" + keys_after.upper())))
+        self._run(lib.psv_sort_index, views, check_index(views[0], views[1], keys_after))
 
     @locked
     def statistics(self) -> dict[str, Any]:
@@ -142,77 +169,97 @@ class Sorter:
 
     def method(self, count: int) -> str:
         """The method that runs for that many keys: never ``"auto"``."""
-        return text(lib.psv_sorter_method(self.handle, count))
+        return text(lib.psv_sorter_method(self.handle, integer(count, "count"))) or "?"
 
 
-def _destroy(handle, _context):
-    lib.psv_destroy_sorter(handle)
+def _destroy(release: Any, handle: Any, _context: Context) -> None:
+    release(handle)
 
 
-_local = threading.local()
-
-
-def _kept_sorter(like, value_bytes, descending, method):
-    kept = _local.__dict__.setdefault("sorters", {})
-    key = (like.device, like.dtype, value_bytes, descending, method)
+def _kept_sorter(like: View, value_bytes: int, descending: bool, method: str) -> Sorter:
+    key = (like.device, like.dtype, value_bytes, bool(descending), method)
     count = like.shape[0]
-    sorter = kept.pop(key, None)
-    if sorter is None or sorter.max_count < count or sorter.max_count > 4 * count + 65536:
-        sorter = None  # frees its memory first
-        while len(kept) >= _MOST_KEPT:
-            kept.pop(next(iter(kept)))
+    sorter: Sorter | None = sorters.take(key, lambda kept: count <= kept.max_count <= 4 * count + 65536)
+    if sorter is None:
         sorter = Sorter(max(count + count // 4, 1024), like.dtype, value_bytes=value_bytes, device=like.device,
                         descending=descending, method=method)
-    kept[key] = sorter
+    sorters.objects[key] = sorter
     return sorter
 
 
-def _copy(array, like):
-    made, made_view = _arrays.empty(like.shape, like.dtype, like)
+def to_copy(array: Any, name: str) -> View:
+    """A View of one dimension, of any stride: for calls that copy it."""
+    one = view(array, name)
+    if len(one.shape) != 1:
+        raise ArgumentError(f"{name} has shape {one.shape}; one dimension is wanted")
+    return one
+
+
+def source_of(like: View) -> Any:
+    """What `like` shows, as an array that can be copied into what `empty` makes for it."""
     if like.maker == "jax":
-        source = _arrays.wrap(like.pointer, like.shape, like.dtype, like.device, None, "cupy" if like.device >= 0 else "numpy", like.owner)
-    else:
-        source = array
+        return _arrays.wrap(like.pointer, like.shape, like.dtype, like.device, None, "cupy" if like.device >= 0 else "numpy", like.owner)
+    return like.owner[0] if isinstance(like.owner, tuple) else like.owner
+
+
+def copy_of(like: View) -> tuple[Any, View]:
+    """A contiguous copy, and its View."""
+    made, made_view = _arrays.empty(like.shape, like.dtype, like)
     if like.shape[0]:
-        _arrays.copy_into(made, source)
+        _arrays.copy_into(made, source_of(like))
     return made, made_view
 
 
+@overload
+def sort(keys: NDArray[Scalar], *, descending: bool = False, method: str = "radix", stream: Stream | None = None) -> NDArray[Scalar]: ...
+@overload
+def sort(keys: Array, *, descending: bool = False, method: str = "radix", stream: Stream | None = None) -> Array: ...
+@overload
+def sort(keys: Sequence[float], *, descending: bool = False, method: str = "radix", stream: Stream | None = None) -> HostArray: ...
 @argument_errors
 def sort(keys: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
     """A sorted copy of `keys`: stable, -0 equal to +0, NaN last. One dimension of uint32, int32, float32, uint64, int64 or float64.
 
     On a GPU nothing waits for the device.
     """
-    like = _one_row(keys, "keys")
-    made, made_view = _copy(keys, like)
+    like = to_copy(keys, "keys")
+    made, made_view = copy_of(like)
     _kept_sorter(made_view, 0, descending, method).sort(made, stream=stream)
     return _arrays.finish(made, like)
 
 
+@overload
+def argsort(keys: HostArray | Sequence[float], *, descending: bool = False, method: str = "radix",
+            stream: Stream | None = None) -> Indices: ...
+@overload
+def argsort(keys: Array, *, descending: bool = False, method: str = "radix", stream: Stream | None = None) -> Array: ...
 @argument_errors
 def argsort(keys: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
     """The permutation that sorts `keys`, an int32 array of the same library: ``keys[argsort(keys)]`` is sorted. Stable.
 
     At most 2^31 - 1 keys. On a GPU nothing waits for the device.
     """
-    like = _one_row(keys, "keys")
+    like = to_copy(keys, "keys")
     if like.shape[0] >= 1 << 31:
         raise CapacityError(f"{like.shape[0]} keys; argsort numbers at most 2147483647")
     index, _ = _arrays.empty(like.shape, "int32", like)
-    source = keys
-    if like.maker == "jax":
-        source = _arrays.wrap(like.pointer, like.shape, like.dtype, like.device, None, "cupy" if like.device >= 0 else "numpy", like.owner)
+    source = source_of(like) if like.contiguous else copy_of(like)[0]
     if like.shape[0]:
         _kept_sorter(like, 4, descending, method).argsort(source, index, keys_after="kept", stream=stream)
     return _arrays.finish(index, like)
 
 
+@overload
+def sort_pairs(keys: NDArray[Scalar], values: HostArray, *, descending: bool = False, method: str = "radix",
+               stream: Stream | None = None) -> tuple[NDArray[Scalar], HostArray]: ...
+@overload
+def sort_pairs(keys: Array, values: Array, *, descending: bool = False, method: str = "radix",
+               stream: Stream | None = None) -> tuple[Array, Array]: ...
 @argument_errors
-def sort_pairs(keys: Any, values: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> tuple[Any, Any]:
+def sort_pairs(keys: Any, values: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
     """Sorted copies of `keys` and of the `values` (4 or 8 bytes each) that belong to them, as a tuple. Stable."""
-    like, value_like = _one_row(keys, "keys"), _one_row(values, "values")
-    made, made_view = _copy(keys, like)
-    made_values, _ = _copy(values, value_like)
+    like, value_like = to_copy(keys, "keys"), to_copy(values, "values")
+    made, made_view = copy_of(like)
+    made_values, _ = copy_of(value_like)
     _kept_sorter(made_view, value_like.itemsize, descending, method).sort(made, made_values, stream=stream)
     return _arrays.finish(made, like), _arrays.finish(made_values, value_like)

@@ -3,33 +3,44 @@
 from __future__ import annotations
 
 import os
+import sys
 import weakref
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _arrays
-from ._native import NULL, ArgumentError, Context, Profiled, argument_errors, ffi, lib, locked, name_of, path_of, text
+from ._native import (NULL, ArgumentError, Context, Profiled, address_of, argument_errors, ffi, integer, lib, locked, name_of, path_of,
+                      text)
 from .pairs import device_number, struct_dict
+from .typing import Child, Device, Each, Floats, HostArray, Ids, Material, Numbers, Stream, Vector, WorldFields
 from .world_queries import WorldQueries, record_of
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Path = str | bytes | os.PathLike[Any]
 
 _BODY = record_of("psv_body_def")
 _ID = record_of("psv_body_id")
 _STATE = record_of("psv_body_state")
 _IMPULSE = record_of("psv_body_impulse")
+_MATERIAL = frozenset(Material.__optional_keys__)
+_SHAPE_FIELDS = _MATERIAL | {"vertices", "vertex_count", "indices", "triangle_count", "weld_angle", "one_sided", "heights", "rows",
+                             "columns", "children", "child_count"}
 
 
 def scenes() -> dict[str, str]:
     """Names of the shipped scenes, each with one line about it, as a dict."""
-    out, index = {}, 0
-    while (name := text(lib.psv_shipped_scene_name(index))) is not None:
-        out[name] = text(lib.psv_shipped_scene_description(index))
-        index += 1
+    out: dict[str, str] = {}
+    while (name := text(lib.psv_shipped_scene_name(len(out)))) is not None:
+        out[name] = text(lib.psv_shipped_scene_description(len(out))) or ""
     return out
 
 
-def _floats(value, count, name):
+def _floats(value: Any, count: int, name: str) -> Floats:
     made = np.ascontiguousarray(value, np.float32)
     if made.shape != (count,):
         raise ArgumentError(f"{name} has shape {made.shape}; {count} numbers are wanted")
@@ -52,7 +63,7 @@ class World(WorldQueries, Profiled):
     worlds : int
         Sub-worlds whose bodies never meet.
     broad_phase, sort_method : str
-        See ``pairsieve.pairs.methods`` and ``pairsieve.sorting.methods``.
+        See :func:`pairsieve.methods` and :func:`pairsieve.sort_methods`.
     **more
         Other fields of ``psv_world_def`` by name: ``contact_events=True`` (for :meth:`contacts` and :meth:`events`; hit_speed, m/s),
         ``sleeping=True`` (bodies at rest cost little; sleep_speed, m/s), restitution_threshold and push_speed (m/s), max_pairs,
@@ -64,15 +75,16 @@ class World(WorldQueries, Profiled):
     """
 
     @argument_errors
-    def __init__(self, *, device: str | int = "cpu", gravity: Any = (0, -9.81, 0), substeps: int = 0, max_bodies: int = 4096,
-                 worlds: int = 1, broad_phase: str = "auto", sort_method: str = "cells", workers: int = 0, stream: Any = None,
-                 **more: Any) -> None:
+    def __init__(self, *, device: Device = "cpu", gravity: Vector = (0, -9.81, 0), substeps: int = 0, max_bodies: int = 4096,
+                 worlds: int = 1, broad_phase: str = "auto", sort_method: str = "cells", workers: int = 0, stream: Stream | None = None,
+                 **more: Unpack[WorldFields]) -> None:
         self._begin(device, stream, workers)
         definition = ffi.new("psv_world_def *", lib.psv_default_world_def())
         names = [name_of(broad_phase, "broad_phase"), name_of(sort_method, "sort_method")]
         definition.broad_phase, definition.sort_method = names
         known = {name for name, _ in ffi.typeof("psv_world_def").fields} - {"cookie"}
-        values = dict(gravity=[float(g) for g in gravity], substeps=substeps, max_bodies=max_bodies, sub_world_count=worlds, **more)
+        values: dict[str, Any] = dict(gravity=[float(g) for g in gravity], substeps=substeps, max_bodies=integer(max_bodies, "max_bodies"),
+                                      sub_world_count=integer(worlds, "worlds"), **more)
         for name, value in values.items():
             if name not in known:
                 raise ArgumentError(f"'{name}' is no field of a world; known: {', '.join(sorted(known))}")
@@ -84,43 +96,42 @@ class World(WorldQueries, Profiled):
         self.context.check(lib.psv_create_world(self.context.handle, definition, made))
         self._own(made[0])
 
-    def _begin(self, device, stream, workers):
+    def _begin(self, device: Device, stream: Stream | None, workers: int) -> None:
         self.device = device_number(device)
-        self.context = Context(self.device, _arrays.stream_number(stream), workers)
+        self.context = Context(self.device, _arrays.stream_number(stream), integer(workers, "workers"))
         self._lock = self.context.lock
-        self._scene = NULL
+        self._scene: Any = NULL
+        self._name: str | None = None  # of the scene
 
-    def _own(self, handle, scene=NULL):
-        self.handle = handle
+    def _own(self, handle: Any, scene: Any = NULL) -> None:
+        self.handle: Any = handle
         self._scene = scene
         release, owned = (lib.psv_destroy_scene, scene) if scene != NULL else (lib.psv_destroy_world, handle)
         self._finalizer = weakref.finalize(self, _destroy, release, owned, self.context)
 
     @classmethod
     @argument_errors
-    def scene(cls, name: str | os.PathLike, *, bodies: int = 0, seed: int | None = None, device: str | int = "cpu", workers: int = 0,
-              stream: Any = None, broad_phase: str | None = None, sort_method: str | None = None) -> World:
+    def scene(cls, name: Path, *, bodies: int = 0, seed: int | None = None, device: Device = "cpu", workers: int = 0,
+              stream: Stream | None = None, broad_phase: str | None = None, sort_method: str | None = None) -> World:
         """The world of a shipped scene (see :func:`scenes`) or of a scene file."""
         world = cls.__new__(cls)
         world._begin(device, stream, workers)
         options = ffi.new("psv_scene_options *", lib.psv_default_scene_options())
-        options.bodies = bodies
-        options.has_seed, options.seed = seed is not None, seed or 0
+        options.bodies = integer(bodies, "bodies")
+        options.has_seed, options.seed = seed is not None, integer(seed or 0, "seed")
         given = (("broad_phase", broad_phase), ("sort_method", sort_method))
-        keep = [name_of(name, argument) for argument, name in given if name is not None]
-        names = iter(keep)
-        if broad_phase is not None:
-            options.broad_phase = next(names)
-        if sort_method is not None:
-            options.sort_method = next(names)
+        keep = {argument: name_of(name, argument) for argument, name in given if name is not None}
+        for argument, kept in keep.items():
+            setattr(options, argument, kept)
         made = ffi.new("psv_scene **")
         world.context.check(lib.psv_load_scene(world.context.handle, path_of(name, "name"), options, made))
         world._own(lib.psv_scene_world(made[0]), made[0])
+        world._name = text(lib.psv_scene_name(made[0]))
         return world
 
     @classmethod
     @argument_errors
-    def load(cls, path: str | os.PathLike, *, device: str | int = "cpu", workers: int = 0, stream: Any = None) -> World:
+    def load(cls, path: Path, *, device: Device = "cpu", workers: int = 0, stream: Stream | None = None) -> World:
         """The world of a snapshot file, bit for bit."""
         world = cls.__new__(cls)
         world._begin(device, stream, workers)
@@ -130,7 +141,7 @@ class World(WorldQueries, Profiled):
         return world
 
     @locked
-    def save(self, path: str | os.PathLike) -> None:
+    def save(self, path: Path) -> None:
         """Writes the exact state to a file. Waits for the device."""
         self.context.check(lib.psv_save_snapshot(self.handle, path_of(path)))
 
@@ -154,43 +165,50 @@ class World(WorldQueries, Profiled):
     # --- shapes ------------------------------------------------------------------------------------------------------
 
     @locked
-    def _shape(self, kind, size=(), *, density=None, friction=None, restitution=None, keep=(), **fields):
+    def _shape(self, kind: str, size: Sequence[float] | Floats = (), /, *, keep: Sequence[Any] = (), **fields: Any) -> int:
         definition = ffi.new("psv_shape_def *", lib.psv_default_shape_def())
         definition.type = getattr(lib, "PSV_SHAPE_" + kind)
         for i, value in enumerate(size):
             definition.size[i] = value
-        for name, value in dict(density=density, friction=friction, restitution=restitution, **fields).items():
+        for name, value in fields.items():
+            if name not in _SHAPE_FIELDS:
+                raise ArgumentError(f"'{name}' is nothing that a shape is made of; known: {', '.join(sorted(_MATERIAL))}")
             if value is not None:
-                setattr(definition, name, value)
+                try:
+                    setattr(definition, name, value)
+                except (OverflowError, TypeError) as error:
+                    raise ArgumentError(f"{name} is {value!r}: {error}") from None
         out = ffi.new("uint32_t *")
         self.context.check(lib.psv_create_shape(self.handle, definition, out))
         del keep
-        return out[0]
+        return int(out[0])
 
-    def sphere(self, radius: float, **material: float) -> int:
+    def sphere(self, radius: float, **material: Unpack[Material]) -> int:
         """A sphere. Returns its number, for :meth:`add`.
 
         Material: density (kg/m^3), friction, restitution, rolling_friction, spinning_friction.
         """
         return self._shape("SPHERE", (radius,), **material)
 
-    def particle(self, radius: float, **material: float) -> int:
+    def particle(self, radius: float, **material: Unpack[Material]) -> int:
         """A sphere that does not turn, which is cheaper."""
         return self._shape("PARTICLE", (radius,), **material)
 
-    def box(self, half_extents: Any, **material: float) -> int:
+    def box(self, half_extents: Vector, **material: Unpack[Material]) -> int:
         """A box of three half extents."""
         return self._shape("BOX", _floats(half_extents, 3, "half_extents"), **material)
 
-    def capsule(self, radius: float, half_length: float, **material: float) -> int:
+    def capsule(self, radius: float, half_length: float, **material: Unpack[Material]) -> int:
         """A capsule along its local y."""
         return self._shape("CAPSULE", (radius, half_length), **material)
 
-    def plane(self, **material: float) -> int:
+    def plane(self, **material: Unpack[Material]) -> int:
         """An endless static plane through a body's position; its normal is the body's local y."""
         return self._shape("PLANE", **material)
 
-    def mesh(self, vertices: Any, triangles: Any, *, weld_angle: float | None = None, one_sided: bool | None = None, **material: float) -> int:
+    def mesh(self, vertices: HostArray | Numbers, triangles: HostArray | Numbers, *, weld_angle: float | None = None,
+             one_sided: bool | None = None,
+             **material: Unpack[Material]) -> int:
         """A static triangle mesh: vertices (n, 3) float32, triangles (m, 3) uint32, NumPy arrays, which are copied.
 
         weld_angle: edges that bend by less, rad, are none. one_sided: solid from where triangles are counter-clockwise.
@@ -203,15 +221,16 @@ class World(WorldQueries, Profiled):
                            indices=ffi.cast("uint32_t *", faces.ctypes.data), triangle_count=len(faces),
                            weld_angle=weld_angle, one_sided=one_sided, **material)
 
-    def hull(self, points: Any, **material: float) -> int:
+    def hull(self, points: HostArray | Numbers, **material: Unpack[Material]) -> int:
         """The convex hull of points (n, 3) float32, of at most 64 corners. A body's pose is that of the points' frame; it turns about
         the hull's centre of mass."""
         corners = np.ascontiguousarray(points, np.float32)
         if corners.ndim != 2 or corners.shape[1] != 3:
             raise ArgumentError(f"points {corners.shape}; (n, 3) are wanted")
-        return self._shape("HULL", keep=(corners,), vertices=ffi.cast("float *", corners.ctypes.data), vertex_count=len(corners), **material)
+        return self._shape("HULL", keep=(corners,), vertices=ffi.cast("float *", corners.ctypes.data),
+                           vertex_count=len(corners), **material)
 
-    def height_field(self, heights: Any, width: float, depth: float, **material: float) -> int:
+    def height_field(self, heights: HostArray | Numbers, width: float, depth: float, **material: Unpack[Material]) -> int:
         """A static landscape: heights (rows, columns) float32 in metres over width x depth metres, centred."""
         samples = np.ascontiguousarray(heights, np.float32)
         if samples.ndim != 2:
@@ -219,7 +238,7 @@ class World(WorldQueries, Profiled):
         return self._shape("HEIGHT_FIELD", (width, 1, depth), keep=(samples,), heights=ffi.cast("float *", samples.ctypes.data),
                            rows=samples.shape[0], columns=samples.shape[1], **material)
 
-    def compound(self, children: list[dict], **material: float) -> int:
+    def compound(self, children: Sequence[Child], **material: Unpack[Material]) -> int:
         """A body of parts: dicts with ``type`` ("box", "sphere", "capsule"), ``size``, ``position`` and ``rotation`` (x, y, z, w)."""
         parts = ffi.new("psv_shape_child[]", max(len(children), 1))
         for part, child in zip(parts, children):
@@ -233,10 +252,11 @@ class World(WorldQueries, Profiled):
     # --- bodies ------------------------------------------------------------------------------------------------------
 
     @locked
-    def add(self, shape: Any, positions: Any = ((0, 0, 0),), *, rotations: Any = None, velocities: Any = None,
-            angular_velocities: Any = None, static: Any = False, kinematic: Any = False, world: Any = 0, group: Any = 1,
-            mask: Any = 0xFFFFFFFF, linear_damping: Any = 0, angular_damping: Any = 0, gravity_scale: Any = 1,
-            user_data: Any = 0) -> np.ndarray:
+    def add(self, shape: int | Sequence[int] | HostArray, positions: HostArray | Numbers = ((0, 0, 0),), *,
+            rotations: HostArray | Numbers | None = None, velocities: HostArray | Numbers | None = None,
+            angular_velocities: HostArray | Numbers | None = None, static: Each = False, kinematic: Each = False, world: Each = 0,
+            group: Each = 1, mask: Each = 0xFFFFFFFF, linear_damping: Each = 0, angular_damping: Each = 0, gravity_scale: Each = 1,
+            user_data: Each = 0) -> Ids:
         """Adds bodies of a shape, all or none, and returns their ids (n,) as records of index1 and generation.
 
         positions (n, 3), rotations (n, 4) as x, y, z, w, velocities (n, 3) m/s, angular_velocities (n, 3) rad/s; omitted arrays are zero
@@ -263,18 +283,18 @@ class World(WorldQueries, Profiled):
                                                  ffi.cast("psv_body_id *", ids.ctypes.data)))
         return ids
 
-    def _ids(self, ids):
+    def _ids(self, ids: Ids) -> Ids:
         made = np.ascontiguousarray(np.atleast_1d(ids))
         if made.dtype != _ID:
             raise ArgumentError(f"ids are {made.dtype}; what add() returned is wanted")
         return made
 
     @locked
-    def remove(self, ids: np.ndarray) -> None:
+    def remove(self, ids: Ids) -> None:
         """Takes bodies out. An id that is not alive stops it, with an error."""
         self._each_body(ids, lib.psv_destroy_body)
 
-    def _each_body(self, ids, call, *columns):
+    def _each_body(self, ids: Ids, call: Callable[..., int], *columns: HostArray) -> None:
         """call(world, id, one element of each column) for each id; columns are one value or one an id."""
         wanted = self._ids(ids)
         try:
@@ -286,22 +306,23 @@ class World(WorldQueries, Profiled):
             self.context.check(call(self.handle, body, *(value.item() for value in values)))
 
     @locked
-    def set_damping(self, ids: np.ndarray, linear: Any = 0, angular: Any = 0) -> None:
+    def set_damping(self, ids: Ids, linear: Each = 0, angular: Each = 0) -> None:
         """Speeds of these bodies fall by these shares a second, 1/s, one value or (n,). Waits for the device."""
         self._each_body(ids, lib.psv_set_damping, np.asarray(linear, float), np.asarray(angular, float))
 
     @locked
-    def set_gravity_scale(self, ids: np.ndarray, scale: Any) -> None:
+    def set_gravity_scale(self, ids: Ids, scale: Each) -> None:
         """Gravity of these bodies times `scale`, one value or (n,), -100 to 100. Waits for the device."""
         self._each_body(ids, lib.psv_set_gravity_scale, np.asarray(scale, float))
 
     @locked
-    def set_user_data(self, ids: np.ndarray, data: Any) -> None:
+    def set_user_data(self, ids: Ids, data: Each) -> None:
         """The program's own numbers, uint64, one or (n,), which contacts and events then give. Waits for the device."""
         self._each_body(ids, lib.psv_set_user_data, np.asarray(data, np.uint64))
 
     @locked
-    def set_targets(self, ids: np.ndarray, positions: Any, rotations: Any = None, *, seconds: float = 1 / 60) -> None:
+    def set_targets(self, ids: Ids, positions: HostArray | Numbers, rotations: HostArray | Numbers | None = None, *,
+                    seconds: float = 1 / 60) -> None:
         """Velocities with which kinematic and static bodies come to these poses within `seconds`, and which they keep.
 
         positions (n, 3), rotations (n, 4) as x, y, z, w; not given: they stay as they are turned. Static bodies are kinematic
@@ -321,7 +342,7 @@ class World(WorldQueries, Profiled):
             self.context.check(lib.psv_set_body_target(self.handle, body, pose, seconds))
 
     @locked
-    def configure(self, *, gravity: Any = None, substeps: int | None = None, restitution_threshold: float | None = None,
+    def configure(self, *, gravity: Vector | None = None, substeps: int | None = None, restitution_threshold: float | None = None,
                   push_speed: float | None = None) -> None:
         """Changes settings from the next step on; omitted ones are unchanged. Values as of :class:`World`."""
         if gravity is not None:
@@ -336,7 +357,7 @@ class World(WorldQueries, Profiled):
                 self.context.check(status)
 
     @locked
-    def states(self, ids: np.ndarray) -> np.ndarray:
+    def states(self, ids: Ids) -> NDArray[np.void]:
         """The bodies' states, a NumPy record array: pose (position, rotation), velocity, angular_velocity. Waits for the device."""
         wanted = self._ids(ids)
         out = np.zeros(len(wanted), _STATE)
@@ -345,7 +366,7 @@ class World(WorldQueries, Profiled):
         return out
 
     @locked
-    def set_states(self, ids: np.ndarray, states: np.ndarray) -> None:
+    def set_states(self, ids: Ids, states: NDArray[np.void]) -> None:
         """Writes what :meth:`states` gave, changed. Waits for the device."""
         wanted, given = self._ids(ids), np.ascontiguousarray(states)
         if given.dtype != _STATE or given.shape != wanted.shape:
@@ -354,7 +375,7 @@ class World(WorldQueries, Profiled):
                                                    ffi.cast("psv_body_state *", given.ctypes.data)))
 
     @locked
-    def apply_impulses(self, ids: np.ndarray, impulses: Any, points: Any) -> None:
+    def apply_impulses(self, ids: Ids, impulses: HostArray | Numbers, points: HostArray | Numbers) -> None:
         """Impulses (n, 3) in N s at points (n, 3) of the world. Waits for the device."""
         wanted = self._ids(ids)
         given = np.zeros(len(wanted), _IMPULSE)
@@ -375,16 +396,13 @@ class World(WorldQueries, Profiled):
             else:
                 self.context.check(lib.psv_world_step(self.handle, 1 / 60 if seconds is None else seconds))
 
-    def _array(self, buffer, columns, dtype="float32"):
+    def _array(self, buffer: Any, columns: int) -> Any:
         library = "numpy" if self.device < 0 else self._gpu_library()
         slots = int(lib.psv_world_slot_count(self.handle))
-        shape = (slots, columns) if columns else (slots,)
-        return _arrays.wrap(int(ffi.cast("uintptr_t", buffer.address)) + buffer.offset, shape, dtype, self.device, None, library, self)
+        return _arrays.wrap(address_of(buffer), (slots, columns), "float32", self.device, None, library, self)
 
     @staticmethod
-    def _gpu_library():
-        import sys
-
+    def _gpu_library() -> str:
         return next((name for name in ("torch", "cupy", "warp") if name in sys.modules), "memory")
 
     @property
@@ -424,11 +442,11 @@ class World(WorldQueries, Profiled):
         return struct_dict(out)
 
     @locked
-    def energy(self) -> tuple[float, np.ndarray]:
+    def energy(self) -> tuple[float, NDArray[np.float64]]:
         """(energy in J, momentum (3,) in kg m/s) of all bodies that are not static. Waits for the device."""
         energy, momentum = ffi.new("double *"), ffi.new("double[3]")
         self.context.check(lib.psv_world_energy(self.handle, energy, momentum))
-        return energy[0], np.array(list(momentum))
+        return float(energy[0]), np.array(list(momentum))
 
     @locked
     def hash(self) -> int:
@@ -439,25 +457,26 @@ class World(WorldQueries, Profiled):
         return int(value[0])
 
     @locked
-    def cast_ray(self, origin: Any, direction: Any, max_distance: float = float("inf")) -> tuple[np.void, float] | None:
+    def cast_ray(self, origin: Vector, direction: Vector, max_distance: float = float("inf")) -> tuple[np.void, float] | None:
         """(id, distance) of the first body that a ray hits, or None. Waits for the device."""
         body, distance = ffi.new("psv_body_id *"), ffi.new("float *")
         self.context.check(lib.psv_cast_ray(self.handle, [float(x) for x in origin], [float(x) for x in direction], max_distance,
                                             body, distance))
         if body.index1 == 0:
             return None
-        return np.array([(body.index1, body.generation)], _ID)[0], distance[0]
+        found: np.void = np.array([(body.index1, body.generation)], _ID)[0]
+        return found, float(distance[0])
 
     def synchronize(self) -> None:
         """Waits until all steps have happened."""
         self.counters()
 
 
-def _destroy(release, owned, _context):
+def _destroy(release: Callable[[Any], None], owned: Any, _context: Context) -> None:
     release(owned)
 
 
-def load_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
+def load_mesh(path: Path) -> tuple[Floats, NDArray[np.uint32]]:
     """(positions (n, 3) float32, triangles (m, 3) uint32) of a PLY, OBJ or STL file, as NumPy arrays."""
     mesh = ffi.new("psv_mesh *")
     context = Context(-1, workers=1)
@@ -465,9 +484,10 @@ def load_mesh(path: str | os.PathLike) -> tuple[np.ndarray, np.ndarray]:
     try:
         points = np.empty((mesh.vertex_count, 3), np.float32)
         faces = np.empty((mesh.triangle_count, 3), np.uint32)
-        for array, source in ((points, mesh.positions), (faces, mesh.triangles)):
-            if array.size:
-                ffi.memmove(ffi.from_buffer(array), source, array.nbytes)
+        if points.size:
+            ffi.memmove(ffi.from_buffer(points), mesh.positions, points.nbytes)
+        if faces.size:
+            ffi.memmove(ffi.from_buffer(faces), mesh.triangles, faces.nbytes)
     finally:
         lib.psv_free_mesh(mesh)
     return points, faces

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import _arrays
-from ._native import ArgumentError, buffer_of, ffi, lib, locked
-from .tree import Rows, _Queries, _rays, _spheres
+from ._arrays import View
+from ._casting import Cast
+from ._native import ArgumentError, Worker, buffer_of, ffi, integer, lib, locked
+from .tree import QuerySet, Rows, check_parts, ray_view, sphere_view
+from .typing import AnyArray, BodyQueryParts, Each, Points, Rays, Stream
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class BodyHits(NamedTuple):
@@ -62,20 +70,23 @@ class ContactEvents(NamedTuple):
         came together at ``hit_speed`` or faster and were stopped by more than half of it.
     """
 
-    begins: np.ndarray
-    ends: np.ndarray
-    hits: np.ndarray
+    begins: NDArray[np.void]
+    ends: NDArray[np.void]
+    hits: NDArray[np.void]
 
 
-def record_of(name):
+def record_of(name: str) -> np.dtype[np.void]:
     """The NumPy record type of a struct, with its offsets."""
     kinds = {"uint32_t": "u4", "uint64_t": "u8", "float": "f4", "_Bool": "?", "int": "i4"}
-    offsets, names, formats = [], [], []
+    offsets: list[int] = []
+    names: list[str] = []
+    formats: list[Any] = []
     kind = ffi.typeof(name)
     for field, info in kind.fields:
-        shape, inner = (), info.type
+        shape: tuple[int, ...] = ()
+        inner = info.type
         while inner.kind == "array":
-            shape, inner = shape + (inner.length,), inner.item
+            shape, inner = (*shape, inner.length), inner.item
         names.append(field)
         offsets.append(info.offset)
         formats.append((record_of(inner.cname), shape) if inner.kind == "struct" else (kinds[inner.cname], shape))
@@ -87,15 +98,16 @@ _EVENT = record_of("psv_contact_event")
 _HIT = record_of("psv_hit_event")
 
 
-class WorldQueries:
+class WorldQueries(Worker):
     """The part of World that only looks. Queries are of the bodies where they are now, in bulk, on the world's device."""
 
-    def _body_queries(self, data, stream, parts):
-        known = ("worlds", "groups", "masks", "filters", "count")
-        for name in parts:
-            if name not in known:
-                raise TypeError(f"'{name}' is no argument of this query; accepted: {', '.join(known)}, stream")
-        queries = _Queries(data, **parts)
+    handle: Any
+    device: int
+    _asked: QuerySet
+
+    def _body_queries(self, data: View, cast: Cast, stream: Stream | None, parts: Any) -> QuerySet:
+        check_parts(parts, ("worlds", "groups", "masks", "filters", "count"))
+        queries = QuerySet(data, **parts, cast=cast)
         device, current = _arrays.same_place(queries.views)
         if device != self.device:
             raise ArgumentError(f"queries lie on {_arrays.place(device)}, the world steps on {_arrays.place(self.device)}")
@@ -103,14 +115,16 @@ class WorldQueries:
         self._asked = queries  # the device may still read them
         return queries
 
-    def _columns(self, call, queries, width, columns):
+    def _columns(self, call: Callable[..., int], queries: QuerySet, width: int, columns: Sequence[tuple[int, int, str]]) -> list[Any]:
         like = queries.views[0]
         made, made_view = _arrays.empty((queries.count, width), "float32", like)
-        self.context.check(call(self.handle, queries.set, buffer_of(made_view.pointer, made_view.nbytes)))
+        out, keep = buffer_of(made_view.pointer, made_view.nbytes), (self, queries, made_view)
+        self.context.check(self.context.run(queries.count, keep, call, self.handle, queries.set, out))
         return [_arrays.field(made, first, count, dtype, like) for first, count, dtype in columns]
 
     @locked
-    def cast_rays(self, rays: Any, *, t_min: Any = None, t_max: Any = None, stream: Any = None, **parts: Any) -> BodyHits:
+    def cast_rays(self, rays: Rays, *, t_min: Each | AnyArray | None = None, t_max: Each | AnyArray | None = None,
+                  cast: Cast = None, stream: Stream | None = None, **parts: Unpack[BodyQueryParts]) -> BodyHits:
         """The first body that each ray hits, by its exact shape, ground and static bodies included: BodyHits of n entries.
 
         Parameters
@@ -124,35 +138,38 @@ class WorldQueries:
             Against those of the bodies.
         count : (1,) uint64 or int64, optional
             Count of this frame, read on the device.
+        cast : bool, optional
+            As in :meth:`pairsieve.PairFinder.find`.
         stream : int or stream object, optional
             Default: the current stream of the library whose arrays are given; later steps go there too.
 
         The first query of a world takes memory; later ones do not, wait for nothing on a GPU, and can be captured.
         """
-        queries = self._body_queries(_rays(rays, t_min, t_max), stream, parts)
+        queries = self._body_queries(ray_view(rays, t_min, t_max, cast), cast, stream, parts)
         return BodyHits(*self._columns(lib.psv_cast_rays, queries, 6, (
             (0, 0, "float32"), (1, 0, "int32"), (2, 3, "float32"), (5, 0, "int32"))))
 
     @locked
-    def closest_bodies(self, points: Any, radius: Any = None, *, stream: Any = None, **parts: Any) -> BodyPoints:
+    def closest_bodies(self, points: Points, radius: Each | AnyArray | None = None, *,
+                       cast: Cast = None, stream: Stream | None = None, **parts: Unpack[BodyQueryParts]) -> BodyPoints:
         """The point of all bodies that is nearest to each point, within the radius: BodyPoints of n entries.
 
         points : (n, 4) float32 with the radius last, or (n, 3) with `radius`, a number or (n,), in metres.
         The other arguments are those of :meth:`cast_rays`.
         """
-        queries = self._body_queries(_spheres(points, radius, "points"), stream, parts)
+        queries = self._body_queries(sphere_view(points, radius, "points", cast), cast, stream, parts)
         return BodyPoints(*self._columns(lib.psv_closest_bodies, queries, 9, (
             (0, 3, "float32"), (3, 0, "float32"), (4, 3, "float32"), (7, 0, "int32"), (8, 0, "int32"))))
 
     @locked
-    def overlap_bodies(self, spheres: Any, radius: Any = None, *, each: int, stream: Any = None, **parts: Any) -> Rows:
+    def overlap_bodies(self, spheres: Points, radius: Each | AnyArray | None = None, *, each: int,
+                       cast: Cast = None, stream: Stream | None = None, **parts: Unpack[BodyQueryParts]) -> Rows:
         """Slots of the bodies that each sphere touches: Rows of at most `each` a sphere, in any order; counts are exact.
 
         spheres : (n, 4) float32, centre and radius, or (n, 3) with `radius`. The other arguments are those of :meth:`cast_rays`.
         """
-        if not 0 <= each < 1 << 32:
-            raise ArgumentError(f"each is {each}; at least 0 is wanted")
-        queries = self._body_queries(_spheres(spheres, radius), stream, parts)
+        each = integer(each, "each", most=(1 << 32) - 1)
+        queries = self._body_queries(sphere_view(spheres, radius, "spheres", cast), cast, stream, parts)
         like = queries.views[0]
         counts, counts_view = _arrays.empty((queries.count,), "int32", like)
         made, made_view = _arrays.empty((queries.count, each, 1), "float32", like)
@@ -161,10 +178,15 @@ class WorldQueries:
         lists.counts = buffer_of(counts_view.pointer, counts_view.nbytes)
         if each:
             lists.results, lists.each = buffer_of(made_view.pointer, made_view.nbytes), each
-        self.context.check(lib.psv_overlap_bodies(self.handle, queries.set, lists))
+        keep = (self, queries, counts_view, made_view)
+        self.context.check(self.context.run(queries.count, keep, lib.psv_overlap_bodies, self.handle, queries.set, lists))
         return Rows(_arrays.finish(counts, like), _arrays.field(made, 0, 0, "int32", like))
 
-    def _event_counts(self):
+    def _settle(self) -> None:
+        """Waits until all steps have happened, also one that found too little room."""
+        self.context.check(lib.psv_read_world_counters(self.handle, ffi.new("psv_world_counters *")))
+
+    def _event_counts(self) -> Any:
         counts = ffi.new("psv_event_counts *")
         buffer = lib.psv_world_event_counts(self.handle)
         if buffer.bytes == 0:
@@ -172,26 +194,26 @@ class WorldQueries:
         self.context.check(lib.psv_download(self.context.handle, counts, buffer, ffi.sizeof("psv_event_counts")))
         return counts
 
-    def _records(self, buffer, count, kind):
+    def _records(self, buffer: Any, count: int, kind: np.dtype[np.void]) -> NDArray[np.void]:
         out = np.zeros(count, kind)
         if count:
             self.context.check(lib.psv_download(self.context.handle, ffi.cast("void *", out.ctypes.data), buffer, out.nbytes))
         return out
 
     @locked
-    def contacts(self) -> np.ndarray:
+    def contacts(self) -> NDArray[np.void]:
         """Bodies that touch at the end of the last step, a NumPy record array, for worlds with ``contact_events=True``.
 
         a, b (slots), user_a, user_b, point (m), normal (from a to b), separation (m), normal_force and friction_force (N), points
         (their number). On the CPU in the order of the slots. Waits for the device.
         """
-        self.counters()
+        self._settle()
         return self._records(lib.psv_world_contacts(self.handle), self._event_counts().contacts, _CONTACT)
 
     @locked
     def events(self) -> ContactEvents:
         """What began and ended to touch, and what hit hard, in the last step: ContactEvents. Waits for the device."""
-        self.counters()
+        self._settle()
         counts = self._event_counts()
         return ContactEvents(self._records(lib.psv_world_begin_events(self.handle), counts.begins, _EVENT),
                              self._records(lib.psv_world_end_events(self.handle), counts.ends, _EVENT),

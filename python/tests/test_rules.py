@@ -147,7 +147,7 @@ def test_properties_of_rules(data):
 
 @pytest.mark.parametrize("call, words", [
     (lambda: pairsieve.PairFinder(5).find(np.zeros((5, 6), np.float32), ids=np.arange(5, dtype=np.int32)), ["ids"]),
-    (lambda: pairsieve.PairFinder(5).find(np.zeros((5, 6), np.float64)), ["doubles"]),
+    (lambda: pairsieve.PairFinder(5).find(np.zeros((5, 6), np.float64), cast=False), ["float64", "float32"]),
     (lambda: pairsieve.PairFinder(5).set_rules(excluded=np.zeros((3, 2), np.int32)), ["3", "max_excluded"]),
     (lambda: pairsieve.PairFinder(5).set_rules(layer_matrix=np.zeros(31, np.int32)), ["layer_matrix", "(31,)", "(32,)"]),
     (lambda: pairsieve.PairFinder(5).set_rules(excluded=np.zeros((3, 3), np.int32)), ["excluded", "(3, 3)"]),

@@ -74,7 +74,7 @@ def test_sorter_bits():
 @pytest.mark.parametrize("call, words", [
     (lambda: pairsieve.sort(np.zeros((2, 2), np.float32)), ["keys", "(2, 2)"]),
     (lambda: pairsieve.sort(np.zeros(2, np.float16)), ["float16"]),
-    (lambda: pairsieve.sort(np.zeros(4, np.float32)[::2]), ["keys", "contiguous"]),
+    (lambda: pairsieve.Sorter(4, "float32").sort(np.zeros(4, np.float32)[::2]), ["keys", "contiguous"]),
     (lambda: pairsieve.Sorter(10, "uint8"), ["uint8", "float32"]),
     (lambda: pairsieve.Sorter(10).sort(np.zeros(11, np.uint32)), ["11", "10"]),
     (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.int32)), ["int32", "uint32"]),

@@ -1,0 +1,45 @@
+"""Type checkers: clean for the package and the examples, and they find mistakes of programs that use it."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import pairsieve
+
+TESTS = pathlib.Path(__file__).parent
+ROOT = TESTS.parent.parent
+MISTAKES = TESTS / "planted_mistakes.py"
+EXAMPLES = sorted((ROOT / "python/examples").glob("*.py"))
+CHECKERS = {"mypy": ["mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), "--no-error-summary"],
+            "pyright": ["basedpyright", "--pythonpath", sys.executable]}
+FOUND = {"mypy": r":(\d+): error:", "pyright": r":(\d+):\d+ - error:"}
+
+
+def check(checker, *paths, **environment):
+    """The checker's words, and the lines with errors. Caches lie in a folder that runs share."""
+    module = "mypy" if checker == "mypy" else "basedpyright"
+    pytest.importorskip(module)
+    cache = {"MYPY_CACHE_DIR": str(pathlib.Path(os.environ.get("TMPDIR", "/tmp")) / f"pairsieve-mypy-{os.getuid()}")}
+    ran = subprocess.run([sys.executable, "-m", *CHECKERS[checker], *map(str, paths)], cwd=ROOT, text=True, capture_output=True,
+                         env=os.environ | cache | environment, check=False, timeout=300)
+    words = ran.stdout + ran.stderr
+    return words, {int(line) for line in re.findall(FOUND[checker], words)}, ran.returncode
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_planted_mistakes_are_found(checker):
+    lines = MISTAKES.read_text(encoding="utf-8").splitlines()
+    wrong = {number for number, line in enumerate(lines, 1) if line.endswith("  # wrong")}
+    assert len(wrong) >= 60
+    words, found, _ = check(checker, MISTAKES, MYPYPATH=str(pathlib.Path(pairsieve.__file__).parent.parent))
+    assert found == wrong, f"not found: {sorted(wrong - found)}; too many: {sorted(found - wrong)}\n{words}"
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_package_and_examples_are_clean(checker):
+    words, found, code = check(checker, ROOT / "python/pairsieve", *EXAMPLES, MYPYPATH=str(ROOT / "python"))
+    assert code == 0 and not found, words
