@@ -11,6 +11,7 @@
 #include "../solver/body_motion.h"
 #include "../solver/contact_roll.h"
 #include "../world/world.h"
+#include "awake_list.h"
 #include "row_blocks.h"
 
 #include <inttypes.h>
@@ -32,6 +33,7 @@ static const uint32_t piece_blocks[PSVI_BLOCK_KINDS] = {64, 24, 12, 16, 8, 24};
 #define COLOURS (PSVI_COLOURS + 1) // with the rest
 
 typedef struct cpu_state {
+    psvi_awake_list awake;
     psvi_movers movers;
     psvi_root *roots;        // of the inverse inertias, by body
     psvi_row_block **blocks; // of all colours
@@ -40,7 +42,7 @@ typedef struct cpu_state {
     uint32_t block_first[COLOURS * PSVI_BLOCK_KINDS + 1]; // by colour and kind
 } cpu_state;
 
-#define BODY_BYTES (PSVI_MOVER_BYTES + sizeof(psvi_root))
+#define BODY_BYTES (PSVI_MOVER_BYTES + sizeof(psvi_root) + PSVI_AWAKE_BYTES)
 
 static uint64_t body_bytes(uint64_t bodies) { return bodies * BODY_BYTES; }
 
@@ -73,6 +75,7 @@ static psv_status cpu_create(psv_world *world) {
     state->movers.turned = state->movers.moved + bodies;
     state->movers.swing = state->movers.turned + bodies;
     state->roots = (psvi_root *)(void *)(state->movers.swing + bodies);
+    psvi_begin_awake_list(&state->awake, state->roots + bodies, bodies);
     return PSV_OK;
 }
 
@@ -129,23 +132,41 @@ typedef struct sim_loop {
     const psvi_sim *sim;
     const psvi_step *step;
     cpu_state *state;
+    const uint32_t *slots; // of the bodies that are awake
     const psvi_batch *batch;
 } sim_loop;
 
 static sim_loop loop_of(psv_world *world, const psvi_step *step) {
-    return (sim_loop){.sim = &world->sim, .step = step, .state = world->state};
+    cpu_state *state = world->state;
+    return (sim_loop){.sim = &world->sim, .step = step, .state = state, .slots = state->awake.slots};
 }
 
+// Body k of the list, or of those at rest that are to be looked at.
 static void begin_bodies(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
-    for (uint64_t i = first; i < end; ++i)
-        psvi_begin_body(loop->sim, loop->step, (uint32_t)i);
+    for (uint64_t k = first; k < end; ++k)
+        psvi_begin_body(loop->sim, loop->step, loop->slots[k]);
+}
+
+// A loop over the bodies that are awake, and over those at rest that have come to it or were changed.
+static void run_looked_at(psv_world *world, const psvi_step *step, psvi_range_task *task) {
+    const cpu_state *state = world->state;
+    sim_loop loop = loop_of(world, step);
+    psvi_run_ranges(world->context, state->awake.count, BODIES, task, &loop);
+    loop.slots = psvi_settling(&state->awake);
+    psvi_run_ranges(world->context, state->awake.settling, BODIES, task, &loop);
 }
 
 static psv_status cpu_begin(psv_world *world, const psvi_step *step) {
-    sim_loop loop = loop_of(world, step);
-    psvi_run_ranges(world->context, world->sim.slots, BODIES, begin_bodies, &loop);
+    cpu_state *state = world->state;
+    psvi_list_awake(&state->awake, &world->sim);
+    run_looked_at(world, step, begin_bodies);
     return PSV_OK;
+}
+
+static void cpu_touch(psv_world *world, uint64_t first, uint64_t count) {
+    cpu_state *state = world->state;
+    psvi_touch_awake_list(&state->awake, first, count);
 }
 
 static void attract_bodies(void *data, uint64_t first, uint64_t end) {
@@ -187,23 +208,36 @@ static void narrow_pairs(void *data, uint64_t first, uint64_t end) {
     }
 }
 
+// Body k of the list; of all bodies, where there is no list.
 static void narrow_ground(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
-    for (uint64_t i = first; i < end; ++i) {
-        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, true, true);
-        psvi_narrow_ground(loop->sim, loop->step, (uint32_t)i, false, true);
+    for (uint64_t k = first; k < end; ++k) {
+        const uint32_t i = loop->slots == NULL ? (uint32_t)k : loop->slots[k];
+        psvi_narrow_ground(loop->sim, loop->step, i, true, true);
+        psvi_narrow_ground(loop->sim, loop->step, i, false, true);
     }
+}
+
+// Ground that moves wakes sleepers.
+static bool ground_drives(const psvi_sim *s) {
+    bool drives = false;
+    for (uint32_t i = 0; i < s->terrain_first[s->terrain_worlds]; ++i)
+        drives = drives || psvi_drives(s, s->terrain[i]);
+    return drives;
 }
 
 static psv_status cpu_narrow(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
+    const cpu_state *state = world->state;
     sim_loop loop = loop_of(world, step);
-    if (s->island != NULL) memset(s->wake, 0, s->slots); // bodies have woken
+    if (state->awake.wakes) memset(s->wake, 0, s->slots); // bodies have woken
     s->counts->contacts = s->counts->points = 0;
     s->counts->pairs = *s->pair_count;
     psvi_run_ranges(world->context, *s->pair_count, PAIRS, narrow_pairs, &loop);
     if (s->terrain_first[s->terrain_worlds] == 0) return PSV_OK; // no ground anywhere
-    psvi_run_ranges(world->context, s->slots, 256, narrow_ground, &loop);
+    const bool all = s->island != NULL && world->driven_ground && ground_drives(s);
+    if (all) loop.slots = NULL;
+    psvi_run_ranges(world->context, all ? s->slots : state->awake.count, 256, narrow_ground, &loop);
     return PSV_OK;
 }
 
@@ -235,10 +269,12 @@ static uint32_t bin_of(const psvi_sim *s, const psvi_step *step, const psvi_cont
     return (c->colour * PSVI_BLOCK_KINDS + kind_of(s, step, c)) * PSVI_MAX_POINTS + PSVI_MAX_POINTS - c->count;
 }
 
-// Gives each contact, in order, a colour; then lists them by their bins. `places`, BINS + 1: where each bin begins.
-static void colour_contacts(const psvi_sim *s, const psvi_step *step, uint32_t *places) {
+// Gives each contact, in order, a colour; then lists them by their bins. `places`, BINS + 1:
+// where each bin begins.
+static void colour_contacts(const psvi_sim *s, const psvi_awake_list *awake, const psvi_step *step, uint32_t *places) {
     const uint32_t count = (uint32_t)s->counts->contacts;
-    memset(s->colour_mask, 0, s->slots * sizeof *s->colour_mask);
+    for (uint64_t k = 0; k < awake->count; ++k) // of the last step
+        s->colour_mask[awake->slots[k]] = 0;
     memset(places, 0, (BINS + 1) * sizeof *places);
     for (uint32_t i = 0; i < count; ++i) {
         psvi_contact *c = &s->contacts[s->order[i]];
@@ -316,8 +352,10 @@ static psv_status lay_out_blocks(psv_world *world, const uint32_t *places) {
 
 static void start_bodies(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
-    for (uint64_t i = first; i < end; ++i)
-        loop->state->roots[i] = psvi_start_mover(loop->sim, &loop->state->movers, loop->step, (uint32_t)i);
+    for (uint64_t k = first; k < end; ++k) {
+        const uint32_t i = loop->slots[k];
+        loop->state->roots[i] = psvi_start_mover(loop->sim, &loop->state->movers, loop->step, i);
+    }
 }
 
 static void fill_blocks(void *data, uint64_t first, uint64_t end) {
@@ -380,7 +418,7 @@ static void run_pass(solve_job *job, psvi_pass pass) {
 
 // Bodies of a piece of a stage.
 static uint64_t bodies_end(const solve_job *job, uint32_t piece) {
-    return lesser(((uint64_t)piece + 1) * BODIES, job->sim->slots);
+    return lesser(((uint64_t)piece + 1) * BODIES, job->state->awake.count);
 }
 
 // (The copies stay in registers: what the loops write might be what the originals point to.)
@@ -389,34 +427,37 @@ static void push_bodies(void *data, uint32_t piece) {
     const psvi_movers movers = job->state->movers;
     const psvi_step step = *job->step;
     const psvi_sim *s = job->sim;
+    const uint32_t *slots = job->state->awake.slots;
     const uint64_t first = (uint64_t)piece * BODIES, end = bodies_end(job, piece);
     for (uint64_t b = first; b < end && step.loads; ++b)
-        psvi_push_mover(s, &movers, &step, true, (uint32_t)b);
+        psvi_push_mover(s, &movers, &step, true, slots[b]);
     for (uint64_t b = first; b < end && !step.loads; ++b)
-        psvi_push_mover(s, &movers, &step, false, (uint32_t)b);
+        psvi_push_mover(s, &movers, &step, false, slots[b]);
 }
 
 static void move_bodies(void *data, uint32_t piece) {
     const solve_job *job = data;
     const psvi_movers movers = job->state->movers;
     const psvi_sim s = *job->sim;
+    const uint32_t *slots = job->state->awake.slots;
     const uint64_t first = (uint64_t)piece * BODIES, end = bodies_end(job, piece);
     for (uint64_t b = first; b < end && job->step->loads; ++b)
-        psvi_move_mover(&s, &movers, job->step, true, (uint32_t)b);
+        psvi_move_mover(&s, &movers, job->step, true, slots[b]);
     for (uint64_t b = first; b < end && !job->step->loads; ++b)
-        psvi_move_mover(&s, &movers, job->step, false, (uint32_t)b);
+        psvi_move_mover(&s, &movers, job->step, false, slots[b]);
 }
 
 static void stop_bodies(void *data, uint32_t piece) {
     const solve_job *job = data;
+    const uint32_t *slots = job->state->awake.slots;
     for (uint64_t b = (uint64_t)piece * BODIES; b < bodies_end(job, piece); ++b)
-        psvi_stop_mover(job->sim, &job->state->movers, job->step, (uint32_t)b);
+        psvi_stop_mover(job->sim, &job->state->movers, job->step, slots[b]);
 }
 
 static void solve_substeps(psvi_crew *crew, void *data) {
     solve_job *job = data;
     const psvi_step *step = job->step;
-    const uint32_t body_pieces = (uint32_t)psvi_loop_pieces(job->sim->slots, BODIES);
+    const uint32_t body_pieces = (uint32_t)psvi_loop_pieces(job->state->awake.count, BODIES);
     job->crew = crew;
     for (uint32_t i = 0; i < step->substeps; ++i) {
         job->backward = ((job->sim->counts->steps * step->substeps + i) & 1) != 0;
@@ -439,16 +480,16 @@ static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
     psv_status status = psv_sort_pairs(world->sorter, psv_buffer_of(s->keys, contacts * sizeof(uint64_t)),
                                        psv_buffer_of(s->order, contacts * sizeof(uint32_t)), contacts);
     if (status != PSV_OK) return status;
-    colour_contacts(s, step, places);
+    colour_contacts(s, &state->awake, step, places);
     status = lay_out_blocks(world, places);
     if (status != PSV_OK) return status;
     s->counts->colours = 0;
     for (uint32_t k = 0; k < COLOURS; ++k)
         if (state->block_first[(k + 1) * PSVI_BLOCK_KINDS] > state->block_first[k * PSVI_BLOCK_KINDS])
             s->counts->colours = k + 1;
-    psvi_run_ranges(world->context, s->slots, BODIES, start_bodies, &loop);
+    run_looked_at(world, step, start_bodies);
     psvi_run_ranges(world->context, state->block_first[COLOURS * PSVI_BLOCK_KINDS], PIECE_BLOCKS, fill_blocks, &loop);
-    const bool worth = s->slots >= PARALLEL_BODIES || contacts >= PARALLEL_CONTACTS;
+    const bool worth = state->awake.count >= PARALLEL_BODIES || contacts >= PARALLEL_CONTACTS;
     solve_job job = {.sim = s, .state = state, .step = step};
     psvi_run_crew(world->context, worth ? psvi_workers_for(world->context, UINT32_MAX) : 1, solve_substeps, &job);
     return PSV_OK;
@@ -456,8 +497,8 @@ static psv_status cpu_solve(psv_world *world, const psvi_step *step) {
 
 static void end_bodies(void *data, uint64_t first, uint64_t end) {
     const sim_loop *loop = data;
-    for (uint64_t i = first; i < end; ++i)
-        psvi_end_body(loop->sim, loop->step, (uint32_t)i);
+    for (uint64_t k = first; k < end; ++k)
+        psvi_end_body(loop->sim, loop->step, loop->slots[k]);
 }
 
 static void keep_blocks(void *data, uint64_t first, uint64_t end) {
@@ -468,14 +509,16 @@ static void keep_blocks(void *data, uint64_t first, uint64_t end) {
 
 static psv_status cpu_finish(psv_world *world, const psvi_step *step) {
     const psvi_sim *s = &world->sim;
+    cpu_state *state = world->state;
     sim_loop loop = loop_of(world, step);
-    psvi_run_ranges(world->context, s->slots, BODIES, end_bodies, &loop);
+    const uint64_t lost = s->counts->lost;
+    psvi_run_ranges(world->context, state->awake.count, BODIES, end_bodies, &loop);
+    psvi_settle_awake_list(&state->awake, s->counts->lost != lost);
     s->counts->kept_mask = psvi_kept_mask(s->counts->contacts);
     s->counts->kept_scale = psvi_kept_scale(s->counts->kept_mask, s->slots);
     s->counts->points_kept = s->counts->points;
     memset(s->kept, 0, (s->counts->kept_mask + 1) * sizeof *s->kept);
-    psvi_run_ranges(world->context, loop.state->block_first[COLOURS * PSVI_BLOCK_KINDS], PIECE_BLOCKS, keep_blocks,
-                    &loop);
+    psvi_run_ranges(world->context, state->block_first[COLOURS * PSVI_BLOCK_KINDS], PIECE_BLOCKS, keep_blocks, &loop);
     ++s->counts->steps;
     return PSV_OK;
 }
@@ -488,6 +531,8 @@ static void run_batch(void *data, uint64_t first, uint64_t end) {
 
 static psv_status cpu_batch(psv_world *world, const psvi_batch *batch) {
     sim_loop loop = {.sim = &world->sim, .batch = batch};
+    for (uint64_t i = 0; i < batch->count && batch->kind == PSVI_BATCH_WRITE; ++i)
+        if (batch->slots[i] < world->sim.slots) cpu_touch(world, batch->slots[i], 1);
     psvi_run_ranges(world->context, batch->count, BODIES, run_batch, &loop);
     return PSV_OK;
 }
@@ -523,16 +568,21 @@ static psv_status cpu_rest(psv_world *world, const psvi_step *step) {
     for (uint64_t i = 0; i < contacts; ++i)
         psvi_wake_by_contact(s, i);
     if (!step->sleeps) return PSV_OK;
-    for (uint32_t i = 0; i < s->slots; ++i)
-        psvi_count_still(s, step, i);
+    cpu_state *state = world->state;
+    const uint32_t *slots = state->awake.slots;
+    const uint64_t count = state->awake.count; // sleepers keep their island
+    for (uint64_t k = 0; k < count; ++k)
+        psvi_count_still(s, step, slots[k]);
     for (uint64_t i = 0; i < contacts; ++i)
         psvi_join_islands(s, i);
-    for (uint32_t i = 0; i < s->slots; ++i)
-        psvi_mark_busy(s, i);
-    for (uint32_t i = 0; i < s->slots; ++i)
-        psvi_fall_asleep(s, i);
-    for (uint32_t i = 0; i < s->slots; ++i)
-        psvi_label_island(s, i);
+    for (uint64_t k = 0; k < count; ++k)
+        psvi_mark_busy(s, slots[k]);
+    for (uint64_t k = 0; k < count; ++k)
+        psvi_fall_asleep(s, slots[k]);
+    for (uint64_t k = 0; k < count; ++k) {
+        psvi_label_island(s, slots[k]);
+        state->awake.changed = state->awake.changed || psvi_is_asleep(s, slots[k]);
+    }
     return PSV_OK;
 }
 
@@ -561,6 +611,7 @@ const psvi_sim_ops psvi_sim_ops_cpu = {
     .create = cpu_create,
     .destroy = cpu_destroy,
     .make_room = cpu_make_sorter,
+    .touch = cpu_touch,
     .begin = cpu_begin,
     .attract = cpu_attract,
     .narrow = cpu_narrow,

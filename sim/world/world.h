@@ -109,12 +109,14 @@ typedef struct psvi_sim_ops {
     uint64_t (*own_bytes)(uint64_t bodies, uint64_t contacts, uint64_t points); // beside the arrays of psvi_sim
     psv_status (*create)(psv_world *world);
     void (*destroy)(psv_world *world);
-    psv_status (*make_room)(psv_world *world);                      // the backend's own, for the present contact room
-    psv_status (*begin)(psv_world *world, const psvi_step *step);   // solver state and boxes
-    psv_status (*attract)(psv_world *world, const psvi_step *step); // self-gravity
-    psv_status (*narrow)(psv_world *world, const psvi_step *step);  // contacts
-    psv_status (*solve)(psv_world *world, const psvi_step *step);   // colours, substeps, bounce
-    psv_status (*finish)(psv_world *world, const psvi_step *step);  // new poses, kept contacts
+    psv_status (*make_room)(psv_world *world); // the backend's own, for the present contact room
+    // A call has changed or made these slots' bodies. NULL where each step looks at all bodies.
+    void (*touch)(psv_world *world, uint64_t first, uint64_t count);
+    psv_status (*begin)(psv_world *world, const psvi_step *step);          // solver state and boxes
+    psv_status (*attract)(psv_world *world, const psvi_step *step);        // self-gravity
+    psv_status (*narrow)(psv_world *world, const psvi_step *step);         // contacts
+    psv_status (*solve)(psv_world *world, const psvi_step *step);          // colours, substeps, bounce
+    psv_status (*finish)(psv_world *world, const psvi_step *step);         // new poses, kept contacts
     psv_status (*batch)(psv_world *world, const struct psvi_batch *batch); // states and impulses of many bodies
     psv_status (*rest)(psv_world *world, const psvi_step *step);           // sleep (body_sleep.h), after finish
     // Contact events (contact_events.h): between solve and finish, and after finish.
@@ -151,6 +153,7 @@ psv_status psvi_alloc_bodies(psv_world *world);
 void psvi_free_bodies(psv_world *world);
 psv_status psvi_alloc_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 void psvi_free_contacts(psv_world *world);
+void psvi_touch_bodies(psv_world *world, uint64_t first, uint64_t count);
 // Wakes the island of a body that sleeps; all islands.
 psv_status psvi_wake_body(psv_world *world, uint32_t slot);
 psv_status psvi_wake_all(psv_world *world);

@@ -127,8 +127,13 @@ static void stage_body(psv_world *world, const psv_body_def *def, const staged *
     t->box[i] = ground_box(shape, position, rotation);
 }
 
+void psvi_touch_bodies(psv_world *world, uint64_t first, uint64_t count) {
+    if (world->ops->touch != NULL) world->ops->touch(world, first, count);
+}
+
 static psv_status write_bodies(psv_world *world, const staged *t, uint64_t from, uint64_t slot, uint64_t count) {
     psvi_sim *s = &world->sim;
+    psvi_touch_bodies(world, slot, count);
     psv_status status = psvi_write_array(world, s->position, t->position + from, slot, count, sizeof(psvi_f4));
     if (status == PSV_OK)
         status = psvi_write_array(world, s->rotation, t->rotation + from, slot, count, sizeof(psvi_f4));
@@ -263,6 +268,7 @@ psv_status psv_create_bodies(psv_world *world, const psv_body_def *defs, uint64_
 static psv_status wake_before_change(psv_world *world, uint32_t slot) {
     psvi_f4 v = {0};
     ++world->body_serial;
+    psvi_touch_bodies(world, slot, 1);
     if (world->sim.island == NULL) return PSV_OK;
     psv_status status = psvi_read_array(world, &v, world->sim.velocity, slot, 1, sizeof v);
     if (status != PSV_OK) return status;

@@ -247,6 +247,7 @@ static void return_numbers(psv_world *world, const psvi_kept_state *state) {
     world->driven_ground = state->driven_ground;
     if (world->ground_serial != state->ground_serial) ++world->ground_serial;
     ++world->body_serial;
+    psvi_touch_bodies(world, 0, n);
     memcpy(world->def.gravity, state->def.gravity, sizeof world->def.gravity);
     world->def.substeps = state->def.substeps;
     world->def.restitution_threshold = state->def.restitution_threshold;
