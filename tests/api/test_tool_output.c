@@ -349,15 +349,19 @@ static void bench_json(void **state) {
     assert_int_equal(integer_of(row, "count"), 1000);
     assert_string_equal(json_string_value(json_object_get(row, "ran")), "merge");
     assert_true(json_real_value(json_object_get(row, "median_ms")) > 0);
+    assert_true(json_number_value(json_object_get(row, "scatter")) >= 0);
+    assert_non_null(json_object_get(row, "scatter"));
     json_decref(object);
     row = bench_row("bench collision --json --backend cpu --scenes cube --counts 500 --methods brute --budget 0.01",
                     "collision", &object);
     assert_int_equal(integer_of(row, "boxes"), 500);
+    assert_non_null(json_object_get(row, "scatter"));
     assert_true(integer_of(row, "pairs") > 0);
     json_decref(object);
     row = bench_row("bench sim --backend cpu --json --frames 2 drop 20", "sim", &object);
     assert_int_equal(integer_of(row, "bodies"), 20);
     assert_int_equal(integer_of(row, "frames"), 2);
+    assert_non_null(json_object_get(row, "scatter"));
     assert_string_equal(json_string_value(json_object_get(row, "backend")), "cpu");
     json_decref(object);
     tool_result result;

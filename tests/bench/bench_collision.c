@@ -44,7 +44,7 @@ typedef struct bench_options {
 } bench_options;
 
 typedef struct bench_times {
-    double median_ms, min_ms, graph_ms;
+    double median_ms, min_ms, graph_ms, scatter;
     // Of a new finder, or after another scene: the slowest of the first three frames, and of the next six.
     double first_ms, late_ms;
     psv_profile profile;
@@ -161,6 +161,7 @@ static bench_times time_method(const bench_options *options, psv_context *contex
         times[frames++] = time_turn(options, context, finder, set, before);
     qsort(times, (size_t)frames, sizeof *times, compare_double);
     result.median_ms = times[frames / 2];
+    result.scatter = bench_scatter(times, frames);
     result.min_ms = times[0];
     result.graph_ms = time_graph(context, finder, set, frames);
     check(context, psv_enable_profile(context, true), "enable_profile");
@@ -187,8 +188,9 @@ static int driver_version(psv_context *context) {
 static void print_row(const bench_options *options, psv_context *context, const char *scene, uint64_t seed,
                       uint64_t count, const char *method, const bench_times *times, FILE *csv) {
     const psv_pair_statistics *s = &times->statistics;
-    printf("%-14s %5llu %9llu %-7s %10.4f %10.4f %10.4f %10.4f ", scene, (unsigned long long)seed,
-           (unsigned long long)count, method, times->median_ms, times->min_ms, times->first_ms, times->late_ms);
+    printf("%-14s %5llu %9llu %-7s %10.4f %10.4f %6.0f%% %10.4f %10.4f ", scene, (unsigned long long)seed,
+           (unsigned long long)count, method, times->median_ms, times->min_ms, 100 * times->scatter, times->first_ms,
+           times->late_ms);
     if (psv_context_backend(context) == PSV_BACKEND_CUDA) printf("%10.4f ", times->graph_ms);
     printf("%12llu %8.2f ", (unsigned long long)s->pairs,
            times->median_ms * 1e6 / (double)(s->boxes + s->pairs + (s->boxes == 0)));
@@ -214,8 +216,9 @@ static void print_row(const bench_options *options, psv_context *context, const 
             times->graph_ms, (unsigned long long)s->pairs, (unsigned long long)s->candidates);
     for (int phase = PSV_PHASE_KEYS; phase <= PSV_PHASE_SWEEP; ++phase)
         fprintf(csv, ",%.5f", times->profile.phase_ms[phase]);
-    fprintf(csv, ",%llu,%s,%.5f,%.5f,%s,%s\n", (unsigned long long)seed, options->after == NULL ? "" : options->after,
-            times->first_ms, times->late_ms, s->route, s->veto);
+    fprintf(csv, ",%llu,%s,%.5f,%.5f,%s,%s,%.3f\n", (unsigned long long)seed,
+            options->after == NULL ? "" : options->after, times->first_ms, times->late_ms, s->route, s->veto,
+            times->scatter);
 }
 
 static bool is_named(const bench_options *options, const char *method) {
@@ -498,17 +501,18 @@ int main(int argc, char **argv) {
     printf("%s, %s, %d workers, sort %s, worlds %llu; ms a frame; ns per (box + pair)\n",
            psv_backend_name(psv_context_backend(context)), psv_context_device_name(context),
            psv_context_worker_count(context), options.sort_method, (unsigned long long)options.worlds);
-    printf("%-14s %5s %9s %-7s %10s %10s %10s %10s %s%12s %8s\n", "scene", "seed", "boxes", "method", "median", "min",
-           "first", "late", cuda ? "     graph " : "", "pairs", "ns");
+    printf("%-14s %5s %9s %-7s %10s %10s %7s %10s %10s %s%12s %8s\n", "scene", "seed", "boxes", "method", "median",
+           "min", "scatter", "first", "late", cuda ? "     graph " : "", "pairs", "ns");
     FILE *csv = NULL;
     if (options.csv != NULL && (csv = fopen(options.csv, "w")) == NULL) {
         fprintf(stderr, "bench_collision: %s cannot be written\n", options.csv);
         return 1;
     }
+    bench_warn_busy("bench_collision");
     if (csv != NULL)
         fprintf(csv, "date,commit,driver,backend,device,scene,boxes,method,sort,workers,worlds,median_ms,min_ms,graph_"
                      "ms,pairs,candidates,"
-                     "keys_ms,sort_ms,gather_ms,sweep_ms,seed,after,first_ms,late_ms,route,veto\n");
+                     "keys_ms,sort_ms,gather_ms,sweep_ms,seed,after,first_ms,late_ms,route,veto,scatter\n");
     for (int s = 0; s < options.scene_count; ++s)
         if (strncmp(options.scenes[s], FROM_FILE, strlen(FROM_FILE)) == 0)
             bench_file(&options, context, options.scenes[s], csv);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // A whole number; 20K, 1M and 2G are understood.
 static inline uint64_t bench_count(const char *program, const char *option, const char *text, uint64_t least,
@@ -37,6 +38,25 @@ static inline double bench_positive(const char *program, const char *option, con
     (void)fprintf(stderr, "%s: %s %s: a number of more than 0 and at most %g is accepted\n", program, option, text,
                   most);
     exit(2);
+}
+
+// How far the times of one case lie apart: the distance of their quartiles over the median. `times` ascend.
+static inline double bench_scatter(const double *times, int count) {
+    if (count < 2 || !(times[count / 2] > 0)) return 0;
+    return (times[(3 * count - 1) / 4] - times[count / 4]) / times[count / 2];
+}
+
+// Says on stderr that other programs run on this machine: more than 0.3 of each processor in the last minute.
+static inline void bench_warn_busy(const char *program) {
+#if !defined(_WIN32)
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    double load = 0;
+    if (getloadavg(&load, 1) == 1 && processors > 0 && load > 0.3 * (double)processors)
+        (void)fprintf(stderr, "%s: other programs keep this machine busy (load %.2f a processor): times scatter\n",
+                      program, load / (double)processors);
+#else
+    (void)program;
+#endif
 }
 
 #endif

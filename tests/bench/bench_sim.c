@@ -145,10 +145,11 @@ static int run_case(const bench_case *c, int frames) {
     if (status == PSV_OK) status = psv_read_world_counters(psv_scene_world(scene), &counters);
     if (status != PSV_OK) return quit_with(c->label);
     double phase[PSV_PHASE_COUNT], frame = median(times + PSV_PHASE_COUNT * frames, kept);
+    const double scatter = bench_scatter(times + PSV_PHASE_COUNT * frames, kept); // which the median has put in order
     for (int k = 0; k < PSV_PHASE_COUNT; ++k)
         phase[k] = median(times + k * frames, kept);
     double broad = phase[PSV_PHASE_KEYS] + phase[PSV_PHASE_SORT] + phase[PSV_PHASE_GATHER] + phase[PSV_PHASE_SWEEP];
-    printf("%-26s %9.3f %8.3f ", c->label, frame, worst);
+    printf("%-26s %9.3f %6.0f%% %8.3f ", c->label, frame, 100 * scatter, worst);
     if (c->promise_ms > 0)
         printf("%7.1f  ", c->promise_ms);
     else
@@ -159,10 +160,10 @@ static int run_case(const bench_case *c, int frames) {
            (unsigned long long)counters.lost_bodies);
     if (csv != NULL) print_origin(frames);
     if (csv != NULL)
-        (void)fprintf(csv, "%s,%llu,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%llu,%llu\n", c->scene,
+        (void)fprintf(csv, "%s,%llu,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%llu,%llu,%.3f\n", c->scene,
                       (unsigned long long)c->bodies, frame, broad, phase[PSV_PHASE_SORT], phase[PSV_PHASE_BOUNDS],
                       phase[PSV_PHASE_NARROW], phase[PSV_PHASE_SOLVE], phase[PSV_PHASE_INTEGRATE],
-                      (unsigned long long)counters.pairs, (unsigned long long)counters.contacts);
+                      (unsigned long long)counters.pairs, (unsigned long long)counters.contacts, scatter);
     free(times);
     psv_destroy_scene(scene);
     return 0;
@@ -210,12 +211,13 @@ int main(int argc, char **argv) {
         (void)bench_count(PROGRAM, argv[k], argv[k + 1], 1, UINT32_MAX);
     if (psv_create_context(&def, &context) != PSV_OK) return quit_with("context");
     if (psv_enable_profile(context, true) != PSV_OK) return quit_with("profile");
-    printf("%s, %d frames\n%-26s %9s %8s %7s  %8s %8s %8s %8s %8s %8s %10s %10s %3s %6s\n",
-           psv_context_device_name(context), frames, "case", "frame ms", "worst", "promise", "broad", "sort", "bounds",
-           "narrow", "solve", "end", "pairs", "contacts", "col", "lost");
+    printf("%s, %d frames\n%-26s %9s %7s %8s %7s  %8s %8s %8s %8s %8s %8s %10s %10s %3s %6s\n",
+           psv_context_device_name(context), frames, "case", "frame ms", "scatter", "worst", "promise", "broad", "sort",
+           "bounds", "narrow", "solve", "end", "pairs", "contacts", "col", "lost");
     if (csv != NULL)
         (void)fprintf(csv, "date,commit,driver,backend,device,workers,frames,scene,bodies,frame_ms,broad_ms,sort_ms,"
-                           "bounds_ms,narrow_ms,solve_ms,end_ms,pairs,contacts\n");
+                           "bounds_ms,narrow_ms,solve_ms,end_ms,pairs,contacts,scatter\n");
+    bench_warn_busy(PROGRAM);
     bool cpu = psv_context_backend(context) == PSV_BACKEND_CPU;
     const bench_case *cases = cpu ? cpu_cases : cuda_cases;
     size_t count = cpu ? sizeof cpu_cases / sizeof *cpu_cases : sizeof cuda_cases / sizeof *cuda_cases;

@@ -100,14 +100,14 @@ static int find_operation(const char *name) {
 static void print_head(const bench_device *device, double copy) {
     printf("%s%s%s; copy %.0f GB/s read and write; yardstick %s\n", bench_device_name(device),
            bench_driver(device)[0] != '\0' ? "; " : "", bench_driver(device), copy, bench_yardstick(device));
-    printf("%-8s %-6s %-5s %-4s %-10s %11s  %10s %10s %11s %10s %7s %6s  %s\n", "method", "op", "form", "keys", "input",
-           "count", "median ms", "min ms", "Mpairs/s", "yardst. ms", "ratio", "roof", "route");
+    printf("%-8s %-6s %-5s %-4s %-10s %11s  %10s %10s %7s %11s %10s %7s %6s  %s\n", "method", "op", "form", "keys",
+           "input", "count", "median ms", "min ms", "scatter", "Mpairs/s", "yardst. ms", "ratio", "roof", "route");
 }
 
 static void print_csv_head(FILE *csv) {
     fprintf(csv, "date,commit,device,driver,backend,method,ran,op,form,keys,distribution,count,repetitions,median_ms,"
                  "min_ms,mpairs_per_s,yardstick,yardstick_ms,ratio,nominal_gbytes_per_s,copy_gbytes_per_s,copy_share,"
-                 "route\n");
+                 "route,scatter\n");
 }
 
 typedef struct report {
@@ -124,8 +124,8 @@ static void print_row(const report *to, const bench_device *device, const bench_
     const char *keys = psv_key_type_name(config->key_type), *input = key_distribution_name(config->distribution);
     const double rate = (double)config->count / result->median_ms * 1e-3;
     const double ratio = result->yardstick_ms / result->median_ms, speed = result->gbytes / result->median_ms * 1e3;
-    printf("%-8s %-6s %-5s %-4s %-10s %11llu  %10.4f %10.4f %11.1f", config->method, operation, form, keys, input,
-           (unsigned long long)config->count, result->median_ms, result->min_ms, rate);
+    printf("%-8s %-6s %-5s %-4s %-10s %11llu  %10.4f %10.4f %6.0f%% %11.1f", config->method, operation, form, keys,
+           input, (unsigned long long)config->count, result->median_ms, result->min_ms, 100 * result->scatter, rate);
     if (result->yardstick_ms > 0)
         printf(" %10.4f %6.2fx", result->yardstick_ms, ratio);
     else
@@ -133,11 +133,11 @@ static void print_row(const report *to, const bench_device *device, const bench_
     printf(" %5.0f%%  %s\n", 100 * speed / to->copy, result->route);
     (void)fflush(stdout);
     if (to->csv == NULL) return;
-    fprintf(to->csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%llu,%d,%.6f,%.6f,%.3f,%s,%.6f,%.4f,%.2f,%.2f,%.4f,%s\n",
+    fprintf(to->csv, "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%s,%llu,%d,%.6f,%.6f,%.3f,%s,%.6f,%.4f,%.2f,%.2f,%.4f,%s,%.3f\n",
             to->date, to->commit, bench_device_name(device), bench_driver(device), psv_backend_name(config->backend),
             config->method, result->chosen, operation, form, keys, input, (unsigned long long)config->count,
             config->repetitions, result->median_ms, result->min_ms, rate, bench_yardstick(device), result->yardstick_ms,
-            ratio, speed, to->copy, speed / to->copy, result->route);
+            ratio, speed, to->copy, speed / to->copy, result->route, result->scatter);
 }
 
 // One row; false when the method's result is wrong.
@@ -353,6 +353,7 @@ int main(int argc, char **argv) {
             return bench_close(device), 1;
         }
     }
+    bench_warn_busy(PROGRAM);
     bool right = true;
     if (given.segments) {
         const bench_segment_plan plan = {given.backend, given.workers, given.seed, given.budget_ms, to.csv, to.commit};

@@ -1,5 +1,7 @@
 #include "sort_timing.h"
 
+#include "bench_numbers.h"
+
 #include "../take_profile.h"
 
 #include <stdio.h>
@@ -497,6 +499,7 @@ static void run_repetitions(bench_setup *setup, bool yardstick, bench_result *re
     qsort(times, (size_t)config->repetitions, sizeof *times, compare_times);
     qsort(others, (size_t)other_count, sizeof *others, compare_times);
     result->median_ms = times[config->repetitions / 2];
+    result->scatter = bench_scatter(times, config->repetitions);
     result->min_ms = times[0];
     result->yardstick_ms = other_count > 0 ? others[other_count / 2] : 0;
     free(times);

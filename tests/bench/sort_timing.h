@@ -40,6 +40,7 @@ typedef struct bench_result {
     char chosen[32]; // the method that ran, for "auto"
     char route[32];  // of its last sort, see psv_sort_statistics; with the veto, where there is one, behind a slash
     double median_ms, min_ms;
+    double scatter;      // distance of the quartiles over the median
     double yardstick_ms; // median; 0: none
     double gbytes;       // that an 8-bit digit sort that skips nothing moves
     bool right;          // the result was checked: in order, and the same bytes as the yardstick's

@@ -3,15 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page.h"
 #include "report.h"
 
 #define LEAST_DIFFERENCE 0.05 // of the mean ratio; below it two runs of one build differ by themselves
-#define STANDARD_ERRORS 3.0
+#define STANDARD_ERRORS 4.0
+#define BLOCKS 8 // of rows that were measured one after the other
+#define MOST_RATIOS 4096
 
-typedef struct ratio_sum {
-    double sum, squares;
+typedef struct ratio_list {
+    double logs[MOST_RATIOS]; // of the ratios, in the order in which they were measured
     uint64_t count, slower, faster, missing;
-} ratio_sum;
+} ratio_list;
 
 static json_t *read_report(const char *path) {
     json_error_t error;
@@ -62,58 +65,95 @@ static void print_keys(const json_t *keys, const json_t *row) {
 }
 
 // One time of a row. What lies outside the other's quartiles, and by more than the least difference, is printed.
-static void compare_time(const json_t *keys, const json_t *a, const json_t *b, const char *stem, ratio_sum *sum) {
+static void compare_time(const json_t *keys, const json_t *a, const json_t *b, const char *stem, ratio_list *list) {
     const double old = value_of(a, stem, "ms"), now = value_of(b, stem, "ms");
     if (!(old > 0) || !(now > 0)) return;
     const double ratio = now / old;
-    sum->sum += log(ratio);
-    sum->squares += log(ratio) * log(ratio);
-    ++sum->count;
+    if (list->count < MOST_RATIOS) list->logs[list->count++] = log(ratio);
     const bool slower = value_of(b, stem, "q1") > value_of(a, stem, "q3") && ratio > 1 + LEAST_DIFFERENCE;
     const bool faster = value_of(b, stem, "q3") < value_of(a, stem, "q1") && ratio < 1 - LEAST_DIFFERENCE;
     if (!slower && !faster) return;
-    *(slower ? &sum->slower : &sum->faster) += 1;
+    *(slower ? &list->slower : &list->faster) += 1;
     printf("  %s %-6s %6.3f ", slower ? "slower" : "faster", stem, ratio);
     print_keys(keys, b);
     printf("  (%.4g to %.4g ms)\n", old, now);
 }
 
-static void compare_rows(const json_t *table_a, const json_t *table_b, ratio_sum *sum) {
+static void compare_rows(const json_t *table_a, const json_t *table_b, ratio_list *list) {
     static const char *const stems[] = {"frame", "find", "sort"};
     const json_t *keys = json_object_get(table_b, "keys"), *row;
     size_t i;
     json_array_foreach(json_object_get(table_b, "rows"), i, row) {
         const json_t *old = find_row(keys, json_object_get(table_a, "rows"), row);
-        sum->missing += old == NULL;
+        list->missing += old == NULL;
         for (size_t s = 0; old != NULL && s < sizeof stems / sizeof *stems; ++s)
-            compare_time(keys, old, row, stems[s], sum);
+            compare_time(keys, old, row, stems[s], list);
     }
 }
 
-// «no difference» where the mean of the logarithms is within three standard errors, or within the least difference.
-static void print_verdict(const char *name, const ratio_sum *sum) {
-    if (sum->count == 0) return;
-    const double n = (double)sum->count, mean = sum->sum / n;
-    const double variance = fmax(0, sum->squares / n - mean * mean), error = sqrt(variance / n);
+static double mean_of(const double *values, uint64_t count) {
+    double sum = 0;
+    for (uint64_t i = 0; i < count; ++i)
+        sum += values[i];
+    return count > 0 ? sum / (double)count : 0;
+}
+
+static double deviation_of(const double *values, uint64_t count) {
+    const double mean = mean_of(values, count);
+    double squares = 0;
+    for (uint64_t i = 0; i < count; ++i)
+        squares += (values[i] - mean) * (values[i] - mean);
+    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+// Standard error of the mean, from the means of blocks: times that were measured one after the other lie together,
+// since a burst of other work meets many of them, and the times of one row are parts of one another.
+static double error_of(const ratio_list *list) {
+    double means[BLOCKS];
+    const uint64_t blocks = list->count < BLOCKS ? list->count : BLOCKS;
+    for (uint64_t b = 0; b < blocks; ++b) {
+        const uint64_t from = b * list->count / blocks, to = (b + 1) * list->count / blocks;
+        means[b] = mean_of(list->logs + from, to - from);
+    }
+    return blocks > 0 ? deviation_of(means, blocks) / sqrt((double)blocks) : 0;
+}
+
+// «no difference» where the mean of the logarithms is within four standard errors, or within the least difference.
+static void print_verdict(const char *name, const ratio_list *list) {
+    if (list->count == 0) return;
+    const double mean = mean_of(list->logs, list->count), error = error_of(list);
     const bool differs = fabs(mean) > log(1 + LEAST_DIFFERENCE) && fabs(mean) > STANDARD_ERRORS * error;
-    printf("%-6s mean ratio %.3f, spread %.3f, %llu times: %llu slower, %llu faster, %llu new: %s\n", name, exp(mean),
-           sqrt(variance), (unsigned long long)sum->count, (unsigned long long)sum->slower,
-           (unsigned long long)sum->faster, (unsigned long long)sum->missing,
+    printf("%-6s mean ratio %.3f, error %.3f, spread %.3f, %llu times: %llu slower, %llu faster, %llu new: %s\n", name,
+           exp(mean), error, deviation_of(list->logs, list->count), (unsigned long long)list->count,
+           (unsigned long long)list->slower, (unsigned long long)list->faster, (unsigned long long)list->missing,
            !differs   ? "no difference"
            : mean > 0 ? "slower"
                       : "faster");
 }
 
+// A run beside other programs may differ as a whole from the next one.
+static void warn_busy(const char *path, const json_t *report) {
+    const json_t *machine = json_object_get(report, "machine");
+    const double load = page_number(machine, "load_average"), cores = page_number(machine, "cores");
+    if (load > PAGE_BUSY_LOAD * cores)
+        fprintf(stderr, "pairsieve: %s was measured on a busy machine (load %.2f a processor)\n", path, load / cores);
+}
+
 int report_compare(const char *path_a, const char *path_b) {
     static const char *const tables[] = {"runs", "sorts"};
     json_t *a = read_report(path_a), *b = a != NULL ? read_report(path_b) : NULL;
-    for (size_t t = 0; b != NULL && t < sizeof tables / sizeof *tables; ++t) {
-        ratio_sum sum = {0};
+    ratio_list *list = calloc(1, sizeof *list);
+    if (b != NULL) warn_busy(path_a, a);
+    if (b != NULL) warn_busy(path_b, b);
+    for (size_t t = 0; b != NULL && list != NULL && t < sizeof tables / sizeof *tables; ++t) {
+        list->count = list->slower = list->faster = list->missing = 0;
         compare_rows(json_object_get(json_object_get(a, "tables"), tables[t]),
-                     json_object_get(json_object_get(b, "tables"), tables[t]), &sum);
-        print_verdict(tables[t], &sum);
+                     json_object_get(json_object_get(b, "tables"), tables[t]), list);
+        print_verdict(tables[t], list);
     }
-    const int code = b != NULL ? TOOL_DONE : TOOL_REFUSED;
+    int code = b != NULL ? TOOL_DONE : TOOL_REFUSED;
+    if (list == NULL) code = tool_fail(TOOL_FAILED, "no memory for the ratios");
+    free(list);
     json_decref(a);
     json_decref(b);
     return code;
