@@ -5,7 +5,7 @@ usage: make_tables.py            writes the tables into the pages
        make_tables.py --check    changes nothing; exit code 1 where a page differs from its CSV files
 
 A page holds a pair of lines, <!-- table: NAME --> and <!-- end -->; what stands between them is made here. All rows of a
-table have one commit, which its last line names, or each row names its own.
+table have one commit, which its last line names, or each row names its own. README.md has no measured figure elsewhere.
 """
 import csv
 import os
@@ -150,6 +150,27 @@ def papers():
     return grid(["figure", "time of", "over time of", "items", "here", "in the paper"], lines) + origin(file, rows)
 
 
+def history(machine):
+    """Times of a few cases from commit to commit, and a chart: each time over that of the first commit."""
+    rows = rows_of("history.csv", machine=machine)
+    commits = list(dict.fromkeys(row["commit"] for row in sorted(rows, key=lambda row: row["date"])))
+    cells = {}
+    for row in rows:
+        cells.setdefault(row["case"], {})[row["commit"]] = row["ms"]
+    lines = [[case, *(time(found[commit]) if commit in found else "-" for commit in commits)] for case, found in cells.items()]
+    charted = [case for case, found in cells.items() if len(found) > 1]
+    common = [commit for commit in commits if all(commit in cells[case] for case in charted)]
+    table = grid(["ms at commit", *commits], lines) + ["", "<sub>`history.csv`</sub>"]
+    if len(common) < 2:
+        return table
+    ratios = [[float(cells[case][commit]) / float(cells[case][common[0]]) for commit in common] for case in charted]
+    most = max(max(line) for line in ratios)
+    return [*table, "", "```mermaid", "xychart-beta", f'    title "{machine}: time over that of {common[0]}"',
+            f"    x-axis [{', '.join(common)}]", f'    y-axis "ratio" 0 --> {max(1.2, 1.1 * most):.1f}',
+            *(f"    line [{', '.join(f'{value:.3f}' for value in line)}]" for line in ratios), "```", "",
+            f"<sub>Lines from the top of the table: {'; '.join(charted)}.</sub>"]
+
+
 def readme():
     """A few results over all parts, each with its commit."""
     lines = []
@@ -278,6 +299,8 @@ TABLES = {
         ("mesh", "mesh", plain), ("triangles", "triangles", whole), ("tree", "tree", plain), ("sorter", "sort", plain),
         ("sort, ms", "sort_ms", time), ("tree, ms", "tree_ms", time), ("rays, ms", "trace_ms", time), ("picture, ms", "frame_ms", time),
         ("sort, share", "sort_percent", lambda text: f"{text}%")]),
+    "history-h200": lambda: history(H200),
+    "history-epyc": lambda: history(EPYC),
     "papers": papers,
     "papers-figure-6": lambda: pivot(f"{H200}/papers_fig6.csv", "scene", "boxes", "median_ms", time, "ms, `sap3` with `radix4`"),
 }
@@ -295,13 +318,26 @@ def filled(page, text, used):
     return re.sub(r"<!-- table: (\S+) -->\n.*?<!-- end -->", table, text, flags=re.S)
 
 
+# A measured time, rate or factor. Pages that explain may name sizes and limits.
+FIGURE = re.compile(r"\b\d[\d.,]*(?: ?(?:ms|GB/s|fps)\b| million [\w ]{1,20}a second|(?: ?x| times) (?:faster|slower|as fast|as long))")
+
+
+def figures_in_prose(page, text):
+    """Measured figures outside of tables and code: they would not come from a CSV file."""
+    text = re.sub(r"^```.*?^```|<!-- table: .*?<!-- end -->", lambda found: "\n" * found.group().count("\n"), text, flags=re.S | re.M)
+    for number, line in enumerate(text.split("\n"), 1):
+        found = FIGURE.search(re.sub(r"`[^`]*`", "", line))
+        if found and not line.startswith(("|", "    ")):
+            yield f"{page}:{number}: the figure «{found.group()}» stands in no CSV file"
+
+
 def main(arguments):
     if arguments not in ([], ["--check"]):
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
     folder = os.path.join(ROOT, "docs/measured")
     pages = ["README.md", *sorted(f"docs/measured/{name}" for name in os.listdir(folder) if name.endswith(".md"))]
-    used, different = set(), []
+    used, different, loose = set(), [], []
     try:
         for page in pages:
             with open(os.path.join(ROOT, page), encoding="utf-8") as file:
@@ -319,7 +355,9 @@ def main(arguments):
         print(f"make_tables.py: no page shows the table {name}")
     for page in different:
         print(f"{page}: {'differs from its CSV files; tests/bench/make_tables.py makes it anew' if arguments else 'made anew'}")
-    return 1 if set(TABLES) - used or (arguments and different) else 0
+    for line in loose:
+        print(line)
+    return 1 if set(TABLES) - used or loose or (arguments and different) else 0
 
 
 sys.exit(main(sys.argv[1:]))
