@@ -226,9 +226,13 @@ class PairFinder(Profiled):
         self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
 
     def __repr__(self) -> str:
-        """Room, device and method; of the last frame its boxes."""
-        device, boxes = device_text(self.device), sum(one.count for one in self._held)
-        last = f", last frame {boxes:,} boxes" if self._held else ""
+        """Room, device and method; of the last frame its boxes, and on the CPU its pairs and route."""
+        device, last = device_text(self.device), ""
+        if self._held:
+            last = f", last frame {sum(one.count for one in self._held):,} boxes"
+            if self.device < 0 and self.context.helper is None:  # on a GPU it would have to wait
+                found = self.statistics()
+                last += f", {found['pairs']:,} pairs by {found['method']}, route {found['route']}"
         return f"<pairsieve.PairFinder for {self.max_boxes:,} boxes on {device}, method {self.method!r}{last}>"
 
     @locked

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from . import _arrays
 from ._native import (NULL, ArgumentError, Context, Profiled, address_of, argument_errors, ffi, integer, lib, locked, name_of, path_of,
                       text)
-from .pairs import device_number, struct_dict
+from .pairs import device_number, device_text, struct_dict
+from .pictures import with_progress
 from .typing import Child, Device, Each, Floats, HostArray, Ids, Material, Numbers, Stream, Vector, WorldFields
+from .world_pictures import WorldPictures, _Renderer
 from .world_queries import WorldQueries, record_of
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def _floats(value: Any, count: int, name: str) -> Floats:
     return made
 
 
-class World(WorldQueries, Profiled):
+class World(WorldPictures, WorldQueries, Profiled):
     """Bodies that move. Metres, seconds, kilograms, radians; y is up.
 
     Parameters
@@ -69,9 +71,10 @@ class World(WorldQueries, Profiled):
         ``sleeping=True`` (bodies at rest cost little; sleep_speed, m/s), restitution_threshold and push_speed (m/s), max_pairs,
         max_contacts, max_shapes, self_gravity, softening, bounds_min, bounds_max.
 
-    The arrays :attr:`positions`, :attr:`rotations`, :attr:`velocities` and :attr:`angular_velocities` are the world's own memory,
-    by slot (the slot of a body is ``id["index1"] - 1``), and show the newest step; on a GPU they live there. Ask for them
-    again after bodies were added.
+    One rule for arrays of bodies: properties are the world's own memory by slot, of all bodies, and calls with ids copy, in the order of
+    the ids. :attr:`positions`, :attr:`rotations`, :attr:`velocities`, :attr:`angular_velocities` and :attr:`boxes` show the newest
+    step without waiting, on a GPU as arrays there; ask for them again after bodies were added. :meth:`slots` leads from ids to
+    them. :meth:`states` are NumPy arrays of the same numbers, and wait for the device.
     """
 
     @argument_errors
@@ -107,7 +110,20 @@ class World(WorldQueries, Profiled):
         self.handle: Any = handle
         self._scene = scene
         release, owned = (lib.psv_destroy_scene, scene) if scene != NULL else (lib.psv_destroy_world, handle)
-        self._finalizer = weakref.finalize(self, _destroy, release, owned, self.context)
+        self._renderers = []
+        self._finalizer = weakref.finalize(self, _destroy, release, owned, self._renderers, self.context)
+
+    def __repr__(self) -> str:
+        """Scene, bodies, device, steps, and the broad phase of the last step."""
+        counters = self.counters()
+        name = "" if self._name is None else f" '{self._name}'"
+        bodies = f"{len(self):,} {'body' if len(self) == 1 else 'bodies'}"
+        if counters["asleep"]:
+            bodies += f" ({counters['asleep']:,} asleep)"
+        last = f", {counters['frame']:,} steps"
+        if counters["frame"]:
+            last += f", pairs by {counters['broad_phase']}, route {counters['route']}"
+        return f"<pairsieve.World{name} of {bodies} on {device_text(self.device)}{last}>"
 
     @classmethod
     @argument_errors
@@ -289,6 +305,10 @@ class World(WorldQueries, Profiled):
             raise ArgumentError(f"ids are {made.dtype}; what add() returned is wanted")
         return made
 
+    def slots(self, ids: Ids) -> NDArray[np.int32]:
+        """Places (n,) of these bodies in :attr:`positions` and the other arrays by slot: ``positions[slots(ids)]``."""
+        return (self._ids(ids)["index1"].astype(np.int64) - 1).astype(np.int32)
+
     @locked
     def remove(self, ids: Ids) -> None:
         """Takes bodies out. An id that is not alive stops it, with an error."""
@@ -384,19 +404,26 @@ class World(WorldQueries, Profiled):
                                                   ffi.cast("psv_body_impulse *", given.ctypes.data)))
 
     @locked
-    def step(self, seconds: float | None = None, count: int = 1) -> None:
-        """Steps the world. On a GPU it is only enqueued. A scene's world goes by the scene's frames; `seconds` is 1/60 otherwise."""
-        if count < 0:
-            raise ArgumentError(f"count is {count!r}; 0 or more is wanted")
-        for _ in range(count):
-            if self._scene != NULL:
-                if seconds is not None:
-                    raise ArgumentError("a scene steps by its own frames; seconds cannot be given")
-                self.context.check(lib.psv_scene_step(self._scene))
-            else:
-                self.context.check(lib.psv_world_step(self.handle, 1 / 60 if seconds is None else seconds))
+    def step(self, seconds: float | None = None, count: int = 1, *, progress: bool | None = None) -> None:
+        """Steps the world. On a GPU it is only enqueued. A scene's world goes by the scene's frames; `seconds` is 1/60 otherwise.
 
+        Ctrl-C ends a loop of `count` steps after the step that runs. `progress` is a bar of tqdm, where that is installed. Default:
+        on a terminal and in notebooks, for what takes longer than two seconds.
+        """
+        integer(count, "count")
+        if self._scene != NULL and seconds is not None:
+            raise ArgumentError("a scene steps by its own frames; seconds cannot be given")
+        for _ in with_progress(count, "step", progress) if count > 1 else range(count):
+            if self._scene != NULL:
+                status = self.context.run(len(self), (self,), lib.psv_scene_step, self._scene)
+            else:
+                status = self.context.run(len(self), (self,), lib.psv_world_step, self.handle, 1 / 60 if seconds is None else seconds)
+            self.context.check(status)
+
+    @locked
     def _array(self, buffer: Any, columns: int) -> Any:
+        if self.device < 0:
+            self._settle()
         library = "numpy" if self.device < 0 else self._gpu_library()
         slots = int(lib.psv_world_slot_count(self.handle))
         return _arrays.wrap(address_of(buffer), (slots, columns), "float32", self.device, None, library, self)
@@ -472,7 +499,9 @@ class World(WorldQueries, Profiled):
         self.counters()
 
 
-def _destroy(release: Callable[[Any], None], owned: Any, _context: Context) -> None:
+def _destroy(release: Callable[[Any], None], owned: Any, renderers: list[_Renderer], _context: Context) -> None:
+    for renderer in renderers:
+        renderer.close()
     release(owned)
 
 
