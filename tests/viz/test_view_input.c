@@ -84,6 +84,8 @@ static void test_view_keys(void **state) {
     driver_key(app, SDLK_h, KMOD_NONE);
     assert_true(app->shadows);
     driver_key(app, SDLK_TAB, KMOD_NONE);
+    assert_true(app->show_panel && app->folded);
+    driver_key(app, SDLK_TAB, KMOD_NONE);
     assert_false(app->show_panel);
     driver_picture without = driver_take(app);
     driver_key(app, SDLK_TAB, KMOD_NONE);
@@ -213,19 +215,10 @@ static void test_pick_grab_shoot(void **state) {
     driver_close(app);
 }
 
-static void click(view_app *app, const char *name) {
-    int x = 0, y = 0;
-    if (!view_hud_find(app->hud, name, &x, &y)) fail_msg("the panel has no '%s'", name);
-    driver_move(app, x, y, 1, 1);
-    driver_button(app, SDL_BUTTON_LEFT, true, x, y);
-    driver_button(app, SDL_BUTTON_LEFT, false, x, y);
-    driver_turns(app, 1); // what it did may move the others
-}
-
 static void choose(view_app *app, const char *list, const char *name) {
-    click(app, list);
+    driver_click(app, list);
     driver_turns(app, 1); // the list is laid out when it has been open for a frame
-    click(app, name);
+    driver_click(app, name);
     driver_turns(app, 1);
 }
 
@@ -240,46 +233,46 @@ static void check_panel_lists(view_app *app) {
     driver_wait_load(app);
     assert_string_equal(app->scene_name, "pyramid");
     assert_string_equal(app->sort_method, "qsort"); // methods stay over a change of scene
-    click(app, "backend");
+    driver_click(app, "backend");
     driver_turns(app, 1);
-    click(app, "cpu");
+    driver_click(app, "cpu");
     assert_int_equal(psv_context_backend(app->context), PSV_BACKEND_CPU);
 }
 
 static void check_panel_switches(view_app *app) {
     for (uint32_t i = 0; i < VIEW_OVERLAY_COUNT; ++i) {
-        click(app, view_overlay_name(i));
+        driver_click(app, view_overlay_name(i));
         assert_int_equal(app->overlays, 1u << i);
-        click(app, view_overlay_name(i));
+        driver_click(app, view_overlay_name(i));
         assert_int_equal(app->overlays, 0);
     }
-    click(app, "transparent");
+    driver_click(app, "transparent");
     assert_true(app->transparent);
-    click(app, "transparent");
-    click(app, "shadows");
+    driver_click(app, "transparent");
+    driver_click(app, "shadows");
     assert_true(app->shadows);
-    click(app, "shadows");
-    click(app, "pause");
+    driver_click(app, "shadows");
+    driver_click(app, "pause");
     assert_true(app->paused);
     uint64_t steps = app->steps;
-    click(app, "step");
+    driver_click(app, "step");
     driver_turns(app, 1);
     assert_int_equal(app->steps, steps + 1);
-    click(app, "check pairs (X)");
+    driver_click(app, "check pairs (X)");
     assert_true(app->check.done && app->check.pairs == app->check.other_pairs);
-    click(app, "explain");
+    driver_click(app, "explain");
     driver_turns(app, 1);
     assert_non_null(strstr(app->hud_model.explanation, "\nmethod: "));
     assert_non_null(strstr(app->hud_model.explanation, "\nnext frame: "));
-    click(app, "explain");
+    driver_click(app, "explain");
     driver_turns(app, 1);
     assert_string_equal(app->hud_model.explanation, "");
-    click(app, "frame");
+    driver_click(app, "frame");
     assert_true(fabsf(app->camera.target[1] - app->model.centre[1]) < 1.0e-4f);
-    click(app, "help");
+    driver_click(app, "help");
     assert_true(app->show_help);
-    click(app, "help");
-    click(app, "go on");
+    driver_click(app, "help");
+    driver_click(app, "go on");
     assert_false(app->paused);
 }
 
@@ -294,17 +287,17 @@ static void expect_file(const view_app *app, const char *ending) {
 }
 
 static void check_panel_files(view_app *app) {
-    click(app, "CSV");
+    driver_click(app, "CSV");
     expect_file(app, ".csv");
-    click(app, "trace");
+    driver_click(app, "trace");
     expect_file(app, ".trace.json");
-    click(app, "picture");
+    driver_click(app, "picture");
     driver_turns(app, 1);
     expect_file(app, ".png");
-    click(app, "video");
+    driver_click(app, "video");
     if (view_is_recording(&app->video)) { // ffmpeg is there
         driver_turns(app, 2);
-        click(app, "stop video");
+        driver_click(app, "stop video");
         expect_file(app, ".mp4");
     } else {
         assert_non_null(strstr(app->toast.text, "ffmpeg"));
@@ -336,7 +329,7 @@ static void test_panel(void **state) {
     check_panel_files(app);
     check_panel_lists(app);
     uint64_t loads = app->load_count;
-    click(app, "restart");
+    driver_click(app, "restart");
     driver_wait_load(app);
     assert_int_equal(app->load_count, loads + 1);
     remove_folder(folder);

@@ -84,6 +84,160 @@ static void test_rays_at_rest(void **state) {
     driver_close(app);
 }
 
+static void test_figures(void **state) {
+    (void)state;
+    static view_history history;
+    const int values[] = {5, 1, 4, 2, 3};
+    assert_true(view_quantile(&history, 9, PSV_PHASE_SORT, 0.5) == 0);
+    assert_int_equal(view_recent_count(&history, 1), 0);
+    for (uint32_t i = 0; i < VIEW_HISTORY + 1000; ++i) {
+        view_sample sample = {.frame_ms = 10};
+        sample.profile.phase_ms[PSV_PHASE_SORT] = values[i % 5];
+        sample.profile.phase_ms[PSV_PHASE_SOLVE] = 10;
+        sample.profile.frame_ms = 100 * values[i % 5];
+        view_add_sample(&history, &sample);
+    }
+    assert_int_equal(view_recent_count(&history, 1), 100);
+    assert_int_equal(view_recent_count(&history, 0), 1);
+    assert_int_equal(view_recent_count(&history, 1e9), VIEW_HISTORY);
+    for (int k = 1; k <= 5; ++k) { // of 1 to 5, each equally often
+        assert_true(view_quantile(&history, 100, PSV_PHASE_SORT, 0.2 * k - 0.01) == k);
+        assert_true(view_quantile(&history, 100, VIEW_OF_STEP, 0.2 * k - 0.01) == 100 * k);
+        assert_true(view_quantile(&history, 100, VIEW_OF_PHASES, 0.2 * k - 0.01) == 10 + k);
+    }
+    assert_true(view_quantile(&history, 1u << 20, VIEW_OF_FRAME, 1) == 10);
+}
+
+// A window of twice the size has a panel of twice the size. On a dense display the panel is larger, but not too large.
+static void test_scale(void **state) {
+    (void)state;
+    assert_true(view_hud_scale(1280, 720, 96) == 1);
+    assert_true(view_hud_scale(960, 540, 96) == 0.75f);
+    assert_true(view_hud_scale(2560, 1440, 96) == 2);
+    assert_true(view_hud_scale(1280, 720, 192) == 1.125f);
+    assert_true(view_hud_scale(2560, 1440, 192) == 2);
+    assert_true(view_hud_scale(1600, 800, 40) >= 1);
+    assert_true(view_hud_scale(100, 100, 96) > 0.5f && view_hud_scale(1e5f, 1e5f, 900) <= 4);
+}
+
+// At the sizes of small windows each tab shows all of its widgets, with everything open, on less than a quarter.
+static void test_panel_fits(void **state) {
+    (void)state;
+    static const int sizes[2][2] = {{960, 540}, {1280, 720}};
+    for (int i = 0; i < 2; ++i) {
+        view_options options = driver_options();
+        options.headless = false;
+        options.no_vsync = true;
+        options.hide_hud = false;
+        options.no_shadows = true;
+        options.bodies = 20;
+        options.width = sizes[i][0];
+        options.height = sizes[i][1];
+        view_app *app = driver_open(&options);
+        if (app == NULL) skip();
+        driver_turns(app, 2);
+        app->paused = true;
+        app->show_explanation = true;
+        app->touch.picked = (psv_body_id){2, 0};
+        psv_body_id *id = &app->touch.picked;
+        while (!psv_body_is_valid(app->world, *id) && id->generation < 4)
+            id->generation += 1;
+        static const char *const tabs[] = {"tab cost", "tab scene", "tab play"};
+        for (int tab = 0; tab < 3; ++tab) {
+            driver_click(app, tabs[tab]);
+            if (tab == 1) driver_click(app, "check pairs (X)");
+            driver_turns(app, 2);
+            assert_false(view_hud_scrolls(app->hud));
+            driver_picture with = driver_take(app);
+            app->show_panel = false;
+            driver_turns(app, 1);
+            driver_picture without = driver_take(app);
+            app->show_panel = true;
+            driver_turns(app, 2);
+            const size_t pixels = (size_t)with.width * (size_t)with.height;
+            size_t covered = 0;
+            for (size_t k = 0; k < 3 * pixels; k += 3)
+                covered += memcmp(with.pixels + k, without.pixels + k, 3) != 0;
+            print_message("%d x %d, %s: %.1f%%\n", with.width, with.height, tabs[tab],
+                          100.0 * (double)covered / (double)pixels);
+            assert_true(covered > pixels / 50 && covered < pixels / 4);
+            driver_free(&with);
+            driver_free(&without);
+        }
+        assert_true(app->hud_model.has_picked);
+        driver_close(app);
+    }
+}
+
+// Each phase says what it is when the mouse lies over it; the panel folds into one line and back.
+static void test_phases_and_fold(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    SDL_SetWindowSize(app->window.window, 640, 480);
+    driver_turns(app, 4);
+    for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
+        char place[40];
+        int x = 0, y = 0;
+        snprintf(place, sizeof place, "phase %s", psv_phase_name((psv_phase)phase));
+        assert_true(view_hud_find(app->hud, place, &x, &y));
+        driver_move(app, x, y, 1, 1);
+        driver_turns(app, 1);
+        const size_t length = strlen(place) - 6;
+        assert_memory_equal(view_hud_tip(app->hud), place + 6, length); // begins with the name
+        assert_true(strlen(view_hud_tip(app->hud)) > length + 20);
+    }
+    int x = 0, y = 0;
+    assert_true(view_hud_find(app->hud, "sort curve", &x, &y));
+    driver_click(app, "fold");
+    driver_turns(app, 2);
+    assert_true(app->folded && !view_hud_find(app->hud, "sort curve", &x, &y));
+    assert_true(view_hud_find(app->hud, "sort share", &x, &y) && y > app->renderer.targets.height * 9 / 10);
+    driver_click(app, "unfold");
+    driver_turns(app, 2);
+    assert_true(!app->folded && view_hud_find(app->hud, "sort curve", &x, &y));
+    driver_close(app);
+}
+
+// Sliders set the world's gravity, and friction and restitution of its shapes; slow motion moves less.
+static void test_sliders(void **state) {
+    (void)state;
+    view_app *app = open_with_panel();
+    if (app == NULL) skip();
+    SDL_SetWindowSize(app->window.window, 640, 480);
+    driver_turns(app, 3);
+    psv_world_def def;
+    psv_shape_def shape;
+    assert_int_equal(psv_world_shape(app->world, 0, &shape), PSV_OK);
+    assert_false(app->play.friction_set);
+    driver_click(app, "friction"); // the middle of the slider
+    driver_click(app, "bounce");
+    driver_click(app, "gravity");
+    assert_int_equal(psv_get_world_def(app->world, &def), PSV_OK);
+    assert_true(def.gravity[1] > -1 && def.gravity[1] < 1);
+    for (uint32_t i = 0; i < psv_world_shape_count(app->world); ++i) {
+        assert_int_equal(psv_world_shape(app->world, i, &shape), PSV_OK);
+        assert_true(shape.friction > 0.6f && shape.friction < 0.9f);
+        assert_true(shape.restitution > 0.4f && shape.restitution < 0.6f);
+    }
+    driver_click(app, "restart"); // back to what the scene has
+    driver_wait_load(app);
+    assert_int_equal(psv_get_world_def(app->world, &def), PSV_OK);
+    assert_true(def.gravity[1] < -9 && !app->play.friction_set);
+    for (int i = 0; i < 2; ++i)
+        driver_key(app, SDLK_COMMA, KMOD_NONE);
+    assert_true(app->play.time_scale == 0.25f);
+    for (int i = 0; i < 9; ++i)
+        driver_key(app, SDLK_PERIOD, KMOD_NONE);
+    assert_true(app->play.time_scale == 2);
+    psv_world_counters before, after;
+    assert_int_equal(psv_read_world_counters(app->world, &before), PSV_OK);
+    driver_turns(app, 3);
+    assert_int_equal(psv_read_world_counters(app->world, &after), PSV_OK);
+    assert_int_equal(after.frame - before.frame, 6);
+    driver_close(app);
+}
+
 #if !defined(_WIN32)
 static void expect_name(const char *chosen, const char *scene, const char *wanted) {
     char path[VIEW_PATH_BYTES];
@@ -159,6 +313,11 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_as_bodies_fall_asleep),
         cmocka_unit_test(test_rays_at_rest),
+        cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_panel_fits),
+        cmocka_unit_test(test_phases_and_fold),
+        cmocka_unit_test(test_sliders),
 #if !defined(_WIN32)
         cmocka_unit_test(test_folder_of_pictures),
         cmocka_unit_test(test_key_picture),

@@ -37,7 +37,7 @@ expect 2 'one too many' "$program" drop chairs
 # Every option that the parser knows is in the help.
 "$program" --help >help.txt
 for option in scene bodies seed backend sort broad-phase pairs-on order-on list size supersample overlay colour transparent no-shadows ray-traced \
-    no-hud frame-all help-panel no-vsync no-interop paused folder headless frames screenshot video csv trace check smoke help version; do
+    no-hud strip frame-all help-panel no-vsync no-interop paused folder headless frames screenshot video csv trace check smoke help version; do
     [ $option = scene ] || grep -q -e "--$option" help.txt || { echo "FAILED: --help lacks --$option"; failures=$((failures + 1)); }
 done
 

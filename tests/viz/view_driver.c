@@ -136,6 +136,25 @@ void driver_move(view_app *app, int x, int y, int dx, int dy) {
     driver_turns(app, 1);
 }
 
+static void press_widget(view_app *app, int x, int y) {
+    driver_move(app, x, y, 1, 1);
+    driver_button(app, SDL_BUTTON_LEFT, true, x, y);
+    driver_button(app, SDL_BUTTON_LEFT, false, x, y);
+    driver_turns(app, 1); // what it did may move the others
+}
+
+void driver_click(view_app *app, const char *name) {
+    static const char *const tabs[] = {"tab cost", "tab scene", "tab play"};
+    int x = 0, y = 0;
+    for (size_t i = 0; i < 3 && !view_hud_find(app->hud, name, &x, &y); ++i) {
+        if (!view_hud_find(app->hud, tabs[i], &x, &y)) break;
+        press_widget(app, x, y);
+        driver_turns(app, 1); // the tab's content is laid out a frame later
+    }
+    if (!view_hud_find(app->hud, name, &x, &y)) fail_msg("the panel has no '%s'", name);
+    press_widget(app, x, y);
+}
+
 void driver_window_event(view_app *app, uint8_t name) {
     SDL_Event event = {0};
     event.window.type = SDL_WINDOWEVENT;

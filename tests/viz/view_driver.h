@@ -24,6 +24,8 @@ void driver_wait_load(view_app *app);                                  // turns 
 void driver_key(view_app *app, SDL_Keycode key, SDL_Keymod modifiers); // press and release, then one turn
 void driver_button(view_app *app, uint8_t button, bool down, int x, int y);
 void driver_move(view_app *app, int x, int y, int dx, int dy);
+// Clicks a widget of the panel, in whatever tab it is.
+void driver_click(view_app *app, const char *name);
 void driver_window_event(view_app *app, uint8_t event);
 
 typedef struct driver_picture {

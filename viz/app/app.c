@@ -55,6 +55,8 @@ static void take_options(view_app *app) {
     app->shadows = !o->no_shadows;
     app->ray_traced = o->ray_traced;
     app->show_panel = true;
+    app->folded = o->strip;
+    app->play.time_scale = 1.0f;
     app->show_help = o->help_panel;
     app->focused = true;
     snprintf(app->scene_name, sizeof app->scene_name, "%s", o->scene);
@@ -115,10 +117,23 @@ static bool resize(view_app *app, view_message *message) {
     return view_resize_renderer(&app->renderer, width, height, app->options.supersample, message);
 }
 
+// One turn's time of the scene: a part of a frame in slow motion, else as many frames as are due.
+static psv_status step_scene(view_app *app) {
+    const float seconds = psv_scene_frame_seconds(app->scene), scale = app->play.time_scale;
+    if (app->step_once || scale == 1.0f) return psv_scene_step(app->scene);
+    if (scale < 1.0f) return psv_scene_step_by(app->scene, scale * seconds);
+    app->owed += (double)scale;
+    psv_status status = PSV_OK;
+    for (; status == PSV_OK && app->owed >= 1.0; app->owed -= 1.0)
+        status = psv_scene_step(app->scene);
+    return status;
+}
+
 static void step_world(view_app *app) {
     if (app->paused && !app->step_once) return;
+    const psv_status status = step_scene(app);
     app->step_once = false;
-    if (psv_scene_step(app->scene) != PSV_OK) {
+    if (status != PSV_OK) {
         view_message message = {""};
         view_say(&message, "the scene stopped: %s", psv_last_error(app->context));
         view_report(app, &message);

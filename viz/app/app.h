@@ -71,6 +71,7 @@ typedef struct view_app {
 
     view_colour_mode colour;
     uint32_t overlays;
+    bool folded;
     bool paused, step_once, transparent, shadows, ray_traced, show_panel, show_help, show_explanation;
     bool quit, minimised, focused;
     bool want_screenshot;
@@ -83,6 +84,9 @@ typedef struct view_app {
     uint64_t load_count; // scenes shown so far
     uint64_t last_count; // pair count of the paused frame, for the cross-check on a switch
     float pair_scale;
+    view_play play; // the user's; gravity as the world has it
+    float gravity_direction[3];
+    double owed; // frames of the scene, where time goes faster than one a turn
     Uint64 last_tick;
     double frame_ms;
     view_message toast;
@@ -118,6 +122,9 @@ void view_run_check(view_app *app);
 bool view_name_app_file(view_app *app, const char *ending, char *path); // as view_name_user_file; reports
 void view_save_screenshot(view_app *app, const char *path);
 void view_toggle_video(view_app *app, const char *path);
+void view_take_play(view_app *app); // settings of a scene that was loaded
+void view_set_play(view_app *app, const view_hud_actions *actions);
+void view_scale_time(view_app *app, float factor);
 void view_frame_all(view_app *app);
 void view_handle_event(view_app *app, const SDL_Event *event);
 void view_hold_keys(view_app *app, float seconds); // camera flight, grabbing

@@ -58,6 +58,8 @@ static const char *explanation(view_app *app) {
 static void fill_model(view_app *app, view_hud_model *model) {
     memset(model, 0, sizeof *model);
     model->show_panel = app->show_panel;
+    model->folded = app->folded;
+    model->play = app->play;
     model->show_help = app->show_help;
     model->read_only = app->options.headless;
     model->loading = app->load != NULL;
@@ -130,6 +132,7 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
         app->explained = UINT64_MAX;
     }
     if (actions->toggle_help) app->show_help = !app->show_help;
+    if (actions->toggle_fold) app->folded = !app->folded;
     if (actions->toggle_panel) app->show_panel = !app->show_panel;
     if (actions->check) view_run_check(app);
     app->overlays ^= actions->toggle_overlays;
@@ -144,4 +147,5 @@ void view_draw_panel(view_app *app) {
     do_methods(app, &actions);
     do_files(app, &actions);
     do_toggles(app, &actions);
+    view_set_play(app, &actions);
 }

@@ -19,8 +19,18 @@ typedef struct view_names {
     int current; // -1: none
 } view_names;
 
+// What a user changes in a scene. Unset: each shape and the world have their own.
+typedef struct view_play {
+    float gravity;    // m/s^2 along the scene's direction; below 0 against it
+    float time_scale; // seconds of the scene a second, as far as the machine keeps up
+    float friction, restitution;
+    bool friction_set, restitution_set;
+} view_play;
+
 typedef struct view_hud_model {
     bool show_panel, show_help;
+    bool folded; // the panel is one line at the lower edge
+    view_play play;
     bool read_only; // nobody can click: only the costs of the scene, no switches
     bool loading, paused, transparent, shadows, fly;
     view_names scenes, backends, sorts, broad_phases, colours;
@@ -55,6 +65,9 @@ typedef struct view_hud_actions {
     bool toggle_pause, step, restart, frame_all, toggle_transparent, toggle_shadows, toggle_traced, toggle_help,
         toggle_panel, toggle_explanation;
     uint32_t toggle_overlays;
+    bool toggle_fold;
+    bool set_gravity, set_time_scale, set_friction, set_restitution; // to the values of `play`
+    view_play play;
     bool check, export_csv, export_trace, screenshot, toggle_video;
 } view_hud_actions;
 
@@ -65,6 +78,15 @@ void view_destroy_hud(view_hud *hud);                                           
 void view_hud_event(view_hud *hud, const SDL_Event *event);
 bool view_hud_wants_mouse(const view_hud *hud);
 bool view_hud_wants_keys(const view_hud *hud); // typing into a field
+
+// The explanation that is shown under the mouse; empty: none.
+const char *view_hud_tip(const view_hud *hud);
+
+bool view_hud_scrolls(const view_hud *hud); // a part of the panel lies outside of the window
+
+// Scale of the panel's lengths in a window of that many pixels, on a display of that many pixels an inch: as the window
+// against 1280x720, larger on dense displays, and never so large that the panel covers more than a quarter.
+float view_hud_scale(float width, float height, float dpi);
 
 // Where the widget of that name was last drawn, in window coordinates; false when it was not. For scripted input.
 bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y);

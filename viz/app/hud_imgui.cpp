@@ -1,5 +1,5 @@
-// The panel with Dear ImGui: the only C++ file of the project.
-#include "hud.h"
+// The panel with Dear ImGui. Its two files are the only C++ of the project.
+#include "hud_parts.h"
 
 #include <backends/imgui_impl_opengl3.h>
 #include <backends/imgui_impl_sdl.h>
@@ -10,76 +10,18 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <vector>
 
 namespace {
 // Lengths are for a window of this size; a smaller or larger one scales them, to a size that can be read.
 const float full_width = 1280.0f, full_height = 720.0f, least_scale = 0.625f, most_scale = 4.0f;
-const float panel_width = 344.0f, font_size = 13.0f;
+const float panel_width = 344.0f, font_size = 13.0f, usual_dpi = 96.0f;
+const float least_width = 1130.0f; // of a window that a panel of full size may cover a quarter of
 } // namespace
-
-struct view_item {
-    char name[32];
-    float x, y;
-};
-
-struct view_hud {
-    ImGuiContext *context;
-    float scale;                  // of all lengths; 0: not set yet
-    bool measured;                // the size of its windows is known
-    std::vector<view_item> items; // of the last frame
-    ImVec2 mouse;                 // by events: SDL's own state knows nothing of scripted ones
-    bool down[3], pressed[3];     // pressed: since the last frame, however short
-};
-
-namespace {
-
-const ImU32 phase_colours[PSV_PHASE_COUNT] = {
-    IM_COL32(102, 153, 204, 255), IM_COL32(120, 200, 190, 255), IM_COL32(245, 170, 60, 255),
-    IM_COL32(200, 200, 110, 255), IM_COL32(225, 95, 75, 255),   IM_COL32(170, 120, 200, 255),
-    IM_COL32(120, 180, 90, 255),  IM_COL32(80, 130, 230, 255),  IM_COL32(160, 160, 160, 255)};
 
 view_hud *own_hud() { return static_cast<view_hud *>(ImGui::GetIO().UserData); }
 
-// A length of the full-size panel in this one.
 float scaled(float length) { return length * own_hud()->scale; }
 
-void set_style(float scale) {
-    ImGuiStyle &style = ImGui::GetStyle();
-    style = ImGuiStyle();
-    ImGui::StyleColorsDark();
-    style.WindowRounding = 6.0f;
-    style.FrameRounding = 3.0f;
-    style.WindowBorderSize = 0.0f;
-    style.WindowPadding = ImVec2(10, 9);
-    style.ItemSpacing = ImVec2(6, 4);
-    style.FramePadding = ImVec2(5, 2);
-    style.Colors[ImGuiCol_WindowBg] = ImVec4(0.05f, 0.06f, 0.08f, 0.80f);
-    style.Colors[ImGuiCol_TitleBgActive] = ImVec4(0.10f, 0.13f, 0.18f, 0.95f);
-    style.Colors[ImGuiCol_FrameBg] = ImVec4(0.22f, 0.26f, 0.34f, 0.95f);
-    style.Colors[ImGuiCol_Button] = ImVec4(0.20f, 0.26f, 0.36f, 0.9f);
-    style.Colors[ImGuiCol_ButtonHovered] = ImVec4(0.29f, 0.40f, 0.56f, 1.0f);
-    style.Colors[ImGuiCol_CheckMark] = ImVec4(0.96f, 0.67f, 0.24f, 1.0f);
-    style.ScaleAllSizes(scale);
-}
-
-// Between frames: style and letters for a window of this size. Eighths, so that a drag of its edge sets few fonts.
-void set_scale(view_hud *hud, ImVec2 window) {
-    float scale = std::min(window.x / full_width, window.y / full_height);
-    scale = std::floor(8.0f * std::min(std::max(scale, least_scale), most_scale)) / 8.0f;
-    if (scale == hud->scale) return;
-    hud->scale = scale;
-    hud->measured = false;
-    set_style(scale);
-    ImFontConfig letters;
-    letters.SizePixels = std::round(font_size * scale);
-    ImGui::GetIO().Fonts->Clear();
-    ImGui::GetIO().Fonts->AddFontDefault(&letters);
-    ImGui_ImplOpenGL3_DestroyDeviceObjects(); // made again, with the letters, when the frame begins
-    ImGui_ImplOpenGL3_NewFrame();
-}
-
-// Notes where the last widget lies.
 void mark(const char *name) {
     view_hud *hud = own_hud();
     const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
@@ -113,11 +55,65 @@ const char *grouped(uint64_t number, char (&text)[32]) {
     return text;
 }
 
-void row(const char *name, uint64_t number) {
+void explain_on_hover(const char *text) {
+    if (!ImGui::IsItemHovered()) return;
+    ImGui::BeginTooltip();
+    ImGui::PushTextWrapPos(scaled(300.0f));
+    ImGui::TextUnformatted(text);
+    ImGui::PopTextWrapPos();
+    ImGui::EndTooltip();
+    snprintf(own_hud()->tip, sizeof own_hud()->tip, "%s", text);
+}
+
+void row(const char *name, uint64_t number, const char *meaning) {
     char text[32];
     ImGui::TextDisabled("%s", name);
+    explain_on_hover(meaning);
     ImGui::SameLine(scaled(96.0f));
     ImGui::TextUnformatted(grouped(number, text));
+}
+
+float view_hud_scale(float width, float height, float dpi) {
+    const float base = std::min(width / full_width, height / full_height);
+    const float most = std::min(width, height * full_width / full_height) / least_width; // a quarter of the window
+    const float scale = std::max(base, std::min(dpi / usual_dpi, most));
+    return std::floor(8.0f * std::min(std::max(scale, least_scale), most_scale)) / 8.0f;
+}
+
+namespace {
+
+void set_style(float scale) {
+    ImGuiStyle &style = ImGui::GetStyle();
+    style = ImGuiStyle();
+    ImGui::StyleColorsDark();
+    style.WindowRounding = 6.0f;
+    style.FrameRounding = 3.0f;
+    style.WindowBorderSize = 0.0f;
+    style.WindowPadding = ImVec2(10, 9);
+    style.ItemSpacing = ImVec2(6, 4);
+    style.FramePadding = ImVec2(5, 2);
+    style.Colors[ImGuiCol_WindowBg] = ImVec4(0.05f, 0.06f, 0.08f, 0.80f);
+    style.Colors[ImGuiCol_TitleBgActive] = ImVec4(0.10f, 0.13f, 0.18f, 0.95f);
+    style.Colors[ImGuiCol_FrameBg] = ImVec4(0.22f, 0.26f, 0.34f, 0.95f);
+    style.Colors[ImGuiCol_Button] = ImVec4(0.20f, 0.26f, 0.36f, 0.9f);
+    style.Colors[ImGuiCol_ButtonHovered] = ImVec4(0.29f, 0.40f, 0.56f, 1.0f);
+    style.Colors[ImGuiCol_CheckMark] = ImVec4(0.96f, 0.67f, 0.24f, 1.0f);
+    style.ScaleAllSizes(scale);
+}
+
+// Between frames: style and letters for a window of this size. Eighths, so that a drag of its edge sets few fonts.
+void set_scale(view_hud *hud, ImVec2 window) {
+    const float scale = view_hud_scale(window.x, window.y, hud->dpi);
+    if (scale == hud->scale) return;
+    hud->scale = scale;
+    hud->measured = false;
+    set_style(scale);
+    ImFontConfig letters;
+    letters.SizePixels = std::round(font_size * scale);
+    ImGui::GetIO().Fonts->Clear();
+    ImGui::GetIO().Fonts->AddFontDefault(&letters);
+    ImGui_ImplOpenGL3_DestroyDeviceObjects(); // made again, with the letters, when the frame begins
+    ImGui_ImplOpenGL3_NewFrame();
 }
 
 int choose(const char *label, const view_names &names) {
@@ -138,117 +134,6 @@ int choose(const char *label, const view_names &names) {
     }
     ImGui::EndCombo();
     return chosen;
-}
-
-double phase_sum(const view_sample &sample) {
-    double sum = 0.0;
-    for (double ms : sample.profile.phase_ms)
-        sum += ms;
-    return sum;
-}
-
-// One bar a frame, a piece a phase, newest at the right.
-void plot(const view_history &history) {
-    const ImVec2 size(ImGui::GetContentRegionAvail().x, scaled(92.0f));
-    const ImVec2 corner = ImGui::GetCursorScreenPos();
-    ImDrawList *list = ImGui::GetWindowDrawList();
-    ImGui::Dummy(size);
-    list->AddRectFilled(corner, ImVec2(corner.x + size.x, corner.y + size.y), IM_COL32(12, 14, 18, 220), 3.0f);
-    const float bar = std::max(1.0f, std::round(scaled(2.0f)));
-    const uint64_t columns = (uint64_t)(size.x / bar);
-    const uint64_t shown = std::min<uint64_t>(history.count, columns);
-    double most = 1.0e-3;
-    for (uint64_t i = history.count - shown; i < history.count; ++i) {
-        most = std::max(most, phase_sum(history.samples[i % VIEW_HISTORY]));
-    }
-    most *= 1.1;
-    for (uint64_t i = 0; i < shown; ++i) {
-        const view_sample &sample = history.samples[(history.count - 1 - i) % VIEW_HISTORY];
-        float x = corner.x + size.x - bar * (float)(i + 1);
-        float y = corner.y + size.y;
-        for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
-            float height = (float)(sample.profile.phase_ms[phase] / most) * size.y;
-            if (height <= 0.0f) continue;
-            list->AddRectFilled(ImVec2(x, y - height), ImVec2(x + bar, y), phase_colours[phase]);
-            y -= height;
-        }
-    }
-    char scale[32];
-    snprintf(scale, sizeof scale, "%.3g ms", most);
-    list->AddText(ImVec2(corner.x + 4.0f, corner.y + 2.0f), IM_COL32(200, 200, 200, 200), scale);
-}
-
-void legend(const view_history &history) {
-    const view_sample &last = history.samples[(history.count - 1) % VIEW_HISTORY];
-    if (!ImGui::BeginTable("phases", 3, ImGuiTableFlags_SizingFixedFit)) return;
-    for (int phase = 0; phase < PSV_PHASE_COUNT; ++phase) {
-        ImGui::TableNextColumn();
-        ImVec2 at = ImGui::GetCursorScreenPos();
-        ImGui::GetWindowDrawList()->AddRectFilled(
-            ImVec2(at.x, at.y + scaled(3.0f)), ImVec2(at.x + scaled(8.0f), at.y + scaled(11.0f)), phase_colours[phase]);
-        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + scaled(12.0f));
-        double ms = last.profile.phase_ms[phase];
-        if (ms > 0.0) {
-            int decimals = ms < 10.0 ? 2 : ms < 100.0 ? 1 : 0; // a column is as wide as that
-            ImGui::Text("%s %.*f", psv_phase_name((psv_phase)phase), decimals, ms);
-        } else {
-            ImGui::TextDisabled("%s -", psv_phase_name((psv_phase)phase));
-        }
-    }
-    ImGui::EndTable();
-}
-
-// What the ray-traced picture cost.
-void traced(const view_hud_model &model) {
-    const psv_render_statistics &s = *model.traced;
-    ImGui::Text("rays %.2f ms, %u x %u", s.frame_ms, model.traced_width, model.traced_height);
-    ImGui::TextColored(ImVec4(0.96f, 0.67f, 0.24f, 1.0f), "sort %.3f ms (%.1f%% of the rays' picture)", s.sort_ms,
-                       100.0 * s.sort_share);
-    ImGui::Text("bounds, keys %.3f  build %.3f ms", s.bounds_ms + s.keys_ms, s.build_ms);
-    ImGui::Text("trace %.2f  filter %.2f ms", s.trace_ms, s.filter_ms);
-    ImGui::Text("%.1f million rays a second", s.rays_per_second * 1.0e-6);
-    if (s.added_up > 1) ImGui::Text("%u pictures added up", s.added_up);
-}
-
-void costs(const view_hud_model &model) {
-    const view_sample *last = view_last_sample(model.history);
-    if (last == nullptr) {
-        ImGui::TextDisabled("no frame yet");
-        return;
-    }
-    double step = last->profile.frame_ms;
-    double sort = last->profile.phase_ms[PSV_PHASE_SORT];
-    ImGui::Text("step %.3f ms", step);
-    ImGui::SameLine(scaled(150.0f));
-    const ImVec4 orange(0.96f, 0.67f, 0.24f, 1.0f);
-    ImGui::TextColored(orange, "sort %.3f ms (%.0f%%)", sort, step > 0.0 ? 100.0 * sort / step : 0.0);
-    if (!model.read_only || model.draw_ms > 0.0) { // known once a picture was drawn before this one
-        ImGui::Text("draw %.3f ms", model.draw_ms);
-        ImGui::SameLine(scaled(150.0f));
-    }
-    ImGui::Text("frame %.1f ms", model.frame_ms);
-    if (model.ordering) ImGui::Text("depth sort of all bodies %.3f ms", model.order_ms);
-    plot(*model.history);
-    legend(*model.history);
-    if (model.traced != nullptr) traced(model);
-}
-
-void counters(const view_hud_model &model) {
-    char a[32], b[32];
-    row("frame", model.counters.frame);
-    row("bodies", model.counters.bodies);
-    row("pairs", model.counters.pairs);
-    row("contacts", model.counters.contacts);
-    row("tested", model.counters.candidates);
-    if (model.counters.lost_bodies > 0) row("lost", model.counters.lost_bodies);
-    ImGui::TextDisabled("sort passes");
-    ImGui::SameLine(scaled(96.0f));
-    ImGui::Text("%u run, %u skipped", model.counters.sort_passes, model.counters.sort_passes_skipped);
-    if (model.read_only && model.draw_ms <= 0.0) return;
-    ImGui::TextDisabled("drawn");
-    ImGui::SameLine(scaled(96.0f));
-    ImGui::Text("%s + %s points", grouped((uint64_t)model.drawn[1] + model.drawn[2] + model.drawn[3], a),
-                grouped(model.drawn[0], b));
 }
 
 void cross_check(const view_hud_model &model, view_hud_actions &actions) {
@@ -305,7 +190,11 @@ void switches(const view_hud_model &model, view_hud_actions &actions) {
     actions.broad_phase = choose("broad phase", model.broad_phases);
     runs(model.counters);
     if (button("explain")) actions.toggle_explanation = true;
-    if (model.explanation[0] != '\0') ImGui::TextWrapped("%s", model.explanation);
+    if (model.explanation[0] != '\0') { // as long as it is: with a scrollbar of its own
+        ImGui::BeginChild("explanation", ImVec2(0.0f, scaled(130.0f)), true);
+        ImGui::TextWrapped("%s", model.explanation);
+        ImGui::EndChild();
+    }
     actions.colour = choose("colour", model.colours);
     static const char *const overlays[4] = {"boxes", "pairs", "cells", "order"};
     for (uint32_t i = 0; i < 4; ++i) {
@@ -339,6 +228,62 @@ void buttons(const view_hud_model &model, view_hud_actions &actions) {
     if (button(model.recording ? "stop video" : "video")) actions.toggle_video = true;
 }
 
+bool slide(const char *name, const char *meaning, float *value, float low, float high, const char *format) {
+    ImGui::TextDisabled("%s", name);
+    ImGui::SameLine(scaled(96.0f));
+    ImGui::SetNextItemWidth(-1.0f);
+    char id[40];
+    snprintf(id, sizeof id, "##%s", name);
+    const bool changed = ImGui::SliderFloat(id, value, low, high, format, ImGuiSliderFlags_AlwaysClamp);
+    mark(name);
+    explain_on_hover(meaning);
+    return changed;
+}
+
+void sliders(const view_hud_model &model, view_hud_actions &actions) {
+    view_play &play = actions.play;
+    play = model.play;
+    actions.set_gravity = slide("gravity", "metres a second squared, along the scene's own direction", &play.gravity,
+                                -20.0f, 20.0f, "%.2f m/s2");
+    actions.set_time_scale =
+        slide("time", "below 1: slow motion (keys , and .)", &play.time_scale, 0.02f, 2.0f, "x %.2f");
+    actions.set_friction = slide("friction", "of all shapes; 0 is ice", &play.friction, 0.0f, 1.5f,
+                                 play.friction_set ? "%.2f" : "as each shape has");
+    actions.set_restitution = slide("bounce", "restitution of all shapes; 1 gives back all of the speed",
+                                    &play.restitution, 0.0f, 1.0f, play.restitution_set ? "%.2f" : "as each shape has");
+}
+
+void tabs(const view_hud_model &model, view_hud_actions &actions) {
+    if (!ImGui::BeginTabBar("tabs")) return;
+    bool open = ImGui::BeginTabItem("cost");
+    mark("tab cost");
+    if (open) {
+        hud_costs(model);
+        ImGui::Separator();
+        hud_counters(model);
+        ImGui::EndTabItem();
+    }
+    open = ImGui::BeginTabItem("scene");
+    mark("tab scene");
+    if (open) {
+        switches(model, actions);
+        cross_check(model, actions);
+        ImGui::EndTabItem();
+    }
+    open = ImGui::BeginTabItem("play");
+    mark("tab play");
+    if (open) {
+        buttons(model, actions);
+        ImGui::Separator();
+        sliders(model, actions);
+        ImGui::Separator();
+        picked(model);
+        ImGui::EndTabItem();
+    }
+    ImGui::EndTabBar();
+}
+
+// What computes and what draws; then the tabs, each low enough for every window that the panel fits.
 void panel(const view_hud_model &model, float height, view_hud_actions &actions) {
     const float edge = scaled(12.0f), width = scaled(panel_width);
     ImGui::SetNextWindowPos(ImVec2(edge, edge), ImGuiCond_Always);
@@ -347,33 +292,55 @@ void panel(const view_hud_model &model, float height, view_hud_actions &actions)
     const ImGuiWindowFlags flags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoResize |
                                    ImGuiWindowFlags_NoFocusOnAppearing;
     if (ImGui::Begin("pairsieve", nullptr, flags)) {
+        own_hud()->scrolls = ImGui::GetScrollMaxY() > 0.0f;
+        if (!model.read_only) {
+            if (button("fold")) actions.toggle_fold = true;
+            explain_on_hover("one line at the lower edge; the key Tab, too");
+            ImGui::SameLine();
+        }
         ImGui::TextUnformatted(model.device);
         ImGui::TextDisabled("drawn by %s", model.renderer);
         ImGui::TextDisabled("bodies by %s", model.transfer);
         if (model.note[0] != '\0') ImGui::TextWrapped("no interop: %s", model.note);
-        ImGui::Separator();
-        costs(model);
-        ImGui::Separator();
-        counters(model);
-        if (!model.read_only) {
+        if (model.read_only) {
             ImGui::Separator();
-            switches(model, actions);
-            cross_check(model, actions);
+            hud_costs(model);
             ImGui::Separator();
-            picked(model);
-            ImGui::Separator();
-            buttons(model, actions);
+            hud_counters(model);
+        } else {
+            tabs(model, actions);
         }
     }
     ImGui::End();
 }
 
+// The panel as one line at the lower edge.
+void strip(const view_hud_model &model, ImVec2 window, view_hud_actions &actions) {
+    ImGui::SetNextWindowPos(ImVec2(0.0f, window.y), ImGuiCond_Always, ImVec2(0.0f, 1.0f));
+    ImGui::SetNextWindowSize(ImVec2(window.x, 0.0f), ImGuiCond_Always);
+    const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                   ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoSavedSettings;
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0f);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(scaled(8.0f), scaled(5.0f)));
+    if (ImGui::Begin("strip", nullptr, flags)) {
+        if (!model.read_only) {
+            if (ImGui::SmallButton("unfold")) actions.toggle_fold = true;
+            mark("unfold");
+            ImGui::SameLine();
+        }
+        hud_strip(model);
+    }
+    ImGui::End();
+    ImGui::PopStyleVar(2);
+}
+
 void help(float width, float height) {
     static const char *const lines[] = {"P          pause, go on",
                                         "O          one step",
+                                        ", .        slower, faster",
                                         "R          restart the scene",
                                         "[ ]        previous, next scene",
-                                        "Tab        panel",
+                                        "Tab        panel, one line, nothing",
                                         "F1         this help",
                                         "Home       frame all bodies",
                                         "Space      shoot a ball",
@@ -418,13 +385,23 @@ void toast(const char *text, float width, float height) {
 }
 
 void lay_out(const view_hud_model &model, ImVec2 window, view_hud_actions &actions) {
-    if (model.show_panel) panel(model, window.y, actions);
+    if (model.show_panel && model.folded) strip(model, window, actions);
+    if (model.show_panel && !model.folded) panel(model, window.y, actions);
     if (model.show_help) help(window.x, window.y);
     if (model.loading) {
         toast("loading the scene ...", window.x, window.y);
     } else if (model.toast[0] != '\0') {
         toast(model.toast, window.x, window.y);
     }
+}
+
+// Pixels an inch; the usual number where the display does not say, and for a window that nobody sees.
+float display_dpi(SDL_Window *window) {
+    float dpi = usual_dpi;
+    const bool hidden = (SDL_GetWindowFlags(window) & SDL_WINDOW_HIDDEN) != 0;
+    const int display = SDL_GetWindowDisplayIndex(window);
+    if (hidden || display < 0 || SDL_GetDisplayDPI(display, &dpi, nullptr, nullptr) != 0) return usual_dpi;
+    return dpi > 0.0f ? dpi : usual_dpi;
 }
 
 } // namespace
@@ -444,7 +421,11 @@ view_hud *view_create_hud(SDL_Window *window, SDL_GLContext context, view_messag
         ImGui::DestroyContext(imgui);
         return nullptr;
     }
-    view_hud *hud = new view_hud{imgui, 0.0f, false, {}, ImVec2(-FLT_MAX, -FLT_MAX), {}, {}};
+    view_hud *hud = new view_hud{};
+    hud->context = imgui;
+    hud->window = window;
+    hud->dpi = display_dpi(window);
+    hud->mouse = ImVec2(-FLT_MAX, -FLT_MAX);
     ImGui::GetIO().UserData = hud;
     return hud;
 }
@@ -481,6 +462,8 @@ static void set_mouse(view_hud *hud) {
 void view_hud_event(view_hud *hud, const SDL_Event *event) {
     ImGui::SetCurrentContext(hud->context);
     follow_mouse(hud, event);
+    if (event->type == SDL_WINDOWEVENT && event->window.event == SDL_WINDOWEVENT_MOVED)
+        hud->dpi = display_dpi(hud->window); // of another display, maybe
     // Tab and the other keys are the viewer's own; the panel is for the mouse.
     if (event->type != SDL_KEYDOWN && event->type != SDL_KEYUP) ImGui_ImplSDL2_ProcessEvent(event);
 }
@@ -495,6 +478,10 @@ bool view_hud_wants_keys(const view_hud *hud) {
     return ImGui::GetIO().WantTextInput;
 }
 
+const char *view_hud_tip(const view_hud *hud) { return hud->tip; }
+
+bool view_hud_scrolls(const view_hud *hud) { return hud->scrolls; }
+
 bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y) {
     for (const view_item &item : hud->items) {
         if (strcmp(item.name, name) != 0) continue;
@@ -508,6 +495,7 @@ bool view_hud_find(const view_hud *hud, const char *name, int *x, int *y) {
 void view_draw_hud(view_hud *hud, const view_hud_model *model, int width, int height, view_hud_actions *actions) {
     ImGui::SetCurrentContext(hud->context);
     hud->items.clear();
+    hud->tip[0] = '\0';
     memset(actions, 0, sizeof *actions);
     actions->scene = actions->backend = actions->sort = actions->broad_phase = actions->colour = -1;
     ImGui_ImplOpenGL3_NewFrame();

@@ -50,6 +50,16 @@ static void toggle_full_screen(view_app *app) {
     }
 }
 
+// Panel, one line, nothing.
+static void next_panel(view_app *app) {
+    if (!app->show_panel)
+        app->show_panel = true, app->folded = false;
+    else if (!app->folded)
+        app->folded = true;
+    else
+        app->show_panel = false;
+}
+
 static void press_setting(view_app *app, SDL_Keycode key) {
     switch (key) {
     case SDLK_1: app->overlays ^= VIEW_OVERLAY_BOXES; break;
@@ -90,7 +100,9 @@ static void press(view_app *app, const SDL_KeyboardEvent *event) {
     case SDLK_r: view_start_load(app, app->scene_name, PSV_BACKEND_AUTO); break;
     case SDLK_LEFTBRACKET: view_next_scene(app, -1); break;
     case SDLK_RIGHTBRACKET: view_next_scene(app, 1); break;
-    case SDLK_TAB: app->show_panel = !app->show_panel; break;
+    case SDLK_TAB: next_panel(app); break;
+    case SDLK_COMMA: view_scale_time(app, 0.5f); break;
+    case SDLK_PERIOD: view_scale_time(app, 2.0f); break;
     case SDLK_F1: app->show_help = !app->show_help; break;
     case SDLK_HOME: view_frame_all(app); break;
     case SDLK_SPACE: shoot(app); break;

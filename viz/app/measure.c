@@ -5,6 +5,7 @@
 
 #include <SDL.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,44 @@ void view_add_sample(view_history *history, const view_sample *sample) {
 
 const view_sample *view_last_sample(const view_history *history) {
     return history->count == 0 ? NULL : &history->samples[(history->count - 1) % VIEW_HISTORY];
+}
+
+uint64_t view_recent_count(const view_history *history, double seconds) {
+    const uint64_t kept = history->count < VIEW_HISTORY ? history->count : VIEW_HISTORY;
+    double ms = 0.0;
+    uint64_t count = 0;
+    while (count < kept && (count == 0 || ms < seconds * 1000.0)) {
+        count += 1;
+        ms += history->samples[(history->count - count) % VIEW_HISTORY].frame_ms;
+    }
+    return count;
+}
+
+static double value_of(const view_sample *sample, int what) {
+    if (what < PSV_PHASE_COUNT) return sample->profile.phase_ms[what];
+    if (what == VIEW_OF_STEP) return sample->profile.frame_ms;
+    if (what == VIEW_OF_FRAME) return sample->frame_ms;
+    double sum = 0.0;
+    for (int i = 0; i < PSV_PHASE_COUNT; ++i)
+        sum += sample->profile.phase_ms[i];
+    return sum;
+}
+
+static int compare_values(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double view_quantile(const view_history *history, uint64_t count, int what, double quantile) {
+    static double values[VIEW_HISTORY];
+    const uint64_t kept = history->count < VIEW_HISTORY ? history->count : VIEW_HISTORY;
+    if (count > kept) count = kept;
+    if (count == 0) return 0.0;
+    for (uint64_t i = 0; i < count; ++i)
+        values[i] = value_of(&history->samples[(history->count - 1 - i) % VIEW_HISTORY], what);
+    qsort(values, count, sizeof values[0], compare_values);
+    const double rank = ceil(quantile * (double)count);
+    return values[rank < 1.0 ? 0 : (uint64_t)rank - 1];
 }
 
 void view_write_csv_head(FILE *file) {

@@ -42,6 +42,7 @@ void view_print_help(void) {
          "  --ray-traced          sun, sky, mirrors and glass by rays; the key Y, too\n"
          "  --no-shadows          no shadow map (above 400,000 bodies it starts off; H turns it on)\n"
          "  --no-hud              no panel\n"
+         "  --strip               the panel as one line: phases of the step, and what share of it sorting is\n"
          "  --frame-all           look at all bodies, as the key Home does; without a window in each frame\n"
          "  --help-panel          open the help panel at the start\n"
          "  --no-vsync            draw as fast as possible\n"
@@ -61,7 +62,7 @@ void view_print_help(void) {
          "  --smoke               run every shipped scene for a few frames, check picture and pairs, print a table\n"
          "  --help, --version\n"
          "\n"
-         "keys: P pause, O step, R restart, [ ] scene, Tab panel, F1 help, Home frame all, Space shoot, drag to grab;\n"
+         "keys: P pause, O step, comma slower, R restart, [ ] scene, Tab panel, F1 help, Home frame all, Space shoot;\n"
          "F1 names the others. Exit codes: 0 well, 1 failed run or no usable display, 2 usage or bad input,\n"
          "130 interrupted without a window.");
 }
@@ -129,6 +130,7 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--check", &o->check},
         {"--paused", &o->paused},
         {"--no-hud", &o->hide_hud},
+        {"--strip", &o->strip},
         {"--frame-all", &o->frame_all},
         {"--help-panel", &o->help_panel},
         {"--transparent", &o->transparent},

@@ -47,7 +47,7 @@ typedef struct view_options {
     bool smoke;
     bool check;
     bool paused;
-    bool hide_hud, frame_all;
+    bool hide_hud, frame_all, strip;
     bool help_panel;
     bool transparent;
     bool no_shadows;

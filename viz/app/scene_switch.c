@@ -104,6 +104,7 @@ static void take_scene(view_app *app, view_load *load) {
     if (app->options.pairs_on_gl && psv_context_backend(app->context) == PSV_BACKEND_CPU) find_pairs_on_gl(app);
     if (!same) set_camera(app);
     app->history.count = 0;
+    view_take_play(app);
     app->shadows = !app->options.no_shadows && psv_world_slot_count(app->world) <= SHADOW_BODIES;
     app->pair_scale = 1.0f / 12.0f;
     app->stale = true;

@@ -1,0 +1,78 @@
+// What a user changes while a scene runs: gravity, pace, friction, restitution.
+#include "app.h"
+
+#include <math.h>
+
+#define LEAST_TIME_SCALE 0.02f
+#define MOST_TIME_SCALE 2.0f
+
+static float mean_of_shapes(psv_world *world, bool friction) {
+    const uint32_t count = psv_world_shape_count(world);
+    float sum = 0.0f;
+    psv_shape_def def;
+    for (uint32_t i = 0; i < count; ++i)
+        if (psv_world_shape(world, i, &def) == PSV_OK) sum += friction ? def.friction : def.restitution;
+    return count > 0 ? sum / (float)count : 0.0f;
+}
+
+void view_take_play(view_app *app) {
+    psv_world_def def;
+    view_play *play = &app->play;
+    const float down[3] = {0.0f, -1.0f, 0.0f};
+    *play = (view_play){.time_scale = play->time_scale,
+                        .friction = mean_of_shapes(app->world, true),
+                        .restitution = mean_of_shapes(app->world, false)};
+    app->owed = 0.0;
+    if (psv_get_world_def(app->world, &def) != PSV_OK) return;
+    const float *g = def.gravity;
+    play->gravity = sqrtf(g[0] * g[0] + g[1] * g[1] + g[2] * g[2]);
+    for (int i = 0; i < 3; ++i)
+        app->gravity_direction[i] = play->gravity > 0.0f ? g[i] / play->gravity : down[i];
+}
+
+static psv_status set_gravity(view_app *app, float strength) {
+    float gravity[3];
+    for (int i = 0; i < 3; ++i)
+        gravity[i] = strength * app->gravity_direction[i];
+    return psv_set_gravity(app->world, gravity);
+}
+
+// NULL: each shape keeps its own.
+static psv_status set_surfaces(view_app *app, const float *friction, const float *restitution) {
+    const uint32_t count = psv_world_shape_count(app->world);
+    psv_status status = PSV_OK;
+    psv_shape_def def;
+    for (uint32_t i = 0; i < count && status == PSV_OK; ++i) {
+        status = psv_world_shape(app->world, i, &def);
+        if (status == PSV_OK)
+            status = psv_set_shape_surface(app->world, i, friction != NULL ? *friction : def.friction,
+                                           restitution != NULL ? *restitution : def.restitution);
+    }
+    return status;
+}
+
+void view_set_play(view_app *app, const view_hud_actions *actions) {
+    const view_play *wanted = &actions->play;
+    psv_status status = PSV_OK;
+    if (app->world == NULL) return;
+    if (actions->set_time_scale) app->play.time_scale = wanted->time_scale;
+    if (actions->set_gravity) status = set_gravity(app, wanted->gravity);
+    if (status == PSV_OK && actions->set_gravity) app->play.gravity = wanted->gravity;
+    if (status == PSV_OK && actions->set_friction) status = set_surfaces(app, &wanted->friction, NULL);
+    if (status == PSV_OK && actions->set_friction) {
+        app->play.friction = wanted->friction;
+        app->play.friction_set = true;
+    }
+    if (status == PSV_OK && actions->set_restitution) status = set_surfaces(app, NULL, &wanted->restitution);
+    if (status == PSV_OK && actions->set_restitution) {
+        app->play.restitution = wanted->restitution;
+        app->play.restitution_set = true;
+    }
+    if (status != PSV_OK) view_toast(app, "%s", psv_last_error(app->context));
+}
+
+void view_scale_time(view_app *app, float factor) {
+    const float scale = app->play.time_scale * factor;
+    app->play.time_scale = fminf(fmaxf(scale, LEAST_TIME_SCALE), MOST_TIME_SCALE);
+    view_toast(app, "time x %.3g", (double)app->play.time_scale);
+}
