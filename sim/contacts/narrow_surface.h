@@ -12,7 +12,7 @@
 // A mesh or a height field: its triangles by number. A field's cell has two, the first on the side of its first row.
 typedef struct psvi_facets {
     const psvi_triangle *triangles; // of a mesh; NULL for a field
-    const float *heights;
+    const float *heights;           // of a field; NULL for a mesh
     bool one_sided;
     uint32_t columns, rows;
     float cell_x, cell_z, low_x, low_z;
@@ -25,9 +25,10 @@ typedef struct psvi_facet {
 
 PSVI_HD psvi_facets psvi_surface_of(const psvi_sim *s, const psvi_shape *shape) {
     psvi_facets f;
-    f.triangles = shape->type == PSV_SHAPE_MESH ? s->triangles + shape->first_triangle : 0;
-    f.one_sided = shape->type == PSV_SHAPE_MESH && shape->one_sided;
-    f.heights = s->heights + shape->first_height;
+    const bool mesh = shape->type == PSV_SHAPE_MESH;
+    f.triangles = mesh ? s->triangles + shape->first_triangle : 0;
+    f.one_sided = mesh && shape->one_sided;
+    f.heights = mesh ? 0 : s->heights + shape->first_height;
     f.columns = shape->columns;
     f.rows = shape->rows;
     f.cell_x = shape->size[0] / (float)(shape->columns - 1);
