@@ -23,8 +23,8 @@ bool figure_has_method(const figure_device *device, const char *method) {
 }
 
 const uint64_t *figure_counts(const figure_run *run) {
-    static const uint64_t quick[] = {1 << 16, 1 << 18, 1 << 20, 0},
-                          full[] = {1 << 16, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 0};
+    static const uint64_t quick[] = {1 << 14, 1 << 16, 1 << 18, 1 << 20, 0},
+                          full[] = {1 << 14, 1 << 16, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 0};
     return run->job.quick ? quick : full;
 }
 

@@ -144,8 +144,10 @@ int figure_records(figure_run *run) {
             code = rate_records(run, &run->devices[d], *counts);
     for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
         const char *name = run->devices[d].name;
-        figure_say(run, "%s: at %llu records the order costs %.2g, %.2g and %.2g times the rate (32, 64, 128 bits). ",
-                   name, (unsigned long long)last,
+        figure_say(run,
+                   "%s: %lluK records in order move %.2g, %.2g and %.2g times as fast as permuted ones (32, 64, 128 "
+                   "bits). ",
+                   name, (unsigned long long)(last >> 10),
                    figure_value(run, name, "32 bits, in order", (double)last) /
                        figure_value(run, name, "32 bits, permuted", (double)last),
                    figure_value(run, name, "64 bits, in order", (double)last) /
@@ -440,8 +442,8 @@ int figure_one_word(figure_run *run) {
     }
     if (code == TOOL_DONE)
         figure_say(run,
-                   "At %llu keys one word of 32 bits leaves 12 bits of the key, and %.0f%% of the neighbours come out "
+                   "At %lluK keys one word of 32 bits leaves 12 bits of the key, and %.0f%% of the neighbours come out "
                    "in the wrong order.",
-                   (unsigned long long)count, 100 * figure_misplaced_by_word(run, count));
+                   (unsigned long long)(count >> 10), 100 * figure_misplaced_by_word(run, count));
     return code;
 }

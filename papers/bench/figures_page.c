@@ -38,7 +38,9 @@ static void series_name(const json_t *row, char name[48]) {
                    page_text(row, "series"));
 }
 
-// Stacked areas hold one device each: NULL takes all.
+#define MOST_TOGETHER 9 // series in a chart of all devices
+
+// NULL takes all devices; with a device, the paper's points come too unless areas are stacked.
 static void write_chart(FILE *out, const json_t *report, const json_t *item, const char *device) {
     char title[160], name[48];
     (void)snprintf(title, sizeof title, "%s%s%s", page_text(item, "title"), device != NULL ? ", " : "",
@@ -48,25 +50,47 @@ static void write_chart(FILE *out, const json_t *report, const json_t *item, con
                         .y_name = page_text(item, "y"),
                         .log_x = json_is_true(json_object_get(item, "log_x")),
                         .log_y = json_is_true(json_object_get(item, "log_y")),
-                        .stacked = device != NULL};
+                        .stacked = json_is_true(json_object_get(item, "stacked"))};
     size_t i;
     const json_t *row;
+    bool any = false;
     json_array_foreach(page_rows(report, page_text(item, "id")), i, row) {
-        if (device != NULL && strcmp(page_text(row, "device"), device) != 0) continue;
+        const bool paper = strcmp(page_text(row, "source"), "paper") == 0;
+        const bool same = device == NULL || strcmp(page_text(row, "device"), device) == 0;
+        if (!same && (!paper || chart.stacked)) continue;
+        any = any || !paper;
         series_name(row, name);
         chart_series *series = chart_find_series(&chart, name);
         if (series != NULL) series->dashed = strcmp(page_text(row, "source"), "here") != 0;
         chart_add_point(series, (chart_point){page_number(row, "x"), page_number(row, "y"), page_number(row, "y_q1"),
                                               page_number(row, "y_q3")});
     }
-    chart_write(out, &chart);
+    if (any || device == NULL) chart_write(out, &chart);
     chart_free(&chart);
 }
 
+static uint32_t count_series(const json_t *rows) {
+    char names[64][48], name[48];
+    uint32_t count = 0;
+    size_t i;
+    const json_t *row;
+    json_array_foreach(rows, i, row) {
+        uint32_t n = 0;
+        series_name(row, name);
+        while (n < count && strcmp(names[n], name) != 0)
+            ++n;
+        if (n == count && count < 64) memcpy(names[count++], name, sizeof name);
+    }
+    return count;
+}
+
+// One chart, or one a device where that were too full and where areas are stacked.
 static void write_charts(FILE *out, const json_t *report, const json_t *item) {
     static const char *const devices[] = {"cpu", "gl", "cuda"};
-    if (!json_is_true(json_object_get(item, "stacked"))) write_chart(out, report, item, NULL);
-    for (int d = 0; d < 3 && json_is_true(json_object_get(item, "stacked")); ++d)
+    const json_t *rows = page_rows(report, page_text(item, "id"));
+    const bool apart = json_is_true(json_object_get(item, "stacked")) || count_series(rows) > MOST_TOGETHER;
+    if (!apart) write_chart(out, report, item, NULL);
+    for (int d = 0; d < 3 && apart; ++d)
         write_chart(out, report, item, devices[d]);
 }
 
@@ -79,11 +103,11 @@ static void write_figure(FILE *out, const json_t *report, const json_t *item) {
     write_text(out, "<p><b>The paper:</b> ", page_text(item, "claim"), "</p>\n");
     if (page_text(item, "here")[0] != 0) write_text(out, "<p><b>This machine:</b> ", page_text(item, "here"), "</p>\n");
     if (page_text(item, "absent")[0] != 0) write_text(out, "<p class='source'>", page_text(item, "absent"), "</p>\n");
-    const bool has_rows = page_rows(report, page_text(item, "id")) != NULL;
+    const bool has_rows = json_array_size(page_rows(report, page_text(item, "id"))) > 0;
     if (has_rows) page_source(out, report, page_text(item, "id"));
-    fputs("</div>\n", out);
+    fputs("</div><div>\n", out);
     if (has_rows) write_charts(out, report, item);
-    fputs("</div>\n", out);
+    fputs("</div></div>\n", out);
 }
 
 void figures_write_page(FILE *out, const json_t *report) {

@@ -9,6 +9,7 @@
 #include "../../sim/tool/report/page.h"
 #include "cpu_sorts.h"
 #include "figures.h"
+#include "hybrid_parts.h"
 #include "pairsieve/sim.h"
 
 // --- quicksort ------------------------------------------------------------------------------------------------------
@@ -133,9 +134,9 @@ int figure_merge_passes(figure_run *run) {
     if (!fits) return figure_no_memory();
     if (!good) return tool_fail(TOOL_FAILED, "the merge passes gave a wrong order");
     figure_say(run,
-               "With %d threads and %llu keys, the last pass takes %.2f times the pass of 64 lists with a thread for "
+               "With %d threads and %lluK keys, the last pass takes %.2f times the pass of 64 lists with a thread for "
                "each pair, and %.2f times when pairs are split by merge path.",
-               merge_threads(run), (unsigned long long)count,
+               merge_threads(run), (unsigned long long)(count >> 10),
                figure_value(run, "cpu", labels[0], 2) / figure_value(run, "cpu", labels[0], 64),
                figure_value(run, "cpu", labels[1], 2) / figure_value(run, "cpu", labels[1], 64));
     return TOOL_DONE;
@@ -173,9 +174,10 @@ static double last_ratio(const figure_run *run, const char *device, const char *
 void figure_say_ratio(figure_run *run, const char *device, const char *above, const char *below) {
     double x = 0;
     const double ratio = last_ratio(run, device, above, below, &x);
+    char count[32];
     if (ratio > 0)
-        figure_say(run, "%s: at %.0f %s, %s takes %.3g times as long as %s. ", device, x, run->figure->x_name, above,
-                   ratio, below);
+        figure_say(run, "%s: at %s %s, %s takes %.3g times as long as %s. ", device,
+                   tool_format_count(count, (uint64_t)x), run->figure->x_name, above, ratio, below);
 }
 
 int figure_hybrid(figure_run *run) {
@@ -221,8 +223,8 @@ int figure_growth(figure_run *run) {
             }
         }
         if (to > from)
-            figure_say(run, "%s, %s: %.2f times the level from %.0f to %.0f keys ((log n)^2 would be %.2f). ",
-                       series[s][0], series[s][1], last / first, from, to, log2(to) / log2(from));
+            figure_say(run, "%s, %s: %.2f times the level from %.0fK to %.0fK keys ((log n)^2 would be %.2f). ",
+                       series[s][0], series[s][1], last / first, from / 1024, to / 1024, log2(to) / log2(from));
     }
     return TOOL_DONE;
 }
@@ -230,50 +232,82 @@ int figure_growth(figure_run *run) {
 // --- Figure 9 -------------------------------------------------------------------------------------------------------
 
 #define TRANSFER_ROUNDS 7
-enum { UPLOAD, SORT, DOWNLOAD, PARTS };
+enum { UPLOAD, SORT, DOWNLOAD, STEPS };
 
-static psv_status transfer_once(psv_context *context, psv_sorter *sorter, float *keys, psv_buffer buffer,
-                                uint64_t count, double ms[PARTS]) {
-    double marks[PARTS + 1] = {tool_seconds_now()};
-    psv_status status = psv_upload(context, buffer, keys, 4 * count);
-    if (status == PSV_OK) status = psv_synchronize(context);
+typedef struct transfer {
+    psv_context *context;
+    psv_sorter *sorter;
+    float *keys; // of 2 count: input, result
+    psv_buffer buffer;
+    uint64_t count;
+    double ms[STEPS];
+} transfer;
+
+static psv_status transfer_once(void *user) {
+    transfer *t = user;
+    double marks[STEPS + 1] = {tool_seconds_now()};
+    psv_status status = psv_upload(t->context, t->buffer, t->keys, 4 * t->count);
+    if (status == PSV_OK) status = psv_synchronize(t->context);
     marks[SORT] = tool_seconds_now();
-    if (status == PSV_OK) status = psv_sort_keys(sorter, buffer, count);
-    if (status == PSV_OK) status = psv_synchronize(context);
+    if (status == PSV_OK) status = psv_sort_keys(t->sorter, t->buffer, t->count);
+    if (status == PSV_OK) status = psv_synchronize(t->context);
     marks[DOWNLOAD] = tool_seconds_now();
-    if (status == PSV_OK) status = psv_download(context, keys + count, buffer, 4 * count);
-    marks[PARTS] = tool_seconds_now();
-    for (int p = 0; p < PARTS; ++p)
-        ms[p] = 1e3 * (marks[p + 1] - marks[p]);
+    if (status == PSV_OK) status = psv_download(t->context, t->keys + t->count, t->buffer, 4 * t->count);
+    marks[STEPS] = tool_seconds_now();
+    for (int p = 0; p < STEPS; ++p)
+        t->ms[p] = 1e3 * (marks[p + 1] - marks[p]);
+    return status;
+}
+
+// Upload, sort, download; of the hybrid sort the parts in place of the sort.
+static psv_status time_steps(figure_run *run, const figure_device *device, transfer *t, bool hybrid, bool *fits) {
+    static const char *const labels[STEPS] = {"upload", "sort", "download"};
+    double times[STEPS][TRANSFER_ROUNDS], parts[HYBRID_PARTS * TRANSFER_ROUNDS];
+    psv_status status = transfer_once(t);
+    for (int r = 0; r < TRANSFER_ROUNDS && status == PSV_OK; ++r) {
+        status = transfer_once(t);
+        for (int p = 0; p < STEPS; ++p)
+            times[p][r] = t->ms[p];
+    }
+    if (status == PSV_OK && hybrid)
+        status = hybrid_time_parts(t->context, t->sorter, transfer_once, t, TRANSFER_ROUNDS, parts);
+    for (int p = 0; p < STEPS && status == PSV_OK; ++p)
+        if (!hybrid || p != SORT)
+            *fits = *fits && figure_add(run, device->name, labels[p], (double)t->count, times[p], TRANSFER_ROUNDS);
+    for (int p = 0; p < HYBRID_PARTS && hybrid && status == PSV_OK; ++p)
+        *fits = *fits && figure_add(run, device->name, hybrid_part_names[p], (double)t->count,
+                                    parts + p * TRANSFER_ROUNDS, TRANSFER_ROUNDS);
     return status;
 }
 
 static int time_transfers(figure_run *run, const figure_device *device, uint64_t count, float *keys) {
-    static const char *const labels[PARTS] = {"upload", "sort", "download"};
-    double times[PARTS][TRANSFER_ROUNDS], warm_up[PARTS];
+    const bool hybrid = figure_has_method(device, "hybrid");
+    transfer t = {.context = device->context, .keys = keys, .count = count};
     psv_sorter_def def = psv_default_sorter_def();
-    def.method = figure_has_method(device, "hybrid") ? "hybrid" : "radix";
+    def.method = hybrid ? "hybrid" : "radix";
     def.key_type = PSV_KEY_F32;
     def.value_bytes = 0;
     def.max_count = count;
-    psv_sorter *sorter = NULL;
-    psv_buffer buffer = {0};
-    psv_status status = psv_create_sorter(device->context, &def, &sorter);
-    if (status == PSV_OK) status = psv_alloc_buffer(device->context, 4 * count, &buffer);
-    if (status == PSV_OK) status = transfer_once(device->context, sorter, keys, buffer, count, warm_up);
-    for (int r = 0; r < TRANSFER_ROUNDS && status == PSV_OK; ++r) {
-        double ms[PARTS];
-        status = transfer_once(device->context, sorter, keys, buffer, count, ms);
-        for (int p = 0; p < PARTS; ++p)
-            times[p][r] = ms[p];
+    bool fits = true;
+    psv_status status = psv_create_sorter(t.context, &def, &t.sorter);
+    if (status == PSV_OK) status = psv_alloc_buffer(t.context, 4 * count, &t.buffer);
+    if (status == PSV_OK) status = time_steps(run, device, &t, hybrid, &fits);
+    psv_free_buffer(t.context, &t.buffer);
+    psv_destroy_sorter(t.sorter);
+    if (status != PSV_OK) return tool_fail_status(t.context, status);
+    return fits ? TOOL_DONE : figure_no_memory();
+}
+
+// The share of upload and download in all that was measured of a device at x keys.
+static double transfer_share(const figure_run *run, const char *device, double x) {
+    double all = 0;
+    size_t i;
+    const json_t *row;
+    json_array_foreach(page_rows(run->job.report, run->figure->id), i, row) {
+        const bool here = strcmp(page_text(row, "source"), "here") == 0 && page_number(row, "x") == x;
+        if (here && strcmp(page_text(row, "device"), device) == 0) all += page_number(row, "y");
     }
-    psv_free_buffer(device->context, &buffer);
-    psv_destroy_sorter(sorter);
-    if (status != PSV_OK) return tool_fail_status(device->context, status);
-    for (int p = 0; p < PARTS; ++p)
-        if (!figure_add(run, device->name, labels[p], (double)count, times[p], TRANSFER_ROUNDS))
-            return figure_no_memory();
-    return TOOL_DONE;
+    return (figure_value(run, device, "upload", x) + figure_value(run, device, "download", x)) / all;
 }
 
 int figure_transfers(figure_run *run) {
@@ -290,10 +324,8 @@ int figure_transfers(figure_run *run) {
         free(keys);
         for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE && counts[c + 1] == 0; ++d) {
             const char *name = run->devices[d].name;
-            const double x = (double)counts[c], up = figure_value(run, name, "upload", x),
-                         sort = figure_value(run, name, "sort", x), down = figure_value(run, name, "download", x);
-            figure_say(run, "%s: transfers take %.0f%% of the whole at %.0f keys. ", name,
-                       100 * (up + down) / (up + sort + down), x);
+            figure_say(run, "%s: transfers take %.0f%% of the whole at %.0fK keys. ", name,
+                       100 * transfer_share(run, name, (double)counts[c]), (double)counts[c] / 1024);
         }
     }
     return code;

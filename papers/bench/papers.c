@@ -14,11 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "hybrid_parts.h"
 #include "pairsieve/sort.h"
-#if PSV_HAVE_CUDA
-#include "../../sort/src/sort_method.h"
-#include "../sort/cuda/hybrid.h" // the parts of the hybrid sort, which no public call shows
-#endif
 
 #define MOST_RUNS 101
 
@@ -256,48 +253,46 @@ static bool hybrid_against_others(bench *b) {
     return true;
 }
 
-#if PSV_HAVE_CUDA
+typedef struct parts_sort {
+    bench *on;
+    psv_sorter *sorter;
+    const variant *v;
+    uint64_t count;
+} parts_sort;
+
+static psv_status sort_parts(void *user) {
+    const parts_sort *sort = user;
+    return time_sort(sort->on, sort->sorter, sort->v, sort->count) >= 0 ? PSV_OK : PSV_ERROR_DEVICE;
+}
+
 // Medians of the parts of one variant of the hybrid sort.
 static bool time_parts(bench *b, const variant *v, uint64_t count, double *parts) {
-    psv_sorter *sorter = make_sorter(b, v, count);
-    if (sorter == NULL) return false;
-    void *events[PSVI_HYBRID_PARTS + 1] = {0};
-    double times[PSVI_HYBRID_PARTS][MOST_RUNS];
-    const psvi_backend_ops *ops = b->context->ops;
-    bool good = true;
-    for (int e = 0; e <= PSVI_HYBRID_PARTS && good; ++e)
-        good = !failed(b, ops->create_event(b->context, &events[e]), "event");
-    sorter->state = events;
-    for (int run = -1; run < b->runs && good; ++run) {
-        good = time_sort(b, sorter, v, count) >= 0;
-        for (int p = 0; p < PSVI_HYBRID_PARTS && run >= 0 && good; ++p)
-            times[p][run] = ops->event_ms(b->context, events[p], events[p + 1]);
-    }
-    for (int p = 0; p < PSVI_HYBRID_PARTS && good; ++p)
-        parts[p] = median(times[p], b->runs);
-    for (int e = 0; e <= PSVI_HYBRID_PARTS; ++e)
-        if (events[e] != NULL) ops->destroy_event(b->context, events[e]);
-    sorter->state = NULL;
-    psv_destroy_sorter(sorter);
+    double times[HYBRID_PARTS * MOST_RUNS];
+    parts_sort sort = {b, make_sorter(b, v, count), v, count};
+    if (sort.sorter == NULL) return false;
+    const bool good =
+        !failed(b, hybrid_time_parts(b->context, sort.sorter, sort_parts, &sort, b->runs, times), v->label);
+    for (int p = 0; p < HYBRID_PARTS && good; ++p)
+        parts[p] = median(times + p * b->runs, b->runs);
+    psv_destroy_sorter(sort.sorter);
     return good;
 }
 
 static bool hybrid_parts(bench *b) {
-    static const char *const names[PSVI_HYBRID_PARTS] = PSVI_HYBRID_PART_NAMES;
-    static const char *const paper[PSVI_HYBRID_PARTS] = {
+    static const char *const paper[HYBRID_PARTS] = {
         "no such step without shuffle", "about 1% and a pass", "a pass", "a pass", "the largest part", "not counted"};
     heading("Sintorn & Assarsson 2007, Figure 9: parts of the hybrid sort; B is the whole, B / A its multiple");
     for (uint64_t count = 1 << 20; count <= 1 << 23 && count <= b->max_count; count *= 8) {
-        double parts[PSVI_HYBRID_PARTS] = {0}, whole = 0;
+        double parts[HYBRID_PARTS] = {0}, whole = 0;
         if (!prepare(b, UNIFORM, count) || !time_parts(b, &hybrid_default, count, parts)) return false;
-        for (int p = 0; p < PSVI_HYBRID_PARTS; ++p)
+        for (int p = 0; p < HYBRID_PARTS; ++p)
             whole += parts[p];
-        for (int p = 0; p < PSVI_HYBRID_PARTS; ++p)
-            print_line(b, "S&A Fig. 9", "uniform", count, names[p], parts[p], "whole sort", whole, paper[p]);
+        for (int p = 0; p < HYBRID_PARTS; ++p)
+            print_line(b, "S&A Fig. 9", "uniform", count, hybrid_part_names[p], parts[p], "whole sort", whole,
+                       paper[p]);
     }
     return true;
 }
-#endif
 
 static bool hybrid_on_distances(bench *b) {
     static const uint64_t counts[] = {1540000, 5000000};
@@ -502,12 +497,8 @@ static void close_bench(bench *b) {
 }
 
 static bool run_cuda(bench *b) {
-    bool good = hybrid_against_others(b);
-#if PSV_HAVE_CUDA
-    good = good && hybrid_parts(b);
-#endif
-    return good && hybrid_on_distances(b) && record_gather(b) && radix_variants(b) && order_checks(b) &&
-           split_against_cub(b);
+    return hybrid_against_others(b) && hybrid_parts(b) && hybrid_on_distances(b) && record_gather(b) &&
+           radix_variants(b) && order_checks(b) && split_against_cub(b);
 }
 
 static void begin_report(bench *b) {
