@@ -67,7 +67,7 @@ if [ "$target" != pairsieve_tool ]; then
         view "$@" -- || say "the viewer could not be shown"
     else
         say "no display: drawing frame 300 without one, when the bodies lie still"
-        if view "$@" -- --headless --frames 300 --no-hud --frame-all --size 1280x720 --screenshot "$build/demo.png" \
+        if view "$@" -- --headless --frames 300 --strip --size 1280x720 --screenshot "$build/demo.png" \
             >"$build/view.log" 2>&1; then
             say "the picture is $build/demo.png"
         else

@@ -171,6 +171,15 @@ static void says_how_much_memory(void **unused) {
     print_message("%s\n", psv_last_error(context));
 }
 
+// Scenes without generators: their bodies are listed, whatever number is asked for.
+static const char *const fixed_scenes[] = {"card_house", "arch", "jenga", NULL};
+
+static bool is_one_of(const char *name, const char *const *names) {
+    for (; *names != NULL; ++names)
+        if (strcmp(name, *names) == 0) return true;
+    return false;
+}
+
 static void shipped_scenes_scale(void **unused) {
     (void)unused;
     const uint64_t counts[] = {1, 2, 33, 1000};
@@ -183,7 +192,8 @@ static void shipped_scenes_scale(void **unused) {
             if (psv_load_scene(context, psv_shipped_scene_name(i), &options, &scene) != PSV_OK)
                 fail_msg("%s with %d bodies: %s", psv_shipped_scene_name(i), (int)counts[k], psv_last_error(context));
             assert_string_equal(psv_scene_name(scene), psv_shipped_scene_name(i));
-            assert_true(psv_world_body_count(psv_scene_world(scene)) >= counts[k]);
+            const bool fixed = is_one_of(psv_scene_name(scene), fixed_scenes);
+            assert_true(psv_world_body_count(psv_scene_world(scene)) >= (fixed ? 15 : counts[k]));
             float eye[3] = {NAN, 0, 0}, target[3];
             psv_scene_view(scene, NULL, NULL);
             psv_scene_view(scene, eye, target);
