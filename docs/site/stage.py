@@ -11,7 +11,7 @@ import sys
 import urllib.parse
 
 HEADERS = ["core/include/pairsieve/core.h", "sort/include/pairsieve/sort.h", "sort/include/pairsieve/segment_sort.h",
-           "sort/include/pairsieve/group.h", "collision/include/pairsieve/collision.h",
+           "sort/include/pairsieve/stream_sort.h", "sort/include/pairsieve/group.h", "collision/include/pairsieve/collision.h",
            "collision/include/pairsieve/element_pairs.h", "collision/include/pairsieve/tree.h",
            "collision/include/pairsieve/tree_view.h", "collision/include/pairsieve/group_pairs.h",
            "sim/include/pairsieve/sim.h", "sim/include/pairsieve/render.h", "core/include/pairsieve/pairsieve.hpp"]
