@@ -220,6 +220,7 @@ class Memory:
 def wrap(pointer: int, shape: Sequence[int], dtype: str, device: int, stream: int | None, library: str, owner: Any) -> Any:
     """An array of `library` over memory of ours; on the device the library has to be one that can hold such memory."""
     memory = Memory(pointer, shape, dtype, device, owner)
+    made: Any
     empty = 0 in memory.shape
     if library == "warp":
         import warp
@@ -274,6 +275,8 @@ def from_numpy(array: Any, library: str) -> Any:
 
 def empty(shape: Sequence[int], dtype: str, like: View) -> tuple[Any, View]:
     """An uninitialized array of the library and device of a View, and its View."""
+    made: Any
+    shape = tuple(shape)
     if like.maker == "torch":
         import torch
 
@@ -307,6 +310,7 @@ def finish(made: Any, like: View) -> Any:
 def field(made: Any, first: int, columns: int, dtype: str, like: View) -> Any:
     """Columns of what `empty` made as float32 (.., width) and a call filled, read as `dtype` (of 4 bytes), without a copy but in JAX.
     columns 0: the one column `first`, without its dimension."""
+    part: Any
     where: Any = (..., first) if columns == 0 else (..., slice(first, first + columns))
     if like.maker == "warp":
         import warp

@@ -221,6 +221,7 @@ class PairFinder(Profiled):
         self._held: Sequence[_PlainSet | BoxSet] = ()
         self._rules: Sequence[View] = ()
         self._worlds = max(worlds, 1)
+        self._amount = 0  # boxes of the last frame
         self._plain = _PlainSet()
         # The context outlives the finder: the finalizer holds it.
         self._finalizer = weakref.finalize(self, _destroy, self.handle, self.context)
@@ -294,25 +295,31 @@ class PairFinder(Profiled):
                      layers=layers, kept=kept or None, margin=margin)
         plain = other is None and type(boxes) not in (tuple, list) and all(part is None for part in parts.values())
         parts["kept_version"] = kept_version
-        sets: Sequence[_PlainSet | BoxSet]
+        sets: tuple[_PlainSet | BoxSet, ...]
         if plain and self._plain.show(boxes):
             sets = (self._plain,)
         elif other is None:
-            sets = [BoxSet(boxes, "boxes", **parts, origin=origin, cast=cast, accepted=self._accepted)]
+            sets = (BoxSet(boxes, "boxes", **parts, origin=origin, cast=cast, accepted=self._accepted),)
         else:
             split = [{k: v[i] if isinstance(v, tuple) else (v if i == 0 else None) for k, v in parts.items()} for i in (0, 1)]
-            sets = [BoxSet(part, name, **more, origin=origin, cast=cast, accepted=self._accepted)
-                    for part, name, more in ((boxes, "boxes", split[0]), (other, "other", split[1]))]
-        views = [each for one in sets for each in one.views]
+            sets = tuple(BoxSet(part, name, **more, origin=origin, cast=cast, accepted=self._accepted)
+                         for part, name, more in ((boxes, "boxes", split[0]), (other, "other", split[1])))
+        views = sets[0].views if other is None else [*sets[0].views, *sets[-1].views]
         self._use(views, stream, "boxes")
         self._like = views[0]
         self._held = sets  # the device may still read them
-        amount, call = sum(one.count for one in sets), lib.psv_find_pairs if other is None else lib.psv_find_pairs_between
-        status = self.context.run(amount, (self, sets), call, self.handle, *(one.set for one in sets))
-        fits = amount <= self.max_boxes and sum(one.set.kept for one in sets) <= self.max_kept
-        if status == lib.PSV_ERROR_CAPACITY and fits:
-            return self  # of pairs, on the CPU: reported when they are asked for, as on a GPU
-        self.context.check(status)
+        if other is None:
+            amount = sets[0].count
+            status = self.context.run(amount, (self, sets), lib.psv_find_pairs, self.handle, sets[0].set)
+        else:
+            amount = sets[0].count + sets[-1].count
+            status = self.context.run(amount, (self, sets), lib.psv_find_pairs_between, self.handle, sets[0].set, sets[-1].set)
+        self._amount = amount
+        if status != lib.PSV_OK:
+            fits = amount <= self.max_boxes and sum(one.set.kept for one in sets) <= self.max_kept
+            if status != lib.PSV_ERROR_CAPACITY or not fits:
+                self.context.check(status)
+            # Of pairs, on the CPU: reported when they are asked for, as on a GPU.
         return self
 
     def _check_pairs(self, status: int, count: int) -> None:
@@ -378,7 +385,7 @@ class PairFinder(Profiled):
         """Waits for the frame's count."""
         if self._like is None:
             raise ArgumentError("the finder has no frame yet; call find() first")
-        return self.context.run(sum(one.count for one in self._held), (self, self._held), lib.psv_finish_pairs, self.handle, count)
+        return self.context.run(self._amount, (self, self._held), lib.psv_finish_pairs, self.handle, count)
 
     @locked
     def pairs(self, copy: bool = True) -> Any:
@@ -571,10 +578,16 @@ def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any
     >>> pairsieve.find_pairs(np.array([[0, 0, 0, 1, 1, 1], [1, 0, 0, 2, 1, 1], [5, 5, 5, 6, 6, 6]], np.float32))
     array([[0, 1]], dtype=int32)
     """
-    sets = [corners(boxes, "boxes", _FLOATS, cast)] + ([] if other is None else [corners(other, "other", _FLOATS, cast)])
-    count, device = sum(one[0].shape[0] for one in sets), sets[0][0].device
+    low, high = corners(boxes, "boxes", _FLOATS, cast)
+    count, device, doubles = low.shape[0], low.device, low.dtype == "float64"
+    # Views: what was looked at and converted is not converted again.
+    first: Any = low if high is None else (low, high)
+    second: Any = None
+    if other is not None:
+        low, high = corners(other, "other", _FLOATS, cast)
+        count, doubles = count + low.shape[0], doubles or low.dtype == "float64"
+        second = low if high is None else (low, high)
     max_pairs, world_count = integer(max_pairs, "max_pairs", most=1 << 40), _world_count(worlds)
-    doubles = any(one[0].dtype == "float64" for one in sets)
     # A power of two, so that lists of about one length share a finder.
     room = 0 if excluded is None else 1 << max(10, (len(excluded) - 1).bit_length())
     key = (device, bool(sort), method, world_count, ids is not None, doubles, room)
@@ -586,9 +599,7 @@ def find_pairs(boxes: Any, other: Any = None, *, worlds: Any = None, groups: Any
     _finders.objects[key] = finder
     if layer_matrix is not None or excluded is not None or finder._rules:
         finder.set_rules(layer_matrix=layer_matrix, excluded=excluded, cast=cast, stream=stream)
-    # Views: what was looked at and converted is not converted again.
-    given: list[Any] = [low if high is None else (low, high) for low, high in sets]
-    finder.find(given[0], given[1] if len(given) > 1 else None, worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags,
+    finder.find(first, second, worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags,
                 ids=ids, owners=owners, layers=layers, origin=origin, cast=cast, stream=stream)
     return finder.pairs()
 

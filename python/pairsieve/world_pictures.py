@@ -216,9 +216,10 @@ class WorldPictures(Worker):
         """
         made = self.picture(width, height, **camera)
         if in_notebook():
-            from IPython.display import display
+            import IPython.display
 
-            display(made)
+            notebook: Any = IPython.display
+            notebook.display(made)
             return
         handle, name = tempfile.mkstemp(prefix="pairsieve-", suffix=".png")
         os.close(handle)
