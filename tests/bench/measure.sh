@@ -46,20 +46,20 @@ measure() {
     name=$1 program=$2
     shift 2
     echo "$name: $program $*"
-    "$bench/$program" "$@" --commit "$commit" --csv "$work/$name.csv" >"$work/$name.log" 2>&1 ||
+    "$bench/$program" --commit "$commit" --csv "$work/$name.csv" "$@" >"$work/$name.log" 2>&1 ||
         { cat "$work/$name.log" >&2; fail "$program failed"; }
     grep -h busy "$work/$name.log" >&2 || true
 }
 
 if [ -n "$quick" ]; then
-    counts=10K,1M boxes=10000 sorts='--budget 20' pairs='--budget 0.2' frames=20
+    counts=10K,1M boxes=10000 sorts='--budget 20' pairs='--budget 0.2 --scenes cube,pile' frames=20
 else
     counts=10K,100K,1M,10M boxes=10000,100000,1000000 sorts='--budget 200' pairs='--budget 2' frames=140
 fi
-# shellcheck disable=SC2086 # $sorts and $pairs are two words
+# shellcheck disable=SC2086 # $sorts and $pairs are several words
 measure_backend() { # BACKEND SUFFIX
     measure "sort$2" bench_sort --backend "$1" --count $counts --op pairs,keys,index $sorts
-    measure "collision$2" bench_collision --backend "$1" --scenes cube,pile,mixed_10,plane --counts $boxes --methods rows,lbvh $pairs
+    measure "collision$2" bench_collision --backend "$1" --counts $boxes --methods rows,lbvh $pairs
     if [ -n "$quick" ]; then
         measure "sim$2" bench_sim --backend "$1" --frames $frames spheres 1000 boxes 500
     else
