@@ -1,6 +1,7 @@
 // What the CPU has for the collision layer.
 #include "../distributed/group_boxes.h"
 #include "../src/element_ops.h"
+#include "../src/neighbour_ops.h"
 #include "../src/tree_internal.h"
 
 extern const psvi_broad_phase psvi_broad_phase_rows_cpu, psvi_broad_phase_lbvh_cpu, psvi_broad_phase_sap3_cpu,
@@ -14,6 +15,7 @@ const psvi_collision_module psvi_cpu_collision = {
     .broad_phases = broad_phases,
     .ops = &psvi_collision_ops_cpu,
     .elements = &psvi_element_ops_cpu,
+    .neighbours = &psvi_neighbour_ops_cpu,
     .trees = &psvi_tree_ops_cpu,
     .group_boxes = &psvi_cpu_group_box_ops,
     .auto_choices = {&psvi_broad_phase_rows_cpu, &psvi_broad_phase_lbvh_cpu, &psvi_broad_phase_brute_cpu},

@@ -236,6 +236,7 @@ typedef struct psvi_collision_module {
     const psvi_collision_ops *ops;
     const struct psvi_tree_ops *trees;            // collision/src/tree_internal.h
     const struct psvi_element_ops *elements;      // element_ops.h
+    const struct psvi_neighbour_ops *neighbours;  // neighbour_ops.h
     const struct psvi_group_box_ops *group_boxes; // collision/distributed/group_boxes.h
     // What «auto» chooses between: the first choice, the other one, the one for few boxes; NULL: not there. None: the
     // first of broad_phases.

@@ -14,6 +14,7 @@ from ._native import (ArgumentError, CapacityError, CastWarning, DeviceError, Er
 from .elements import edges_of, element_pairs
 from .pairs import PairFinder, clear_cache, find_pairs, methods
 from .pictures import Picture
+from .radius import Edges, Neighbours, neighbour_edges, neighbours, query_ball_point, query_pairs
 from .segments import SegmentSorter, sort_segments
 from .sorting import Sorter, argsort, sort, sort_pairs
 from .sorting import methods as sort_methods
@@ -28,7 +29,7 @@ def cuda_available() -> bool:
     return bool(lib.psv_backend_available(lib.PSV_BACKEND_CUDA))
 
 
-__all__ = ["ArgumentError", "CapacityError", "CastWarning", "DeviceError", "Error", "FileError", "FormatError",
-           "OutOfMemoryError", "PairFinder", "Picture", "SegmentSorter", "Sorter", "Tree", "UnsupportedError", "World",
-           "argsort", "clear_cache", "cuda_available", "edges_of", "element_pairs", "find_pairs", "load_mesh", "methods",
-           "scenes", "sort", "sort_methods", "sort_pairs", "sort_segments"]
+__all__ = ["ArgumentError", "CapacityError", "CastWarning", "DeviceError", "Edges", "Error", "FileError", "FormatError", "Neighbours",
+           "OutOfMemoryError", "PairFinder", "Picture", "SegmentSorter", "Sorter", "Tree", "UnsupportedError", "World", "argsort",
+           "clear_cache", "cuda_available", "edges_of", "element_pairs", "find_pairs", "load_mesh", "methods", "neighbour_edges",
+           "neighbours", "query_ball_point", "query_pairs", "scenes", "sort", "sort_methods", "sort_pairs", "sort_segments"]

@@ -541,12 +541,14 @@ class Kept(threading.local):
 
 _finders = Kept()
 sorters = Kept()
+radius_finders = Kept()
 
 
 def clear_cache() -> None:
-    """Frees the finders and sorters that find_pairs, sort and argsort keep for the calling thread."""
+    """Frees the finders and sorters that find_pairs, neighbours, sort and argsort keep for the calling thread."""
     _finders.objects.clear()
     sorters.objects.clear()
+    radius_finders.objects.clear()
 
 
 @overload

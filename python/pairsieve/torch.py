@@ -1,0 +1,108 @@
+"""sort and argsort with the arguments and the results of torch.sort(..., stable=True), by pairsieve's sorters.
+
+    from pairsieve.torch import sort, argsort
+    values, indices = sort(x, dim=-1, descending=True)
+
+NaN is greater than every number, -0 equals +0, equal elements keep their order, indices are int64: as PyTorch has it.
+No gradients: use values = x.gather(dim, argsort(x, dim)) where they are needed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ._native import ArgumentError, CapacityError
+from ._peers import peer
+from .segments import _kept_sorter as _kept_segment_sorter
+from .sorting import _kept_sorter
+from ._arrays import view
+
+torch = peer("torch", "pairsieve.torch", "torch")
+
+_WIDER = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32,
+          torch.float16: torch.float32, torch.bfloat16: torch.float32}
+_KEYS = (torch.int32, torch.int64, torch.float32, torch.float64)
+
+
+class Sorted(NamedTuple):
+    """values: as the input; indices: int64, so that ``values = input.gather(dim, indices)``."""
+
+    values: Any
+    indices: Any
+
+
+def _as_integers(keys: Any) -> Any:
+    """Integers in the order of the floats, NaN above all. -0 and +0 become one."""
+    kind = torch.int32 if keys.dtype == torch.float32 else torch.int64
+    bits = (keys + 0.0).view(kind)  # -0 + 0 is +0
+    most = torch.iinfo(kind).max
+    ordered = torch.where(bits < 0, bits ^ most, bits)
+    return torch.where(keys.isnan(), most, ordered)
+
+
+def _rows(keys: Any, descending: bool) -> Any:
+    """int32 places (rows, columns) that sort each row of contiguous `keys`."""
+    rows, columns = keys.shape
+    index = torch.empty((rows, columns), dtype=torch.int32, device=keys.device)
+    if keys.numel() == 0 or columns == 1:
+        return index.zero_()
+    if keys.dtype.is_floating_point and descending:
+        keys = _as_integers(keys)  # the sorters have NaN last in both directions
+    flat = keys.reshape(-1)
+    if rows == 1:
+        _kept_sorter(view(flat), 4, descending, "radix").argsort(flat, index.view(-1), keys_after="kept")
+    else:
+        offsets = torch.arange(0, keys.numel() + 1, columns, dtype=torch.int64, device=keys.device).to(torch.int32)
+        _kept_segment_sorter(view(flat), rows, 4, descending).argsort(flat, offsets, index.view(-1), keys_after="kept")
+    return index
+
+
+def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The indices of :func:`sort`: int64, of the shape and on the device of `input`."""
+    if not isinstance(input, torch.Tensor):
+        raise ArgumentError(f"input is a {type(input).__name__}; a tensor is wanted")
+    keys = input.detach()
+    keys = keys.to(_WIDER.get(keys.dtype, keys.dtype))
+    if keys.dtype not in _KEYS:
+        raise ArgumentError(f"input holds {input.dtype}; accepted: {', '.join(str(kind) for kind in (*_KEYS, *_WIDER))}")
+    if keys.numel() >= 1 << 31:
+        raise CapacityError(f"input has {keys.numel()} elements; at most 2147483647 are sorted at once")
+    if keys.dim() == 0:
+        if dim not in (-1, 0):
+            raise ArgumentError(f"dim is {dim}; a tensor without dimensions has -1 and 0")
+        return torch.zeros((), dtype=torch.int64, device=keys.device)
+    if not -keys.dim() <= dim < keys.dim():
+        raise ArgumentError(f"dim is {dim}; {-keys.dim()} to {keys.dim() - 1} are wanted")
+    last = keys.movedim(dim, -1)
+    columns = last.shape[-1]
+    places = _rows(last.reshape(-1, columns).contiguous() if columns else last.reshape(last.numel(), 0), descending)
+    return places.to(torch.int64).reshape(last.shape).movedim(-1, dim)
+
+
+def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = True) -> Sorted:
+    """Sorts along a dimension, always stably, as ``torch.sort(input, dim=dim, descending=descending, stable=True)``.
+
+    Parameters
+    ----------
+    input : tensor of any shape
+        int32, int64, float32, float64 are sorted as they are; int8, uint8, int16, bool, float16, bfloat16 through a wider copy. At most
+        2147483647 elements.
+    dim : int
+    descending : bool
+    stable : bool
+        For the callers of torch.sort: the order is stable in either case.
+
+    Returns
+    -------
+    Sorted
+        values and int64 indices, on the device of `input`. On a GPU nothing waits for the device.
+
+    Raises
+    ------
+    ArgumentError
+        `input` is no tensor, of another type, or `dim` is out of range.
+    CapacityError
+        Too many elements.
+    """
+    indices = argsort(input, dim, descending)
+    return Sorted(input.detach().gather(dim, indices) if input.dim() else input.detach().clone(), indices)
