@@ -529,9 +529,10 @@ class Kept(threading.local):
         self.objects: dict[Any, Any] = {}
 
     def take(self, key: Any, serves: Any) -> Any:
-        """The object of this key, where serves(object) is true; room for another one otherwise, and None."""
+        """The object of this key, where serves(object) is true; room for another one otherwise, and None. An object whose call was
+        interrupted goes on by itself and is forgotten, so that nothing waits for it."""
         kept = self.objects.pop(key, None)
-        if kept is not None and serves(kept):
+        if kept is not None and kept.context.helper is None and serves(kept):
             return kept
         del kept  # frees its memory first
         while len(self.objects) >= _MOST_KEPT:
