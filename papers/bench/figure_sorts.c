@@ -22,6 +22,8 @@ bool figure_has_method(const figure_device *device, const char *method) {
     return false;
 }
 
+double figure_longest_ms(const figure_run *run) { return run->job.quick ? QUICK_LONGEST_MS : FULL_LONGEST_MS; }
+
 const uint64_t *figure_counts(const figure_run *run) {
     static const uint64_t quick[] = {1 << 14, 1 << 16, 1 << 18, 1 << 20, 0},
                           full[] = {1 << 14, 1 << 16, 1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 23, 0};
@@ -213,7 +215,7 @@ int figure_time_sorts(figure_run *run, const figure_device *device, const figure
 
 int figure_contest(figure_run *run, const figure_device *device, const figure_sorter *sorters, uint32_t sorter_count,
                    const uint64_t *counts, figure_keys keys) {
-    const double longest = run->job.quick ? QUICK_LONGEST_MS : FULL_LONGEST_MS;
+    const double longest = figure_longest_ms(run);
     bool skip[FIGURE_SORTERS] = {false};
     figure_times times[FIGURE_SORTERS];
     for (; *counts != 0; ++counts) {

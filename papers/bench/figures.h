@@ -117,6 +117,9 @@ int figure_contest(figure_run *run, const figure_device *device, const figure_so
 // memory.
 double figure_misplaced_by_word(figure_run *run, uint64_t count);
 
+// What may take longer is left out.
+double figure_longest_ms(const figure_run *run);
+
 bool figure_has_method(const figure_device *device, const char *method);
 bool figure_is(const figure_device *device, psv_backend backend);
 

@@ -345,14 +345,20 @@ int figure_broad_phase(figure_run *run) {
     const uint64_t *counts = run->job.quick ? quick : full;
     int code = TOOL_DONE;
     uint64_t last = 0;
+    bool slow[FIGURE_DEVICES][2] = {{false}};
     for (; *counts != 0 && code == TOOL_DONE; last = *counts, ++counts) {
         psv_aabb *boxes = malloc(sizeof(psv_aabb) * counts[0]);
         if (boxes == NULL) return figure_no_memory();
         box_scene_named("pile")->make(boxes, *counts, 6);
         for (uint32_t d = 0; d < run->device_count; ++d)
             for (int m = 0; m < 2 && code == TOOL_DONE; ++m)
-                if (has_broad_phase(&run->devices[d], methods[m]))
+                if (!slow[d][m] && has_broad_phase(&run->devices[d], methods[m])) {
                     code = time_pairs(run, &run->devices[d], methods[m], boxes, *counts);
+                    const double growth = (double)counts[1] / (double)counts[0]; // sweeps may grow with its square
+                    slow[d][m] =
+                        figure_value(run, run->devices[d].name, methods[m], (double)*counts) * growth * growth >
+                        figure_longest_ms(run);
+                }
         free(boxes);
     }
     for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {

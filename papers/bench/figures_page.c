@@ -113,11 +113,13 @@ static void write_figure(FILE *out, const json_t *report, const json_t *item) {
 void figures_write_page(FILE *out, const json_t *report) {
     size_t i;
     const json_t *item;
-    char lead[480];
+    char lead[640];
     (void)snprintf(
         lead, sizeof lead,
         "Every figure and table of three papers on GPU sorting. Measured by %.200s in %.0f s. Broken lines are "
-        "points read off a paper's text, or another machine's; bands are quartiles.",
+        "points read off a paper's text, or another machine's; bands are quartiles. What would take too long at a "
+        "count "
+        "is left out there.",
         page_text(report, "command"), page_number(report, "seconds"));
     page_begin(out, "Three papers on GPU sorting, measured again", lead, json_object_get(report, "machine"));
     write_list(out, report);

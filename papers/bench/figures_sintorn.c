@@ -343,6 +343,8 @@ static const figure_sorter distance_sorters[] = {
 };
 #define DISTANCE_SORTERS (sizeof distance_sorters / sizeof *distance_sorters)
 
+#define BITONIC_TRIAL 65536
+
 // Bitonic sort at the next power of two, as networks pad their input, and interpolated between the powers around
 // `count`, as if the network had that size.
 static int add_bitonic(figure_run *run, const figure_device *device, uint64_t count) {
@@ -352,9 +354,14 @@ static int add_bitonic(figure_run *run, const figure_device *device, uint64_t co
     uint64_t above = 1;
     while (above < count)
         above *= 2;
+    int code = figure_time_sorts(run, device, &bitonic, 1, BITONIC_TRIAL, KEYS_UNIFORM, &skip, &times[0]);
+    if (code != TOOL_DONE || times[0].rounds == 0) return code;
+    const double steps = log2((double)above) / log2(BITONIC_TRIAL); // as (log n)^2
+    if (tool_median(times[0].ms, times[0].rounds) * (double)above / BITONIC_TRIAL * steps * steps >
+        4 * figure_longest_ms(run))
+        return TOOL_DONE; // a device that is too slow for it
     for (int t = 0; t < 2; ++t) {
-        const int code =
-            figure_time_sorts(run, device, &bitonic, 1, t == 0 ? above / 2 : above, KEYS_UNIFORM, &skip, &times[t]);
+        code = figure_time_sorts(run, device, &bitonic, 1, t == 0 ? above / 2 : above, KEYS_UNIFORM, &skip, &times[t]);
         if (code != TOOL_DONE || times[t].rounds == 0) return code;
     }
     const double low = tool_median(times[0].ms, times[0].rounds), high = tool_median(times[1].ms, times[1].rounds);
