@@ -84,15 +84,18 @@ static psv_status narrow_until_it_fits(psv_world *world, const psvi_step *step) 
     return status;
 }
 
-static psv_status find_pairs(psv_world *world, const psv_box_set *boxes) {
+static psv_status find_pairs(psv_world *world) {
     psvi_sim *s = &world->sim;
+    const psv_box_set all = psv_world_box_set(world);
+    psv_box_set boxes = all;
+    if (world->ops->pair_boxes != NULL) world->ops->pair_boxes(world, &boxes); // in each step: it follows who wakes
     if (world->elsewhere != NULL) {
         psvi_phase_begin(world->context, PSV_PHASE_SWEEP);
-        const psv_status status = psvi_find_pairs_elsewhere(world, boxes);
+        const psv_status status = psvi_find_pairs_elsewhere(world, &all);
         psvi_phase_end(world->context, PSV_PHASE_SWEEP);
         return status;
     }
-    const psv_status status = psv_find_pairs(world->finder, boxes);
+    const psv_status status = psv_find_pairs(world->finder, &boxes);
     if (status != PSV_OK) return status;
     s->pairs = psv_buffer_address(psv_pair_buffer(world->finder));
     s->pair_count = psv_buffer_address(psv_pair_count_buffer(world->finder));
@@ -106,8 +109,7 @@ static psv_status run_phases(psv_world *world, const psvi_step *step) {
     psvi_phase_begin(context, PSV_PHASE_BOUNDS);
     psv_status status = world->ops->begin(world, step);
     psvi_phase_end(context, PSV_PHASE_BOUNDS);
-    psv_box_set boxes = psv_world_box_set(world);
-    if (status == PSV_OK) status = find_pairs(world, &boxes);
+    if (status == PSV_OK) status = find_pairs(world);
     if (status != PSV_OK) return status;
     world->finder_used = true;
     psvi_phase_begin(context, PSV_PHASE_NARROW);
