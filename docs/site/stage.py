@@ -3,6 +3,7 @@
 Pages keep their places in the repository, so that their links lead where they lead there. Files that pages link to are
 copied too. The package goes to OUT_FOLDER/../python-source, where docstrings are read. The headers become pages that read from top to bottom as the headers do.
 """
+import json
 import os
 import re
 import shutil
@@ -120,6 +121,18 @@ def header_page(source, header):
     return "\n".join(page)
 
 
+def notebook_page(text):
+    """Cells of a notebook with what they printed."""
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        parts.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        printed = "".join("".join(output.get("text", [])) for output in cell.get("outputs", []))
+        if printed:
+            parts.append(f"```text\n{printed.rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"
+
+
 def write(out, name, text):
     os.makedirs(os.path.dirname(os.path.join(out, name)) or out, exist_ok=True)
     with open(os.path.join(out, name), "w", encoding="utf-8") as file:
@@ -140,6 +153,9 @@ def main(source, out):
     for name in wanted:
         os.makedirs(os.path.dirname(os.path.join(out, name)) or out, exist_ok=True)
         shutil.copyfile(os.path.join(source, name), os.path.join(out, name))
+    for name in sorted(name for name in files if name.endswith(".ipynb")):
+        with open(os.path.join(source, name), encoding="utf-8") as file:
+            write(out, "notebooks/" + os.path.basename(name).replace(".ipynb", ".md"), notebook_page(file.read()))
     for header in HEADERS:
         write(out, f"reference/{os.path.basename(header).replace('.', '-')}.md", header_page(source, header))
     for name in sorted(files):
