@@ -108,7 +108,7 @@ done
 echo "pairsieve.hpp"
 PKG_CONFIG_PATH=$(dirname "$(find "$static" -name pairsieve.pc)")
 export PKG_CONFIG_PATH
-for compiler in "$cxx" g++ clang++; do
+for compiler in $(printf '%s\n' "$cxx" clang++ | sort -u); do
     command -v "$compiler" >/dev/null || continue
     for standard in 17 20; do
         # shellcheck disable=SC2046,SC2086
