@@ -18,6 +18,7 @@ typedef struct psvi_grid_state {
     psvi_backoff rest;      // frames in which such a scene is not swept
     uint64_t boxes;         // of the tree of `lbvh`
     bool has_blocks;        // of it, for queries
+    uint64_t places, taken; // of it, for boxes that are followed: how many it has, and how many have had a box
 } psvi_grid_state;
 
 // Sets choice->state. The sorter's scratch memory is part of the finder's.

@@ -4,34 +4,13 @@
 // are visited, so no pair is found twice.
 #include <math.h>
 
-#include "../src/broad_phase.h"
 #include "grid_state.h"
 #include "keyed_method.h"
-#include "lbvh_halves.h"
+#include "lbvh.h"
 
-#define WIDE 16
-#define MAX_HEIGHT 8     // 16^8 boxes
-#define BLOCK (7 * WIDE) // numbers of a node's lanes: six of each box, and its id
-#define CODE_BITS 10     // a coordinate in a Morton code
-#define MAX_SIZE_BITS 2  // see size_class
-
-typedef struct lbvh_memory {
-    uint32_t *ids, *order;
-    void *keys;                   // u32, or u64 with the world in the upper half
-    psvi_lanes lanes[MAX_HEIGHT]; // lanes[0]: sorted boxes; lanes[h]: bounds of 16 of lanes[h - 1] each
-    float *blocks[MAX_HEIGHT];    // kept boxes: a copy of the lanes with those of a node side by side, see fill_blocks
-    lbvh_centre *centres[2];      // while boxes are ordered by halves
-    psv_buffer sorter;
-} lbvh_memory;
-
-typedef struct lbvh_tree {
-    const psvi_find_input *input;
-    lbvh_memory memory;
-    int height; // levels in use, boxes included; the top one has at most 16 nodes
-    uint64_t count[MAX_HEIGHT];
-    bool wide;
-    psvi_test_lanes test;
-} lbvh_tree;
+#define CODE_BITS 10                // a coordinate in a Morton code
+#define MAX_SIZE_BITS 2             // see size_class
+#define APART (3u << 3 * CODE_BITS) // the class of boxes that often move, and of the largest
 
 static psv_sorter_def lbvh_sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def sorter = psvi_keyed_sorter_def(def, def->max_boxes);
@@ -46,8 +25,9 @@ static uint64_t carve_lbvh(const psv_pair_finder_def *def, char *scratch, lbvh_m
     memory->ids = psvi_carve(&at, n * 4);
     memory->order = psvi_carve(&at, n * 4);
     memory->keys = psvi_carve(&at, n * (psvi_has_worlds(def) ? 8 : 4));
-    for (int h = 1; h < MAX_HEIGHT; ++h) {
-        n = (n + WIDE - 1) / WIDE;
+    memory->slots = psvi_carve(&at, def->max_kept > 0 ? n * 4 : 0);
+    for (int h = 1; h < LBVH_MAX_HEIGHT; ++h) {
+        n = (n + LBVH_WIDE - 1) / LBVH_WIDE;
         memory->lanes[h] = psvi_carve_lanes(&at, n);
     }
     // The sorter is done before the boxes are gathered: they share memory.
@@ -61,9 +41,9 @@ static uint64_t carve_lbvh(const psv_pair_finder_def *def, char *scratch, lbvh_m
     n = def->max_boxes;
     memory->centres[1] = (lbvh_centre *)(void *)at; // and before the blocks are filled
     char *const behind = at + psvi_align(n * sizeof(lbvh_centre));
-    for (int h = 0; def->max_kept > 0 && h < MAX_HEIGHT; ++h) {
-        n = (n + WIDE - 1) / WIDE;
-        memory->blocks[h] = psvi_carve(&at, n * BLOCK * sizeof(float));
+    for (int h = 0; def->max_kept > 0 && h < LBVH_MAX_HEIGHT; ++h) {
+        n = (n + LBVH_WIDE - 1) / LBVH_WIDE;
+        memory->blocks[h] = psvi_carve(&at, n * LBVH_BLOCK * sizeof(float));
     }
     return (uint64_t)((at > behind ? at : behind) - scratch);
 }
@@ -128,6 +108,7 @@ static void make_codes(void *data, uint64_t first, uint64_t end) {
         for (int k = 0; k < 6; ++k)
             box[k] = rows_scaled(job->grid, box[k]);
         uint32_t code = morton_code(job->grid, box);
+        if (tree->input->states != NULL && (tree->input->states[id] & PSVI_RESTLESS) != 0) code |= APART;
         if (tree->wide)
             ((uint64_t *)tree->memory.keys)[i] = (uint64_t)psvi_read_world(tree->input, id) << 32 | code;
         else
@@ -181,7 +162,8 @@ static void bound_nodes(void *data, uint64_t first_node, uint64_t end_node) {
     const level_job *job = data;
     const psvi_lanes *from = job->from, *to = job->to;
     for (uint64_t node = first_node; node < end_node; ++node) {
-        uint64_t first = node * WIDE, end = first + WIDE < job->from_count ? first + WIDE : job->from_count;
+        uint64_t first = node * LBVH_WIDE,
+                 end = first + LBVH_WIDE < job->from_count ? first + LBVH_WIDE : job->from_count;
         for (int k = 0; k < 3; ++k) {
             float low = from->min[k][first], high = from->max[k][first];
             for (uint64_t i = first + 1; i < end; ++i) {
@@ -204,14 +186,13 @@ static void build_level(psv_context *context, lbvh_tree *tree, int h) {
     }
 }
 
-// Levels and their numbers of nodes.
-static void size_tree(lbvh_tree *tree, uint64_t count) {
+void psvi_size_lbvh(lbvh_tree *tree, uint64_t count) {
     tree->height = 1;
     tree->count[0] = count;
     do {
         int h = tree->height++;
-        tree->count[h] = (tree->count[h - 1] + WIDE - 1) / WIDE;
-    } while (tree->count[tree->height - 1] > WIDE && tree->height < MAX_HEIGHT);
+        tree->count[h] = (tree->count[h - 1] + LBVH_WIDE - 1) / LBVH_WIDE;
+    } while (tree->count[tree->height - 1] > LBVH_WIDE && tree->height < LBVH_MAX_HEIGHT);
 }
 
 // --- query -----------------------------------------------------------------------------------------------------------
@@ -223,33 +204,26 @@ static void read_lane(const psvi_lanes *lanes, uint64_t i, float box[6]) {
     }
 }
 
-// Mask of the lanes [first, first + 16) that are in [begin, end).
-static uint32_t clip_hits(uint32_t hits, uint64_t first, uint64_t begin, uint64_t end) {
-    if (end - first < WIDE) hits &= (1u << (end - first)) - 1;
-    if (begin > first) hits &= begin - first < WIDE ? ~0u << (begin - first) : 0;
-    return hits;
-}
-
 // Lanes [first, first + 16) of a level that overlap `box`, lie below `end` and not below `begin`.
 static uint32_t test_nodes(const lbvh_tree *tree, int h, uint64_t first, uint64_t begin, uint64_t end,
                            const float box[6]) {
-    return clip_hits(tree->test(&tree->memory.lanes[h], first, box), first, begin, end);
+    return psvi_clip_lanes(tree->test(&tree->memory.lanes[h], first, box), first, begin, end);
 }
 
 // The boxes [g_first, g_end) of one leaf against the boxes of leaf `leaf`.
 static void test_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g_first, uint64_t g_end, uint64_t leaf) {
     const psvi_lanes *lanes = &tree->memory.lanes[0];
-    uint64_t first = leaf * WIDE, end = first + WIDE < tree->count[0] ? first + WIDE : tree->count[0];
+    uint64_t first = leaf * LBVH_WIDE, end = first + LBVH_WIDE < tree->count[0] ? first + LBVH_WIDE : tree->count[0];
     float box[6];
     read_lane(&tree->memory.lanes[1], leaf, box);
     // Boxes of the group that reach the leaf at all.
     uint32_t group = tree->test(lanes, g_first, box);
-    if (g_end - g_first < WIDE) group &= (1u << (g_end - g_first)) - 1;
+    if (g_end - g_first < LBVH_WIDE) group &= (1u << (g_end - g_first)) - 1;
     for (; group != 0; group &= group - 1) {
         uint64_t i = g_first + (uint32_t)__builtin_ctz(group);
         if (i + 1 >= end) break;
         read_lane(lanes, i, box);
-        uint32_t hits = test_nodes(tree, 0, first, i + 1, end, box), ids[WIDE], count = 0;
+        uint32_t hits = test_nodes(tree, 0, first, i + 1, end, box), ids[LBVH_WIDE], count = 0;
         sink->candidates += end - first;
         const bool between = tree->input->between, second = lanes->id[i] >= tree->input->a.count;
         for (; hits != 0; hits &= hits - 1) {
@@ -283,17 +257,18 @@ static uint64_t world_end(const lbvh_tree *tree, uint64_t i) {
 // Visits all leaves from `g` on that overlap the bounds of the leaf, depth first. A stack entry holds the remaining
 // ones of 16 siblings.
 static void query_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g) {
-    uint64_t g_first = g * WIDE, g_end = g_first + WIDE < tree->count[0] ? g_first + WIDE : tree->count[0];
-    uint64_t last = (world_end(tree, g_end - 1) - 1) / WIDE; // last leaf of interest
+    uint64_t g_first = g * LBVH_WIDE,
+             g_end = g_first + LBVH_WIDE < tree->count[0] ? g_first + LBVH_WIDE : tree->count[0];
+    uint64_t last = (world_end(tree, g_end - 1) - 1) / LBVH_WIDE; // last leaf of interest
     float box[6];
     read_lane(&tree->memory.lanes[1], g, box);
-    uint64_t first[MAX_HEIGHT], begin[MAX_HEIGHT], end[MAX_HEIGHT];
-    uint32_t hits[MAX_HEIGHT] = {0};
+    uint64_t first[LBVH_MAX_HEIGHT], begin[LBVH_MAX_HEIGHT], end[LBVH_MAX_HEIGHT];
+    uint32_t hits[LBVH_MAX_HEIGHT] = {0};
     begin[1] = g;
     end[1] = last + 1;
     for (int h = 2; h < tree->height; ++h) {
-        begin[h] = begin[h - 1] / WIDE;
-        end[h] = (end[h - 1] - 1) / WIDE + 1;
+        begin[h] = begin[h - 1] / LBVH_WIDE;
+        end[h] = (end[h - 1] - 1) / LBVH_WIDE + 1;
     }
     int h = tree->height - 1;
     first[h] = 0;
@@ -310,7 +285,7 @@ static void query_leaf(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t g) 
             continue;
         }
         --h;
-        first[h] = node * WIDE;
+        first[h] = node * LBVH_WIDE;
         hits[h] = test_nodes(tree, h, first[h], begin[h], end[h], box);
     }
 }
@@ -352,140 +327,27 @@ static uint64_t world_begin(const lbvh_tree *tree, uint64_t world) {
     return low;
 }
 
-#define QUERY_CHUNK 64      // boxes that a thread takes at a time
-#define QUERY_FRONTIER 2048 // nodes of one level that they reach, beyond which a node is searched on the spot
+// What a thread does with the boxes that it reaches.
+typedef struct others_sink {
+    psvi_pair_sink pairs;
+    uint32_t base; // added to the tree's names of its boxes: with two sets it holds those of b
+} others_sink;
 
-// A box that the tree does not have, and the tree's boxes that it is tested against.
-typedef struct lbvh_other {
-    uint32_t id;
-    float box[6];
-    uint64_t begin, end;
-} lbvh_other;
-
-typedef struct lbvh_reached {
-    uint32_t other, node; // node: 16 lanes of the level
-} lbvh_reached;
-
-// The block of a node as lanes.
-static psvi_lanes block_lanes(const lbvh_tree *tree, int h, uint64_t node) {
-    float *block = tree->memory.blocks[h] + node * BLOCK;
-    psvi_lanes lanes;
-    for (int k = 0; k < 3; ++k) {
-        lanes.min[k] = block + WIDE * k;
-        lanes.max[k] = block + WIDE * (3 + k);
-    }
-    lanes.id = (uint32_t *)(void *)(block + WIDE * 6);
-    return lanes;
-}
-
-typedef struct block_job {
-    const lbvh_tree *tree;
-    int level;
-} block_job;
-
-static void fill_some(void *data, uint64_t first, uint64_t end) {
-    const block_job *job = data;
-    const psvi_lanes *from = &job->tree->memory.lanes[job->level];
-    for (uint64_t node = first; node < end; ++node) {
-        const psvi_lanes to = block_lanes(job->tree, job->level, node);
-        for (int k = 0; k < 3; ++k) {
-            memcpy(to.min[k], from->min[k] + node * WIDE, WIDE * sizeof(float));
-            memcpy(to.max[k], from->max[k] + node * WIDE, WIDE * sizeof(float));
-        }
-        memcpy(to.id, from->id + node * WIDE, WIDE * sizeof *to.id);
-    }
-}
-
-// In a tree that serves many frames the lanes of a node are adjacent: seven lines in a row, where the lanes of all
-// boxes lie in seven arrays. A box among a million is then found in half of the time.
-static void fill_blocks(psv_context *context, const lbvh_tree *tree) {
-    for (int h = 0; h < tree->height; ++h) {
-        block_job job = {tree, h};
-        psvi_run_ranges(context, (tree->count[h] + WIDE - 1) / WIDE, 1024, fill_some, &job);
-    }
-}
-
-// The lanes of node `node` of level h that the box reaches.
-static uint32_t test_other(const lbvh_tree *tree, const lbvh_other *other, int h, uint64_t node) {
-    const psvi_lanes lanes = block_lanes(tree, h, node);
-    const uint64_t first = node * WIDE, begin = other->begin >> 4 * h, end = ((other->end - 1) >> 4 * h) + 1;
-    return clip_hits(tree->test(&lanes, 0, other->box), first, begin, end);
-}
-
-static void emit_others(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *other, uint64_t node,
-                        uint32_t hits) {
-    const uint32_t base = tree->input->between ? (uint32_t)tree->input->a.count : 0; // the tree holds the boxes of b
-    const psvi_lanes lanes = block_lanes(tree, 0, node);
-    uint32_t ids[WIDE], count = 0;
-    sink->candidates += WIDE;
-    for (; hits != 0; hits &= hits - 1)
-        ids[count++] = base + lanes.id[__builtin_ctz(hits)];
-    psvi_emit_hits(sink, other->id, ids, count);
-}
-
-// Everything under one node, depth first.
-static void search_node(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *other, int top, uint64_t node) {
-    uint64_t nodes[MAX_HEIGHT];
-    uint32_t hits[MAX_HEIGHT];
-    int h = top;
-    nodes[h] = node;
-    hits[h] = test_other(tree, other, h, node);
-    while (h <= top) {
-        if (h == 0) emit_others(tree, sink, other, nodes[0], hits[0]);
-        if (h == 0 || hits[h] == 0) {
-            ++h;
-            continue;
-        }
-        nodes[h - 1] = nodes[h] * WIDE + (uint32_t)__builtin_ctz(hits[h]);
-        hits[h] &= hits[h] - 1;
-        --h;
-        hits[h] = test_other(tree, other, h, nodes[h]);
-    }
-}
-
-// All but the ids, which only hits need.
-static void prefetch_node(const lbvh_tree *tree, int h, uint64_t node) {
-    const float *block = tree->memory.blocks[h] + node * BLOCK;
-    for (int k = 0; k < 6 * WIDE; k += 16)
-        __builtin_prefetch(block + k);
-}
-
-// Finds the pairs of some boxes with boxes of the tree, level by level, so that loads for one box overlap with tests of
-// the others.
-static void search_tree(const lbvh_tree *tree, psvi_pair_sink *sink, const lbvh_other *others, uint32_t count) {
-    lbvh_reached lists[2][QUERY_FRONTIER];
-    uint32_t reached = count;
+static void emit_others(void *data, const lbvh_other *other, const uint32_t *ids, uint32_t count) {
+    others_sink *sink = data;
+    uint32_t named[LBVH_WIDE];
+    sink->pairs.candidates += LBVH_WIDE;
     for (uint32_t i = 0; i < count; ++i)
-        lists[0][i] = (lbvh_reached){i, 0};
-    for (int h = tree->height - 1, side = 0; h >= 0; --h, side ^= 1) {
-        uint32_t next = 0;
-        for (uint32_t r = 0; r < reached; ++r) {
-            const lbvh_reached at = lists[side][r];
-            const lbvh_other *other = &others[at.other];
-            uint32_t hits = test_other(tree, other, h, at.node);
-            if (h == 0) {
-                if (hits != 0) emit_others(tree, sink, other, at.node, hits);
-                continue;
-            }
-            for (; hits != 0; hits &= hits - 1) {
-                const uint32_t node = at.node * WIDE + (uint32_t)__builtin_ctz(hits);
-                if (next == QUERY_FRONTIER) {
-                    search_node(tree, sink, other, h - 1, node);
-                    continue;
-                }
-                prefetch_node(tree, h - 1, node);
-                lists[side ^ 1][next++] = (lbvh_reached){at.other, node};
-            }
-        }
-        reached = next;
-    }
+        named[i] = sink->base + ids[i];
+    psvi_emit_hits(&sink->pairs, other->id, named, count);
 }
 
-// The boxes [first, end) of input->a, at most QUERY_CHUNK. Returns how many are alive; with two sets bad ones are
+// The boxes [first, end) of input->a, at most LBVH_QUERY_CHUNK. Returns how many are alive; with two sets bad ones are
 // reported.
-static uint64_t query_boxes(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_t first, uint64_t end) {
+static uint64_t query_boxes(lbvh_search *search, uint64_t first, uint64_t end) {
+    const lbvh_tree *tree = search->tree;
     const psvi_find_input *input = tree->input;
-    lbvh_other others[QUERY_CHUNK];
+    lbvh_other others[LBVH_QUERY_CHUNK];
     uint32_t count = 0;
     uint64_t live = 0;
     for (uint64_t place = first; place < end; ++place) {
@@ -502,20 +364,19 @@ static uint64_t query_boxes(const lbvh_tree *tree, psvi_pair_sink *sink, uint64_
         }
         count += other->begin < other->end;
     }
-    if (count > 0) search_tree(tree, sink, others, count);
+    if (count > 0) psvi_search_blocks(search, others, count);
     return live;
 }
 
 // --- method ----------------------------------------------------------------------------------------------------------
 
-static lbvh_tree tree_of(const psvi_choice *choice, const psvi_find_input *input) {
+lbvh_tree psvi_lbvh_tree_of(const psvi_choice *choice, const psvi_find_input *input) {
     lbvh_tree tree = {.input = input, .wide = psvi_has_worlds(&choice->def), .test = psvi_best_test()};
     (void)carve_lbvh(&choice->def, choice->scratch, &tree.memory);
     return tree;
 }
 
-// Orders the living boxes and builds the tree over them. state->boxes says how many there are.
-static psv_status order_boxes(const psvi_choice *choice, lbvh_tree *tree) {
+psv_status psvi_build_lbvh(const psvi_choice *choice, lbvh_tree *tree) {
     psv_context *context = choice->context;
     psvi_grid_state *state = choice->state;
     const psvi_find_input *input = tree->input;
@@ -536,7 +397,7 @@ static psv_status order_boxes(const psvi_choice *choice, lbvh_tree *tree) {
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_GATHER);
     psvi_follow_order(context, tree->memory.order, tree->memory.order, tree->memory.ids, count);
-    size_tree(tree, count);
+    psvi_size_lbvh(tree, count);
     if (choice->lasting) order_by_halves(context, tree);
     psvi_gather_lanes(context, input, tree->memory.order, count, &tree->memory.lanes[0]);
     for (int h = 1; h < tree->height; ++h)
@@ -550,8 +411,8 @@ static psv_status order_boxes(const psvi_choice *choice, lbvh_tree *tree) {
 
 static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *input) {
     psv_context *context = choice->context;
-    lbvh_tree tree = tree_of(choice, input);
-    const psv_status status = order_boxes(choice, &tree);
+    lbvh_tree tree = psvi_lbvh_tree_of(choice, input);
+    const psv_status status = psvi_build_lbvh(choice, &tree);
     if (status != PSV_OK || tree.count[0] < 2) return status;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     query_tree(context, &tree);
@@ -560,8 +421,8 @@ static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *in
 }
 
 static psv_status lbvh_build(const psvi_choice *choice, const psvi_find_input *input) {
-    lbvh_tree tree = tree_of(choice, input);
-    return order_boxes(choice, &tree);
+    lbvh_tree tree = psvi_lbvh_tree_of(choice, input);
+    return psvi_build_lbvh(choice, &tree);
 }
 
 typedef struct others_job {
@@ -573,27 +434,30 @@ typedef struct others_job {
 
 static void query_others(void *data, uint32_t worker) {
     others_job *job = data;
-    psvi_pair_sink sink;
+    const psvi_find_input *input = job->tree->input;
+    others_sink sink;
+    lbvh_search search = {job->tree, emit_others, &sink, 0};
     uint64_t live = 0;
     (void)worker;
-    psvi_open_sink(&sink, job->tree->input, false); // boxes of other worlds are not met
+    psvi_open_sink(&sink.pairs, input, false); // boxes of other worlds are not met
+    sink.base = input->between ? (uint32_t)input->a.count : 0;
     for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
-        live += query_boxes(job->tree, &sink, job->first + first, job->first + end);
-    psvi_close_sink(&sink);
+        live += query_boxes(&search, job->first + first, job->first + end);
+    psvi_close_sink(&sink.pairs);
     __atomic_fetch_add(&job->live, live, __ATOMIC_RELAXED);
 }
 
 static psv_status lbvh_query(const psvi_choice *choice, const psvi_find_input *input, uint64_t first) {
     psv_context *context = choice->context;
     psvi_grid_state *state = choice->state;
-    lbvh_tree tree = tree_of(choice, input);
+    lbvh_tree tree = psvi_lbvh_tree_of(choice, input);
     const uint64_t count = input->a.count > first ? input->a.count - first : 0;
-    others_job job = {&tree, {0, count, QUERY_CHUNK}, first, 0};
-    size_tree(&tree, state->boxes);
-    if (!state->has_blocks) fill_blocks(context, &tree);
+    others_job job = {&tree, {0, count, LBVH_QUERY_CHUNK}, first, 0};
+    psvi_size_lbvh(&tree, state->boxes);
+    if (!state->has_blocks) psvi_fill_blocks(context, &tree);
     state->has_blocks = true;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
-    psvi_run_tasks(context, psvi_workers_for(context, psvi_loop_pieces(count, QUERY_CHUNK)), query_others, &job);
+    psvi_run_tasks(context, psvi_workers_for(context, psvi_loop_pieces(count, LBVH_QUERY_CHUNK)), query_others, &job);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
     if (input->between) input->result->boxes += job.live;
     return PSV_OK;
@@ -608,5 +472,8 @@ const psvi_broad_phase psvi_broad_phase_lbvh_cpu = {
     .find = lbvh_find,
     .build = lbvh_build,
     .query = lbvh_query,
+    .settle = psvi_settle_lbvh,
+    .move = psvi_move_in_lbvh,
+    .reach = psvi_reach_in_lbvh,
     .statistics = psvi_grid_statistics,
 };

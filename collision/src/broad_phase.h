@@ -70,6 +70,8 @@ typedef struct psvi_find_input {
     // NULL, or on the CPU: the method may end without all pairs where a tree would find them for less, and says so
     // here. What it has found until then counts for nothing.
     bool *gave_up;
+    // NULL, or for `build`: psvi_follow.states. Boxes that are restless lie apart from those that rest.
+    const uint8_t *states;
     // What the counts of rules->world_pairs began with, for a method that begins anew; NULL: with zeros.
     const uint64_t *worlds_before;
 } psvi_find_input;
@@ -140,6 +142,26 @@ typedef struct psvi_near {
 
 #define PSVI_NO_PLACE UINT32_MAX
 
+// Boxes of one set that a method follows from frame to frame (movers.c), in host memory.
+#define PSVI_STATE_LIVE 1u // bits of a box's state: it takes part
+#define PSVI_STATE_BAD 2u  // it is bad; neither of both: it is disabled, or there is none
+#define PSVI_RESTLESS 4u   // it has moved since the boxes were last put in order
+#define PSVI_NO_HITS UINT32_MAX
+
+typedef struct psvi_follow {
+    uint8_t *states; // of each box
+    const uint32_t *moved;
+    uint64_t moved_count;
+    uint64_t live;    // boxes that take part
+    bool bad_changed; // `move`: some box is bad, or is no longer bad
+    bool crowded;     // `move`: the order has no place for a new box; the boxes have to be settled again
+    // What `reach` finds: words[heads[m]] is a number of boxes, then comes the place of a further list, or
+    // PSVI_NO_HITS, then the boxes that overlap the moved box m and may pair with it.
+    uint32_t *words, *heads;
+    uint64_t room, used; // of words; used may exceed the room: then the lists are not complete
+    uint64_t tests;      // work of `reach`
+} psvi_follow;
+
 // A method at work, with its own state and memory: all that a method gets of a finder.
 typedef struct psvi_choice {
     psv_context *context;
@@ -166,6 +188,11 @@ typedef struct psvi_broad_phase {
     // boxes of a as well: boxes and bad boxes of the result.
     psv_status (*build)(const psvi_choice *choice, const psvi_find_input *input);
     psv_status (*query)(const psvi_choice *choice, const psvi_find_input *input, uint64_t first);
+    // Optional, all or none, where memory is the host's. `settle` puts all boxes of input->a in order. `move` reads the
+    // moved boxes anew; those from input->a.count on are gone. `reach` finds what the moved boxes overlap.
+    psv_status (*settle)(const psvi_choice *choice, const psvi_find_input *input, psvi_follow *follow);
+    void (*move)(const psvi_choice *choice, const psvi_find_input *input, psvi_follow *follow);
+    void (*reach)(const psvi_choice *choice, const psvi_find_input *input, psvi_follow *follow);
     // Optional: completes what the host knows and the frame result does not (sort passes, say). May block.
     psv_status (*statistics)(const psvi_choice *choice, psv_pair_statistics *statistics);
     // Optional, of methods with several ways: the names of the frame result's route and veto.

@@ -4,6 +4,7 @@
 
 #include "../../core/backoff.h"
 #include "broad_phase.h"
+#include "movers.h"
 #include "pair_partners.h"
 #include "pair_rules.h"
 #include "pairsieve/sort.h"
@@ -14,9 +15,11 @@ typedef struct psvi_pair_memory {
     uint64_t capacity;
     psv_pair *pairs;
     psv_pair *before, *begin, *end; // events only
-    psv_pair *kept;                 // def.max_kept only
-    psv_pair *near, *placed;        // def.margins only
-    psv_sorter *sorter;             // sort_output or events
+    psv_pair *kept;                 // def.max_kept only: pairs of kept boxes, or what moved boxes reach
+    psvi_pair_link *links;          // boxes that are followed: of the pairs
+    psv_pair *listed, *named; // of these: pairs by indices with ids or sort_output; by ids, where pairs get sorted
+    psv_pair *near, *placed;  // def.margins only
+    psv_sorter *sorter;       // sort_output or events
     void *order_scratch;
     void *events_scratch;
 } psvi_pair_memory;
@@ -91,6 +94,7 @@ struct psv_pair_finder {
     psvi_rule_memory rules;
     psvi_kept kept;
     psvi_margins margins;
+    psvi_movers movers;
     uint64_t *event_counts;      // backend memory: before, begin, end
     bool has_frame, events_done; // of the last frame
     bool by_place; // for a group's finder: pairs name boxes by their places, ids serve excluded pairs alone
@@ -148,7 +152,13 @@ uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def);
 psv_status psvi_create_kept(psv_pair_finder *finder); // on failure psvi_destroy_kept frees what there is
 void psvi_destroy_kept(psv_pair_finder *finder);
 psv_status psvi_check_kept(psv_pair_finder *finder, const psv_box_set *a,
-                           const psv_box_set *b); // b: NULL or a second set
+                           const psv_box_set *b);                          // b: NULL or a second set
+bool psvi_can_follow(psv_backend backend, const psv_pair_finder_def *def); // boxes of one set, without room of worlds
+uint64_t psvi_mover_bytes(psv_backend backend, const psv_pair_finder_def *def);
+psv_status psvi_create_movers(psv_pair_finder *finder); // on failure psvi_destroy_movers frees what there is
+void psvi_destroy_movers(psv_pair_finder *finder);
+// Events by a comparison of the last frame's pairs with those before. Sets events_done.
+psv_status psvi_make_event_lists(psv_pair_finder *finder);
 uint64_t psvi_margin_bytes(psv_backend backend, const psv_pair_finder_def *def);
 psv_status psvi_create_margins(psv_pair_finder *finder); // on failure psvi_destroy_margins frees what there is
 void psvi_destroy_margins(psv_pair_finder *finder);

@@ -12,7 +12,8 @@ static psv_status find(psv_pair_finder *finder, psvi_frame *frame) {
 
 // With more room, where the pairs did not fit, the first list runs again.
 static psvi_stage *const finding[] = {psvi_stage_room, psvi_stage_narrow, psvi_stage_rules, find, NULL};
-static psvi_stage *const finishing[] = {psvi_stage_name, psvi_stage_order, NULL};
+static psvi_stage *const finishing[] = {psvi_stage_note, psvi_stage_name, psvi_stage_note_names, psvi_stage_order,
+                                        NULL};
 
 static psv_status run(psv_pair_finder *finder, psvi_frame *frame, psvi_stage *const *stages) {
     psv_status status = PSV_OK;
@@ -21,15 +22,25 @@ static psv_status run(psv_pair_finder *finder, psvi_frame *frame, psvi_stage *co
     return status;
 }
 
-static psv_status run_frame(psv_pair_finder *finder, psvi_frame *frame) {
-    psv_context *context = finder->context;
-    finder->has_frame = false;
-    finder->events_done = false;
-    psvi_frame_begin(context);
-    psv_status status = run(finder, frame, finding);
+static psv_status find_all(psv_pair_finder *finder, psvi_frame *frame) {
+    psv_status status = psvi_leave_movers(finder, frame);
+    if (status == PSV_OK) status = run(finder, frame, finding);
     if (status == PSV_OK && frame->grows) status = psvi_stage_grow(finder, frame);
     if (status == PSV_OK && frame->again) status = run(finder, frame, finding);
     if (status == PSV_OK) status = run(finder, frame, finishing);
+    if (status == PSV_OK) psvi_note_frame(finder, frame);
+    return status;
+}
+
+static psv_status run_frame(psv_pair_finder *finder, psvi_frame *frame) {
+    psv_context *context = finder->context;
+    bool done = false;
+    psvi_take_movers(finder, frame);
+    finder->has_frame = false;
+    finder->events_done = false;
+    psvi_frame_begin(context);
+    psv_status status = psvi_find_moved(finder, frame, &done);
+    if (status == PSV_OK && !done) status = find_all(finder, frame);
     psvi_frame_end(context);
     if (status != PSV_OK) return status;
     finder->has_frame = true;

@@ -30,6 +30,10 @@ static void explain_boxes(explanation *e, const psv_pair_statistics *s) {
 
 static void explain_method(explanation *e, const psv_pair_finder *finder, const psv_pair_statistics *s) {
     say(e, "method: %s", s->method);
+    if (finder->last == &finder->kept.tree && finder->movers.complete) {
+        say(e, ", with the boxes that moved; all other pairs are those of the frame before\n");
+        return;
+    }
     if (finder->last == &finder->kept.tree) {
         say(e, ", over the kept boxes, which is always so between two sets\n");
         return;
@@ -129,9 +133,11 @@ static void explain_room(explanation *e, const psv_pair_finder *finder, uint64_t
 static void explain_known(explanation *e, const psv_pair_finder *finder) {
     const psvi_kept *kept = &finder->kept;
     const psvi_margins *margins = &finder->margins;
-    if (finder->def.max_kept > 0 && kept->valid)
-        say(e, "kept boxes: the tree of %llu boxes serves again while kept_version is %llu\n", LONG(kept->count),
-            LONG(kept->version));
+    const psvi_movers *movers = &finder->movers;
+    if (movers->complete || (finder->def.max_kept > 0 && kept->valid))
+        say(e, "kept boxes: what is known of %llu boxes serves again while kept_version is %llu\n",
+            LONG(movers->complete ? movers->known.kept : kept->count),
+            LONG(movers->complete ? movers->known.version : kept->version));
     else if (finder->def.max_kept > 0)
         say(e, "kept boxes: none are known; the next frame with some sorts them\n");
     if (finder->def.margins && margins->valid)

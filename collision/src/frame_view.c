@@ -41,17 +41,36 @@ static psvi_margin margin_of(const psv_box_set *set) {
     return (psvi_margin){set->margin, psvi_buffer_address(set->margins)};
 }
 
-// A single box is no less work to keep.
-static void take_kept(const psv_box_set *set, psvi_frame *frame) {
-    frame->kept = set->kept < 2 ? 0 : set->kept;
+// A single box is no less work to keep. A backend that keeps none looks for all pairs.
+static void take_kept(const psv_pair_finder *finder, const psv_box_set *set, psvi_frame *frame) {
+    frame->kept = set->kept < 2 || !psvi_keeps_boxes(finder->context->backend) ? 0 : set->kept;
     frame->kept_version = set->kept_version;
+}
+
+// Where memory is the host's, the list is read here; elsewhere nobody reads it.
+static psv_status take_moved(psv_pair_finder *finder, const psv_box_set *set, psvi_frame *frame) {
+    psv_context *context = finder->context;
+    frame->moved_given = psvi_is_given(set->moved);
+    if (set->moved_count == 0) return PSV_OK;
+    const psv_status status =
+        psvi_check_buffer(context, set->moved, set->moved_count * sizeof(uint32_t), 4, "boxes.moved");
+    if (status != PSV_OK) return status;
+    frame->moved = psvi_buffer_address(set->moved);
+    frame->moved_count = set->moved_count;
+    for (uint64_t i = 0; context->ops->immediate && i < set->moved_count; ++i)
+        if (frame->moved[i] >= frame->given.a.count)
+            return psvi_fail(context, PSV_ERROR_ARGUMENT, "boxes.moved[%llu] is %u; boxes.count is %llu",
+                             (unsigned long long)i, frame->moved[i], (unsigned long long)frame->given.a.count);
+    return PSV_OK;
 }
 
 psv_status psvi_view_set(psv_pair_finder *finder, const psv_box_set *boxes, psvi_frame *frame) {
     psv_status status = psvi_view_boxes(finder->context, boxes, "boxes", &frame->given.a, &frame->a);
     if (status == PSV_OK) status = psvi_check_kept(finder, boxes, NULL);
     if (status != PSV_OK) return status;
-    take_kept(boxes, frame);
+    status = take_moved(finder, boxes, frame);
+    if (status != PSV_OK) return status;
+    take_kept(finder, boxes, frame);
     frame->a_margin = margin_of(boxes);
     if (boxes->doubles) take_origin(boxes, frame);
     return complete(finder, frame);
@@ -63,7 +82,7 @@ psv_status psvi_view_sets(psv_pair_finder *finder, const psv_box_set *a, const p
     if (status == PSV_OK) status = psvi_view_boxes(finder->context, b, "b", &frame->given.b, &frame->b);
     if (status == PSV_OK) status = psvi_check_kept(finder, a, b);
     if (status != PSV_OK) return status;
-    take_kept(b, frame);
+    take_kept(finder, b, frame);
     frame->a_margin = margin_of(a);
     frame->b_margin = margin_of(b);
     if (a->doubles || b->doubles) take_origin(a->doubles ? a : b, frame);

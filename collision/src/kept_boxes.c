@@ -3,16 +3,16 @@
 // that of `lbvh`, in memory of its own, whatever the finder's method is.
 #include "frame.h"
 
-// The tree has room of its own.
-static psv_pair_finder_def tree_def(const psv_pair_finder_def *def) {
-    psv_pair_finder_def made = *def;
-    made.max_boxes = def->max_kept;
-    return made;
-}
-
 static const psvi_broad_phase *tree_method(psv_backend backend) {
     const psvi_broad_phase *method = psvi_find_broad_phase(backend, "lbvh");
     return method == NULL || method->query == NULL ? NULL : method;
+}
+
+// The tree has room of its own: for the kept boxes, or for all where movers.c uses it too.
+static psv_pair_finder_def tree_def(psv_backend backend, const psv_pair_finder_def *def) {
+    psv_pair_finder_def made = *def;
+    if (!psvi_can_follow(backend, def)) made.max_boxes = def->max_kept;
+    return made;
 }
 
 // Size of psvi_kept.moving_count and the words behind it.
@@ -26,7 +26,7 @@ bool psvi_keeps_boxes(psv_backend backend) { return tree_method(backend) != NULL
 uint64_t psvi_kept_bytes(psv_backend backend, const psv_pair_finder_def *def) {
     const psvi_broad_phase *method = tree_method(backend);
     if (def->max_kept == 0 || method == NULL) return 0;
-    const psv_pair_finder_def own = tree_def(def);
+    const psv_pair_finder_def own = tree_def(backend, def);
     return psvi_align(method->scratch_bytes(&own)) + psvi_align(sizeof(psvi_frame_result)) +
            psvi_align(def->max_kept * sizeof(uint32_t)) + psvi_align(psvi_world_count_bytes(def)) +
            psvi_align(COUNT_BYTES);
@@ -48,7 +48,7 @@ psv_status psvi_create_kept(psv_pair_finder *finder) {
                          (unsigned long long)psvi_kept_bytes(context->backend, &def));
     psv_status status = context->ops->fill(context, kept->moving_count, 0, COUNT_BYTES);
     if (status != PSV_OK) return status;
-    kept->tree = (psvi_choice){.method = method, .def = tree_def(&def), .lasting = true};
+    kept->tree = (psvi_choice){.method = method, .def = tree_def(context->backend, &def), .lasting = true};
     return psvi_create_choice(context, NULL, &kept->tree);
 }
 

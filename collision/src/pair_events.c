@@ -1,5 +1,6 @@
 // Begin and end events: the difference of two consecutive frames' ordered pair lists.
 #include "finder.h"
+#include "pair_changes.h"
 
 static psv_status check_events(psv_pair_finder *finder) {
     psv_status status = psvi_check_frame(finder);
@@ -7,7 +8,7 @@ static psv_status check_events(psv_pair_finder *finder) {
     return psvi_fail(finder->context, PSV_ERROR_ARGUMENT, "the finder was created without def.events");
 }
 
-static psv_status make_lists(psv_pair_finder *finder) {
+psv_status psvi_make_event_lists(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psvi_pair_memory *memory = &finder->memory;
     uint64_t *counts = finder->event_counts;
@@ -20,6 +21,19 @@ static psv_status make_lists(psv_pair_finder *finder) {
     if (status == PSV_OK)
         status = finder->ops->keep_pairs(context, memory->pairs, now_count, memory->before, &counts[PSVI_EVENTS_BEFORE],
                                          memory->capacity);
+    psvi_phase_end(context, PSV_PHASE_EVENTS);
+    psvi_frame_end(context);
+    finder->events_done = status == PSV_OK;
+    return status;
+}
+
+// From the changes of moved boxes where there are such lists.
+static psv_status make_lists(psv_pair_finder *finder) {
+    psv_context *context = finder->context;
+    if (!finder->movers.has_delta) return psvi_make_event_lists(finder);
+    psvi_frame_begin(context);
+    psvi_phase_begin(context, PSV_PHASE_EVENTS);
+    const psv_status status = psvi_make_delta_lists(finder);
     psvi_phase_end(context, PSV_PHASE_EVENTS);
     psvi_frame_end(context);
     finder->events_done = status == PSV_OK;

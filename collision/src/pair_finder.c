@@ -63,9 +63,6 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->max_kept > def->max_boxes)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_kept is %llu; def.max_boxes is %llu",
                          (unsigned long long)def->max_kept, (unsigned long long)def->max_boxes);
-    if (def->max_kept > 0 && !psvi_keeps_boxes(backend))
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.max_kept is %llu; the %s backend keeps no boxes",
-                         (unsigned long long)def->max_kept, psv_backend_name(backend));
     const char *missing = missing_feature(psvi_collision_ops_of(backend), def);
     if (missing != NULL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "def.%s is set, which the %s backend does not have", missing,
@@ -99,7 +96,7 @@ psv_status psv_pair_finder_memory(psv_backend backend, const psv_pair_finder_def
     parts->results = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
     parts->methods = psvi_choice_bytes(backend, choices, count, &resolved);
     parts->rules = psvi_rule_memory_bytes(backend, &resolved);
-    parts->kept_boxes = psvi_kept_bytes(backend, &resolved);
+    parts->kept_boxes = psvi_kept_bytes(backend, &resolved) + psvi_mover_bytes(backend, &resolved);
     parts->margins = psvi_margin_bytes(backend, &resolved);
     if (resolved.events) parts->events = psvi_align(PSVI_EVENTS_COUNTS * sizeof(uint64_t));
     psvi_add_pair_memory(backend, &resolved, resolved.max_pairs, parts);
@@ -141,7 +138,9 @@ static psv_status create_parts(psv_pair_finder *finder) {
         status = psvi_create_choice(context, finder->shared, &finder->choices[i]);
     }
     if (status == PSV_OK) status = psvi_create_rule_memory(finder);
-    if (status == PSV_OK && finder->def.max_kept > 0) status = psvi_create_kept(finder);
+    if (status == PSV_OK && finder->def.max_kept > 0 && psvi_keeps_boxes(context->backend))
+        status = psvi_create_kept(finder);
+    if (status == PSV_OK) status = psvi_create_movers(finder);
     if (status == PSV_OK && finder->def.margins) status = psvi_create_margins(finder);
     if (status == PSV_OK) status = psvi_create_pair_memory(finder, finder->def.max_pairs, &finder->memory);
     if (status == PSV_OK) status = psvi_create_trials(finder);
@@ -182,6 +181,7 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
     (void)context->ops->synchronize(context);
     psvi_destroy_kept(finder);
     psvi_destroy_margins(finder);
+    psvi_destroy_movers(finder);
     psvi_destroy_trials(finder);
     for (uint32_t i = 0; i < finder->choice_count; ++i)
         psvi_destroy_choice(&finder->choices[i]);

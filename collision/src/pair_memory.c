@@ -10,6 +10,19 @@ static uint32_t index_bits(uint64_t boxes) {
 
 static bool is_ordered(const psv_pair_finder_def *def) { return def->sort_output || def->events; }
 
+// Room for what movers.c keeps of pairs; a list of pairs has 8 bytes each.
+static bool is_linked(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
+    return psvi_can_follow(backend, def) && capacity <= PSVI_MOST_LINKED;
+}
+
+static bool has_listed(const psv_pair_finder_def *def) { return def->ids || def->sort_output; }
+static bool has_named(const psv_pair_finder_def *def) { return def->ids && is_ordered(def); }
+
+// Lists of changes serve events, and sorted pairs.
+static bool has_changes(psv_backend backend, const psv_pair_finder_def *def, uint64_t capacity) {
+    return def->events || (def->sort_output && is_linked(backend, def, capacity));
+}
+
 static psv_sorter_def sorter_def_of(const psv_pair_finder_def *def, uint64_t capacity) {
     psv_sorter_def sorter = psv_default_sorter_def();
     sorter.method = psvi_sorter_name(def);
@@ -38,9 +51,13 @@ void psvi_add_pair_memory(psv_backend backend, const psv_pair_finder_def *def, u
         parts->order +=
             psvi_align(psv_sorter_scratch_bytes(backend, &sorter)) + psvi_align(order_scratch_of(ops, capacity));
     }
-    if (def->max_kept > 0) parts->kept_boxes += list;
+    if (def->max_kept > 0 && psvi_keeps_boxes(backend)) parts->kept_boxes += list;
+    if (is_linked(backend, def, capacity))
+        parts->kept_boxes +=
+            psvi_align(capacity * sizeof(psvi_pair_link)) + (has_listed(def) ? list : 0) + (has_named(def) ? list : 0);
     if (psvi_margin_bytes(backend, def) > 0) parts->margins += 2 * list;
-    if (def->events) parts->events += 3 * list + psvi_align(events_scratch_of(ops, capacity));
+    if (has_changes(backend, def, capacity)) parts->events += 2 * list;
+    if (def->events) parts->events += list + psvi_align(events_scratch_of(ops, capacity));
 }
 
 psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, psvi_pair_memory *memory) {
@@ -49,15 +66,23 @@ psv_status psvi_create_pair_memory(psv_pair_finder *finder, uint64_t capacity, p
     *memory = (psvi_pair_memory){.capacity = capacity};
     uint64_t list = capacity * sizeof(psv_pair);
     bool enough = psvi_take(context, list, (void **)&memory->pairs);
-    if (def->max_kept > 0) enough = enough && psvi_take(context, list, (void **)&memory->kept);
+    if (def->max_kept > 0 && psvi_keeps_boxes(context->backend))
+        enough = enough && psvi_take(context, list, (void **)&memory->kept);
+    if (is_linked(context->backend, def, capacity)) {
+        enough = enough && psvi_take(context, capacity * sizeof *memory->links, (void **)&memory->links);
+        if (has_listed(def)) enough = enough && psvi_take(context, list, (void **)&memory->listed);
+        if (has_named(def)) enough = enough && psvi_take(context, list, (void **)&memory->named);
+    }
     if (psvi_margin_bytes(context->backend, def) > 0) {
         enough = enough && psvi_take(context, list, (void **)&memory->near);
         enough = enough && psvi_take(context, list, (void **)&memory->placed);
     }
-    if (def->events) {
-        enough = enough && psvi_take(context, list, (void **)&memory->before);
+    if (has_changes(context->backend, def, capacity)) {
         enough = enough && psvi_take(context, list, (void **)&memory->begin);
         enough = enough && psvi_take(context, list, (void **)&memory->end);
+    }
+    if (def->events) {
+        enough = enough && psvi_take(context, list, (void **)&memory->before);
         enough = enough && psvi_take(context, events_scratch_of(finder->ops, capacity), &memory->events_scratch);
     }
     if (is_ordered(def))
@@ -82,6 +107,9 @@ void psvi_destroy_pair_memory(psv_pair_finder *finder, psvi_pair_memory *memory)
     psv_destroy_sorter(memory->sorter);
     psvi_free(context, memory->pairs, list);
     psvi_free(context, memory->kept, list);
+    psvi_free(context, memory->links, memory->capacity * sizeof *memory->links);
+    psvi_free(context, memory->listed, list);
+    psvi_free(context, memory->named, list);
     psvi_free(context, memory->near, list);
     psvi_free(context, memory->placed, list);
     psvi_free(context, memory->before, list);
@@ -116,6 +144,6 @@ psv_status psvi_grow_pair_memory(psv_pair_finder *finder, uint64_t capacity) {
     }
     psvi_destroy_pair_memory(finder, &finder->memory);
     finder->memory = grown;
-    finder->kept.valid = finder->margins.valid = false; // the lists of their pairs are gone
+    finder->kept.valid = finder->margins.valid = finder->movers.complete = false; // the lists of their pairs are gone
     return PSV_OK;
 }

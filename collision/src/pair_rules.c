@@ -101,7 +101,7 @@ psv_status psv_set_pair_rules(psv_pair_finder *finder, const psv_pair_rules *rul
     if (status != PSV_OK) return status;
     psv_context *context = finder->context;
     psvi_rule_memory *memory = &finder->rules;
-    finder->kept.valid = false;
+    finder->kept.valid = finder->movers.complete = false;
     memory->has_matrix = psvi_is_given(rules->layer_matrix);
     memory->has_excluded = rules->excluded_count > 0;
     if (memory->has_matrix)

@@ -271,7 +271,7 @@ static void test_explanations(void **state) {
     EXPECT_OK(psv_find_pairs(finder, &set), context);
     explain(finder, text);
     expect_line(text, "method: brute, as def.method says\n");
-    expect_line(text, "kept boxes: the tree of 2 boxes serves again while kept_version is 77\n");
+    expect_line(text, "kept boxes: what is known of 2 boxes serves again while kept_version is 77\n");
     expect_line(text, "next frame: the same method\n");
     set.kept = 0;
     set.margin = 1;

@@ -235,7 +235,7 @@ static void test_refusals(void **state) {
     (void)state;
     psv_context *context = open_context(TOY_BACKEND);
     psv_pair_finder *finder = NULL;
-    for (int feature = 0; feature < 5; ++feature) {
+    for (int feature = 0; feature < 4; ++feature) {
         psv_pair_finder_def def = psv_default_pair_finder_def();
         def.sort_method = "qsort";
         def.max_boxes = BOXES;
@@ -243,9 +243,7 @@ static void test_refusals(void **state) {
         def.ids = feature == 1;
         def.doubles = feature == 2;
         def.max_excluded = feature == 3 ? 10 : 0;
-        def.max_kept = feature == 4 ? 10 : 0;
-        static const char *const words[] = {"def.events", "def.ids", "def.doubles", "def.max_excluded",
-                                            "keeps no boxes"};
+        static const char *const words[] = {"def.events", "def.ids", "def.doubles", "def.max_excluded"};
         REFUSED(context, psv_create_pair_finder(context, &def, &finder), words[feature]);
         assert_null(finder);
     }

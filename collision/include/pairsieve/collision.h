@@ -70,14 +70,20 @@ typedef struct psv_box_set {
     // distance from it. Only speed depends on it: far from it many boxes look alike. Finite; default 0, 0, 0. Of two
     // sets that both have doubles, that of the first counts.
     double origin[3];
-    // The first `kept` boxes (static and sleeping ones) have not changed since this finder's last call with the same
-    // kept and kept_version. They are sorted and paired with each other once; later frames cost little more than the
-    // other boxes. Pairs and events are the same as without `kept`. 0 (default): none. Needs def.max_kept, on the CPU
-    // and CUDA. count, and count_buffer, include them. In psv_find_pairs_between b.kept is 0 or b.count (without
-    // b.count_buffer), and a.kept is 0. Change kept_version when anything about these boxes changes. psv_set_pair_rules
-    // and a call of this finder with other kept boxes count as such a change.
+    // The first `kept` boxes rest: since this finder's last call with the same kept_version, nothing about them has
+    // changed, but for those that `moved` names. A frame then costs what its moved boxes cost, events included; boxes
+    // from `kept` on count as moved in each frame. Pairs and events are the same as without `kept`. 0 (default): none.
+    // Needs def.max_kept. The simplest use is kept = count: a box that moves, wakes up, falls asleep, comes or goes is
+    // named in the frames in which it changes. count and kept may change from call to call: boxes that the last call
+    // did not have, or did not keep, count as moved. Change kept_version when more has changed.
+    // count, and count_buffer, include kept boxes. In psv_find_pairs_between b.kept is 0 or b.count (without
+    // b.count_buffer), a.kept is 0, and `moved` is not looked at: another b.kept_version sorts b anew. CUDA sorts kept
+    // boxes anew in calls with another kept or kept_version, and looks for all pairs in calls with `moved`; so does
+    // the CPU with worlds and counts of worlds. OpenGL always looks for all pairs.
     uint64_t kept;
     uint64_t kept_version;
+    psv_buffer moved;     // empty, or moved_count u32: indices of boxes, in any order, also more than once
+    uint64_t moved_count; // on the CPU an index that is not below count is PSV_ERROR_ARGUMENT, and nothing is changed
     // Boxes are widened by `margin` on all sides, and the pairs of the widened boxes are kept. They are tested again in
     // each frame until a box has left its widened box, or has other flags, another filter or another world. Only speed
     // depends on the margin; pairs are exact. A third of a box serves well where boxes take many frames for that
@@ -122,8 +128,8 @@ typedef struct psv_pair_finder_def {
     bool doubles;         // box sets may have double precision: 24 bytes more a box; default false
     uint64_t max_excluded; // most of psv_pair_rules.excluded, 18 to 36 bytes each, and in finders of less than 2^21
                            // boxes 16 a box on CUDA, 16 or 32 on the CPU; at most 2^31
-    uint64_t max_kept;     // most boxes of psv_box_set.kept, about 110 bytes each, and a second list of pairs; at most
-                           // max_boxes; default 0
+    uint64_t max_kept; // most boxes of psv_box_set.kept, at most max_boxes; default 0. About 110 bytes each, and 8 more
+                       // a pair; on the CPU 125 bytes for each of max_boxes, and 24 to 40 more a pair
     bool margins; // box sets may have margins: on the CPU 76 bytes more a box, and two more lists of pairs; on CUDA and
                   // OpenGL they change nothing (on CUDA such a test takes about as long as a search); default false
     bool count_worlds;    // pairs of each world are counted, see psv_world_pair_buffer; default false
