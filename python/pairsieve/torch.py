@@ -106,3 +106,8 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Tru
     """
     indices = argsort(input, dim, descending)
     return Sorted(input.detach().gather(dim, indices) if input.dim() else input.detach().clone(), indices)
+
+
+def __getattr__(name: str) -> Any:
+    """For type checkers, which take this file for PyTorch where PyTorch is not installed."""
+    raise AttributeError(f"module 'pairsieve.torch' has no attribute '{name}'")

@@ -3,7 +3,7 @@
 
 Medians of calls and of CUDA graphs (wp.ScopedCapture), and how many times longer the other takes. All find the same pairs: counts
 are checked. Peers that are not installed are left out. What is timed: boxes and worlds are on the device, pairs and their count end there.
-newton and mujoco_warp are also timed with pairsieve in place of their broad phase, their own rules included (python/examples).
+newton and mujoco_warp are also timed with pairsieve in place of their broad phase, their own rules included (pairsieve.newton, pairsieve.mujoco_warp).
 Of trees that are built: what each of as many boxes touches (how many), and the closest points of a wavy sheet, by Warp's trees of each kind.
 """
 import argparse
@@ -114,7 +114,7 @@ def by_pairsieve(low, high, device, room, worlds=None):
 def by_newton(low, high, device, room, worlds, names):
     try:
         from newton.geometry import BroadPhaseAllPairs, BroadPhaseSAP
-        from newton_broad_phase import PairsieveBroadPhase
+        from pairsieve.newton import PairsieveBroadPhase
     except ImportError as error:
         print(f"newton: {error}")
         return {}
@@ -135,7 +135,7 @@ def by_mujoco_warp(centres, half, device, room):
     try:
         import mujoco
         import mujoco_warp as mjw
-        import mujoco_warp_broad_phase as adapter
+        import pairsieve.mujoco_warp as adapter
         from mujoco_warp._src import collision_driver
     except ImportError as error:
         print(f"mujoco_warp: {error}")

@@ -4,8 +4,8 @@ Its constructor and launch() have the arguments of newton 1.8's class, and its p
 collision groups, excluded pairs, gaps, bodies, displacement. pairsieve finds the overlapping boxes, one world beside the other;
 one kernel then applies newton's own rules to them. Nothing waits for the device, so that a step can be captured.
 
-    import newton, newton_broad_phase
-    newton_broad_phase.install()
+    import newton, pairsieve.newton
+    pairsieve.newton.install()
     collision = newton.CollisionPipeline(model, broad_phase="sap")     # which is pairsieve from here on
 """
 
@@ -14,13 +14,20 @@ one kernel then applies newton's own rules to them. Nothing waits for the device
 # pyright: reportCallIssue=false, reportOptionalMemberAccess=false
 
 import numpy as np
-import warp as wp
-from newton._src.geometry.broad_phase_common import (check_aabb_overlap_moving, is_pair_excluded, is_shape_pair_immovable_filtered,
-                                                      is_shape_pair_same_body_filtered, precompute_world_map,
-                                                      test_world_and_group_pair, write_pair)
-from newton._src.sim import collide
 
-import pairsieve
+from ._native import ArgumentError
+from ._peers import peer
+from .pairs import PairFinder
+
+peer("warp", "pairsieve.newton", "newton")
+peer("newton._src.geometry.broad_phase_common", "pairsieve.newton (newton 1.8)", "newton")
+
+import warp as wp  # noqa: E402
+from newton._src.geometry.broad_phase_common import (  # noqa: E402
+    check_aabb_overlap_moving, is_pair_excluded, is_shape_pair_immovable_filtered,
+    is_shape_pair_same_body_filtered, precompute_world_map,
+    test_world_and_group_pair, write_pair)
+from newton._src.sim import collide  # noqa: E402
 
 
 @wp.kernel
@@ -89,8 +96,8 @@ def apply_rules(pairs: wp.array2d[int], count: wp.array[wp.uint64], threads: int
 class PairsieveBroadPhase:
     def __init__(self, shape_world, shape_flags=None, sweep_thread_count_multiplier=5, sort_type="segmented", tile_block_dim=None,
                  device=None, max_pairs=0):
-        """As newton's BroadPhaseSAP; `max_pairs` is room for overlapping boxes before the rules; 0: all pairs of few shapes, 64 a shape of many.
-        What concerns newton's own sort (sort_type, tile_block_dim) has no meaning here."""
+        """As newton's BroadPhaseSAP; `max_pairs` is room for overlapping boxes before the rules; 0: all pairs of few shapes,
+        64 a shape of many. What concerns newton's own sort (sort_type, tile_block_dim) has no meaning here."""
         if device is None:
             device = shape_world.device if isinstance(shape_world, wp.array) else "cpu"
         self.device = wp.get_device(device)
@@ -107,7 +114,7 @@ class PairsieveBroadPhase:
             self.boxes = wp.zeros((max(count, 1), 6), dtype=float)
             self.flags = wp.zeros(max(count, 1), dtype=wp.uint8)
         self.count = count
-        self.finder = pairsieve.PairFinder(max(count, 1), device=self.device.ordinal if self.device.is_cuda else "cpu",
+        self.finder = PairFinder(max(count, 1), device=self.device.ordinal if self.device.is_cuda else "cpu",
                                            max_pairs=max_pairs or max(1, min(count * (count - 1) // 2, 64 * count + 65536)),
                                            worlds=max(len(slice_ends), 1))
 
@@ -116,12 +123,12 @@ class PairsieveBroadPhase:
                shape_body=None, body_flags=None, include_static_kinematic_pairs=True, shape_displacement=None,
                sort_axis_displacement_limit=None):
         if shape_count < 0 or shape_count > shape_lower.shape[0]:
-            raise ValueError(f"shape_count must be in [0, {shape_lower.shape[0]}], got {shape_count}")
+            raise ArgumentError(f"shape_count must be in [0, {shape_lower.shape[0]}], got {shape_count}")
         if shape_displacement is not None and shape_displacement.shape[0] != shape_lower.shape[0]:
-            raise ValueError("shape_displacement length must match the shape bounds "
+            raise ArgumentError("shape_displacement length must match the shape bounds "
                              f"({shape_lower.shape[0]}), got {shape_displacement.shape[0]}")
         if sort_axis_displacement_limit is not None and not 0 <= sort_axis_displacement_limit < float("inf"):
-            raise ValueError("sort_axis_displacement_limit must be a non-negative finite number, "
+            raise ArgumentError("sort_axis_displacement_limit must be a non-negative finite number, "
                              f"got {sort_axis_displacement_limit!r}")
         if not skip_count_zero:
             candidate_pair_count.zero_()

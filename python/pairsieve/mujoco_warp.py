@@ -1,11 +1,11 @@
 """mujoco_warp's broad phase by pairsieve: PairsieveBroadPhase takes the place of nxn_broadphase and sap_broadphase (mujoco_warp 4.0).
 
-    import mujoco_warp, mujoco_warp_broad_phase
-    mujoco_warp_broad_phase.install()       # from here on mujoco_warp.collision() uses it
+    import mujoco_warp, pairsieve.mujoco_warp
+    pairsieve.mujoco_warp.install()         # from here on mujoco_warp.collision() uses it
     mujoco_warp.step(model, data)           # once before a step is captured
 
-The pairs are those of nxn_broadphase: the model's filters (plane, sphere, box, oriented box), margins and gaps, excluded and explicit pairs,
-pairs of collision sensors, missing meshes, sleeping bodies and the second pass for bodies that woke. pairsieve finds the overlapping
+The pairs are those of nxn_broadphase: the model's filters (plane, sphere, box, oriented box), margins and gaps, excluded and
+explicit pairs, collision sensors, missing meshes, sleeping bodies and the second pass for bodies that woke. pairsieve finds the overlapping
 boxes of all environments at once; one kernel then applies mujoco_warp's own rules to them. Nothing waits for the device.
 """
 
@@ -14,14 +14,19 @@ boxes of all environments at once; one kernel then applies mujoco_warp's own rul
 # pyright: reportCallIssue=false, reportOptionalMemberAccess=false
 
 import numpy as np
-import warp as wp
-from mujoco_warp._src import collision_driver
-from mujoco_warp._src.collision_driver import _add_geom_pair, _broadphase_filter, _mesh_missing
-from mujoco_warp._src.math import upper_tri_index
-from mujoco_warp._src.types import BroadphaseFilter, OverflowType, SleepState
-from mujoco_warp._src.warp_util import cache_kernel
 
-import pairsieve
+from ._peers import peer
+from .pairs import PairFinder
+
+peer("warp", "pairsieve.mujoco_warp", "mujoco-warp")
+peer("mujoco_warp._src.collision_driver", "pairsieve.mujoco_warp (mujoco_warp 4.0)", "mujoco-warp")
+
+import warp as wp  # noqa: E402
+from mujoco_warp._src import collision_driver  # noqa: E402
+from mujoco_warp._src.collision_driver import _add_geom_pair, _broadphase_filter, _mesh_missing  # noqa: E402
+from mujoco_warp._src.math import upper_tri_index  # noqa: E402
+from mujoco_warp._src.types import BroadphaseFilter, OverflowType, SleepState  # noqa: E402
+from mujoco_warp._src.warp_util import cache_kernel  # noqa: E402
 
 BY_BOX, BY_SPHERE, BY_CENTRES, ALL = range(4)
 
@@ -127,7 +132,8 @@ def rules_kernel(filters, aabbs, rbounds, margins, gaps, pair_margins, pair_gaps
             if wp.static(_broadphase_filter(filters, aabbs, rbounds, margins, gaps, pair_margins, pair_gaps))(
                     geom_aabb, geom_rbound, geom_margin, geom_gap, pair_margin, pair_gap, geom_xpos, geom_xmat, geom1, geom2,
                     pairid[0], world):
-                _add_geom_pair(most, geom1, geom2, geom_type[geom1], geom_type[geom2], world, pairid, found, out_pair, out_pairid, out_world)
+                _add_geom_pair(most, geom1, geom2, geom_type[geom1], geom_type[geom2], world, pairid, found, out_pair, out_pairid,
+                               out_world)
 
     return apply_rules
 
@@ -179,7 +185,7 @@ class PairsieveBroadPhase:
             self.widened = wp.zeros((nworld if max(m.pair_margin.shape[0], m.pair_gap.shape[0]) > 1 else 1, m.ngeom), dtype=float)
             self.sensor_pairs = wp.array(m.nxn_geom_pair_filtered.numpy()[sensor], dtype=wp.vec2i)
             self.sensor_pairids = wp.array(m.nxn_pairid_filtered.numpy()[sensor], dtype=wp.vec2i)
-        self.finder = pairsieve.PairFinder(max(count, 1), device=self.device.ordinal if self.device.is_cuda else "cpu",
+        self.finder = PairFinder(max(count, 1), device=self.device.ordinal if self.device.is_cuda else "cpu",
                                            max_pairs=room, worlds=max(nworld, 1))
 
     def __call__(self, m, d, ctx, awake_prev=None):
