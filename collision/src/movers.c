@@ -81,8 +81,12 @@ static uint32_t parts_of(const psvi_frame *frame) {
 void psvi_take_movers(psv_pair_finder *finder, psvi_frame *frame) {
     const psvi_find_input *given = &frame->given;
     frame->events_read = finder->events_done;
-    frame->follows = frame->kept > 0 && finder->movers.memory != NULL && !given->between && given->a.worlds == NULL &&
-                     finder->memory.links != NULL;
+    const uint64_t most = most_moved(given->a.count), behind = given->a.count - frame->kept;
+    // Where many boxes lie behind the kept ones, the tree of kept_boxes.c serves, and goes on until they are few.
+    const bool many =
+        !frame->moved_given && given->a.count > frame->kept && behind > (finder->kept.valid ? most / 2 : most);
+    frame->follows = frame->kept > 0 && !many && finder->movers.memory != NULL && !given->between &&
+                     given->a.worlds == NULL && finder->memory.links != NULL;
     if (frame->follows) {
         const uint64_t count = given->a.count;
         frame->set = (psvi_movers_set){count,

@@ -1,5 +1,5 @@
-// Many boxes rest and few move: resting boxes come first and are kept. They are sorted and paired with each other once;
-// later frames cost little more than the moving boxes. When a resting box changes, kept_version changes.
+// Many boxes rest and few move. All boxes are kept, and each frame names those that have moved, woken up or gone: the
+// frame then costs what these boxes cost, events included.
 #include <inttypes.h>
 #include <pairsieve/collision.h>
 #include <stdio.h>
@@ -33,22 +33,27 @@ int main(void) {
     psv_pair_finder_def def = psv_default_pair_finder_def();
     psv_pair_finder *finder = NULL;
     def.max_boxes = RESTING + MOVING;
-    def.max_kept = RESTING;
+    def.max_kept = RESTING + MOVING;
     def.events = true;
     if (psv_create_pair_finder(context, &def, &finder) != PSV_OK) return printf("%s\n", psv_last_error(context));
 
     make_level();
     psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, sizeof boxes), sizeof *boxes, RESTING + MOVING);
-    set.kept = RESTING;
+    uint32_t moved[MOVING + 1];
+    set.kept = RESTING + MOVING;
+    set.moved = psv_buffer_of(moved, sizeof moved);
     uint64_t began = 0, ended = 0;
     float x = 0;
     for (int frame = 0; frame < 60; ++frame, x += 0.75f) {
         float z = 0;
-        for (unsigned i = 0; i < MOVING; ++i, z += 30) // half a tile a frame
+        set.moved_count = 0;
+        for (unsigned i = 0; i < MOVING; ++i, z += 30) { // half a tile a frame
             put_box(&boxes[RESTING + i], x, 0.5f, z);
+            moved[set.moved_count++] = RESTING + i;
+        }
         if (frame == 30) { // the first tile is taken away
             put_box(&boxes[0], 0, -100, 0);
-            ++set.kept_version;
+            moved[set.moved_count++] = 0;
         }
         psv_pair begin[16], end[16];
         uint64_t begins = 0, ends = 0;

@@ -93,7 +93,8 @@ def test_kept_boxes_are_not_read_again(library):
     finder = keeping_finder(library, 300)
     boxes = oracle.boxes(5, 300, side=4)
     expected = oracle.pairs(boxes)
-    finder.find(boxes, kept=200, kept_version=1)
+    for _ in range(2):  # the second call puts them in order
+        finder.find(boxes, kept=200, kept_version=1)
     changed = boxes.copy()
     changed[:200] += 100  # without a new version: the caller's error, which shows that they are kept
     np.testing.assert_array_equal(finder.find(changed, kept=200, kept_version=1).pairs(), expected)
