@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -235,7 +236,7 @@ def wrap(pointer: int, shape: Sequence[int], dtype: str, device: int, stream: in
         made = np.empty(memory.shape, dtype) if empty else np.asarray(memory)
         return from_numpy(made, library)
     if library == "torch":
-        import torch
+        torch = import_module("torch")
 
         if empty:
             return torch.empty(memory.shape, dtype=getattr(torch, memory.dtype), device=f"cuda:{device}")
@@ -263,7 +264,7 @@ def read_only(array: Any) -> Any:
 def from_numpy(array: Any, library: str) -> Any:
     """A NumPy array as an array of another library, in host memory."""
     if library == "torch":
-        import torch
+        torch = import_module("torch")
 
         return torch.from_numpy(array)
     if library == "jax":
@@ -278,7 +279,7 @@ def empty(shape: Sequence[int], dtype: str, like: View) -> tuple[Any, View]:
     made: Any
     shape = tuple(shape)
     if like.maker == "torch":
-        import torch
+        torch = import_module("torch")
 
         device = "cpu" if like.device < 0 else f"cuda:{like.device}"
         made = torch.empty(shape, dtype=getattr(torch, dtype), device=device)
@@ -323,7 +324,7 @@ def field(made: Any, first: int, columns: int, dtype: str, like: View) -> Any:
         part._pairsieve_owner = made
         return part
     if like.maker == "torch":
-        import torch
+        torch = import_module("torch")
 
         return made.view(getattr(torch, dtype))[where]
     part = made.view(dtype)[where]
@@ -340,7 +341,7 @@ def fill_with_ones(made: Any) -> None:
 
         made.view(warp.int32).fill_(-1)
     elif library == "torch":
-        import torch
+        torch = import_module("torch")
 
         made.view(torch.int32).fill_(-1)
     else:
