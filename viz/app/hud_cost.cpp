@@ -16,13 +16,12 @@ const ImU32 phase_colours[PSV_PHASE_COUNT] = {
 const char *const phase_meanings[PSV_PHASE_COUNT] = {
     "bounds: the box around each body, for where it is and where it will be at the step's end",
     "keys: a number for each box, which says where along the sorted order the box lies",
-    "sort: the boxes are ordered by their keys, with pairsieve's own sorter; neighbours in space become neighbours in "
-    "memory",
+    "sort: the boxes are ordered by their keys; neighbours in space become neighbours in memory",
     "gather: the boxes are copied into the sorted order",
     "sweep: each box is tested against the few boxes near it in the order; boxes that overlap are a pair",
     "events: the pairs are compared with those of the last frame: which began, which ended",
     "narrow: the exact shapes of each pair: where they touch, and how deep",
-    "solve: impulses that hold bodies apart, with friction and joints",
+    "solve: impulses that hold bodies apart, with friction",
     "integrate: bodies move by their velocities; bodies that rest fall asleep"};
 
 const double plot_seconds = 8.0, figure_seconds = 1.0; // figures are medians of the last second
