@@ -61,7 +61,7 @@ psv_status psvi_create_movers(psv_pair_finder *finder) {
     movers->moved = next_part(&at, list);
     movers->follow.heads = next_part(&at, list);
     movers->follow.moved = movers->moved;
-    return context->ops->fill(context, movers->memory, 0, box_bytes(def));
+    return psvi_clear_fresh(context, movers->memory, box_bytes(def));
 }
 
 void psvi_destroy_movers(psv_pair_finder *finder) {
