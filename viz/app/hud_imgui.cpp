@@ -124,7 +124,7 @@ int choose(const char *label, const view_names &names) {
     ImGui::SetNextItemWidth(-1.0f);
     char id[40];
     snprintf(id, sizeof id, "##%s", label);
-    bool open = ImGui::BeginCombo(id, shown);
+    bool open = ImGui::BeginCombo(id, shown, ImGuiComboFlags_HeightLargest); // all scenes without a scrollbar
     mark(label);
     if (!open) return chosen;
     for (uint32_t i = 0; i < names.count; ++i) {
