@@ -40,12 +40,12 @@ int main(void) {
     check(psv_create_element_finder(context, &def, &finder));
 
     // The elements once, or when the mesh is cut; positions every step.
-    const psv_elements elements = {.vertices = 6,
-                                   .edges = 6,
-                                   .faces = 2,
-                                   .edge_vertices = put(edges, sizeof edges),
-                                   .face_vertices = put(faces, sizeof faces)};
-    const psv_element_positions positions = {
+    psv_elements elements = {.vertices = 6,
+                             .edges = 6,
+                             .faces = 2,
+                             .edge_vertices = put(edges, sizeof edges),
+                             .face_vertices = put(faces, sizeof faces)};
+    psv_element_positions positions = {
         .start = put(before, sizeof before), .end = put(after, sizeof after), .doubles = true, .radius = 0.01};
     check(psv_set_elements(finder, &elements));
     check(psv_find_element_pairs(finder, &positions));
@@ -60,6 +60,9 @@ int main(void) {
     for (uint64_t i = 0; i < count; ++i)
         printf("edge %u may meet edge %u\n", pairs[i].a, pairs[i].b);
     psv_destroy_element_finder(finder);
+    psv_buffer *buffers[] = {&elements.edge_vertices, &elements.face_vertices, &positions.start, &positions.end};
+    for (int i = 0; i < 4; ++i)
+        psv_free_buffer(context, buffers[i]);
     psv_destroy_context(context);
     return vertex_faces == 1 && count == 2 ? 0 : 1; // corner 3 and the two edges that meet there
 }

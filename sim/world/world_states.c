@@ -48,8 +48,10 @@ static void walk_part(state_walk *walk, void *array, uint64_t bytes, bool had) {
         if (walk->kind == WALK_RETURN) walk->status = context->ops->fill(context, array, 0, bytes);
         return;
     }
-    char *kept = walk->memory + walk->offset;
+    const uint64_t offset = walk->offset;
     walk->offset += psvi_align(bytes);
+    if (walk->kind == WALK_MEASURE) return;
+    char *kept = walk->memory + offset;
     if (walk->kind == WALK_KEEP) walk->status = context->ops->copy(context, kept, array, bytes, PSVI_COPY_INSIDE);
     if (walk->kind == WALK_RETURN) walk->status = context->ops->copy(context, array, kept, bytes, PSVI_COPY_INSIDE);
 }
