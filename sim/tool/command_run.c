@@ -30,7 +30,7 @@ static void clear_progress(void) { fprintf(stderr, "\r%*s\r", 100, ""); }
 
 // --- frames ---------------------------------------------------------------------------------------------------------
 
-static float frame_seconds(const run_job *job) {
+float run_frame_seconds(const run_job *job) {
     return job->scene != NULL ? psv_scene_frame_seconds(job->scene) : RESTORED_FRAME_SECONDS;
 }
 
@@ -87,6 +87,7 @@ static int run_frames(run_job *job) {
     catch_signals();
     for (uint64_t f = 1; f <= job->frames && code == TOOL_DONE && signal_caught == 0; ++f) {
         code = tool_fail_status(job->context, step(job, &job->samples[f - 1]));
+        if (code == TOOL_DONE && job->recorder != NULL) code = run_record_frame(job, &job->samples[f - 1]);
         if (code == TOOL_DONE && f == 1 && job->frames > 1) code = run_measure_pairs_on(job);
         // The last frame is checked too, so that a short run is checked at all.
         if (code == TOOL_DONE && job->check && psv_world_slot_count(job->world) > 0 &&
@@ -149,7 +150,7 @@ static int prepare(run_job *job) {
         code = tool_fail_status(job->context, psv_world_find_pairs_on(job->world, job->pairs_on));
     if (code != TOOL_DONE) return code;
     if (job->has_seconds) {
-        double frames = ceil(job->seconds / (double)frame_seconds(job) - 1e-6);
+        double frames = ceil(job->seconds / (double)run_frame_seconds(job) - 1e-6);
         if (frames > MOST_FRAMES)
             return tool_fail(TOOL_REFUSED, "--seconds %g are %g frames; at most %d are accepted", job->seconds, frames,
                              MOST_FRAMES);
@@ -173,6 +174,7 @@ static int check_files(run_job *job) {
         {.option = "--csv", .path = job->csv},
         {.option = "--trace", .path = job->trace},
         {.option = "--save", .path = job->save, .needs_name = true},
+        {.option = "--record", .path = job->record},
     };
     const uint32_t count = sizeof files / sizeof *files;
     job->table_aside = tool_uses_stdout(files, count);
@@ -196,7 +198,9 @@ static int give_results(run_job *job) {
 static int run_job_of(run_job *job) {
     int code = check_files(job);
     if (code == TOOL_DONE) code = prepare(job);
+    if (code == TOOL_DONE && job->record != NULL) code = run_begin_record(job);
     if (code == TOOL_DONE) code = run_frames(job);
+    if (code == TOOL_DONE && job->recorder != NULL) code = run_end_record(job);
     if (code == TOOL_DONE) code = give_results(job);
     if (code == TOOL_DONE && job->check_failures > 0) code = TOOL_FAILED;
     if (code == TOOL_DONE && job->interrupted != 0) code = TOOL_INTERRUPTED + job->interrupted;
@@ -205,6 +209,7 @@ static int run_job_of(run_job *job) {
 
 static void release_job(run_job *job) {
     run_destroy_checker(job->checker);
+    run_destroy_recorder(job->recorder);
     if (job->scene != NULL)
         psv_destroy_scene(job->scene);
     else
@@ -298,6 +303,11 @@ int command_run(int argc, char **argv) {
          .help = "write a Chrome trace (about:tracing, ui.perfetto.dev); - is standard output",
          .kind = OPTION_TEXT,
          .target = &job.trace},
+        {.name = "--record",
+         .argument = "FILE",
+         .help = "write a replay, for 'pairsieve replay' and 'pairsieve-view --replay'; - is standard output",
+         .kind = OPTION_TEXT,
+         .target = &job.record},
         {.name = "--save",
          .argument = "FILE",
          .help = "write a snapshot of the world after the last frame",

@@ -10,14 +10,15 @@ typedef struct run_sample {
     uint64_t bodies, pairs, contacts;
 } run_sample;
 
-typedef struct run_checker run_checker; // compares pairs with the brute-force oracle
+typedef struct run_checker run_checker;   // compares pairs with the brute-force oracle
+typedef struct run_recorder run_recorder; // writes a replay
 
 typedef struct run_job {
     // from the command line
     tool_device_options device;
     const char *scene_name;
     const char *sort, *broad_phase; // NULL: as the scene says
-    const char *csv, *trace, *save, *restore;
+    const char *csv, *trace, *save, *restore, *record;
     uint64_t bodies, frames, seed, check_every;
     double seconds;
     bool has_bodies, has_frames, has_seconds, has_seed, json, check, explain;
@@ -29,14 +30,19 @@ typedef struct run_job {
     psv_scene *scene;      // NULL with --restore
     psv_world *world;
     run_checker *checker;
-    run_sample *samples; // of every frame
-    int interrupted;     // signal that ended the run after `frames` frames; 0: none
-    double step_seconds; // wall clock of all steps, checks apart
+    run_recorder *recorder; // NULL: no replay is written
+    run_sample *samples;    // of every frame
+    int interrupted;        // signal that ended the run after `frames` frames; 0: none
+    double step_seconds;    // wall clock of all steps, checks apart
     uint64_t checked_frames, check_failures;
     psv_pair_statistics statistics; // of the last frame
     char *explanation;              // of the last frame, with --explain
     psv_world_counters counters;
 } run_job;
+
+// --- command_run.c --------------------------------------------------------------------------------------------------
+
+float run_frame_seconds(const run_job *job); // of a step
 
 // --- run_check.c ----------------------------------------------------------------------------------------------------
 
@@ -54,6 +60,14 @@ int run_create_contexts(run_job *job);
 // With --backend auto, on the CPU, after the first step: OpenGL finds this frame's pairs too, and the pairs of later
 // frames if it was faster. Only with enough boxes for that, and a driver with a GPU.
 int run_measure_pairs_on(run_job *job);
+
+// --- run_record.c ---------------------------------------------------------------------------------------------------
+
+// With --record: the world before the first step, each frame after its step, the end. Exit codes.
+int run_begin_record(run_job *job);
+int run_record_frame(run_job *job, const run_sample *sample);
+int run_end_record(run_job *job);
+void run_destroy_recorder(run_recorder *recorder); // NULL is allowed; an unfinished file is not kept
 
 // --- run_output.c ---------------------------------------------------------------------------------------------------
 

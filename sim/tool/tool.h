@@ -149,6 +149,7 @@ int command_bench(int argc, char **argv);
 int command_info(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_pairs(int argc, char **argv);
+int command_replay(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_sort(int argc, char **argv);

@@ -11,6 +11,7 @@ typedef struct command_entry {
 
 static const command_entry commands[] = {
     {"run", command_run, "step a scene without a window; times per phase, what the sort costs per frame"},
+    {"replay", command_replay, "what a replay that 'run --record' wrote holds: frames, bodies, bytes, times per phase"},
     {"pairs", command_pairs, "overlapping boxes of the elements of a mesh, at rest or in motion"},
     {"sort", command_sort, "sort keys, check the result, report the time"},
     {"trace", command_trace, "render a mesh or a scene by rays to a PNG file; times of tree and rays"},
@@ -47,7 +48,8 @@ static int run_command(int argc, char **argv) {
     }
     for (size_t i = 0; i < COMMANDS; ++i)
         if (strcmp(word, commands[i].name) == 0) return commands[i].run(argc - 2, argv + 2);
-    return tool_fail(TOOL_REFUSED, "unknown command '%s'; accepted: run, pairs, sort, trace, bench, report, info, list",
+    return tool_fail(TOOL_REFUSED,
+                     "unknown command '%s'; accepted: run, replay, pairs, sort, trace, bench, report, info, list",
                      word);
 }
 

@@ -47,8 +47,8 @@ static int remove_meshes(void **state) {
 
 static void usage(void **state) {
     (void)state;
-    assert_true(
-        tool_refuses("fly", 2, "unknown command 'fly'; accepted: run, pairs, sort, trace, bench, report, info, list"));
+    assert_true(tool_refuses(
+        "fly", 2, "unknown command 'fly'; accepted: run, replay, pairs, sort, trace, bench, report, info, list"));
     assert_true(tool_refuses("run --fast", 2, "unknown option '--fast' of 'run'"));
     assert_true(tool_refuses("run --frames", 2, "--frames needs N"));
     assert_true(tool_refuses("run drop galaxy", 2, "'galaxy' is one argument too many"));

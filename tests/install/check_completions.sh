@@ -26,7 +26,7 @@ for file in "$share"/bash-completion/completions/*; do
     # shellcheck disable=SC1090
     . "$file"
 done
-for command in run pairs sort trace bench report info list; do
+for command in run replay pairs sort trace bench report info list; do
     offers "$command" pairsieve "${command:0:2}"
     for option in $(./pairsieve "$command" --help | options_of); do
         offers "$option" pairsieve "$command" "${option:0:4}"
