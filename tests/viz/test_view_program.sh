@@ -37,7 +37,7 @@ expect 2 'one too many' "$program" drop chairs
 # Every option that the parser knows is in the help.
 "$program" --help >help.txt
 for option in scene bodies seed backend sort broad-phase pairs-on order-on list size supersample overlay colour transparent no-shadows ray-traced \
-    no-hud strip frame-all help-panel no-vsync no-interop paused folder headless frames screenshot video csv trace check smoke help version; do
+    no-hud strip frame-all help-panel no-vsync no-interop paused folder headless frames screenshot video replay at record csv trace check smoke help version; do
     [ $option = scene ] || grep -q -e "--$option" help.txt || { echo "FAILED: --help lacks --$option"; failures=$((failures + 1)); }
 done
 
@@ -56,6 +56,12 @@ fi
 export SDL_VIDEODRIVER=offscreen
 expect 1 'OpenGL 4.5' env MESA_GL_VERSION_OVERRIDE=3.3 "$program" $small
 expect 2 'no_such_scene' "$program" no_such_scene $small
+expect 2 'no_such.replay' "$program" --replay no_such.replay --headless --frames 1
+expect 2 "goes without a scene" "$program" drop --replay no_such.replay
+expect 0 '' "$program" $small --record run.replay
+expect 0 '' "$program" --replay run.replay --at 3 --headless --frames 1 --size 64x36 --backend cpu --screenshot replayed.png
+expect 2 'has frames 0 to 3, not 4' "$program" --replay run.replay --at 4 --headless --frames 1 --size 64x36
+expect 1 'cannot be written' "$program" $small --record "$folder/none/a.replay"
 expect 2 'no_such_method' "$program" $small --broad-phase no_such_method
 expect 1 'cannot be written' timeout 60 "$program" $small --frames 100000000 --screenshot "$folder/none/a.png"
 expect 1 'Is a directory' timeout 60 "$program" $small --frames 100000000 --screenshot "$folder"

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #define TOAST_MS 3500
-#define MEASURE_EVERY 120 // turns between two measurements of the scene's size
-#define INSPECT_EVERY 6   // turns between two looks at the picked body's pairs
+#define INSPECT_EVERY 6 // turns between two looks at the picked body's pairs
 
 void view_toast(view_app *app, const char *format, ...) {
     va_list arguments;
@@ -59,7 +58,7 @@ static void take_options(view_app *app) {
     app->play.time_scale = 1.0f;
     app->show_help = o->help_panel;
     app->focused = true;
-    snprintf(app->scene_name, sizeof app->scene_name, "%s", o->scene);
+    snprintf(app->scene_name, sizeof app->scene_name, "%s", o->replay != NULL ? o->replay : o->scene);
     snprintf(app->sort_method, sizeof app->sort_method, "%s", o->sort_method != NULL ? o->sort_method : "");
     snprintf(app->broad_phase, sizeof app->broad_phase, "%s", o->broad_phase != NULL ? o->broad_phase : "");
 }
@@ -96,6 +95,7 @@ static void close_logs(view_app *app) {
         fprintf(stderr, "pairsieve-view: %s\n", message.text);
         app->exit_code = VIEW_EXIT_FAILED;
     }
+    view_report_recording(app, view_end_recording(&app->recording, true, &message), &message);
 }
 
 void view_close_app(view_app *app) {
@@ -118,20 +118,41 @@ static bool resize(view_app *app, view_message *message) {
 }
 
 // One turn's time of the scene: a part of a frame in slow motion, else as many frames as are due.
-static psv_status step_scene(view_app *app) {
+static psv_status step_scene(view_app *app, float *stepped) {
     const float seconds = psv_scene_frame_seconds(app->scene), scale = app->play.time_scale;
+    *stepped = app->step_once || scale >= 1.0f ? seconds : scale * seconds;
     if (app->step_once || scale == 1.0f) return psv_scene_step(app->scene);
-    if (scale < 1.0f) return psv_scene_step_by(app->scene, scale * seconds);
+    if (scale < 1.0f) return psv_scene_step_by(app->scene, *stepped);
     app->owed += (double)scale;
+    *stepped *= (float)floor(app->owed);
     psv_status status = PSV_OK;
     for (; status == PSV_OK && app->owed >= 1.0; app->owed -= 1.0)
         status = psv_scene_step(app->scene);
     return status;
 }
 
+static void record_replay(view_app *app, float seconds) {
+    view_message message = {""};
+    psv_profile profile;
+    psv_world_counters counters;
+    if (app->recording.writer == NULL) return;
+    bool good =
+        psv_world_profile(app->world, &profile) == PSV_OK && psv_read_world_counters(app->world, &counters) == PSV_OK;
+    if (!good) view_say(&message, "%s", psv_last_error(app->context));
+    if (good && view_record_frame(&app->recording, app->world, seconds, &profile, &counters, &message)) return;
+    view_message other = {""};
+    (void)view_end_recording(&app->recording, false, &other);
+    view_fail(app, &message);
+}
+
 static void step_world(view_app *app) {
+    float stepped = 0.0f;
+    if (app->replayed.reader != NULL) {
+        view_step_replay(app);
+        return;
+    }
     if (app->paused && !app->step_once) return;
-    const psv_status status = step_scene(app);
+    const psv_status status = step_scene(app, &stepped);
     app->step_once = false;
     if (status != PSV_OK) {
         view_message message = {""};
@@ -144,6 +165,7 @@ static void step_world(view_app *app) {
     app->steps += 1;
     app->stale = true;
     app->check.done = app->check.done && app->paused;
+    record_replay(app, stepped);
 }
 
 static bool needs_rows(const view_app *app) {
@@ -188,7 +210,7 @@ static void row_origin_of(const view_app *app, float origin[4]) {
 // Facts about the world's shapes and size, even if nothing is drawn, so that a picture does not depend on the pictures
 // before it.
 static bool follow_world(view_app *app, view_message *message) {
-    if (app->frame % MEASURE_EVERY == MEASURE_EVERY - 1 && !app->paused &&
+    if (app->scene != NULL && app->frame % VIEW_MEASURE_EVERY == VIEW_MEASURE_EVERY - 1 && !app->paused &&
         !view_measure_model(&app->model, app->world, message)) {
         return false;
     }
@@ -264,14 +286,23 @@ static bool draw_world(view_app *app, view_message *message) {
     return true;
 }
 
+static bool read_counts(view_app *app, psv_profile *profile) {
+    if (app->replayed.reader != NULL) {
+        view_replayed_counts(&app->replayed, profile, &app->counters);
+        return profile->frame > 0;
+    }
+    if (psv_world_profile(app->world, profile) != PSV_OK || profile->frame == 0) return false;
+    const psv_world_counters before = app->counters;
+    if (psv_read_world_counters(app->world, &app->counters) != PSV_OK) return false;
+    if (app->counters.broad_phase == NULL && app->counters.frame == before.frame)
+        app->counters = before; // the method was changed since the step, whose counts still hold
+    return true;
+}
+
 static void take_sample(view_app *app) {
     view_sample *sample = &app->sample;
     memset(sample, 0, sizeof *sample);
-    if (psv_world_profile(app->world, &sample->profile) != PSV_OK || sample->profile.frame == 0) return;
-    const psv_world_counters before = app->counters;
-    if (psv_read_world_counters(app->world, &app->counters) != PSV_OK) return;
-    if (app->counters.broad_phase == NULL && app->counters.frame == before.frame)
-        app->counters = before; // the method was changed since the step, whose counts still hold
+    if (!read_counts(app, &sample->profile)) return;
     const view_sample *last = view_last_sample(&app->history);
     if (last != NULL && last->profile.frame == sample->profile.frame) return; // nothing new while paused
     sample->draw_ms = app->ray_traced ? 0.0 : app->renderer.draw_ms;
@@ -347,7 +378,7 @@ void view_toggle_video(view_app *app, const char *path) {
         }
         return;
     }
-    int rate = app->scene != NULL ? (int)lroundf(1.0f / fmaxf(psv_scene_frame_seconds(app->scene), 1.0e-3f)) : 60;
+    int rate = (int)lroundf(1.0f / fmaxf(view_frame_seconds(app), 1.0e-3f));
     char name[VIEW_PATH_BYTES];
     if (path == NULL && !view_name_app_file(app, "mp4", name)) return;
     const char *file = path != NULL ? path : name;

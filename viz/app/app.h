@@ -9,6 +9,7 @@
 #include "hud.h"
 #include "measure.h"
 #include "options.h"
+#include "replayed.h"
 #include "touch.h"
 #include "user_files.h"
 
@@ -27,6 +28,9 @@ typedef struct view_load {
     char sort_method[32], broad_phase[32];
     psv_context *context;
     psv_scene *scene;
+    uint64_t at;            // first frame of a replay
+    view_replayed replayed; // in place of a scene
+    bool is_replay;
     psv_status status;
     view_message message;
 } view_load;
@@ -50,8 +54,10 @@ typedef struct view_app {
 
     view_load *load; // NULL: nothing is being loaded
     psv_context *context;
-    psv_scene *scene;
-    psv_world *world; // NULL until the first scene is loaded
+    psv_scene *scene;       // NULL while a replay is shown
+    view_replayed replayed; // its reader is NULL while a scene is shown
+    psv_world *world;       // of either; NULL until the first is loaded
+    view_recording recording;
     char scene_name[1024];
     char sort_method[32], broad_phase[32];
 
@@ -97,6 +103,8 @@ typedef struct view_app {
     view_hud_model hud_model; // as last shown
 } view_app;
 
+#define VIEW_MEASURE_EVERY 120 // turns between two measurements of the scene's size
+
 // Opens the window and starts loading. False with a message; view_close_app is due all the same.
 bool view_open_app(view_app *app, const view_options *options, view_message *message);
 
@@ -114,6 +122,12 @@ bool view_start_load(view_app *app, const char *scene, psv_backend backend);
 void view_poll_load(view_app *app, bool wait);
 void view_unload(view_app *app);
 void view_next_scene(view_app *app, int direction);
+float view_frame_seconds(const view_app *app);      // of the scene or the replay
+void view_set_time(view_app *app, uint64_t frame);  // of the time line
+void view_move_time(view_app *app, int64_t frames); // by so many, and pauses
+void view_fill_time_line(const view_app *app, view_time_line *line);
+void view_step_replay(view_app *app);
+void view_report_recording(view_app *app, bool good, const view_message *message);
 void view_set_sort(view_app *app, const char *name);
 void view_set_broad_phase(view_app *app, const char *name);
 void view_next_method(view_app *app, bool sort);

@@ -85,6 +85,7 @@ static void fill_model(view_app *app, view_hud_model *model) {
     model->traced_height = app->traced.height;
     model->history = &app->history;
     model->check = &app->check;
+    view_fill_time_line(app, &model->line);
     model->recording = view_is_recording(&app->video);
     fill_names(app, model);
     fill_picked(app, model);
@@ -136,6 +137,7 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
     if (actions->toggle_panel) app->show_panel = !app->show_panel;
     if (actions->check) view_run_check(app);
     app->overlays ^= actions->toggle_overlays;
+    if (actions->set_time) view_set_time(app, actions->time);
 }
 
 void view_draw_panel(view_app *app) {

@@ -27,10 +27,18 @@ typedef struct view_play {
     bool friction_set, restitution_set;
 } view_play;
 
+// Frames that can be gone to.
+typedef struct view_time_line {
+    bool shown;
+    uint64_t first, last, now;
+    float frame_seconds;
+} view_time_line;
+
 typedef struct view_hud_model {
     bool show_panel, show_help;
     bool folded; // the panel is one line at the lower edge
     view_play play;
+    view_time_line line;
     bool read_only; // nobody can click: only the costs of the scene, no switches
     bool loading, paused, transparent, shadows, fly;
     view_names scenes, backends, sorts, broad_phases, colours;
@@ -68,6 +76,8 @@ typedef struct view_hud_actions {
     bool toggle_fold;
     bool set_gravity, set_time_scale, set_friction, set_restitution; // to the values of `play`
     view_play play;
+    bool set_time; // to the frame `time`
+    uint64_t time;
     bool check, export_csv, export_trace, screenshot, toggle_video;
 } view_hud_actions;
 

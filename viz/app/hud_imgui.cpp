@@ -338,6 +338,7 @@ void help(float width, float height) {
     static const char *const lines[] = {"P          pause, go on",
                                         "O          one step",
                                         ", .        slower, faster",
+                                        "left right one frame, with Shift 60",
                                         "R          restart the scene",
                                         "[ ]        previous, next scene",
                                         "Tab        panel, one line, nothing",
@@ -384,9 +385,37 @@ void toast(const char *text, float width, float height) {
     ImGui::End();
 }
 
+// Frames as a slider at the lower edge, beside the panel and above the line that it folds into.
+void time_line(const view_hud_model &model, ImVec2 window, view_hud_actions &actions) {
+    const view_time_line &line = model.line;
+    const float edge = scaled(12.0f);
+    const bool has_panel = model.show_panel && !model.folded, has_strip = model.show_panel && model.folded;
+    const float left = has_panel ? scaled(panel_width) + 2.0f * edge : edge;
+    const float low = window.y - (has_strip ? scaled(40.0f) : edge);
+    ImGui::SetNextWindowPos(ImVec2(left, low), ImGuiCond_Always, ImVec2(0.0f, 1.0f));
+    ImGui::SetNextWindowSize(ImVec2(window.x - left - edge, 0.0f), ImGuiCond_Always);
+    const ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                   ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoSavedSettings;
+    if (ImGui::Begin("time", nullptr, flags)) {
+        if (ImGui::Button(model.paused ? "play" : "hold")) actions.toggle_pause = true;
+        mark("play or hold");
+        ImGui::SameLine();
+        actions.time = line.now;
+        char shown[64];
+        snprintf(shown, sizeof shown, "%%llu   %.2f s", (double)((float)line.now * line.frame_seconds));
+        ImGui::SetNextItemWidth(-1.0f);
+        actions.set_time = ImGui::SliderScalar("##time line", ImGuiDataType_U64, &actions.time, &line.first, &line.last,
+                                               shown, ImGuiSliderFlags_AlwaysClamp);
+        mark("time line");
+        explain_on_hover("the frame; the keys left and right go by one, with Shift by a second");
+    }
+    ImGui::End();
+}
+
 void lay_out(const view_hud_model &model, ImVec2 window, view_hud_actions &actions) {
     if (model.show_panel && model.folded) strip(model, window, actions);
     if (model.show_panel && !model.folded) panel(model, window.y, actions);
+    if (model.line.shown && !model.read_only) time_line(model, window, actions);
     if (model.show_help) help(window.x, window.y);
     if (model.loading) {
         toast("loading the scene ...", window.x, window.y);

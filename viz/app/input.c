@@ -7,6 +7,7 @@
 
 #define DRAG_PIXELS 4.0f
 #define TURN_PER_PIXEL 0.006f
+#define SKIPPED_FRAMES 60 // by an arrow with Shift
 
 float view_app_aspect(const view_app *app) {
     int width = 1, height = 1;
@@ -24,7 +25,7 @@ static void ray_at(const view_app *app, float x, float y, float direction[3]) {
 static void shoot(view_app *app) {
     float direction[3];
     view_message message = {""};
-    if (app->world == NULL) return;
+    if (app->scene == NULL) return;
     ray_at(app, app->mouse.x, app->mouse.y, direction);
     float radius = fmaxf(3.0f * app->model.mean_radius, 0.03f * app->model.radius);
     float speed = fmaxf(3.0f * app->model.radius, 10.0f);
@@ -89,7 +90,7 @@ static void press(view_app *app, const SDL_KeyboardEvent *event) {
     bool control = (event->keysym.mod & KMOD_CTRL) != 0;
     SDL_Keycode key = event->keysym.sym;
     if (control && key == SDLK_q) app->quit = true;
-    if (event->repeat != 0 && key != SDLK_o && key != SDLK_SPACE) return;
+    if (event->repeat != 0 && key != SDLK_o && key != SDLK_SPACE && key != SDLK_LEFT && key != SDLK_RIGHT) return;
     if (control) return;
     switch (key) {
     case SDLK_p: app->paused = !app->paused; break;
@@ -103,6 +104,8 @@ static void press(view_app *app, const SDL_KeyboardEvent *event) {
     case SDLK_TAB: next_panel(app); break;
     case SDLK_COMMA: view_scale_time(app, 0.5f); break;
     case SDLK_PERIOD: view_scale_time(app, 2.0f); break;
+    case SDLK_LEFT: view_move_time(app, (event->keysym.mod & KMOD_SHIFT) != 0 ? -SKIPPED_FRAMES : -1); break;
+    case SDLK_RIGHT: view_move_time(app, (event->keysym.mod & KMOD_SHIFT) != 0 ? SKIPPED_FRAMES : 1); break;
     case SDLK_F1: app->show_help = !app->show_help; break;
     case SDLK_HOME: view_frame_all(app); break;
     case SDLK_SPACE: shoot(app); break;
@@ -121,7 +124,7 @@ static void button_down(view_app *app, const SDL_MouseButtonEvent *event) {
     if (event->button == SDL_BUTTON_MIDDLE) mouse->middle = true;
     if (event->button != SDL_BUTTON_LEFT) return;
     mouse->left = true;
-    if (app->world == NULL) return;
+    if (app->scene == NULL) return; // a replay's bodies stay where it has them
     float direction[3];
     ray_at(app, mouse->x, mouse->y, direction);
     view_grab(&app->touch, app->world, &app->camera, direction);

@@ -31,6 +31,8 @@ void view_print_help(void) {
          "  --sort NAME           sorting method\n"
          "  --broad-phase NAME    broad-phase method\n"
          "  --pairs-on NAME       cpu (default) or gl: where the pairs of the CPU backend's bodies are found\n"
+         "  --replay FILE         show a replay that --record or 'pairsieve run --record' wrote, instead of a scene\n"
+         "  --at N                frame with which the replay begins; default 0\n"
          "  --list                names the scenes, and exits\n"
          "picture\n"
          "  --size WxH            window or picture size; default 1280x720\n"
@@ -56,6 +58,7 @@ void view_print_help(void) {
          "  --frames N            stop after N frames\n"
          "  --screenshot FILE     write the last frame as a PNG file\n"
          "  --video FILE          write all frames through the ffmpeg command\n"
+         "  --record FILE         write a replay of all frames\n"
          "  --csv FILE            write the phase times of the frames\n"
          "  --trace FILE          write them as Chrome trace JSON\n"
          "  --check               at the end compare the pair count of the last frame with an independent method\n"
@@ -144,13 +147,9 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--version", &o->version},
     };
     const text_option texts[] = {
-        {"--screenshot", &o->screenshot},
-        {"--video", &o->video},
-        {"--csv", &o->csv},
-        {"--trace", &o->trace},
-        {"--folder", &o->folder},
-        {"--sort", &o->sort_method},
-        {"--broad-phase", &o->broad_phase},
+        {"--screenshot", &o->screenshot}, {"--video", &o->video},      {"--replay", &o->replay},
+        {"--record", &o->record},         {"--csv", &o->csv},          {"--trace", &o->trace},
+        {"--folder", &o->folder},         {"--sort", &o->sort_method}, {"--broad-phase", &o->broad_phase},
     };
     *used = 0;
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i) {
@@ -182,6 +181,10 @@ static const char *parse_checked(const char *name, const char *value, view_optio
     if (strcmp(name, "--frames") == 0) {
         *good = value != NULL && parse_number(value, 1, UINT64_MAX, &o->frames);
         return "a number from 1";
+    }
+    if (strcmp(name, "--at") == 0) {
+        *good = value != NULL && parse_number(value, 0, UINT32_MAX, &o->at);
+        return "a number from 0";
     }
     if (strcmp(name, "--supersample") == 0) {
         *good = value != NULL && parse_number(value, 1, 4, &number);
@@ -251,6 +254,10 @@ bool view_parse_options(int count, char **arguments, view_options *options, view
         i += used == 0 ? 2 : used;
     }
     if (options->frames == 0 && options->headless) options->frames = 120;
+    if (options->replay != NULL && (has_scene || options->record != NULL || options->check)) {
+        view_say(message, "option '--replay' goes without a scene, '--record' and '--check'");
+        return false;
+    }
     if (options->screenshot != NULL && psvi_names_other_picture(options->screenshot)) {
         view_say(message, "option '--screenshot' has '%s': accepted is the name of a PNG file", options->screenshot);
         return false;

@@ -33,6 +33,8 @@ typedef struct view_options {
     const char *video;
     const char *csv;
     const char *trace;
+    const char *replay;      // file in place of a scene; NULL: none
+    const char *record;      // file of a replay to write; NULL: none
     const char *folder;      // of files that the user asks for without a name; NULL: in the user's folder of pictures
     const char *sort_method; // NULL: as the scene says
     const char *broad_phase;
@@ -40,6 +42,7 @@ typedef struct view_options {
     const char *order_on; // where bodies of the CPU backend are put in order: "cpu" (NULL), "gl" or "auto"
     psv_backend backend;
     uint64_t frames; // 0: until the window closes
+    uint64_t at;     // frame with which the replay begins
     uint64_t bodies; // 0: as the scene says
     uint64_t seed;
     bool has_seed;

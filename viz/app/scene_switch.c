@@ -12,6 +12,9 @@ static int load_scene(void *data) {
     load->status = psv_create_context(&def, &load->context);
     if (load->status != PSV_OK) {
         view_say(&load->message, "%s", psv_last_error(NULL));
+    } else if (load->is_replay) {
+        if (!view_open_replay(&load->replayed, load->context, load->scene_name, load->at, &load->message))
+            load->status = PSV_ERROR_FORMAT;
     } else {
         load->status = psv_load_scene(load->context, load->scene_name, &load->options, &load->scene);
         if (load->status != PSV_OK) view_say(&load->message, "%s", psv_last_error(load->context));
@@ -31,6 +34,8 @@ bool view_start_load(view_app *app, const char *scene, psv_backend backend) {
     snprintf(load->scene_name, sizeof load->scene_name, "%s", scene);
     snprintf(load->sort_method, sizeof load->sort_method, "%s", app->sort_method);
     snprintf(load->broad_phase, sizeof load->broad_phase, "%s", app->broad_phase);
+    load->is_replay = app->options.replay != NULL && strcmp(scene, app->options.replay) == 0;
+    load->at = app->load_count == 0 ? app->options.at : 0;
     bool keep = backend == PSV_BACKEND_AUTO && app->context != NULL;
     load->backend = keep ? psv_context_backend(app->context) : backend;
     load->options = psv_default_scene_options();
@@ -58,6 +63,7 @@ void view_unload(view_app *app) {
     app->settled_frame = 0;
     memset(&app->picked, 0, sizeof app->picked);
     psv_destroy_scene(app->scene);
+    view_close_replay(&app->replayed);
     psv_destroy_context(app->pairs_on);
     psv_destroy_context(app->context);
     app->pairs_on = NULL;
@@ -68,9 +74,18 @@ void view_unload(view_app *app) {
 
 static void set_camera(view_app *app) {
     float eye[3], target[3];
-    psv_scene_view(app->scene, eye, target);
     app->camera.fly = false;
-    view_camera_look(&app->camera, eye, target);
+    if (app->scene != NULL) {
+        psv_scene_view(app->scene, eye, target);
+    } else {
+        const replay_head *head = replay_get_head(app->replayed.reader);
+        memcpy(eye, head->eye, sizeof eye);
+        memcpy(target, head->target, sizeof target);
+    }
+    if (memcmp(eye, target, sizeof eye) != 0)
+        view_camera_look(&app->camera, eye, target);
+    else
+        view_frame_all(app); // of a snapshot's run
 }
 
 #define SHADOW_BODIES 400000 // above this shadows start off: the pass doubles the vertices
@@ -92,12 +107,14 @@ static void find_pairs_on_gl(view_app *app) {
 }
 
 static void take_scene(view_app *app, view_load *load) {
-    bool same = app->scene != NULL && strcmp(load->scene_name, app->scene_name) == 0;
+    bool same = app->world != NULL && strcmp(load->scene_name, app->scene_name) == 0;
     view_message message = {""};
+    view_report_recording(app, view_end_recording(&app->recording, true, &message), &message);
     view_unload(app);
     app->context = load->context;
     app->scene = load->scene;
-    app->world = psv_scene_world(load->scene);
+    app->replayed = load->replayed;
+    app->world = load->scene != NULL ? psv_scene_world(load->scene) : load->replayed.world;
     snprintf(app->scene_name, sizeof app->scene_name, "%s", load->scene_name);
     view_create_streams(&app->streams, app->context, app->options.no_interop);
     if (!view_create_order(&app->order, app->context, app->options.order_on, &message)) view_report(app, &message);
@@ -108,6 +125,9 @@ static void take_scene(view_app *app, view_load *load) {
     app->shadows = !app->options.no_shadows && psv_world_slot_count(app->world) <= SHADOW_BODIES;
     app->pair_scale = 1.0f / 12.0f;
     app->stale = true;
+    if (app->options.record != NULL && app->load_count == 0 &&
+        !view_begin_recording(&app->recording, app->options.record, app->scene, &message))
+        view_fail(app, &message);
     app->load_count += 1;
 }
 
@@ -127,6 +147,7 @@ void view_poll_load(view_app *app, bool wait) {
         take_scene(app, load);
     } else {
         psv_destroy_scene(load->scene);
+        view_close_replay(&load->replayed);
         psv_destroy_context(load->context);
         if (load->status != PSV_OK && app->world == NULL) {
             view_fail(app, &load->message);
@@ -222,6 +243,10 @@ void view_next_backend(view_app *app) {
 void view_run_check(view_app *app) {
     view_message message = {""};
     if (app->world == NULL || app->order.context == NULL) return;
+    if (app->replayed.reader != NULL) {
+        view_toast(app, "a replay has no pairs that could be checked, only their number");
+        return;
+    }
     const char *method = app->broad_phase[0] != '\0' ? app->broad_phase : "auto";
     const char *sort = app->sort_method[0] != '\0' ? app->sort_method : "cells";
     view_check check;
