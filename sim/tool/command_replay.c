@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "replay.h"
+#include "replay_exports.h"
 #include "tool.h"
 
 typedef struct replay_job {
     const char *path;
+    replay_exports exports;
     replay_reader *reader;
     double *times; // of one phase by frame
 } replay_job;
@@ -66,6 +68,8 @@ static void print_replay(const replay_job *job) {
 
 static int run_job(replay_job *job) {
     replay_error error;
+    const int code = tool_prepare_exports(&job->exports);
+    if (code != TOOL_DONE) return code;
     job->reader = replay_open(job->path, false, &error);
     if (job->reader == NULL) return tool_fail(TOOL_REFUSED, "%s", error.text);
     const uint32_t frames = replay_frame_count(job->reader);
@@ -74,17 +78,20 @@ static int run_job(replay_job *job) {
     for (uint32_t f = 0; f < frames; ++f)
         if (!replay_seek(job->reader, f, &error)) return tool_fail(TOOL_REFUSED, "%s: %s", job->path, error.text);
     print_replay(job);
-    return TOOL_DONE;
+    return tool_export_replay(&job->exports, job->path);
 }
 
 int command_replay(int argc, char **argv) {
     replay_job job = {.path = NULL};
+    const tool_option options[] = {TOOL_EXPORT_OPTIONS(job.exports)};
     tool_command command = {
         .name = "replay",
-        .usage = "FILE",
+        .usage = "FILE [OPTION]...",
         .summary =
             "Reads a replay that 'pairsieve run --record' wrote, checks every frame, and shows what it holds: frames,\n"
             "bodies, bytes, and the times of the run that was recorded. 'pairsieve-view --replay' shows its pictures.",
+        .options = options,
+        .option_count = sizeof options / sizeof *options,
         .operands = &job.path,
         .operand_room = 1,
     };

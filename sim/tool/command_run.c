@@ -197,8 +197,9 @@ static int give_results(run_job *job) {
 
 static int run_job_of(run_job *job) {
     int code = check_files(job);
+    if (code == TOOL_DONE) code = tool_prepare_exports(&job->exports);
     if (code == TOOL_DONE) code = prepare(job);
-    if (code == TOOL_DONE && job->record != NULL) code = run_begin_record(job);
+    if (code == TOOL_DONE && run_wants_record(job)) code = run_begin_record(job);
     if (code == TOOL_DONE) code = run_frames(job);
     if (code == TOOL_DONE && job->recorder != NULL) code = run_end_record(job);
     if (code == TOOL_DONE) code = give_results(job);
@@ -308,6 +309,7 @@ int command_run(int argc, char **argv) {
          .help = "write a replay, for 'pairsieve replay' and 'pairsieve-view --replay'; - is standard output",
          .kind = OPTION_TEXT,
          .target = &job.record},
+        TOOL_EXPORT_OPTIONS(job.exports),
         {.name = "--save",
          .argument = "FILE",
          .help = "write a snapshot of the world after the last frame",

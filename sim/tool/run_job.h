@@ -3,6 +3,7 @@
 #define PAIRSIEVE_TOOL_RUN_JOB_H
 
 #include "pairsieve/sim.h"
+#include "replay_exports.h"
 #include "tool.h"
 
 typedef struct run_sample {
@@ -19,6 +20,7 @@ typedef struct run_job {
     const char *scene_name;
     const char *sort, *broad_phase; // NULL: as the scene says
     const char *csv, *trace, *save, *restore, *record;
+    replay_exports exports;
     uint64_t bodies, frames, seed, check_every;
     double seconds;
     bool has_bodies, has_frames, has_seconds, has_seed, json, check, explain;
@@ -63,7 +65,9 @@ int run_measure_pairs_on(run_job *job);
 
 // --- run_record.c ---------------------------------------------------------------------------------------------------
 
-// With --record: the world before the first step, each frame after its step, the end. Exit codes.
+// With --record, and where an export needs a replay: the world before the first step, each frame after its step, the
+// end. Exit codes.
+bool run_wants_record(const run_job *job);
 int run_begin_record(run_job *job);
 int run_record_frame(run_job *job, const run_sample *sample);
 int run_end_record(run_job *job);

@@ -8,7 +8,17 @@ struct run_recorder {
     tool_output output;
     replay_writer *writer;
     bool is_open;
+    char path[PATH_MAX];
 };
+
+bool run_wants_record(const run_job *job) { return job->record != NULL || job->exports.web != NULL; }
+
+// Without --record the replay lies beside the page.
+static int name_replay(const run_job *job, char path[PATH_MAX]) {
+    const int length = job->record != NULL ? snprintf(path, PATH_MAX, "%s", job->record)
+                                           : snprintf(path, PATH_MAX, "%s/run.replay", job->exports.web);
+    return length < PATH_MAX ? TOOL_DONE : tool_fail(TOOL_REFUSED, "the name of the replay is too long");
+}
 
 static void fill_head(const run_job *job, replay_head *head) {
     const char *name = job->scene != NULL ? psv_scene_name(job->scene) : job->restore;
@@ -30,7 +40,8 @@ int run_begin_record(run_job *job) {
     replay_head head = {.frame_seconds = 0};
     run_recorder *recorder = job->recorder = calloc(1, sizeof *job->recorder);
     if (recorder == NULL) return tool_fail(TOOL_REFUSED, "no memory for a replay");
-    const int code = tool_open_output(&recorder->output, job->record);
+    int code = name_replay(job, recorder->path);
+    if (code == TOOL_DONE) code = tool_open_output(&recorder->output, recorder->path);
     if (code != TOOL_DONE) return code;
     recorder->is_open = true;
     fill_head(job, &head);
@@ -45,7 +56,8 @@ int run_end_record(run_job *job) {
     replay_error error;
     if (!replay_end(job->recorder->writer, &error)) return tool_fail(TOOL_FAILED, "%s", error.text);
     job->recorder->is_open = false;
-    return tool_close_output(&job->recorder->output, true);
+    const int code = tool_close_output(&job->recorder->output, true);
+    return code == TOOL_DONE ? tool_export_replay(&job->exports, job->recorder->path) : code;
 }
 
 void run_destroy_recorder(run_recorder *recorder) {

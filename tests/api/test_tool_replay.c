@@ -72,6 +72,8 @@ static void refusals(void **state) {
     assert_true(tool_refuses("replay there_is_none.replay", 2, "there_is_none.replay"));
     assert_true(tool_refuses("replay tool_replay.csv", 2, "is no replay"));
     assert_true(tool_refuses("run drop --frames 2 --record there/is/no/folder.replay", 2, "there/is/no/folder.replay"));
+    assert_true(tool_refuses("run drop --frames 2 --web tool_replay.csv", 2, "tool_replay.csv/index.html"));
+    assert_true(tool_refuses("run drop --frames 2 --web there/is/no/folder", 2, "--web there/is/no/folder"));
     assert_true(tool_refuses("run drop --frames 2 --csv same.file --record same.file", 2, "both go to same.file"));
     FILE *file = fopen("tool_replay.replay", "r+b");
     assert_true(file != NULL && fseek(file, 20, SEEK_SET) == 0 && fputc(0x5a, file) != EOF && fclose(file) == 0);
