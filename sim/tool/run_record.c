@@ -11,12 +11,18 @@ struct run_recorder {
     char path[PATH_MAX];
 };
 
-bool run_wants_record(const run_job *job) { return job->record != NULL || job->exports.web != NULL; }
+bool run_wants_record(const run_job *job) { return job->record != NULL || tool_wants_exports(&job->exports); }
 
-// Without --record the replay lies beside the page.
+// Without --record the replay lies beside the page, or, until the end, beside the glTF file.
 static int name_replay(const run_job *job, char path[PATH_MAX]) {
-    const int length = job->record != NULL ? snprintf(path, PATH_MAX, "%s", job->record)
-                                           : snprintf(path, PATH_MAX, "%s/run.replay", job->exports.web);
+    const replay_exports *exports = &job->exports;
+    int length = 0;
+    if (job->record != NULL)
+        length = snprintf(path, PATH_MAX, "%s", job->record);
+    else if (exports->web != NULL)
+        length = snprintf(path, PATH_MAX, "%s/run.replay", exports->web);
+    else
+        length = snprintf(path, PATH_MAX, "%s.replay", exports->gltf);
     return length < PATH_MAX ? TOOL_DONE : tool_fail(TOOL_REFUSED, "the name of the replay is too long");
 }
 
@@ -56,8 +62,11 @@ int run_end_record(run_job *job) {
     replay_error error;
     if (!replay_end(job->recorder->writer, &error)) return tool_fail(TOOL_FAILED, "%s", error.text);
     job->recorder->is_open = false;
-    const int code = tool_close_output(&job->recorder->output, true);
-    return code == TOOL_DONE ? tool_export_replay(&job->exports, job->recorder->path) : code;
+    int code = tool_close_output(&job->recorder->output, true);
+    if (code != TOOL_DONE || !tool_wants_exports(&job->exports)) return code;
+    code = tool_export_replay(&job->exports, job->recorder->path);
+    if (job->record == NULL && job->exports.web == NULL) (void)remove(job->recorder->path);
+    return code;
 }
 
 void run_destroy_recorder(run_recorder *recorder) {

@@ -66,6 +66,22 @@ static void standard_output(void **state) {
     assert_non_null(strstr(result.error, "frames per second"));
 }
 
+// Without --record nothing is left beside the glTF file.
+static void gltf_alone(void **state) {
+    (void)state;
+    tool_result result;
+    tool_run(&result, "run drop --backend cpu --bodies 20 --frames 3 --gltf tool_replay.glb");
+    assert_int_equal(result.code, 0);
+    FILE *file = fopen("tool_replay.glb", "rb");
+    char magic[4];
+    assert_true(file != NULL && fread(magic, 1, 4, file) == 4 && fclose(file) == 0);
+    assert_memory_equal(magic, "glTF", 4);
+    assert_null(fopen("tool_replay.glb.replay", "rb"));
+    tool_run(&result, "replay tool_replay.replay --gltf tool_replay.glb --gltf-frame 31");
+    assert_int_equal(result.code, 2);
+    assert_non_null(strstr(result.error, "the replay has frames 0 to 30"));
+}
+
 static void refusals(void **state) {
     (void)state;
     assert_true(tool_refuses("replay", 2, "replay needs a file"));
@@ -74,6 +90,8 @@ static void refusals(void **state) {
     assert_true(tool_refuses("run drop --frames 2 --record there/is/no/folder.replay", 2, "there/is/no/folder.replay"));
     assert_true(tool_refuses("run drop --frames 2 --web tool_replay.csv", 2, "tool_replay.csv/index.html"));
     assert_true(tool_refuses("run drop --frames 2 --web there/is/no/folder", 2, "--web there/is/no/folder"));
+    assert_true(tool_refuses("run drop --frames 2 --gltf-frame 1", 2, "--gltf-frame goes with --gltf"));
+    assert_true(tool_refuses("run drop --frames 2 --gltf there/is/no/folder.glb", 2, "there/is/no/folder.glb"));
     assert_true(tool_refuses("run drop --frames 2 --csv same.file --record same.file", 2, "both go to same.file"));
     FILE *file = fopen("tool_replay.replay", "r+b");
     assert_true(file != NULL && fseek(file, 20, SEEK_SET) == 0 && fputc(0x5a, file) != EOF && fclose(file) == 0);
@@ -84,6 +102,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_and_times),
         cmocka_unit_test(standard_output),
+        cmocka_unit_test(gltf_alone),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
