@@ -287,9 +287,24 @@ static psv_status build_fine(psv_tree *tree, const psvi_item_view *view) {
     return PSV_OK;
 }
 
+static void note_some_places(void *data, uint64_t first, uint64_t end) {
+    const build_job *job = data;
+    const psvi_stored_items stored = psvi_items_of(&job->tree->memory, job->triangles);
+    for (uint64_t i = first; i < end; ++i)
+        job->tree->memory.places[psvi_stored_id(&stored, i)] = (uint32_t)i;
+}
+
+static void note_places(psv_tree *tree, const psvi_item_view *view) {
+    build_job job = {.tree = tree, .triangles = view->triangles};
+    memset(tree->memory.places, 0xff, view->boxes.count * sizeof *tree->memory.places);
+    psvi_run_ranges(tree->context, tree->memory.head->item_count, CHUNK, note_some_places, &job);
+}
+
 static psv_status build_tree(psv_tree *tree, const psvi_item_view *view) {
     memset(tree->memory.head, 0, sizeof *tree->memory.head);
-    return tree->def.quality == PSV_TREE_FINE ? build_fine(tree, view) : build_linear(tree, view);
+    const psv_status status = tree->def.quality == PSV_TREE_FINE ? build_fine(tree, view) : build_linear(tree, view);
+    if (status == PSV_OK && tree->def.refit_items) note_places(tree, view);
+    return status;
 }
 
 static psv_status refit_tree(psv_tree *tree, const psvi_item_view *view) {
@@ -303,6 +318,34 @@ static psv_status refit_tree(psv_tree *tree, const psvi_item_view *view) {
     return PSV_OK;
 }
 
+// The nodes above a place of a linear tree, as far as they change.
+static void refit_above(build_job *job, uint64_t place) {
+    const psvi_tree_memory *memory = &job->tree->memory;
+    for (job->level = 1; job->level <= memory->head->level_count; ++job->level) {
+        place /= 8;
+        const uint64_t at = memory->head->level_start[job->level] + place;
+        const psv_tree_node node = memory->nodes[at];
+        const psv_aabb box = memory->boxes[at];
+        build_some_nodes(job, place, place + 1);
+        if (memcmp(&node, &memory->nodes[at], sizeof node) == 0 && memcmp(&box, &memory->boxes[at], sizeof box) == 0)
+            return;
+    }
+}
+
+static psv_status refit_items(psv_tree *tree, const psvi_item_view *view, const uint32_t *items, uint64_t count) {
+    const psvi_tree_memory *memory = &tree->memory;
+    if (!memory->head->linear) return refit_tree(tree, view);
+    const psvi_stored_items stored = psvi_items_of(memory, view->triangles);
+    build_job job = {.tree = tree, .triangles = view->triangles, .kernels = psvi_choose_tree_kernels()};
+    psvi_phase_begin(tree->context, PSV_PHASE_GATHER);
+    for (uint64_t i = 0; i < count; ++i)
+        if (memory->places[items[i]] != PSVI_NOT_PLACED) place_item(view, items[i], &stored, memory->places[items[i]]);
+    for (uint64_t i = 0; i < count; ++i)
+        if (memory->places[items[i]] != PSVI_NOT_PLACED) refit_above(&job, memory->places[items[i]]);
+    psvi_phase_end(tree->context, PSV_PHASE_GATHER);
+    return PSV_OK;
+}
+
 static uint64_t fine_bytes(uint64_t items) { return items * sizeof(psv_aabb); }
 
 const psvi_tree_ops psvi_tree_ops_cpu = {
@@ -311,5 +354,6 @@ const psvi_tree_ops psvi_tree_ops_cpu = {
     .fine_reads_keys = true,
     .build = build_tree,
     .refit = refit_tree,
+    .refit_items = refit_items,
     .query = psvi_query_tree_cpu,
 };

@@ -114,6 +114,7 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
         end = (char *)memory->fine + psvi_align(ops->fine_bytes(items));
         if (end > at) at = end;
     }
+    if (def->refit_items) memory->places = carve(&at, items * sizeof *memory->places);
     if (def->max_queries > 0) {
         const psv_sorter_def queries = query_sorter_def(def);
         const uint64_t bytes = psv_sorter_scratch_bytes(backend, &queries);
@@ -357,7 +358,8 @@ static psv_status build(psv_tree *tree, const psvi_item_view *view) {
     return PSV_OK;
 }
 
-static psv_status refit(psv_tree *tree, const psvi_item_view *view) {
+// items: NULL, or those that have moved.
+static psv_status refit(psv_tree *tree, const psvi_item_view *view, const uint32_t *items, uint64_t count) {
     psv_context *context = tree->context;
     if (!tree->has_build || tree->triangles != view->triangles)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "the tree has no build of %s to refit",
@@ -366,7 +368,8 @@ static psv_status refit(psv_tree *tree, const psvi_item_view *view) {
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "the set's count is %llu; the tree was built with %llu",
                          (unsigned long long)view->boxes.room, (unsigned long long)tree->room);
     psvi_frame_begin(context);
-    const psv_status status = tree->ops->refit(tree, view);
+    const bool some = tree->def.refit_items && items != NULL && tree->ops->refit_items != NULL;
+    const psv_status status = some ? tree->ops->refit_items(tree, view, items, count) : tree->ops->refit(tree, view);
     psvi_frame_end(context);
     tree->filters = view->boxes.filters;
     return status;
@@ -390,14 +393,35 @@ psv_status psv_refit_tree(psv_tree *tree, const psv_box_set *boxes) {
     psvi_item_view view;
     psv_status status = psvi_check_tree(tree);
     if (status == PSV_OK) status = view_boxes(tree, boxes, &view);
-    return status == PSV_OK ? refit(tree, &view) : status;
+    return status == PSV_OK ? refit(tree, &view, NULL, 0) : status;
+}
+
+static psv_status check_items(const psv_tree *tree, const psvi_item_view *view, psv_buffer items, uint64_t count) {
+    psv_context *context = tree->context;
+    if (!tree->def.refit_items) return psvi_fail(context, PSV_ERROR_ARGUMENT, "the tree has no def.refit_items");
+    const psv_status status = psvi_check_buffer(context, items, count * sizeof(uint32_t), 4, "items");
+    const uint32_t *list = psvi_buffer_address(items);
+    for (uint64_t i = 0; status == PSV_OK && context->ops->immediate && i < count; ++i)
+        if (list[i] >= view->boxes.count)
+            return psvi_fail(context, PSV_ERROR_ARGUMENT, "items[%llu] is %u; boxes.count is %llu",
+                             (unsigned long long)i, list[i], (unsigned long long)view->boxes.count);
+    return status;
+}
+
+psv_status psv_refit_tree_items(psv_tree *tree, const psv_box_set *boxes, psv_buffer items, uint64_t count) {
+    psvi_item_view view;
+    psv_status status = psvi_check_tree(tree);
+    if (status == PSV_OK) status = view_boxes(tree, boxes, &view);
+    if (status == PSV_OK) status = check_items(tree, &view, items, count);
+    const uint32_t none = 0, *list = count == 0 ? &none : psvi_buffer_address(items);
+    return status == PSV_OK ? refit(tree, &view, list, count) : status;
 }
 
 psv_status psv_refit_triangle_tree(psv_tree *tree, const psv_triangle_set *triangles) {
     psvi_item_view view;
     psv_status status = psvi_check_tree(tree);
     if (status == PSV_OK) status = view_triangles(tree, triangles, &view);
-    return status == PSV_OK ? refit(tree, &view) : status;
+    return status == PSV_OK ? refit(tree, &view, NULL, 0) : status;
 }
 
 psv_status psv_view_tree(psv_tree *tree, psv_tree_view *view) {

@@ -39,12 +39,15 @@ typedef struct psvi_tree_memory {
     uint32_t *arrivals;          // CUDA, by node: children that are done; 0 between builds
     uint64_t *keys;              // NULL where there is no second reader: shares memory with items
     uint32_t *order;             // by place: which item of the view
+    uint32_t *places;            // by item, with def.refit_items: its place or PSVI_NOT_PLACED
     void *fine;                  // scratch memory of the fine build, until the items are written
     uint32_t *query_keys, *query_order, *query_counts;
     uint64_t *query_sums; // of the counts, per block of queries
     psv_buffer sorter, query_sorter;
     uint64_t node_room;
 } psvi_tree_memory;
+
+#define PSVI_NOT_PLACED UINT32_MAX
 
 PSV_TREE_FN psvi_stored_items psvi_items_of(const psvi_tree_memory *memory, bool triangles) {
     const psvi_stored_items stored = {triangles, memory->items, memory->ends};
@@ -110,6 +113,8 @@ struct psvi_tree_ops {
     bool counts_arrivals; // boxes go up from children to parents by counts of arrivals, of a fine build as small ones
     psv_status (*build)(psv_tree *tree, const psvi_item_view *view);
     psv_status (*refit)(psv_tree *tree, const psvi_item_view *view);
+    // Optional, of some items; where it is NULL, all are refitted. memory.places is set by `build`.
+    psv_status (*refit_items)(psv_tree *tree, const psvi_item_view *view, const uint32_t *items, uint64_t count);
     psv_status (*query)(psv_tree *tree, psvi_tree_query *query);
 };
 

@@ -39,6 +39,7 @@ typedef struct psv_tree_def {
     bool triangles;           // default false: room for boxes only. true: room for triangles, or as many boxes
     uint32_t world_count;     // worlds that items and queries may name; 0 and 1 (default): one world
     uint64_t max_queries;     // most queries of a call that sorts them or writes lists with offsets; default 0: none
+    bool refit_items;         // psv_refit_tree_items will be called: 4 bytes more an item; default false
 } psv_tree_def;
 
 psv_tree_def psv_default_tree_def(void);
@@ -84,6 +85,11 @@ psv_status psv_build_triangle_tree(psv_tree *tree, const psv_triangle_set *trian
 // PSV_ERROR_ARGUMENT when the tree has the other kind of items or no build.
 psv_status psv_refit_tree(psv_tree *tree, const psv_box_set *boxes);
 psv_status psv_refit_triangle_tree(psv_tree *tree, const psv_triangle_set *triangles);
+
+// The same for a set in which no item has moved but those that `items` (count u32, in any order, also more than once)
+// names. A linear tree of boxes on the CPU costs what these items cost; all other trees are refitted as a whole. Needs
+// def.refit_items. On the CPU an item that is not below the set's count is PSV_ERROR_ARGUMENT, and nothing is changed.
+psv_status psv_refit_tree_items(psv_tree *tree, const psv_box_set *boxes, psv_buffer items, uint64_t count);
 
 // The tree for kernels of the caller, see pairsieve/tree.cuh and tree_view.h. The view is the same until the next build
 // of another kind of items or with other filters, or destruction; the memory behind it changes with each build. Errors:
