@@ -313,10 +313,9 @@ static void query_tree(psv_context *context, const lbvh_tree *tree) {
 
 // --- boxes against the boxes of a tree -------------------------------------------------------------------------------
 
-// First place of the tree's boxes whose world is not below `world`.
-static uint64_t world_begin(const lbvh_tree *tree, uint64_t world) {
+uint64_t psvi_world_begin(const lbvh_tree *tree, uint64_t count, uint64_t world) {
     const uint64_t *keys = tree->memory.keys;
-    uint64_t low = 0, high = tree->count[0];
+    uint64_t low = 0, high = count;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
         if (keys[middle] >> 32 < world)
@@ -359,8 +358,8 @@ static uint64_t query_boxes(lbvh_search *search, uint64_t first, uint64_t end) {
         ++live;
         if (tree->wide) {
             const uint64_t world = input->a.worlds == NULL ? 0 : input->a.worlds[place];
-            other->begin = world_begin(tree, world);
-            other->end = world_begin(tree, world + 1);
+            other->begin = psvi_world_begin(tree, tree->count[0], world);
+            other->end = psvi_world_begin(tree, tree->count[0], world + 1);
         }
         count += other->begin < other->end;
     }

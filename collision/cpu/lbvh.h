@@ -36,6 +36,9 @@ void psvi_size_lbvh(lbvh_tree *tree, uint64_t count);
 // Orders the living boxes and builds the tree over them; state->boxes is their number.
 psv_status psvi_build_lbvh(const psvi_choice *choice, lbvh_tree *tree);
 
+// With several worlds: first of the tree's `count` sorted boxes whose world is not below `world`.
+uint64_t psvi_world_begin(const lbvh_tree *tree, uint64_t count, uint64_t world);
+
 // Mask of the lanes [first, first + 16) that are in [begin, end).
 static inline uint32_t psvi_clip_lanes(uint32_t hits, uint64_t first, uint64_t begin, uint64_t end) {
     if (end - first < LBVH_WIDE) hits &= (1u << (end - first)) - 1;

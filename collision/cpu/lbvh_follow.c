@@ -1,6 +1,9 @@
 // A tree of `lbvh` whose boxes are followed from frame to frame. Each box that has ever been alive has a place of its
 // own. When the box moves, its lane is written anew, and so are the bounds above it as far as they change. A place
 // without a living box holds NaN, which overlaps nothing.
+//
+// With several worlds, the boxes that were settled lie world by world. Places behind them are for boxes of any world: a
+// box that comes or that goes to another world gets one.
 #include <math.h>
 
 #include "grid_state.h"
@@ -174,6 +177,12 @@ static void write_lane(const lbvh_tree *tree, uint32_t slot, uint32_t id, bool l
     lanes.id[lane] = id;
 }
 
+// The place is among those of a world that the box has left.
+static bool is_of_another_world(const lbvh_tree *tree, uint64_t settled, uint32_t slot, uint32_t id) {
+    const uint64_t *keys = tree->memory.keys;
+    return tree->wide && slot < settled && keys[slot] >> 32 != psvi_read_world(tree->input, id);
+}
+
 void psvi_move_in_lbvh(const psvi_choice *choice, const psvi_find_input *input, psvi_follow *follow) {
     psvi_grid_state *grid = choice->state;
     const lbvh_tree tree = followed_tree(choice, input);
@@ -188,6 +197,11 @@ void psvi_move_in_lbvh(const psvi_choice *choice, const psvi_find_input *input, 
         *state = now | PSVI_RESTLESS;
         follow->live += (uint64_t)(now & PSVI_STATE_LIVE) - (old & PSVI_STATE_LIVE);
         follow->bad_changed = follow->bad_changed || ((old ^ now) & PSVI_STATE_BAD) != 0;
+        if (now == PSVI_STATE_LIVE && slots[id] != NO_SLOT && is_of_another_world(&tree, grid->boxes, slots[id], id)) {
+            write_lane(&tree, slots[id], id, false, box);
+            bound_above(&tree, slots[id]);
+            slots[id] = NO_SLOT;
+        }
         if (slots[id] == NO_SLOT && now == PSVI_STATE_LIVE) {
             follow->crowded = follow->crowded || grid->taken == grid->places;
             if (follow->crowded) continue;
@@ -205,14 +219,16 @@ void psvi_move_in_lbvh(const psvi_choice *choice, const psvi_find_input *input, 
 typedef struct reach_job {
     const lbvh_tree *tree;
     psvi_follow *follow;
-    psvi_loop loop; // over moved boxes
+    uint64_t settled, taken; // places: of boxes that were settled, and in use
+    psvi_loop loop;          // over moved boxes
 } reach_job;
 
 // Hits of one moved box on their way to the lists.
 typedef struct reach_sink {
     psvi_follow *follow;
     const psvi_find_input *input;
-    bool plain; // every hit may pair
+    bool plain;  // every hit may pair
+    bool worlds; // hits may be of other worlds
     uint32_t self, count;
     uint64_t order; // which of the moved boxes it is
     psv_pair pairs[HIT_ROOM];
@@ -241,9 +257,26 @@ static void take_reached(void *data, const lbvh_other *other, const uint32_t *id
     sink->order = other->order;
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t id = ids[i];
-        if (id == other->id || (!sink->plain && !psvi_may_pair(sink->input, false, other->id, id))) continue;
+        if (id == other->id || (!sink->plain && !psvi_may_pair(sink->input, sink->worlds, other->id, id))) continue;
         sink->pairs[sink->count++] = id < other->id ? (psv_pair){id, other->id} : (psv_pair){other->id, id};
     }
+}
+
+// Adds what there is to search for one box: all places, or those of its world and those behind.
+static uint32_t add_searches(const reach_job *job, lbvh_other *others, uint32_t count, lbvh_other other) {
+    const lbvh_tree *tree = job->tree;
+    other.end = tree->count[0];
+    if (tree->wide) {
+        const uint64_t world = psvi_read_world(tree->input, other.id);
+        other.begin = psvi_world_begin(tree, job->settled, world);
+        other.end = psvi_world_begin(tree, job->settled, world + 1);
+    }
+    if (other.begin < other.end) others[count++] = other;
+    if (!tree->wide || job->settled == job->taken) return count;
+    other.begin = job->settled;
+    other.end = job->taken;
+    others[count++] = other;
+    return count;
 }
 
 static void reach_some(void *data, uint32_t worker) {
@@ -253,7 +286,8 @@ static void reach_some(void *data, uint32_t worker) {
     reach_sink sink = {.follow = follow, .input = input, .self = UINT32_MAX};
     lbvh_search search = {job->tree, take_reached, &sink, 0};
     (void)worker;
-    sink.plain = input->a.flags == NULL && input->a.filters == NULL;
+    sink.worlds = job->tree->wide;
+    sink.plain = input->a.flags == NULL && input->a.filters == NULL && !sink.worlds;
     for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);) {
         lbvh_other others[LBVH_QUERY_CHUNK];
         uint32_t count = 0;
@@ -261,8 +295,9 @@ static void reach_some(void *data, uint32_t worker) {
             const uint32_t id = follow->moved[m];
             follow->heads[m] = PSVI_NO_HITS;
             if ((follow->states[id] & PSVI_STATE_LIVE) == 0) continue;
-            others[count] = (lbvh_other){.id = id, .order = (uint32_t)m, .end = job->tree->count[0]};
-            psvi_read_box(input, id, others[count++].box);
+            lbvh_other other = {.id = id, .order = (uint32_t)m};
+            psvi_read_box(input, id, other.box);
+            count = add_searches(job, others, count, other);
         }
         if (count > 0) psvi_search_blocks(&search, others, count);
     }
@@ -272,7 +307,8 @@ static void reach_some(void *data, uint32_t worker) {
 
 void psvi_reach_in_lbvh(const psvi_choice *choice, const psvi_find_input *input, psvi_follow *follow) {
     const lbvh_tree tree = followed_tree(choice, input);
-    reach_job job = {&tree, follow, {0, follow->moved_count, LBVH_QUERY_CHUNK}};
+    const psvi_grid_state *grid = choice->state;
+    reach_job job = {&tree, follow, grid->boxes, grid->taken, {0, follow->moved_count, LBVH_QUERY_CHUNK / 2}};
     follow->used = follow->tests = 0;
     const uint64_t pieces = psvi_loop_pieces(follow->moved_count, 2 * LBVH_QUERY_CHUNK);
     psvi_run_tasks(choice->context, psvi_workers_for(choice->context, pieces), reach_some, &job);

@@ -75,7 +75,8 @@ static uint32_t parts_of(const psvi_frame *frame) {
     const psvi_rule_side *side = &frame->a;
     const psvi_box_view *view = &frame->given.a;
     return (view->flags != NULL ? 1u : 0) | (view->filters != NULL ? 2u : 0) | (side->ids != NULL ? 4u : 0) |
-           (side->owners != NULL ? 8u : 0) | (side->layers != NULL ? 16u : 0) | (side->doubles ? 32u : 0);
+           (side->owners != NULL ? 8u : 0) | (side->layers != NULL ? 16u : 0) | (side->doubles ? 32u : 0) |
+           (view->worlds != NULL ? 64u : 0);
 }
 
 void psvi_take_movers(psv_pair_finder *finder, psvi_frame *frame) {
@@ -85,8 +86,8 @@ void psvi_take_movers(psv_pair_finder *finder, psvi_frame *frame) {
     // Where many boxes lie behind the kept ones, the tree of kept_boxes.c serves, and goes on until they are few.
     const bool many =
         !frame->moved_given && given->a.count > frame->kept && behind > (finder->kept.valid ? most / 2 : most);
-    frame->follows = frame->kept > 0 && !many && finder->movers.memory != NULL && !given->between &&
-                     given->a.worlds == NULL && finder->memory.links != NULL;
+    frame->follows =
+        frame->kept > 0 && !many && finder->movers.memory != NULL && !given->between && finder->memory.links != NULL;
     if (frame->follows) {
         const uint64_t count = given->a.count;
         frame->set = (psvi_movers_set){count,

@@ -111,8 +111,8 @@ class BoxSet:
 
     def __init__(self, boxes: Any, name: str, *, accepted: Sequence[str] = _FLOATS, cast: Cast = None, worlds: Any = None,
                  groups: Any = None, masks: Any = None, filters: Any = None, flags: Any = None, count: Any = None, ids: Any = None,
-                 owners: Any = None, layers: Any = None, kept: Any = None, kept_version: Any = None, margin: Any = None,
-                 origin: Any = None) -> None:
+                 owners: Any = None, layers: Any = None, kept: Any = None, kept_version: Any = None, moved: Any = None,
+                 margin: Any = None, origin: Any = None) -> None:
         low, high = corners(boxes, name, accepted, cast)
         n = self.count = low.shape[0]
         self.views = [low]
@@ -134,6 +134,8 @@ class BoxSet:
             box_set.origin = numbers
         box_set.kept = integer(kept or 0, "kept")
         box_set.kept_version = integer(kept_version or 0, "kept_version")
+        if moved is not None:
+            box_set.moved_count = len(moved)
         margins = None
         if margin is not None and np.ndim(margin) == 0 and not hasattr(margin, "__cuda_array_interface__"):
             box_set.margin = float(margin)
@@ -143,7 +145,7 @@ class BoxSet:
                   worlds=exact(worlds, "worlds", _INTEGERS, (n,), cast), flags=exact(flags, "flags", (*_BYTES, "bool"), (n,), cast),
                   count_buffer=exact(count, "count", ("uint64", "int64"), (1,), cast), ids=exact(ids, "ids", _INTEGERS, (n,), cast),
                   owners=exact(owners, "owners", _INTEGERS, (n,), cast), layers=exact(layers, "layers", _BYTES, (n,), cast),
-                  margins=margins)
+                  margins=margins, moved=exact(moved, "moved", _INTEGERS, (int(box_set.moved_count),), cast))
 
 
 class PairFinder(Profiled):
@@ -246,8 +248,8 @@ class PairFinder(Profiled):
              ids: Marks | tuple[Marks | None, Marks | None] | None = None,
              owners: Marks | tuple[Marks | None, Marks | None] | None = None,
              layers: Marks | tuple[Marks | None, Marks | None] | None = None,
-             kept: int | tuple[int, int] = 0, kept_version: int | tuple[int, int] = 0, margin: Any = None,
-             origin: Vector | None = None, cast: Cast = None, stream: Stream | None = None) -> PairFinder:
+             kept: int | tuple[int, int] = 0, kept_version: int | tuple[int, int] = 0, moved: Marks | None = None,
+             margin: Any = None, origin: Vector | None = None, cast: Cast = None, stream: Stream | None = None) -> PairFinder:
         """Finds the pairs of one set, or between two; returns the finder.
 
         Parameters
@@ -275,11 +277,14 @@ class PairFinder(Profiled):
         layers : (n,) uint8, optional
             0 to 31, see :meth:`set_rules`.
         kept : int
-            The first so many boxes, with all that belongs to them, are as they were in the last call with the same `kept` and
-            `kept_version`: static and sleeping ones. They cost little then. Needs `max_kept`. Of two sets the second alone may be
-            kept, as a whole: ``kept=(0, n)``.
+            The first so many boxes, with all that belongs to them, are as they were in the last call with the same `kept_version`,
+            but for those that `moved` names: static and sleeping ones. A frame then costs what the other boxes cost, events
+            included. Needs `max_kept`. Of two sets the second alone may be kept, as a whole: ``kept=(0, n)``.
         kept_version : int
             Another number whenever anything about the kept boxes has changed.
+        moved : (m,) uint32 or int32, optional
+            Numbers of boxes, in any order, that have changed since the last call. With ``kept=len(boxes)`` it names all that move,
+            wake, fall asleep, come or go. On the CPU; on a GPU all boxes are looked for in such a call.
         margin : number or (n,) float32, optional
             Boxes that stay within so much of where they were cost little in the next frames; pairs are exact and only speed depends
             on it. Needs ``margins=True``. A third of a box serves well where boxes take many frames for that distance.
@@ -292,7 +297,7 @@ class PairFinder(Profiled):
             For this frame and those after it.
         """
         parts = dict(worlds=worlds, groups=groups, masks=masks, filters=filters, flags=flags, count=count, ids=ids, owners=owners,
-                     layers=layers, kept=kept or None, margin=margin)
+                     layers=layers, kept=kept or None, moved=moved, margin=margin)
         plain = other is None and type(boxes) not in (tuple, list) and all(part is None for part in parts.values())
         parts["kept_version"] = kept_version
         sets: tuple[_PlainSet | BoxSet, ...]

@@ -103,6 +103,27 @@ def test_overflow_says_what_is_needed(library):
     np.testing.assert_array_equal(library.back(grown.find(library.make(boxes)).pairs()), expected)
 
 
+def test_moved(library):
+    rng = np.random.default_rng(9)
+    boxes = oracle.boxes(9, 600)
+    finder = pairsieve.PairFinder(600, device=library.device, max_kept=600, events=True, sort=True)
+    before: set = set()
+    for frame in range(12):
+        moved = rng.choice(600, 0 if frame == 0 else frame, replace=False).astype(np.int32)
+        boxes[moved] += np.float32(0.25)
+        finder.find(library.make(boxes), kept=600, moved=library.make(moved))
+        now = oracle.pairs(boxes)
+        np.testing.assert_array_equal(library.back(finder.pairs()), now)
+        begun, ended = (set(map(tuple, library.back(part).tolist())) for part in finder.events())
+        after = set(map(tuple, now.tolist()))
+        assert (begun, ended) == (after - before, before - after)
+        before = after
+    if library.device == "cpu":
+        assert finder.statistics()["candidates"] < 600 * 100
+        with pytest.raises(pairsieve.ArgumentError, match=r"boxes.moved\[0\] is 600"):
+            finder.find(library.make(boxes), kept=600, moved=library.make(np.array([600], np.int32)))
+
+
 def test_bad_boxes(device):
     boxes = oracle.boxes(1, 200)
     boxes[[3, 50, 199], 1] = [np.nan, 1e9, np.inf]

@@ -12,8 +12,8 @@
 #include "../solver/contact_roll.h"
 #include "../world/world.h"
 #include "awake_list.h"
+#include "moved_boxes.h"
 #include "row_blocks.h"
-#include "still_boxes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static const uint32_t piece_blocks[PSVI_BLOCK_KINDS] = {64, 24, 12, 16, 8, 24};
 
 typedef struct cpu_state {
     psvi_awake_list awake;
-    psvi_still_boxes still;
+    psvi_moved_boxes moved;
     psvi_movers movers;
     psvi_root *roots;        // of the inverse inertias, by body
     psvi_row_block **blocks; // of all colours
@@ -46,7 +46,7 @@ typedef struct cpu_state {
 
 #define BODY_BYTES (PSVI_MOVER_BYTES + sizeof(psvi_root) + PSVI_AWAKE_BYTES)
 
-static uint64_t body_bytes(uint64_t bodies) { return psvi_align(bodies * BODY_BYTES) + psvi_still_bytes(bodies); }
+static uint64_t body_bytes(uint64_t bodies) { return psvi_align(bodies * BODY_BYTES) + psvi_moved_bytes(bodies); }
 
 // Each colour fills up the last block of each kind.
 static uint64_t blocks_for(uint64_t contacts) { return contacts / PSVI_BLOCK_LANES + COLOURS * PSVI_BLOCK_KINDS; }
@@ -78,7 +78,7 @@ static psv_status cpu_create(psv_world *world) {
     state->movers.swing = state->movers.turned + bodies;
     state->roots = (psvi_root *)(void *)(state->movers.swing + bodies);
     psvi_begin_awake_list(&state->awake, state->roots + bodies, bodies);
-    psvi_begin_still_boxes(&state->still, (char *)state->movers.motion + psvi_align(bodies * BODY_BYTES), bodies);
+    state->moved.slots = (uint32_t *)(void *)((char *)state->movers.motion + psvi_align(bodies * BODY_BYTES));
     return PSV_OK;
 }
 
@@ -169,7 +169,7 @@ static psv_status cpu_begin(psv_world *world, const psvi_step *step) {
 
 static void cpu_pair_boxes(psv_world *world, psv_box_set *boxes) {
     cpu_state *state = world->state;
-    (void)psvi_arrange_boxes(&state->still, &state->awake, world, boxes);
+    psvi_name_moved_boxes(&state->moved, &state->awake, &world->sim, boxes);
 }
 
 static void cpu_touch(psv_world *world, uint64_t first, uint64_t count) {
@@ -622,7 +622,6 @@ const psvi_sim_ops psvi_sim_ops_cpu = {
     .touch = cpu_touch,
     .begin = cpu_begin,
     .pair_boxes = cpu_pair_boxes,
-    .most_pair_boxes = psvi_still_room,
     .attract = cpu_attract,
     .narrow = cpu_narrow,
     .solve = cpu_solve,

@@ -64,11 +64,7 @@ static psv_pair_finder_def finder_def(const psv_world_def *def, psv_backend back
     const psvi_sim_module *module = psvi_sim_module_of(backend);
     finder.grow_pairs = module == NULL || !module->ops->grows_pairs;
     finder.world_count = def->sub_world_count;
-    if (module != NULL && module->ops->pair_boxes != NULL) {
-        finder.max_boxes = module->ops->most_pair_boxes(def->max_bodies);
-        finder.max_kept = def->max_bodies;
-        finder.ids = true;
-    }
+    if (module != NULL && module->ops->pair_boxes != NULL) finder.max_kept = def->max_bodies;
     return finder;
 }
 

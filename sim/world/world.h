@@ -113,10 +113,8 @@ typedef struct psvi_sim_ops {
     // A call has changed or made these slots' bodies. NULL where each step looks at all bodies.
     void (*touch)(psv_world *world, uint64_t first, uint64_t count);
     psv_status (*begin)(psv_world *world, const psvi_step *step); // solver state and boxes
-    // The step's boxes in an order that suits the finder, with slots as ids and some of them kept; left as they are
-    // where the world's own order does. NULL: it always does.
+    // Says which of the step's boxes have moved, where few have. NULL: it never does.
     void (*pair_boxes)(psv_world *world, psv_box_set *boxes);
-    uint64_t (*most_pair_boxes)(uint64_t bodies);
     psv_status (*attract)(psv_world *world, const psvi_step *step);        // self-gravity
     psv_status (*narrow)(psv_world *world, const psvi_step *step);         // contacts
     psv_status (*solve)(psv_world *world, const psvi_step *step);          // colours, substeps, bounce

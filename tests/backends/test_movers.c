@@ -20,7 +20,8 @@
 
 #define MOST 160u
 #define MOST_PAIRS (MOST * MOST / 2)
-#define SCENES 24u
+#define SCENES 36u
+#define WORLDS 3u
 
 static psv_backend backend = PSV_BACKEND_CPU;
 static psv_context *context;
@@ -29,12 +30,12 @@ static uint32_t frame_count = 120;
 
 typedef struct scene {
     uint64_t random, first;
-    bool doubles, has_flags, has_filters, has_ids, has_owners, has_layers, has_excluded;
+    bool doubles, has_flags, has_filters, has_worlds, has_ids, has_owners, has_layers, has_excluded;
     bool events, sorts, grows, tight, lazy; // tight: pairs overflow now and then; lazy: events are not always read
     psv_aabb64 boxes[MOST];
     uint8_t flags[MOST], layers[MOST];
     psv_box_filter filters[MOST];
-    uint32_t ids[MOST], owners[MOST], next_id;
+    uint32_t ids[MOST], owners[MOST], worlds[MOST], next_id;
     uint32_t matrix[PSV_LAYERS];
     psv_pair excluded[MOST];
     uint64_t excluded_count, count, kept, version;
@@ -77,6 +78,7 @@ static void fill_slot(scene *s, uint64_t i) {
     s->filters[i] = (psv_box_filter){1u << draw(s, 3), one_in(s, 2) ? 7u : 1u << draw(s, 3)};
     s->owners[i] = one_in(s, 3) ? PSV_NO_OWNER : draw(s, 12);
     s->layers[i] = (uint8_t)draw(s, 4);
+    s->worlds[i] = one_in(s, 60) ? WORLDS : draw(s, WORLDS); // WORLDS: there is no such world
     s->ids[i] = s->next_id++ * 7919u % 1000003u;
 }
 
@@ -104,7 +106,7 @@ static void change_box(scene *s, uint64_t i) {
     else if (kind == 9)
         fill_slot(s, i); // another box, with another id
     else if (kind == 10)
-        s->layers[i] = (uint8_t)draw(s, 4), s->owners[i] = draw(s, 12);
+        s->layers[i] = (uint8_t)draw(s, 4), s->owners[i] = draw(s, 12), s->worlds[i] = draw(s, WORLDS);
     // else: it is said to have moved, and has not
 }
 
@@ -160,6 +162,7 @@ static int compare_pairs(const void *x, const void *y) {
 
 static bool is_live(const scene *s, uint64_t i) {
     if (s->has_flags && (s->flags[i] & PSV_BOX_DISABLED) != 0) return false;
+    if (s->has_worlds && s->worlds[i] >= WORLDS) return false;
     for (int axis = 0; axis < 3; ++axis)
         if (!(s->boxes[i].min[axis] <= s->boxes[i].max[axis])) return false;
     return true;
@@ -177,6 +180,7 @@ static bool may_pair(const scene *s, uint64_t i, uint64_t j, psv_pair name) {
     if (s->has_filters &&
         ((s->filters[i].group & s->filters[j].mask) == 0 || (s->filters[j].group & s->filters[i].mask) == 0))
         return false;
+    if (s->has_worlds && s->worlds[i] != s->worlds[j]) return false;
     if (s->has_owners && s->owners[i] == s->owners[j] && s->owners[i] != PSV_NO_OWNER) return false;
     if (s->has_layers &&
         ((s->matrix[s->layers[i]] >> s->layers[j] & 1) == 0 || (s->matrix[s->layers[j]] >> s->layers[i] & 1) == 0))
@@ -221,7 +225,7 @@ static void expect_list(const scene *s, const char *what, const psv_pair *found,
 
 // --- calls -----------------------------------------------------------------------------------------------------------
 
-#define PARTS 8
+#define PARTS 9
 
 typedef struct uploads {
     psv_buffer buffers[PARTS];
@@ -255,6 +259,7 @@ static psv_box_set view(scene *s, uploads *to, psv_aabb *floats) {
         set.origin[axis] = 1e6;
     if (s->has_flags) set.flags = upload(to, s->flags, n);
     if (s->has_filters) set.filters = upload(to, s->filters, n * sizeof *s->filters);
+    if (s->has_worlds) set.worlds = upload(to, s->worlds, n * sizeof *s->worlds);
     if (s->has_ids) set.ids = upload(to, s->ids, n * sizeof *s->ids);
     if (s->has_owners) set.owners = upload(to, s->owners, n * sizeof *s->owners);
     if (s->has_layers) set.layers = upload(to, s->layers, n);
@@ -354,6 +359,7 @@ static psv_pair_finder *make_finder(scene *s) {
     def.ids = s->has_ids;
     def.doubles = s->doubles;
     def.max_excluded = MOST;
+    def.world_count = s->has_worlds ? WORLDS : 1;
     CHECK(psv_create_pair_finder(context, &def, &finder));
     return finder;
 }
@@ -365,6 +371,7 @@ static void make_scene(scene *s, uint64_t number) {
     s->doubles = one_in(s, 3);
     s->has_flags = !one_in(s, 3);
     s->has_filters = one_in(s, 3);
+    s->has_worlds = one_in(s, 3);
     s->has_ids = one_in(s, 2);
     s->has_owners = one_in(s, 3);
     s->has_layers = one_in(s, 3);

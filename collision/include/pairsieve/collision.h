@@ -79,7 +79,7 @@ typedef struct psv_box_set {
     // count, and count_buffer, include kept boxes. In psv_find_pairs_between b.kept is 0 or b.count (without
     // b.count_buffer), a.kept is 0, and `moved` is not looked at: another b.kept_version sorts b anew. CUDA sorts kept
     // boxes anew in calls with another kept or kept_version, and looks for all pairs in calls with `moved`; so does
-    // the CPU with worlds and counts of worlds. OpenGL always looks for all pairs.
+    // the CPU with counts of worlds. OpenGL always looks for all pairs.
     uint64_t kept;
     uint64_t kept_version;
     psv_buffer moved;     // empty, or moved_count u32: indices of boxes, in any order, also more than once
