@@ -1,4 +1,4 @@
-# Resolves the AUTO options to PSV_CUDA, PSV_SIM and PSV_VIZ, and defines the flags that every target gets.
+# Resolves the AUTO options to PSV_CUDA, PSV_GL, PSV_VULKAN, PSV_SIM and PSV_VIZ, and defines the flags that every target gets.
 include(CheckLanguage)
 
 set(PSV_CUDA OFF)
@@ -56,7 +56,28 @@ if(PAIRSIEVE_GL STREQUAL ON AND NOT PSV_GL)
                         "Linux or BSD (Debian: libgl-dev libegl-dev)")
 endif()
 
-set(PSV_GPU ${PSV_GL}) # a backend of compute shaders
+# The header, and glslang, which makes SPIR-V of the shaders: the loader is opened at run time.
+set(PSV_VULKAN OFF)
+set(PSV_SPIRV_COMPILER "")
+if(NOT PAIRSIEVE_VULKAN STREQUAL OFF AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    find_path(PSV_VULKAN_INCLUDE vulkan/vulkan_core.h)
+    find_program(PSV_GLSLANG NAMES glslangValidator glslang)
+    if(PSV_VULKAN_INCLUDE AND PSV_GLSLANG)
+        set(PSV_VULKAN ON)
+        set(PSV_SPIRV_COMPILER ${PSV_GLSLANG})
+    else()
+        message(STATUS "pairsieve: vulkan/vulkan_core.h or glslangValidator was not found (Debian: libvulkan-dev "
+                       "glslang-tools), so the Vulkan backend is left out")
+    endif()
+endif()
+if(PAIRSIEVE_VULKAN STREQUAL ON AND NOT PSV_VULKAN)
+    message(FATAL_ERROR "PAIRSIEVE_VULKAN is ON, but vulkan/vulkan_core.h or glslangValidator was not found, or the "
+                        "target has no 64 bits (Debian: libvulkan-dev glslang-tools)")
+endif()
+set(PSV_GPU OFF) # a backend of compute shaders
+if(PSV_GL OR PSV_VULKAN)
+    set(PSV_GPU ON)
+endif()
 
 # The header only: the library is opened at run time.
 set(PSV_NCCL OFF)
@@ -152,27 +173,31 @@ if(PAIRSIEVE_SANITIZE)
     target_link_options(pairsieve_flags INTERFACE -fsanitize=${psv_sanitizers})
 endif()
 target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_CUDA}> PSV_HAVE_GL=$<BOOL:${PSV_GL}>
+                           PSV_HAVE_VULKAN=$<BOOL:${PSV_VULKAN}>
                            PSV_HAVE_NCCL=$<BOOL:${PSV_NCCL}> _GNU_SOURCE)
 
-# psv_add_glsl(NAME file...): the text of compute shaders as a source file of the library pairsieve_NAME.
+# psv_add_glsl(NAME file...): compute shaders, as text and for Vulkan as SPIR-V, in source files of the library
+# pairsieve_NAME.
 function(psv_add_glsl name)
-    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
-    string(REPLACE ";" "|" list "${files}")
     file(GLOB included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/*.glsl)
-    set(code ${CMAKE_CURRENT_BINARY_DIR}/generated/glsl_${name}.c)
-    add_custom_command(OUTPUT ${code}
-        COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} "-DFILES=${list}"
-                "-DFOLDERS=${CMAKE_CURRENT_SOURCE_DIR}/gpu" -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
-        DEPENDS ${files} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake VERBATIM)
-    target_sources(pairsieve_${name} PRIVATE ${code})
-    set_source_files_properties(${code} PROPERTIES INCLUDE_DIRECTORIES
-        ${PROJECT_SOURCE_DIR}/core/gpu)
+    set(common ${PROJECT_SOURCE_DIR}/core/gpu/gpu_common.glsl)
+    foreach(shader ${ARGN})
+        get_filename_component(shader_name ${shader} NAME_WE)
+        set(file ${CMAKE_CURRENT_SOURCE_DIR}/${shader})
+        set(code ${CMAKE_CURRENT_BINARY_DIR}/generated/glsl_${shader_name}.c)
+        add_custom_command(OUTPUT ${code}
+            COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} -DFILE=${file} -DFOLDERS=${CMAKE_CURRENT_SOURCE_DIR}/gpu
+                    -DCOMMON=${common} -DCOMPILER=${PSV_SPIRV_COMPILER} -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
+            DEPENDS ${file} ${common} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake VERBATIM)
+        target_sources(pairsieve_${name} PRIVATE ${code})
+        set_source_files_properties(${code} PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/core/gpu)
+    endforeach()
 endfunction()
 
 # psv_add_module(NAME DEPENDS ... SOURCES ...): static library pairsieve_NAME with alias pairsieve::NAME. With
 # BUILD_SHARED_LIBS the alias is made in PairsieveShared.cmake; pairsieve_NAME is then for tests of internals alone.
 function(psv_add_module name)
-    cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;GL_SOURCES;GPU_SOURCES;GLSL;DEPENDS;PRIVATE_DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 1 module "" "INCLUDE" "SOURCES;CUDA_SOURCES;GL_SOURCES;VULKAN_SOURCES;GPU_SOURCES;GLSL;DEPENDS;PRIVATE_DEPENDS")
     add_library(pairsieve_${name} STATIC ${module_SOURCES})
     if(PSV_CUDA AND module_CUDA_SOURCES)
         target_sources(pairsieve_${name} PRIVATE ${module_CUDA_SOURCES})
@@ -180,6 +205,10 @@ function(psv_add_module name)
     if(PSV_GL AND module_GL_SOURCES)
         target_sources(pairsieve_${name} PRIVATE ${module_GL_SOURCES})
         target_include_directories(pairsieve_${name} PRIVATE ${PSV_GL_INCLUDE} ${PSV_EGL_INCLUDE})
+    endif()
+    if(PSV_VULKAN AND module_VULKAN_SOURCES)
+        target_sources(pairsieve_${name} PRIVATE ${module_VULKAN_SOURCES})
+        target_include_directories(pairsieve_${name} PRIVATE ${PSV_VULKAN_INCLUDE})
     endif()
     if(PSV_GPU AND module_GPU_SOURCES)
         target_sources(pairsieve_${name} PRIVATE ${module_GPU_SOURCES})

@@ -10,7 +10,7 @@ typedef struct psvi_backend_ops {
     const char *name;
     bool preferred;     // «auto» takes the backend where it is available
     bool immediate;     // its memory is host memory, and a call has finished its work when it returns
-    bool names_buffers; // its memory is objects with names (psv_buffer_of_gl), not addresses
+    bool names_buffers; // its memory is objects with names (psv_buffer.gl_name), not addresses
     bool (*available)(void);
     psv_status (*open)(psv_context *context, const psv_context_def *def);
     void (*close)(psv_context *context);
@@ -23,7 +23,7 @@ typedef struct psvi_backend_ops {
     void (*clear_fresh)(psv_context *context, void *address, uint64_t bytes);
     psv_status (*synchronize)(psv_context *context);
     psv_status (*memory_info)(psv_context *context, uint64_t *free_bytes, uint64_t *total_bytes);
-    // True when the address can be read by the backend's kernels; on OpenGL it is the last byte's.
+    // True when the address can be read by the backend's kernels; of objects with names it is the last byte's.
     bool (*owns_address)(psv_context *context, const void *address);
     bool (*capturing)(psv_context *context); // the stream is being captured into a graph
     // Borrows another stream, ordered behind the one before; NULL where there are no streams.
@@ -37,6 +37,11 @@ typedef struct psvi_backend_ops {
     // Zeroed host memory that kernels write to, at *device for them; NULL where there is none, or none left.
     void *(*alloc_told)(psv_context *context, uint64_t bytes, void **device);
     void (*release_told)(psv_context *context, void *address, uint64_t bytes);
+    // At the end of each call of the library; NULL: nothing has to be done.
+    void (*end_call)(psv_context *context);
+    // A name for a VkBuffer of the caller's, and the VkBuffer of a name; NULL on other backends than Vulkan.
+    psv_status (*name_buffer)(psv_context *context, void *handle, uint64_t bytes, uint32_t *name);
+    void *(*handle_of)(psv_context *context, uint32_t name);
 } psvi_backend_ops;
 
 // The operations of a backend; NULL when it is not in this build. Where the list is: backend_list.h.

@@ -17,6 +17,11 @@
 #else
 #define PSVI_WITH_GL PSVI_LACKS
 #endif
+#if PSV_HAVE_VULKAN
+#define PSVI_WITH_VULKAN PSVI_HAS
+#else
+#define PSVI_WITH_VULKAN PSVI_LACKS
+#endif
 
 // A line of a backend that is kept outside of this list: define it before this header, for the files named above.
 #ifndef PSVI_FURTHER_BACKENDS
@@ -29,6 +34,7 @@
     X(cpu, PSV_BACKEND_CPU, PSVI_HAS, PSVI_HAS, PSVI_HAS, PSVI_HAS)                                                    \
     X(cuda, PSV_BACKEND_CUDA, PSVI_WITH_CUDA, PSVI_WITH_CUDA, PSVI_WITH_CUDA, PSVI_WITH_CUDA)                          \
     X(gl, PSV_BACKEND_GL, PSVI_WITH_GL, PSVI_WITH_GL, PSVI_WITH_GL, PSVI_LACKS)                                        \
+    X(vulkan, PSV_BACKEND_VULKAN, PSVI_WITH_VULKAN, PSVI_WITH_VULKAN, PSVI_WITH_VULKAN, PSVI_LACKS)                    \
     PSVI_FURTHER_BACKENDS(X)
 
 #endif

@@ -80,6 +80,25 @@ void psv_free_buffer(psv_context *context, psv_buffer *buffer) {
     *buffer = (psv_buffer){0};
 }
 
+psv_status psv_name_vulkan_buffer(psv_context *context, void *vk_buffer, uint64_t bytes, psv_buffer *buffer) {
+    uint32_t name = 0;
+    psv_status status = psvi_check_context(context);
+    if (status != PSV_OK) return status;
+    if (vk_buffer == NULL || buffer == NULL)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is NULL", buffer == NULL ? "buffer" : "vk_buffer");
+    *buffer = (psv_buffer){0};
+    if (context->ops->name_buffer == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend has no Vulkan buffers", context->ops->name);
+    status = context->ops->name_buffer(context, vk_buffer, bytes, &name);
+    if (status == PSV_OK) *buffer = psv_buffer_of_gl(name, 0, bytes);
+    return status;
+}
+
+void *psv_vulkan_buffer(psv_context *context, psv_buffer buffer) {
+    if (psvi_check_context(context) != PSV_OK || context->ops->handle_of == NULL) return NULL;
+    return context->ops->handle_of(context, buffer.gl_name);
+}
+
 static psv_status transfer(psv_context *context, psv_buffer buffer, const void *host, const char *host_name,
                            uint64_t bytes) {
     psv_status status = psvi_check_context(context);
@@ -109,16 +128,18 @@ psv_status psv_download(psv_context *context, void *target, psv_buffer buffer, u
 static psv_status check_kind(psv_context *context, psv_buffer buffer, uint64_t bytes, const char *name) {
     const bool named = context->ops->names_buffers;
     if (buffer.address != NULL && named)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is an address; the %s backend takes GL buffers", name,
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "%s is an address; the %s backend takes buffers of OpenGL or Vulkan", name,
                          context->ops->name);
     if (buffer.address == NULL && buffer.gl_name != 0 && !named)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is a GL buffer; the %s backend takes addresses", name,
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "%s is a buffer of OpenGL or Vulkan; the %s backend takes addresses", name,
                          context->ops->name);
     if (buffer.gl_name >= 1u << 24)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is GL buffer %u; names must be below 16777216", name,
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "%s is buffer %u; names must be below 16777216", name,
                          buffer.gl_name);
     if (buffer.gl_name != 0 && (buffer.offset >> 40 != 0 || buffer.bytes > ((uint64_t)1 << 40) - buffer.offset))
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s ends beyond 2^40 bytes of its GL buffer", name);
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s ends beyond 2^40 bytes of its buffer", name);
     if (buffer.address == NULL && buffer.gl_name == 0)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "%s is empty; %llu bytes are needed", name,
                          (unsigned long long)bytes);

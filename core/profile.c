@@ -199,6 +199,7 @@ static void end_frame_marks(psv_context *context) {
 void psvi_frame_end(psv_context *context) {
     end_frame_marks(context);
     psvi_end_floats(context);
+    if (context->float_depth == 0 && context->ops->end_call != NULL) context->ops->end_call(context);
 }
 
 void psvi_phase_begin(psv_context *context, psv_phase phase) {

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PAIRSIEVE_BUILD_DIR:-$root/build}
 want_cuda=auto viewer=AUTO long=OFF werror=OFF filter="" area=""
 
-areas="core sort radix pairs rows trees sim solver files viz tool groups gl docs install"
+areas="core sort radix pairs rows trees sim solver files viz tool groups gl vulkan docs install"
 
 usage() {
     cat <<TEXT
@@ -56,6 +56,8 @@ base_packages="build-essential cmake ninja-build pkg-config libjansson-dev libcm
 # shellcheck disable=SC2086
 install_packages $base_packages $viewer_packages ${viewer_packages:+xvfb xauth xdotool imagemagick} || install_packages $base_packages ||
     say "not everything could be installed"
+# shellcheck disable=SC2086
+install_packages $vulkan_packages || say "no Vulkan: its backend is left out, or not tested"
 install_packages python3-jsonschema || say "no Python module jsonschema: JSON is not compared with its schemas"
 install_packages libopenmpi-dev openmpi-bin || say "no MPI: groups of MPI ranks are left out"
 need cc c++ ninja pkg-config pc:jansson pc:cmocka

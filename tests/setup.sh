@@ -5,6 +5,9 @@
 # What pairsieve-view needs, the last two to draw without a display or a GPU.
 viewer_packages="libsdl2-dev libglew-dev libcglm-dev libimgui-dev libstb-dev libgl1-mesa-dri libegl1"
 
+# The Vulkan backend, and what its tests run on: a driver for the processor, and the layer that checks calls.
+vulkan_packages="libvulkan-dev glslang-tools mesa-vulkan-drivers vulkan-validationlayers"
+
 say() { printf '%s\n' "== $*"; }
 die() { printf '%s\n' "$(basename "$0"): $*" >&2; exit 1; }
 have() { command -v "$1" >/dev/null 2>&1; }

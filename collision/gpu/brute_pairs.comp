@@ -1,6 +1,7 @@
 // All pairs: the oracle of the other methods. A group tests 64 boxes, one a thread, against tiles of 64 later boxes
 // in shared memory. It takes every `param(4)`-th tile, starting at its own number. Between two sets the later boxes are
 // those of set b.
+// variants: RULES=0,1
 layout(local_size_x = 64) in;
 #include "slots.glsl"
 #include "pair_sink.glsl"

@@ -1,5 +1,5 @@
-// Double precision by its bits, exact on any driver: numbers as two words, the high one first, in the order of unsigned
-// numbers. -0 equals +0.
+// Double precision by its bits, for GPUs without it: numbers as two words, the high one first. Ordered, they compare as
+// unsigned numbers do. -0 equals +0.
 bool is_nan_bits(uvec2 bits) { return (bits.x & 0x7fffffffu) > 0x7ff00000u || ((bits.x & 0x7fffffffu) == 0x7ff00000u && bits.y != 0u); }
 uvec2 ordered_double(uvec2 bits) {
     if ((bits.x & 0x7fffffffu) == 0u && bits.y == 0u) bits.x = 0u;

@@ -168,15 +168,21 @@ psv_status psvi_gpu_check_room(const psvi_choice *choice, const char *method, ui
     return PSV_OK;
 }
 
-psv_sorter_def psvi_gpu_sorter_def(const psv_pair_finder_def *def) {
+static psv_sorter_def sorter_def(const psv_pair_finder_def *def) {
     psv_sorter_def made = psv_default_sorter_def();
     made.method = psvi_sorter_name(def);
     made.max_count = psvi_gpu_room(def);
     return made;
 }
 
+// The same on both backends, of which a build may have one alone.
+uint64_t psvi_gpu_sorter_bytes(const psv_pair_finder_def *def) {
+    const psv_sorter_def made = sorter_def(def);
+    return psv_sorter_scratch_bytes(PSV_HAVE_GL ? PSV_BACKEND_GL : PSV_BACKEND_VULKAN, &made);
+}
+
 psv_status psvi_gpu_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes) {
-    psv_sorter_def def = psvi_gpu_sorter_def(&choice->def);
+    psv_sorter_def def = sorter_def(&choice->def);
     psv_sorter *sorter = NULL;
     def.scratch = psvi_buffer_at(choice->context, scratch, bytes);
     const psv_status status = psv_create_sorter(choice->context, &def, &sorter);

@@ -43,7 +43,7 @@ psvi_gpu_call psvi_gpu_frame_call(const psvi_find_input *input, const psvi_gpu_f
                                   const psvi_gpu_source *source, uint64_t groups);
 
 // The sorter of a method, in choice->state: 32-bit keys with their positions. Bytes: size of its scratch memory.
-psv_sorter_def psvi_gpu_sorter_def(const psv_pair_finder_def *def);
+uint64_t psvi_gpu_sorter_bytes(const psv_pair_finder_def *def);
 psv_status psvi_gpu_create_sorter(psvi_choice *choice, const char *scratch, uint64_t bytes);
 void psvi_gpu_destroy_sorter(psvi_choice *choice);
 psv_status psvi_gpu_sort_places(const psvi_choice *choice, char *keys, char *places, uint64_t count);

@@ -19,7 +19,6 @@ typedef struct lbvh_memory {
 static uint64_t layout(const psv_pair_finder_def *def, char *scratch, lbvh_memory *memory) {
     psvi_carver carver = {scratch, 0};
     const uint64_t room = psvi_gpu_room(def);
-    const psv_sorter_def sorter = psvi_gpu_sorter_def(def);
     memory->frame = psvi_gpu_carve_frame(&carver, def);
     memory->room = (uint32_t)room;
     memory->part_room = (uint32_t)(room / 4 > LEAST_PARTS ? room / 4 : LEAST_PARTS);
@@ -29,7 +28,7 @@ static uint64_t layout(const psv_pair_finder_def *def, char *scratch, lbvh_memor
     memory->nodes = psvi_carve(&carver, 32 * room);
     memory->links = psvi_carve(&carver, 16 * room);
     memory->parts = psvi_carve(&carver, (uint64_t)12 * memory->part_room);
-    memory->sorter_bytes = psv_sorter_scratch_bytes(PSV_BACKEND_GL, &sorter);
+    memory->sorter_bytes = psvi_gpu_sorter_bytes(def);
     memory->sorter = psvi_carve(&carver, memory->sorter_bytes);
     return carver.used;
 }
@@ -91,7 +90,8 @@ static psv_status build_tree(const psvi_choice *choice, const psvi_find_input *i
     const uint64_t groups = (psvi_gpu_slots(input) + 127) / 128;
     psvi_phase_begin(choice->context, PSV_PHASE_GATHER);
     psv_status status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_build, NULL, groups);
-    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_merge, NULL, groups);
+    const char *where = psvi_gpu_of(choice->context)->software ? "#define SOFTWARE 1\n" : "#define SOFTWARE 0\n";
+    if (status == PSV_OK) status = run_kernel(choice, input, memory, &psvi_glsl_lbvh_merge, where, groups);
     psvi_phase_end(choice->context, PSV_PHASE_GATHER);
     return status;
 }

@@ -1,5 +1,7 @@
 // Boxes of the inner nodes, bottom-up: one thread a leaf climbs while it is the second to arrive, so that both children
-// are complete. No thread waits for another one.
+// are complete. No thread waits for another one. Defines: SOFTWARE: the driver runs groups on a processor. Its atomics order
+// all memory, and lavapipe 22.3 ends threads of a group wrongly where others meet a memory barrier.
+// constants: SOFTWARE
 layout(local_size_x = 128) in;
 #include "slots.glsl"
 #include "lbvh_plan.glsl"
@@ -24,9 +26,9 @@ void main() {
     if (i >= boxes || boxes < 2u) return;
     uint parent = LEAF_PARENT(i);
     while (parent != NONE) {
-        memoryBarrierBuffer();
+        if (SOFTWARE == 0) memoryBarrierBuffer();
         if (atomicAdd(ARRIVALS(parent), 1u) == 0u) return;
-        memoryBarrierBuffer();
+        if (SOFTWARE == 0) memoryBarrierBuffer();
         uint at = base(8) + 8u * parent, left = nodes[at + 3u];
         uvec3 low, high, right_low, right_high;
         load_box(left, low, high);

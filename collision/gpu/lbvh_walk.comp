@@ -2,6 +2,7 @@
 // order, and skips a node whose box does not overlap. Only later leaves are visited, so every pair is found once, from
 // one side. A long walk (of a huge box, or a long thin one) is cut into parts of leaves for the threads of a second
 // run: with PARTS those are the work. One thread a leaf, or a part.
+// variants: RULES=0,1 PARTS=0,1
 layout(local_size_x = 64) in;
 #include "slots.glsl"
 #include "pair_sink.glsl"

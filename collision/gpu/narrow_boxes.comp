@@ -1,18 +1,16 @@
-// Boxes in double precision as floats, the origin subtracted: psvi_narrow_box (collision/src/pair_rules.h). Both steps
-// are monotone, whatever the rounding; numbers beyond the floats become infinite. One thread a box. param 0: boxes, 1
-// and 2: strides in words, 3: whether the corners are double, 4 to 9: the origin.
+// Boxes in double precision as floats, the origin subtracted: psvi_narrow_box (collision/src/pair_rules.h), the same
+// bits. One thread a box. param 0: boxes, 1 and 2: strides in words, 3: whether the corners are double, 4 to 9: the
+// origin.
 layout(local_size_x = 128) in;
 #include "doubles.glsl"
+#include "double_arithmetic.glsl"
 layout(std430, binding = 0) writeonly buffer box_block { uint boxes[]; };
 layout(std430, binding = 1) readonly buffer min_block { uint lows[]; };
 layout(std430, binding = 2) readonly buffer max_block { uint highs[]; };
 
+// Two roundings, as on the processor: to a double, then to a float.
 uint narrowed(uvec2 bits, uint axis) {
-    precise double distance =
-        packDouble2x32(bits.yx) - packDouble2x32(uvec2(param(4 + 2 * axis), param(5 + 2 * axis)));
-    if (distance > 3.4028234e38lf) return 0x7f800000u;
-    if (distance < -3.4028234e38lf) return 0xff800000u;
-    return floatBitsToUint(float(distance));
+    return float_of_double(difference_of_doubles(bits, uvec2(param(5 + 2 * axis), param(4 + 2 * axis))));
 }
 
 void main() {

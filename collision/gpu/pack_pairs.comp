@@ -1,4 +1,5 @@
 // Pairs to keys of 64 bits, a << bits | b, in place, and back (UNPACK). param 0: pairs at most, 1: bits.
+// variants: UNPACK=0,1
 layout(local_size_x = 128) in;
 layout(std430, binding = 0) buffer pair_block { uint pairs[]; };
 layout(std430, binding = 1) readonly buffer count_block { uint count[]; };

@@ -1,5 +1,6 @@
 // Boxes in the order of their cells: 8 words each, corners with the grid's axis first, slot, tag. One thread a slot; with
 // SORTED one a place, whose slot a sorter has found. One barrier.
+// variants: SORTED=0,1
 layout(local_size_x = 128) in;
 #include "slots.glsl"
 layout(std430, binding = 0) readonly buffer slot_block { uvec4 slots[]; }; // two a slot

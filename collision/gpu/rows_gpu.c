@@ -19,14 +19,13 @@ static uint64_t cells_for(uint64_t room) { return tiles_for(room) * SCAN_TILE; }
 static uint64_t layout(const psv_pair_finder_def *def, char *scratch, rows_memory *memory) {
     psvi_carver carver = {scratch, 0};
     const uint64_t room = psvi_gpu_room(def);
-    const psv_sorter_def sorter = psvi_gpu_sorter_def(def);
     *memory = (rows_memory){.frame = psvi_gpu_carve_frame(&carver, def), .room = room, .cell_room = cells_for(room)};
     memory->cells = psvi_carve(&carver, 4 * room);
     memory->numbers = psvi_carve(&carver, 4 * room);
     memory->starts = psvi_carve(&carver, 4 * memory->cell_room);
     memory->boxes = psvi_carve(&carver, 32 * room);
     memory->sums = psvi_carve(&carver, 4 * memory->cell_room / SCAN_TILE);
-    memory->sorter_bytes = psvi_names_sorter(def) ? psv_sorter_scratch_bytes(PSV_BACKEND_GL, &sorter) : 0;
+    memory->sorter_bytes = psvi_names_sorter(def) ? psvi_gpu_sorter_bytes(def) : 0;
     memory->sorter = psvi_carve(&carver, memory->sorter_bytes);
     return carver.used;
 }

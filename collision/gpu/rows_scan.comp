@@ -1,6 +1,7 @@
 // Boxes of each cell become the first place of each cell, in three steps: (STEP 0) places within tiles of 2048 cells and
 // the tiles' sums, one group a tile; (1) places of the tiles, one group; (2) their sum, one group a tile. Before them, when
 // the grid is planned, (3) clears the cells, one group a tile.
+// variants: STEP=0,1,2,3
 layout(local_size_x = 64) in;
 #include "slots.glsl"
 layout(std430, binding = 2) readonly buffer plan_block { uint plan[]; };

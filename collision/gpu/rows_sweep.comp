@@ -1,6 +1,7 @@
 // Each box looks at the cells in which a box that overlaps it can lie: of its own level at the rest of its own row and at
 // the rows after it, of coarser levels at all. So each pair is found once: by the box of the finer level, or of the
 // earlier place. One thread a place. Groups wait for each other where their pairs are counted, so they are not small.
+// variants: RULES=0,1
 layout(local_size_x = 128) in;
 #include "slots.glsl"
 #include "pair_sink.glsl"

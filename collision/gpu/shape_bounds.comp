@@ -1,6 +1,7 @@
 // Boxes of shapes with poses, rounded as on the CPU (nothing is contracted). Without POINT_SETS: one thread an instance;
 // instances of long point sets are left to the other form, where a group takes an instance and reduces its points in
 // shared memory. param 0: instances, 1: shapes, 2: points, 3: bits (1 a shape index, 2 end poses), 4: margin.
+// variants: POINT_SETS=0,1
 #if POINT_SETS
 layout(local_size_x = 64) in;
 #else

@@ -273,7 +273,8 @@ typedef struct psvi_collision_module {
     bool shares_scratch; // the choices keep nothing between frames in their scratch memory: one block serves them all
 } psvi_collision_module;
 
-extern const psvi_collision_module psvi_cpu_collision, psvi_cuda_collision, psvi_gl_collision; // those in this build
+extern const psvi_collision_module psvi_cpu_collision, psvi_cuda_collision, psvi_gl_collision,
+    psvi_vulkan_collision; // those in this build
 extern const psvi_collision_ops psvi_collision_ops_cpu, psvi_collision_ops_cuda, psvi_collision_ops_gpu;
 const psvi_collision_module *psvi_collision_module_of(psv_backend backend); // NULL: it finds no pairs in this build
 const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);

@@ -20,7 +20,7 @@
 #define PSVI_GPU_BLOCKS 12u // storage blocks of a kernel at most
 #define PSVI_GPU_PARAMS 40u // words of a kernel's own parameters at most
 #define PSVI_GPU_WORDS (PSVI_GPU_BLOCKS + PSVI_GPU_PARAMS)
-#define PSVI_GPU_DEFINES 256u
+#define PSVI_GPU_DEFINES 320u
 
 extern const psvi_gpu_source psvi_glsl_gpu_common; // the beginning of every kernel
 extern const psvi_gpu_source psvi_glsl_fill_words;

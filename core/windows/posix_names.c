@@ -29,4 +29,16 @@ int psvi_setenv(const char *name, const char *value, int replace) {
     return !replace && getenv(name) != NULL ? 0 : _putenv_s(name, value);
 }
 
+void *psvi_dlopen(const char *name) {
+    const DWORD places = LOAD_LIBRARY_SEARCH_APPLICATION_DIR | LOAD_LIBRARY_SEARCH_SYSTEM32;
+    return (void *)LoadLibraryExA(name, NULL, places);
+}
+
+void *psvi_dlsym(void *library, const char *name) {
+    void *address = NULL;
+    const FARPROC function = GetProcAddress((HMODULE)library, name);
+    memcpy(&address, &function, sizeof address); // a function's address is no object's in C
+    return address;
+}
+
 char *psvi_mkdtemp(char *path) { return _mktemp(path) != NULL && _mkdir(path) == 0 ? path : NULL; }

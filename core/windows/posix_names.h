@@ -52,6 +52,12 @@ int psvi_setenv(const char *name, const char *value, int replace);
 char *psvi_mkdtemp(char *path);
 #define mkdtemp(path) psvi_mkdtemp(path)
 
+// A library of the system's folder or of the program's own.
+void *psvi_dlopen(const char *name);
+void *psvi_dlsym(void *library, const char *name);
+#define dlopen(name, flags) psvi_dlopen(name)
+#define dlsym(library, name) psvi_dlsym(library, name)
+
 typedef _locale_t locale_t;
 #define LC_ALL_MASK LC_ALL
 #define newlocale(mask, name, base) ((void)(base), _create_locale(mask, name))

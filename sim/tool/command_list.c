@@ -13,12 +13,12 @@ typedef const char *(*description_function)(psv_backend backend, const char *nam
 // The methods of a build do not depend on the machine's devices, so the table of the build is used.
 static void print_methods(const char *title, name_function name_at, description_function describe) {
     printf("%s\n", title);
-    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_GL; ++b) {
+    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_VULKAN; ++b) {
         const psv_backend backend = (psv_backend)b;
         const char *name;
         for (uint32_t i = 0; (name = name_at(backend, i)) != NULL; ++i) {
             const char *description = describe(backend, name);
-            printf("  %-5s %-10s %s\n", psv_backend_name(backend), name, description != NULL ? description : "");
+            printf("  %-6s %-10s %s\n", psv_backend_name(backend), name, description != NULL ? description : "");
         }
     }
 }
@@ -42,7 +42,7 @@ static int parse_simple(const char *name, const char *summary, bool *json, int a
 // "sort" and "broad_phase": the methods of each backend.
 static void add_methods(json_t *object) {
     json_t *sort = json_object(), *broad_phase = json_object();
-    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_GL; ++b) {
+    for (int b = PSV_BACKEND_CPU; b <= PSV_BACKEND_VULKAN; ++b) {
         const char *backend = psv_backend_name((psv_backend)b);
         json_object_set_new(sort, backend, methods_json(psv_sort_method_name, (psv_backend)b));
         json_object_set_new(broad_phase, backend, methods_json(psv_broad_phase_name, (psv_backend)b));
@@ -102,7 +102,7 @@ static device_facts ask_device(psv_backend backend) {
     return facts;
 }
 
-#define BACKENDS 3 // CPU, CUDA, OpenGL
+#define BACKENDS 4 // CPU, CUDA, OpenGL, Vulkan
 
 static const char *absence_of(psv_backend backend) {
     if (backend == PSV_BACKEND_CUDA)
@@ -110,6 +110,8 @@ static const char *absence_of(psv_backend backend) {
     if (backend == PSV_BACKEND_GL)
         return PAIRSIEVE_BUILT_WITH_GL ? "no OpenGL 4.5 without a window on this machine"
                                        : "not in this build (PAIRSIEVE_GL)";
+    if (backend == PSV_BACKEND_VULKAN)
+        return PAIRSIEVE_BUILT_WITH_VULKAN ? "no Vulkan 1.2 on this machine" : "not in this build (PAIRSIEVE_VULKAN)";
     return "not available";
 }
 
@@ -154,9 +156,10 @@ static int info_json(const device_facts facts[BACKENDS]) {
     }
     char version[32];
     (void)snprintf(version, sizeof version, "%d.%d.%d", PSV_VERSION_MAJOR, PSV_VERSION_MINOR, PSV_VERSION_PATCH);
-    json_t *object = json_pack("{s:s, s:o, s:{s:b, s:b, s:s, s:s}}", "version", version, "backends", backends, "build",
-                               "cuda", PAIRSIEVE_BUILT_WITH_CUDA, "gl", PAIRSIEVE_BUILT_WITH_GL, "type",
-                               PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER);
+    json_t *object =
+        json_pack("{s:s, s:o, s:{s:b, s:b, s:b, s:s, s:s}}", "version", version, "backends", backends, "build", "cuda",
+                  PAIRSIEVE_BUILT_WITH_CUDA, "gl", PAIRSIEVE_BUILT_WITH_GL, "vulkan", PAIRSIEVE_BUILT_WITH_VULKAN,
+                  "type", PAIRSIEVE_BUILD_TYPE, "compiler", PAIRSIEVE_COMPILER);
     add_methods(object);
     return tool_print_json(object);
 }
@@ -195,20 +198,21 @@ int command_info(int argc, char **argv) {
         return tool_fail(TOOL_REFUSED, "%s goes with --memory", has_boxes ? "--boxes" : "--broad-phase");
     if (memory) return info_memory(boxes, method, json);
     const device_facts facts[BACKENDS] = {ask_device(PSV_BACKEND_CPU), ask_device(PSV_BACKEND_CUDA),
-                                          ask_device(PSV_BACKEND_GL)};
+                                          ask_device(PSV_BACKEND_GL), ask_device(PSV_BACKEND_VULKAN)};
     if (json) return info_json(facts);
     const double gib = 1024.0 * 1024.0 * 1024.0;
-    printf("pairsieve %d.%d.%d, %s, %s; CUDA %s, OpenGL %s\n\nbackends\n", PSV_VERSION_MAJOR, PSV_VERSION_MINOR,
-           PSV_VERSION_PATCH, PAIRSIEVE_BUILD_TYPE, PAIRSIEVE_COMPILER, PAIRSIEVE_BUILT_WITH_CUDA ? "on" : "off",
-           PAIRSIEVE_BUILT_WITH_GL ? "on" : "off");
+    printf("pairsieve %d.%d.%d, %s, %s; CUDA %s, OpenGL %s, Vulkan %s\n\nbackends\n", PSV_VERSION_MAJOR,
+           PSV_VERSION_MINOR, PSV_VERSION_PATCH, PAIRSIEVE_BUILD_TYPE, PAIRSIEVE_COMPILER,
+           PAIRSIEVE_BUILT_WITH_CUDA ? "on" : "off", PAIRSIEVE_BUILT_WITH_GL ? "on" : "off",
+           PAIRSIEVE_BUILT_WITH_VULKAN ? "on" : "off");
     for (int b = 0; b < BACKENDS; ++b) {
-        printf("  %-5s ", psv_backend_name((psv_backend)(b + 1)));
+        printf("  %-6s ", psv_backend_name((psv_backend)(b + 1)));
         if (!facts[b].available) {
             printf("%s\n", absence_of((psv_backend)(b + 1)));
             continue;
         }
         printf("%s", facts[b].name);
-        if (facts[b].total_bytes != 0) // not every OpenGL driver reports it
+        if (facts[b].total_bytes != 0) // not every driver reports it
             printf(", %.1f of %.1f GiB free", (double)facts[b].free_bytes / gib, (double)facts[b].total_bytes / gib);
         printf(b == 0 ? ", %d threads\n" : "\n", facts[b].workers);
         if (b == 1) print_device_info(&facts[b].info);

@@ -236,8 +236,9 @@ static const char run_summary_text[] =
 static const char run_details_text[] =
     "SCENE is a name of 'pairsieve list' or a path to a scene file; drop without it. Ctrl-C ends the run\n"
     "after its frame: the table and the files are of the frames so far, the exit code is 130. With\n"
-    "--backend gl the CPU steps the bodies and OpenGL finds the pairs; auto, without CUDA, measures whether\n"
-    "that is faster, in scenes of 65,536 bodies and more, unless the driver runs on the processor itself.";
+    "--backend gl or vulkan the CPU steps the bodies and that API finds the pairs; auto, without CUDA,\n"
+    "measures whether OpenGL is faster, in scenes of 65,536 bodies and more, unless the driver runs on the\n"
+    "processor itself.";
 
 int command_run(int argc, char **argv) {
     run_job job = {.device = {.backend = "auto"}, .scene_name = "drop", .frames = DEFAULT_FRAMES, .check_every = 10};

@@ -1,4 +1,4 @@
-// `pairsieve run`: whether OpenGL finds the pairs of bodies that the CPU steps.
+// `pairsieve run`: whether OpenGL or Vulkan finds the pairs of bodies that the CPU steps.
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,8 @@
 #define TURNS 3
 
 int run_create_contexts(run_job *job) {
-    if (strcmp(job->device.backend, "gl") != 0) return tool_create_context(&job->device, &job->context);
+    if (strcmp(job->device.backend, "gl") != 0 && strcmp(job->device.backend, "vulkan") != 0)
+        return tool_create_context(&job->device, &job->context);
     tool_device_options cpu = job->device;
     cpu.backend = "cpu";
     int code = tool_create_context(&job->device, &job->pairs_on);

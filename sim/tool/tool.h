@@ -108,7 +108,7 @@ typedef struct tool_device_options {
 #define TOOL_DEVICE_OPTIONS(device)                                                                                    \
     {.name = "--backend",                                                                                              \
      .argument = "NAME",                                                                                               \
-     .help = "auto (a usable GPU, else the CPU), cpu, cuda or gl",                                                     \
+     .help = "auto (a usable GPU, else the CPU), cpu, cuda, gl or vulkan",                                             \
      .kind = OPTION_TEXT,                                                                                              \
      .target = &(device).backend},                                                                                     \
     {                                                                                                                  \

@@ -32,7 +32,8 @@ int tool_create_context(const tool_device_options *options, psv_context **contex
     psv_context_def def = psv_default_context_def();
     *context = NULL;
     if (psv_parse_backend(options->backend, &def.backend) != PSV_OK)
-        return tool_fail(TOOL_REFUSED, "--backend %s is not known; accepted: auto, cpu, cuda, gl", options->backend);
+        return tool_fail(TOOL_REFUSED, "--backend %s is not known; accepted: auto, cpu, cuda, gl, vulkan",
+                         options->backend);
     def.worker_count = (int)options->workers;
     psv_status status = psv_create_context(&def, context);
     // The command line names a missing device.

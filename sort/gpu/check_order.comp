@@ -1,5 +1,7 @@
 // Counts descents and finds the first. A group compares 2,048 neighbours; one atomic a thread that saw a descent. param 5:
 // neighbours, 6: number of the first key. The counters have 64 bits in two words; the result was 0 and all ones.
+// variants: KEY_WORDS=1,2
+// constants: FLOAT
 layout(local_size_x = 256) in;
 #include "key_order.glsl"
 layout(std430, binding = 0) buffer result_block { uint result[]; };

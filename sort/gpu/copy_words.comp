@@ -1,6 +1,7 @@
 // Copies words, or writes the numbers of elements. Defines: NUMBERS; GUARD 0: all of them, 1: as many elements as a
 // sort's state says, 2: these only when the sort found them in order, 3: as many as a count of 64 bits says. param 0:
 // words, 1: words an element, 2: number of the first element.
+// variants: NUMBERS=0,1 GUARD=0,1,2,3
 layout(local_size_x = 256) in;
 #include "radix_state.glsl"
 #if GUARD

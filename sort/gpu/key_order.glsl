@@ -13,14 +13,11 @@
 #define STORE_KEY(data, first, i, key) (data)[(first) + (i)] = (key)
 
 uint ordered(uint bits) {
-#if FLOAT
+    if (FLOAT == 0) return bits ^ FLIP_LOW;
     uint magnitude = bits & 0x7fffffffu;
     if (NAN_LAST != 0u && magnitude > 0x7f800000u) return 0xffffffffu;
     if (magnitude == 0u) bits = 0u;
     return bits ^ ((bits >> 31) != 0u ? 0xffffffffu : 0x80000000u) ^ FLIP_LOW;
-#else
-    return bits ^ FLIP_LOW;
-#endif
 }
 
 uint digit_of(uint key, uint shift, uint mask) { return (ordered(key) >> shift) & mask; }
@@ -44,15 +41,12 @@ bool comes_after(uint a, uint b) { return a > b; }
 
 uvec2 ordered(uvec2 bits) {
     uvec2 flip = uvec2(FLIP_LOW, FLIP_HIGH);
-#if FLOAT
+    if (FLOAT == 0) return bits ^ flip;
     uint magnitude = bits.y & 0x7fffffffu;
     bool nan = magnitude > 0x7ff00000u || (magnitude == 0x7ff00000u && bits.x != 0u);
     if (NAN_LAST != 0u && nan) return uvec2(0xffffffffu);
     if ((magnitude | bits.x) == 0u) bits = uvec2(0u);
     return bits ^ ((bits.y >> 31) != 0u ? uvec2(0xffffffffu) : uvec2(0u, 0x80000000u)) ^ flip;
-#else
-    return bits ^ flip;
-#endif
 }
 
 uvec2 moved_down(uvec2 bits, uint shift) {

@@ -2,6 +2,8 @@
 // Digit counts of one tile a group, by atomics in shared memory. Defines: THREADS, ITEMS (a thread), TILE; FIRST: the
 // first pass also looks whether the keys are in order already. Two barriers; reads the keys once, writes 256 counts a
 // tile.
+// variants: KEY_WORDS=1,2 FIRST=0,1
+// constants: THREADS ITEMS TILE FLOAT
 layout(local_size_x = THREADS) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"

@@ -1,5 +1,6 @@
 // Digit counts, as radix_count_serial.comp makes them, on a processor. Defines: FIRST: the first pass also looks whether
 // the keys are in order already. Reads the keys once, writes 256 counts a run.
+// variants: KEY_WORDS=1,2 FIRST=0,1
 #include "radix_private.glsl"
 layout(std430, binding = 4) readonly buffer next_block { uint next_part[]; }; // begins with the key after the part
 #if FIRST

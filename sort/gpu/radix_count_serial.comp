@@ -1,6 +1,8 @@
 // Digit counts, by threads that share nothing. Each of 32 threads counts a run of elements in a column of shared memory
 // of its own, so that neither votes nor atomics nor barriers are needed. Defines: FIRST: the first pass also looks
 // whether the keys are in order already. Reads the keys once, writes 256 counts a run.
+// variants: KEY_WORDS=1,2 FIRST=0,1
+// constants: FLOAT
 layout(local_size_x = 32) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"

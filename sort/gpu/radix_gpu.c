@@ -152,8 +152,10 @@ static void form_defines(const psvi_gpu *gpu, const radix_plan *plan, char *text
     if (form->items != 0)
         (void)snprintf(
             text, bytes,
-            "#define THREADS %u\n#define ITEMS %u\n#define SUBGROUPS %u\n#define LANES %u\n#define PARTS %d\n",
-            form->threads, form->items, subgroups_of(gpu, form), gpu->subgroup_size, plan->parts > 1);
+            "#define THREADS %u\n#define ITEMS %u\n#define SUBGROUPS %u\n#define LANES %u\n#define PARTS %d\n"
+            "#define VOTES 1\n#define WIDE %d\n",
+            form->threads, form->items, subgroups_of(gpu, form), gpu->subgroup_size, plan->parts > 1,
+            gpu->subgroup_size > 32);
 }
 
 static psv_status count_part(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
@@ -179,7 +181,7 @@ static psv_status count_part(psv_sorter *sorter, const psvi_sort_request *reques
 // Every part is read once for each part that is written: the others' elements are left out. One part is the rule.
 static psv_status scatter_part(psv_sorter *sorter, const psvi_sort_request *request, const radix_plan *plan,
                                const radix_memory *memory, const psvi_gpu_pass *pass, uint32_t part, uint32_t target) {
-    char defines[PSVI_GPU_DEFINES], more[112];
+    char defines[PSVI_GPU_DEFINES], more[160];
     const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
     psvi_gpu_call call = part_call(sorter, request, plan, memory, pass, part);
     const uint64_t most = (uint64_t)plan->tiles_a_part * plan->tile, first = target * most;

@@ -2,6 +2,7 @@
 // driver looks at every thread alone, with the block's limits, for each word in a storage block or in shared memory, but
 // takes private arrays as they are. Words that lie side by side are read four at a time for the same reason.
 // Eight threads a group: one vector of a core, as nothing waits in it.
+// constants: FLOAT
 layout(local_size_x = 8) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"

@@ -2,6 +2,7 @@
 // entries before it in its row; the row's sum goes to `totals`. A group takes THREADS * ITEMS neighbouring entries at a
 // time through shared memory, ITEMS neighbours a thread; the threads' sums are scanned. Reads and writes every entry
 // once.
+// constants: THREADS
 layout(local_size_x = THREADS) in;
 #include "radix_state.glsl"
 #define ITEMS 16u

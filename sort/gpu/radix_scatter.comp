@@ -3,9 +3,14 @@
 // ordered in shared memory, so that neighbours go to neighbouring places. Any subgroup size serves whose counters fit:
 // SUBGROUPS x 256 counters share their memory with the elements of a later step. No group waits for another one. The
 // last thread of a digit adds all of them to the subgroup's counter in one step and passes their start to the others.
-// Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup); PARTS: the elements go
-// into more than one storage block. Reads and writes every element once; a barrier for each word of an element, twice,
+// Defines: THREADS, ITEMS (a thread), SUBGROUPS, LANES (of a subgroup), WIDE: more than 32; PARTS: the elements
+// go into more than one storage block. Reads and writes every element once; a barrier for each word of an element, twice,
 // and five more; for keys alone twice as many of the former.
+// variants: KEY_WORDS=1,2 VALUE_WORDS=0 IMPLICIT=0 KEYS_OUT=1 VOTES=1 WIDE=0,1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1,2 IMPLICIT=0 KEYS_OUT=1 VOTES=1 WIDE=0,1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 IMPLICIT=0 KEYS_OUT=0 VOTES=1 WIDE=0,1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 IMPLICIT=1 KEYS_OUT=0,1 VOTES=1 WIDE=0,1
+// constants: THREADS ITEMS SUBGROUPS LANES PARTS FLOAT
 layout(local_size_x = THREADS) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"
@@ -21,7 +26,7 @@ shared uint digit_shift[256]; // place in all minus place in the tile
 shared uvec2 sums[SUBGROUPS];
 
 // Threads of a subgroup as bits. Most devices have 32 at most: one word then.
-#if LANES <= 32
+#if !WIDE
 #define LANE_SET uint
 #define SET_OF(votes) (votes).x
 #define SET_BELOW(set) uint(bitCount((set) & gl_SubgroupLtMask.x))
@@ -52,11 +57,7 @@ uvec2 sums_before(uvec2 own) {
     return before;
 }
 
-#if PARTS
-#define WRITES(i, to) ((full || (i) < items) && (to) < OUT_COUNT)
-#else
-#define WRITES(i, to) (full || (i) < items)
-#endif
+#define WRITES(i, to) ((full || (i) < items) && (PARTS == 0 || (to) < OUT_COUNT))
 
 bool has_turn(uint rank, uint turn) { return TURNS == 1u || rank / PART == turn; }
 

@@ -1,5 +1,9 @@
 // Moves elements to their places, as radix_scatter_serial.comp does, on a processor. Input: keys, values, the table's
 // places, the digits' totals. Reads and writes every element once.
+// variants: KEY_WORDS=1,2 VALUE_WORDS=0 IMPLICIT=0 KEYS_OUT=1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1,2 IMPLICIT=0 KEYS_OUT=1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 IMPLICIT=0 KEYS_OUT=0
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 IMPLICIT=1 KEYS_OUT=0,1
 #include "radix_private.glsl"
 #include "radix_target.glsl"
 #if VALUE_WORDS == 1 && !IMPLICIT

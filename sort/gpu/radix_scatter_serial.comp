@@ -1,5 +1,10 @@
 // Moves elements to their places, by threads that share nothing: each takes the run that it counted, in order, so that
 // the pass is stable. Input: keys, values, the table's places, the digits' totals. Reads and writes every element once.
+// variants: KEY_WORDS=1,2 VALUE_WORDS=0 IMPLICIT=0 KEYS_OUT=1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1,2 IMPLICIT=0 KEYS_OUT=1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 IMPLICIT=0 KEYS_OUT=0
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 IMPLICIT=1 KEYS_OUT=0,1
+// constants: FLOAT
 layout(local_size_x = 32) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"

@@ -103,7 +103,8 @@ typedef struct psvi_sort_module {
     psv_status (*connect_group)(struct psv_group *group); // NULL: the caller's transport reaches the backend's memory
 } psvi_sort_module;
 
-extern const psvi_sort_module psvi_cpu_sorts, psvi_cuda_sorts, psvi_gl_sorts; // of the backends in this build
+extern const psvi_sort_module psvi_cpu_sorts, psvi_cuda_sorts, psvi_gl_sorts,
+    psvi_vulkan_sorts;                                            // of the backends in this build
 const psvi_sort_module *psvi_sort_module_of(psv_backend backend); // NULL: the backend sorts nothing in this build
 const psvi_sort_method *psvi_find_sort_method(psv_backend backend, const char *name);
 

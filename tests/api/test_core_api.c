@@ -104,7 +104,7 @@ static void test_buffers(void **state) {
     EXPECT_FAILURE(psv_download(context, NULL, buffer, 4), PSV_ERROR_ARGUMENT, context, "target", "NULL");
     EXPECT_FAILURE(psv_upload(NULL, buffer, bytes, 4), PSV_ERROR_ARGUMENT, NULL, "context", "NULL");
     EXPECT_FAILURE(psv_upload(context, (psv_buffer){.gl_name = 3, .bytes = 64}, bytes, 4), PSV_ERROR_UNSUPPORTED,
-                   context, "GL", "cpu");
+                   context, "OpenGL or Vulkan", "cpu");
     EXPECT_OK(psv_upload(context, buffer, NULL, 0), context);
     EXPECT_OK(psv_upload(context, buffer, bytes, 16), context);
     char back[8] = "";

@@ -93,12 +93,12 @@ static bool complain(pair_soak *soak, const char *what, const char *more) {
 
 // Until then memory may grow. Mesa gives its pool for uploads its last piece of 1 MiB in the 2,000th frame.
 static uint32_t settled_frames(const psv_context *context, uint32_t frames) {
-    return psv_context_backend(context) == PSV_BACKEND_GL ? frames / 2 : frames / 10;
+    return psv_context_backend(context) >= PSV_BACKEND_GL ? frames / 2 : frames / 10;
 }
 
 // OpenGL takes no allocator: there it is what the process holds, where a software driver has its buffers too.
 static uint64_t held_now(psv_context *context, const uint64_t *bytes_held) {
-    return psv_context_backend(context) == PSV_BACKEND_GL ? host_bytes() : *bytes_held;
+    return psv_context_backend(context) >= PSV_BACKEND_GL ? host_bytes() : *bytes_held;
 }
 
 static bool run_frames(psv_context *context, pair_soak *soak, soak_world *world, psv_pair_finder *finder,
@@ -132,7 +132,7 @@ static bool run_frames(psv_context *context, pair_soak *soak, soak_world *world,
     soak->held[1] = held_now(context, bytes_held);
     if (soak->frames >= 100 && soak->changes <= soak->frames) return complain(soak, "the scene does not move", "");
     // Room for pairs may double once more.
-    if (soak->frames >= 200 && psv_context_backend(context) == PSV_BACKEND_GL)
+    if (soak->frames >= 200 && psv_context_backend(context) >= PSV_BACKEND_GL)
         return soak->held[1] > soak->held[0] + HOST_GROWTH ? complain(soak, "the process grew", "") : true;
     if (soak->frames >= 1000 && soak->held[1] > 2 * soak->held[0]) return complain(soak, "memory grew", "");
     return true;
@@ -176,7 +176,7 @@ static void *run_soak(void *argument) {
     psv_context *context = NULL;
     def.backend = run->memory.backend;
     def.worker_count = run->memory.backend == PSV_BACKEND_CPU ? 1 : 0;
-    if (def.backend != PSV_BACKEND_GL) // it takes none
+    if (def.backend < PSV_BACKEND_GL) // it takes none
         def.allocator = (psv_allocator){counted_allocate, counted_release, &run->memory};
     if (psv_create_context(&def, &context) != PSV_OK) {
         (void)complain(&run->soak, "no context", psv_last_error(NULL));
@@ -200,7 +200,7 @@ bool soak_side_by_side(psv_backend backend, const char *only_methods, uint32_t f
     uint32_t count = 0, fine = 0;
     const char *method;
     // What the process holds says which method took it only where one runs at a time.
-    const bool in_turn = backend == PSV_BACKEND_GL;
+    const bool in_turn = backend >= PSV_BACKEND_GL;
     for (uint32_t m = 0; count < MOST_METHODS && (method = psv_broad_phase_name(backend, m)) != NULL; ++m) {
         if (only_methods != NULL && !soak_is_named(only_methods, method)) continue;
         runs[count] =

@@ -1,6 +1,7 @@
 // «auto» while scenes change: the pairs of every frame are those of `brute`, whatever runs. On OpenGL `lbvh` is tried
 // where `rows` takes long (collision/src/trials.h). On the CPU `rows` gives up where its tests would take longer than
-// `lbvh`, which finds the pairs of the same frame; on CUDA it goes by the tree itself. usage: test_auto [cpu|cuda|gl]
+// `lbvh`, which finds the pairs of the same frame; on CUDA it goes by the tree itself. usage: test_auto
+// [cpu|cuda|gl|vulkan]
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,9 +18,10 @@
 #include "../scenes/box_scenes.h"
 
 #define BOXES (backend == PSV_BACKEND_CUDA ? 60000 : 20000) // of a finder: enough for trials, and for a tree
-#define USED (backend == PSV_BACKEND_GL ? 3000 : BOXES)     // of each scene: software drivers of OpenGL are slow
-#define ROOM (1u << 22)
-#define FRAMES (backend == PSV_BACKEND_GL ? 20 : 40) // of each scene: a trial needs some 15
+#define USED (backend >= PSV_BACKEND_GL ? 3000 : BOXES)     // of each scene: software drivers of OpenGL are slow
+#define ROOM                                                                                                           \
+    (backend >= PSV_BACKEND_GL ? 1u << 18 : 1u << 22) // pairs; each frame of OpenGL and Vulkan goes over all of it
+#define FRAMES (backend >= PSV_BACKEND_GL ? 20 : 40)  // of each scene: a trial needs some 15
 
 static psv_context *context;
 static psv_backend backend;
@@ -125,7 +127,7 @@ static void test_pairs_whatever_runs(void **state) {
 // scene behind it are swept from the first one on.
 static void test_each_frame_decides(void **state) {
     (void)state;
-    if (backend == PSV_BACKEND_GL) skip();
+    if (backend >= PSV_BACKEND_GL) skip();
     psv_buffer buffers[2];
     const psv_box_set sets[2] = {upload_scene("spiral", BOXES, 3, &buffers[0]),
                                  upload_scene("cube", BOXES, 4, &buffers[1])};
@@ -150,7 +152,7 @@ static void test_each_frame_decides(void **state) {
 static void test_small_finders_try_nothing(void **state) {
     (void)state;
     psv_pair_finder_def def = psv_default_pair_finder_def();
-    if (backend != PSV_BACKEND_GL) skip();
+    if (backend < PSV_BACKEND_GL) skip();
     for (uint64_t boxes = 8192; boxes <= 16384; boxes *= 2) {
         def.max_boxes = boxes;
         def.max_pairs = 1024;
@@ -260,8 +262,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_captured),
 #endif
     };
-    const char *name = argc > 1 ? argv[1] : "cpu";
-    backend = strcmp(name, "cuda") == 0 ? PSV_BACKEND_CUDA : strcmp(name, "gl") == 0 ? PSV_BACKEND_GL : PSV_BACKEND_CPU;
+    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     const psv_status status = psv_create_context(&def, &context);

@@ -60,7 +60,7 @@ typedef struct rule_case {
     bool crowded, crowded_before;
 } rule_case;
 
-static bool keeps_boxes(void) { return backend != PSV_BACKEND_GL; }
+static bool keeps_boxes(void) { return backend < PSV_BACKEND_GL; }
 
 static uint32_t draw(rule_case *test, uint32_t limit) {
     return (uint32_t)(box_random_bits(test->seed, test->draws++, 0) % limit);

@@ -449,7 +449,7 @@ static void soak_method(const char *method, uint32_t frames) {
 
 static void test_event_soak(void **state) {
     (void)state;
-    const uint32_t frames = backend == PSV_BACKEND_CPU ? 1500 : test_thinned(backend == PSV_BACKEND_GL ? 20 : 300, 3);
+    const uint32_t frames = backend == PSV_BACKEND_CPU ? 1500 : test_thinned(backend >= PSV_BACKEND_GL ? 20 : 300, 3);
     if (long_run && soak_frames == 0) soak_frames = 100000;
     if (soak_frames != 0) {
         assert_true(soak_side_by_side(backend, only_method, soak_frames, base_seed));
@@ -550,7 +550,7 @@ static void test_methods_agree(void **state) {
             continue;
         }
         // Most OpenGL drivers of test machines are processors: every scene and method is there too, with fewer boxes.
-        const bool slow = backend == PSV_BACKEND_GL && !long_run;
+        const bool slow = backend >= PSV_BACKEND_GL && !long_run;
         compare_methods(scene, all_pairs ? (slow ? 700 : 2000) : slow ? 3001 : 10007, false);
         if (!scene->degenerate) compare_methods(scene, long_run ? 1000003 : slow ? 20011 : 60013, false);
     }
@@ -624,7 +624,7 @@ static uint64_t digest_case(test_case *test, const char *method, const char *sor
 // Counts that take the forms of methods for many boxes, with everything that a set can have.
 static void test_large_sets(void **state) {
     (void)state;
-    if (test_scale() > 1 || backend == PSV_BACKEND_GL) skip(); // its methods have no forms for many boxes
+    if (test_scale() > 1 || backend >= PSV_BACKEND_GL) skip(); // its methods have no forms for many boxes
     static const char *const scenes[] = {"cube", "mixed_100", "clusters", "cube"};
     static const uint64_t counts[] = {230003, 230003, 230003, 2300003}; // the last for the kernels above two millions
     static const char *const rows_sorts[] = {"radix", "merge"};
@@ -663,7 +663,7 @@ static void test_known_counts(void **state) {
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
         uint64_t n = known[k].count, pairs = 0;
         if (n > (test_thinning() > 1 ? 100000u : backend == PSV_BACKEND_CUDA ? 10000000u : 1000000u)) continue;
-        if (backend == PSV_BACKEND_GL && n > 10000 && !long_run)
+        if (backend >= PSV_BACKEND_GL && n > 10000 && !long_run)
             continue; // most drivers of test machines are processors
         psv_aabb *boxes = malloc(n * sizeof *boxes);
         box_scene_named(known[k].scene)->make(boxes, n, 0);

@@ -50,7 +50,7 @@ static void test_names(void **state) {
     assert_string_equal(psv_sort_method_name(TOY_BACKEND, 0), "qsort");
     assert_string_equal(psv_broad_phase_name(TOY_BACKEND, 0), "brute");
     assert_int_equal(psv_parse_backend("toys", &backend), PSV_ERROR_ARGUMENT);
-    assert_non_null(strstr(psv_last_error(NULL), "cpu, cuda, gl, toy"));
+    assert_non_null(strstr(psv_last_error(NULL), "cpu, cuda, gl, vulkan, toy"));
 }
 
 // --- sorts -----------------------------------------------------------------------------------------------------------

@@ -264,7 +264,7 @@ static int read_options(int argc, char **argv, options *given) {
         switch (option) {
         case 'b':
             if (psv_parse_backend(optarg, &given->backend) != PSV_OK)
-                return fail_usage("unknown backend", optarg, "auto, cpu, cuda, gl");
+                return fail_usage("unknown backend", optarg, "auto, cpu, cuda, gl, vulkan");
             break;
         case 'm': given->methods = split(optarg); break;
         case 'k': given->keys = split(optarg); break;

@@ -113,7 +113,7 @@ bench_device *bench_open(psv_backend backend, int workers) {
     }
     device->backend = psv_context_backend(device->context);
     if (on_cuda(device)) read_driver(device);
-    if (device->backend == PSV_BACKEND_GL) {
+    if (device->backend >= PSV_BACKEND_GL) {
         const psvi_backend_ops *ops = device->context->ops;
         CHECK(device->context, ops->create_event(device->context, &device->begin));
         CHECK(device->context, ops->create_event(device->context, &device->end));
@@ -141,7 +141,7 @@ void bench_close(bench_device *device) {
         free(kept.keys[input].keys);
     free(kept.values);
     memset(&kept, 0, sizeof kept);
-    if (device->backend == PSV_BACKEND_GL) {
+    if (device->backend >= PSV_BACKEND_GL) {
         device->context->ops->destroy_event(device->context, device->begin);
         device->context->ops->destroy_event(device->context, device->end);
     }
@@ -163,7 +163,7 @@ const char *bench_yardstick(const bench_device *device) {
 #if PSV_HAVE_CUDA
     if (on_cuda(device)) return cub_yardstick_version();
 #endif
-    return device->backend == PSV_BACKEND_GL ? "none" : "qsort";
+    return device->backend >= PSV_BACKEND_GL ? "none" : "qsort";
 }
 
 // Runs `work` once and tells its milliseconds.
@@ -180,7 +180,7 @@ static double time_once(bench_device *device, void (*work)(bench_setup *), bench
         return ms;
     }
 #endif
-    if (device->backend == PSV_BACKEND_GL) {
+    if (device->backend >= PSV_BACKEND_GL) {
         // The restoring copy is not waited for: the device goes from it into the sort, with its clocks up.
         const psvi_backend_ops *ops = device->context->ops;
         ops->record_event(device->context, device->begin);
@@ -201,7 +201,7 @@ static void copy_buffer(bench_device *device, psv_buffer target, psv_buffer sour
         return;
     }
 #endif
-    if (device->backend == PSV_BACKEND_GL) {
+    if (device->backend >= PSV_BACKEND_GL) {
         CHECK(device->context, device->context->ops->copy(device->context, psvi_buffer_address(target),
                                                           psvi_buffer_address(source), source.bytes, PSVI_COPY_INSIDE));
         return;

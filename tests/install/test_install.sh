@@ -121,7 +121,7 @@ unset PKG_CONFIG_PATH
 
 # Without optimization: what is tested is how it is embedded.
 quiet "$cmake" -S "$source" -B "$work/build-shared" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON \
-    -DPAIRSIEVE_CUDA=OFF -DPAIRSIEVE_GL=OFF -DPAIRSIEVE_VIZ=OFF -DPAIRSIEVE_TESTS=OFF -DPAIRSIEVE_BENCH=OFF -DPAIRSIEVE_TOOL=OFF \
+    -DPAIRSIEVE_CUDA=OFF -DPAIRSIEVE_GL=OFF -DPAIRSIEVE_VULKAN=OFF -DPAIRSIEVE_VIZ=OFF -DPAIRSIEVE_TESTS=OFF -DPAIRSIEVE_BENCH=OFF -DPAIRSIEVE_TOOL=OFF \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx"
 quiet "$cmake" --build "$work/build-shared"
 quiet "$cmake" --install "$work/build-shared" --prefix "$shared"

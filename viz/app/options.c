@@ -196,7 +196,7 @@ static const char *parse_checked(const char *name, const char *value, view_optio
         return "WxH, each from 16 to 16384, e.g. 1280x720";
     }
     if (strcmp(name, "--backend") == 0) {
-        *good = value != NULL && psv_parse_backend(value, &o->backend) == PSV_OK && o->backend != PSV_BACKEND_GL;
+        *good = value != NULL && psv_parse_backend(value, &o->backend) == PSV_OK && o->backend < PSV_BACKEND_GL;
         return "auto, cpu or cuda";
     }
     if (strcmp(name, "--pairs-on") == 0) {

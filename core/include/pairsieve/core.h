@@ -1,9 +1,10 @@
 // pairsieve core: contexts, buffers, statuses and the phase profile that every other module builds on.
 //
-// One context is one backend (CPU, CUDA or OpenGL), one device, one stream and its workers. A context is used by one
-// thread at a time; several contexts, also on one device, work side by side. The library never aborts, never prints and
-// never exits: every call that can fail returns a psv_status, and psv_last_error gives a sentence that names the
-// argument, the value and the limit. Calls are asynchronous on CUDA and OpenGL unless their comment says «Blocks».
+// One context is one backend (CPU, CUDA, OpenGL or Vulkan), one device, one stream and its workers. A context is used
+// by one thread at a time; several contexts, also on one device, work side by side. The library never aborts, never
+// prints and never exits: every call that can fail returns a psv_status, and psv_last_error gives a sentence that names
+// the argument, the value and the limit. Calls are asynchronous on CUDA, OpenGL and Vulkan unless their comment says
+// «Blocks».
 //
 // Floating point: results do not depend on the caller's rounding mode, on flush-to-zero or denormals-are-zero, nor on
 // traps. Calls that compute set the standard mode on each of their threads and restore the caller's mode, flags
@@ -16,8 +17,8 @@
 // Errors that the comments of calls do not repeat: PSV_ERROR_ARGUMENT for a NULL handle or a destroyed one, and for a
 // NULL pointer where NULL is not said to be allowed; PSV_ERROR_UNSUPPORTED for a psv_buffer of the other kind (an
 // address, a GL name) than the context takes;
-// PSV_ERROR_DEVICE, from any call on a CUDA or OpenGL context, also for what failed in work enqueued before it;
-// PSV_ERROR_MEMORY from calls that block and have to take host memory while they run.
+// PSV_ERROR_DEVICE, from any call on a context of CUDA, OpenGL or Vulkan, also for what failed in work enqueued before
+// it; PSV_ERROR_MEMORY from calls that block and have to take host memory while they run.
 #ifndef PAIRSIEVE_CORE_H
 #define PAIRSIEVE_CORE_H
 
@@ -65,17 +66,19 @@ typedef enum psv_backend {
     PSV_BACKEND_AUTO = 0, // a usable CUDA device, else the CPU
     PSV_BACKEND_CPU = 1,
     PSV_BACKEND_CUDA = 2,
-    PSV_BACKEND_GL = 3 // OpenGL 4.5 compute shaders; docs/how/gl.md says what a call changes in the caller's context
+    PSV_BACKEND_GL = 3, // OpenGL 4.5 compute shaders; docs/how/gl.md says what a call changes in the caller's context
+    PSV_BACKEND_VULKAN = 4 // Vulkan 1.2 compute shaders, docs/how/vulkan.md
 } psv_backend;
 
-// "auto", "cpu", "cuda" or "gl". Never NULL.
+// "auto", "cpu", "cuda", "gl" or "vulkan". Never NULL.
 const char *psv_backend_name(psv_backend backend);
 
 // Reads a backend name; PSV_ERROR_ARGUMENT (an unknown one) leaves *backend as it was.
 psv_status psv_parse_backend(const char *name, psv_backend *backend);
 
 // True when this build has the backend and the machine has a device for it. Blocks on the first call for CUDA, and for
-// OpenGL, where it makes a context without a window and destroys it: the thread then has no current context.
+// OpenGL, where it makes a context without a window and destroys it: the thread then has no current context. Blocks on
+// every call for Vulkan, where it makes a device and destroys it.
 bool psv_backend_available(psv_backend backend);
 
 // Memory of the backend's kind (host memory for CPU, device memory for CUDA). `allocate` returns NULL when there is
@@ -91,15 +94,26 @@ typedef struct psv_allocator {
 // One piece of work for a thread of the program's; see psv_context_def.run_parallel.
 typedef void psv_task(void *data, uint32_t index);
 
+// A Vulkan device of the caller's, with API version 1.2 or newer of instance and device. The handles are those of
+// vulkan.h: VkInstance, VkPhysicalDevice, VkDevice, VkQueue. They must outlive the context. libvulkan.so.1 is the
+// loader that made them. No feature or extension has to be enabled.
+typedef struct psv_vulkan_device {
+    void *instance, *physical_device;
+    void *device; // NULL (default): the context makes an instance and a device of its own
+    void *queue;  // of a family that computes; no other thread uses the queue during a call
+    uint32_t queue_family;
+} psv_vulkan_device;
+
 typedef struct psv_context_def {
     uint32_t cookie;     // set by psv_default_context_def
     psv_backend backend; // default PSV_BACKEND_AUTO
-    int device;          // CUDA device number, or that of EGL's devices for a GL context of its own; default 0
+    int device;          // CUDA device number, that of EGL's devices for a GL context of its own, or that of
+                         // vkEnumeratePhysicalDevices for a Vulkan device of its own; default 0
     void *stream;        // a cudaStream_t to borrow; used only where borrow_stream is set. NULL is the default stream
     bool borrow_stream;  // enqueue on `stream` and never synchronize it unless a call says «Blocks»
     int worker_count;    // CPU threads; 0 takes all cores that the process may use
     bool check_buffers;  // CUDA: check in every call that addresses are device-accessible; default true in debug builds
-    psv_allocator allocator; // both functions NULL: the backend's own allocation. Not for OpenGL
+    psv_allocator allocator; // both functions NULL: the backend's own allocation. Not for OpenGL, Vulkan
     // CPU: the program's own threads; NULL (default): the context makes threads when it first needs them and ends them
     // when it is destroyed. Calls task(data, i) once for every i in [0, count), on any threads, in any order, side by
     // side or one after another, and returns when all have returned. It is called by the calls of this context that
@@ -114,6 +128,7 @@ typedef struct psv_context_def {
     // CUDA: page-locked host memory that the device can write (cudaHostAllocMapped), a few words for each sorter,
     // finder and world, through which kernels report observations to the host. Both functions NULL: cudaHostAlloc.
     psv_allocator pinned_allocator;
+    psv_vulkan_device vulkan; // Vulkan: the caller's device
 } psv_context_def;
 
 typedef struct psv_context psv_context;
@@ -132,7 +147,7 @@ void psv_destroy_context(psv_context *context);
 // NULL. Never NULL; empty when nothing failed yet. Valid until the next failing call.
 const char *psv_last_error(const psv_context *context);
 
-psv_backend psv_context_backend(const psv_context *context); // CPU, CUDA or GL, never AUTO
+psv_backend psv_context_backend(const psv_context *context); // the one that runs, never AUTO
 int psv_context_worker_count(const psv_context *context);
 void *psv_context_stream(const psv_context *context);            // the cudaStream_t; NULL for the CPU
 const char *psv_context_device_name(const psv_context *context); // e.g. "NVIDIA H200"; the processor's name for the CPU
@@ -145,7 +160,7 @@ typedef struct psv_device_info {
     int multiprocessors; // CUDA
     int driver_version;  // CUDA: the newest CUDA that the driver serves, 1000 * major + 10 * minor
     int runtime_version; // CUDA: that of the build, in the same form
-    uint64_t shared_bytes_per_block; // CUDA (the most that a kernel can ask for) and OpenGL
+    uint64_t shared_bytes_per_block; // CUDA (the most that a kernel can ask for), OpenGL and Vulkan
     uint64_t l2_bytes;               // CUDA
     bool cooperative_launch;         // CUDA: one launch can wait for all of its blocks
     bool cluster_launch;             // CUDA: device and code have clusters of blocks
@@ -169,14 +184,15 @@ psv_status psv_memory_info(psv_context *context, uint64_t *free_bytes, uint64_t 
 psv_status psv_synchronize(psv_context *context);
 
 // A piece of memory: a value, not an object; copy it freely. On the CPU and CUDA backends `address` is a host or device
-// address; with the OpenGL backend `gl_name` is a buffer object's name and address is NULL. Arrays must be aligned to
+// address; with the OpenGL backend `gl_name` is a buffer object's name, with the Vulkan backend the number that the
+// context gave a VkBuffer, and address is NULL. Arrays must be aligned to
 // their elements' largest member: 4 bytes for floats, u32, boxes, pairs, filters and poses, 8 for u64 and 64-bit keys,
 // 1 for flags and records that are only moved.
 typedef struct psv_buffer {
     void *address;
     uint64_t offset;  // bytes from address (or from the start of the GL buffer)
     uint64_t bytes;   // usable bytes from offset on
-    uint32_t gl_name; // 0, or on the OpenGL backend a buffer object's name, below 2^24; its size is a multiple of 4
+    uint32_t gl_name; // 0, or a buffer's name on OpenGL and Vulkan, below 2^24; its size is a multiple of 4
 } psv_buffer;
 
 // Names memory of the caller's own: `bytes` usable bytes at `address`. Nothing is copied or checked here; of NULL the
@@ -186,6 +202,18 @@ psv_buffer psv_buffer_of(void *address, uint64_t bytes);
 // Names `bytes` bytes from byte `offset` on of a buffer object of the OpenGL context. Nothing is copied or checked
 // here.
 psv_buffer psv_buffer_of_gl(uint32_t gl_name, uint64_t offset, uint64_t bytes);
+
+// Gives a VkBuffer of the caller's a name in a Vulkan context. `vk_buffer`: bound to memory, with the usages
+// VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, TRANSFER_SRC, TRANSFER_DST, and INDIRECT_BUFFER where it is def.scratch of a
+// sorter; of the queue's family, or shared with it. `bytes`: its size, a multiple of 4. psv_free_buffer forgets the
+// name and leaves the VkBuffer alone. Work on a VkBuffer that is submitted to the context's queue before a call is seen
+// by the call, and work submitted after the call sees its results; no barrier is needed. Errors: PSV_ERROR_ARGUMENT
+// (NULL, bytes), PSV_ERROR_UNSUPPORTED (another backend), PSV_ERROR_MEMORY.
+psv_status psv_name_vulkan_buffer(psv_context *context, void *vk_buffer, uint64_t bytes, psv_buffer *buffer);
+
+// The VkBuffer that holds a buffer of a Vulkan context, such as one of psv_alloc_buffer; its data begin at
+// buffer.offset. NULL: there is none. A buffer of psv_alloc_buffer also serves as vertices, indices and uniforms.
+void *psv_vulkan_buffer(psv_context *context, psv_buffer buffer);
 
 // The part [offset, offset + bytes) of a buffer; empty (bytes 0) when it does not lie inside.
 psv_buffer psv_sub_buffer(psv_buffer buffer, uint64_t offset, uint64_t bytes);

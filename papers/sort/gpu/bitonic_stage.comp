@@ -1,4 +1,6 @@
 // Fields and numbers of the elements, and behind them what sorts after all. param 5: slots.
+// variants: KEY_WORDS=1,2
+// constants: FLOAT
 layout(local_size_x = 256) in;
 #include "key_order.glsl"
 #include "radix_state.glsl"

@@ -1,4 +1,6 @@
 // One step of the network over all elements: param 5: the merge's length, 6: the step, 7: pairs.
+// variants: KEY_WORDS=1,2
+// constants: FLOAT
 layout(local_size_x = 256) in;
 #include "key_order.glsl"
 #include "bitonic_order.glsl"

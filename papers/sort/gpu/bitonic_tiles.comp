@@ -1,5 +1,7 @@
 // The steps of the network within tiles of 512 elements, in shared memory: for the merges of `param(5)` elements up to
 // those of `param(6)`, the steps of at most 256. One group a tile.
+// variants: KEY_WORDS=1,2
+// constants: FLOAT
 layout(local_size_x = 256) in;
 #include "key_order.glsl"
 #include "bitonic_order.glsl"

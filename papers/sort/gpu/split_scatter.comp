@@ -1,6 +1,9 @@
 // Dispatch 3 of García et al. 2014: every key of a sorted block goes to its bucket's place plus its place in the block's
 // bucket. Input: sorted blocks, the bucket matrix after its prefix sum, the buckets' totals. Two barriers; reads and
 // writes keys and values once.
+// variants: KEY_WORDS=1,2 VALUE_WORDS=0,1,2 KEYS_OUT=1
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 KEYS_OUT=0
+// constants: FLOAT
 layout(local_size_x = 512) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"

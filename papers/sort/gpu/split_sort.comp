@@ -3,6 +3,9 @@
 // is a population count over words of votes, gathered by atomics, where the paper scans by warps that run in step; and
 // the splits move a pair (digit, where the key is), so that keys and values move once. Reads and writes keys and values
 // once; 14 barriers.
+// variants: KEY_WORDS=1,2 VALUE_WORDS=0,1,2 IMPLICIT=0
+// variants: KEY_WORDS=1,2 VALUE_WORDS=1 IMPLICIT=1
+// constants: FLOAT
 layout(local_size_x = 512) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"

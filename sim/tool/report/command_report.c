@@ -47,8 +47,9 @@ static int begin(report_job *job, int argc, char **argv) {
     if (code == TOOL_DONE) code = check_scenes(job->scenes);
     if (code == TOOL_DONE) code = read_counts(job);
     if (code == TOOL_DONE) code = tool_create_context(&job->device, &job->context);
-    if (code == TOOL_DONE && psv_context_backend(job->context) == PSV_BACKEND_GL)
-        code = tool_fail(TOOL_REFUSED, "--backend gl: OpenGL steps no bodies; accepted: auto, cpu, cuda");
+    if (code == TOOL_DONE && psv_context_backend(job->context) >= PSV_BACKEND_GL)
+        code =
+            tool_fail(TOOL_REFUSED, "--backend %s: it steps no bodies; accepted: auto, cpu, cuda", job->device.backend);
     if (code != TOOL_DONE) return code;
     char command[256] = "pairsieve report";
     for (int i = 0; i < argc; ++i) {

@@ -1,6 +1,6 @@
-// Frames of one finder on OpenGL whose boxes, numbers and kinds of scene follow each other: nothing that a frame leaves
-// behind changes the next one. Pairs and bad boxes are those that the CPU finds, frame after frame.
-// usage: test_pairs_frames_gl [COUNT]
+// Frames of one finder on OpenGL or Vulkan whose boxes, numbers and kinds of scene follow each other: nothing that a
+// frame leaves behind changes the next one. Pairs and bad boxes are those that the CPU finds, frame after frame. usage:
+// test_pairs_frames_gpu gl|vulkan [COUNT]
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "../test_scale.h"
 #include "frame_steps.h"
 
-static psv_context *cpu, *gl;
+static psv_context *cpu, *gpu;
 static uint64_t most_boxes = 4003; // most drivers of test machines are processors
 static int most_frames = 2;        // of a step
 
@@ -33,7 +33,7 @@ static psv_pair_finder *make_finder(psv_context *context, const char *method, bo
     return finder;
 }
 
-// A frame's arrays, here or in the buffers of the same sizes on OpenGL.
+// A frame's arrays, here or in the buffers of the same sizes on the backend.
 typedef struct frame_arrays {
     psv_aabb *boxes;
     uint8_t *flags;
@@ -42,25 +42,25 @@ typedef struct frame_arrays {
     psv_buffer there[4];
 } frame_arrays;
 
-static psv_buffer part_of(psv_buffer buffer, const void *here, uint64_t offset, uint64_t bytes, bool on_gl) {
-    return on_gl ? psv_buffer_of_gl(buffer.gl_name, offset, bytes)
-                 : psv_buffer_of((char *)(uintptr_t)here + offset, bytes);
+static psv_buffer part_of(psv_buffer buffer, const void *here, uint64_t offset, uint64_t bytes, bool on_gpu) {
+    return on_gpu ? psv_buffer_of_gl(buffer.gl_name, offset, bytes)
+                  : psv_buffer_of((char *)(uintptr_t)here + offset, bytes);
 }
 
-static psv_box_set set_of(const frame_arrays *arrays, const frame_step *step, bool on_gl) {
+static psv_box_set set_of(const frame_arrays *arrays, const frame_step *step, bool on_gpu) {
     const uint64_t n = arrays->count, stride = sizeof *arrays->boxes;
     psv_box_set set = psv_boxes_of(
-        part_of(arrays->there[0], arrays->boxes, (uint64_t)step->skipped * stride, n * stride, on_gl), stride, n);
-    if (step->tags != 0) set.flags = part_of(arrays->there[1], arrays->flags, 0, n, on_gl);
+        part_of(arrays->there[0], arrays->boxes, (uint64_t)step->skipped * stride, n * stride, on_gpu), stride, n);
+    if (step->tags != 0) set.flags = part_of(arrays->there[1], arrays->flags, 0, n, on_gpu);
     if (step->tags >= 2)
-        set.filters = part_of(arrays->there[2], arrays->filters, 0, n * sizeof *arrays->filters, on_gl);
+        set.filters = part_of(arrays->there[2], arrays->filters, 0, n * sizeof *arrays->filters, on_gpu);
     return set;
 }
 
 static void upload_frame(const frame_arrays *arrays) {
     const void *here[] = {arrays->boxes, arrays->flags, arrays->filters, &arrays->count};
     for (int a = 0; a < 4; ++a)
-        check(gl, psv_upload(gl, arrays->there[a], here[a], arrays->there[a].bytes));
+        check(gpu, psv_upload(gpu, arrays->there[a], here[a], arrays->there[a].bytes));
 }
 
 static void open_arrays(frame_arrays *arrays) {
@@ -70,7 +70,7 @@ static void open_arrays(frame_arrays *arrays) {
     arrays->flags = calloc(1, bytes[1]);
     arrays->filters = calloc(1, bytes[2]);
     for (int a = 0; a < 4; ++a)
-        check(gl, psv_alloc_buffer(gl, bytes[a], &arrays->there[a]));
+        check(gpu, psv_alloc_buffer(gpu, bytes[a], &arrays->there[a]));
 }
 
 static void close_arrays(frame_arrays *arrays) {
@@ -78,14 +78,14 @@ static void close_arrays(frame_arrays *arrays) {
     free(arrays->flags);
     free(arrays->filters);
     for (int a = 0; a < 4; ++a)
-        psv_free_buffer(gl, &arrays->there[a]);
+        psv_free_buffer(gpu, &arrays->there[a]);
 }
 
 // All steps through one finder. `counted`: the device reads the number of boxes, and the set has room for all of them.
 static void run_steps(const char *method, const char *form, bool grow, bool counted) {
     frame_arrays arrays = {0};
     open_arrays(&arrays);
-    psv_pair_finder *finder = make_finder(gl, method, grow), *other = make_finder(cpu, "rows", true);
+    psv_pair_finder *finder = make_finder(gpu, method, grow), *other = make_finder(cpu, "rows", true);
     uint64_t pairs = 0;
     for (int s = 0; s < frame_step_count; ++s) {
         const frame_step *step = &frame_steps[s];
@@ -105,8 +105,8 @@ static void run_steps(const char *method, const char *form, bool grow, bool coun
             arrays.count = count;
         }
         for (int f = 0; f < step->frames && f < most_frames; ++f) {
-            check(gl, psv_find_pairs(finder, &there));
-            const frame_digest got = digest_frame(gl, finder);
+            check(gpu, psv_find_pairs(finder, &there));
+            const frame_digest got = digest_frame(gpu, finder);
             compare_frames(&got, &expected, form, s, f);
         }
         pairs += expected.pairs;
@@ -142,7 +142,7 @@ static void test_few_of_many(void **state) {
     frame_arrays arrays = {0};
     most_boxes = 30011;
     open_arrays(&arrays);
-    psv_pair_finder *finder = make_finder(gl, "rows", true), *other = make_finder(cpu, "rows", true);
+    psv_pair_finder *finder = make_finder(gpu, "rows", true), *other = make_finder(cpu, "rows", true);
     arrays.count = make_frame_step(&step, most_boxes, arrays.boxes);
     upload_frame(&arrays);
     const psv_box_set here = set_of(&arrays, &step, false);
@@ -150,8 +150,8 @@ static void test_few_of_many(void **state) {
     psv_box_set there = set_of(&arrays, &step, true);
     there.count_buffer = arrays.there[3];
     check(cpu, psv_find_pairs(other, &here));
-    check(gl, psv_find_pairs(finder, &there));
-    const frame_digest expected = digest_frame(cpu, other), got = digest_frame(gl, finder);
+    check(gpu, psv_find_pairs(finder, &there));
+    const frame_digest expected = digest_frame(cpu, other), got = digest_frame(gpu, finder);
     compare_frames(&got, &expected, "few of many", 0, 0);
     psv_destroy_pair_finder(finder);
     psv_destroy_pair_finder(other);
@@ -177,11 +177,11 @@ static void test_sizes_in_turn(void **state) {
     const frame_digest expected = digest_frame(cpu, other);
     for (int i = 0; i < FINDERS; ++i) {
         most_boxes = usual * multiples[i];
-        finders[i] = make_finder(gl, i % 2 == 0 ? "rows" : "lbvh", false);
+        finders[i] = make_finder(gpu, i % 2 == 0 ? "rows" : "lbvh", false);
         most_boxes = usual;
         for (int k = 0; k <= i; ++k) { // all that there are
-            check(gl, psv_find_pairs(finders[k], &there));
-            const frame_digest got = digest_frame(gl, finders[k]);
+            check(gpu, psv_find_pairs(finders[k], &there));
+            const frame_digest got = digest_frame(gpu, finders[k]);
             compare_frames(&got, &expected, "sizes in turn", 0, k);
         }
     }
@@ -192,25 +192,27 @@ static void test_sizes_in_turn(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (!psv_backend_available(PSV_BACKEND_GL)) {
-        printf("skipped: no OpenGL 4.5 without a window\n");
+    psv_backend backend = PSV_BACKEND_GL;
+    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
+    if (!psv_backend_available(backend)) {
+        printf("skipped: %s is not available\n", psv_backend_name(backend));
         return 77;
     }
-    if (argc > 1) most_boxes = strtoull(argv[1], NULL, 10), most_frames = 70;
-    if (argc <= 1 && test_thinning() > 1) most_boxes = 1003, most_frames = 1;
+    if (argc > 2) most_boxes = strtoull(argv[2], NULL, 10), most_frames = 70;
+    if (argc <= 2 && test_thinning() > 1) most_boxes = 1003, most_frames = 1;
     psv_context_def def = psv_default_context_def();
     def.backend = PSV_BACKEND_CPU;
     if (psv_create_context(&def, &cpu) != PSV_OK) return 1;
-    def.backend = PSV_BACKEND_GL;
-    if (psv_create_context(&def, &gl) != PSV_OK) {
-        fprintf(stderr, "test_pairs_frames_gl: %s\n", psv_last_error(NULL));
+    def.backend = backend;
+    if (psv_create_context(&def, &gpu) != PSV_OK) {
+        fprintf(stderr, "test_pairs_frames_gpu: %s\n", psv_last_error(NULL));
         return 1;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_lbvh),
                                        cmocka_unit_test(test_counts_on_the_device), cmocka_unit_test(test_few_of_many),
                                        cmocka_unit_test(test_sizes_in_turn)};
-    const int failed = cmocka_run_group_tests_name("pairs_frames_gl", tests, NULL, NULL);
-    psv_destroy_context(gl);
+    const int failed = cmocka_run_group_tests_name("pairs_frames_gpu", tests, NULL, NULL);
+    psv_destroy_context(gpu);
     psv_destroy_context(cpu);
     return failed;
 }
