@@ -12,6 +12,11 @@
 #define PSVI_CLONES
 #endif
 
+// Instrumented code is several times as long: the compiler then decides what it copies, or a file takes minutes.
+#ifdef PSV_INSTRUMENTED
+#define PSVI_INLINE static inline __attribute__((unused))
+#else
 #define PSVI_INLINE static inline __attribute__((always_inline))
+#endif
 
 #endif
