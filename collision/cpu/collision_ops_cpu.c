@@ -145,5 +145,6 @@ const psvi_collision_ops psvi_collision_ops_cpu = {
     .place_boxes = psvi_place_boxes_cpu,
     .are_near = psvi_are_near_cpu,
     .test_again = psvi_test_again_cpu,
+    .check_pairs = psvi_check_pairs_cpu,
     .compute_bounds = psvi_compute_bounds_cpu,
 };

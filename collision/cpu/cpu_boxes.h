@@ -129,6 +129,8 @@ psv_status psvi_subtract_count_cpu(psv_context *context, const uint64_t *count, 
 psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
                                psv_pair *pairs, const uint64_t *count, uint64_t capacity);
 
+psv_status psvi_check_pairs_cpu(psv_context *context, const struct psvi_check_input *input);
+
 // --- margins ---------------------------------------------------------------------------------------------------------
 
 void psvi_widen_boxes_cpu(psv_context *context, const psvi_find_input *input, psvi_near *near);

@@ -3,6 +3,7 @@
 #include "../../sort/src/sort_method.h"
 #include "bounds_kernels.h"
 #include "launch_cuda.h"
+#include "pair_check_kernels.h"
 #include "pair_ops_kernels.h"
 #include "pair_rules_kernels.h"
 
@@ -110,6 +111,15 @@ static psv_status subtract_count(psv_context *context, const uint64_t *count, ui
     return psvi_cuda_status(context, error, "kept boxes: a kernel launch");
 }
 
+static psv_status check_pairs(psv_context *context, const psvi_check_input *input) {
+    psv_status status = PSV_OK;
+    if (input->found == NULL)
+        status = context->ops->fill(context, &input->memory->found, 0, 2 * sizeof input->memory->found);
+    if (status != PSV_OK) return status;
+    cudaError_t error = psvi_launch_check_pairs(input, context->info.multiprocessors, context->stream);
+    return psvi_cuda_status(context, error, "check of pairs: a kernel launch");
+}
+
 static psv_status compute_bounds(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes) {
     const psvi_bounds_view view = {
         .shapes = psv_buffer_address(input->shapes),
@@ -140,5 +150,6 @@ const psvi_collision_ops psvi_collision_ops_cuda = {
     .name_pairs = name_pairs,
     .merge_kept = merge_kept,
     .subtract_count = subtract_count,
+    .check_pairs = check_pairs,
     .compute_bounds = compute_bounds,
 };

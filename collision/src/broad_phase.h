@@ -45,6 +45,7 @@ struct psvi_pair_rules;
 struct psvi_rule_side;
 struct psvi_bucket;
 struct psvi_partners;
+struct psvi_check_input;
 
 typedef struct psvi_find_input {
     psvi_box_view a;
@@ -222,7 +223,8 @@ typedef struct psvi_collision_ops {
                              uint64_t *before_count, uint64_t capacity);
     // The rules of a frame to the backend's memory, where kernels read them; NULL: `find` gets the host's.
     psv_status (*put_rules)(psv_context *context, const struct psvi_pair_rules *rules, struct psvi_pair_rules *target);
-    // Adds pairs to a table of pair_rules.h that has room for them.
+    // Adds pairs to a table of pair_rules.h that has room for them. Without `check_pairs` the places of the table hold
+    // psv_pair, in an order of the backend's own.
     psv_status (*exclude_pairs)(psv_context *context, const psv_pair *pairs, uint64_t count, struct psvi_bucket *table,
                                 uint64_t last_bucket);
     // Optional. Adds pairs of one set to the lists of both their boxes, of which there are `boxes`.
@@ -248,6 +250,8 @@ typedef struct psvi_collision_ops {
     // Those of `count` pairs that are pairs of this frame.
     void (*test_again)(psv_context *context, const psvi_find_input *input, const psvi_near *near, const psv_pair *pairs,
                        uint64_t count);
+    // Optional: see pair_check.h. Without it the check runs on the CPU.
+    psv_status (*check_pairs)(psv_context *context, const struct psvi_check_input *input);
     psv_status (*compute_bounds)(psv_context *context, const psv_bounds_input *input, psv_aabb *boxes);
 } psvi_collision_ops;
 

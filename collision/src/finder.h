@@ -5,6 +5,7 @@
 #include "../../core/backoff.h"
 #include "broad_phase.h"
 #include "movers.h"
+#include "pair_check.h"
 #include "pair_partners.h"
 #include "pair_rules.h"
 #include "pairsieve/sort.h"
@@ -90,6 +91,8 @@ struct psv_pair_finder {
     uint64_t shared_bytes;
     psvi_frame_result *result; // backend memory
     uint32_t *bad_boxes;       // backend memory, max_boxes
+    psvi_check_memory *check;  // backend memory
+    uint64_t checks;           // calls of psv_check_pairs
     psvi_pair_memory memory;
     psvi_rule_memory rules;
     psvi_kept kept;
@@ -169,6 +172,8 @@ void psvi_destroy_choice(psvi_choice *choice);
 // Scratch memory of several choices.
 uint64_t psvi_choice_bytes(psv_backend backend, const psvi_broad_phase *const *choices, uint32_t count,
                            const psv_pair_finder_def *def);
+
+uint64_t psvi_check_bytes(void);
 
 psv_status psvi_check_finder(const psv_pair_finder *finder);
 psv_status psvi_check_frame(psv_pair_finder *finder);                             // there was a find call

@@ -44,6 +44,8 @@ psv_status psvi_find_pairs(psv_pair_finder *finder, const psv_box_set *boxes, bo
 
 // --- parts of stages -------------------------------------------------------------------------------------------------
 
+psvi_pair_rules psvi_rules_of(const psv_pair_finder *finder, const psvi_frame *frame, int kind);
+
 // Rules of one of the kinds of psvi_rule_memory: input->rules, which is NULL when they let everything through, and
 // input->partners.
 psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame *frame, int kind, psvi_find_input *input);

@@ -93,7 +93,8 @@ psv_status psv_pair_finder_memory(psv_backend backend, const psv_pair_finder_def
     if (status != PSV_OK) return status;
     const psv_pair_finder_def resolved = resolve(def);
     const uint32_t count = psvi_list_choices(backend, &resolved, choices);
-    parts->results = psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t));
+    parts->results =
+        psvi_align(sizeof(psvi_frame_result)) + psvi_align(resolved.max_boxes * sizeof(uint32_t)) + psvi_check_bytes();
     parts->methods = psvi_choice_bytes(backend, choices, count, &resolved);
     parts->rules = psvi_rule_memory_bytes(backend, &resolved);
     parts->kept_boxes = psvi_kept_bytes(backend, &resolved) + psvi_mover_bytes(backend, &resolved);
@@ -115,9 +116,11 @@ static psv_status create_parts(psv_pair_finder *finder) {
     uint32_t count = psvi_list_choices(context->backend, &finder->def, choices);
     finder->result = psvi_alloc(context, sizeof(psvi_frame_result));
     finder->bad_boxes = psvi_alloc(context, finder->def.max_boxes * sizeof(uint32_t));
+    finder->check = psvi_alloc(context, psvi_check_bytes());
     if (finder->def.events)
         finder->event_counts = psvi_alloc(context, PSVI_EVENTS_COUNTS * sizeof *finder->event_counts);
-    if (finder->result == NULL || finder->bad_boxes == NULL || (finder->def.events && finder->event_counts == NULL))
+    if (finder->result == NULL || finder->bad_boxes == NULL || finder->check == NULL ||
+        (finder->def.events && finder->event_counts == NULL))
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for a pair finder (%llu bytes in all)",
                          context->ops->name, (unsigned long long)psv_pair_finder_bytes(context->backend, &finder->def));
     psv_status status = context->ops->fill(context, finder->result, 0, sizeof(psvi_frame_result));
@@ -189,6 +192,7 @@ void psv_destroy_pair_finder(psv_pair_finder *finder) {
     psvi_destroy_pair_memory(finder, &finder->memory);
     psvi_destroy_rule_memory(finder);
     psvi_free(context, finder->event_counts, PSVI_EVENTS_COUNTS * sizeof *finder->event_counts);
+    psvi_free(context, finder->check, psvi_check_bytes());
     psvi_free(context, finder->bad_boxes, finder->def.max_boxes * sizeof(uint32_t));
     psvi_free(context, finder->result, sizeof(psvi_frame_result));
     finder->cookie = 0;

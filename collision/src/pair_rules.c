@@ -134,14 +134,14 @@ static psvi_rule_side side_from(psvi_rule_side side, uint64_t first) {
     return side;
 }
 
-psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame *frame, int kind, psvi_find_input *input) {
+psvi_pair_rules psvi_rules_of(const psv_pair_finder *finder, const psvi_frame *frame, int kind) {
     const bool between = frame->given.between;
-    psvi_rule_memory *memory = &finder->rules;
+    const psvi_rule_memory *memory = &finder->rules;
     const psvi_kept *kept = &finder->kept;
     const psv_pair_finder_def *def = &finder->def;
     const uint64_t first = kind == PSVI_RULES_MOVING ? frame->kept : 0;
     const psvi_rule_side a = side_from(frame->a, first), b = between ? frame->b : a;
-    const psvi_pair_rules rules = {
+    return (psvi_pair_rules){
         .a = a,
         .b = b,
         .between = between,
@@ -153,12 +153,18 @@ psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame *frame, int 
         .world_room = def->world_pairs > 0 ? def->world_pairs : UINT64_MAX,
         .refused = kind == PSVI_RULES_KEPT ? &kept->result->refused : &finder->result->refused,
     };
+}
+
+psv_status psvi_put_rules(psv_pair_finder *finder, const psvi_frame *frame, int kind, psvi_find_input *input) {
+    psvi_rule_memory *memory = &finder->rules;
+    const psvi_pair_rules rules = psvi_rules_of(finder, frame, kind);
+    const psvi_rule_side a = rules.a, b = rules.b;
     const bool owned = a.owners != NULL && b.owners != NULL;
     const bool more = owned || rules.exact || rules.layer_matrix != NULL || rules.world_pairs != NULL;
     input->rules = NULL;
     input->partners = NULL;
     if (!more && rules.excluded == NULL) return PSV_OK;
-    if (!more && memory->partners != NULL && !between && a.ids == NULL) {
+    if (!more && memory->partners != NULL && !rules.between && a.ids == NULL) {
         input->partners = memory->partners + a.first;
         input->first_name = a.first;
         input->rules = memory->rules == NULL ? NULL : &memory->rules[PSVI_RULES_LISTED];

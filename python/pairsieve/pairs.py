@@ -489,6 +489,25 @@ class PairFinder(Profiled):
             room = int(count[0])
 
     @locked
+    def check(self, samples: int = 64) -> dict[str, Any]:
+        """Tests `samples` boxes of the last frame (1 to 256) with all others, and compares the result with the frame's pairs.
+
+        Returns a dict: `boxes` that were compared, their `pairs`, how many are `missing` and `extra`, the least of each
+        (`first_missing` and `first_extra`, a tuple or None) and `ms`. The arrays of the last :meth:`find` must be as they were then.
+        Each call takes other boxes. Waits for the device.
+        """
+        out = ffi.new("psv_pair_check *")
+        if not self._held:
+            raise ArgumentError("the finder has no frame yet; call find() first")
+        second = self._held[1].set if len(self._held) > 1 else ffi.NULL
+        self._check(lib.psv_check_pairs(self.handle, self._held[0].set, second, integer(samples, "samples", most=(1 << 32) - 1), out))
+        found = {name: getattr(out, name) for name in ("boxes", "pairs", "missing", "extra", "ms")}
+        for name in ("missing", "extra"):
+            pair = getattr(out, f"first_{name}")
+            found[f"first_{name}"] = (pair.a, pair.b) if found[name] else None
+        return found
+
+    @locked
     def statistics(self) -> dict[str, Any]:
         """What the last frame did, as a dict: boxes, pairs, candidates tested, rows, levels, method, ... Waits for the device."""
         out = ffi.new("psv_pair_statistics *")

@@ -124,6 +124,34 @@ def test_moved(library):
             finder.find(library.make(boxes), kept=600, moved=library.make(np.array([600], np.int32)))
 
 
+def test_check(library):
+    rng = np.random.default_rng(5)
+    low = rng.random((150, 3), dtype=np.float32)
+    boxes = np.concatenate([low, low + np.float32(0.2)], 1)
+    finder = pairsieve.PairFinder(300, device=library.device, max_kept=150)
+    with pytest.raises(pairsieve.ArgumentError, match="no frame yet"):
+        finder.check()
+    there = library.make(boxes)
+    finder.find(there)
+    found = finder.check(samples=200)
+    touch = np.all((boxes[:, None, :3] <= boxes[None, :, 3:]) & (boxes[None, :, :3] <= boxes[:, None, 3:]), 2)
+    assert found["boxes"] == 200 and found["pairs"] >= touch.sum() - 150
+    assert (found["missing"], found["extra"], found["first_missing"], found["first_extra"]) == (0, 0, None, None)
+    finder.find(there, library.make(boxes[:50].copy()))
+    assert finder.check()["missing"] == finder.check()["extra"] == 0
+    with pytest.raises(pairsieve.ArgumentError, match="samples is 257"):
+        finder.check(samples=257)
+    if library.name != "numpy":
+        return
+    for _ in range(3):
+        finder.find(boxes, kept=150)
+    boxes[7] = [50, 50, 50, 51, 51, 51]  # is not named: its pairs stay
+    finder.find(boxes, kept=150)
+    found = finder.check(samples=150)
+    gone = [tuple(sorted((7, other))) for other in np.flatnonzero(touch[7]) if other != 7]
+    assert (found["missing"], found["extra"]) == (0, len(gone)) and found["first_extra"] == min(gone)
+
+
 def test_bad_boxes(device):
     boxes = oracle.boxes(1, 200)
     boxes[[3, 50, 199], 1] = [np.nan, 1e9, np.inf]

@@ -12,6 +12,7 @@
 #define MOST_FRAMES 100000000
 #define RESTORED_FRAME_SECONDS (1.0f / 60) // a snapshot holds a world, not its scene
 #define PROGRESS_SECONDS 0.1
+#define SAMPLED_SHARE 0.02f // of the time, for --check-sampled
 #define PROGRESS_CELLS 30
 
 // --- progress -------------------------------------------------------------------------------------------------------
@@ -100,6 +101,7 @@ static int run_frames(run_job *job) {
         done = f;
     }
     if (progress) clear_progress();
+    if (code == TOOL_DONE) code = run_end_sampled_check(job);
     if (code != TOOL_DONE) return code;
     if (signal_caught != 0 && done < job->frames) end_early(job, done);
     if (psv_world_slot_count(job->world) == 0) { // nothing was looked for
@@ -148,6 +150,8 @@ static int prepare(run_job *job) {
     if (code == TOOL_DONE) code = job->restore != NULL ? restore_world(job) : load_scene(job);
     if (code == TOOL_DONE && job->pairs_on != NULL)
         code = tool_fail_status(job->context, psv_world_find_pairs_on(job->world, job->pairs_on));
+    if (code == TOOL_DONE && job->check_sampled)
+        code = tool_fail_status(job->context, psv_check_world_pairs(job->world, SAMPLED_SHARE));
     if (code != TOOL_DONE) return code;
     if (job->has_seconds) {
         double frames = ceil(job->seconds / (double)run_frame_seconds(job) - 1e-6);
@@ -295,6 +299,10 @@ int command_run(int argc, char **argv) {
          .least = 1,
          .most = MOST_FRAMES,
          .given = &job.check},
+        {.name = "--check-sampled",
+         .help = "compare pairs of some boxes with brute force, in at most 2% of the time",
+         .kind = OPTION_FLAG,
+         .target = &job.check_sampled},
         {.name = "--csv",
          .argument = "FILE",
          .help = "write a line per frame: counts and time of each phase; - is standard output",

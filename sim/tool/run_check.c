@@ -65,6 +65,19 @@ static uint32_t world_count(const psv_box_set *host) {
     return count;
 }
 
+int run_end_sampled_check(run_job *job) {
+    if (!job->check_sampled) return TOOL_DONE;
+    const psv_status status = psv_read_world_check(job->world, &job->sampled);
+    const psv_world_check *found = &job->sampled;
+    if (status != PSV_OK || found->missing + found->extra == 0) return tool_fail_status(job->context, status);
+    ++job->check_failures;
+    tool_fail(TOOL_FAILED, "frame %llu: pair (%u, %u) is %s; in all %llu pairs missing and %llu too many",
+              (unsigned long long)found->first_step, found->first.a, found->first.b,
+              found->first_is_missing ? "missing" : "too many", (unsigned long long)found->missing,
+              (unsigned long long)found->extra);
+    return TOOL_DONE;
+}
+
 // --- the oracle -----------------------------------------------------------------------------------------------------
 
 static int create_oracle(run_job *job, psv_backend backend) {

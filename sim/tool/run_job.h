@@ -23,7 +23,7 @@ typedef struct run_job {
     replay_exports exports;
     uint64_t bodies, frames, seed, check_every;
     double seconds;
-    bool has_bodies, has_frames, has_seconds, has_seed, json, check, explain;
+    bool has_bodies, has_frames, has_seconds, has_seed, json, check, check_sampled, explain;
     bool table_aside; // a file goes to standard output, so the table goes to stderr
 
     // while it runs
@@ -37,6 +37,7 @@ typedef struct run_job {
     int interrupted;        // signal that ended the run after `frames` frames; 0: none
     double step_seconds;    // wall clock of all steps, checks apart
     uint64_t checked_frames, check_failures;
+    psv_world_check sampled;        // with --check-sampled
     psv_pair_statistics statistics; // of the last frame
     char *explanation;              // of the last frame, with --explain
     psv_world_counters counters;
@@ -53,6 +54,9 @@ float run_frame_seconds(const run_job *job); // of a step
 // frame.
 int run_check_frame(run_job *job, uint64_t frame);
 void run_destroy_checker(run_checker *checker); // NULL is allowed
+
+// At the end of a run with --check-sampled: what the world's own checks found. Prints the first difference.
+int run_end_sampled_check(run_job *job);
 
 // --- run_pairs_on.c -------------------------------------------------------------------------------------------------
 

@@ -51,6 +51,11 @@ static const char *scene_name(const run_job *job) {
     return job->scene != NULL ? psv_scene_name(job->scene) : job->restore;
 }
 
+// Of the time of all frames.
+static double sampled_share(const run_job *job) {
+    return job->step_seconds > 0 ? 1e-3 * job->sampled.ms / job->step_seconds : 0;
+}
+
 static int print_json(const run_job *job, const run_summary *summary) {
     const phase_summary *frame = &summary->phases[PSV_PHASE_COUNT], *sort = &summary->phases[PSV_PHASE_SORT];
     json_t *phases = json_object();
@@ -73,6 +78,13 @@ static int print_json(const run_job *job, const run_summary *summary) {
                   frame->q3_ms, "p95", frame->p95_ms, "sort_ms", "median", sort->median_ms, "q1", sort->q1_ms, "q3",
                   sort->q3_ms, "p95", sort->p95_ms, "sort_share", share(summary, PSV_PHASE_SORT), "phases", phases,
                   "checked_frames", (json_int_t)job->checked_frames, "check_failures", (json_int_t)job->check_failures);
+    const psv_world_check *sampled = &job->sampled;
+    if (job->check_sampled)
+        json_object_set_new(result, "sampled_check",
+                            json_pack("{s:I, s:I, s:I, s:I, s:I, s:f}", "frames", (json_int_t)sampled->steps, "boxes",
+                                      (json_int_t)sampled->boxes, "pairs", (json_int_t)sampled->pairs, "missing",
+                                      (json_int_t)sampled->missing, "extra", (json_int_t)sampled->extra, "share",
+                                      sampled_share(job)));
     if (job->explanation != NULL) json_object_set_new(result, "explanation", tool_json_text(job->explanation));
     return tool_print_result("run", job->context, result);
 }
@@ -113,6 +125,12 @@ static void print_table(FILE *out, const run_job *job, const run_summary *summar
     if (job->check)
         fprintf(out, "checked against brute force: %llu frames, %llu failures\n",
                 (unsigned long long)job->checked_frames, (unsigned long long)job->check_failures);
+    if (job->check_sampled)
+        fprintf(out,
+                "checked by samples: %llu frames, %llu boxes with %llu pairs, %llu missing, %llu too many; %.1f%%\n",
+                (unsigned long long)job->sampled.steps, (unsigned long long)job->sampled.boxes,
+                (unsigned long long)job->sampled.pairs, (unsigned long long)job->sampled.missing,
+                (unsigned long long)job->sampled.extra, 100 * sampled_share(job));
     if (job->explanation != NULL) fprintf(out, "\nthe last frame's pairs\n%s", job->explanation);
 }
 

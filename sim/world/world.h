@@ -27,6 +27,14 @@ struct psvi_tree_query;
 struct psvi_body_queries;
 struct psvi_kept_state;
 
+// Of psv_check_world_pairs. Seconds.
+typedef struct psvi_world_check {
+    float share;         // of the time; 0: nothing is checked
+    double last;         // when pairs were last found; 0: not yet
+    double credit, cost; // time that checks may take, and what one takes
+    psv_world_check totals;
+} psvi_world_check;
+
 struct psv_world {
     uint32_t cookie;
     psv_context *context;
@@ -76,6 +84,7 @@ struct psv_world {
     uint64_t idle_steps;  // steps of a world without bodies: nothing is run for them
     psvi_step pending[PSVI_PENDING_STEPS];
     psvi_step next; // what a scene sets for the next step: gravity, kicks
+    psvi_world_check check;
     // states that the program may return to (world_states.c)
     struct psvi_kept_state *states;
     uint32_t state_count;
@@ -168,6 +177,9 @@ psv_status psvi_need_rolls(psv_world *world);   // memory for rolling friction, 
 psv_status psvi_need_anchors(psv_world *world); // for points that are kept while bodies hardly move, likewise
 psv_status psvi_grow_contacts(psv_world *world, uint64_t contacts, uint64_t points);
 psv_status psvi_make_finder(psv_world *world, uint64_t max_pairs);
+
+// After the pairs of a step are found, of these boxes: checks them where that is due.
+psv_status psvi_check_step_pairs(psv_world *world, const psv_box_set *boxes);
 
 // The context that finds the pairs. Where it is not the world's own: finds the step's pairs and sets the sim's.
 typedef struct psvi_pairs_elsewhere psvi_pairs_elsewhere;

@@ -127,6 +127,7 @@ psv_status psvi_find_pairs_elsewhere(psv_world *world, const psv_box_set *boxes)
     if (status == PSV_OK) status = send(elsewhere, elsewhere->sub_worlds, boxes->worlds, &there.worlds);
     if (status == PSV_OK) status = psv_find_pairs(world->finder, &there);
     if (status == PSV_OK) status = psv_finish_pairs(world->finder, &count);
+    if (status == PSV_OK) status = psvi_check_step_pairs(world, &there);
     if (status == PSV_OK) status = read_back(world, count);
     if (status == PSV_OK) status = tell_phases(world);
     if (status != PSV_OK) return psvi_pass_on(world, status);

@@ -95,7 +95,8 @@ static psv_status find_pairs(psv_world *world) {
         psvi_phase_end(world->context, PSV_PHASE_SWEEP);
         return status;
     }
-    const psv_status status = psv_find_pairs(world->finder, &boxes);
+    psv_status status = psv_find_pairs(world->finder, &boxes);
+    if (status == PSV_OK) status = psvi_check_step_pairs(world, &all);
     if (status != PSV_OK) return status;
     s->pairs = psv_buffer_address(psv_pair_buffer(world->finder));
     s->pair_count = psv_buffer_address(psv_pair_count_buffer(world->finder));

@@ -77,6 +77,8 @@ void test_pairs(psv::context &context) {
     events = finder.events();
     CHECK(events.begin.empty() && events.end.size() + finder.pairs().size() == expected.size());
     CHECK(finder.statistics().boxes == 2 && finder.explain().find("method") != std::string::npos);
+    const psv_pair_check right = finder.check(psv::boxes_of(psv::view(boxes), 2), 9);
+    CHECK(right.boxes == 9 && right.missing == 0 && right.extra == 0);
     psv::pair_finder two = psv::make_pair_finder(context, 1000);
     two.find_between(boxes, others);
     CHECK(sorted(two.pairs()) == expected_between);

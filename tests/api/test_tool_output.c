@@ -143,12 +143,14 @@ static void sort_of_nothing(void **state) {
 
 static void run_json(void **state) {
     (void)state;
-    json_t *object = tool_json("run drop --backend cpu --bodies 500 --frames 40 --seed 7 --check-every 15 --json");
+    json_t *object =
+        tool_json("run drop --backend cpu --bodies 500 --frames 40 --seed 7 --check-every 15 --check-sampled "
+                  "--json");
     assert_non_null(object);
     assert_true(tool_has_keys(
         object,
         "schema machine scene bodies frames backend pairs_on sort broad_phase seed pairs_last pairs_max frame_ms "
-        "sort_ms sort_share route veto phases checked_frames check_failures"));
+        "sort_ms sort_share route veto phases checked_frames check_failures sampled_check"));
     assert_string_equal(text_of(object, "route"), text_of(object, "broad_phase")); // on the CPU it has one way
     assert_string_equal(text_of(object, "veto"), "none");
     assert_string_equal(text_of(object, "pairs_on"), "cpu");
@@ -161,6 +163,11 @@ static void run_json(void **state) {
     assert_int_equal(integer_of(object, "seed"), 7);
     assert_int_equal(integer_of(object, "checked_frames"), 3); // 15, 30 and the last
     assert_int_equal(integer_of(object, "check_failures"), 0);
+    json_t *sampled = json_object_get(object, "sampled_check");
+    assert_true(tool_has_keys(sampled, "frames boxes pairs missing extra share"));
+    assert_true(integer_of(sampled, "frames") > 0 &&
+                integer_of(sampled, "boxes") == 16 * integer_of(sampled, "frames"));
+    assert_int_equal(integer_of(sampled, "missing") + integer_of(sampled, "extra"), 0);
     assert_true(integer_of(object, "pairs_max") >= integer_of(object, "pairs_last"));
     double median = number_of(json_object_get(object, "frame_ms"), "median"), shares = 0;
     assert_true(median > 0);
@@ -466,9 +473,8 @@ static void help(void **state) {
     static const struct {
         const char *command, *options;
     } commands[] = {
-        {"run",
-         "--bodies --frames --seconds --backend --workers --sort --broad-phase --seed --check --check-every --csv "
-         "--trace --save --restore --json --help"},
+        {"run", "--bodies --frames --seconds --backend --workers --sort --broad-phase --seed --check --check-every "
+                "--check-sampled --csv --trace --save --restore --json --help"},
         {"pairs",
          "--boxes --between --backend --workers --broad-phase --sort --max-pairs --repeat --csv --json --help"},
         {"sort", "--keys --count --distribution --method --backend --workers --input --seed --repeat --json --help"},

@@ -325,6 +325,16 @@ static void check_statistics(scene *s, psv_pair_finder *finder, bool full) {
     s->ways += strcmp(statistics.method, "brute") != 0;
 }
 
+// The finder's own check of all boxes.
+static void check_itself(const scene *s, psv_pair_finder *finder, const psv_box_set *set) {
+    psv_pair_check check;
+    CHECK(psv_check_pairs(finder, set, NULL, MOST, &check));
+    if (check.missing + check.extra > 0)
+        fail_msg("scene %llu: %llu missing, %llu extra", (unsigned long long)s->first,
+                 (unsigned long long)check.missing, (unsigned long long)check.extra);
+    assert_true(check.boxes == (s->count == 0 ? 0 : MOST) && check.pairs >= 2 * s->pair_count);
+}
+
 static void run_frame(scene *s, psv_pair_finder *finder) {
     static psv_pair found[MOST_PAIRS];
     psv_aabb floats[MOST];
@@ -343,6 +353,7 @@ static void run_frame(scene *s, psv_pair_finder *finder) {
     }
     assert_int_equal(count, s->pair_count);
     check_statistics(s, finder, full);
+    if (!full) check_itself(s, finder, &set);
     if (s->events) check_events(s, finder, full);
     free_uploads(&to);
 }

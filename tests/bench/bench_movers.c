@@ -3,7 +3,8 @@
 // finding, of finding with the events read, the longest frame with events, without the first two, which settle the
 // boxes, and publishing the frame for readers on other threads.
 // On a device: milliseconds of wall clock a frame, of many frames in a row without a wait between them, with events
-// made and left on the device. `kept`: the movers are the last boxes, and those before them are kept.
+// made and left on the device. `kept`: the movers are the last boxes, and those before them are kept. `check`: one
+// psv_check_pairs of 16 boxes.
 //   bench_movers [cpu|cuda] [--boxes N] [--movers N] [--frames N] [--plain-frames N] [--workers N] [--seed N] [--csv]
 //                [--peers]
 // --peers: pairsieve with events, and other libraries that pay for what moves, on one thread, over the same moves.
@@ -251,11 +252,12 @@ static void run_frames(psv_pair_finder *finder, psv_box_set *set, const psv_buff
     check(psv_synchronize(context));
 }
 
-static double time_way(int way, bool events, psv_box_set set, const psv_buffer *versions) {
-    double times[ROUNDS];
+static double time_way(int way, bool events, psv_box_set set, const psv_buffer *versions, double *check_ms) {
+    double times[ROUNDS], checks[ROUNDS];
     const bool kept = way != ALL && set.kept > 1;
     psv_pair_finder_def def = psv_default_pair_finder_def();
     psv_pair_finder *finder = NULL;
+    psv_pair_check result;
     def.max_boxes = set.count;
     def.max_kept = kept ? set.count : 0;
     def.events = events;
@@ -266,10 +268,18 @@ static double time_way(int way, bool events, psv_box_set set, const psv_buffer *
     for (int r = 0; r < ROUNDS; ++r) {
         const double begin = wall_ms();
         run_frames(finder, &set, versions, plain_frames, events);
-        times[r] = (wall_ms() - begin) / plain_frames;
+        const double end = wall_ms();
+        check(psv_check_pairs(finder, &set, NULL, 16, &result));
+        times[r] = (end - begin) / plain_frames;
+        checks[r] = wall_ms() - end;
+        if (result.missing + result.extra > 0) {
+            fprintf(stderr, "bench_movers: pairs are missing or too many\n");
+            exit(1);
+        }
     }
     check(psv_finish_pairs(finder, NULL));
     psv_destroy_pair_finder(finder);
+    *check_ms = median_of(checks, ROUNDS);
     return median_of(times, ROUNDS);
 }
 
@@ -277,7 +287,7 @@ static void bench_device(uint64_t count, uint64_t movers) {
     psv_aabb *boxes = calloc(count, sizeof *boxes);
     uint32_t *moved = calloc(movers + 1, sizeof *moved);
     psv_buffer versions[VERSIONS];
-    double times[WAYS][2];
+    double times[WAYS][2], check_ms = 0;
     box_scene_named("cube")->make(boxes, count, seed);
     for (uint64_t m = 0; m < movers; ++m)
         moved[m] = (uint32_t)(count - movers + m);
@@ -292,12 +302,12 @@ static void bench_device(uint64_t count, uint64_t movers) {
     for (int way = 0; way < WAYS; ++way)
         for (int events = 0; events < 2; ++events) {
             set.kept = way == NAMED ? count : count - movers;
-            times[way][events] = time_way(way, events != 0, set, versions);
+            times[way][events] = time_way(way, events != 0, set, versions, &check_ms);
         }
-    printf(as_csv ? "%llu,%llu,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n"
-                  : "%9llu %9llu %10.4f %10.4f %10.4f %10.4f %10.4f %10.4f\n",
+    printf(as_csv ? "%llu,%llu,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n"
+                  : "%9llu %9llu %10.4f %10.4f %10.4f %10.4f %10.4f %10.4f %10.4f\n",
            (unsigned long long)count, (unsigned long long)movers, times[ALL][0], times[ALL][1], times[NAMED][0],
-           times[NAMED][1], times[BEHIND][0], times[BEHIND][1]);
+           times[NAMED][1], times[BEHIND][0], times[BEHIND][1], check_ms);
     (void)fflush(stdout);
     for (int v = 0; v < VERSIONS; ++v)
         psv_free_buffer(context, &versions[v]);
@@ -343,8 +353,8 @@ int main(int argc, char **argv) {
         printf(as_csv ? "%s,%s,%s,%s,%s,%s,%s,%s\n" : "%9s %9s %-12s %-20s %9s %9s %10s %10s\n", "boxes", "movers",
                "method", "work", "pairs", "events", "frame_ms", "worst_ms");
     else if (device)
-        printf(as_csv ? "%s,%s,%s,%s,%s,%s,%s,%s\n" : "%9s %9s %10s %10s %10s %10s %10s %10s\n", "boxes", "movers",
-               "all_find", "all_events", "find", "events", "kept_find", "kept_events");
+        printf(as_csv ? "%s,%s,%s,%s,%s,%s,%s,%s,%s\n" : "%9s %9s %10s %10s %10s %10s %10s %10s %10s\n", "boxes",
+               "movers", "all_find", "all_events", "find", "events", "kept_find", "kept_events", "check");
     else
         printf(as_csv ? "%s,%s,%s,%s,%s,%s,%s,%s,%s,%s\n" : "%9s %9s %9s %10s %10s %10s %10s %10s %10s %10s\n", "boxes",
                "movers", "pairs", "all_find", "all_events", "find", "events", "worst", "all_worst", "publish");

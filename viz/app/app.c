@@ -51,6 +51,7 @@ static void take_options(view_app *app) {
     app->overlays = o->overlays;
     app->paused = o->paused;
     app->transparent = o->transparent;
+    app->check_sampled = o->check_sampled;
     app->shadows = !o->no_shadows;
     app->ray_traced = o->ray_traced;
     app->show_panel = true;

@@ -78,6 +78,7 @@ typedef struct view_app {
     view_colour_mode colour;
     uint32_t overlays;
     bool folded;
+    bool check_sampled; // the world checks its pairs as it runs
     bool paused, step_once, transparent, shadows, ray_traced, show_panel, show_help, show_explanation;
     bool quit, minimised, focused;
     bool want_screenshot;
@@ -114,6 +115,7 @@ void view_close_app(view_app *app);
 
 // --- between app.c, scene_switch.c, app_hud.c and input.c
 // --------------------------------------------------------------
+void view_set_sampled_check(view_app *app, bool on);
 void view_toast(view_app *app, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void view_report(view_app *app, const view_message *message); // toast, and stderr without a window
 void view_fail(view_app *app, const view_message *message);   // ends the program with exit code 1

@@ -86,6 +86,8 @@ static void fill_model(view_app *app, view_hud_model *model) {
     model->history = &app->history;
     model->check = &app->check;
     view_fill_time_line(app, &model->line);
+    model->check_sampled = app->check_sampled;
+    if (app->world != NULL && app->load == NULL) (void)psv_read_world_check(app->world, &model->world_check);
     model->recording = view_is_recording(&app->video);
     fill_names(app, model);
     fill_picked(app, model);
@@ -136,6 +138,7 @@ static void do_toggles(view_app *app, const view_hud_actions *actions) {
     if (actions->toggle_fold) app->folded = !app->folded;
     if (actions->toggle_panel) app->show_panel = !app->show_panel;
     if (actions->check) view_run_check(app);
+    if (actions->toggle_sampled) view_set_sampled_check(app, !app->check_sampled);
     app->overlays ^= actions->toggle_overlays;
     if (actions->set_time) view_set_time(app, actions->time);
 }

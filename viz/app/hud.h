@@ -57,6 +57,8 @@ typedef struct view_hud_model {
     uint32_t traced_width, traced_height;
     const view_history *history;
     const view_check *check;
+    bool check_sampled;
+    psv_world_check world_check; // of the world's own checks
     bool has_picked;
     uint32_t picked_slot;
     psv_aabb picked_box;
@@ -78,7 +80,7 @@ typedef struct view_hud_actions {
     view_play play;
     bool set_time; // to the frame `time`
     uint64_t time;
-    bool check, export_csv, export_trace, screenshot, toggle_video;
+    bool check, toggle_sampled, export_csv, export_trace, screenshot, toggle_video;
 } view_hud_actions;
 
 typedef struct view_hud view_hud;

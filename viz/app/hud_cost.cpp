@@ -117,6 +117,16 @@ void traced(const view_hud_model &model) {
     if (s.added_up > 1) ImGui::Text("%u pictures added up", s.added_up);
 }
 
+// What the world's own checks of its pairs found.
+void sampled_check(const psv_world_check &check) {
+    if (check.steps == 0) return;
+    row("checked", check.boxes, "boxes whose pairs were compared with a test against all boxes");
+    if (check.missing + check.extra == 0) return;
+    ImGui::TextColored(ImVec4(1.0f, 0.3f, 0.25f, 1.0f), "step %llu: pair %u, %u %s",
+                       (unsigned long long)check.first_step, check.first.a, check.first.b,
+                       check.first_is_missing ? "is missing" : "is too many");
+}
+
 // The phases as one bar, each as wide as its share, with its name where there is room.
 void phase_bar(const view_history &history, float width, float height) {
     const ImVec2 corner = ImGui::GetCursorScreenPos();
@@ -179,6 +189,7 @@ void hud_counters(const view_hud_model &model) {
     row("tested", model.counters.candidates, "pairs of boxes that were compared to find those that overlap");
     if (model.counters.lost_bodies > 0)
         row("lost", model.counters.lost_bodies, "bodies that left the scene's bounds and were taken out");
+    sampled_check(model.world_check);
     ImGui::TextDisabled("sort passes");
     mark("sort passes");
     explain_on_hover(

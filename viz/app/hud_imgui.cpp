@@ -137,6 +137,10 @@ int choose(const char *label, const view_names &names) {
 }
 
 void cross_check(const view_hud_model &model, view_hud_actions &actions) {
+    bool sampled = model.check_sampled;
+    if (ImGui::Checkbox("check some pairs as it runs", &sampled)) actions.toggle_sampled = true;
+    mark("check sampled");
+    explain_on_hover("some bodies' boxes against all others, in at most 2% of the time");
     if (button("check pairs (X)")) actions.check = true;
     const view_check &check = *model.check;
     if (!check.done) return;

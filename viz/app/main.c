@@ -21,6 +21,19 @@ static int report_check(view_app *app) {
     return view_check_agrees(check) ? VIEW_EXIT_GOOD : VIEW_EXIT_FAILED;
 }
 
+// At the end of a run with --check-sampled: 0 when all pairs that were looked at are right.
+static int report_sampled(const view_app *app) {
+    psv_world_check found;
+    if (psv_read_world_check(app->world, &found) != PSV_OK) return VIEW_EXIT_FAILED;
+    printf("checked by samples: %llu steps, %llu boxes with %llu pairs, %llu missing, %llu too many\n",
+           (unsigned long long)found.steps, (unsigned long long)found.boxes, (unsigned long long)found.pairs,
+           (unsigned long long)found.missing, (unsigned long long)found.extra);
+    if (found.missing + found.extra == 0) return VIEW_EXIT_GOOD;
+    fprintf(stderr, "pairsieve-view: step %llu: pair (%u, %u) is %s\n", (unsigned long long)found.first_step,
+            found.first.a, found.first.b, found.first_is_missing ? "missing" : "too many");
+    return VIEW_EXIT_FAILED;
+}
+
 static int run(const view_options *options) {
     view_message message = {""};
     view_app *app = calloc(1, sizeof *app);
@@ -33,6 +46,8 @@ static int run(const view_options *options) {
         }
         if (options->check && app->exit_code == VIEW_EXIT_GOOD && app->world != NULL)
             app->exit_code = report_check(app);
+        if (options->check_sampled && app->exit_code == VIEW_EXIT_GOOD && app->world != NULL)
+            app->exit_code = report_sampled(app);
     } else {
         fprintf(stderr, "pairsieve-view: %s\n", message.text);
     }

@@ -52,6 +52,7 @@ void view_print_help(void) {
          "  --paused              start paused\n"
          "  --folder FOLDER       where the keys F12, F10 and the panel write files; default: pairsieve in the user's\n"
          "                        folder of pictures (XDG_PICTURES_DIR)\n"
+         "  --check-sampled       compare pairs of some bodies with brute force, in at most 2% of the time\n"
          "without a display\n"
          "  --headless            no window; needs --frames (default 120). Only what is kept is drawn: the last\n"
          "                        frame, or all of a video; Ctrl-C makes the next frame the last\n"
@@ -131,6 +132,7 @@ static bool parse_simple(const char *name, const char *value, view_options *o, i
         {"--headless", &o->headless},
         {"--smoke", &o->smoke},
         {"--check", &o->check},
+        {"--check-sampled", &o->check_sampled},
         {"--paused", &o->paused},
         {"--no-hud", &o->hide_hud},
         {"--strip", &o->strip},

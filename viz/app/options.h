@@ -48,7 +48,7 @@ typedef struct view_options {
     bool has_seed;
     bool headless;
     bool smoke;
-    bool check;
+    bool check, check_sampled;
     bool paused;
     bool hide_hud, frame_all, strip;
     bool help_panel;

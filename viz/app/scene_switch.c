@@ -88,6 +88,13 @@ static void set_camera(view_app *app) {
         view_frame_all(app); // of a snapshot's run
 }
 
+#define SAMPLED_SHARE 0.02f // of the time
+
+void view_set_sampled_check(view_app *app, bool on) {
+    app->check_sampled = on;
+    if (app->world != NULL) (void)psv_check_world_pairs(app->world, on ? SAMPLED_SHARE : 0);
+}
+
 #define SHADOW_BODIES 400000 // above this shadows start off: the pass doubles the vertices
 
 // The renderer's OpenGL context is current here and wherever the world is stepped. Where it will not do the CPU does
@@ -116,6 +123,7 @@ static void take_scene(view_app *app, view_load *load) {
     app->replayed = load->replayed;
     app->world = load->scene != NULL ? psv_scene_world(load->scene) : load->replayed.world;
     snprintf(app->scene_name, sizeof app->scene_name, "%s", load->scene_name);
+    view_set_sampled_check(app, app->check_sampled);
     view_create_streams(&app->streams, app->context, app->options.no_interop);
     if (!view_create_order(&app->order, app->context, app->options.order_on, &message)) view_report(app, &message);
     if (app->options.pairs_on_gl && psv_context_backend(app->context) == PSV_BACKEND_CPU) find_pairs_on_gl(app);

@@ -278,6 +278,30 @@ psv_status psv_explain_frame(psv_pair_finder *finder, char *text, uint64_t capac
 // small: it holds the smallest `capacity` indices. Blocks.
 psv_status psv_read_bad_boxes(psv_pair_finder *finder, uint32_t *indices, uint64_t capacity, uint64_t *count);
 
+// --- self-check ------------------------------------------------------------------------------------------------------
+
+#define PSV_MOST_SAMPLES 256u
+
+typedef struct psv_pair_check {
+    uint64_t boxes;   // that were compared with all others
+    uint64_t pairs;   // that this gave; a pair of two of these boxes counts twice
+    uint64_t missing; // of these pairs: not in the list
+    uint64_t extra;   // entries of the list with one of these boxes that are no pair, or that the list has before
+    psv_pair first_missing, first_extra; // the least ones, by the names that are reported; (0, 0): none
+    double ms;                           // that the check took; that it waited for the frame does not count
+} psv_pair_check;
+
+// Tests `samples` boxes (1 to PSV_MOST_SAMPLES; of two sets half of each) of the last frame with all others, and
+// compares the result with the frame's pairs. `a` and `b` (NULL: psv_find_pairs) are the sets of the last find call,
+// with the same content, and the rules are those of that call. So a moved box that was not named in `moved` is noticed.
+// Each call takes other boxes; samples from the number of boxes on are all of them. A box of a world with more pairs
+// than def.world_pairs is not looked at. The cost is a read of all boxes and pairs, and samples times boxes tests.
+// OpenGL copies all of it to the host. PSV_OK also where pairs differ: see `missing` and `extra`. Errors:
+// PSV_ERROR_ARGUMENT, PSV_ERROR_CAPACITY (the last frame overflowed), PSV_ERROR_MEMORY (to name what differs),
+// PSV_ERROR_UNSUPPORTED (the stream is captured), PSV_ERROR_DEVICE. Blocks.
+psv_status psv_check_pairs(psv_pair_finder *finder, const psv_box_set *a, const psv_box_set *b, uint32_t samples,
+                           psv_pair_check *check);
+
 // --- bounds ----------------------------------------------------------------------------------------------------------
 
 typedef enum psv_bounds_shape_type {

@@ -445,6 +445,12 @@ class pair_finder {
         if (status == PSV_OK) status = detail::read(context_, places.end, ends, lists.end);
         return detail::end(status, context_, std::move(lists));
     }
+    // Tests some boxes of the last frame, which was of this set, with all others: psv_check_pairs.
+    outcome<psv_pair_check> check(const psv_box_set &set, std::uint32_t samples) {
+        psv_pair_check found{};
+        const psv_status status = psv_check_pairs(get(), &set, nullptr, samples, &found);
+        return detail::end(status, context_, std::move(found));
+    }
     outcome<psv_pair_statistics> statistics() {
         psv_pair_statistics read{};
         const psv_status status = psv_read_pair_statistics(get(), &read);

@@ -284,6 +284,23 @@ psv_status psv_world_set_broad_phase(psv_world *world, const char *broad_phase);
 // PSV_ERROR_MEMORY. Blocks.
 psv_status psv_world_find_pairs_on(psv_world *world, psv_context *context);
 
+// Checks of the pairs while the world runs, by psv_check_pairs: some bodies' boxes against those of all bodies.
+typedef struct psv_world_check {
+    uint64_t steps;          // that were checked
+    uint64_t boxes, pairs;   // sums of psv_pair_check
+    uint64_t missing, extra; // likewise: both 0 when all is well
+    uint64_t first_step;     // psv_world_counters.frame of the first difference; 0: none
+    psv_pair first;          // its pair, by slots
+    bool first_is_missing;   // else the pair is too many
+    double ms, elapsed_ms;   // that the checks took, of the time from the first checked step to the last step
+} psv_world_check;
+
+// From the next step on, as many steps are checked as this share of the time allows (0.02 is 2%; 0: none). The first
+// one is checked. A step that is checked Blocks on CUDA; steps that a graph captures are not checked. Sets all sums to
+// zero. PSV_ERROR_ARGUMENT: share is not 0 to 1.
+psv_status psv_check_world_pairs(psv_world *world, float share);
+psv_status psv_read_world_check(const psv_world *world, psv_world_check *check);
+
 // --- contacts and their events --------------------------------------------------------------------------------------
 // For worlds with psv_world_def.contact_events: contacts and events of the last step, in memory of the context's
 // backend. `a` and `b` are slots (id.index1 - 1), with the user data of both bodies (0 where no body of the world has
