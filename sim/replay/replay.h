@@ -80,6 +80,7 @@ const replay_frame *replay_get_frame(const replay_reader *reader, uint32_t frame
 uint32_t replay_body_count(const replay_reader *reader);
 const replay_body *replay_get_body(const replay_reader *reader, uint32_t body);
 uint32_t replay_slot_count(const replay_reader *reader);
+int32_t replay_turn_exponent(const replay_reader *reader); // a turn counts in 2^this of tan(half its angle)
 uint32_t replay_shape_count(const replay_reader *reader);
 const psv_shape_def *replay_get_shape(const replay_reader *reader, uint32_t shape); // arrays are the reader's
 
@@ -96,6 +97,6 @@ bool replay_get_pose(const replay_reader *reader, uint32_t body, float position[
 // Largest error of a position on each axis, metres, and of a rotation about each axis, radians, for a body of this
 // exponent.
 double replay_position_bound(int32_t exponent);
-double replay_rotation_bound(void);
+double replay_rotation_bound(int32_t turn_exponent);
 
 #endif

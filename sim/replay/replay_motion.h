@@ -9,13 +9,17 @@
 #include <math.h>
 #include <string.h>
 
-#define REPLAY_TURN_STEP (1.0 / 2048) // of tan(half the angle)
 #define REPLAY_SLACK 2.0              // steps that a prediction may be wrong by
 #define REPLAY_FINER 64.0             // velocities and spins of key frames are counted in 64ths of a step
 #define REPLAY_ROTATION_BITS 15u      // of three numbers of a rotation in a key frame
 #define REPLAY_ROTATION_SCALE 23000.0 // 0.7072 x scale < 2^14
-#define REPLAY_RADIUS_STEPS 10        // a radius has 2^10 steps or more
-#define REPLAY_LEAST_EXPONENT (-40)   // of a step in metres
+// Steps of a body's radius, as a power of two, at least; those of a turn are of tan(half the angle), half as large. A
+// body of a large scene is a small part of any picture.
+#define REPLAY_FINE_STEPS 10        // one less for each time that there are twice as many bodies as REPLAY_FINE_BODIES
+#define REPLAY_COARSE_STEPS 7       // but not less
+#define REPLAY_FINE_BODIES 65536u   // in the first frame
+#define REPLAY_SEGMENT 65536u       // bodies whose changes are coded by themselves
+#define REPLAY_LEAST_EXPONENT (-40) // of a step in metres
 #define REPLAY_MOST_EXPONENT 20
 
 typedef struct replay_motion {
@@ -103,7 +107,8 @@ static inline void replay_predict(replay_motion *motion, const double fall[3]) {
     motion->turn_frames += 1;
 }
 
-static inline void replay_apply(replay_motion *motion, const replay_change *change) {
+// `turn_step`: of the file.
+static inline void replay_apply(replay_motion *motion, const replay_change *change, double turn_step) {
     const double frames = motion->moves && !change->new_speed ? (double)motion->frames : 1.0;
     const double turn_frames = motion->moves && !change->new_spin ? (double)motion->turn_frames : 1.0;
     motion->touched = motion->moves = true;
@@ -117,7 +122,7 @@ static inline void replay_apply(replay_motion *motion, const replay_change *chan
     if (change->has_turn) {
         double turn[3];
         for (int i = 0; i < 3; ++i) {
-            turn[i] = (double)change->turn[i] * REPLAY_TURN_STEP;
+            turn[i] = (double)change->turn[i] * turn_step;
             motion->spin[i] += turn[i] / turn_frames;
         }
         replay_turn(motion->rotation, turn);
@@ -131,7 +136,7 @@ static inline void replay_apply(replay_motion *motion, const replay_change *chan
     }
 }
 
-static inline void replay_take_state(replay_motion *motion, const replay_state *state) {
+static inline void replay_take_state(replay_motion *motion, const replay_state *state, double turn_step) {
     const double half = (double)(1u << (REPLAY_ROTATION_BITS - 1));
     double rest = 1;
     for (uint32_t i = 0, other = 0; i < 4; ++i) {
@@ -143,7 +148,7 @@ static inline void replay_take_state(replay_motion *motion, const replay_state *
     for (int i = 0; i < 3; ++i) {
         motion->position[i] = (double)state->place[i];
         motion->velocity[i] = (double)state->speed[i] / REPLAY_FINER;
-        motion->spin[i] = (double)state->spin[i] * (REPLAY_TURN_STEP / REPLAY_FINER);
+        motion->spin[i] = (double)state->spin[i] * (turn_step / REPLAY_FINER);
     }
     motion->frames = motion->turn_frames = 0;
     motion->touched = true;

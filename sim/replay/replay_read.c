@@ -1,8 +1,10 @@
 // Reads replay files. Every number of a file is checked before it is used; sizes before memory is taken for them.
 #include "replay_motion.h"
 #include "replay_tables.h"
+#include "replay_threads.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #define BODY_BYTES 60u
@@ -20,6 +22,10 @@ struct replay_reader {
     uint32_t now;   // frame_count: none yet
     uint8_t *bytes; // of one frame
     uint64_t room;
+    int32_t turn_exponent;
+    uint64_t appeared;   // of the frame that is read: bodies up to it
+    atomic_bool damaged; // likewise: a segment could not be read
+    uint32_t reading;    // likewise: its number
 };
 
 // --- numbers of the tables ------------------------------------------------------------------------------------------
@@ -92,12 +98,14 @@ static bool take_text(cursor *from, char *text, uint64_t room) {
 
 // --- tables ---------------------------------------------------------------------------------------------------------
 
-static bool read_head(cursor *from, replay_head *head) {
+static bool read_head(cursor *from, replay_head *head, int32_t *turn_exponent) {
     uint32_t phases = 0;
     char name[32];
     if (!take_text(from, head->scene, sizeof head->scene)) return false;
     if (!take_floats(from, &head->frame_seconds, 1) || !(head->frame_seconds > 0)) return false;
     if (!take_floats(from, head->eye, 3) || !take_floats(from, head->target, 3)) return false;
+    *turn_exponent = (int32_t)take_u32(from);
+    if (*turn_exponent < REPLAY_LEAST_EXPONENT || *turn_exponent > 0) return false;
     if (!take_count(from, 4, &phases) || phases != PSV_PHASE_COUNT) return false;
     for (uint32_t p = 0; p < phases; ++p)
         if (!take_text(from, name, sizeof name)) return false;
@@ -250,8 +258,8 @@ static bool read_tables(replay_reader *reader, const char *path, uint64_t offset
     if (good && !reader->trusting && replay_sum(bytes, size) != sum)
         good = replay_fail(error, "the replay '%s' is damaged: its tables are not those that were written", path);
     cursor from = {.data = bytes, .left = size};
-    if (good && !(read_head(&from, &reader->head) && read_shapes(reader, &from) && read_bodies(reader, &from) &&
-                  read_frames(reader, &from, offset) && from.left == 0))
+    if (good && !(read_head(&from, &reader->head, &reader->turn_exponent) && read_shapes(reader, &from) &&
+                  read_bodies(reader, &from) && read_frames(reader, &from, offset) && from.left == 0))
         good = replay_fail(error, "the replay '%s' is damaged: a number of its tables cannot be", path);
     free(bytes);
     return good;
@@ -320,6 +328,7 @@ const replay_body *replay_get_body(const replay_reader *reader, uint32_t body) {
 uint32_t replay_slot_count(const replay_reader *reader) { return reader->slot_count; }
 uint32_t replay_shape_count(const replay_reader *reader) { return reader->shape_count; }
 const psv_shape_def *replay_get_shape(const replay_reader *reader, uint32_t shape) { return &reader->shapes[shape]; }
+int32_t replay_turn_exponent(const replay_reader *reader) { return reader->turn_exponent; }
 uint32_t replay_frame_now(const replay_reader *reader) { return reader->now; }
 
 // --- frames ---------------------------------------------------------------------------------------------------------
@@ -366,16 +375,16 @@ static bool is_there(const replay_body *body, uint32_t frame) {
     return body->first_frame <= frame && frame < body->end_frame;
 }
 
-// Every body goes on as it did; in a key frame it is as when it appeared.
-static void begin_frame(replay_reader *reader, uint32_t number) {
-    const replay_frame *frame = &reader->frames[number];
+// Every body of a segment goes on as it did; in a key frame it is as when it appeared.
+static void begin_bodies(replay_reader *reader, uint64_t first, uint64_t end) {
+    const replay_frame *frame = &reader->frames[reader->reading];
     double fall[3] = {0};
     int32_t exponent = INT32_MIN;
-    for (uint32_t i = 0; i < reader->body_count; ++i) {
+    for (uint64_t i = first; i < end; ++i) {
         const replay_body *body = &reader->bodies[i];
         replay_motion *motion = &reader->motions[i];
-        if (!is_there(body, number)) continue;
-        if (frame->is_key || body->first_frame == number) {
+        if (!is_there(body, reader->reading)) continue;
+        if (frame->is_key || body->first_frame == reader->reading) {
             *motion = replay_start(body);
         } else if (motion->moves) {
             if (body->exponent != exponent) replay_fall(frame, body->exponent, fall);
@@ -398,27 +407,58 @@ static uint64_t count_appeared(const replay_reader *reader, uint32_t frame) {
     return low;
 }
 
-static bool change_bodies(replay_reader *reader, uint32_t number) {
-    const replay_frame *frame = &reader->frames[number];
-    const uint64_t bodies = count_appeared(reader, number);
-    decoder from = {.bits = {.data = reader->bytes, .size = frame->bytes}};
-    for (uint64_t at = 0;; ++at) {
+static bool change_bodies(replay_reader *reader, uint64_t first, uint64_t end, const uint8_t *bytes, uint32_t count) {
+    const double turn_step = replay_step(reader->turn_exponent);
+    decoder from = {.bits = {.data = bytes, .size = count}};
+    for (uint64_t at = first;; ++at) {
         const uint64_t gap = replay_get_number(&from.bits, &from.columns[REPLAY_GAP]);
-        if (from.bits.failed || gap > bodies - at) return false;
+        if (from.bits.failed || gap > end - at) return false;
         at += gap;
-        if (at == bodies) return true;
-        if (!is_there(&reader->bodies[at], number)) return false;
-        if (frame->is_key) {
+        if (at == end) return true;
+        if (!is_there(&reader->bodies[at], reader->reading)) return false;
+        if (reader->frames[reader->reading].is_key) {
             replay_state state;
             get_state(&from, &state);
-            replay_take_state(&reader->motions[at], &state);
+            replay_take_state(&reader->motions[at], &state, turn_step);
         } else {
             replay_change change;
             get_change(&from, &change);
-            replay_apply(&reader->motions[at], &change);
+            replay_apply(&reader->motions[at], &change, turn_step);
         }
         if (from.bits.failed) return false;
     }
+}
+
+static uint32_t segment_length(const replay_reader *reader, uint32_t segment) {
+    const uint8_t *at = reader->bytes + (uint64_t)4 * segment;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint32_t segments_of(uint64_t bodies) { return (uint32_t)((bodies + REPLAY_SEGMENT - 1) / REPLAY_SEGMENT); }
+
+static void read_segment(void *data, uint32_t segment) {
+    replay_reader *reader = data;
+    const uint64_t first = (uint64_t)segment * REPLAY_SEGMENT, all = reader->appeared;
+    const uint64_t end = first + REPLAY_SEGMENT < all ? first + REPLAY_SEGMENT : all;
+    uint64_t offset = (uint64_t)4 * segments_of(all);
+    begin_bodies(reader, first, end);
+    if (reader->frames[reader->reading].bytes == 0) return;
+    for (uint32_t i = 0; i < segment; ++i)
+        offset += segment_length(reader, i);
+    const uint32_t count = segment_length(reader, segment);
+    if (count > 0 && !change_bodies(reader, first, end, reader->bytes + offset, count))
+        atomic_store(&reader->damaged, true);
+}
+
+// The segments' lengths add up to the frame's.
+static bool check_lengths(const replay_reader *reader, uint64_t bytes) {
+    const uint32_t segments = segments_of(reader->appeared);
+    uint64_t sum = (uint64_t)4 * segments;
+    if (bytes == 0) return true;
+    if (bytes < sum) return false;
+    for (uint32_t i = 0; i < segments; ++i)
+        sum += segment_length(reader, i);
+    return sum == bytes;
 }
 
 static bool read_next(replay_reader *reader, uint32_t number, replay_error *error) {
@@ -428,9 +468,11 @@ static bool read_next(replay_reader *reader, uint32_t number, replay_error *erro
     if (!reader->trusting && replay_sum(reader->bytes, frame->bytes) != frame->sum)
         return replay_fail(error, "frame %u of the replay is damaged: its bytes are not those that were written",
                            number);
-    begin_frame(reader, number);
-    if (frame->bytes > 0 && !change_bodies(reader, number))
-        return replay_fail(error, "frame %u of the replay is damaged", number);
+    reader->reading = number;
+    reader->appeared = count_appeared(reader, number);
+    atomic_store(&reader->damaged, !check_lengths(reader, frame->bytes));
+    if (!reader->damaged) replay_run_parts(read_segment, reader, segments_of(reader->appeared));
+    if (reader->damaged) return replay_fail(error, "frame %u of the replay is damaged", number);
     reader->now = number;
     return true;
 }

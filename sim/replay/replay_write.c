@@ -1,6 +1,7 @@
 // Writes replay files: finds what changed in a frame, and the tables at the end.
 #include "replay_motion.h"
 #include "replay_tables.h"
+#include "replay_threads.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +20,12 @@ typedef struct last_pose {
     float moved[3];
 } last_pose;
 
+// Bodies that are coded together, and their bits of the present frame.
+typedef struct segment {
+    replay_bytes bits;
+    uint32_t newly_touched;
+} segment;
+
 struct replay_writer {
     FILE *stream;
     uint64_t written;
@@ -35,6 +42,11 @@ struct replay_writer {
     uint32_t frame_count, frame_room, last_key;
     uint64_t bytes_since_key;
     double falls[EXPONENTS][3];
+    int32_t radius_steps; // as a power of two; 0: not chosen yet
+    double turn_step;
+    segment *segments;
+    uint32_t segment_count, segment_room;
+    bool is_key; // the frame that is coded
     replay_bytes bits, shape_bytes;
     uint32_t shape_count;
 };
@@ -74,6 +86,9 @@ void replay_destroy_writer(replay_writer *writer) {
     free(writer->velocities);
     free(writer->shapes);
     free(writer->frames);
+    for (uint32_t i = 0; i < writer->segment_room; ++i)
+        free(writer->segments[i].bits.data);
+    free(writer->segments);
     free(writer->bits.data);
     free(writer->shape_bytes.data);
     free(writer);
@@ -113,11 +128,11 @@ static bool reserve_bodies(replay_writer *writer, uint64_t count) {
     return good;
 }
 
-static int32_t exponent_of(float radius) {
+static int32_t exponent_of(float radius, int32_t radius_steps) {
     int exponent = 0;
     (void)frexpf(radius, &exponent);
     if (!isfinite(radius)) return REPLAY_MOST_EXPONENT;
-    exponent -= 1 + REPLAY_RADIUS_STEPS;
+    exponent -= 1 + radius_steps;
     return exponent < REPLAY_LEAST_EXPONENT  ? REPLAY_LEAST_EXPONENT
            : exponent > REPLAY_MOST_EXPONENT ? REPLAY_MOST_EXPONENT
                                              : exponent;
@@ -133,7 +148,7 @@ static void add_body(replay_writer *writer, uint32_t slot) {
                           .shape = writer->shapes[slot],
                           .first_frame = writer->frame_count,
                           .end_frame = REPLAY_STILL,
-                          .exponent = exponent_of(position[3]),
+                          .exponent = exponent_of(position[3], writer->radius_steps),
                           .inverse_mass = writer->velocities[slot][3],
                           .radius = position[3]};
     memcpy(body->position, position, sizeof body->position);
@@ -163,6 +178,13 @@ static uint64_t end_bodies(replay_writer *writer) {
     return appear;
 }
 
+static void choose_steps(replay_writer *writer, uint64_t bodies) {
+    writer->radius_steps = REPLAY_FINE_STEPS;
+    for (; bodies > REPLAY_FINE_BODIES && writer->radius_steps > REPLAY_COARSE_STEPS; bodies = (bodies + 1) / 2)
+        writer->radius_steps -= 1;
+    writer->turn_step = replay_step(-writer->radius_steps - 1);
+}
+
 static bool read_arrays(replay_writer *writer, psv_world *world, replay_error *error) {
     psv_context *context = psv_world_context(world);
     const uint64_t slots = psv_world_slot_count(world);
@@ -174,6 +196,7 @@ static bool read_arrays(replay_writer *writer, psv_world *world, replay_error *e
     if (status == PSV_OK) status = psv_download(context, writer->shapes, psv_world_shape_indices(world), 4 * slots);
     if (status != PSV_OK) return replay_fail(error, "%s", psv_last_error(context));
     const uint64_t appear = end_bodies(writer);
+    if (writer->radius_steps == 0) choose_steps(writer, appear);
     if (appear == 0) return true;
     if (!reserve_bodies(writer, writer->body_count + appear))
         return replay_fail(error, "no memory for a replay of %llu bodies",
@@ -261,7 +284,7 @@ static bool find_change(const replay_writer *writer, uint32_t number, const floa
         shift[i] = ((double)position[i] - (double)body->position[i]) * steps - motion->position[i];
     turn_between(motion->rotation, rotation, turn);
     for (int i = 0; i < 3; ++i)
-        turn[i] *= 1 / REPLAY_TURN_STEP;
+        turn[i] *= 1 / writer->turn_step;
     *change = (replay_change){.has_shift = exceeds(shift, REPLAY_SLACK), .has_turn = exceeds(turn, REPLAY_SLACK)};
     if (!change->has_shift && !change->has_turn) return false;
     const truth found = find_truth(writer, number, position, rotation);
@@ -270,9 +293,9 @@ static bool find_change(const replay_writer *writer, uint32_t number, const floa
     for (int i = 0; i < 3; ++i) {
         change->shift[i] = to_steps(shift[i]);
         change->turn[i] = to_steps(turn[i]);
-        turned[i] = turn[i] * REPLAY_TURN_STEP;
+        turned[i] = turn[i] * writer->turn_step;
     }
-    change->stop = !exceeds(found.moved, REST_STEPS) && !exceeds(found.turned, REST_STEPS * REPLAY_TURN_STEP);
+    change->stop = !exceeds(found.moved, REST_STEPS) && !exceeds(found.turned, REST_STEPS * writer->turn_step);
     if (change->stop) return true;
     if (motion->moves && motion->frames > 1)
         change->new_speed = is_sudden(motion->velocity, shift, (double)motion->frames, found.moved);
@@ -309,7 +332,7 @@ static void put_change(coder *to, const replay_change *change) {
     }
 }
 
-static replay_state state_of(const replay_motion *motion) {
+static replay_state state_of(const replay_motion *motion, double turn_step) {
     replay_state state = {.moves = motion->moves, .falls = motion->falls};
     for (uint32_t i = 1; i < 4; ++i)
         if (fabs(motion->rotation[i]) > fabs(motion->rotation[state.largest])) state.largest = i;
@@ -321,7 +344,7 @@ static replay_state state_of(const replay_motion *motion) {
     for (int i = 0; i < 3; ++i) {
         state.place[i] = to_steps(motion->position[i]);
         state.speed[i] = to_steps(motion->velocity[i] * REPLAY_FINER);
-        state.spin[i] = to_steps(motion->spin[i] / REPLAY_TURN_STEP * REPLAY_FINER);
+        state.spin[i] = to_steps(motion->spin[i] / turn_step * REPLAY_FINER);
     }
     return state;
 }
@@ -354,7 +377,7 @@ static bool is_as_before(const last_pose *last, const float position[4], const f
 }
 
 // One body of a frame; *gap: bodies since the last one that was written.
-static void code_body(replay_writer *writer, coder *to, uint32_t number, bool is_key, uint32_t *gap) {
+static void code_body(replay_writer *writer, coder *to, uint32_t number, uint32_t *gap, uint32_t *newly_touched) {
     const replay_body *body = &writer->bodies[number];
     replay_motion *motion = &writer->motions[number];
     const float *position = writer->positions[body->slot], *rotation = writer->rotations[body->slot];
@@ -365,15 +388,15 @@ static void code_body(replay_writer *writer, coder *to, uint32_t number, bool is
     replay_predict(motion, writer->falls[body->exponent - REPLAY_LEAST_EXPONENT]);
     const bool differs = find_change(writer, number, position, rotation, &change);
     remember(writer, number, position, rotation);
-    writer->touched += differs && !motion->touched;
-    if (differs) replay_apply(motion, &change);
-    if (is_key ? !motion->touched : !differs) return;
+    *newly_touched += differs && !motion->touched;
+    if (differs) replay_apply(motion, &change, writer->turn_step);
+    if (writer->is_key ? !motion->touched : !differs) return;
     replay_put_number(&to->bits, &to->columns[REPLAY_GAP], *gap - 1);
     *gap = 0;
-    if (is_key) {
-        const replay_state state = state_of(motion);
+    if (writer->is_key) {
+        const replay_state state = state_of(motion, writer->turn_step);
         put_state(to, &state);
-        replay_take_state(motion, &state);
+        replay_take_state(motion, &state, writer->turn_step);
     } else {
         put_change(to, &change);
     }
@@ -403,22 +426,59 @@ static replay_frame make_frame(const replay_writer *writer, psv_world *world, fl
     return frame;
 }
 
-static bool code_frame(replay_writer *writer, replay_frame *frame) {
-    writer->bits.count = 0;
-    coder to = {.bits = {.bytes = &writer->bits}};
+static void code_segment(void *data, uint32_t number) {
+    replay_writer *writer = data;
+    segment *part = &writer->segments[number];
+    const uint64_t first = (uint64_t)number * REPLAY_SEGMENT, all = writer->body_count;
+    const uint64_t end = first + REPLAY_SEGMENT < all ? first + REPLAY_SEGMENT : all;
+    coder to = {.bits = {.bytes = &part->bits}};
     uint32_t gap = 0;
+    part->bits.count = part->newly_touched = 0;
+    for (uint64_t i = first; i < end; ++i)
+        code_body(writer, &to, (uint32_t)i, &gap, &part->newly_touched);
+    if (part->bits.count + to.bits.count == 0) return;         // nothing changed, and no bytes say so
+    replay_put_number(&to.bits, &to.columns[REPLAY_GAP], gap); // leads past the last body
+    replay_flush_bits(&to.bits);
+}
+
+static bool reserve_segments(replay_writer *writer) {
+    writer->segment_count = (uint32_t)(((uint64_t)writer->body_count + REPLAY_SEGMENT - 1) / REPLAY_SEGMENT);
+    if (writer->segment_count <= writer->segment_room) return true;
+    const uint32_t room = 2 * writer->segment_count;
+    if (!grow((void **)&writer->segments, room, sizeof *writer->segments)) return false;
+    memset(writer->segments + writer->segment_room, 0, (room - writer->segment_room) * sizeof *writer->segments);
+    writer->segment_room = room;
+    return true;
+}
+
+// The lengths of the segments, and the segments; nothing where all are empty.
+static bool join_segments(replay_writer *writer) {
+    uint64_t bytes = 0;
+    bool good = true;
+    writer->bits.count = 0;
+    for (uint32_t i = 0; i < writer->segment_count; ++i) {
+        good = good && !writer->segments[i].bits.failed;
+        bytes += writer->segments[i].bits.count;
+        writer->touched += writer->segments[i].newly_touched;
+    }
+    for (uint32_t i = 0; bytes > 0 && i < writer->segment_count; ++i)
+        replay_put_u32(&writer->bits, (uint32_t)writer->segments[i].bits.count);
+    for (uint32_t i = 0; bytes > 0 && i < writer->segment_count; ++i)
+        replay_put_bytes(&writer->bits, writer->segments[i].bits.data, writer->segments[i].bits.count);
+    return good && !writer->bits.failed && writer->bits.count <= UINT32_MAX;
+}
+
+static bool code_frame(replay_writer *writer, replay_frame *frame) {
     for (int32_t e = 0; e < EXPONENTS; ++e)
         replay_fall(frame, e + REPLAY_LEAST_EXPONENT, writer->falls[e]);
-    for (uint32_t number = 0; number < writer->body_count; ++number)
-        code_body(writer, &to, number, frame->is_key, &gap);
-    if (writer->bits.count + to.bits.count > 0) {                  // else nothing changed, and no bytes say so
-        replay_put_number(&to.bits, &to.columns[REPLAY_GAP], gap); // leads past the last body
-        replay_flush_bits(&to.bits);
-    }
+    if (!reserve_segments(writer)) return false;
+    writer->is_key = frame->is_key;
+    replay_run_parts(code_segment, writer, writer->segment_count);
+    if (!join_segments(writer)) return false;
     frame->offset = writer->written;
     frame->bytes = (uint32_t)writer->bits.count;
     frame->sum = replay_sum(writer->bits.data, writer->bits.count);
-    return !writer->bits.failed && writer->bits.count <= UINT32_MAX;
+    return true;
 }
 
 // Shapes may be made between frames; the table has those of the last frame.
@@ -513,6 +573,7 @@ static void put_tables(const replay_writer *writer, replay_bytes *bytes) {
     replay_put_floats(bytes, &head->frame_seconds, 1);
     replay_put_floats(bytes, head->eye, 3);
     replay_put_floats(bytes, head->target, 3);
+    replay_put_u32(bytes, (uint32_t)(-writer->radius_steps - 1));
     replay_put_u32(bytes, PSV_PHASE_COUNT);
     for (int p = 0; p < PSV_PHASE_COUNT; ++p)
         replay_put_text(bytes, psv_phase_name((psv_phase)p));
@@ -542,4 +603,4 @@ bool replay_end(replay_writer *writer, replay_error *error) {
 
 double replay_position_bound(int32_t exponent) { return (REPLAY_SLACK + 0.5) * replay_step(exponent); }
 
-double replay_rotation_bound(void) { return 2 * (REPLAY_SLACK + 0.5) * REPLAY_TURN_STEP; }
+double replay_rotation_bound(int32_t turn_exponent) { return 2 * (REPLAY_SLACK + 0.5) * replay_step(turn_exponent); }

@@ -118,8 +118,10 @@ static void expect_pose(const replay_reader *reader, uint32_t number, const true
     assert_true(replay_get_pose(reader, number, position, rotation, NULL));
     const double bound = replay_position_bound(body->exponent) + 1e-6 * (double)fabsf(truth->position[0]) +
                          1e-6 * (double)fabsf(truth->position[1]) + 1e-6 * (double)fabsf(truth->position[2]);
-    // The page says so: a 400th of the radius.
-    if (isfinite(body->radius)) assert_true(replay_position_bound(body->exponent) <= (double)body->radius / 400);
+    // The page says so: a 400th of the radius, or twice as much for each doubling of the bodies above 65,536.
+    const int32_t coarser = 11 + replay_turn_exponent(reader);
+    if (isfinite(body->radius))
+        assert_true(replay_position_bound(body->exponent) <= ldexp((double)body->radius, coarser) / 400);
     for (int axis = 0; axis < 3; ++axis) {
         const double error = fabs((double)position[axis] - (double)truth->position[axis]);
         if (!(error <= bound))
@@ -127,7 +129,7 @@ static void expect_pose(const replay_reader *reader, uint32_t number, const true
                      (double)position[axis], (double)truth->position[axis], error, bound);
     }
     const double angle = angle_between(rotation, truth->rotation);
-    if (!(angle <= sqrt(3) * replay_rotation_bound() + 1e-5))
+    if (!(angle <= sqrt(3) * replay_rotation_bound(replay_turn_exponent(reader)) + 1e-5))
         fail_msg("frame %u body %u: turned by %g rad more", frame, number, angle);
 }
 
@@ -186,6 +188,19 @@ static void poses_of_scenes(void **unused) {
         expect_run(&run);
         free(run.poses);
     }
+}
+
+// Bodies are coded by segments, and these many more coarsely.
+static void many_bodies(void **unused) {
+    (void)unused;
+    true_run run;
+    record_scene("free_fall", 70000, 3, &run);
+    replay_reader *reader = open_replay();
+    assert_true(replay_body_count(reader) > 65536);
+    assert_int_equal(replay_turn_exponent(reader), -10); // half as fine
+    replay_close(reader);
+    expect_run(&run);
+    free(run.poses);
 }
 
 // Whatever the way to a frame is, its poses are the same bits.
@@ -418,9 +433,13 @@ static void damaged_files(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(poses_of_scenes),    cmocka_unit_test(any_way_to_a_frame),
-        cmocka_unit_test(bodies_come_and_go), cmocka_unit_test(rest_and_free_fall_are_free),
-        cmocka_unit_test(shapes_and_head),    cmocka_unit_test(damaged_files),
+        cmocka_unit_test(poses_of_scenes),
+        cmocka_unit_test(many_bodies),
+        cmocka_unit_test(any_way_to_a_frame),
+        cmocka_unit_test(bodies_come_and_go),
+        cmocka_unit_test(rest_and_free_fall_are_free),
+        cmocka_unit_test(shapes_and_head),
+        cmocka_unit_test(damaged_files),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);
 }

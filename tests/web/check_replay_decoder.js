@@ -23,8 +23,8 @@ function sumOf(replay, poses) {
 
 fs.mkdirSync(folder, {recursive: true});
 let frames = 0;
-for (const [scene, bodies, count] of [["drop", 200, 400], ["chairs", 40, 200], ["gravity", 100, 150], ["landscape", 60, 60], ["galaxy", 100, 90]]) {
-    const file = path.join(folder, scene + ".replay");
+for (const [scene, bodies, count] of [["drop", 200, 400], ["chairs", 40, 200], ["gravity", 100, 150], ["landscape", 60, 60], ["galaxy", 100, 90], ["free_fall", 70000, 8]]) {
+    const file = path.join(folder, scene + ".replay"); // the last has two segments
     execFileSync(program, ["run", scene, "--backend", "cpu", "--bodies", bodies, "--frames", count, "--record", file], {stdio: "ignore"});
     const wanted = execFileSync(printSums, [file], {encoding: "utf8"}).trim().split("\n").map((line) => Number(line.split(" ")[1]));
     const replay = new Replay(new Uint8Array(fs.readFileSync(file))), poses = new Float32Array(8 * replay.bodies.length);

@@ -2,7 +2,7 @@
 "use strict";
 
 const REPLAY = {
-    magic: "PSREPLAY", version: 1, columns: 16, mostOnes: 20, fullBits: 53, turnStep: 1 / 2048, finer: 64, rotationBits: 15,
+    magic: "PSREPLAY", version: 1, columns: 16, mostOnes: 20, fullBits: 53, segment: 65536, finer: 64, rotationBits: 15,
     rotationScale: 23000, gap: 0, shift: 1, turn: 4, place: 7, speed: 10, spin: 13, still: 0xffffffff
 };
 
@@ -105,6 +105,7 @@ class Replay {
         this.frameSeconds = from.f32();
         this.eye = from.floats(3);
         this.target = from.floats(3);
+        this.turnStep = 2 ** from.i32();
         this.phases = from.many(from.count(4), from.text);
         this.shapes = from.many(from.count(48), () => this.readShape(from));
         this.bodies = from.many(from.count(60), () => ({
@@ -195,7 +196,7 @@ class Replay {
         if (flags & 2) {
             const count = frames(1, from.bits(1)), turn = [0, 0, 0];
             for (let axis = 0; axis < 3; ++axis) {
-                turn[axis] = from.signed(REPLAY.turn + axis) * REPLAY.turnStep;
+                turn[axis] = from.signed(REPLAY.turn + axis) * this.turnStep;
                 this.spin[k + axis] += turn[axis] / count;
             }
             this.turn(i, turn[0], turn[1], turn[2]);
@@ -226,12 +227,12 @@ class Replay {
         if (!this.moves[i]) return;
         for (let axis = 0; axis < 3; ++axis) this.velocity[k + axis] = from.signed(REPLAY.speed + axis) / REPLAY.finer;
         for (let axis = 0; axis < 3; ++axis)
-            this.spin[k + axis] = from.signed(REPLAY.spin + axis) * (REPLAY.turnStep / REPLAY.finer);
+            this.spin[k + axis] = from.signed(REPLAY.spin + axis) * (this.turnStep / REPLAY.finer);
     }
 
     readFrame(number) {
-        const frame = this.frames[number], from = new ReplayBits(this.bytes, frame.offset, frame.offset + frame.bytes);
-        if (replaySum(this.bytes, frame.offset, from.end) !== frame.sum) throw new Error("frame " + number + " of the replay is damaged");
+        const frame = this.frames[number], end = frame.offset + frame.bytes;
+        if (replaySum(this.bytes, frame.offset, end) !== frame.sum) throw new Error("frame " + number + " of the replay is damaged");
         this.now = number;
         let appeared = 0;
         for (let i = 0; i < this.bodies.length; ++i) {
@@ -241,11 +242,22 @@ class Replay {
             if (frame.isKey || body.first === number) this.start(i);
             else if (this.moves[i]) this.predict(i, frame);
         }
-        for (let i = 0; frame.bytes > 0; ++i) {
+        if (frame.bytes === 0) return;
+        const lengths = new ReplayCursor(this.bytes, frame.offset, end);
+        let at = frame.offset + 4 * Math.ceil(appeared / REPLAY.segment);
+        for (let first = 0; first < appeared; first += REPLAY.segment) {
+            const length = lengths.u32(), from = new ReplayBits(this.bytes, at, Math.min(at + length, end));
+            if (length > 0) this.changeBodies(first, Math.min(first + REPLAY.segment, appeared), from, frame.isKey);
+            at += length;
+        }
+    }
+
+    changeBodies(first, end, from, isKey) {
+        for (let i = first;; ++i) {
             i += from.number(REPLAY.gap);
-            if (i === appeared) break;
-            if (!(i < appeared && this.isThere(this.bodies[i]))) throw new Error("frame " + number + " of the replay is damaged");
-            if (frame.isKey) this.takeState(i, from);
+            if (i === end) return;
+            if (!(i < end && this.isThere(this.bodies[i]))) throw new Error("a frame of the replay is damaged");
+            if (isKey) this.takeState(i, from);
             else this.correct(i, from);
         }
     }
