@@ -21,6 +21,14 @@ typedef struct psvi_emitter {
     float rate; // bodies a second
 } psvi_emitter;
 
+// What steps change in a scene beside its world.
+typedef struct psvi_scene_moment {
+    uint64_t frame;
+    double frames;
+    v3 axis, gravity;
+    uint64_t done[PSVI_MAX_EMITTERS];
+} psvi_scene_moment;
+
 struct psv_scene {
     psv_context *context;
     psv_world *world;
@@ -37,6 +45,8 @@ struct psv_scene {
     float kick_share, kick_speed;
     psvi_emitter emitters[PSVI_MAX_EMITTERS];
     uint32_t emitter_count;
+    psvi_scene_moment *moments; // kept, by the state's number
+    uint32_t moment_count;
 };
 
 // What is known while a scene is built.

@@ -374,6 +374,7 @@ void psv_destroy_scene(psv_scene *scene) {
     psv_destroy_world(scene->world);
     for (uint32_t i = 0; i < scene->emitter_count; ++i)
         free(scene->emitters[i].bodies);
+    free(scene->moments);
     free(scene);
 }
 
@@ -437,5 +438,48 @@ psv_status psv_scene_step_by(psv_scene *scene, float seconds) {
     scene->gravity = gravity;
     scene->frames = frames;
     ++scene->frame;
+    return PSV_OK;
+}
+
+// --- states to return to --------------------------------------------------------------------------------------------
+
+// Moments beyond the last one that was kept hold nothing; the world refuses their states.
+static psv_status reserve_moments(psv_scene *scene, uint32_t state) {
+    if (state < scene->moment_count) return PSV_OK;
+    psvi_scene_moment *moments = realloc(scene->moments, ((size_t)state + 1) * sizeof *moments);
+    if (moments == NULL)
+        return psvi_fail(scene->context, PSV_ERROR_MEMORY, "no host memory for state %u of a scene", state);
+    memset(moments + scene->moment_count, 0, (state + 1 - scene->moment_count) * sizeof *moments);
+    scene->moments = moments;
+    scene->moment_count = state + 1;
+    return PSV_OK;
+}
+
+psv_status psv_scene_keep(psv_scene *scene, uint32_t state) {
+    if (scene == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "scene is NULL");
+    psv_status status = psv_world_keep(scene->world, state);
+    if (status == PSV_OK) status = reserve_moments(scene, state);
+    if (status != PSV_OK) return status;
+    psvi_scene_moment *moment = &scene->moments[state];
+    *moment = (psvi_scene_moment){
+        .frame = scene->frame, .frames = scene->frames, .axis = scene->axis, .gravity = scene->gravity};
+    for (uint32_t i = 0; i < scene->emitter_count; ++i)
+        moment->done[i] = scene->emitters[i].done;
+    return PSV_OK;
+}
+
+psv_status psv_scene_return(psv_scene *scene, uint32_t state) {
+    if (scene == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "scene is NULL");
+    if (state >= scene->moment_count)
+        return psvi_fail(scene->context, PSV_ERROR_ARGUMENT, "state %u: nothing is kept there (psv_scene_keep)", state);
+    const psv_status status = psv_world_return(scene->world, state);
+    if (status != PSV_OK) return status;
+    const psvi_scene_moment *moment = &scene->moments[state];
+    scene->frame = moment->frame;
+    scene->frames = moment->frames;
+    scene->axis = moment->axis;
+    scene->gravity = moment->gravity;
+    for (uint32_t i = 0; i < scene->emitter_count; ++i)
+        scene->emitters[i].done = moment->done[i];
     return PSV_OK;
 }

@@ -121,14 +121,18 @@ static bool resize(view_app *app, view_message *message) {
 // One turn's time of the scene: a part of a frame in slow motion, else as many frames as are due.
 static psv_status step_scene(view_app *app, float *stepped) {
     const float seconds = psv_scene_frame_seconds(app->scene), scale = app->play.time_scale;
-    *stepped = app->step_once || scale >= 1.0f ? seconds : scale * seconds;
-    if (app->step_once || scale == 1.0f) return psv_scene_step(app->scene);
-    if (scale < 1.0f) return psv_scene_step_by(app->scene, *stepped);
-    app->owed += (double)scale;
-    *stepped *= (float)floor(app->owed);
-    psv_status status = PSV_OK;
-    for (; status == PSV_OK && app->owed >= 1.0; app->owed -= 1.0)
+    const bool one = app->step_once || scale == 1.0f, part = !one && scale < 1.0f;
+    uint32_t whole = one ? 1 : 0;
+    if (!one && !part) {
+        app->owed += (double)scale;
+        whole = (uint32_t)app->owed;
+        app->owed -= (double)whole;
+    }
+    *stepped = part ? scale * seconds : (float)whole * seconds;
+    psv_status status = part ? psv_scene_step_by(app->scene, *stepped) : PSV_OK;
+    for (uint32_t i = 0; i < whole && status == PSV_OK; ++i)
         status = psv_scene_step(app->scene);
+    if (status == PSV_OK) view_note_step(&app->rewind, app->scene, whole, *stepped);
     return status;
 }
 

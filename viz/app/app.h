@@ -10,6 +10,7 @@
 #include "measure.h"
 #include "options.h"
 #include "replayed.h"
+#include "rewind.h"
 #include "touch.h"
 #include "user_files.h"
 
@@ -58,6 +59,7 @@ typedef struct view_app {
     view_replayed replayed; // its reader is NULL while a scene is shown
     psv_world *world;       // of either; NULL until the first is loaded
     view_recording recording;
+    view_rewind rewind; // of a scene
     char scene_name[1024];
     char sort_method[32], broad_phase[32];
 

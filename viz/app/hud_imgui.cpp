@@ -342,7 +342,7 @@ void help(float width, float height) {
     static const char *const lines[] = {"P          pause, go on",
                                         "O          one step",
                                         ", .        slower, faster",
-                                        "left right one frame, with Shift 60",
+                                        "left right a frame back, on; Shift: 60",
                                         "R          restart the scene",
                                         "[ ]        previous, next scene",
                                         "Tab        panel, one line, nothing",

@@ -32,6 +32,7 @@ static void shoot(view_app *app) {
     if (!view_shoot(&app->touch, app->world, &app->camera, direction, radius, speed, &message)) {
         view_report(app, &message);
     }
+    app->rewind.touched = true;
     app->stale = true;
 }
 
@@ -210,6 +211,7 @@ static void drag_grabbed(view_app *app) {
     if (app->touch.grabbed.index1 == 0 || app->world == NULL || !app->mouse.moved) return;
     ray_at(app, app->mouse.x, app->mouse.y, direction);
     if (!view_drag(&app->touch, app->world, &app->camera, direction, app->paused, &message)) view_report(app, &message);
+    app->rewind.touched = true;
     app->stale = true;
 }
 

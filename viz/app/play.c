@@ -57,7 +57,10 @@ void view_set_play(view_app *app, const view_hud_actions *actions) {
     if (app->world == NULL) return;
     if (actions->set_time_scale) app->play.time_scale = wanted->time_scale;
     if (actions->set_gravity) status = set_gravity(app, wanted->gravity);
-    if (status == PSV_OK && actions->set_gravity) app->play.gravity = wanted->gravity;
+    if (status == PSV_OK && actions->set_gravity) {
+        app->play.gravity = wanted->gravity;
+        app->rewind.touched = true;
+    }
     if (status == PSV_OK && actions->set_friction) status = set_surfaces(app, &wanted->friction, NULL);
     if (status == PSV_OK && actions->set_friction) {
         app->play.friction = wanted->friction;
@@ -69,6 +72,9 @@ void view_set_play(view_app *app, const view_hud_actions *actions) {
         app->play.restitution_set = true;
     }
     if (status != PSV_OK) view_toast(app, "%s", psv_last_error(app->context));
+    // Surfaces of shapes are no part of a kept state: what was before cannot be repeated.
+    if ((actions->set_friction || actions->set_restitution) && app->scene != NULL)
+        view_begin_rewind(&app->rewind, app->scene);
 }
 
 void view_scale_time(view_app *app, float factor) {

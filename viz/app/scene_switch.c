@@ -130,6 +130,8 @@ static void take_scene(view_app *app, view_load *load) {
     if (!same) set_camera(app);
     app->history.count = 0;
     view_take_play(app);
+    memset(&app->rewind, 0, sizeof app->rewind);
+    if (app->scene != NULL) view_begin_rewind(&app->rewind, app->scene);
     app->shadows = !app->options.no_shadows && psv_world_slot_count(app->world) <= SHADOW_BODIES;
     app->pair_scale = 1.0f / 12.0f;
     app->stale = true;

@@ -1,4 +1,4 @@
-// The time line: frames of a replay that can be gone to.
+// The time line: frames of a replay, or the last ten seconds of a scene that is paused.
 #include "app.h"
 
 float view_frame_seconds(const view_app *app) {
@@ -14,10 +14,26 @@ void view_report_recording(view_app *app, bool good, const view_message *message
 
 void view_fill_time_line(const view_app *app, view_time_line *line) {
     *line = (view_time_line){.frame_seconds = view_frame_seconds(app)};
+    if (app->scene != NULL) {
+        line->shown = app->paused && app->rewind.last > 0;
+        line->first = view_rewind_first(&app->rewind);
+        line->last = app->rewind.last;
+        line->now = app->rewind.now;
+        return;
+    }
     if (app->replayed.reader == NULL) return;
     line->shown = true;
     line->last = replay_frame_count(app->replayed.reader) - 1;
     line->now = app->replayed.wanted;
+}
+
+static void rewind_scene(view_app *app, uint64_t step) {
+    view_message message = {""};
+    view_release(&app->touch);
+    if (!view_rewind_to(&app->rewind, app->scene, step, &message)) view_report(app, &message);
+    if (app->rewind.now != step) view_toast(app, "from here on it was you who changed the scene");
+    app->check.done = false;
+    app->stale = true;
 }
 
 void view_set_time(view_app *app, uint64_t frame) {
@@ -26,14 +42,17 @@ void view_set_time(view_app *app, uint64_t frame) {
     if (!line.shown) return;
     if (frame < line.first) frame = line.first;
     if (frame > line.last) frame = line.last;
-    app->replayed.wanted = (uint32_t)frame;
+    if (app->scene != NULL)
+        rewind_scene(app, frame);
+    else
+        app->replayed.wanted = (uint32_t)frame;
 }
 
 void view_move_time(view_app *app, int64_t frames) {
     view_time_line line;
+    app->paused = true;
     view_fill_time_line(app, &line);
     if (!line.shown) return;
-    app->paused = true;
     const uint64_t back = frames < 0 ? (uint64_t)-frames : 0;
     view_set_time(app, back > line.now ? 0 : line.now + (frames > 0 ? (uint64_t)frames : 0) - back);
 }

@@ -468,6 +468,12 @@ psv_status psv_scene_step(psv_scene *scene);
 // by that much of a frame.
 psv_status psv_scene_step_by(psv_scene *scene, float seconds);
 
+// psv_world_keep and psv_world_return of the scene's world, together with the scene's own state: how far emitters and
+// turning gravity are. States are reserved for the world (psv_world_reserve_states). A scene that has returned repeats
+// its steps bit by bit. A return of the world alone leaves the scene's state as it is. Errors and blocking: likewise.
+psv_status psv_scene_keep(psv_scene *scene, uint32_t state);
+psv_status psv_scene_return(psv_scene *scene, uint32_t state);
+
 // Shipped scenes: name and one line about it. NULL past the end.
 const char *psv_shipped_scene_name(uint32_t index);
 const char *psv_shipped_scene_description(uint32_t index);
