@@ -57,7 +57,7 @@ int tool_open_ranks(const tool_device_options *options, uint64_t limit, tool_ran
     def.device = cpu ? 0 : local_rank();
     psv_status status = psv_create_context(&def, &ranks->context);
     if (status != PSV_OK) return tool_fail_status(NULL, status);
-    status = psv_create_group_mpi(ranks->context, MPI_COMM_WORLD, &ranks->group);
+    status = psv_create_group_mpi(ranks->context, MPI_COMM_WORLD, 0, &ranks->group); // the alarm is the limit
     tool_note_progress(ranks);
     return tool_fail_status(ranks->context, status);
 }

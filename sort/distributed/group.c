@@ -22,10 +22,11 @@ psv_status psvi_check_group(const psv_group *group) {
 }
 
 static psv_status fail_transport(psv_group *group) {
+    const psv_group_transport *transport = &group->transport;
+    const char *reason = transport->reason == NULL ? NULL : transport->reason(transport->user);
     group->broken = true;
-    return psvi_fail(group->context, PSV_ERROR_DEVICE,
-                     "rank %u of %u could not reach the others: a rank left the group, or the transport failed",
-                     group->rank, group->size);
+    return psvi_fail(group->context, PSV_ERROR_DEVICE, "rank %u of %u could not reach the others: %.200s", group->rank,
+                     group->size, reason != NULL ? reason : "a rank left the group, or the transport failed");
 }
 
 // --- gather ----------------------------------------------------------------------------------------------------------

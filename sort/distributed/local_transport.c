@@ -167,7 +167,7 @@ psv_status psv_create_local_groups(psv_context *const *contexts, uint32_t count,
         if (made == NULL) break;
         *made = (seat){place, seats};
         ranks[seats].context = contexts[seats];
-        ranks[seats].transport = (psv_group_transport){seats, count, all_gather, exchange, release, made};
+        ranks[seats].transport = (psv_group_transport){seats, count, all_gather, exchange, release, made, NULL};
     }
     if (seats < count) {
         for (uint32_t r = 0; r < seats; ++r)

@@ -372,7 +372,7 @@ static void open_ranks(const options *o, ranks *job) {
     const bool cpu = def.backend == PSV_BACKEND_CPU || !psv_backend_available(PSV_BACKEND_CUDA);
     def.device = cpu ? 0 : place;
     check(job, psv_create_context(&def, &job->context), "create_context");
-    check(job, psv_create_group_mpi(job->context, MPI_COMM_WORLD, &job->group), "create_group_mpi");
+    check(job, psv_create_group_mpi(job->context, MPI_COMM_WORLD, 0, &job->group), "create_group_mpi");
 }
 
 int main(int argc, char **argv) {

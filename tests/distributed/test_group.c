@@ -111,8 +111,8 @@ static bool run_size(psv_backend backend, uint32_t size, uint64_t seed, uint64_t
     }
     for (uint32_t r = 0; r < size; ++r) {
         seats[r] = (seat){&table, r, size};
-        jobs[r] =
-            (rank_job){contexts[r], groups[r], {r, size, all_gather, exchange, NULL, &seats[r]}, seed, cases, false};
+        jobs[r] = (rank_job){contexts[r], groups[r], {r, size, all_gather, exchange, NULL, &seats[r], NULL},
+                             seed,        cases,     false};
         if (pthread_create(&threads[r], NULL, run_rank, &jobs[r]) != 0) exit(1);
     }
     bool good = true;

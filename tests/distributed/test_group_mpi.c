@@ -1,6 +1,7 @@
 // Groups of the ranks of an MPI job: the cases of test_group. usage: mpirun -n N test_group_mpi [--cases N] [--seed N]
-//                                        mpirun -n N test_group_mpi --die RANK | --bad RANK
+//                                        mpirun -n N test_group_mpi --die RANK | --bad RANK | --still RANK
 // With --die the rank ends in the middle of the work, with --bad it gives bad boxes: the job has to end, with an error.
+// With --still the rank sleeps for longer than the time limit, once before it joins the group and once in the middle.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ static bool exchange(const void *sent, const uint64_t *sent_first, const uint64_
 }
 
 static bool run_cases(psv_group *group, psv_context *context, int size, uint64_t seed, uint64_t cases) {
-    const psv_group_transport way = {psv_group_rank(group), (uint32_t)size, all_gather, exchange, NULL, &size};
+    const psv_group_transport way = {psv_group_rank(group), (uint32_t)size, all_gather, exchange, NULL, &size, NULL};
     static const char *const scenes[] = {"cube", "planks", "line", "far", "mixed_100"};
     bool good = run_error_cases(group, context, &way);
     for (uint64_t c = 0; c < cases; ++c) {
@@ -65,10 +66,41 @@ static psv_status run_guilty(psv_group *group, psv_context *context, bool dies, 
     return status;
 }
 
+#define LIMIT 0.5
+#define SLEEP 2u
+
+// One call of the group that the rank `still` comes to late: with the others it fails within the limit, and with it
+// because the others are gone.
+static bool run_late(psv_context *context, bool sleeps, bool at_once) {
+    static uint32_t keys[1000];
+    psv_group *group = NULL;
+    psv_group_sorter *sorter = NULL;
+    psv_group_sorter_def def = psv_default_group_sorter_def();
+    psv_group_sorted sorted;
+    def.local.max_count = 1000;
+    if (sleeps && at_once) (void)sleep(SLEEP);
+    const double begin = MPI_Wtime();
+    psv_status status = psv_create_group_mpi(context, MPI_COMM_WORLD, LIMIT, &group);
+    if (!at_once) {
+        if (status == PSV_OK) status = psv_create_group_sorter(group, &def, &sorter);
+        if (status != PSV_OK) return false;
+        if (sleeps) (void)sleep(SLEEP);
+        status = psv_group_sort_keys(sorter, psv_buffer_of(keys, sizeof keys), 1000, &sorted);
+    }
+    const double passed = MPI_Wtime() - begin - (sleeps && !at_once ? SLEEP : 0);
+    const bool good = status == PSV_ERROR_DEVICE && passed < SLEEP - 0.1 &&
+                      strstr(psv_last_error(context), "done nothing for 0.5 s, the time limit") != NULL;
+    if (!good) fprintf(stderr, "%s: %s, after %.2f s\n", psv_status_name(status), psv_last_error(context), passed);
+    psv_destroy_group_sorter(sorter);
+    psv_destroy_group(group);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return good;
+}
+
 int main(int argc, char **argv) {
     int size = 1, rank = 0;
     uint64_t seed = 500, cases = test_thinned(12, 2);
-    long dies = -1, bad = -1;
+    long dies = -1, bad = -1, still = -1;
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS) return 1;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -77,6 +109,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--die") == 0) dies = strtol(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--bad") == 0) bad = strtol(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--still") == 0) still = strtol(argv[i + 1], NULL, 10);
     }
     psv_context_def def = psv_default_context_def();
     def.backend = PSV_BACKEND_CPU;
@@ -84,10 +117,12 @@ int main(int argc, char **argv) {
     psv_context *context = NULL;
     psv_group *group = NULL;
     psv_status status = psv_create_context(&def, &context);
-    if (status == PSV_OK) status = psv_create_group_mpi(context, MPI_COMM_WORLD, &group);
+    if (status == PSV_OK && still < 0) status = psv_create_group_mpi(context, MPI_COMM_WORLD, 30, &group);
     if (status != PSV_OK) MPI_Abort(MPI_COMM_WORLD, 2);
     bool good;
-    if (dies >= 0 || bad >= 0)
+    if (still >= 0)
+        good = run_late(context, rank == still, true) & run_late(context, rank == still, false);
+    else if (dies >= 0 || bad >= 0)
         good = run_guilty(group, context, rank == dies, rank == bad) == PSV_OK;
     else
         good = run_cases(group, context, size, seed + (uint64_t)size * 1000, cases);

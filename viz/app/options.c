@@ -67,7 +67,8 @@ void view_print_help(void) {
          "  --help, --version\n"
          "\n"
          "keys: P pause, O step, left and right back and on in time, comma slower, R restart, [ ] scene, Tab panel,\n"
-         "F1 help, Home frame all, Space shoot; F1 names the others. Exit codes: 0 well, 1 failed run or no usable display, 2 usage or bad input,\n"
+         "F1 help, Home frame all, Space shoot; F1 names the others. Exit codes: 0 well, 1 failed run or no usable "
+         "display, 2 usage or bad input,\n"
          "130 interrupted without a window.");
 }
 

@@ -27,6 +27,8 @@ typedef struct psv_group_transport {
                      const uint64_t *received_first, const uint64_t *received_bytes, void *user);
     void (*release)(void *user); // called when the group is destroyed; may be NULL
     void *user;
+    // May be NULL: after one of both has returned false, why, for the sentence; NULL: not known.
+    const char *(*reason)(void *user);
 } psv_group_transport;
 
 typedef struct psv_group psv_group;
