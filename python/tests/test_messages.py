@@ -9,7 +9,7 @@ from pairsieve._messages import in_python
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 SOURCES = [path for folder in ("core", "sort/src", "sort/cpu", "collision/src", "collision/cpu", "sim")
-           for path in sorted((ROOT / folder).rglob("*.c")) if "tool" not in path.parts and "gl" not in path.parts]
+           for path in sorted((ROOT / folder).rglob("*.c")) if not {"tool", "gl", "vulkan"} & set(path.parts)]
 # What a program in Python cannot come to: it makes no definitions of its own, and has no groups of ranks.
 NOT_SAID = re.compile(r"made by psv_default|from psv_default|def is NULL|_digit_bits|psv_world_find_pairs_on|psv_renderer|def\.gl_load|psv_world_keep|psv_world_reserve_states|radix4|hybrid")
 

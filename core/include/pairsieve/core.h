@@ -95,8 +95,8 @@ typedef struct psv_allocator {
 typedef void psv_task(void *data, uint32_t index);
 
 // A Vulkan device of the caller's, with API version 1.2 or newer of instance and device. The handles are those of
-// vulkan.h: VkInstance, VkPhysicalDevice, VkDevice, VkQueue. They must outlive the context. libvulkan.so.1 is the
-// loader that made them. No feature or extension has to be enabled.
+// vulkan.h: VkInstance, VkPhysicalDevice, VkDevice, VkQueue. They must outlive the context. The system's loader made
+// them (libvulkan.so.1, vulkan-1.dll). No feature or extension has to be enabled.
 typedef struct psv_vulkan_device {
     void *instance, *physical_device;
     void *device; // NULL (default): the context makes an instance and a device of its own
