@@ -210,6 +210,10 @@ static const figure_sorter cpu_strategies[] = {
     {.label = "merge, keys", .method = "merge"},
 };
 static const figure_sorter gl_strategies[] = {
+    {.label = "2-way, keys", .method = "radix4", .radix4 = RADIX4(1, false)},
+    {.label = "4-way, keys", .method = "radix4", .radix4 = RADIX4(2, false)},
+    {.label = "8-way, keys", .method = "radix4", .radix4 = RADIX4(3, false)},
+    {.label = "4-way, index", .method = "radix4", .radix4 = RADIX4(2, false), .index = true},
     {.label = "radix, keys", .method = "radix"},
     {.label = "radix, index", .method = "radix", .index = true},
     {.label = "split (4 bits), keys", .method = "split", .as_u32 = true},
@@ -244,6 +248,7 @@ static int radix_strategies(figure_run *run, figure_keys keys) {
     figure_say_ratio(run, "cpu", "radix, 11 bits, one core", "radix, keys");
     figure_say_ratio(run, "cpu", "radix, index", "radix, keys");
     figure_say_ratio(run, "gl", "split (4 bits), keys", "radix, keys");
+    figure_say_ratio(run, "gl", "4-way, index", "4-way, keys");
     figure_say_ratio(run, "cuda", "split (4 bits), keys", "4-way, keys");
     figure_say_ratio(run, "cuda", "4-way, index", "4-way, keys");
     return code;
