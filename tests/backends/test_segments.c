@@ -1,5 +1,6 @@
 // Segmented sorts against the plain stable sort, segment by segment: mixtures of lengths, key types, forms, counts in
-// device memory, memory of the caller's, and offsets that are wrong, after which nothing may have been written.
+// device memory, memory of the caller's, and offsets that are wrong in every way, after which nothing may have been
+// written.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -264,24 +265,20 @@ static void call_and_check(psv_segment_sorter *sorter, const segment_case *test,
     release(&a);
 }
 
-// One offset is wrong: nothing may be written, and the status names the first segment that shows it.
-static void call_with_bad_offsets(psv_segment_sorter *sorter, const segment_case *test, uint64_t *state) {
-    const char *what = test->what;
-    if (test->segments == 0) return;
-    uint32_t *offsets = grab((test->room_segments + 1) * sizeof *offsets);
-    memcpy(offsets, test->offsets, (test->room_segments + 1) * sizeof *offsets);
-    for (uint32_t changes = 1 + random_below(state, 3); changes > 0; --changes) {
-        const uint32_t at = random_below(state, test->segments + 1), kind = random_below(state, 4);
-        offsets[at] = kind == 0   ? test->count + 1 + random_below(state, 100)
-                      : kind == 1 ? UINT32_MAX - random_below(state, 100)
-                      : kind == 2 ? random_below(state, test->count + 1)
-                                  : offsets[at] - 1;
-    }
+static uint32_t first_bad_segment(const segment_case *test, const uint32_t *offsets) {
     uint32_t first = 0;
     while (first < test->segments && offsets[first] <= offsets[first + 1] && offsets[first + 1] <= test->count)
         ++first;
+    return first;
+}
+
+// Where one of the offsets is wrong, nothing may be written, and the status names the first segment that shows it.
+static void call_with_bad_offsets(psv_segment_sorter *sorter, const segment_case *test, const uint32_t *offsets,
+                                  uint64_t keys_seed) {
+    const char *what = test->what;
+    const uint32_t first = first_bad_segment(test, offsets);
     if (first < test->segments) {
-        arrays a = make_arrays(test, next_random(state));
+        arrays a = make_arrays(test, keys_seed);
         device_case on = upload_case(test, &a, offsets);
         const psv_status status = sort(sorter, test->form, on.keys, on.values, test->count, &on.segments);
         if (backend == PSV_BACKEND_CPU)
@@ -299,7 +296,50 @@ static void call_with_bad_offsets(psv_segment_sorter *sorter, const segment_case
         free_case(&on);
         release(&a);
     }
-    free(offsets);
+}
+
+// A few good offsets become wrong.
+static void spoil_offsets(const segment_case *test, uint32_t *offsets, uint64_t *state) {
+    for (uint32_t changes = 1 + random_below(state, 3); changes > 0; --changes) {
+        const uint32_t at = random_below(state, test->segments + 1), kind = random_below(state, 4);
+        offsets[at] = kind == 0   ? test->count + 1 + random_below(state, 100)
+                      : kind == 1 ? UINT32_MAX - random_below(state, 100)
+                      : kind == 2 ? random_below(state, test->count + 1)
+                                  : offsets[at] - 1;
+    }
+}
+
+typedef enum wrong_kind {
+    WRONG_FEW,      // some are wrong
+    WRONG_ANYTHING, // each is any number of 32 bits
+    WRONG_WITHIN,   // each is any place of the array
+    WRONG_FALLING,  // from the end to the front
+    WRONG_WRAPPED,  // sums of lengths that are over 2^32 together, so that later offsets are small again
+    WRONG_FAR,      // good ones, all moved beyond the end
+    WRONG_LAST,     // only the last one is beyond the end, by one or by nearly 2^32
+    WRONG_KINDS
+} wrong_kind;
+
+static uint32_t draw_wrong_offset(const segment_case *test, wrong_kind kind, uint32_t i, uint32_t before,
+                                  uint64_t *state) {
+    const uint32_t end = test->offsets[test->segments];
+    switch (kind) {
+    case WRONG_ANYTHING: return (uint32_t)next_random(state);
+    case WRONG_WITHIN: return random_below(state, test->count + 1);
+    case WRONG_FALLING: return end - test->offsets[i];
+    case WRONG_WRAPPED: return before + UINT32_MAX / 3 + random_below(state, 1000);
+    case WRONG_FAR: return test->offsets[i] + test->count + 1;
+    case WRONG_LAST:
+        return i < test->segments ? test->offsets[i] : random_below(state, 2) ? test->count + 1 : UINT32_MAX;
+    default: return test->offsets[i];
+    }
+}
+
+static void draw_wrong_offsets(const segment_case *test, wrong_kind kind, uint32_t *offsets, uint64_t *state) {
+    memcpy(offsets, test->offsets, (test->room_segments + 1) * sizeof *offsets);
+    for (uint32_t i = 0, before = 0; i <= test->segments; before = offsets[i++])
+        offsets[i] = draw_wrong_offset(test, kind, i, before, state);
+    if (kind == WRONG_FEW) spoil_offsets(test, offsets, state);
 }
 
 static psv_segment_sorter *make_sorter(segment_case *test, psv_buffer *scratch) {
@@ -329,7 +369,10 @@ static void test_random_segments(void **state) {
         psv_segment_sorter *sorter = make_sorter(&test, &scratch);
         OK(psv_read_segments_status(sorter));
         call_and_check(sorter, &test, seed + c);
-        call_with_bad_offsets(sorter, &test, &random);
+        uint32_t *wrong = grab((test.room_segments + 1) * sizeof *wrong);
+        draw_wrong_offsets(&test, WRONG_FEW, wrong, &random);
+        call_with_bad_offsets(sorter, &test, wrong, next_random(&random));
+        free(wrong);
         call_and_check(sorter, &test, seed - c); // the counters are clear again
         psv_destroy_segment_sorter(sorter);
         if (test.own_scratch) compare(scratch, NULL, scratch.bytes - GUARD, 1, "scratch", what);
@@ -354,6 +397,31 @@ static void test_one_sorter(void **state) {
         free(test.offsets);
     }
     psv_destroy_segment_sorter(sorter);
+}
+
+// Fuzz: offsets that are wrong in every way, many times with one sorter, and good ones now and then.
+static void test_wrong_offsets(void **state) {
+    (void)state;
+    uint32_t refused = 0;
+    for (uint32_t c = 0; c < test_thinned(cases / 4, 18); ++c) {
+        segment_case test = draw_case(2000 + c);
+        uint64_t random = seed ^ (2000 + c);
+        psv_buffer scratch;
+        psv_segment_sorter *sorter = make_sorter(&test, &scratch);
+        uint32_t *wrong = grab((test.room_segments + 1) * sizeof *wrong);
+        for (wrong_kind kind = WRONG_FEW; kind < WRONG_KINDS; ++kind) {
+            draw_wrong_offsets(&test, kind, wrong, &random);
+            refused += first_bad_segment(&test, wrong) < test.segments;
+            call_with_bad_offsets(sorter, &test, wrong, next_random(&random));
+            if (kind % 3 == 2) call_and_check(sorter, &test, next_random(&random));
+        }
+        psv_destroy_segment_sorter(sorter);
+        psv_free_buffer(context, &scratch);
+        free(wrong);
+        free(test.offsets);
+    }
+    printf("%u calls with wrong offsets\n", refused);
+    assert_true(refused > 18);
 }
 
 static void expect_refusal(psv_status status, psv_status expected, const char *part) {
@@ -436,7 +504,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_random_segments),
-                                       cmocka_unit_test(test_one_sorter)};
+                                       cmocka_unit_test(test_one_sorter), cmocka_unit_test(test_wrong_offsets)};
     const int failures = cmocka_run_group_tests_name("segments", tests, NULL, NULL);
     psv_destroy_context(context);
     return failures;
