@@ -18,8 +18,8 @@ import numpy as np
 from ._native import ArgumentError, UnsupportedError
 
 _TYPES = {"f4": "float32", "f8": "float64", "i4": "int32", "u4": "uint32", "i8": "int64", "u8": "uint64", "u1": "uint8", "i1": "int8",
-          "b1": "bool", "i2": "int16", "u2": "uint16", "f2": "float16"}
-_SIZES = {name: np.dtype(name).itemsize for name in _TYPES.values()}
+          "b1": "bool", "i2": "int16", "u2": "uint16", "f2": "float16", "S16": "S16"}
+_SIZES = {name: np.dtype(name).itemsize for name in _TYPES.values()} | {"bfloat16": 2}
 
 
 class View:

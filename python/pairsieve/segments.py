@@ -22,7 +22,7 @@ class SegmentSorter(SorterOfKeys):
     max_count, max_segments : int
         Most elements and most segments of a call.
     dtype : str or dtype
-        Keys: uint32, int32, float32, uint64, int64 or float64. -0 and +0 are equal; NaN comes last.
+        Keys: integers of 8 to 64 bits, float16, bfloat16, float32, float64 or S16. -0 and +0 are equal; NaN comes last.
     value_bytes : int
         0 (keys alone), 4 or 8.
     device, descending, begin_bit, end_bit, stream

@@ -15,7 +15,8 @@ from ._native import (ArgumentError, CapacityError, Context, Worker, argument_er
 from .pairs import backend_of, device_number, device_text, sorters, struct_dict
 from .typing import AnyArray, Array, Device, HostArray, Indices, KeysAfter, Scalar, Stream
 
-_KEYS = {"uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64"}
+_KEYS = {"uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64", "uint8": "U8", "int8": "I8",
+         "uint16": "U16", "int16": "I16", "float16": "F16", "bfloat16": "BF16", "S16": "BYTES16"}
 _KEYS_AFTER = ("sorted", "kept", "undefined")
 
 
@@ -40,7 +41,7 @@ class SorterOfKeys(Worker):
 
     def _create(self, max_count: int, dtype: Any, value_bytes: int, device: Device, descending: bool, begin_bit: int, end_bit: int,
                 stream: Stream | None, **fields: Any) -> None:
-        name = str(getattr(dtype, "name", dtype)).replace("torch.", "")
+        name = str(getattr(dtype, "name", dtype)).replace("torch.", "").replace("bytes128", "S16")
         if name not in _KEYS:
             raise ArgumentError(f"dtype is {dtype!r}; accepted: {', '.join(_KEYS)}")
         self.dtype = name
@@ -115,7 +116,8 @@ class Sorter(SorterOfKeys):
     max_count : int
         Most keys of a call.
     dtype : str or dtype
-        Keys: uint32, int32, float32, uint64, int64 or float64. -0 and +0 are equal; NaN comes last.
+        Keys: integers of 8 to 64 bits, float16, bfloat16, float32, float64, or S16 (strings of up to 16 bytes).
+        -0 and +0 are equal; NaN comes last.
     value_bytes : int
         0 (keys alone), 4 or 8: the largest values that will be sorted along.
     device : str or int
@@ -218,7 +220,7 @@ def sort(keys: Array, *, descending: bool = False, method: str = "radix", stream
 def sort(keys: Sequence[float], *, descending: bool = False, method: str = "radix", stream: Stream | None = None) -> HostArray: ...
 @argument_errors
 def sort(keys: Any, *, descending: bool = False, method: str = "radix", stream: Any = None) -> Any:
-    """A sorted copy of `keys`: stable, -0 equal to +0, NaN last. One dimension of uint32, int32, float32, uint64, int64 or float64.
+    """A sorted copy of `keys`: stable, -0 equal to +0, NaN last. One dimension of a type that Sorter knows.
 
     On a GPU nothing waits for the device.
     """

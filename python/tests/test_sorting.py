@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import pairsieve
 
-DTYPES = ["uint32", "int32", "float32", "uint64", "int64", "float64"]
+DTYPES = ["uint32", "int32", "float32", "uint64", "int64", "float64", "uint8", "int8", "uint16", "int16", "float16"]
 
 
 def keys_of(dtype, count, seed=1):
@@ -16,11 +16,13 @@ def keys_of(dtype, count, seed=1):
         made[::11] = -0.0
         made[::13] = 0.0
         return made
+    if dtype.endswith("8"):
+        return random.integers(0, 256, count).astype(dtype)
     return random.integers(0, 1000, count).astype(dtype) - np.dtype(dtype).type(0 if dtype[0] == "u" else 500)
 
 
 def skip_where_missing(library, dtype):
-    if library.name == "torch" and dtype in ("uint32", "uint64"):
+    if library.name == "torch" and dtype in ("uint16", "uint32", "uint64"):
         pytest.skip("PyTorch's unsigned types")
     if library.name == "jax" and dtype.endswith("64"):
         pytest.skip("JAX has 32 bits unless told")
@@ -71,11 +73,23 @@ def test_sorter_bits():
     assert sorter.statistics()["passes_run"] >= 0
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_strings(descending):
+    words = np.array([f"{number * 7919 % 500}".encode() * 2 for number in range(3000)], "S16")
+    order = np.array(sorted(range(3000), key=lambda i: words[i], reverse=descending))  # stable: reverse keeps equal ones in order
+    np.testing.assert_array_equal(pairsieve.sort(words, descending=descending), words[order])
+    np.testing.assert_array_equal(pairsieve.argsort(words, descending=descending), order)
+    values = np.arange(3000, dtype=np.int64)
+    np.testing.assert_array_equal(pairsieve.sort_pairs(words, values, descending=descending)[1], order)
+
+
 @pytest.mark.parametrize("call, words", [
     (lambda: pairsieve.sort(np.zeros((2, 2), np.float32)), ["keys", "(2, 2)"]),
-    (lambda: pairsieve.sort(np.zeros(2, np.float16)), ["float16"]),
+    (lambda: pairsieve.sort(np.zeros(2, bool)), ["bool", "float16"]),
+    (lambda: pairsieve.sort(np.zeros(2, "S5")), ["S5"]),
+    (lambda: pairsieve.Sorter(10, "uint16", end_bit=17), ["17", "16 bits"]),
     (lambda: pairsieve.Sorter(4, "float32").sort(np.zeros(4, np.float32)[::2]), ["keys", "contiguous"]),
-    (lambda: pairsieve.Sorter(10, "uint8"), ["uint8", "float32"]),
+    (lambda: pairsieve.Sorter(10, "uint12"), ["uint12", "float32"]),
     (lambda: pairsieve.Sorter(10).sort(np.zeros(11, np.uint32)), ["11", "10"]),
     (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.int32)), ["int32", "uint32"]),
     (lambda: pairsieve.Sorter(10).sort(np.zeros(5, np.uint32), np.zeros(5, np.int64)), ["8 bytes", "4"]),

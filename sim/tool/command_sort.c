@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "distributed_sort.h"
+#include "key_values.h"
 #include "pairsieve/sort.h"
 #include "sort_file.h"
 #include "sort_keys.h"
@@ -144,7 +145,7 @@ static int print_result(const sort_job *job) {
 
 static int run_job(sort_job *job) {
     if (psv_parse_key_type(job->key_name, &job->type) != PSV_OK)
-        return tool_fail(TOOL_REFUSED, "--keys %s is not known; accepted: u32, i32, f32, u64, i64, f64", job->key_name);
+        return tool_fail(TOOL_REFUSED, "--keys %s is not known; accepted: " TOOL_KEY_TYPES, job->key_name);
     int distribution = tool_choose("--distribution", job->distribution, tool_distributions);
     if (distribution < 0) return TOOL_REFUSED;
     if (job->rank_options.distributed)
@@ -192,7 +193,7 @@ int command_sort(int argc, char **argv) {
     const tool_option options[] = {
         {.name = "--keys",
          .argument = "TYPE",
-         .help = "u32 (default), i32, f32, u64, i64 or f64",
+         .help = "u32 (default), i32, f32, u64, i64, f64, u8, i8, u16, i16, f16, bf16, u128, i128 or bytes16",
          .kind = OPTION_TEXT,
          .target = &job.key_name},
         {.name = "--count",

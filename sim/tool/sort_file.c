@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "key_values.h"
 #include "pairsieve/stream_sort.h"
 
 static void draw_progress(void *user, const psv_stream_progress *progress) {
@@ -37,7 +38,7 @@ int tool_sort_a_file(const tool_sort_file *job) {
     psv_stream_def def = psv_default_stream_def();
     if (job->output == NULL) return tool_fail(TOOL_REFUSED, "--file needs --out FILE");
     if (psv_parse_key_type(job->key_name, &def.key_type) != PSV_OK)
-        return tool_fail(TOOL_REFUSED, "--keys %s is not known; accepted: u32, i32, f32, u64, i64, f64", job->key_name);
+        return tool_fail(TOOL_REFUSED, "--keys %s is not known; accepted: " TOOL_KEY_TYPES, job->key_name);
     if (job->value_bytes != 0 && job->value_bytes != 4 && job->value_bytes != 8)
         return tool_fail(TOOL_REFUSED, "--value-bytes %llu is not accepted: 0, 4 or 8",
                          (unsigned long long)job->value_bytes);

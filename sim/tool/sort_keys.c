@@ -2,11 +2,11 @@
 #include "sort_keys.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "key_values.h"
 #include "tool.h"
 
 enum { UNIFORM, GAUSSIAN, SORTED, REVERSED, NEARLY, FEW, CONSTANT };
@@ -36,18 +36,6 @@ static double next_gaussian(uint64_t *state) {
     return sum / 12;
 }
 
-// The key at place `unit` in [0, 1) of the type's range; [-1e6, 1e6) for floats.
-static void store_key(void *keys, uint64_t i, psv_key_type type, double unit) {
-    switch (type) {
-    case PSV_KEY_U32: ((uint32_t *)keys)[i] = (uint32_t)(unit * 4294967296.0); break;
-    case PSV_KEY_I32: ((int32_t *)keys)[i] = (int32_t)(unit * 4294967296.0 - 2147483648.0); break;
-    case PSV_KEY_F32: ((float *)keys)[i] = (float)(unit * 2e6 - 1e6); break;
-    case PSV_KEY_U64: ((uint64_t *)keys)[i] = (uint64_t)(unit * 0x1p64); break;
-    case PSV_KEY_I64: ((int64_t *)keys)[i] = (int64_t)(unit * 0x1p64 - 0x1p63); break;
-    case PSV_KEY_F64: ((double *)keys)[i] = unit * 2e6 - 1e6; break;
-    }
-}
-
 static double unit_of(int distribution, uint64_t i, uint64_t count, uint64_t *state) {
     double place = (double)i / (double)count;
     switch (distribution) {
@@ -62,71 +50,25 @@ static double unit_of(int distribution, uint64_t i, uint64_t count, uint64_t *st
 }
 
 static void swap_keys(uint8_t *keys, uint32_t bytes, uint64_t a, uint64_t b) {
-    uint8_t held[8];
+    uint8_t held[TOOL_KEY_BYTES];
     memcpy(held, keys + a * bytes, bytes);
     memcpy(keys + a * bytes, keys + b * bytes, bytes);
     memcpy(keys + b * bytes, held, bytes);
 }
 
 void tool_fill_keys(void *keys, uint64_t count, psv_key_type type, int distribution, uint64_t seed) {
+    const uint32_t bytes = psv_key_type_bytes(type);
     uint64_t state = seed;
     for (uint64_t i = 0; i < count; ++i)
-        store_key(keys, i, type, unit_of(distribution, i, count, &state));
+        tool_make_key(type, unit_of(distribution, i, count, &state), (uint8_t *)keys + i * bytes);
     // Shuffled within blocks, so that no key is further from its place than the block is long.
     for (uint64_t i = 0; distribution == NEARLY && i < count; ++i) {
         uint64_t begin = i - i % NEARLY_SORTED_REACH;
-        swap_keys(keys, psv_key_type_bytes(type), i, begin + next_random(&state) % (i - begin + 1));
+        swap_keys(keys, bytes, i, begin + next_random(&state) % (i - begin + 1));
     }
 }
 
 // --- files ----------------------------------------------------------------------------------------------------------
-
-static bool parse_key(const char *text, psv_key_type type, uint8_t key[8]) {
-    char *rest = NULL;
-    errno = 0;
-    bool fits = true;
-    switch (type) {
-    case PSV_KEY_F32: {
-        float v = strtof(text, &rest);
-        memcpy(key, &v, 4);
-        errno = 0;
-        break;
-    }
-    case PSV_KEY_F64: {
-        double v = strtod(text, &rest);
-        memcpy(key, &v, 8);
-        errno = 0;
-        break;
-    }
-    case PSV_KEY_U32: {
-        unsigned long long v = strtoull(text, &rest, 10);
-        uint32_t k = (uint32_t)v;
-        fits = k == v && strchr(text, '-') == NULL;
-        memcpy(key, &k, 4);
-        break;
-    }
-    case PSV_KEY_U64: {
-        unsigned long long v = strtoull(text, &rest, 10);
-        fits = strchr(text, '-') == NULL;
-        memcpy(key, &v, 8);
-        break;
-    }
-    case PSV_KEY_I32: {
-        long long v = strtoll(text, &rest, 10);
-        int32_t k = (int32_t)v;
-        fits = k == v;
-        memcpy(key, &k, 4);
-        break;
-    }
-    case PSV_KEY_I64: {
-        long long v = strtoll(text, &rest, 10);
-        memcpy(key, &v, 8);
-        break;
-    }
-    }
-    if (rest == text || errno != 0 || !fits) return false;
-    return rest[strspn(rest, " \t\r\n")] == 0;
-}
 
 static int read_lines(FILE *file, const char *path, psv_key_type type, uint8_t **keys, uint64_t *count) {
     char text[128];
@@ -150,9 +92,9 @@ static int read_lines(FILE *file, const char *path, psv_key_type type, uint8_t *
             *keys = grown;
             room = larger;
         }
-        uint8_t key[8];
+        uint8_t key[TOOL_KEY_BYTES];
         text[strcspn(text, "\r\n")] = 0;
-        if (!parse_key(text, type, key))
+        if (!tool_parse_key(type, text, key))
             return tool_fail(TOOL_REFUSED, "%s: line %llu: '%.40s' is no %s key", path, (unsigned long long)line, text,
                              psv_key_type_name(type));
         memcpy(*keys + *count * bytes, key, bytes);
@@ -207,28 +149,6 @@ int tool_read_keys(const char *path, psv_key_type type, void **keys, uint64_t *c
 
 // --- check ----------------------------------------------------------------------------------------------------------
 
-// -1, 0 or 1; NaN after every number and equal to NaN.
-static int compare_numbers(double a, double b) {
-    if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
-    return (a > b) - (a < b);
-}
-
-#define COMPARE_AS(key_type, a, b, i, j)                                                                               \
-    (((const key_type *)(a))[i] > ((const key_type *)(b))[j]) -                                                        \
-        (((const key_type *)(a))[i] < ((const key_type *)(b))[j])
-
-static int compare_keys(const void *a, uint64_t i, uint64_t j, psv_key_type type) {
-    switch (type) {
-    case PSV_KEY_U32: return COMPARE_AS(uint32_t, a, a, i, j);
-    case PSV_KEY_I32: return COMPARE_AS(int32_t, a, a, i, j);
-    case PSV_KEY_U64: return COMPARE_AS(uint64_t, a, a, i, j);
-    case PSV_KEY_I64: return COMPARE_AS(int64_t, a, a, i, j);
-    case PSV_KEY_F32: return compare_numbers(((const float *)a)[i], ((const float *)a)[j]);
-    case PSV_KEY_F64: return compare_numbers(((const double *)a)[i], ((const double *)a)[j]);
-    }
-    return 0;
-}
-
 static uint64_t value_at(const void *values, uint32_t value_bytes, uint64_t i) {
     return value_bytes == 4 ? ((const uint32_t *)values)[i] : ((const uint64_t *)values)[i];
 }
@@ -246,7 +166,8 @@ bool tool_check_sorted(const void *input, const void *keys, const void *values, 
             fresh && memcmp((const uint8_t *)input + from * bytes, (const uint8_t *)keys + i * bytes, bytes) == 0;
         if (!check->sorted) break;
         seen[from / 8] |= (uint8_t)(1u << (from % 8));
-        int order = i == 0 ? -1 : compare_keys(keys, i - 1, i, type);
+        const uint8_t *key = (const uint8_t *)keys + i * bytes;
+        int order = i == 0 ? -1 : tool_compare_keys(type, key - bytes, key);
         if (order > 0) check->sorted = false;
         if (order == 0 && value_at(values, value_bytes, i - 1) > from) check->stable = false;
     }

@@ -1,6 +1,7 @@
 // What the CPU has for the sort layer.
 #include "../distributed/group_keys.h"
 #include "../src/segment_method.h"
+#include "../src/word_keys.h"
 #include "merge_cpu.h"
 #include "qsort_cpu.h"
 #include "radix_cpu.h"
@@ -28,5 +29,6 @@ const psvi_sort_module psvi_cpu_sorts = {
     .gather_records = psvi_cpu_gather_records,
     .check_order = psvi_cpu_check_order,
     .segments = &psvi_segments_cpu,
+    .words = &psvi_cpu_words,
     .group_keys = &psvi_cpu_group_key_ops,
 };

@@ -3,6 +3,7 @@
 //
 // A record is moved in words of the widest type (1 to 16 bytes) that divides the stride and both addresses.
 #include "../../core/cuda/cuda_backend.h"
+#include "element_count.cuh"
 #include "gather_records.h"
 #include "launch.h"
 
@@ -19,7 +20,8 @@ constexpr uint32_t grid_limit = 1u << 30;
 template <typename Word>
 __global__ void __launch_bounds__(block_threads)
     psvk_gather_words(const Word *__restrict__ source, Word *__restrict__ target, const uint32_t *__restrict__ index,
-                      uint64_t count) {
+                      uint64_t most, const uint64_t *count_device) {
+    const uint64_t count = psvi::element_count(most, count_device);
     const uint64_t begin = (uint64_t)blockIdx.x * (block_threads * records_per_thread) + threadIdx.x;
     uint32_t from[records_per_thread];
 #pragma unroll
@@ -40,7 +42,8 @@ __global__ void __launch_bounds__(block_threads)
 template <typename Word>
 __global__ void __launch_bounds__(block_threads)
     psvk_gather_records(const Word *__restrict__ source, Word *__restrict__ target, const uint32_t *__restrict__ index,
-                        uint64_t count, uint32_t words, uint32_t block_records) {
+                        uint64_t most, const uint64_t *count_device, uint32_t words, uint32_t block_records) {
+    const uint64_t count = psvi::element_count(most, count_device);
     for (uint64_t first = (uint64_t)blockIdx.x * block_records; first < count;
          first += (uint64_t)gridDim.x * block_records) {
         const uint64_t left = count - first;
@@ -57,36 +60,41 @@ __global__ void __launch_bounds__(block_threads)
 
 template <typename Word>
 void launch(const void *source, void *target, uint32_t stride, const uint32_t *index, uint64_t count,
-            cudaStream_t stream) {
+            const uint64_t *count_device, cudaStream_t stream) {
     const uint32_t words = stride / (uint32_t)sizeof(Word);
     if (words == 1) {
         psvk_gather_words<Word>
             <<<psvi_blocks_for(count, block_threads * records_per_thread), block_threads, 0, stream>>>(
-                (const Word *)source, (Word *)target, index, count);
+                (const Word *)source, (Word *)target, index, count, count_device);
         return;
     }
     const uint32_t block_records = words >= words_per_block ? 1 : words_per_block / words;
     const uint64_t blocks = (count + block_records - 1) / block_records;
     psvk_gather_records<Word><<<(uint32_t)(blocks < grid_limit ? blocks : grid_limit), block_threads, 0, stream>>>(
-        (const Word *)source, (Word *)target, index, count, words, block_records);
+        (const Word *)source, (Word *)target, index, count, count_device, words, block_records);
 }
 
 } // namespace
 
-extern "C" psv_status psvi_cuda_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,
-                                               const uint32_t *index, uint64_t count) {
+extern "C" psv_status psvi_cuda_gather_counted(psv_context *context, const void *source, void *target, uint32_t stride,
+                                               const uint32_t *index, uint64_t count, const uint64_t *count_device) {
     if (count == 0) return PSV_OK;
     const uint64_t common = (uint64_t)stride | (uint64_t)(uintptr_t)source | (uint64_t)(uintptr_t)target;
     cudaStream_t stream = (cudaStream_t)context->stream;
     if (common % 16 == 0)
-        launch<uint4>(source, target, stride, index, count, stream);
+        launch<uint4>(source, target, stride, index, count, count_device, stream);
     else if (common % 8 == 0)
-        launch<uint2>(source, target, stride, index, count, stream);
+        launch<uint2>(source, target, stride, index, count, count_device, stream);
     else if (common % 4 == 0)
-        launch<uint32_t>(source, target, stride, index, count, stream);
+        launch<uint32_t>(source, target, stride, index, count, count_device, stream);
     else if (common % 2 == 0)
-        launch<uint16_t>(source, target, stride, index, count, stream);
+        launch<uint16_t>(source, target, stride, index, count, count_device, stream);
     else
-        launch<uint8_t>(source, target, stride, index, count, stream);
+        launch<uint8_t>(source, target, stride, index, count, count_device, stream);
     return psvi_cuda_status(context, cudaGetLastError(), "gather_records launch");
+}
+
+extern "C" psv_status psvi_cuda_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,
+                                               const uint32_t *index, uint64_t count) {
+    return psvi_cuda_gather_counted(context, source, target, stride, index, count, NULL);
 }

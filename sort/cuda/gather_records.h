@@ -12,6 +12,10 @@ extern "C" {
 psv_status psvi_cuda_gather_records(psv_context *context, const void *source, void *target, uint32_t stride,
                                     const uint32_t *index, uint64_t count);
 
+// The same with a count in device memory: `count` is the most there can be. NULL: `count` is the count.
+psv_status psvi_cuda_gather_counted(psv_context *context, const void *source, void *target, uint32_t stride,
+                                    const uint32_t *index, uint64_t count, const uint64_t *count_device);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 #include "../distributed/group_keys.h"
 #include "../distributed/nccl_transport.h"
 #include "../src/segment_method.h"
+#include "../src/word_keys.h"
 #include "check_order.h"
 #include "cuda_methods.h"
 #include "gather_records.h"
@@ -23,6 +24,7 @@ const psvi_sort_module psvi_cuda_sorts = {
     .gather_records = psvi_cuda_gather_records,
     .check_order = psvi_cuda_check_order,
     .segments = &psvi_segments_cuda,
+    .words = &psvi_cuda_words,
 #if PSV_HAVE_NCCL
     .group_keys = &psvi_cuda_group_key_ops,
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../src/sort_method.h"
+#include "../src/word_keys.h"
 #include "group_keys.h"
 
 #define PSVI_GROUP_SORTER_COOKIE 0x70736773u // "psgs"
@@ -117,7 +117,7 @@ static psv_status check_sorter_def(psv_context *context, const psv_group_sorter_
     if (def == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def is NULL");
     if (def->cookie != PSVI_GROUP_SORTER_COOKIE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def was not made by psv_default_group_sorter_def");
-    return PSV_OK;
+    return psvi_refuse_words(context, def->local.key_type, "a group's sorter");
 }
 
 psv_status psv_create_group_sorter(psv_group *group, const psv_group_sorter_def *def, psv_group_sorter **sorter) {

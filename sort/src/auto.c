@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel_hash.h"
+#include "word_keys.h"
 
 typedef struct auto_state {
     psvi_auto_table table;
@@ -149,6 +150,7 @@ psv_status psv_read_sort_choices(psv_context *context, const psv_sorter_def *def
     const psvi_sort_method *method;
     status = psvi_resolve_sorter_def(context, context->backend, def, &resolved, &method);
     psvi_auto_table table;
+    if (status == PSV_OK) resolved = psvi_judged_def(&resolved);
     if (status == PSV_OK) status = psvi_auto_find_table(context, &resolved, &table);
     if (status != PSV_OK) return status;
     *choice_count = table.size_count;

@@ -1,5 +1,5 @@
 // Operations beside the sort: moving records by a permutation, and the order check.
-#include "sort_method.h"
+#include "word_keys.h"
 
 static psv_status check_gather(psv_context *context, psv_buffer source, psv_buffer target, uint32_t stride,
                                psv_buffer index, uint64_t count) {
@@ -42,6 +42,8 @@ psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, 
     psv_status status = psvi_check_sorter(sorter);
     if (status != PSV_OK) return status;
     psv_context *context = sorter->context;
+    status = psvi_refuse_words(context, sorter->def.key_type, "psv_check_order");
+    if (status != PSV_OK) return status;
     const psvi_sort_module *module = psvi_sort_module_of(context->backend);
     if (module->check_order == NULL)
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend checks no orders", context->ops->name);

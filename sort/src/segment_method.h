@@ -37,7 +37,8 @@ struct psv_segment_sorter {
     psv_segment_sorter_def def; // end_bit resolved
     const psvi_segment_ops *ops;
     psvi_key_order order;
-    void *scratch; // 256-byte aligned, ops->scratch_bytes(&def)
+    struct psvi_word_segments *words; // word_segments.c, for keys of 8, 16 and 128 bits. NULL: keys as they are
+    void *scratch;                    // 256-byte aligned, ops->scratch_bytes(&def) or psvi_word_segments_bytes
     uint64_t scratch_bytes;
     bool owns_scratch;
     bool idle;   // no call yet, or the last one had no segments

@@ -1,7 +1,7 @@
 // Segmented sorts: the checks of defs, buffers and counts, and the way to the backend.
 #include <stdlib.h>
 
-#include "segment_method.h"
+#include "word_segments.h"
 
 #define SEGMENT_DEF_COOKIE 0x70736764u    // "psgd"
 #define SEGMENT_SORTER_COOKIE 0x70736773u // "psgs"
@@ -44,11 +44,16 @@ static psv_status resolve_def(psv_context *context, psv_backend backend, const p
     return PSV_OK;
 }
 
+static uint64_t scratch_bytes(psv_backend backend, const psv_segment_sorter_def *def) {
+    if (!psvi_is_by_words(def->key_type)) return psvi_align(ops_of(backend)->scratch_bytes(def));
+    return psvi_word_segments_bytes(backend, def);
+}
+
 uint64_t psv_segment_sorter_bytes(psv_backend backend, const psv_segment_sorter_def *def) {
     backend = psvi_resolve_backend(backend);
     psv_segment_sorter_def resolved;
     if (resolve_def(NULL, backend, def, &resolved) != PSV_OK) return 0;
-    return psvi_align(ops_of(backend)->scratch_bytes(&resolved)) + PSVI_SCRATCH_SLACK;
+    return scratch_bytes(backend, &resolved) + PSVI_SCRATCH_SLACK;
 }
 
 static psv_status take_scratch(psv_segment_sorter *sorter) {
@@ -72,6 +77,14 @@ static psv_status take_scratch(psv_segment_sorter *sorter) {
     return status;
 }
 
+static psv_status create_parts(psv_segment_sorter *sorter) {
+    const psv_segment_sorter_def *def = &sorter->def;
+    psv_status status = take_scratch(sorter);
+    if (status != PSV_OK) return status;
+    if (!psvi_is_by_words(def->key_type)) return sorter->ops->create != NULL ? sorter->ops->create(sorter) : PSV_OK;
+    return psvi_create_word_segments(sorter);
+}
+
 psv_status psv_create_segment_sorter(psv_context *context, const psv_segment_sorter_def *def,
                                      psv_segment_sorter **sorter) {
     psv_status status = psvi_check_context(context);
@@ -91,9 +104,8 @@ psv_status psv_create_segment_sorter(psv_context *context, const psv_segment_sor
     made->idle = true;
     made->order = psvi_make_key_order(resolved.key_type, resolved.descending, resolved.nan_policy, resolved.begin_bit,
                                       resolved.end_bit);
-    made->scratch_bytes = psvi_align(made->ops->scratch_bytes(&resolved));
-    status = take_scratch(made);
-    if (status == PSV_OK && made->ops->create != NULL) status = made->ops->create(made);
+    made->scratch_bytes = scratch_bytes(context->backend, &resolved);
+    status = create_parts(made);
     if (status == PSV_OK)
         *sorter = made;
     else {
@@ -105,7 +117,10 @@ psv_status psv_create_segment_sorter(psv_context *context, const psv_segment_sor
 
 void psv_destroy_segment_sorter(psv_segment_sorter *sorter) {
     if (sorter == NULL || sorter->cookie != SEGMENT_SORTER_COOKIE) return;
-    if (sorter->ops->destroy != NULL) sorter->ops->destroy(sorter);
+    if (sorter->words != NULL)
+        psvi_destroy_word_segments(sorter);
+    else if (sorter->ops->destroy != NULL)
+        sorter->ops->destroy(sorter);
     if (sorter->owns_scratch) psvi_free(sorter->context, sorter->scratch, sorter->scratch_bytes);
     sorter->cookie = 0;
     free(sorter);
@@ -144,10 +159,10 @@ static bool apart(const void *a, uint64_t a_bytes, const void *b, uint64_t b_byt
 static psv_status run(psv_segment_sorter *sorter, psv_buffer keys, psv_buffer values, const char *values_name,
                       const psv_segments *segments, psvi_segment_request *request) {
     psv_context *context = sorter->context;
-    const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
+    const uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type), key_align = key_bytes < 8 ? key_bytes : 8;
     const uint64_t keys_bytes = request->count * key_bytes, values_bytes = request->count * request->value_bytes;
     psv_status status = check_segments(sorter, request->count, segments);
-    if (status == PSV_OK) status = psvi_check_buffer(context, keys, keys_bytes, key_bytes, "keys");
+    if (status == PSV_OK) status = psvi_check_buffer(context, keys, keys_bytes, key_align, "keys");
     if (status == PSV_OK && request->value_bytes != 0)
         status = psvi_check_buffer(context, values, values_bytes, request->value_bytes, values_name);
     if (status != PSV_OK) return status;
@@ -166,7 +181,7 @@ static psv_status run(psv_segment_sorter *sorter, psv_buffer keys, psv_buffer va
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "segments.offsets overlaps keys or %s", values_name);
     psvi_frame_begin(context);
     psvi_phase_begin(context, PSV_PHASE_SORT);
-    status = sorter->ops->run(sorter, request);
+    status = sorter->words != NULL ? psvi_run_word_segments(sorter, request) : sorter->ops->run(sorter, request);
     psvi_phase_end(context, PSV_PHASE_SORT);
     psvi_frame_end(context);
     return status;
@@ -213,6 +228,7 @@ psv_status psvi_fail_segment(psv_segment_sorter *sorter, uint64_t segment) {
 psv_status psv_read_segments_status(psv_segment_sorter *sorter) {
     psv_status status = check_sorter(sorter);
     uint64_t bad = UINT64_MAX;
-    if (status == PSV_OK && !sorter->idle) status = sorter->ops->read_bad(sorter, &bad);
+    psv_segment_sorter *asked = status == PSV_OK && sorter->words != NULL ? psvi_checked_word_segments(sorter) : sorter;
+    if (status == PSV_OK && !sorter->idle) status = sorter->ops->read_bad(asked, &bad);
     return status == PSV_OK && bad != UINT64_MAX ? psvi_fail_segment(sorter, bad) : status;
 }

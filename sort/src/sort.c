@@ -21,7 +21,8 @@ static psv_status check_apart(psv_context *context, psv_buffer a, uint64_t a_byt
 static psv_status check_arrays(psv_sorter *sorter, psv_buffer keys, psv_buffer values, uint32_t value_bytes,
                                const char *values_name, uint64_t count) {
     uint32_t key_bytes = psv_key_type_bytes(sorter->def.key_type);
-    psv_status status = psvi_check_buffer(sorter->context, keys, count * key_bytes, key_bytes, "keys");
+    psv_status status =
+        psvi_check_buffer(sorter->context, keys, count * key_bytes, key_bytes < 8 ? key_bytes : 8, "keys");
     if (status != PSV_OK || value_bytes == 0) return status;
     status = psvi_check_buffer(sorter->context, values, count * value_bytes, value_bytes, values_name);
     if (status != PSV_OK) return status;

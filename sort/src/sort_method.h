@@ -83,6 +83,7 @@ psv_status psvi_resolve_sorter_def(psv_context *context, psv_backend backend, co
 
 struct psv_group;
 struct psvi_segment_ops;
+struct psvi_word_ops;
 
 // What a backend has for this layer. Where pointers are NULL it does not have that.
 typedef struct psvi_sort_module {
@@ -99,6 +100,7 @@ typedef struct psvi_sort_module {
     psv_status (*check_order)(psv_context *context, psvi_key_order order, const void *keys, uint64_t count,
                               psv_order_result *result);
     const struct psvi_segment_ops *segments;              // segment_method.h
+    const struct psvi_word_ops *words;                    // word_keys.h
     const struct psvi_group_key_ops *group_keys;          // sort/distributed/group_keys.h
     psv_status (*connect_group)(struct psv_group *group); // NULL: the caller's transport reaches the backend's memory
 } psvi_sort_module;

@@ -3,17 +3,20 @@
 
 #include "../../core/backend_list.h"
 #include "auto.h"
+#include "word_keys.h"
 
 #define DECLARE(name, backend, core, sort, collision, sim)                                                             \
     extern const psvi_sort_module psvi_##name##_sorts;                                                                 \
-    PSVI_AUTO_METHOD(name, backend)
+    PSVI_AUTO_METHOD(name, backend)                                                                                    \
+    PSVI_WORDS_METHOD(name, backend)
 PSVI_BACKENDS(DECLARE)
 
-#define LIST(name, backend, core, sort, collision, sim) {backend, sort(psvi_##name##_sorts), &auto_##name},
+#define LIST(name, backend, core, sort, collision, sim)                                                                \
+    {backend, sort(psvi_##name##_sorts), &auto_##name, &words_##name},
 static const struct {
     psv_backend backend;
     const psvi_sort_module *module;
-    const psvi_sort_method *automatic;
+    const psvi_sort_method *automatic, *words;
 } modules[] = {PSVI_BACKENDS(LIST)};
 
 #define MODULES (sizeof modules / sizeof *modules)
@@ -27,6 +30,12 @@ const psvi_sort_module *psvi_sort_module_of(psv_backend backend) {
 static const psvi_sort_method *auto_of(psv_backend backend) {
     for (size_t i = 0; i < MODULES; ++i)
         if (modules[i].backend == backend) return modules[i].automatic;
+    return NULL;
+}
+
+const psvi_sort_method *psvi_words_method_of(psv_backend backend) {
+    for (size_t i = 0; i < MODULES; ++i)
+        if (modules[i].backend == backend) return modules[i].words;
     return NULL;
 }
 

@@ -4,30 +4,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sort_method.h"
+#include "word_keys.h"
 
 #define SORTER_DEF_COOKIE 0x70737364u // "pssd"
 
-static const char *const key_type_names[] = {"u32", "i32", "f32", "u64", "i64", "f64"};
+static const struct {
+    const char *name;
+    uint32_t bytes;
+} key_types[] = {{"u32", 4}, {"i32", 4}, {"f32", 4}, {"u64", 8},  {"i64", 8},   {"f64", 8},   {"u8", 1},      {"i8", 1},
+                 {"u16", 2}, {"i16", 2}, {"f16", 2}, {"bf16", 2}, {"u128", 16}, {"i128", 16}, {"bytes16", 16}};
+
+#define KEY_TYPES (sizeof key_types / sizeof *key_types)
 
 const char *psv_key_type_name(psv_key_type type) {
-    return (unsigned)type <= PSV_KEY_F64 ? key_type_names[type] : "unknown key type";
+    return (unsigned)type < KEY_TYPES ? key_types[type].name : "unknown key type";
 }
 
 psv_status psv_parse_key_type(const char *name, psv_key_type *type) {
     if (name == NULL || type == NULL)
         return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "%s is NULL", name == NULL ? "name" : "type");
-    for (int t = PSV_KEY_U32; t <= PSV_KEY_F64; ++t) {
-        if (strcmp(name, key_type_names[t]) == 0) {
+    for (size_t t = 0; t < KEY_TYPES; ++t) {
+        if (strcmp(name, key_types[t].name) == 0) {
             *type = (psv_key_type)t;
             return PSV_OK;
         }
     }
-    return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "unknown key type '%.40s'; accepted: u32, i32, f32, u64, i64, f64",
+    return psvi_fail(NULL, PSV_ERROR_ARGUMENT,
+                     "unknown key type '%.40s'; accepted: u32, i32, f32, u64, i64, f64, u8, i8, u16, i16, f16, bf16, "
+                     "u128, i128, bytes16",
                      name);
 }
 
-uint32_t psv_key_type_bytes(psv_key_type type) { return type >= PSV_KEY_U64 ? 8 : 4; }
+uint32_t psv_key_type_bytes(psv_key_type type) { return (unsigned)type < KEY_TYPES ? key_types[type].bytes : 4; }
 
 psv_sorter_def psv_default_sorter_def(void) {
     return (psv_sorter_def){
@@ -44,7 +52,8 @@ psv_sorter_def psv_default_sorter_def(void) {
 static uint64_t max_count_limit(psv_backend backend, const psv_sorter_def *def) {
     const psvi_sort_module *module = psvi_sort_module_of(backend);
     if (module == NULL) return UINT32_MAX; // that the backend is missing is said of the method
-    return def->value_bytes == 8 || def->key_type >= PSV_KEY_U64 ? module->largest_wide_count : module->largest_count;
+    return def->value_bytes == 8 || psv_key_type_bytes(def->key_type) >= 8 ? module->largest_wide_count
+                                                                           : module->largest_count;
 }
 
 static psv_status check_fields(psv_context *context, psv_backend backend, const psv_sorter_def *def) {
@@ -52,9 +61,13 @@ static psv_status check_fields(psv_context *context, psv_backend backend, const 
     if (def->cookie != SORTER_DEF_COOKIE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def was not made by psv_default_sorter_def");
     if (def->method == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.method is NULL");
-    if ((unsigned)def->key_type > PSV_KEY_F64)
-        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.key_type is %d; it must be PSV_KEY_U32 to PSV_KEY_F64",
+    if ((unsigned)def->key_type >= KEY_TYPES)
+        return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.key_type is %d; it must be PSV_KEY_U32 to PSV_KEY_BYTES16",
                          (int)def->key_type);
+    const psvi_sort_module *module = psvi_sort_module_of(backend);
+    if (psvi_is_by_words(def->key_type) && module != NULL && module->words == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the %s backend sorts keys of 32 and 64 bits, not %s",
+                         psv_backend_name(backend), psv_key_type_name(def->key_type));
     if (def->value_bytes != 0 && def->value_bytes != 4 && def->value_bytes != 8)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.value_bytes is %u; it must be 0, 4 or 8", def->value_bytes);
     if ((unsigned)def->nan_policy > PSV_NAN_BITWISE)
@@ -100,7 +113,8 @@ static psv_status check_options(psv_context *context, const psv_sorter_def *def)
     return PSV_OK;
 }
 
-// Writes "auto, radix, ..." to `text`: all methods of the backend, or the methods that serve `def`.
+// Writes "auto, radix, ..." to `text`: all methods of the backend, or the methods that serve `def` (of the words, where
+// the keys are sorted by words).
 static void list_methods(psv_backend backend, const psv_sorter_def *def, char *text, size_t bytes) {
     size_t used = 0;
     text[0] = '\0';
@@ -131,14 +145,15 @@ psv_status psvi_resolve_sorter_def(psv_context *context, psv_backend backend, co
                          "sorting method '%.40s' is not offered by the %s backend of this build; offered: auto, %s",
                          def->method, psv_backend_name(backend), names);
     }
-    if (found->supports != NULL && !found->supports(resolved, why, sizeof why)) {
-        list_methods(backend, resolved, names, sizeof names);
+    const psv_sorter_def judged = psvi_judged_def(resolved);
+    if (found->supports != NULL && !found->supports(&judged, why, sizeof why)) {
+        list_methods(backend, &judged, names, sizeof names);
         return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
                          "sorting method '%s' does not serve this def: %s; methods that do: %s", found->name, why,
                          names);
     }
     resolved->method = found->name;
-    *method = found;
+    *method = psvi_is_by_words(def->key_type) ? psvi_words_method_of(backend) : found;
     return PSV_OK;
 }
 

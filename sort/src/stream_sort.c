@@ -5,6 +5,7 @@
 #include "key_order.h"
 #include "sort_method.h"
 #include "stream_ends.h"
+#include "word_keys.h"
 
 #define STREAM_COOKIE 0x70737374u // "psst"
 #define LEAST_MEMORY (1u << 20)
@@ -211,7 +212,7 @@ static psv_status merge_runs(psvi_stream *s) {
 // --- the calls ------------------------------------------------------------------------------------------------------
 
 static psv_status begin(psvi_stream *s, psv_context *context, const psv_stream_def *def) {
-    const psv_status status = psvi_check_context(context);
+    psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;
     if (def == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def is NULL");
     if (def->cookie != STREAM_COOKIE)
@@ -219,6 +220,8 @@ static psv_status begin(psvi_stream *s, psv_context *context, const psv_stream_d
     if (def->memory_bytes < LEAST_MEMORY)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.memory_bytes is %llu; it must be %u or more",
                          (unsigned long long)def->memory_bytes, LEAST_MEMORY);
+    status = psvi_refuse_words(context, def->key_type, "a sort of files or host memory");
+    if (status != PSV_OK) return status;
     const psv_sorter_def sorter = sorter_def_of(def, 1);
     psv_sorter_def checked;
     const psvi_sort_method *method;

@@ -9,6 +9,7 @@
 
 #include "expect.h"
 #include "failing_memory.h"
+#include "pairsieve/segment_sort.h"
 #include "pairsieve/sim.h"
 #include "pairsieve/sort.h"
 
@@ -113,10 +114,45 @@ static void sort_work(void) {
     close_context();
 }
 
+// Keys that are sorted by words: a sorter and a segmented one, which hold sorters of the words.
+static void word_work(void) {
+    static uint64_t keys[2 * KEYS];
+    uint64_t state = 1;
+    for (uint32_t i = 0; i < 2 * KEYS; ++i)
+        keys[i] = (uint64_t)(next_unit(&state) * 1000);
+    psv_sorter *sorter = NULL;
+    psv_segment_sorter *segments = NULL;
+    psv_sorter_def def = psv_default_sorter_def();
+    psv_segment_sorter_def segments_def = psv_default_segment_sorter_def();
+    def.method = method;
+    def.key_type = PSV_KEY_U128;
+    def.max_count = KEYS;
+    segments_def.key_type = PSV_KEY_I16;
+    segments_def.max_count = KEYS;
+    segments_def.max_segments = 1;
+    uint32_t offsets[2] = {0, KEYS};
+    const psv_segments one = {psv_buffer_of(offsets, sizeof offsets), 1, {0}};
+    open_context();
+    TRY_CREATE(psv_create_sorter(context, &def, &sorter), sorter);
+    TRY_CREATE(psv_create_segment_sorter(context, &segments_def, &segments), segments);
+    TRY(psv_sort_keys(sorter, psv_buffer_of(keys, sizeof keys), KEYS));
+    for (uint32_t i = 1; i < KEYS; ++i)
+        assert_true(keys[2 * i - 1] <= keys[2 * i + 1]);
+    int16_t *narrow = (int16_t *)(void *)keys;
+    TRY(psv_sort_segments_keys(segments, psv_buffer_of(narrow, KEYS * sizeof *narrow), KEYS, &one));
+    for (uint32_t i = 1; i < KEYS; ++i)
+        assert_true(narrow[i - 1] <= narrow[i]);
+    psv_destroy_segment_sorter(segments);
+    psv_destroy_sorter(sorter);
+    close_context();
+}
+
 static void sorters(void **unused) {
     (void)unused;
     for (uint32_t i = 0; (method = psv_sort_method_name(PSV_BACKEND_CPU, i)) != NULL; ++i)
         sweep(method, sort_work);
+    method = "radix";
+    sweep("radix by words", word_work);
     method = "auto";
     sort_work(); // measures, and keeps the result for the sweep
     sweep(method, sort_work);

@@ -60,8 +60,8 @@ static void test_defs(void **state) {
     EXPECT_REFUSED_DEF(def, PSV_ERROR_ARGUMENT, "def", "psv_default_sorter_def");
     def = good_def(), def.method = NULL;
     EXPECT_REFUSED_DEF(def, PSV_ERROR_ARGUMENT, "def.method", "NULL");
-    def = good_def(), def.key_type = (psv_key_type)6;
-    EXPECT_REFUSED_DEF(def, PSV_ERROR_ARGUMENT, "def.key_type", "6");
+    def = good_def(), def.key_type = (psv_key_type)15;
+    EXPECT_REFUSED_DEF(def, PSV_ERROR_ARGUMENT, "def.key_type", "15");
     def = good_def(), def.value_bytes = 5;
     EXPECT_REFUSED_DEF(def, PSV_ERROR_ARGUMENT, "def.value_bytes", "5");
     def = good_def(), def.nan_policy = (psv_nan_policy)9;
@@ -104,14 +104,15 @@ static void test_unknown_method(void **state) {
 static void test_names(void **state) {
     (void)state;
     psv_key_type type = PSV_KEY_F64;
-    EXPECT_FAILURE(psv_parse_key_type("u16", &type), PSV_ERROR_ARGUMENT, NULL, "u16", "u32, i32, f32, u64, i64, f64");
+    EXPECT_FAILURE(psv_parse_key_type("u12", &type), PSV_ERROR_ARGUMENT, NULL, "u12", "u32, i32, f32, u64, i64, f64");
     EXPECT_FAILURE(psv_parse_key_type(NULL, &type), PSV_ERROR_ARGUMENT, NULL, "name", "NULL");
     EXPECT_FAILURE(psv_parse_key_type("u32", NULL), PSV_ERROR_ARGUMENT, NULL, "type", "NULL");
     assert_int_equal(type, PSV_KEY_F64);
-    for (int t = PSV_KEY_U32; t <= PSV_KEY_F64; ++t) {
+    static const uint32_t bytes[] = {4, 4, 4, 8, 8, 8, 1, 1, 2, 2, 2, 2, 16, 16, 16};
+    for (int t = PSV_KEY_U32; t <= PSV_KEY_BYTES16; ++t) {
         EXPECT_OK(psv_parse_key_type(psv_key_type_name((psv_key_type)t), &type), NULL);
         assert_int_equal(type, t);
-        assert_int_equal(psv_key_type_bytes(type), t >= PSV_KEY_U64 ? 8 : 4);
+        assert_int_equal(psv_key_type_bytes(type), bytes[t]);
     }
     assert_non_null(psv_key_type_name((psv_key_type)99));
 }

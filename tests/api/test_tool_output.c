@@ -92,13 +92,14 @@ static void pairs_csv(void **state) {
 
 static void sort_json(void **state) {
     (void)state;
-    static const char *const keys[] = {"u32", "i32", "f32", "u64", "i64", "f64"};
+    static const char *const keys[] = {"u32", "i32", "f32", "u64",  "i64",  "f64",  "u8",     "i8",
+                                       "u16", "i16", "f16", "bf16", "u128", "i128", "bytes16"};
     static const char *const distributions[] = {"uniform", "gaussian", "sorted",  "reversed",
                                                 "nearly",  "few",      "constant"};
-    for (int i = 0; i < 7; ++i) {
+    for (int i = 0; i < 15; ++i) {
         char arguments[128];
         (void)snprintf(arguments, sizeof arguments, "sort --backend cpu --count 5K --json --keys %s --distribution %s",
-                       keys[i % 6], distributions[i]);
+                       keys[i], distributions[i % 7]);
         json_t *object = tool_json(arguments);
         assert_non_null(object);
         assert_true(tool_has_keys(
@@ -106,8 +107,8 @@ static void sort_json(void **state) {
             "schema machine repeats count keys distribution method route veto backend sorted stable ms mpairs_per_s"));
         assert_true(tool_has_keys(json_object_get(object, "ms"), "median q1 q3 min"));
         assert_int_equal(integer_of(object, "count"), 5000);
-        assert_string_equal(text_of(object, "keys"), keys[i % 6]);
-        assert_string_equal(text_of(object, "distribution"), distributions[i]);
+        assert_string_equal(text_of(object, "keys"), keys[i]);
+        assert_string_equal(text_of(object, "distribution"), distributions[i % 7]);
         assert_string_equal(text_of(object, "method"), "radix");
         assert_true(json_is_true(json_object_get(object, "sorted")));
         assert_true(json_is_true(json_object_get(object, "stable")));

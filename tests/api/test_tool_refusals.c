@@ -88,7 +88,8 @@ static void names(void **state) {
     assert_true(tool_refuses("pairs refusals_square.ply --backend cpu --sort bogo", 2, "--sort bogo"));
     assert_true(tool_refuses("run drop --backend cpu --bodies 10 --sort bogo", 2, "--sort bogo"));
     assert_true(tool_refuses("run drop --backend cpu --bodies 10 --broad-phase magic", 2, "--broad-phase magic"));
-    assert_true(tool_refuses("sort --keys u8", 2, "--keys u8 is not known; accepted: u32, i32, f32, u64, i64, f64"));
+    assert_true(
+        tool_refuses("sort --keys u12", 2, "--keys u12 is not known; accepted: u32, i32, f32, u64, i64, f64, u8"));
     assert_true(tool_refuses("sort --distribution odd --backend cpu", 2, "accepted: uniform, gaussian, sorted"));
     assert_true(tool_refuses("pairs refusals_square.ply --boxes corners", 2,
                              "--boxes corners is not known; accepted: vertices, edges, faces, all"));

@@ -171,13 +171,29 @@ static uint64_t key_bits(psv_key_type type, key_distribution distribution, uint6
     }
 }
 
+// Keys of 8 and 16 bits are the upper bits of these.
+static psv_key_type stand_in(psv_key_type type) {
+    switch (type) {
+    case PSV_KEY_U8:
+    case PSV_KEY_U16: return PSV_KEY_U32;
+    case PSV_KEY_I8:
+    case PSV_KEY_I16: return PSV_KEY_I32;
+    case PSV_KEY_F16:
+    case PSV_KEY_BF16: return PSV_KEY_F32;
+    default: return type;
+    }
+}
+
 void make_keys(psv_key_type type, key_distribution distribution, uint64_t seed, uint64_t count, void *keys) {
     uint64_t state = seed ^ 0x5851f42d4c957f2du * ((uint64_t)distribution + 1);
+    const psv_key_type like = stand_in(type);
     for (uint64_t i = 0; i < count; ++i) {
-        const uint64_t bits = key_bits(type, distribution, i, count, &state);
-        if (psv_key_type_bytes(type) == 4)
-            ((uint32_t *)keys)[i] = (uint32_t)bits;
-        else
-            ((uint64_t *)keys)[i] = bits;
+        const uint64_t bits = key_bits(like, distribution, i, count, &state);
+        switch (psv_key_type_bytes(type)) {
+        case 1: ((uint8_t *)keys)[i] = (uint8_t)(bits >> 24); break;
+        case 2: ((uint16_t *)keys)[i] = (uint16_t)(bits >> 16); break;
+        case 4: ((uint32_t *)keys)[i] = (uint32_t)bits; break;
+        default: ((uint64_t *)keys)[i] = bits; break;
+        }
     }
 }

@@ -46,7 +46,7 @@ const char *key_distribution_name(key_distribution distribution);
 // SplitMix64: the next number of a sequence.
 uint64_t next_random(uint64_t *state);
 
-// Writes `count` keys of the type.
+// Writes `count` keys of the type, of 8 to 64 bits.
 void make_keys(psv_key_type type, key_distribution distribution, uint64_t seed, uint64_t count, void *keys);
 
 #endif

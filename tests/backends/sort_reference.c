@@ -22,6 +22,19 @@ static int64_t total_rank(uint64_t bits, uint32_t width) {
 static int compare_whole(const psv_sorter_def *def, const void *keys, uint64_t a, uint64_t b) {
     int order = 0;
     switch (def->key_type) {
+    case PSV_KEY_U8: order = THREE_WAY(((const uint8_t *)keys)[a], ((const uint8_t *)keys)[b]); break;
+    case PSV_KEY_I8: order = THREE_WAY(((const int8_t *)keys)[a], ((const int8_t *)keys)[b]); break;
+    case PSV_KEY_U16: order = THREE_WAY(((const uint16_t *)keys)[a], ((const uint16_t *)keys)[b]); break;
+    case PSV_KEY_I16: order = THREE_WAY(((const int16_t *)keys)[a], ((const int16_t *)keys)[b]); break;
+    case PSV_KEY_F16:
+    case PSV_KEY_BF16: { // sign and magnitude order as the numbers do
+        const uint16_t x = ((const uint16_t *)keys)[a], y = ((const uint16_t *)keys)[b];
+        const uint32_t infinity = def->key_type == PSV_KEY_F16 ? 0x7c00 : 0x7f80;
+        const bool x_nan = (x & 0x7fffu) > infinity, y_nan = (y & 0x7fffu) > infinity;
+        if (x_nan || y_nan) return compare_nans(def, x_nan, y_nan, total_rank(x, 16), total_rank(y, 16));
+        order = THREE_WAY(total_rank(x, 16), total_rank(y, 16));
+        break;
+    }
     case PSV_KEY_U32: order = THREE_WAY(((const uint32_t *)keys)[a], ((const uint32_t *)keys)[b]); break;
     case PSV_KEY_I32: order = THREE_WAY(((const int32_t *)keys)[a], ((const int32_t *)keys)[b]); break;
     case PSV_KEY_U64: order = THREE_WAY(((const uint64_t *)keys)[a], ((const uint64_t *)keys)[b]); break;
@@ -46,14 +59,29 @@ static int compare_whole(const psv_sorter_def *def, const void *keys, uint64_t a
     return def->descending ? -order : order;
 }
 
+// 0: integers.
+static uint64_t infinity_of(psv_key_type type) {
+    switch (type) {
+    case PSV_KEY_F16: return 0x7c00;
+    case PSV_KEY_BF16: return 0x7f80;
+    case PSV_KEY_F32: return 0x7f800000u;
+    case PSV_KEY_F64: return 0x7ff0000000000000u;
+    default: return 0;
+    }
+}
+
 // The key as sort.h defines its order-preserving unsigned form, written from that text.
 uint64_t reference_unsigned_form(const psv_sorter_def *def, const void *keys, uint64_t i) {
     const uint32_t width = 8 * psv_key_type_bytes(def->key_type);
-    uint64_t bits = width == 32 ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
-    const uint64_t sign = (uint64_t)1 << (width - 1), all = width == 32 ? UINT32_MAX : UINT64_MAX;
-    if (def->key_type == PSV_KEY_I32 || def->key_type == PSV_KEY_I64) bits ^= sign;
-    if (def->key_type == PSV_KEY_F32 || def->key_type == PSV_KEY_F64) {
-        const uint64_t infinity = width == 32 ? 0x7f800000u : 0x7ff0000000000000u;
+    uint64_t bits = width == 8    ? ((const uint8_t *)keys)[i]
+                    : width == 16 ? ((const uint16_t *)keys)[i]
+                    : width == 32 ? ((const uint32_t *)keys)[i]
+                                  : ((const uint64_t *)keys)[i];
+    const uint64_t sign = (uint64_t)1 << (width - 1), all = sign | (sign - 1), infinity = infinity_of(def->key_type);
+    if (def->key_type == PSV_KEY_I32 || def->key_type == PSV_KEY_I64 || def->key_type == PSV_KEY_I8 ||
+        def->key_type == PSV_KEY_I16)
+        bits ^= sign;
+    if (infinity != 0) {
         if (def->nan_policy == PSV_NAN_LAST && (bits & (sign - 1)) > infinity) return all;
         if ((bits & (sign - 1)) == 0) bits = 0;
         bits = bits & sign ? ~bits & all : bits | sign;

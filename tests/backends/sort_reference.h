@@ -8,7 +8,7 @@
 // Writes the permutation that sorts the keys by the def's type, direction, NaN policy and bit range.
 void reference_order(const psv_sorter_def *def, const void *keys, uint32_t count, uint32_t *order);
 
-// Key i as sort.h defines its order-preserving unsigned form, all bits of it.
+// Key i (of 8 to 64 bits) as sort.h defines its order-preserving unsigned form, all bits of it.
 uint64_t reference_unsigned_form(const psv_sorter_def *def, const void *keys, uint64_t i);
 
 // Descents of the keys as they stand.

@@ -115,7 +115,7 @@ static segment_case draw_case(uint32_t number) {
     segment_case test = {.def = psv_default_segment_sorter_def()};
     test.lengths = number % LENGTHS_KINDS;
     test.form = number / LENGTHS_KINDS % FORMS;
-    test.def.key_type = (psv_key_type)random_below(&state, PSV_KEY_F64 + 1);
+    test.def.key_type = (psv_key_type)random_below(&state, PSV_KEY_BF16 + 1);
     test.keys_kind = (key_distribution)random_below(&state, KEYS_DISTRIBUTIONS);
     test.def.value_bytes = test.form == FORM_PAIRS ? 4 + 4 * random_below(&state, 2) : 4 * random_below(&state, 3);
     if (test.form >= FORM_SORTED && test.def.value_bytes == 0) test.def.value_bytes = 4;

@@ -197,7 +197,7 @@ static bool run_all(const options *given, const report *to, bench_device *device
 static int check_lists(const options *given) {
     psv_key_type type;
     for (int i = 0; i < given->keys.count; ++i)
-        if (psv_parse_key_type(given->keys.items[i], &type) != PSV_OK)
+        if (psv_parse_key_type(given->keys.items[i], &type) != PSV_OK || type > PSV_KEY_F64)
             return fail_usage("unknown key type", given->keys.items[i], "u32, i32, f32, u64, i64, f64");
     for (int i = 0; i < given->distributions.count; ++i)
         if (find_distribution(given->distributions.items[i]) < 0)

@@ -308,10 +308,13 @@ template <class T> outcome<buffer<T>> make_buffer(context &context, std::size_t 
 
 #if defined(PSV_HPP_SORT)
 template <class K> constexpr psv_key_type key_type_of() {
-    static_assert(std::is_arithmetic_v<K> && (sizeof(K) == 4 || sizeof(K) == 8), "keys are numbers of 4 or 8 bytes");
+    static_assert(std::is_arithmetic_v<K> && sizeof(K) <= 8, "keys are numbers of up to 8 bytes");
     if constexpr (std::is_floating_point_v<K>) return sizeof(K) == 4 ? PSV_KEY_F32 : PSV_KEY_F64;
-    if constexpr (std::is_signed_v<K>) return sizeof(K) == 4 ? PSV_KEY_I32 : PSV_KEY_I64;
-    return sizeof(K) == 4 ? PSV_KEY_U32 : PSV_KEY_U64;
+    constexpr bool is_signed = std::is_signed_v<K>;
+    if constexpr (sizeof(K) == 1) return is_signed ? PSV_KEY_I8 : PSV_KEY_U8;
+    if constexpr (sizeof(K) == 2) return is_signed ? PSV_KEY_I16 : PSV_KEY_U16;
+    if constexpr (sizeof(K) == 4) return is_signed ? PSV_KEY_I32 : PSV_KEY_U32;
+    return is_signed ? PSV_KEY_I64 : PSV_KEY_U64;
 }
 
 // Stable sorts of keys of type K, alone or with values of 4 or 8 bytes.

@@ -20,12 +20,24 @@ typedef enum psv_key_type {
     PSV_KEY_F32 = 2,
     PSV_KEY_U64 = 3,
     PSV_KEY_I64 = 4,
-    PSV_KEY_F64 = 5
+    PSV_KEY_F64 = 5,
+    // On the CPU and on CUDA. Sorts work through words of 32 or 64 bits that stand for the keys, which takes memory for
+    // those words (psv_sorter_scratch_bytes). psv_check_order, sorts of files and sorts of groups do not serve them.
+    PSV_KEY_U8 = 6,
+    PSV_KEY_I8 = 7,
+    PSV_KEY_U16 = 8,
+    PSV_KEY_I16 = 9,
+    PSV_KEY_F16 = 10,    // IEEE binary16
+    PSV_KEY_BF16 = 11,   // the upper half of an f32
+    PSV_KEY_U128 = 12,   // two u64 words, the lower word first; aligned to 8 bytes
+    PSV_KEY_I128 = 13,   // the same, two's complement
+    PSV_KEY_BYTES16 = 14 // 16 bytes, compared as memcmp does: strings of up to 16 bytes that end with zeros. Aligned to
+                         // 8. As a number for bit ranges: byte 0 is the most significant
 } psv_key_type;
 
 const char *psv_key_type_name(psv_key_type type);                    // "u32", ...
 psv_status psv_parse_key_type(const char *name, psv_key_type *type); // PSV_ERROR_ARGUMENT leaves *type as it was
-uint32_t psv_key_type_bytes(psv_key_type type);                      // 4 or 8
+uint32_t psv_key_type_bytes(psv_key_type type);                      // 1, 2, 4, 8 or 16
 
 typedef enum psv_nan_policy {
     PSV_NAN_LAST = 0, // every NaN after every number, ascending and descending, equal among each other (stable)
@@ -114,7 +126,7 @@ psv_status psv_read_sort_choices(psv_context *context, const psv_sorter_def *def
                                  uint32_t capacity, uint32_t *choice_count);
 
 // Sorts `count` keys in place, with the values of def.value_bytes. count < 2 or begin_bit == end_bit is a no-op.
-// keys: count * key bytes, aligned to the key; values: count * value_bytes, aligned to the value.
+// keys: count * key bytes, aligned to the key (to 8 bytes at most); values: count * value_bytes, aligned to the value.
 // Errors: PSV_ERROR_ARGUMENT (buffer too small, misaligned, NULL, or not on the context's device), PSV_ERROR_CAPACITY
 // (count over max_count), PSV_ERROR_DEVICE.
 psv_status psv_sort_pairs(psv_sorter *sorter, psv_buffer keys, psv_buffer values, uint64_t count);
@@ -173,7 +185,7 @@ typedef struct psv_order_result {
 // Asynchronous «is it sorted»: writes one psv_order_result to `result`, for the sorter's key type, order and bit range.
 // `count` is not bound by def.max_count. keys are aligned to the key, result to 8 bytes. Errors: PSV_ERROR_ARGUMENT
 // (buffer too small, misaligned or NULL), PSV_ERROR_CAPACITY (so many keys that their bytes are no 64-bit number),
-// PSV_ERROR_DEVICE.
+// PSV_ERROR_UNSUPPORTED (keys of 8, 16 or 128 bits), PSV_ERROR_DEVICE.
 psv_status psv_check_order(psv_sorter *sorter, psv_buffer keys, uint64_t count, psv_buffer result);
 
 // How the last call went. The names are constants of the library: never NULL, never freed; «none» before the first
