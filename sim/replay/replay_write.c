@@ -11,6 +11,7 @@
 #define REST_STEPS 0.125     // a body that moved by less in a frame is taken to rest
 #define MOST_KEY_FRAMES 600u // between two key frames
 #define LEAST_KEY_FRAMES 60u // likewise
+#define KEY_SHARE 4u         // the differences since a key frame are so many times as large as the next one
 #define KEY_BODY_BYTES 16u   // of a touched body in a key frame, about
 #define LEAST_COSINE 1.0e-4  // of half a turn
 
@@ -405,7 +406,8 @@ static void code_body(replay_writer *writer, coder *to, uint32_t number, uint32_
 static bool wants_key(const replay_writer *writer) {
     const uint32_t frames = writer->frame_count - writer->last_key;
     if (writer->frame_count == 0 || frames >= MOST_KEY_FRAMES) return true;
-    return frames >= LEAST_KEY_FRAMES && writer->bytes_since_key > (uint64_t)2 * KEY_BODY_BYTES * writer->touched;
+    return frames >= LEAST_KEY_FRAMES &&
+           writer->bytes_since_key > (uint64_t)KEY_SHARE * KEY_BODY_BYTES * writer->touched;
 }
 
 static replay_frame make_frame(const replay_writer *writer, psv_world *world, float seconds, const psv_profile *profile,
