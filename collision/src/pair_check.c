@@ -124,14 +124,25 @@ static bool sum_up(const psvi_check_input *input, psvi_check_memory *seen, psv_p
     return some;
 }
 
-psv_status psvi_compare_samples(psv_context *context, const psvi_collision_ops *ops, psvi_check_input *input,
-                                psv_pair_check *check) {
+static psv_status compare_samples(psv_context *context, const psvi_collision_ops *ops, psvi_check_input *input,
+                                  psv_pair_check *check) {
     psvi_check_memory *seen = malloc(sizeof *seen);
     if (seen == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no memory to check pairs (%zu bytes)", sizeof *seen);
     psv_status status = ops->check_pairs(context, input);
     if (status == PSV_OK) status = download(context, seen, input->memory, sizeof *seen);
     if (status == PSV_OK && sum_up(input, seen, check)) status = name_differences(context, ops, input, seen, check);
     free(seen);
+    return status;
+}
+
+static psv_status check_on_host(psv_context *context, const psv_box_set *a, const psv_box_set *b,
+                                const psvi_check_input *input, psv_pair_check *check) {
+    psvi_host_check host;
+    psv_status status = psvi_open_host_check(context, a, b, input, &host);
+    if (status == PSV_OK)
+        status = compare_samples(host.cpu, psvi_collision_ops_of(PSV_BACKEND_CPU), &host.input, check);
+    if (status != PSV_OK && host.status == PSV_OK) (void)psvi_fail(context, status, "%s", psv_last_error(host.cpu));
+    psvi_close_host_check(&host);
     return status;
 }
 
@@ -163,8 +174,8 @@ psv_status psv_check_pairs(psv_pair_finder *finder, const psv_box_set *a, const 
     };
     PSVI_STANDARD_FLOATS(context);
     const double begin = psvi_seconds_now();
-    status = finder->ops->check_pairs != NULL ? psvi_compare_samples(context, finder->ops, &input, check)
-                                              : psvi_check_on_host(context, a, b, &input, check);
+    status = finder->ops->check_pairs != NULL ? compare_samples(context, finder->ops, &input, check)
+                                              : check_on_host(context, a, b, &input, check);
     check->ms = 1e3 * (psvi_seconds_now() - begin);
     return status;
 }

@@ -1,21 +1,12 @@
-// See pair_check_host.h. All that a check reads is copied to host memory, and a context of the CPU does the rest.
+// See pair_check_host.h.
 #include "pair_check_host.h"
 
 #include <stdlib.h>
 
 #include "finder.h"
 
-#define MOST_COPIES 24u
-
-typedef struct host_copies {
-    psv_context *from, *cpu;
-    void *memory[MOST_COPIES];
-    uint32_t count;
-    psv_status status;
-} host_copies;
-
 // A copy of memory of the backend; NULL for none.
-static void *copy_down(host_copies *copies, const void *address, uint64_t bytes) {
+static void *copy_down(psvi_host_check *copies, const void *address, uint64_t bytes) {
     if (address == NULL || bytes == 0 || copies->status != PSV_OK) return NULL;
     void *copy = malloc(bytes);
     if (copy == NULL) {
@@ -28,12 +19,12 @@ static void *copy_down(host_copies *copies, const void *address, uint64_t bytes)
     return copy;
 }
 
-static psv_buffer copy_buffer(host_copies *copies, psv_buffer part, uint64_t bytes) {
+static psv_buffer copy_buffer(psvi_host_check *copies, psv_buffer part, uint64_t bytes) {
     void *copy = copy_down(copies, psvi_buffer_address(part), bytes);
     return copy == NULL ? (psv_buffer){0} : psv_buffer_of(copy, bytes);
 }
 
-static psv_box_set copy_set(host_copies *copies, const psv_box_set *set) {
+static psv_box_set copy_set(psvi_host_check *copies, const psv_box_set *set) {
     psv_box_set host = *set;
     host.min = copy_buffer(copies, set->min, set->count == 0 ? 0 : set->min.bytes);
     host.max = copy_buffer(copies, set->max, set->max.bytes);
@@ -48,7 +39,7 @@ static psv_box_set copy_set(host_copies *copies, const psv_box_set *set) {
     return host;
 }
 
-static psv_status view_set(host_copies *copies, const psv_box_set *set, psvi_box_view *view, psvi_rule_side *side) {
+static psv_status view_set(psvi_host_check *copies, const psv_box_set *set, psvi_box_view *view, psvi_rule_side *side) {
     const psv_box_set host = copy_set(copies, set);
     if (copies->status == PSV_OK) copies->status = copies->from->ops->synchronize(copies->from);
     if (copies->status == PSV_OK) copies->status = psvi_view_boxes(copies->cpu, &host, "boxes", view, side);
@@ -56,7 +47,7 @@ static psv_status view_set(host_copies *copies, const psv_box_set *set, psvi_box
 }
 
 // A table of the excluded pairs that the backend's table holds.
-static psvi_bucket *copy_table(host_copies *copies, const psvi_bucket *table, uint64_t last_bucket) {
+static psvi_bucket *copy_table(psvi_host_check *copies, const psvi_bucket *table, uint64_t last_bucket) {
     const uint64_t buckets = last_bucket + 1, places = buckets * PSVI_BUCKET;
     const uint64_t bytes = buckets * (sizeof *table + sizeof(uint32_t));
     psv_pair *pairs = copy_down(copies, table, bytes);
@@ -73,7 +64,8 @@ static psvi_bucket *copy_table(host_copies *copies, const psvi_bucket *table, ui
     return copy;
 }
 
-static psv_status copy_input(host_copies *copies, const psv_box_set *a, const psv_box_set *b, psvi_check_input *input) {
+static psv_status copy_input(psvi_host_check *copies, const psv_box_set *a, const psv_box_set *b,
+                             psvi_check_input *input) {
     psvi_pair_rules *rules = &input->rules;
     const uint64_t *count = copy_down(copies, input->pair_count, sizeof *count);
     psv_status status = view_set(copies, a, &input->a, &rules->a);
@@ -92,22 +84,21 @@ static psv_status copy_input(host_copies *copies, const psv_box_set *a, const ps
     return copies->status == PSV_OK ? copies->from->ops->synchronize(copies->from) : copies->status;
 }
 
-psv_status psvi_check_on_host(psv_context *context, const psv_box_set *a, const psv_box_set *b,
-                              const psvi_check_input *input, psv_pair_check *check) {
+psv_status psvi_open_host_check(psv_context *context, const psv_box_set *a, const psv_box_set *b,
+                                const psvi_check_input *input, psvi_host_check *host) {
     psv_context_def def = psv_default_context_def();
-    host_copies copies = {.from = context};
-    psvi_check_input host = *input;
+    *host = (psvi_host_check){.from = context, .input = *input};
     def.backend = PSV_BACKEND_CPU;
     def.worker_count = 1;
-    host.memory = NULL;
-    psv_status status = psv_create_context(&def, &copies.cpu);
+    host->input.memory = NULL;
+    const psv_status status = psv_create_context(&def, &host->cpu);
     if (status != PSV_OK) return psvi_fail(context, status, "%s", psv_last_error(NULL));
-    status = copy_input(&copies, a, b, &host);
-    if (status == PSV_OK)
-        status = psvi_compare_samples(copies.cpu, psvi_collision_ops_of(PSV_BACKEND_CPU), &host, check);
-    psvi_free(copies.cpu, host.memory, sizeof *host.memory);
-    psv_destroy_context(copies.cpu);
-    for (uint32_t i = 0; i < copies.count; ++i)
-        free(copies.memory[i]);
-    return status;
+    return copy_input(host, a, b, &host->input);
+}
+
+void psvi_close_host_check(psvi_host_check *host) {
+    if (host->cpu != NULL) psvi_free(host->cpu, host->input.memory, sizeof *host->input.memory);
+    psv_destroy_context(host->cpu);
+    for (uint32_t i = 0; i < host->count; ++i)
+        free(host->memory[i]);
 }
