@@ -287,12 +287,17 @@ psv_status psv_publish_frame(psv_readers *readers, psv_pair_finder *finder, cons
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
+#ifndef PSVI_READER_WAITS // a test lets other threads go on here
+#define PSVI_READER_WAITS()
+#endif
+
 const psv_reader_frame *psv_open_frame(psv_readers *readers) {
     if (check_readers(readers) != PSV_OK) return NULL;
     for (;;) {
         const uint32_t newest = __atomic_load_n(&readers->newest, __ATOMIC_SEQ_CST);
         if (newest == NO_COPY) return NULL;
         reader_copy *copy = &readers->copies[newest];
+        PSVI_READER_WAITS();
         (void)__atomic_fetch_add(&copy->readers, 1, __ATOMIC_SEQ_CST);
         if (__atomic_load_n(&readers->newest, __ATOMIC_SEQ_CST) == newest) return &copy->frame;
         (void)__atomic_fetch_sub(&copy->readers, 1, __ATOMIC_SEQ_CST);
