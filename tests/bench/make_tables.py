@@ -258,6 +258,9 @@ TABLES = {
     "mujoco": lambda: listing(f"{EPYC}/mujoco.csv", [
         ("quantity", "quantity", plain), ("here", "ours", plain), ("MuJoCo", "mujoco", plain),
         ("processor ms of a second: here", "ours_cpu_ms", plain), ("MuJoCo", "mujoco_cpu_ms", plain)]),
+    "movers-peers": lambda: listing(f"{EPYC}/movers_peers.csv", [
+        ("boxes", "boxes", count), ("of which move", "movers", count), ("method", "method", plain), ("what it does", "work", plain),
+        ("begins and ends a frame", "events", plain), ("ms", "frame_ms", time), ("worst frame, ms", "worst_ms", time)]),
     "trees-gpu": lambda: listing(f"{H200}/trees.csv", [
         ("triangles", "triangles", count), ("tree", "tree", plain), ("build, ms", "build_ms", time), ("refit, ms", "refit_ms", time),
         ("primary", "primary", whole), ("shadow", "shadow", whole), ("random", "random", whole), ("closest points", "closest", whole)]),
