@@ -12,6 +12,8 @@
 #ifndef PAIRSIEVE_RADIX_ONCHIP_CUH
 #define PAIRSIEVE_RADIX_ONCHIP_CUH
 
+#include <cfloat>
+
 #include "../../../core/cuda/async_copies.cuh"
 #include "radix_device.cuh"
 #include "radix_gather.cuh"
@@ -74,22 +76,40 @@ __device__ __forceinline__ typename radix_key<KIND>::type part_of(typename radix
     return (K)((K)(transform<KIND>(raw, order) << unused) >> unused) >> order.begin_bit;
 }
 
-// Cuts a range of keys into BINS bins; never decreasing from one key to a greater.
-template <typename K> struct key_bins {
+// Cuts a range of keys into BINS bins; never decreasing from one key to a greater. Floats are cut by their values where
+// all are finite and whole keys are compared: most data are spread by value, and few by exponent.
+template <typename K, bool FLOATS> struct key_bins {
     K least;
     uint32_t up, scale;
+    float origin, unit; // with by_value: the least key, and what makes numbers of 32 bits of differences
+    uint32_t flip;
+    bool by_value;
 
-    __device__ __forceinline__ key_bins(K from, K to) : least(from) {
+    __device__ __forceinline__ key_bins(K from, K to, const psvi_key_order &order, bool values) : least(from) {
         const K range = to - from;
+        by_value = false;
+        if constexpr (FLOATS) {
+            flip = (uint32_t)order.flip;
+            origin = value_of(from);
+            const float width = fabsf(value_of(to) - origin);
+            unit = 4294967040.0f / width;
+            by_value = values && order.end_bit - order.begin_bit == 32 && width <= FLT_MAX && unit <= FLT_MAX;
+        }
         up = sizeof(K) == 8 ? (uint32_t)__clzll((long long)range) : (uint32_t)__clz((int)range);
         if (range == 0) up = 0;
         // At most BINS * 2^32 / (1 + top): rounded down, and less than it by more than a float's error.
-        const uint32_t top = (uint32_t)((K)(range << up) >> (8 * (sizeof(K) - 4)));
-        scale = (uint32_t)__fdividef(BINS * 4294967296.0f * (1 - 1e-6f), (float)top + 1.0f);
+        scale = (uint32_t)__fdividef(BINS * 4294967296.0f * (1 - 1e-6f), (float)above(to) + 1.0f);
         if (range == 0) scale = 0;
     }
 
+    // The float that a transformed key comes from; NaN for every NaN.
+    __device__ __forceinline__ float value_of(K part) const {
+        const uint32_t bits = (uint32_t)part ^ flip;
+        return __uint_as_float(bits & 0x80000000u ? bits ^ 0x80000000u : ~bits);
+    }
+
     __device__ __forceinline__ uint32_t above(K part) const {
+        if (FLOATS && by_value) return __float2uint_rz(fabsf(value_of(part) - origin) * unit); // saturates
         return (uint32_t)((K)((K)(part - least) << up) >> (8 * (sizeof(K) - 4)));
     }
 
@@ -116,7 +136,7 @@ template <typename K> __device__ __forceinline__ K folded(K part) {
 // With BINS_PARTS the first half of `places` are the first places of the bins that are divided; the parts are the bins
 // of the second half.
 template <typename K, bool FLOATS> struct other_bins {
-    const key_bins<K> &even;
+    key_bins<K, FLOATS> &even;
     const bit_gather<K> &gather;
     const uint16_t *places;
     uint32_t length;
@@ -493,8 +513,8 @@ template <int KIND, int VALUE_BYTES, int ITEMS, int CAPACITY>
 struct sorter : chip_digits<KIND, VALUE_BYTES, ITEMS, CAPACITY> {
     using base = chip_digits<KIND, VALUE_BYTES, ITEMS, CAPACITY>;
     using base::base;
-    using base::shared, base::length, base::ordered, base::fullest, base::keys, base::values, base::ids, base::RANKED,
-        base::part, base::for_items, base::clear_bins, base::count_bins, base::to_bins, base::divide_bins,
+    using base::shared, base::order, base::length, base::ordered, base::fullest, base::keys, base::values, base::ids,
+        base::RANKED, base::part, base::for_items, base::clear_bins, base::count_bins, base::to_bins, base::divide_bins,
         base::place_of, base::rank_crowds, base::keys_are_mixed, base::order_by_ids, base::sort_by_digits;
     static constexpr bool FLOATS = KIND == PSVI_RADIX_FLOAT32;
     using typename base::bin_counts;
@@ -514,15 +534,19 @@ struct sorter : chip_digits<KIND, VALUE_BYTES, ITEMS, CAPACITY> {
     }
 
     // The same where some of the even bins are too full. False where no other bins serve either.
-    __device__ __forceinline__ bool to_other_bins(other_bins<K, FLOATS> &bin_of, uint32_t (&places)[ITEMS],
+    __device__ __forceinline__ bool to_other_bins(other_bins<K, FLOATS> &bin_of, K greatest, uint32_t (&places)[ITEMS],
                                                   bin_counts &counts) {
-        const bool low = shared.bins[0] > length / 8; // a heavy tail above the least keys
+        bool low = shared.bins[0] > length / 8; // a heavy tail above the least keys
         bool mixed = keys_are_mixed(places[0]);
 #pragma unroll 1
         for (;;) {
             if (!mixed && rank_crowds(bin_of.first_thread(), places, counts)) return true;
-            if (bin_of.form != BINS_EVEN) return false;
-            if (low) {
+            if (bin_of.form != BINS_EVEN) {
+                if (!FLOATS || !bin_of.even.by_value) return false;
+                if constexpr (FLOATS) bin_of.even = key_bins<K, FLOATS>(bin_of.even.least, greatest, order, false);
+                bin_of.form = BINS_EVEN;
+                clear_bins();
+            } else if (low) {
                 bin_of.form = BINS_LOG;
                 fullest = FULLEST_LOG; // the upper bins are few, and digits would take longer
                 clear_bins();
@@ -541,6 +565,7 @@ struct sorter : chip_digits<KIND, VALUE_BYTES, ITEMS, CAPACITY> {
                 return true;
             }
             mixed = false;
+            if constexpr (FLOATS) low = shared.bins[0] > length / 8;
         }
     }
 
@@ -562,7 +587,7 @@ struct sorter : chip_digits<KIND, VALUE_BYTES, ITEMS, CAPACITY> {
         __syncthreads();
         least = psvd_reduce_min(shared.least[lane]);
         greatest = psvd_reduce_max(shared.greatest[lane]);
-        const key_bins<K> even(least, greatest);
+        key_bins<K, FLOATS> even(least, greatest, order, true);
         uint32_t places[ITEMS];
         bin_counts counts;
         if (!count_bins(even, 0, places, counts)) {
@@ -578,7 +603,7 @@ struct sorter : chip_digits<KIND, VALUE_BYTES, ITEMS, CAPACITY> {
             count_bins(even, 0, places, counts);
         }
         other_bins<K, FLOATS> others = {even, shared.gather, shared.bins, length, BINS_EVEN};
-        if (least != greatest && to_other_bins(others, places, counts)) {
+        if (least != greatest && to_other_bins(others, greatest, places, counts)) {
             emit_binned<true>(others, emit);
             return;
         }

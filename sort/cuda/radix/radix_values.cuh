@@ -16,13 +16,15 @@ namespace {
 constexpr uint32_t FEW_MOST = 64;      // values
 constexpr uint32_t FEW_TABLE = 256;    // places of the hash table in which equal samples meet
 constexpr uint32_t FEW_SAMPLES = 1024; // with 64 values as frequent as each other, all of them are met
+constexpr uint32_t FEW_LAST = 32;      // of the samples are the last items
 constexpr uint32_t FEW_OF_WARP = 27;   // different ones of 32 samples: 64 values have 25 on average
 
 // The place of sample j in an input of `count` items, at least FEW_SAMPLES: at random in the j-th part of it. The last
-// one is the last item, for in input with some order rare keys lie at its end.
+// ones are the last items, for in input with some order rare keys lie at its end, a few places apart.
 __device__ __forceinline__ uint64_t few_place(uint32_t j, uint64_t count) {
-    if (j == FEW_SAMPLES - 1) return count - 1;
-    const uint32_t part = (uint32_t)(count / FEW_SAMPLES), random = (j + 1) * 0x9e3779b9u;
+    constexpr uint32_t PARTS = FEW_SAMPLES - FEW_LAST;
+    if (j >= PARTS) return count - FEW_SAMPLES + j;
+    const uint32_t part = (uint32_t)(count / PARTS), random = (j + 1) * 0x9e3779b9u;
     return (uint64_t)j * part + __umulhi(random ^ random >> 15, part);
 }
 
