@@ -97,21 +97,16 @@ static psv_status choose_family(psv_context *context) {
     return chosen ? PSV_OK : psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the Vulkan device has no queue that computes");
 }
 
-// Out-of-bounds accesses stay within the buffers where the driver can see to it.
+// No feature is enabled: with robustBufferAccess a sort of 64M pairs takes 2.4 times as long on an H100.
 static psv_status create_device(psv_context *context) {
     psvi_vk *vk = psvi_vk_of(context);
     const float priority = 1;
-    VkPhysicalDeviceFeatures offered;
-    vk->f.GetPhysicalDeviceFeatures(vk->physical, &offered);
-    const VkPhysicalDeviceFeatures features = {.robustBufferAccess = offered.robustBufferAccess};
     const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                            .queueFamilyIndex = vk->queue_family,
                                            .queueCount = 1,
                                            .pQueuePriorities = &priority};
-    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                     .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue,
-                                     .pEnabledFeatures = &features};
+    const VkDeviceCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue};
     const VkResult result = vk->f.CreateDevice(vk->physical, &info, NULL, &vk->device);
     if (result == VK_SUCCESS) return PSV_OK;
     vk->device = NULL;

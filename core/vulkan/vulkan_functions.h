@@ -12,7 +12,6 @@
     X(EnumerateDeviceExtensionProperties)                                                                              \
     X(GetPhysicalDeviceProperties)                                                                                     \
     X(GetPhysicalDeviceProperties2)                                                                                    \
-    X(GetPhysicalDeviceFeatures)                                                                                       \
     X(GetPhysicalDeviceQueueFamilyProperties)                                                                          \
     X(GetPhysicalDeviceMemoryProperties)                                                                               \
     X(GetPhysicalDeviceMemoryProperties2)                                                                              \
