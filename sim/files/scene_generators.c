@@ -285,6 +285,48 @@ static psv_status run_stack(psvi_builder *b, const psvi_node *node, uint64_t cou
     return status;
 }
 
+// --- spiral: a row that winds outwards, such as dominoes
+// --------------------------------------------------------------
+
+// The turn after a way s along r = radius + pitch turn / 2 pi, of which the way outwards is left out.
+static float spiral_turn(float radius, float pitch, float s) {
+    const float k = pitch / 6.2831853f;
+    return k > 0 ? (sqrtf(radius * radius + 2 * k * s) - radius) / k : s / radius;
+}
+
+static psv_status run_spiral(psvi_builder *b, const psvi_node *node, uint64_t count) {
+    static const char *const keys[] = {"type",    "share", "shapes",    "radius", "pitch",
+                                       "spacing", "tip",   "tip_every", "base",   NULL};
+    float radius = 3, pitch = 1, spacing = 1, tip = 0, base[3] = {0, 0, 0};
+    uint64_t every = 0;
+    kinds k = {0};
+    psv_status status = psvi_expect_object(node, keys);
+    if (status == PSV_OK) status = read_kinds(b, node, &k);
+    if (status == PSV_OK) status = psvi_read_float(node, "radius", 1e-3, 1e6, &radius);
+    if (status == PSV_OK) status = psvi_read_float(node, "pitch", 0, 1e6, &pitch);
+    if (status == PSV_OK) status = psvi_read_float(node, "spacing", 1e-3, 1e6, &spacing);
+    if (status == PSV_OK) status = psvi_read_float(node, "tip", 0, 1e3, &tip);
+    if (status == PSV_OK) status = psvi_read_count(node, "tip_every", 1, UINT32_MAX, &every);
+    if (status == PSV_OK) status = psvi_read_floats(node, "base", 3, base);
+    for (uint64_t i = 0; status == PSV_OK && i < count; ++i) {
+        psv_body_def def = psv_default_body_def();
+        uint32_t kind, variant;
+        def.shape = pick(b, &k, i, &kind, &variant);
+        const float turn = spiral_turn(radius, pitch, spacing * (float)i), r = radius + pitch * turn / 6.2831853f;
+        const v3 along = v3_make(-sinf(turn), 0, cosf(turn));
+        const float half = 0.5f * atan2f(-along.z, along.x);
+        set_position(&def, v3_add(v3_of(base), v3_make(r * cosf(turn), 0, r * sinf(turn))));
+        set_rotation(&def, quat_make(0, sinf(half), 0, cosf(half)));
+        if (tip > 0 && (every > 0 ? i % every == 0 : i == 0)) { // falls on the next one
+            const v3 spin = v3_scale(v3_make(along.z, 0, -along.x), tip), push = v3_scale(along, 0.3f * tip);
+            memcpy(def.angular_velocity, &spin, sizeof spin);
+            memcpy(def.velocity, &push, sizeof push);
+        }
+        status = psvi_add_body(b, &def);
+    }
+    return status;
+}
+
 // --- random: anywhere in a ball or box, overlapping as it comes ------------------------------------------------------
 
 static psv_status run_random(psvi_builder *b, const psvi_node *node, uint64_t count) {
@@ -519,6 +561,7 @@ static psv_status run_one(psvi_builder *b, const psvi_node *node, const char *ty
     if (strcmp(type, "fill") == 0) return run_fill(b, node, count);
     if (strcmp(type, "grid") == 0) return run_grid(b, node, count);
     if (strcmp(type, "stack") == 0) return run_stack(b, node, count);
+    if (strcmp(type, "spiral") == 0) return run_spiral(b, node, count);
     if (strcmp(type, "random") == 0) return run_random(b, node, count);
     if (strcmp(type, "emitter") == 0) return run_emitter(b, node, count);
     if (strcmp(type, "mesh_instances") == 0) return run_mesh_instances(b, node);
@@ -526,7 +569,7 @@ static psv_status run_one(psvi_builder *b, const psvi_node *node, const char *ty
     if (strcmp(type, "landscape") == 0) return run_landscape(b, node);
     psvi_node at = psvi_member(node, "type");
     return psvi_node_fail(&at,
-                          "unknown generator \"%.40s\"; known are fill, grid, stack, random, emitter, "
+                          "unknown generator \"%.40s\"; known are fill, grid, stack, spiral, random, emitter, "
                           "mesh_instances, galaxy, landscape",
                           type);
 }

@@ -21,14 +21,17 @@ static void look(played *p, float (*target)[4], psv_buffer buffer) {
     need(p->context, psv_download(p->context, target, buffer, p->slots * sizeof *target));
 }
 
-static played play(const char *name, int frames) {
+// `bodies` 0: as many as the scene says.
+static played play(const char *name, uint64_t bodies, int frames) {
     char path[1024];
     played p = {0};
     psv_context_def def = psv_default_context_def();
     def.backend = on_cuda() ? PSV_BACKEND_CUDA : PSV_BACKEND_CPU;
     need(NULL, psv_create_context(&def, &p.context));
     (void)snprintf(path, sizeof path, "%s/scenes/stacking/%s.json", PAIRSIEVE_SOURCE_DIR, name);
-    need(p.context, psv_load_scene(p.context, path, NULL, &p.scene));
+    psv_scene_options options = psv_default_scene_options();
+    options.bodies = bodies;
+    need(p.context, psv_load_scene(p.context, path, &options, &p.scene));
     psv_world *world = psv_scene_world(p.scene);
     p.slots = psv_world_slot_count(world);
     p.before = calloc(p.slots, sizeof *p.before);
@@ -66,7 +69,7 @@ static double furthest(const played *p) {
 
 // `part`: how far a body may have gone, metres: a small part of its size.
 static void stands(const char *name, uint64_t bodies, double part) {
-    played p = play(name, 600);
+    played p = play(name, 0, 600);
     const double most = furthest(&p);
     print_message("%s: %d bodies, after 10 s the furthest is %.4f m from its place\n", name, (int)p.slots, most);
     assert_true(p.slots == bodies);
@@ -100,7 +103,8 @@ static double upright(const float q[4]) { return 1 - 2 * ((double)(q[0] * q[0]) 
 
 static void dominoes_fall_one_after_another(void **unused) {
     (void)unused;
-    played early = play("dominoes", 60), late = play("dominoes", 600);
+    if (on_cuda()) skip(); // nobody has seen the spiral fall there yet
+    played early = play("../dominoes", 60, 60), late = play("../dominoes", 60, 600);
     int fallen = 0;
     for (uint64_t i = 1; i < late.slots; ++i)
         fallen += upright(late.turned[i]) < 0.7;

@@ -282,6 +282,40 @@ static void emitters_emit(void **unused) {
     psv_destroy_scene(scene);
 }
 
+// Bodies stand in a row that winds outwards, each along it; the first and every 40th more are tipped onto the next.
+static void spirals_wind(void **unused) {
+    (void)unused;
+    psv_scene *scene = NULL;
+    psv_status status =
+        load_text("{\"shapes\": {\"stone\": {\"type\": \"box\"}}, \"generators\": [{\"type\": \"spiral\", "
+                  "\"shapes\": [\"stone\"], \"radius\": 4, \"pitch\": 2, \"spacing\": 0.5, \"tip\": 2, "
+                  "\"tip_every\": 40, \"base\": [1, 3, 0]}]}",
+                  400, &scene);
+    if (status != PSV_OK) fail_msg("%s", psv_last_error(context));
+    psv_world *world = psv_scene_world(scene);
+    const float(*at)[4] = psv_buffer_address(psv_world_positions(world));
+    const float(*turned)[4] = psv_buffer_address(psv_world_rotations(world));
+    const float(*spins)[4] = psv_buffer_address(psv_world_angular_velocities(world));
+    double round = 0;
+    for (int i = 0; i < 399; ++i) {
+        const double dx = (double)(at[i + 1][0] - at[i][0]), dz = (double)(at[i + 1][2] - at[i][2]),
+                     way = hypot(dx, dz);
+        const double x = (double)at[i][0] - 1, z = (double)at[i][2];
+        assert_true(fabs(way - 0.5) < 0.02 && at[i][1] == 3);
+        round += atan2(x * dz - z * dx, x * x + z * z + x * dx + z * dz); // the turn from one to the next
+        assert_true(fabs(hypot(x + dx, z + dz) - (4 + 2 * round / 6.283185307)) < 0.02);
+        // Its own x axis: the first column of its rotation.
+        const double y = (double)turned[i][1], w = (double)turned[i][3];
+        const double across = ((1 - 2 * y * y) * dx - 2 * y * w * dz) / way;
+        assert_true(across > 0.98);
+        const double spin = hypot((double)spins[i][0], (double)spins[i][2]);
+        assert_true(fabs(spin - (i % 40 == 0 ? 2 : 0)) < 1e-5);
+        // The top goes forward: spin x up.
+        if (i % 40 == 0) assert_true((-(double)spins[i][2] * dx + (double)spins[i][0] * dz) / way > 1.9);
+    }
+    psv_destroy_scene(scene);
+}
+
 // In slow motion an emitter needs four steps for what it emits in a frame; gravity pulls for the seconds asked for.
 static void scenes_step_by_parts(void **unused) {
     (void)unused;
@@ -318,6 +352,7 @@ int main(void) {
         cmocka_unit_test(broadmark_room_has_its_size),
         cmocka_unit_test(emitters_emit),
         cmocka_unit_test(scenes_step_by_parts),
+        cmocka_unit_test(spirals_wind),
     };
     return cmocka_run_group_tests_name("scene", tests, open_context, close_context);
 }
