@@ -27,6 +27,7 @@
 #define MAX_LIST 32
 #define MAX_FRAMES 1000
 #define BEFORE_FRAMES 8 // of another scene
+#define NEW_FRAMES 9    // of a new finder, or after another scene
 #define PROGRAM "bench_collision"
 
 typedef struct bench_options {
@@ -46,7 +47,7 @@ typedef struct bench_options {
 typedef struct bench_times {
     double median_ms, min_ms, graph_ms, scatter;
     // Of a new finder, or after another scene: the slowest of the first three frames, and of the next six.
-    double first_ms, late_ms;
+    double first_ms, late_ms, new_ms[NEW_FRAMES]; // new_ms: of each of these nine
     psv_profile profile;
     psv_pair_statistics statistics;
     uint64_t finder_bytes; // without the pairs
@@ -151,8 +152,8 @@ static bench_times time_method(const bench_options *options, psv_context *contex
     int frames = 0;
     for (int f = 0; before != NULL && f < BEFORE_FRAMES; ++f)
         (void)time_frame(context, finder, before);
-    for (int f = 0; f < 9; ++f) {
-        const double ms = time_turn(options, context, finder, set, before);
+    for (int f = 0; f < NEW_FRAMES; ++f) {
+        const double ms = result.new_ms[f] = time_turn(options, context, finder, set, before);
         double *const slowest = f < 3 ? &result.first_ms : &result.late_ms;
         if (ms > *slowest) *slowest = ms;
     }
@@ -199,6 +200,9 @@ static void print_row(const bench_options *options, psv_context *context, const 
     double ms;
     while (psv_profile_next(&times->profile, &cursor, &name, &ms))
         printf(" %s %.3f", name, ms);
+    printf("  new");
+    for (int f = 0; f < NEW_FRAMES; ++f)
+        printf(" %.3f", times->new_ms[f]);
     printf("  route %s veto %s bytes/box %.1f tests/box %.1f rows %llu levels %u bits %u longest %llu huge %llu\n",
            s->route, s->veto, (double)times->finder_bytes / (double)(s->boxes + (s->boxes == 0)),
            (double)s->candidates / (double)(s->boxes + (s->boxes == 0)), (unsigned long long)s->rows, s->levels,
@@ -374,7 +378,7 @@ static void print_help(void) {
         "--methods: all of the backend's without it; also auto, where it is named.\n"
         "--device: on CUDA, as on a lesser device (tests/device_profiles.h: turing, ampere, ampere_rtx, ada ...).\n"
         "--after: each finder has seen 8 frames of that scene before; with --turns also one between two frames.\n"
-        "first: the slowest of the first three frames; late: of the next six.\n"
+        "first: the slowest of the first three frames; late: of the next six; new: each of these nine.\n"
         "A scene file:PATH are the boxes of a file: six floats each, least corner, greatest corner.\n"
         "A scene sim:NAME is the scene NAME of the simulation (pairsieve list) after --steps frames (30).\n"
         "scenes:\n");
