@@ -180,6 +180,29 @@ static void release_job(sort_job *job) {
     free(job->times);
 }
 
+// Options that exclude each other. TOOL_CONTINUE: none.
+static int check_options(const sort_job *job) {
+    const bool describes = job->has_count || job->has_distribution || job->has_seed;
+    const bool distributed = job->rank_options.distributed;
+    if (job->input != NULL && describes)
+        return tool_fail(TOOL_REFUSED, "--input takes its keys from the file: no --count, --distribution or --seed");
+    if (job->input != NULL && distributed)
+        return tool_fail(TOOL_REFUSED, "--input and --distributed exclude each other");
+    if (job->file.input != NULL && (job->input != NULL || describes || distributed))
+        return tool_fail(TOOL_REFUSED, "--file sorts what the file has: no --input, --count, --distribution, --seed or "
+                                       "--distributed");
+    if (job->file.input == NULL && job->file.output != NULL) return tool_fail(TOOL_REFUSED, "--out needs --file");
+    return TOOL_CONTINUE;
+}
+
+static int sort_file(sort_job *job) {
+    job->file.device = job->device;
+    job->file.method = job->method;
+    job->file.key_name = job->key_name;
+    job->file.json = job->json;
+    return tool_sort_a_file(&job->file);
+}
+
 int command_sort(int argc, char **argv) {
     sort_job job = {.device = {.backend = "auto"},
                     .key_name = "u32",
@@ -273,23 +296,9 @@ int command_sort(int argc, char **argv) {
         .option_count = sizeof options / sizeof *options,
     };
     int code = tool_parse_options(&command, argc, argv);
+    if (code == TOOL_CONTINUE) code = check_options(&job);
     if (code != TOOL_CONTINUE) return code;
-    if (job.input != NULL && (job.has_count || job.has_distribution || job.has_seed))
-        return tool_fail(TOOL_REFUSED, "--input takes its keys from the file: no --count, --distribution or --seed");
-    if (job.input != NULL && job.rank_options.distributed)
-        return tool_fail(TOOL_REFUSED, "--input and --distributed exclude each other");
-    if (job.file.input != NULL &&
-        (job.input != NULL || job.has_count || job.has_distribution || job.has_seed || job.rank_options.distributed))
-        return tool_fail(TOOL_REFUSED, "--file sorts what the file has: no --input, --count, --distribution, --seed or "
-                                       "--distributed");
-    if (job.file.input == NULL && job.file.output != NULL) return tool_fail(TOOL_REFUSED, "--out needs --file");
-    if (job.file.input != NULL) {
-        job.file.device = job.device;
-        job.file.method = job.method;
-        job.file.key_name = job.key_name;
-        job.file.json = job.json;
-        return tool_sort_a_file(&job.file);
-    }
+    if (job.file.input != NULL) return sort_file(&job);
     code = run_job(&job);
     release_job(&job);
     return code;

@@ -49,6 +49,24 @@ float run_frame_seconds(const run_job *job); // of a step
 
 // --- run_check.c ----------------------------------------------------------------------------------------------------
 
+#define RUN_CHECK_OPTIONS(job, most_frames)                                                                            \
+    {.name = "--check",                                                                                                \
+     .help = "compare pairs with brute force, every 10th frame and the last",                                          \
+     .kind = OPTION_FLAG,                                                                                              \
+     .target = &(job).check},                                                                                          \
+        {.name = "--check-every",                                                                                      \
+         .argument = "K",                                                                                              \
+         .help = "with --check: every K-th frame and the last",                                                        \
+         .kind = OPTION_COUNT,                                                                                         \
+         .target = &(job).check_every,                                                                                 \
+         .least = 1,                                                                                                   \
+         .most = (most_frames),                                                                                        \
+         .given = &(job).check},                                                                                       \
+    {                                                                                                                  \
+        .name = "--check-sampled", .help = "compare pairs of some boxes with brute force, in at most 2% of the time",  \
+        .kind = OPTION_FLAG, .target = &(job).check_sampled                                                            \
+    }
+
 // The oracle works on boxes as the last step gave them to its pair finder: on the CPU, or, for more than 65,536 boxes
 // on a GPU, there. It counts into job->checked_frames and job->check_failures and prints the first difference of a
 // frame.

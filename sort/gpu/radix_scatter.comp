@@ -61,6 +61,27 @@ uvec2 sums_before(uvec2 own) {
 
 bool has_turn(uint rank, uint turn) { return TURNS == 1u || rank / PART == turn; }
 
+// Turns the counts in `exchange`, 256 a subgroup, into each subgroup's first place by digit within the tile. digit_shift
+// leads from a place in the tile to one in the output. table_place and all: of the thread's digit.
+void place_digits(uint table_place, uint all) {
+    uint thread = gl_LocalInvocationID.x;
+    uint counts[SUBGROUPS], here = 0u;
+    if (thread < 256u) {
+        for (uint s = 0u; s < SUBGROUPS; ++s) {
+            counts[s] = exchange[s * 256u + thread];
+            here += counts[s];
+        }
+    }
+    uvec2 before = sums_before(uvec2(here, all));
+    if (thread < 256u) {
+        digit_shift[thread] = table_place + before.y - before.x;
+        for (uint s = 0u; s < SUBGROUPS; ++s) {
+            exchange[s * 256u + thread] = before.x;
+            before.x += counts[s];
+        }
+    }
+}
+
 // What no question is asked about costs nothing: `full` is known when this is compiled.
 void move_tile(bool full, uint tile, uint first, uint items) {
     uint thread = gl_LocalInvocationID.x, table_place = 0u, all = 0u;
@@ -94,21 +115,7 @@ void move_tile(bool full, uint tile, uint first, uint items) {
         rank[k] = digit << 16 | (subgroupShuffle(before, last) + below);
     }
     barrier();
-    uint counts[SUBGROUPS], here = 0u;
-    if (thread < 256u) {
-        for (uint s = 0u; s < SUBGROUPS; ++s) {
-            counts[s] = exchange[s * 256u + thread];
-            here += counts[s];
-        }
-    }
-    uvec2 before = sums_before(uvec2(here, all));
-    if (thread < 256u) {
-        digit_shift[thread] = table_place + before.y - before.x;
-        for (uint s = 0u; s < SUBGROUPS; ++s) {
-            exchange[s * 256u + thread] = before.x;
-            before.x += counts[s];
-        }
-    }
+    place_digits(table_place, all);
     barrier();
     for (uint k = 0u; k < ITEMS; ++k)
         rank[k] = (rank[k] & 0xffffu) + exchange[row + (rank[k] >> 16)];
