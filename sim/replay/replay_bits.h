@@ -20,8 +20,10 @@ static inline bool replay_reserve(replay_bytes *bytes, uint64_t more) {
     if (bytes->room - bytes->count >= more) return true;
     const uint64_t room = 2 * bytes->room + more + 256;
     uint8_t *data = realloc(bytes->data, room);
-    bytes->failed = data == NULL;
-    if (bytes->failed) return false;
+    if (data == NULL) {
+        bytes->failed = true;
+        return false;
+    }
     bytes->data = data;
     bytes->room = room;
     return true;
@@ -51,7 +53,7 @@ static inline void replay_follow(replay_column *column, uint64_t number) {
     column->mean16 += (number < most ? (uint32_t)number : most) - (column->mean16 >> 4);
 }
 
-static inline uint64_t replay_fold(int64_t number) { return ((uint64_t)number << 1) ^ (uint64_t)(number >> 63); }
+static inline uint64_t replay_fold(int64_t number) { return ((uint64_t)number << 1) ^ (number < 0 ? UINT64_MAX : 0); }
 
 static inline int64_t replay_unfold(uint64_t number) { return (int64_t)(number >> 1) ^ -(int64_t)(number & 1); }
 
