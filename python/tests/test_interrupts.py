@@ -18,6 +18,14 @@ from pairsieve import _interrupts
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_heard():
+    """What a shell runs in the background ignores SIGINT, and so do its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted(call, after):
     """Seconds from a Ctrl-C, `after` seconds from the start, to its KeyboardInterrupt."""
     sent = []
