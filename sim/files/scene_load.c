@@ -471,7 +471,7 @@ psv_status psv_scene_keep(psv_scene *scene, uint32_t state) {
 psv_status psv_scene_return(psv_scene *scene, uint32_t state) {
     if (scene == NULL) return psvi_fail(NULL, PSV_ERROR_ARGUMENT, "scene is NULL");
     if (state >= scene->moment_count)
-        return psvi_fail(scene->context, PSV_ERROR_ARGUMENT, "state %u: nothing of the scene is kept there", state);
+        return psvi_fail(scene->context, PSV_ERROR_ARGUMENT, "state %u: nothing is kept there for the scene", state);
     const psv_status status = psv_world_return(scene->world, state);
     if (status != PSV_OK) return status;
     const psvi_scene_moment *moment = &scene->moments[state];
