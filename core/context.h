@@ -180,6 +180,13 @@ psvi_phase_times *psvi_phase_split(psv_context *context);
 // Rounds up to a multiple of 256: the alignment of every part of a scratch block.
 static inline uint64_t psvi_align(uint64_t bytes) { return (bytes + 255u) & ~(uint64_t)255u; }
 
+// The part of a scratch block that begins at *at, which moves on to the next part.
+static inline void *psvi_next_part(char **at, uint64_t bytes) {
+    char *part = *at;
+    *at += psvi_align(bytes);
+    return part;
+}
+
 #ifdef __cplusplus
 }
 #endif

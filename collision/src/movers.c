@@ -37,12 +37,6 @@ uint64_t psvi_mover_bytes(psv_backend backend, const psv_pair_finder_def *def) {
     return psvi_can_follow(backend, def) ? box_bytes(def) + moved_bytes(def) : 0;
 }
 
-static void *next_part(char **at, uint64_t bytes) {
-    void *part = *at;
-    *at += psvi_align(bytes);
-    return part;
-}
-
 psv_status psvi_create_movers(psv_pair_finder *finder) {
     psv_context *context = finder->context;
     const psv_pair_finder_def *def = &finder->def;
@@ -54,12 +48,12 @@ psv_status psvi_create_movers(psv_pair_finder *finder) {
         return psvi_fail(context, PSV_ERROR_MEMORY, "no %s memory for boxes that rest (%llu bytes)", context->ops->name,
                          (unsigned long long)bytes);
     const uint64_t words = def->max_boxes * sizeof(uint32_t), list = most_moved(def->max_boxes) * sizeof(uint32_t);
-    movers->turns = next_part(&at, words);
-    movers->marks = next_part(&at, words);
-    movers->graph.heads = next_part(&at, words);
-    movers->follow.states = next_part(&at, def->max_boxes);
-    movers->moved = next_part(&at, list);
-    movers->follow.heads = next_part(&at, list);
+    movers->turns = psvi_next_part(&at, words);
+    movers->marks = psvi_next_part(&at, words);
+    movers->graph.heads = psvi_next_part(&at, words);
+    movers->follow.states = psvi_next_part(&at, def->max_boxes);
+    movers->moved = psvi_next_part(&at, list);
+    movers->follow.heads = psvi_next_part(&at, list);
     movers->follow.moved = movers->moved;
     return psvi_clear_fresh(context, movers->memory, box_bytes(def));
 }

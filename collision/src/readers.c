@@ -83,12 +83,6 @@ uint64_t psv_readers_bytes(const psv_readers_def *def) {
     return def->frames * (copy_bytes(def) + psv_tree_bytes(PSV_BACKEND_CPU, &tree));
 }
 
-static void *next_part(char **at, uint64_t bytes) {
-    void *part = *at;
-    *at += psvi_align(bytes);
-    return part;
-}
-
 static psv_status create_copies(psv_readers *readers) {
     const psv_readers_def *def = &readers->def;
     const psv_tree_def tree = tree_def_of(def);
@@ -100,9 +94,9 @@ static psv_status create_copies(psv_readers *readers) {
     char *at = readers->block;
     for (uint32_t c = 0; c < def->frames && status == PSV_OK; ++c) {
         reader_copy *copy = &readers->copies[c];
-        copy->boxes = next_part(&at, def->max_boxes * sizeof *copy->boxes);
-        copy->pairs = next_part(&at, pair_room(def) * sizeof *copy->pairs);
-        copy->moved = next_part(&at, list_room(def) * sizeof *copy->moved);
+        copy->boxes = psvi_next_part(&at, def->max_boxes * sizeof *copy->boxes);
+        copy->pairs = psvi_next_part(&at, pair_room(def) * sizeof *copy->pairs);
+        copy->moved = psvi_next_part(&at, list_room(def) * sizeof *copy->moved);
         copy->whole = true;
         status = psv_create_tree(readers->context, &tree, &copy->tree);
     }

@@ -63,12 +63,6 @@ static uint64_t node_room(const psvi_tree_ops *ops, const psv_tree_def *def) {
     return nodes;
 }
 
-static void *carve(char **at, uint64_t bytes) {
-    void *part = *at;
-    *at += psvi_align(bytes);
-    return part;
-}
-
 static uint64_t greater(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 // Sets the addresses from `base` on and returns how many bytes there are.
@@ -82,30 +76,31 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
     const bool fine = is_fine(ops, def);
     char *at = base;
     *memory = (psvi_tree_memory){.node_room = node_room(ops, def)};
-    memory->head = carve(&at, sizeof *memory->head);
-    memory->result = carve(&at, sizeof *memory->result);
-    memory->nodes = carve(&at, memory->node_room * sizeof *memory->nodes);
+    memory->head = psvi_next_part(&at, sizeof *memory->head);
+    memory->result = psvi_next_part(&at, sizeof *memory->result);
+    memory->nodes = psvi_next_part(&at, memory->node_room * sizeof *memory->nodes);
     const bool worlds = def->world_count > 1;
-    if (worlds) memory->world_starts = carve(&at, ((uint64_t)def->world_count + 1) * sizeof *memory->world_starts);
+    if (worlds)
+        memory->world_starts = psvi_next_part(&at, ((uint64_t)def->world_count + 1) * sizeof *memory->world_starts);
     const uint64_t order_bytes = items * sizeof *memory->order;
     const uint64_t arrival_bytes = memory->node_room * sizeof *memory->arrivals;
     if (fine && ops->counts_arrivals) {
         const uint64_t box_bytes = memory->node_room * sizeof *memory->small_boxes;
-        memory->order = carve(&at, greater(order_bytes, box_bytes + arrival_bytes));
+        memory->order = psvi_next_part(&at, greater(order_bytes, box_bytes + arrival_bytes));
         memory->small_boxes = (psvi_small_box *)memory->order;
         memory->arrivals = (uint32_t *)(memory->small_boxes + memory->node_room);
     } else {
-        if (ops->counts_arrivals) memory->arrivals = carve(&at, arrival_bytes);
-        memory->boxes = carve(&at, memory->node_room * sizeof *memory->boxes);
-        memory->order = fine ? carve(&at, order_bytes) : (uint32_t *)memory->nodes;
+        if (ops->counts_arrivals) memory->arrivals = psvi_next_part(&at, arrival_bytes);
+        memory->boxes = psvi_next_part(&at, memory->node_room * sizeof *memory->boxes);
+        memory->order = fine ? psvi_next_part(&at, order_bytes) : (uint32_t *)memory->nodes;
     }
     // With several worlds the keys are still needed when the items are written.
-    if (worlds) memory->keys = carve(&at, items * sizeof *memory->keys);
+    if (worlds) memory->keys = psvi_next_part(&at, items * sizeof *memory->keys);
     char *const shared = at;
-    memory->items = carve(&at, items * (def->triangles ? sizeof(psv_tree_corners) : sizeof(psv_tree_box)));
-    if (def->triangles) memory->ends = carve(&at, items * sizeof *memory->ends);
+    memory->items = psvi_next_part(&at, items * (def->triangles ? sizeof(psv_tree_corners) : sizeof(psv_tree_box)));
+    if (def->triangles) memory->ends = psvi_next_part(&at, items * sizeof *memory->ends);
     char *behind_keys = shared, *end;
-    if (!worlds) memory->keys = carve(&behind_keys, items * sizeof *memory->keys);
+    if (!worlds) memory->keys = psvi_next_part(&behind_keys, items * sizeof *memory->keys);
     memory->sorter = psv_buffer_of(behind_keys, sorter_bytes);
     end = behind_keys + psvi_align(sorter_bytes);
     if (end > at) at = end;
@@ -114,15 +109,15 @@ static uint64_t lay_out(psv_backend backend, const psv_tree_def *def, char *base
         end = (char *)memory->fine + psvi_align(ops->fine_bytes(items));
         if (end > at) at = end;
     }
-    if (def->refit_items) memory->places = carve(&at, items * sizeof *memory->places);
+    if (def->refit_items) memory->places = psvi_next_part(&at, items * sizeof *memory->places);
     if (def->max_queries > 0) {
         const psv_sorter_def queries = query_sorter_def(def);
         const uint64_t bytes = psv_sorter_scratch_bytes(backend, &queries);
-        memory->query_counts = carve(&at, def->max_queries * sizeof(uint32_t));
-        memory->query_sums = carve(&at, (def->max_queries / 1024 + 2) * sizeof(uint64_t));
-        memory->query_keys = carve(&at, def->max_queries * sizeof(uint32_t));
-        memory->query_order = carve(&at, def->max_queries * sizeof(uint32_t));
-        memory->query_sorter = psv_buffer_of(carve(&at, bytes), bytes);
+        memory->query_counts = psvi_next_part(&at, def->max_queries * sizeof(uint32_t));
+        memory->query_sums = psvi_next_part(&at, (def->max_queries / 1024 + 2) * sizeof(uint64_t));
+        memory->query_keys = psvi_next_part(&at, def->max_queries * sizeof(uint32_t));
+        memory->query_order = psvi_next_part(&at, def->max_queries * sizeof(uint32_t));
+        memory->query_sorter = psv_buffer_of(psvi_next_part(&at, bytes), bytes);
     }
     return (uint64_t)(at - base);
 }

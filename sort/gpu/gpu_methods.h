@@ -38,6 +38,9 @@ psvi_gpu_pass psvi_gpu_pass_of(const psv_sorter *sorter, const psvi_sort_request
 // The key order as the first five parameters of a kernel.
 void psvi_gpu_order_params(const psvi_key_order *order, uint32_t params[5]);
 
+// The first eight parameters of a kernel of a pass: the key order, the digit, and the columns of a row of the table.
+void psvi_gpu_pass_params(const psvi_key_order *order, const psvi_gpu_pass *pass, uint32_t row, uint32_t params[8]);
+
 // "#define KEY_WORDS ..." and the other defines that all passes have.
 void psvi_gpu_pass_defines(char *text, const psv_sorter *sorter, const psvi_sort_request *request,
                            const psvi_gpu_pass *pass, const char *more);

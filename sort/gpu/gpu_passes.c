@@ -11,6 +11,13 @@ void psvi_gpu_order_params(const psvi_key_order *order, uint32_t params[5]) {
     params[4] = order->end_bit - order->begin_bit;
 }
 
+void psvi_gpu_pass_params(const psvi_key_order *order, const psvi_gpu_pass *pass, uint32_t row, uint32_t params[8]) {
+    psvi_gpu_order_params(order, params);
+    params[5] = pass->shift;
+    params[6] = pass->mask;
+    params[7] = row;
+}
+
 psvi_gpu_pass psvi_gpu_pass_of(const psv_sorter *sorter, const psvi_sort_request *request, uint32_t pass,
                                uint32_t passes, uint32_t digit_bits, char *const keys[2], char *const values[2]) {
     const bool first = pass == 0, last = pass + 1 == passes;

@@ -87,24 +87,18 @@ typedef struct radix_memory {
     char *keys[2], *values[2];
 } radix_memory;
 
-static char *carve(char **at, uint64_t bytes) {
-    char *part = *at;
-    *at += psvi_align(bytes);
-    return part;
-}
-
 // The form is not known before there is a device: the table has room for any.
 static uint64_t layout(const psv_sorter_def *def, char *scratch, radix_memory *memory) {
     const uint64_t n = def->max_count, key_bytes = psv_key_type_bytes(def->key_type);
     const uint64_t most_runs = ceil_div(n, LEAST_RUN), tiles = ceil_div(n, LEAST_TILE);
     const uint64_t runs = (most_runs < DEVICE_RUNS ? most_runs : DEVICE_RUNS) + 32;
     char *at = scratch;
-    memory->state = carve(&at, PSVI_GPU_STATE_BYTES);
-    memory->totals = carve(&at, 4 * DIGITS);
-    memory->table = carve(&at, 4 * DIGITS * (runs > tiles ? runs : tiles));
+    memory->state = psvi_next_part(&at, PSVI_GPU_STATE_BYTES);
+    memory->totals = psvi_next_part(&at, 4 * DIGITS);
+    memory->table = psvi_next_part(&at, 4 * DIGITS * (runs > tiles ? runs : tiles));
     for (int i = 0; i < 2; ++i) {
-        memory->keys[i] = carve(&at, key_bytes * n);
-        memory->values[i] = carve(&at, (uint64_t)def->value_bytes * n);
+        memory->keys[i] = psvi_next_part(&at, key_bytes * n);
+        memory->values[i] = psvi_next_part(&at, (uint64_t)def->value_bytes * n);
     }
     return (uint64_t)(at - scratch);
 }
@@ -135,10 +129,7 @@ static psvi_gpu_call part_call(const psv_sorter *sorter, const psvi_sort_request
         .groups = ceil_div(items, plan->tile),
     };
     if (request->count_device != NULL) call.indirect = memory->state + 8 + 12 * (uint64_t)part;
-    psvi_gpu_order_params(&sorter->order, call.params);
-    call.params[5] = pass->shift;
-    call.params[6] = pass->mask;
-    call.params[7] = plan->row;
+    psvi_gpu_pass_params(&sorter->order, pass, plan->row, call.params);
     call.params[8] = (uint32_t)first_tile;
     call.params[9] = (uint32_t)first;
     call.params[10] = plan->column_items;

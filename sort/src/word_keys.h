@@ -86,9 +86,8 @@ static inline bool psvi_is_by_words(psv_key_type type) { return type > PSV_KEY_F
 // PSV_ERROR_UNSUPPORTED for keys by words; `what` does not serve them.
 psv_status psvi_refuse_words(psv_context *context, psv_key_type type, const char *what);
 
-// The def of the sort that stands for `def` (end_bit set): of the words of 32 bits, or of the upper or the lower ones
-// of
-// 64. False where no bits of that word are compared.
+// The def of the sort that stands for `def` (end_bit set): of the words of 32 bits, or of the upper or lower words of
+// 64 bits. False where no bits of that word are compared.
 bool psvi_word_def(const psv_sorter_def *def, bool upper, psv_sorter_def *words);
 
 // What methods are asked about: the def itself, or one for its words.

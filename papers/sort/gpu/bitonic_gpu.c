@@ -18,19 +18,13 @@ static uint64_t slots_for(uint64_t count) {
     return slots;
 }
 
-static char *carve(char **at, uint64_t bytes) {
-    char *part = *at;
-    *at += psvi_align(bytes);
-    return part;
-}
-
 static uint64_t layout(const psv_sorter_def *def, char *scratch, bitonic_memory *memory) {
     const uint64_t key_bytes = psv_key_type_bytes(def->key_type), slots = slots_for(def->max_count);
     char *at = scratch;
-    memory->state = carve(&at, PSVI_GPU_STATE_BYTES);
-    memory->fields = carve(&at, key_bytes * slots);
-    memory->index = carve(&at, 4 * slots);
-    memory->moved = carve(&at, (key_bytes > def->value_bytes ? key_bytes : def->value_bytes) * def->max_count);
+    memory->state = psvi_next_part(&at, PSVI_GPU_STATE_BYTES);
+    memory->fields = psvi_next_part(&at, key_bytes * slots);
+    memory->index = psvi_next_part(&at, 4 * slots);
+    memory->moved = psvi_next_part(&at, (key_bytes > def->value_bytes ? key_bytes : def->value_bytes) * def->max_count);
     return (uint64_t)(at - scratch);
 }
 

@@ -18,24 +18,18 @@ typedef struct radix4_memory {
     char *keys, *values, *ranks;   // what a pass leaves; ranks: of the scattered mapping
 } radix4_memory;
 
-static char *carve(char **at, uint64_t bytes) {
-    char *part = *at;
-    *at += psvi_align(bytes);
-    return part;
-}
-
 static uint64_t layout(const psv_sorter_def *def, char *scratch, radix4_memory *memory) {
     const uint64_t n = def->max_count, key_bytes = psv_key_type_bytes(def->key_type), value_bytes = def->value_bytes;
     char *at = scratch;
-    memory->state = carve(&at, PSVI_GPU_STATE_BYTES);
-    memory->passes = carve(&at, (MOST_PASSES + 2) * ENTRY_BYTES + PSVI_GPU_STATE_BYTES); // bound as states
-    memory->totals = carve(&at, 4 * MOST_DIGITS);
-    memory->table = carve(&at, 4 * MOST_DIGITS * ((n + TILE - 1) / TILE));
-    memory->tile_keys = carve(&at, key_bytes * n);
-    memory->tile_values = carve(&at, value_bytes * n);
-    memory->keys = carve(&at, key_bytes * n);
-    memory->values = carve(&at, value_bytes * n);
-    memory->ranks = carve(&at, def->radix4.scattered_mapping ? 4 * n : 0);
+    memory->state = psvi_next_part(&at, PSVI_GPU_STATE_BYTES);
+    memory->passes = psvi_next_part(&at, (MOST_PASSES + 2) * ENTRY_BYTES + PSVI_GPU_STATE_BYTES); // bound as states
+    memory->totals = psvi_next_part(&at, 4 * MOST_DIGITS);
+    memory->table = psvi_next_part(&at, 4 * MOST_DIGITS * ((n + TILE - 1) / TILE));
+    memory->tile_keys = psvi_next_part(&at, key_bytes * n);
+    memory->tile_values = psvi_next_part(&at, value_bytes * n);
+    memory->keys = psvi_next_part(&at, key_bytes * n);
+    memory->values = psvi_next_part(&at, value_bytes * n);
+    memory->ranks = psvi_next_part(&at, def->radix4.scattered_mapping ? 4 * n : 0);
     return (uint64_t)(at - scratch);
 }
 
@@ -95,10 +89,7 @@ static psv_status run_kernel(psv_sorter *sorter, const psvi_sort_request *reques
         .groups = blocks,
         .indirect = request->count_device != NULL ? memory->state + 8 : NULL,
     };
-    psvi_gpu_order_params(&sorter->order, call.params);
-    call.params[5] = pass->shift;
-    call.params[6] = pass->mask;
-    call.params[7] = blocks;
+    psvi_gpu_pass_params(&sorter->order, pass, blocks, call.params);
     return psvi_gpu_run(sorter->context, &call);
 }
 

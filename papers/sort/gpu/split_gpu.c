@@ -13,22 +13,16 @@ typedef struct split_memory {
     char *keys, *values;               // what a pass leaves
 } split_memory;
 
-static char *carve(char **at, uint64_t bytes) {
-    char *part = *at;
-    *at += psvi_align(bytes);
-    return part;
-}
-
 static uint64_t layout(const psv_sorter_def *def, char *scratch, split_memory *memory) {
     const uint64_t n = def->max_count, key_bytes = psv_key_type_bytes(def->key_type);
     char *at = scratch;
-    memory->state = carve(&at, PSVI_GPU_STATE_BYTES);
-    memory->totals = carve(&at, 4 * BUCKETS);
-    memory->table = carve(&at, 4 * BUCKETS * ((n + BLOCK - 1) / BLOCK));
-    memory->sorted_keys = carve(&at, key_bytes * n);
-    memory->sorted_values = carve(&at, (uint64_t)def->value_bytes * n);
-    memory->keys = carve(&at, key_bytes * n);
-    memory->values = carve(&at, (uint64_t)def->value_bytes * n);
+    memory->state = psvi_next_part(&at, PSVI_GPU_STATE_BYTES);
+    memory->totals = psvi_next_part(&at, 4 * BUCKETS);
+    memory->table = psvi_next_part(&at, 4 * BUCKETS * ((n + BLOCK - 1) / BLOCK));
+    memory->sorted_keys = psvi_next_part(&at, key_bytes * n);
+    memory->sorted_values = psvi_next_part(&at, (uint64_t)def->value_bytes * n);
+    memory->keys = psvi_next_part(&at, key_bytes * n);
+    memory->values = psvi_next_part(&at, (uint64_t)def->value_bytes * n);
     return (uint64_t)(at - scratch);
 }
 
@@ -58,10 +52,7 @@ static psv_status run_dispatch(psv_sorter *sorter, const psvi_sort_request *requ
         .groups = blocks,
         .indirect = request->count_device != NULL ? memory->state + 8 : NULL,
     };
-    psvi_gpu_order_params(&sorter->order, call.params);
-    call.params[5] = pass->shift;
-    call.params[6] = pass->mask;
-    call.params[7] = blocks;
+    psvi_gpu_pass_params(&sorter->order, pass, blocks, call.params);
     return psvi_gpu_run(sorter->context, &call);
 }
 
