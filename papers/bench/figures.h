@@ -55,8 +55,8 @@ typedef struct figure_device {
 } figure_device;
 
 struct figure_run {
-    report_job job; // options, report and tables
-    const char *beside, *only;
+    report_job job;                           // options, report and tables
+    const char *beside, *only, *only_devices; // only_devices: NULL: all
     const char *meshes[FIGURE_MESHES];
     uint32_t mesh_count;
     bool has_meshes;
@@ -122,6 +122,9 @@ double figure_longest_ms(const figure_run *run);
 
 bool figure_has_method(const figure_device *device, const char *method);
 bool figure_is(const figure_device *device, psv_backend backend);
+
+// NULL: the run has no such device.
+const figure_device *figure_device_of(const figure_run *run, psv_backend backend);
 
 // Counts for sorts, by --quick: up to 1M or 8M keys. Ends with 0.
 const uint64_t *figure_counts(const figure_run *run);

@@ -281,7 +281,8 @@ static int add_bandwidth(figure_run *run, const figure_device *device, const cha
 }
 
 int figure_bandwidth(figure_run *run) {
-    const int most = psv_context_worker_count(run->devices[0].context);
+    const figure_device *cpu = figure_device_of(run, PSV_BACKEND_CPU);
+    const int most = cpu != NULL ? psv_context_worker_count(cpu->context) : 0;
     int code = TOOL_DONE;
     for (int workers = 1; workers <= most && code == TOOL_DONE;
          workers = workers < most && 2 * workers > most ? most : 2 * workers) {
@@ -296,8 +297,8 @@ int figure_bandwidth(figure_run *run) {
         code = status == PSV_OK ? add_bandwidth(run, &device, series) : tool_fail_status(device.context, status);
         psv_destroy_context(device.context);
     }
-    for (uint32_t d = 1; d < run->device_count && code == TOOL_DONE; ++d)
-        code = add_bandwidth(run, &run->devices[d], "radix");
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d)
+        if (&run->devices[d] != cpu) code = add_bandwidth(run, &run->devices[d], "radix");
     return code;
 }
 

@@ -139,22 +139,55 @@ static int check_only(const figure_run *run) {
     return tool_fail(TOOL_REFUSED, "--only %s is no figure; accepted:%s", run->only, names);
 }
 
-// All backends that this machine has.
-static int open_devices(figure_run *run) {
-    static const psv_backend backends[FIGURE_DEVICES] = {PSV_BACKEND_CPU, PSV_BACKEND_GL, PSV_BACKEND_CUDA};
+// A list of names with commas between them has this one.
+static bool names_device(const char *list, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = list; at != NULL && *at != 0; at = strchr(at, ',') == NULL ? NULL : strchr(at, ',') + 1)
+        if (strncmp(at, name, length) == 0 && (at[length] == 0 || at[length] == ',')) return true;
+    return false;
+}
+
+static const psv_backend figure_backends[FIGURE_DEVICES] = {PSV_BACKEND_CPU, PSV_BACKEND_GL, PSV_BACKEND_CUDA};
+
+// Every name of --devices is a backend that this machine has.
+static int check_devices(const figure_run *run) {
+    size_t known = 0;
+    if (run->only_devices == NULL) return TOOL_DONE;
     for (int b = 0; b < FIGURE_DEVICES; ++b) {
-        if (!psv_backend_available(backends[b])) continue;
+        const char *name = psv_backend_name(figure_backends[b]);
+        if (!names_device(run->only_devices, name)) continue;
+        if (!psv_backend_available(figure_backends[b]))
+            return tool_fail(TOOL_REFUSED, "--devices %s: this machine has no %s", run->only_devices, name);
+        known += strlen(name) + (known > 0);
+    }
+    if (known == strlen(run->only_devices) && known > 0) return TOOL_DONE;
+    return tool_fail(TOOL_REFUSED, "--devices %s: accepted are cpu, gl and cuda, with commas between them",
+                     run->only_devices);
+}
+
+// The backends that this machine has, or those of --devices.
+static int open_devices(figure_run *run) {
+    for (int b = 0; b < FIGURE_DEVICES; ++b) {
+        const char *name = psv_backend_name(figure_backends[b]);
+        if (!psv_backend_available(figure_backends[b])) continue;
+        if (run->only_devices != NULL && !names_device(run->only_devices, name)) continue;
         figure_device *device = &run->devices[run->device_count];
         psv_context_def def = psv_default_context_def();
-        def.backend = backends[b];
+        def.backend = figure_backends[b];
         def.worker_count = (int)run->job.device.workers;
         psv_status status = psv_create_context(&def, &device->context);
         if (status == PSV_OK) status = psv_enable_profile(device->context, true);
         if (status != PSV_OK) return tool_fail_status(device->context, status);
-        device->name = psv_backend_name(backends[b]);
+        device->name = name;
         ++run->device_count;
     }
     return TOOL_DONE;
+}
+
+const figure_device *figure_device_of(const figure_run *run, psv_backend backend) {
+    for (uint32_t d = 0; d < run->device_count; ++d)
+        if (figure_is(&run->devices[d], backend)) return &run->devices[d];
+    return NULL;
 }
 
 static int begin(figure_run *run, int argc, char **argv, json_t **other) {
@@ -166,6 +199,7 @@ static int begin(figure_run *run, int argc, char **argv, json_t **other) {
         files[3 + m] = (tool_file){.option = "--mesh", .path = run->meshes[m], .is_input = true};
     int code = tool_check_files(files, 3 + run->mesh_count);
     if (code == TOOL_DONE) code = check_only(run);
+    if (code == TOOL_DONE) code = check_devices(run);
     if (code == TOOL_DONE && run->beside != NULL) {
         json_error_t error;
         *other = json_load_file(run->beside, 0, &error);
@@ -221,6 +255,11 @@ static int parse(figure_run *run, int argc, char **argv) {
          .help = "figures whose name begins so: sa, sa-8, ha-4, garcia-9 ...",
          .kind = OPTION_TEXT,
          .target = &run->only},
+        {.name = "--devices",
+         .argument = "LIST",
+         .help = "of cpu, gl, cuda, with commas between them; all that are here without it",
+         .kind = OPTION_TEXT,
+         .target = &run->only_devices},
         {.name = "--beside",
          .argument = "FILE",
          .help = "another machine's --json-out, whose points are drawn too",

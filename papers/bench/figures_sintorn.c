@@ -113,6 +113,7 @@ static int merge_threads(const figure_run *run) {
 }
 
 int figure_merge_passes(figure_run *run) {
+    if (figure_device_of(run, PSV_BACKEND_CPU) == NULL) return TOOL_DONE;
     const uint64_t count = run->job.quick ? 1 << 20 : 1 << 23;
     static const char *const labels[] = {"a thread for each pair of lists", "pairs split over the threads"};
     float *memory = malloc(3 * count * sizeof *memory);

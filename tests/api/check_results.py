@@ -99,6 +99,11 @@ def check_papers(folder, run, validator):
     rows = json.loads((folder / "both.json").read_text())["tables"]["garcia-table-1"]["rows"]
     assert {row["source"] for row in rows} == {"paper", "here", "beside"}
     run("bench papers --only nothing", 2)
+    for bad in ("cuda2", "cpu,", "cpugl"):
+        run(f"bench papers --devices {bad}", 2)
+    run(PAPERS.format("ha-3", "one.json") + " --devices cpu")
+    rows = json.loads((folder / "one.json").read_text())["tables"]["ha-3"]["rows"]
+    assert {row["device"] for row in rows} == {"cpu"}, rows
     run("bench papers --mesh", 2)
     run("bench papers mesh.obj", 2)
     run("bench papers --json", 2)

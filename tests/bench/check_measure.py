@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tests/bench/measure.sh on a made repository with programs that only write rows: check_measure.py SOURCE_FOLDER
+"""tests/bench/measure.sh and make_tables.py on a made repository with programs that only write rows: check_measure.py
+SOURCE_FOLDER
 
 Exit code 77: git or sh is not there.
 """
@@ -15,9 +16,10 @@ import tempfile
 PROGRAM = """#!/bin/sh
 csv=/dev/null
 while [ $# -gt 0 ]; do
-    case $1 in --csv) csv=$2 ;; --commit) commit=$2 ;; esac
+    case $1 in --csv) csv=$2 ;; --commit) commit=$2 ;; cuda) cuda=1 ;; esac
     shift
 done
+[ -z "${cuda:-}" ] || [ -f "$(dirname "$0")/has_cuda" ] || exit 1
 [ ! -f "$(dirname "$0")/fails" ] || exit 1
 case $0 in
 *bench_sort) echo "date,commit,method,op,form,keys,distribution,count,median_ms,scatter"
@@ -40,12 +42,66 @@ def lines_of(path):
         return list(csv.DictReader(file))
 
 
+def check_take(source, folder):
+    """A folder measured elsewhere fills README.md and the pages with one command, if all of it has one commit."""
+    copy, out = folder / "copy", folder / "taken"
+    for name in ("tests/bench", "docs/measured"):
+        shutil.copytree(os.path.join(source, name), copy / name)
+    shutil.copy(os.path.join(source, "README.md"), copy)
+    out.mkdir()
+    for name in ("sort.csv", "collision.csv", "sim.csv"):
+        path = copy / "tests/bench/results/nvidia-h200" / name
+        rows = lines_of(path)
+        with open(out / name, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(dict(row, commit="abc1234", device="NVIDIA X1 80GB HBM3") for row in rows)
+
+    def run(*command):
+        done = subprocess.run([*command], cwd=copy, capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def take():
+        return run("sh", "tests/bench/measure.sh", "--take", str(out), "new-machine")
+
+    tables = ("python3", "tests/bench/make_tables.py")
+    code, text = run(*tables, "--check")
+    assert code == 0, text
+    sort = (out / "sort.csv").read_text()
+    (out / "sort.csv").write_text(sort.replace("abc1234", "def5678", 1))
+    before = (copy / "README.md").read_bytes()
+    code, text = take()
+    assert code == 2 and "2 commits" in text and (copy / "README.md").read_bytes() == before, text
+    assert not (copy / "tests/bench/results/new-machine").exists()
+    (out / "sort.csv").write_text(sort)
+    code, text = take()
+    assert code == 0, text
+    readme, page = (copy / "README.md").read_text(), (copy / "docs/measured/measured-pairs.md").read_text()
+    assert "`new-machine/sort.csv`, `new-machine/collision.csv`, commit abc1234" in readme and "NVIDIA X1 |" in readme, readme
+    assert "nvidia-h200" not in readme and "`new-machine/sim.csv`, commit abc1234" in readme, readme
+    assert "<!-- table: pairs-gpu new-machine -->" in page and "nvidia-h200/meshes.csv" in page, page
+    assert "abc1234,new-machine" in (copy / "tests/bench/results/history.csv").read_text()
+    assert run(*tables, "--check")[0] == 0
+    # A row of another commit, and a figure in prose.
+    path = copy / "tests/bench/results/new-machine/collision.csv"
+    text = path.read_text().split("\n")
+    cube = next(i for i, line in enumerate(text) if ",cube,1000000," in line)
+    path.write_text("\n".join([*text[:cube], text[cube].replace("abc1234", "def5678"), *text[cube + 1:]]))
+    code, said = run(*tables, "--check")
+    assert code == 1 and "2 commits: abc1234, def5678" in said, said
+    path.write_text("\n".join(text))
+    (copy / "README.md").write_text(readme + "\nA sort takes 3 ms.\n")
+    code, said = run(*tables, "--check")
+    assert code == 1 and "the figure «3 ms» stands in no CSV file" in said, said
+
+
 def main(source):
     if shutil.which("git") is None or shutil.which("sh") is None:
         return 77
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        repository, build, results = folder / "repository", folder / "build/tests/bench", folder / "results"
+        repository, build = folder / "repository", folder / "build/tests/bench"
+        results = repository / "tests/bench/results"
         (repository / "tests/bench").mkdir(parents=True)
         build.mkdir(parents=True)
         for script in ("measure.sh", "history.py"):
@@ -59,12 +115,11 @@ def main(source):
 
         def run(*arguments):
             done = subprocess.run(["sh", "tests/bench/measure.sh", "--build", str(folder / "build"), *arguments], cwd=repository,
-                                  capture_output=True, text=True, env=dict(os.environ, PAIRSIEVE_RESULTS=str(results), PATH=path))
+                                  capture_output=True, text=True, env=dict(os.environ, PATH=path))
             return done.returncode, done.stdout + done.stderr
 
-        # Without nvidia-smi the GPU's files are not measured.
         (folder / "bin").mkdir()
-        for tool in ("sh", "git", "cat", "grep", "mv", "rm", "mkdir", "mktemp", "sed", "dirname", "env"):
+        for tool in ("sh", "git", "cat", "date", "grep", "mv", "rm", "mkdir", "mktemp", "sed", "dirname", "env", "tr"):
             if shutil.which(tool):
                 os.symlink(shutil.which(tool), folder / "bin" / tool)
         os.symlink(sys.executable, folder / "bin/python3")
@@ -94,12 +149,28 @@ def main(source):
         assert (results / "some-machine/sort_cpu.csv").read_bytes() == before and len(lines_of(results / "history.csv")) == 6
         (build / "fails").unlink()
 
+        # A part alone, of a tree without history, into a folder.
+        (build / "has_cuda").touch()
+        os.rename(repository / ".git", folder / "git")
+        out = folder / "out"
+        code, text = run("--parts", "cuda", "--commit", "abc1234", "--out", str(out), "some-machine")
+        assert code == 0, text
+        assert sorted(file.name for file in out.iterdir()) == ["collision.csv", "sim.csv", "sort.csv"], text
+        # Five runs of one program have one head and a row each.
+        assert [row["commit"] for row in lines_of(out / "collision.csv")] == 5 * ["abc1234"]
+        assert len(lines_of(results / "history.csv")) == 6
+        assert run("--parts", "cuda", "some-machine")[0] != 0, "no commit is known"
+        os.rename(folder / "git", repository / ".git")
+        (build / "has_cuda").unlink()
+        assert run("--parts", "cuda", "some-machine")[0] == 2, "there is no GPU"
+
         (repository / "tests/bench/history.py").write_text("")
         code, text = run("some-machine")
         assert code == 2 and "commit them first" in text, text
-        for arguments in ([], ["Bad Name"], ["a", "b"], ["--slow", "a"]):
+        for arguments in ([], ["Bad Name"], ["a", "b"], ["--slow", "a"], ["--parts", "gpu", "a"], ["--commit", "no", "a"]):
             assert run(*arguments)[0] == 2, arguments
-    print("measure.sh keeps a folder to one commit")
+        check_take(source, folder)
+    print("measure.sh and make_tables.py keep a folder and a table to one commit")
     return 0
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Adds the few lines that are followed from commit to commit to results/history.csv.
 
-usage: history.py [--results FOLDER] MACHINE...
+usage: history.py [--take FOLDER] MACHINE
 
 The lines are taken from the CSV files that measure.sh wrote for the machine. A case that its commit already has there is
-replaced, so a second run of one commit does not add lines.
+replaced, so a second run of one commit does not add lines. --take moves the files of FOLDER to the machine first.
 """
 import csv
 import os
+import shutil
 import sys
 
 COLUMNS = ("date", "commit", "machine", "case", "ms", "scatter")
@@ -41,27 +42,53 @@ def lines_of(results, machine):
                            "case": f"{case}, {where}", "ms": row[column], "scatter": row.get("scatter", "")}
 
 
-def main(arguments):
-    results = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
-    if arguments[:1] == ["--results"] and len(arguments) > 1:
-        results, arguments = arguments[1], arguments[2:]
-    if not arguments or arguments[0].startswith("-"):
-        print(__doc__.split("\n\n")[1], file=sys.stderr)
-        return 2
+def take(results, folder, machine):
+    """Moves what measure.sh --out left into the machine's folder. All rows have one commit; else a sentence."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".csv") or name in ("papers.html", "papers.json"))
+    tables = [name for name in names if name.endswith(".csv")]
+    commits = {row.get("commit") for name in tables for row in read(os.path.join(folder, name))}
+    if len(commits) != 1:
+        return f"the files of {folder} come from {len(commits)} commits, and one is wanted"
+    os.makedirs(os.path.join(results, machine), exist_ok=True)
+    for name in names:
+        shutil.copyfile(os.path.join(folder, name), os.path.join(results, machine, name + ".part"))
+    for name in names:
+        os.replace(os.path.join(results, machine, name + ".part"), os.path.join(results, machine, name))
+    return None
+
+
+def write_history(results, machine):
     path = os.path.join(results, "history.csv")
     lines = {(row["commit"], row["machine"], row["case"]): row for row in read(path)}
-    for machine in arguments:
-        if not os.path.isdir(os.path.join(results, machine)):
-            print(f"history.py: {results} has no folder {machine}", file=sys.stderr)
-            return 2
-        for line in lines_of(results, machine):
-            lines[line["commit"], line["machine"], line["case"]] = line
+    for line in lines_of(results, machine):
+        lines[line["commit"], line["machine"], line["case"]] = line
     rows = sorted(lines.values(), key=lambda row: (row["machine"], row["case"], row["date"]))
     with open(path + ".part", "w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     os.replace(path + ".part", path)
+
+
+def main(arguments):
+    results = os.path.join(os.path.dirname(os.path.abspath(__file__)), "results")
+    folder = None
+    if arguments[:1] == ["--take"] and len(arguments) > 1:
+        folder, arguments = arguments[1], arguments[2:]
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(__doc__.split("\n\n")[1], file=sys.stderr)
+        return 2
+    machine, why = arguments[0], None
+    if folder is not None and not os.path.isdir(folder):
+        why = f"there is no folder {folder}"
+    elif folder is not None:
+        why = take(results, folder, machine)
+    if why is None and not os.path.isdir(os.path.join(results, machine)):
+        why = f"{results} has no folder {machine}"
+    if why is not None:
+        print(f"history.py: {why}", file=sys.stderr)
+        return 2
+    write_history(results, machine)
     return 0
 
 

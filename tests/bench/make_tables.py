@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Makes the tables of README.md and docs/measured from the CSV files of tests/bench/results.
 
-usage: make_tables.py            writes the tables into the pages
-       make_tables.py --check    changes nothing; exit code 1 where a page differs from its CSV files
+usage: make_tables.py [--root FOLDER]                      writes the tables into the pages
+       make_tables.py [--root FOLDER] --machine MACHINE    takes MACHINE's files for the tables that they can fill, first
+       make_tables.py [--root FOLDER] --check              changes nothing; exit code 1 where a page differs from its files
 
-A page holds a pair of lines, <!-- table: NAME --> and <!-- end -->; what stands between them is made here. All rows of a
-table have one commit, which its last line names, or each row names its own. README.md has no measured figure elsewhere.
+A page holds a pair of lines, <!-- table: NAME MACHINE --> and <!-- end -->; what stands between them is made here from the
+CSV files in results/MACHINE. Tables that one machine alone has name no machine. All rows of a table have one commit, which
+its last line names: a file with several commits gives several tables, and README.md's tables fail. README.md and
+docs/measured have no measured figure elsewhere.
 """
+import argparse
 import csv
 import os
 import re
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-RESULTS = os.path.join(ROOT, "tests/bench/results")
 H200, H100, EPYC, XEON = "nvidia-h200", "nvidia-h100", "amd-epyc-2-cores", "intel-xeon-2-workers"
 
 
@@ -23,7 +26,7 @@ class BadTable(Exception):
 
 def rows_of(file, **where):
     """The rows of a CSV file whose columns have these values, or one of these."""
-    with open(os.path.join(RESULTS, file), newline="", encoding="utf-8") as stream:
+    with open(os.path.join(ROOT, "tests/bench/results", file), newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(line for line in stream if not line.startswith("#")))
     for column, wanted in where.items():
         values = wanted if isinstance(wanted, tuple) else (wanted,)
@@ -72,55 +75,84 @@ def grid(header, lines):
     return [f"| {' | '.join(cells)} |" for cells in [header, ["---"] * len(header), *lines]]
 
 
-def origin(file, rows):
-    """The line below a table: file, commit, date, device."""
-    commits = sorted({row["commit"] for row in rows})
+def commits_of(rows):
+    return list(dict.fromkeys(row["commit"] for row in rows))
+
+
+def origin(files, rows):
+    """The line below a table: files, commit, date. All rows have one commit."""
+    commits = commits_of(rows)
     if len(commits) != 1:
-        raise BadTable(f"rows of {file} come from {len(commits)} commits: {', '.join(commits)}")
+        raise BadTable(f"rows of {', '.join(files)} come from {len(commits)} commits: {', '.join(sorted(commits))}")
     dates = sorted({row["date"][:10] for row in rows if row.get("date")})
     date = f", {dates[0]}" if dates else ""
-    return ["", f"<sub>`{file}`, commit {commits[0]}{date}</sub>"]
+    return ["", f"<sub>{', '.join(f'`{file}`' for file in files)}, commit {commits[0]}{date}</sub>"]
+
+
+def by_commit(file, rows, table_of):
+    """A table of the rows of each commit, with its origin."""
+    tables = []
+    for commit in commits_of(rows):
+        mine = [row for row in rows if row["commit"] == commit]
+        tables += ([""] if tables else []) + table_of(mine) + origin([file], mine)
+    return tables
 
 
 def pivot(file, down, across, value, shown, corner, name=lambda text: text, **where):
     """A table with a row for each value of `down` and a column for each value of `across`, in the file's order."""
-    rows = rows_of(file, **where)
-    columns = list(dict.fromkeys(row[across] for row in rows))
-    if all(column.isdigit() for column in columns):
-        columns.sort(key=int)
-    cells = {}
-    for row in rows:
-        if (row[down], row[across]) in cells:
-            raise BadTable(f"{file}: two rows for {row[down]}, {row[across]}")
-        cells[row[down], row[across]] = shown(row[value])
-    lines = [[name(line), *(cells.get((line, column), "-") for column in columns)]
-             for line in dict.fromkeys(row[down] for row in rows)]
-    heads = [count(column) if column.isdigit() else column for column in columns]
-    return grid([corner, *heads], lines) + origin(file, rows)
+    def table_of(rows):
+        columns = list(dict.fromkeys(row[across] for row in rows))
+        if all(column.isdigit() for column in columns):
+            columns.sort(key=int)
+        cells = {}
+        for row in rows:
+            if (row[down], row[across]) in cells:
+                raise BadTable(f"{file}: two rows for {row[down]}, {row[across]}")
+            cells[row[down], row[across]] = shown(row[value])
+        lines = [[name(line), *(cells.get((line, column), "-") for column in columns)]
+                 for line in dict.fromkeys(row[down] for row in rows)]
+        heads = [count(column) if column.isdigit() else column for column in columns]
+        return grid([corner, *heads], lines)
+
+    return by_commit(file, rows_of(file, **where), table_of)
 
 
 def listing(file, columns, keep=lambda row: True, **where):
     """A table with a row for each row of the file; columns are (heading, column, how it is shown)."""
-    rows = [row for row in rows_of(file, **where) if keep(row)]
-    lines = [[shown(row[column]) if row[column] else "-" for _, column, shown in columns] for row in rows]
-    table = grid([heading for heading, _, _ in columns], lines)
-    if any(column == "commit" for _, column, _ in columns):
-        return [*table, "", f"<sub>`{file}`</sub>"]
-    return table + origin(file, rows)
+    def table_of(rows):
+        return grid([heading for heading, _, _ in columns],
+                    [[shown(row[column]) if row[column] else "-" for _, column, shown in columns] for row in rows])
+
+    return by_commit(file, [row for row in rows_of(file, **where) if keep(row)], table_of)
 
 
 def plain(text):
     return text
 
 
-def sort_ratios(op, distribution="uniform"):
-    return pivot(f"{H200}/sort.csv", "form", "count", "ratio", ratio, f"CUB's time over ours, {op}",
+def sort_ratios(machine, op, distribution="uniform"):
+    return pivot(f"{machine}/sort.csv", "form", "count", "ratio", ratio, f"CUB's time over ours, {op}",
                  {"call": "whole call", "graph": "in a graph"}.get, op=op, distribution=distribution)
 
 
-def sort_orders(op):
-    return pivot(f"{H200}/sort.csv", "distribution", "count", "ratio", ratio, f"CUB's time over ours, {op}", op=op, form="call",
+def sort_orders(machine, op):
+    return pivot(f"{machine}/sort.csv", "distribution", "count", "ratio", ratio, f"CUB's time over ours, {op}", op=op, form="call",
                  distribution=("sorted", "nearly"))
+
+
+def sort_cpu(machine, method):
+    return pivot(f"{machine}/sort_cpu.csv", "distribution", "count", "mpairs_per_s", lambda text: digits(text, 0),
+                 "million pairs a second", method=method, op="pairs")
+
+
+def pairs_cpu(machine, method):
+    return pivot(f"{machine}/collision_cpu.csv", "scene", "boxes", "median_ms", time, f"ms, `{method}`", method=method)
+
+
+def frames(file):
+    return listing(file, [
+        ("scene", "scene", plain), ("bodies", "bodies", whole), ("contacts", "contacts", whole), ("frame, ms", "frame_ms", time),
+        ("pairs", "broad_ms", time), ("of it sort", "sort_ms", time), ("narrow", "narrow_ms", time), ("solve", "solve_ms", time)])
 
 
 def gl_sort(op):
@@ -147,7 +179,7 @@ def papers():
         said = list(dict.fromkeys(row["paper_b_over_a"] for row in group))
         lines.append([figure, b, a, f"{count(min(counts))} to {count(max(counts))}" if len(set(counts)) > 1 else count(counts[0]),
                       f"{ratio(min(found))} to {ratio(max(found))}" if len(found) > 1 else ratio(found[0]), "; ".join(said)])
-    return grid(["figure", "time of", "over time of", "items", "here", "in the paper"], lines) + origin(file, rows)
+    return grid(["figure", "time of", "over time of", "items", "here", "in the paper"], lines) + origin([file], rows)
 
 
 def history(machine):
@@ -171,65 +203,76 @@ def history(machine):
             f"<sub>Lines from the top of the table: {'; '.join(charted)}.</sub>"]
 
 
-def readme():
-    """A few results over all parts, each with its commit."""
-    lines = []
+def device_of(row):
+    return re.sub(r" \d+GB.*", "", row["device"])
 
-    def add(what, machine, row, column, shown_other, other=None):
-        lines.append([what, machine, time(row[column]), shown_other.format(time(other)) if other else shown_other, row["commit"]])
 
+def readme(machine):
+    """Sorts and pairs on a GPU, of one commit."""
+    files, rows, lines = [f"{machine}/sort.csv", f"{machine}/collision.csv"], [], []
     for size in ("100000", "1000000", "64000000"):
-        row = one_row(f"{H200}/sort.csv", op="pairs", form="call", distribution="uniform", count=size)
-        add(f"sort {count(size)} 32-bit keys with values", "H200", row, "median_ms", "{} with CUB", row["yardstick_ms"])
-    row = one_row(f"{EPYC}/sort_cpu.csv", method="radix", op="pairs", distribution="uniform", count="1000000")
-    add("sort 1M 32-bit keys with values", "2 CPU cores", row, "median_ms", "{} with qsort", row["yardstick_ms"])
-    for size in ("100000", "1000000", "10000000", "100000000"):
-        row = one_row(f"{H200}/collision.csv", scene="cube", boxes=size, worlds="1")
-        add(f"pairs of {count(size)} boxes ({whole(row['pairs'])})", "H200", row, "median_ms", "-")
-    peers = f"{H200}/python_peers.csv"
-    warp = one_row(peers, scene="cube", boxes="1000000", who="Warp Bvh, rebuilt, queries")
-    add(f"pairs of 1M boxes ({whole(warp['pairs'])}), from Python", "H200", one_row(peers, scene="cube", boxes="1000000", who="pairsieve"),
-        "ms", "{} with Warp", warp["ms"])
-    row = one_row(f"{EPYC}/collision_cpu.csv", scene="cube", boxes="1000000", method="rows")
-    add(f"pairs of 1M boxes ({whole(row['pairs'])})", "2 CPU cores", row, "median_ms", "-")
-    row = one_row(f"{H200}/sim.csv", scene="spheres")
-    add(f"simulate 1M spheres ({whole(row['contacts'])} contacts), one frame", "H200", row, "frame_ms", "-")
-    return grid(["work", "machine", "ms", "beside it, ms", "commit"], lines)
+        row = one_row(files[0], op="pairs", form="call", distribution="uniform", count=size)
+        lines.append([f"sort {count(size)} 32-bit keys with values", time(row["median_ms"]), f"{time(row['yardstick_ms'])} with CUB"])
+        rows.append(row)
+    for size in ("100000", "1000000", "100000000"):
+        row = one_row(files[1], scene="cube", boxes=size, worlds="1", method="rows")
+        lines.append([f"find the {whole(row['pairs'])} pairs of {count(size)} boxes", time(row["median_ms"]), "-"])
+        rows.append(row)
+    return grid([f"work, on an {device_of(rows[0])}", "ms", "beside it, ms"], lines) + origin(files, rows)
 
+
+def readme_frames(machine):
+    """Frames of the simulation on a GPU and what of them is sorting, of one commit."""
+    file = f"{machine}/sim.csv"
+    rows = rows_of(file, scene=("spheres", "landscape"))
+    lines = [[row["scene"], whole(row["bodies"]), whole(row["contacts"]), time(row["frame_ms"]), time(row["broad_ms"]), time(row["sort_ms"])]
+             for row in rows]
+    return grid([f"frame of, on an {device_of(rows[0])}", "bodies", "contacts", "ms", "of it pairs", "of it sorting"],
+                lines) + origin([file], rows)
+
+
+def readme_cpu(machine):
+    """A sort and a search for pairs on a CPU, of one commit."""
+    files = [f"{machine}/sort_cpu.csv", f"{machine}/collision_cpu.csv"]
+    sort = one_row(files[0], method="radix", op="pairs", distribution="uniform", count="1000000")
+    pairs = one_row(files[1], scene="cube", boxes="1000000", method="rows")
+    workers = int(pairs["workers"])
+    return grid([f"work, on {workers} cores of an {device_of(sort)}", "ms", "beside it, ms"], [
+        ["sort 1M 32-bit keys with values", time(sort["median_ms"]), f"{time(sort['yardstick_ms'])} with qsort"],
+        [f"find the {whole(pairs['pairs'])} pairs of 1M boxes", time(pairs["median_ms"]), "-"]]) + origin(files, [sort, pairs])
+
+
+# Tables of what measure.sh measures: any machine may fill them. The files that a table needs, and how it is made.
+MACHINE_TABLES = {
+    "readme": (("sort", "collision", "sim"), readme),
+    "readme-frames": (("sort", "collision", "sim"), readme_frames),
+    "readme-cpu": (("sort_cpu", "collision_cpu"), readme_cpu),
+    "sort-gpu-pairs": (("sort",), lambda machine: sort_ratios(machine, "pairs")),
+    "sort-gpu-keys": (("sort",), lambda machine: sort_ratios(machine, "keys")),
+    "sort-gpu-index": (("sort",), lambda machine: sort_ratios(machine, "index")),
+    "sort-gpu-orders": (("sort",), lambda machine: sort_orders(machine, "pairs")),
+    "sort-gpu-ms": (("sort",), lambda machine: pivot(f"{machine}/sort.csv", "op", "count", "median_ms", time, "ms", form="call",
+                                                     distribution="uniform")),
+    "sort-cpu": (("sort_cpu",), lambda machine: sort_cpu(machine, "radix")),
+    "sort-cpu-merge": (("sort_cpu",), lambda machine: sort_cpu(machine, "merge")),
+    "pairs-gpu": (("collision",), lambda machine: listing(f"{machine}/collision.csv", [
+        ("scene", "scene", plain), ("boxes", "boxes", count), ("worlds", "worlds", whole), ("pairs", "pairs", whole), ("ms, a call", "median_ms", time),
+        ("ms, in a graph", "graph_ms", time), ("sort, ms", "sort_ms", time), ("sweep, ms", "sweep_ms", time)], method="rows")),
+    "pairs-cpu": (("collision_cpu",), lambda machine: pairs_cpu(machine, "rows")),
+    "pairs-cpu-lbvh": (("collision_cpu",), lambda machine: pairs_cpu(machine, "lbvh")),
+    "sim-gpu": (("sim",), lambda machine: frames(f"{machine}/sim.csv")),
+    "sim-cpu": (("sim_cpu",), lambda machine: frames(f"{machine}/sim_cpu.csv")),
+}
 
 TABLES = {
-    "readme": readme,
-    "sort-gpu-pairs": lambda: sort_ratios("pairs"),
-    "sort-gpu-keys": lambda: sort_ratios("keys"),
-    "sort-gpu-index": lambda: sort_ratios("index"),
-    "sort-gpu-orders": lambda: sort_orders("pairs"),
-    "sort-gpu-ms": lambda: pivot(f"{H200}/sort.csv", "op", "count", "median_ms", time, "ms", form="call", distribution="uniform"),
-    "sort-cpu": lambda: pivot(f"{EPYC}/sort_cpu.csv", "distribution", "count", "mpairs_per_s", lambda text: digits(text, 0),
-                              "million pairs a second", method="radix", op="pairs"),
-    "sort-cpu-merge": lambda: pivot(f"{EPYC}/sort_cpu.csv", "distribution", "count", "mpairs_per_s", lambda text: digits(text, 0),
-                                    "million pairs a second", method="merge", op="pairs"),
     "segments": lambda: listing(f"{H100}/segments.csv", [
         ("backend", "backend", plain), ("segments", "shape", plain), ("keys", "keys", plain), ("elements", "elements", count), ("ms, a call", "ms", time),
         ("ms, in a graph", "graph_ms", time), ("faster yardstick, ms", "yardstick_ms", time), ("times ours", "ratio", ratio)]),
-    "pairs-gpu": lambda: listing(f"{H200}/collision.csv", [
-        ("scene", "scene", plain), ("boxes", "boxes", count), ("worlds", "worlds", whole), ("pairs", "pairs", whole), ("ms, a call", "median_ms", time),
-        ("ms, in a graph", "graph_ms", time), ("sort, ms", "sort_ms", time), ("sweep, ms", "sweep_ms", time)]),
     "pairs-gpu-others": lambda: pivot(f"{H200}/collision_lbvh_grid_sap3.csv", "scene", "method", "median_ms", time, "ms, 1M boxes",
                                       boxes="1000000"),
     "pairs-meshes": lambda: listing(f"{H200}/meshes.csv", [
         ("mesh", "scene", plain), ("boxes of", "search", plain), ("boxes", "boxes", whole), ("pairs", "pairs", whole), ("ms", "ms", time)]),
-    "pairs-cpu": lambda: pivot(f"{EPYC}/collision_cpu.csv", "scene", "boxes", "median_ms", time, "ms, `rows`", method="rows",
-                               commit="1af4579"),
-    "pairs-cpu-even": lambda: pivot(f"{EPYC}/collision_cpu.csv", "scene", "boxes", "median_ms", time, "ms, `rows`", method="rows",
-                                    commit="348b44b"),
-    "pairs-cpu-lbvh": lambda: pivot(f"{EPYC}/collision_cpu.csv", "scene", "boxes", "median_ms", time, "ms, `lbvh`", method="lbvh"),
     "pairs-cpu-xeon": lambda: pivot(f"{XEON}/collision_cpu.csv", "scene", "method", "median_ms", time, "ms, 1M boxes", boxes="1000000"),
-    "sim-gpu": lambda: listing(f"{H200}/sim.csv", [
-        ("scene", "scene", plain), ("bodies", "bodies", whole), ("contacts", "contacts", whole), ("frame, ms", "frame_ms", time),
-        ("pairs", "broad_ms", time), ("of it sort", "sort_ms", time), ("narrow", "narrow_ms", time), ("solve", "solve_ms", time)]),
-    "sim-cpu": lambda: listing(f"{EPYC}/sim_cpu.csv", [
-        ("scene", "scene", plain), ("bodies", "bodies", whole), ("contacts", "contacts", whole), ("frame, ms", "frame_ms", time),
-        ("pairs", "broad_ms", time), ("of it sort", "sort_ms", time), ("narrow", "narrow_ms", time), ("solve", "solve_ms", time)]),
     "sim-sort-share": lambda: listing(f"{H200}/run_drop_by_sort.csv", [
         ("broad phase", "broad_phase", plain), ("sorter", "sort", plain), ("frame, ms", "frame_ms", time), ("sort, ms", "sort_ms", time),
         ("sort, share", "sort_share", lambda text: f"{100 * float(text):.1f}%")]),
@@ -249,7 +292,7 @@ TABLES = {
         ("work", "case", plain), ("count", "count", count), ("other", "other", plain), ("processor ms", "cpu_ms", time),
         ("its processor ms", "other_cpu_ms", time), ("times ours", "cpu_ratio", ratio)]),
     "sim-accuracy": lambda: listing(f"{H200}/sim_accuracy.csv", [
-        ("quantity", "quantity", plain), ("CPU", "cpu", plain), ("H200", "h200", plain), ("commit", "commit", plain)]),
+        ("quantity", "quantity", plain), ("CPU", "cpu", plain), ("H200", "h200", plain)]),
     "box3d": lambda: box3d(EPYC),
     "box3d-xeon": lambda: box3d(XEON),
     "box3d-overlap": lambda: listing(f"{EPYC}/box3d_overlap.csv", [
@@ -273,7 +316,7 @@ TABLES = {
     "group-pairs": lambda: listing(f"{H200}/group_pairs.csv", [
         ("boxes", "boxes", count), ("dealt", "dealt", plain), ("one card, ms", "one_ms", plain), ("two cards, ms", "two_ms", plain),
         ("split", "split_ms", plain), ("move", "move_ms", plain), ("find", "find_ms", plain), ("keep", "keep_ms", plain),
-        ("bytes sent a box", "bytes_a_box", plain), ("fullest rank", "fullest", plain), ("commit", "commit", plain)]),
+        ("bytes sent a box", "bytes_a_box", plain), ("fullest rank", "fullest", plain)]),
     "group-sort": lambda: listing(f"{H200}/group_sort.csv", [
         ("pairs of u32", "count", count), ("one card, ms", "one_ms", plain), ("two cards, ms", "two_ms", plain), ("split", "split_ms", plain),
         ("move", "move_ms", plain), ("sort", "sort_ms", plain), ("GB/s a direction", "gb_per_s", plain)]),
@@ -309,16 +352,29 @@ TABLES = {
 }
 
 
-def filled(page, text, used):
-    """The page with its tables made anew."""
-    def table(match):
-        name = match.group(1)
-        if name not in TABLES:
-            raise BadTable(f"{page}: no table is called {name}")
-        used.add(name)
-        return "\n".join([f"<!-- table: {name} -->", *TABLES[name](), "<!-- end -->"])
+def table_lines(page, name, machine):
+    if name in MACHINE_TABLES and machine:
+        return MACHINE_TABLES[name][1](machine)
+    if name in TABLES and not machine:
+        return TABLES[name]()
+    raise BadTable(f"{page}: no table is called {name}" + ("" if machine else "; the tables of measure.sh name their machine"))
 
-    return re.sub(r"<!-- table: (\S+) -->\n.*?<!-- end -->", table, text, flags=re.S)
+
+def filled(page, text, used, wanted):
+    """The page with its tables made anew; those that the wanted machine can fill become this machine's."""
+    def table(match):
+        name, machine = match.group(1), match.group(2) or ""
+        if wanted and name in MACHINE_TABLES and has_files(wanted, name):
+            machine = wanted
+        used.add(name)
+        head = f"<!-- table: {name} {machine}".rstrip()
+        return "\n".join([f"{head} -->", *table_lines(page, name, machine), "<!-- end -->"])
+
+    return re.sub(r"<!-- table: (\S+)(?: (\S+))? -->\n.*?<!-- end -->", table, text, flags=re.S)
+
+
+def has_files(machine, name):
+    return all(os.path.isfile(os.path.join(ROOT, "tests/bench/results", machine, f"{file}.csv")) for file in MACHINE_TABLES[name][0])
 
 
 # A measured time, rate or factor. Pages that explain may name sizes and limits.
@@ -335,32 +391,42 @@ def figures_in_prose(page, text):
 
 
 def main(arguments):
-    if arguments not in ([], ["--check"]):
-        print(__doc__.split("\n\n")[1], file=sys.stderr)
+    global ROOT
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
+    parser.add_argument("--root", default=ROOT, help="the repository")
+    parser.add_argument("--machine", help="take this machine's files for the tables that they can fill")
+    parser.add_argument("--check", action="store_true", help="change nothing; exit code 1 where a page differs")
+    options = parser.parse_args(arguments)
+    ROOT = os.path.abspath(options.root)
+    if options.machine and not os.path.isdir(os.path.join(ROOT, "tests/bench/results", options.machine)):
+        print(f"make_tables.py: tests/bench/results has no folder {options.machine}")
         return 2
     folder = os.path.join(ROOT, "docs/measured")
     pages = ["README.md", *sorted(f"docs/measured/{name}" for name in os.listdir(folder) if name.endswith(".md"))]
-    used, different, loose = set(), [], []
+    used, made, loose = set(), {}, []
     try:
         for page in pages:
             with open(os.path.join(ROOT, page), encoding="utf-8") as file:
                 old = file.read()
-            new = filled(page, old, used)
+            new = filled(page, old, used, options.machine)
+            loose += figures_in_prose(page, new)
             if new != old:
-                different.append(page)
-                if not arguments:
-                    with open(os.path.join(ROOT, page), "w", encoding="utf-8") as file:
-                        file.write(new)
+                made[page] = new
     except BadTable as error:
         print(f"make_tables.py: {error}")
         return 1
-    for name in sorted(set(TABLES) - used):
+    for page, text in made.items(): # all or none
+        print(f"{page}: {'differs from its CSV files; tests/bench/make_tables.py makes it anew' if options.check else 'made anew'}")
+        if not options.check:
+            with open(os.path.join(ROOT, page), "w", encoding="utf-8") as file:
+                file.write(text)
+    missing = sorted({*TABLES, *MACHINE_TABLES} - used)
+    for name in missing:
         print(f"make_tables.py: no page shows the table {name}")
-    for page in different:
-        print(f"{page}: {'differs from its CSV files; tests/bench/make_tables.py makes it anew' if arguments else 'made anew'}")
     for line in loose:
         print(line)
-    return 1 if set(TABLES) - used or loose or (arguments and different) else 0
+    return 1 if missing or loose or (options.check and made) else 0
 
 
-sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
