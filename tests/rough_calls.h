@@ -1,6 +1,6 @@
 // Rough callers: with the environment variable PAIRSIEVE_TEST_ROUGH the calls of a test come as from a program that has
 // set the floating-point environment to its taste, and that runs the tasks on threads of its own. Included before all
-// else (-include) by the tests of backends/, whose oracles stay in the usual environment.
+// else (-include) by property tests, whose oracles stay in the usual environment.
 //   PAIRSIEVE_TEST_ROUGH=all          each call in the next of eight modes, each context with the next of 1, 2, 4
 //                                     workers and of threads of the context, a pool, and one thread that runs tasks
 //                                     from last to first

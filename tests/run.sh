@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${PAIRSIEVE_BUILD_DIR:-$root/build}
 want_cuda=auto viewer=AUTO long=OFF werror=OFF filter="" area=""
 
-areas="core sort radix pairs rows trees sim solver files viz tool groups gl vulkan docs install"
+areas="core sort radix collision pairs rows trees sim solver files viz tool groups gl vulkan docs install"
 
 usage() {
     cat <<TEXT

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tests/scenes/box_scenes.h"
+#include "../../tests/cases/box_scenes.h"
 #include "cpu_sorts.h"
 #include "figures.h"
 #include "pairsieve/sim.h"

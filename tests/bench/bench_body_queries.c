@@ -9,7 +9,7 @@
 
 #include <pairsieve/sim.h>
 
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
 
 #define REPEATS 15
 

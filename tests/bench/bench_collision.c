@@ -10,7 +10,7 @@
 #include <pairsieve/sim.h>
 #include <pairsieve/sort.h>
 
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
 #include "../take_profile.h"
 #include "bench_numbers.h"
 

@@ -9,8 +9,8 @@
 #include <pairsieve/group_mpi.h>
 #include <pairsieve/group_pairs.h>
 
-#include "../backends/sort_inputs.h"
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
+#include "../cases/sort_inputs.h"
 #include "bench_numbers.h"
 
 #define PROGRAM "bench_distributed"

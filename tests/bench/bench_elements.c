@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../backends/element_oracle.h"
+#include "../cases/element_oracle.h"
 
 #define MOST_FRAMES 200
 

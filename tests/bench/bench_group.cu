@@ -46,7 +46,7 @@ __device__ float random_of(uint64_t seed, uint64_t index, uint32_t channel) {
     return (float)(mix(mix(seed) + index * 8 + channel) >> 40) * (1.0f / 16777216.0f);
 }
 
-// The scene `cube` of tests/scenes: one box a unit volume, half extents 0.25 to 0.5. Dealt by space the boxes of a rank
+// The scene `cube` of tests/cases: one box a unit volume, half extents 0.25 to 0.5. Dealt by space the boxes of a rank
 // have their x in its stretch of the room; else anywhere. A box a thread.
 __global__ void psvk_make_cube(psv_aabb *boxes, uint64_t first, uint64_t count, uint64_t seed, float side,
                                float x_begin, float x_length) {

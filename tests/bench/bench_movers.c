@@ -16,7 +16,7 @@
 
 #include <pairsieve/readers.h>
 
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
 #include "movers_peers.h"
 
 #define FIRST_FRAMES 3 // not counted

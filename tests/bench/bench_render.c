@@ -14,7 +14,7 @@
 
 #include <pairsieve/render.h>
 
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
 #include "bench_numbers.h"
 
 #define CAMERAS 8

@@ -10,7 +10,7 @@
 
 #include <pairsieve/collision.h>
 
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
 
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>

@@ -12,7 +12,7 @@
 #include <pairsieve/sim.h>
 #include <pairsieve/tree.h>
 
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
 #include "embree_yardstick.h"
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>

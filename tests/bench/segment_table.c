@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../backends/sort_inputs.h"
+#include "../cases/sort_inputs.h"
 #if PSV_HAVE_CUDA
 #include <cuda_runtime_api.h>
 

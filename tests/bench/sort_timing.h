@@ -2,7 +2,7 @@
 #ifndef SORT_TIMING_H
 #define SORT_TIMING_H
 
-#include "../backends/sort_inputs.h"
+#include "../cases/sort_inputs.h"
 #include "../device_profiles.h"
 
 typedef enum bench_operation { BENCH_PAIRS, BENCH_KEYS, BENCH_INDEX } bench_operation;

@@ -5,7 +5,7 @@
 #include <pairsieve/collision.h>
 #include <stdlib.h>
 
-#include "../scenes/box_scenes.h"
+#include "../cases/box_scenes.h"
 
 static inline void *must(void *memory) {
     if (memory == NULL) abort();

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../backends/sort_inputs.h"
+#include "../cases/sort_inputs.h"
 #include "box_case.h"
 
 typedef struct sort_case {

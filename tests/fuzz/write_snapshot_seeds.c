@@ -2,7 +2,7 @@
 // usage: write_snapshot_seeds FOLDER
 #include <stdio.h>
 
-#include "tests/scenes/small_world.h"
+#include "tests/cases/small_world.h"
 
 static bool save(psv_world *world, const char *folder, const char *name) {
     char path[4096];

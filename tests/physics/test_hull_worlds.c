@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "../own_file.h"
+#include "../sim/snapshot_bytes.h"
 #include "../test_scale.h"
-#include "../unit/snapshot_bytes.h"
 #include "hull_points.h"
 
 #define SNAPSHOT own_snapshot("test_hull_worlds")

@@ -1,0 +1,490 @@
+// A frame in a captured CUDA graph, replayed with changed boxes, flags, counts and rules on the device: pairs and
+// events are those of a plain run on the CPU. Also a borrowed stream, and what growth says inside a capture.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <cuda_runtime_api.h>
+
+#include <pairsieve/collision.h>
+
+#include "../../core/context.h"
+#include "../cases/box_scenes.h"
+#include "../test_scale.h"
+
+#define MOST 4000
+#define ROOM 60000
+#define FRAMES 12
+#define KEPT 1700
+
+static cudaStream_t stream;
+static psv_context *device, *host;
+
+#define CHECK(context, call)                                                                                           \
+    do {                                                                                                               \
+        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
+    } while (0)
+#define CUDA(call) assert_int_equal(call, cudaSuccess)
+
+typedef struct frame {
+    uint64_t count;
+    psv_aabb boxes[MOST];
+    uint8_t flags[MOST];
+    // With rules:
+    psv_aabb64 doubles[MOST];
+    uint32_t ids[MOST], owners[MOST];
+    uint8_t layers[MOST];
+    uint32_t layer_matrix[PSV_LAYERS];
+    psv_pair excluded[MOST];
+    float margins[MOST];
+} frame;
+
+// Another scene and another number of boxes each time; now and then none at all.
+static void make_frame(frame *made, int number) {
+    static const char *const scenes[] = {"cube", "pile", "mixed_100", "line", "lattice", "bad", "infinite"};
+    static const uint64_t counts[FRAMES] = {3000, 3001, 17, 4000, 0, 1, 2500, 2500, 3999, 2, 1000, 4000};
+    made->count = counts[number % FRAMES];
+    memset(made->boxes, 0, sizeof made->boxes);
+    box_scene_named(scenes[number % 7])->make(made->boxes, made->count, 5 + (uint64_t)number);
+    for (uint64_t i = 0; i < MOST; ++i)
+        made->flags[i] = box_random_bits(99, i, 0) % 10 < 3 ? PSV_BOX_STATIC : 0;
+    for (int layer = 0; layer < PSV_LAYERS; ++layer)
+        made->layer_matrix[layer] = ~(1u << (layer + number) % PSV_LAYERS);
+    for (uint64_t i = 0; i < MOST; ++i) {
+        // Most boxes keep their ids from frame to frame.
+        const uint64_t bits = box_random_bits(98, i, 0);
+        made->ids[i] = (uint32_t)(i + (bits % 10 == 0 ? (uint64_t)number * MOST : 0)) * 2654435761u;
+        made->owners[i] = bits % 3 == 0 ? PSV_NO_OWNER : (uint32_t)(bits % 200);
+        made->layers[i] = (uint8_t)(bits % PSV_LAYERS);
+        made->margins[i] = (float)(bits % 5) * 0.1f;
+        for (int axis = 0; axis < 3; ++axis) {
+            made->doubles[i].min[axis] = 1e7 + (double)made->boxes[i].min[axis];
+            made->doubles[i].max[axis] = 1e7 + (double)made->boxes[i].max[axis];
+        }
+    }
+}
+
+// Every third pair of a frame without rules.
+static void exclude_some(frame *made, const psv_pair *pairs, uint64_t count) {
+    for (uint64_t e = 0; e < MOST; ++e)
+        made->excluded[e] = 3 * e < count ? pairs[3 * e] : (psv_pair){(uint32_t)e, (uint32_t)e};
+}
+
+static uint64_t most_boxes = MOST;
+
+static psv_pair_finder *make_finder(psv_context *context, const char *method, const char *sort_method, bool grow,
+                                    bool ruled) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = method;
+    def.sort_method = sort_method;
+    def.max_boxes = most_boxes;
+    def.max_pairs = ROOM;
+    def.sort_output = true;
+    def.events = true;
+    def.grow_pairs = grow;
+    def.ids = def.doubles = def.count_worlds = def.margins = ruled;
+    def.max_excluded = ruled ? MOST : 0;
+    def.max_kept = ruled ? KEPT : 0;
+    CHECK(context, psv_create_pair_finder(context, &def, &finder));
+    return finder;
+}
+
+typedef struct results {
+    uint64_t pairs, begins, ends;
+    psv_pair pair[ROOM], begin[ROOM], end[ROOM];
+} results;
+
+static void read_results(psv_context *context, psv_pair_finder *finder, results *out) {
+    CHECK(context, psv_read_pairs(finder, out->pair, ROOM, &out->pairs));
+    CHECK(context, psv_read_pair_events(finder, out->begin, ROOM, &out->begins, out->end, ROOM, &out->ends));
+}
+
+static void compare(const results *a, const results *b, const char *method, int number) {
+    if (a->pairs != b->pairs || a->begins != b->begins || a->ends != b->ends)
+        fail_msg("%s, frame %d: %llu pairs, %llu begins, %llu ends; the plain run has %llu, %llu, %llu", method, number,
+                 (unsigned long long)a->pairs, (unsigned long long)a->begins, (unsigned long long)a->ends,
+                 (unsigned long long)b->pairs, (unsigned long long)b->begins, (unsigned long long)b->ends);
+    if (a->pairs > 0) assert_memory_equal(a->pair, b->pair, a->pairs * sizeof(psv_pair));
+    if (a->begins > 0) assert_memory_equal(a->begin, b->begin, a->begins * sizeof(psv_pair));
+    if (a->ends > 0) assert_memory_equal(a->end, b->end, a->ends * sizeof(psv_pair));
+}
+
+// The set of a frame in host or device memory.
+static psv_box_set set_of(frame *at, bool ruled) {
+    psv_box_set set = psv_boxes_of(psv_buffer_of(at->boxes, sizeof at->boxes), sizeof(psv_aabb), MOST);
+    if (ruled) {
+        set = psv_boxes64_of(psv_buffer_of(at->doubles, sizeof at->doubles), sizeof(psv_aabb64), MOST);
+        set.origin[1] = 1e7;
+        set.ids = psv_buffer_of(at->ids, sizeof at->ids);
+        set.owners = psv_buffer_of(at->owners, sizeof at->owners);
+        set.layers = psv_buffer_of(at->layers, sizeof at->layers);
+    }
+    set.flags = psv_buffer_of(at->flags, sizeof at->flags);
+    set.count_buffer = psv_buffer_of(&at->count, sizeof at->count);
+    return set;
+}
+
+static psv_status use_rules(psv_pair_finder *finder, frame *at) {
+    psv_pair_rules rules = psv_default_pair_rules();
+    rules.layer_matrix = psv_buffer_of(at->layer_matrix, sizeof at->layer_matrix);
+    rules.excluded = psv_buffer_of(at->excluded, sizeof at->excluded);
+    rules.excluded_count = MOST;
+    return psv_set_pair_rules(finder, &rules);
+}
+
+static void replay_method(const char *method, const char *sort_method, bool ruled) {
+    frame *made = calloc(1, sizeof *made), *on_device = NULL;
+    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
+    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
+    CUDA(cudaMemset(on_device, 0, sizeof *on_device));
+    psv_pair_finder *finder = make_finder(device, method, sort_method, false, ruled),
+                    *plain = make_finder(host, "brute", "radix", false, ruled);
+    psv_box_set set = set_of(on_device, ruled);
+    const psv_box_set host_set = set_of(made, ruled);
+    if (ruled) { // they change no result
+        set.margin = 0.25f;
+        set.margins = psv_buffer_of(on_device->margins, sizeof on_device->margins);
+    }
+
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    psv_pair_event_lists lists;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    psv_status status = ruled ? use_rules(finder, on_device) : PSV_OK;
+    if (status == PSV_OK) status = psv_find_pairs(finder, &set);
+    if (status == PSV_OK) status = psv_pair_events(finder, &lists);
+    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
+    CUDA(error);
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int number = 0; number < FRAMES; ++number) {
+        make_frame(made, number);
+        if (ruled) {
+            CHECK(host, psv_set_pair_rules(plain, NULL));
+            CHECK(host, psv_find_pairs(plain, &host_set));
+            CHECK(host, psv_read_pairs(plain, expected->pair, ROOM, &expected->pairs));
+            exclude_some(made, expected->pair, expected->pairs);
+            CHECK(host, use_rules(plain, made));
+        }
+        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaGraphLaunch(executable, stream));
+        read_results(device, finder, got);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_results(host, plain, expected);
+        compare(got, expected, method, number);
+    }
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(on_device));
+    free(expected);
+    free(got);
+    free(made);
+}
+
+static void test_replay(void **state) {
+    (void)state;
+    replay_method("auto", "radix", false);
+    for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
+        for (int ruled = 0; ruled < 2; ++ruled)
+            replay_method(psv_broad_phase_name(PSV_BACKEND_CUDA, m), "radix", ruled != 0);
+    // The other forms of rows: over a sorter, and without a cooperative launch.
+    replay_method("rows", "merge", false);
+    replay_method("rows", "cub", false);
+    most_boxes = (1u << 21) + 1; // kernels of their own
+    replay_method("rows", "radix", false);
+    replay_method("rows", "radix", true);
+    most_boxes = MOST;
+    const bool cooperative = device->info.cooperative_launch;
+    device->info.cooperative_launch = false;
+    replay_method("rows", "radix", false);
+    replay_method("rows", "radix", true);
+    device->info.cooperative_launch = cooperative;
+}
+
+// The first boxes of every frame are those of the first one.
+static void keep_boxes(frame *made, const frame *first) {
+    memcpy(made->boxes, first->boxes, KEPT * sizeof *made->boxes);
+    memcpy(made->flags, first->flags, KEPT * sizeof *made->flags);
+    memcpy(made->doubles, first->doubles, KEPT * sizeof *made->doubles);
+    memcpy(made->ids, first->ids, KEPT * sizeof *made->ids);
+    memcpy(made->owners, first->owners, KEPT * sizeof *made->owners);
+    memcpy(made->layers, first->layers, KEPT * sizeof *made->layers);
+    memcpy(made->layer_matrix, first->layer_matrix, sizeof made->layer_matrix);
+    memcpy(made->excluded, first->excluded, sizeof made->excluded);
+    if (made->count < KEPT) made->count = KEPT;
+}
+
+// Kept boxes are sorted by a call before the capture; a capture before that is refused. The replays find what a finder
+// that keeps nothing finds.
+static void replay_kept(const char *method, bool ruled) {
+    frame *made = calloc(1, sizeof *made), *first = calloc(1, sizeof *first), *on_device = NULL;
+    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
+    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
+    psv_pair_finder *finder = make_finder(device, method, "radix", false, true),
+                    *plain = make_finder(host, "brute", "radix", false, true);
+    psv_box_set set = set_of(on_device, ruled), host_set = set_of(made, ruled);
+    set.kept = KEPT;
+    set.kept_version = 7;
+    make_frame(first, 0);
+    exclude_some(first, NULL, 0);
+    CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
+    *made = *first;
+    if (ruled) {
+        CHECK(device, use_rules(finder, on_device));
+        CHECK(host, use_rules(plain, made));
+    }
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    psv_pair_event_lists lists;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    assert_int_equal(psv_find_pairs(finder, &set), PSV_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(psv_last_error(device), "kept"));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphDestroy(graph));
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    psv_status status = psv_find_pairs(finder, &set);
+    if (status == PSV_OK) status = psv_pair_events(finder, &lists);
+    cudaError_t error = cudaStreamEndCapture(stream, &graph);
+    if (status != PSV_OK) fail_msg("%s: capture: %s", method, psv_last_error(device));
+    CUDA(error);
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int number = 0; number < FRAMES; ++number) {
+        make_frame(made, number);
+        keep_boxes(made, first);
+        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaGraphLaunch(executable, stream));
+        read_results(device, finder, got);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_results(host, plain, expected);
+        compare(got, expected, method, number);
+    }
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(on_device));
+    free(expected);
+    free(got);
+    free(first);
+    free(made);
+}
+
+static void test_replay_with_kept_boxes(void **state) {
+    (void)state;
+    for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
+        for (int ruled = 0; ruled < 2; ++ruled)
+            replay_kept(psv_broad_phase_name(PSV_BACKEND_CUDA, m), ruled != 0);
+}
+
+static int compare_pairs(const void *a, const void *b) {
+    const psv_pair *x = a, *y = b;
+    return x->a != y->a ? (x->a > y->a) - (x->a < y->a) : (x->b > y->b) - (x->b < y->b);
+}
+
+static void read_sorted(psv_context *context, psv_pair_finder *finder, results *out) {
+    CHECK(context, psv_read_pairs(finder, out->pair, ROOM, &out->pairs));
+    qsort(out->pair, out->pairs, sizeof *out->pair, compare_pairs);
+    out->begins = out->ends = 0;
+}
+
+static psv_pair_finder *make_plain_finder(psv_context *context, const char *method, uint64_t kept, uint64_t excluded) {
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL;
+    def.method = method;
+    def.max_boxes = MOST;
+    def.max_pairs = ROOM;
+    def.max_kept = kept;
+    def.max_excluded = excluded;
+    CHECK(context, psv_create_pair_finder(context, &def, &finder));
+    return finder;
+}
+
+// Without an order or ids the pairs of kept boxes stay in the pair buffer. Replays, calls with and without kept boxes
+// and calls that sort them anew in between, in any order, find what brute force finds.
+static void mix_calls(const char *method, bool excludes) {
+    frame *made = calloc(1, sizeof *made), *first = calloc(1, sizeof *first), *on_device = NULL;
+    results *got = malloc(sizeof *got), *expected = malloc(sizeof *expected);
+    CUDA(cudaMalloc((void **)&on_device, sizeof *on_device));
+    psv_pair_finder *finder = make_plain_finder(device, method, KEPT, MOST),
+                    *plain = make_plain_finder(host, "brute", 0, MOST);
+    psv_box_set set = set_of(on_device, false), alone = set;
+    const psv_box_set host_set = set_of(made, false);
+    set.kept = KEPT;
+    make_frame(first, 0);
+    if (excludes) { // half of the pairs of the first frame
+        psv_pair_rules rules = psv_default_pair_rules();
+        *made = *first;
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_sorted(host, plain, expected);
+        for (uint64_t e = 0; e < MOST; ++e)
+            first->excluded[e] = 2 * e < expected->pairs ? expected->pair[2 * e] : (psv_pair){3, 3};
+        rules.excluded = psv_buffer_of(first->excluded, sizeof first->excluded);
+        rules.excluded_count = MOST;
+        CHECK(host, psv_set_pair_rules(plain, &rules));
+        CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
+        rules.excluded = psv_buffer_of(on_device->excluded, sizeof on_device->excluded);
+        CHECK(device, psv_set_pair_rules(finder, &rules));
+    }
+    CUDA(cudaMemcpyAsync(on_device, first, sizeof *first, cudaMemcpyHostToDevice, stream));
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (int number = 0; number < 3 * FRAMES; ++number) {
+        make_frame(made, number);
+        keep_boxes(made, first);
+        CUDA(cudaMemcpyAsync(on_device, made, sizeof *made, cudaMemcpyHostToDevice, stream));
+        const uint64_t choice = box_random_bits(97, (uint64_t)number, 0) % 4;
+        if (choice == 3) set.kept_version = (uint64_t)number;
+        if (choice == 0)
+            CUDA(cudaGraphLaunch(executable, stream));
+        else
+            CHECK(device, psv_find_pairs(finder, choice == 1 ? &alone : &set));
+        read_sorted(device, finder, got);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        read_sorted(host, plain, expected);
+        compare(got, expected, method, number);
+    }
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(on_device));
+    free(expected);
+    free(got);
+    free(first);
+    free(made);
+}
+
+static void test_kept_pairs_in_front(void **state) {
+    (void)state;
+    for (uint32_t m = 0; psv_broad_phase_name(PSV_BACKEND_CUDA, m) != NULL; ++m)
+        for (int excludes = 0; excludes < 2; ++excludes)
+            mix_calls(psv_broad_phase_name(PSV_BACKEND_CUDA, m), excludes != 0);
+}
+
+// A scene of the route «bins», whose uniform sweep has a form for frames whose only rules are excluded pairs: they are
+// set again in each replay.
+static void test_replay_with_excluded_pairs(void **state) {
+    (void)state;
+    enum { BOXES = 230000, SCENE_PAIRS = 4 * BOXES };
+    psv_pair_finder_def def = psv_default_pair_finder_def();
+    psv_pair_finder *finder = NULL, *plain = NULL;
+    psv_aabb *made = malloc(BOXES * sizeof *made), *boxes = NULL;
+    psv_pair *got = malloc(SCENE_PAIRS * sizeof *got), *expected = malloc(SCENE_PAIRS * sizeof *expected), *out = NULL;
+    def.max_boxes = BOXES;
+    def.max_pairs = def.max_excluded = SCENE_PAIRS;
+    def.sort_output = true;
+    CHECK(host, psv_create_pair_finder(host, &def, &plain));
+    def.method = "rows";
+    CHECK(device, psv_create_pair_finder(device, &def, &finder));
+    CUDA(cudaMalloc((void **)&boxes, BOXES * sizeof *boxes));
+    CUDA(cudaMalloc((void **)&out, SCENE_PAIRS * sizeof *out));
+    CUDA(cudaMemset(boxes, 0xff, BOXES * sizeof *boxes));
+    CUDA(cudaMemset(out, 0, SCENE_PAIRS * sizeof *out));
+    const psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, BOXES * sizeof *boxes), sizeof *boxes, BOXES),
+                      host_set = psv_boxes_of(psv_buffer_of(made, BOXES * sizeof *made), sizeof *made, BOXES);
+    psv_pair_rules rules = psv_default_pair_rules();
+    rules.excluded = psv_buffer_of(out, SCENE_PAIRS * sizeof *out);
+    rules.excluded_count = SCENE_PAIRS / 2;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable = NULL;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    CHECK(device, psv_set_pair_rules(finder, &rules));
+    CHECK(device, psv_find_pairs(finder, &set));
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    CUDA(cudaGraphInstantiate(&executable, graph, 0));
+    for (uint64_t number = 0; number < 4; ++number) {
+        uint64_t there = 0, count = 0, left = 0;
+        box_scene_named("cube")->make(made, BOXES, 71 + number);
+        CHECK(host, psv_find_pairs(plain, &host_set));
+        CHECK(host, psv_read_pairs(plain, expected, SCENE_PAIRS, &there));
+        memset(got, 0, SCENE_PAIRS * sizeof *got); // a box with itself excludes nothing
+        for (uint64_t p = 0; p < there; ++p) {
+            if (box_random_bits(number, p, 1) % 2 == 0)
+                got[p % (SCENE_PAIRS / 2)] = expected[p];
+            else
+                expected[left++] = expected[p];
+        }
+        assert_true(there <= SCENE_PAIRS / 2 && left < there);
+        CUDA(cudaMemcpyAsync(boxes, made, BOXES * sizeof *boxes, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaMemcpyAsync(out, got, SCENE_PAIRS * sizeof *out, cudaMemcpyHostToDevice, stream));
+        CUDA(cudaGraphLaunch(executable, stream));
+        CHECK(device, psv_read_pairs(finder, got, SCENE_PAIRS, &count));
+        assert_int_equal(count, left);
+        assert_memory_equal(got, expected, left * sizeof *got);
+    }
+    psv_pair_statistics statistics;
+    CHECK(device, psv_read_pair_statistics(finder, &statistics));
+    print_message("route of the last replay: %s (%s)\n", statistics.route, statistics.veto);
+    CUDA(cudaGraphExecDestroy(executable));
+    CUDA(cudaGraphDestroy(graph));
+    psv_destroy_pair_finder(finder);
+    psv_destroy_pair_finder(plain);
+    CUDA(cudaFree(boxes));
+    CUDA(cudaFree(out));
+    free(expected);
+    free(got);
+    free(made);
+}
+
+static void test_growth_in_a_capture(void **state) {
+    (void)state;
+    psv_aabb *boxes = NULL;
+    CUDA(cudaMalloc((void **)&boxes, 10 * sizeof *boxes));
+    CUDA(cudaMemset(boxes, 0, 10 * sizeof *boxes));
+    psv_pair_finder *finder = make_finder(device, "auto", "radix", true, false);
+    psv_box_set set = psv_boxes_of(psv_buffer_of(boxes, 10 * sizeof *boxes), sizeof *boxes, 10);
+    cudaGraph_t graph = NULL;
+    uint64_t count = 0;
+    CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    psv_status status = psv_find_pairs(finder, &set);
+    CUDA(cudaStreamEndCapture(stream, &graph));
+    assert_int_equal(status, PSV_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(psv_last_error(device), "grow_pairs"));
+    if (graph != NULL) CUDA(cudaGraphDestroy(graph));
+    CHECK(device, psv_find_pairs(finder, &set)); // and outside it works
+    CHECK(device, psv_finish_pairs(finder, &count));
+    assert_int_equal(count, 45);
+    psv_destroy_pair_finder(finder);
+    CUDA(cudaFree(boxes));
+}
+
+int main(void) {
+    if (!psv_backend_available(PSV_BACKEND_CUDA)) {
+        printf("skipped: no cuda device on this machine\n");
+        return 77;
+    }
+    if (test_kernels_only()) {
+        printf("skipped: these are the kernels of test_pairs\n");
+        return 77;
+    }
+    psv_context_def def = psv_default_context_def();
+    if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) return 1;
+    def.backend = PSV_BACKEND_CUDA;
+    def.borrow_stream = true;
+    def.stream = stream;
+    if (psv_create_context(&def, &device) != PSV_OK) return 1;
+    def = psv_default_context_def();
+    def.backend = PSV_BACKEND_CPU;
+    if (psv_create_context(&def, &host) != PSV_OK) return 1;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_replay), cmocka_unit_test(test_replay_with_kept_boxes),
+                                       cmocka_unit_test(test_kept_pairs_in_front),
+                                       cmocka_unit_test(test_replay_with_excluded_pairs),
+                                       cmocka_unit_test(test_growth_in_a_capture)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    psv_destroy_context(device);
+    psv_destroy_context(host);
+    (void)cudaStreamDestroy(stream);
+    return failed;
+}

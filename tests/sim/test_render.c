@@ -1,0 +1,603 @@
+// Ray-traced pictures against a brute-force tracer in double precision, pixel by pixel: what the eye sees first,
+// whether the sun and the documented ray to the sky come through; then pictures that rest, stored ones, and bad calls.
+// usage: test_render cpu|cuda
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../cases/box_scenes.h"
+#include "../test_scale.h"
+#include "render_oracle.h"
+
+#define BODIES 48
+#define WIDTH 64u
+#define HEIGHT 40u
+#define PIXELS (WIDTH * HEIGHT)
+#define SIDE 6 // vertices of the ground along a side
+
+static psv_backend backend = PSV_BACKEND_CPU;
+static psv_context *context;
+static psv_world *world;
+static psv_renderer *renderer;
+static psv_buffer pixels, hits;
+static uint32_t picture_words[PIXELS];
+static psv_pixel_hit found[PIXELS];
+
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        if ((call) != PSV_OK) fail_msg("%s: %s", #call, psv_last_error(context));                                      \
+    } while (0)
+
+// --- a world with every kind of shape --------------------------------------------------------------------------------
+
+enum { PARTICLE, BALL, BLOCK, CAPSULE, COMPOUND, PLANE, FIELD, MESH, SHAPES };
+
+static psv_shape_child children[64];
+static float heights[SIDE * SIDE], corners[SIDE * SIDE][3];
+static uint32_t faces[2 * (SIDE - 1) * (SIDE - 1)][3];
+static psv_shape_def shapes[SHAPES];
+static oracle_body bodies[BODIES];
+static const oracle_scene scene = {bodies, BODIES};
+
+static float draw(uint32_t seed, uint64_t i, uint32_t channel) { return box_random(seed, i, channel); }
+
+static void random_turn(uint32_t seed, uint64_t i, float q[4]) {
+    float length = 0;
+    for (uint32_t k = 0; k < 4; ++k) {
+        q[k] = draw(seed, i, 40 + k) - 0.5f;
+        length += q[k] * q[k];
+    }
+    for (int k = 0; k < 4; ++k)
+        q[k] /= sqrtf(length);
+}
+
+static void make_ground_shapes(uint32_t seed) {
+    for (uint32_t v = 0; v < SIDE * SIDE; ++v) {
+        corners[v][0] = (float)(v % SIDE) * 0.8f - 2;
+        corners[v][2] = (float)(v / SIDE) * 0.8f - 2;
+        corners[v][1] = heights[v] = 1.4f * draw(seed, v, 1);
+    }
+    for (uint32_t c = 0; c < (SIDE - 1) * (SIDE - 1); ++c) {
+        const uint32_t v = c / (SIDE - 1) * SIDE + c % (SIDE - 1);
+        const uint32_t two[6] = {v, v + 1, v + SIDE + 1, v, v + SIDE + 1, v + SIDE};
+        memcpy(faces[2 * (size_t)c], two, sizeof two);
+    }
+    shapes[PLANE].type = PSV_SHAPE_PLANE;
+    shapes[FIELD].type = PSV_SHAPE_HEIGHT_FIELD;
+    shapes[FIELD].heights = heights;
+    shapes[FIELD].columns = shapes[FIELD].rows = SIDE;
+    shapes[FIELD].size[0] = shapes[FIELD].size[2] = 5;
+    shapes[MESH].type = PSV_SHAPE_MESH;
+    shapes[MESH].vertices = corners[0];
+    shapes[MESH].vertex_count = SIDE * SIDE;
+    shapes[MESH].indices = faces[0];
+    shapes[MESH].triangle_count = sizeof faces / sizeof *faces;
+}
+
+static void make_shapes(uint32_t seed) {
+    for (int s = 0; s < SHAPES; ++s)
+        shapes[s] = psv_default_shape_def();
+    shapes[PARTICLE].type = PSV_SHAPE_PARTICLE;
+    shapes[PARTICLE].size[0] = 0.3f;
+    shapes[BALL].size[0] = 0.6f;
+    shapes[BLOCK].type = PSV_SHAPE_BOX;
+    memcpy(shapes[BLOCK].size, (float[3]){0.3f, 0.9f, 0.5f}, 12);
+    shapes[CAPSULE].type = PSV_SHAPE_CAPSULE;
+    memcpy(shapes[CAPSULE].size, (float[3]){0.3f, 0.6f, 0}, 12);
+    shapes[COMPOUND].type = PSV_SHAPE_COMPOUND;
+    shapes[COMPOUND].children = children;
+    // Of so many parts not all find room as items of their own.
+    shapes[COMPOUND].child_count = seed % 4 == 1 ? 64 : 3;
+    for (uint32_t c = 0; c < shapes[COMPOUND].child_count; ++c) {
+        const float scale = c < 3 ? 1 : 0.3f;
+        children[c] = (psv_shape_child){.type = (psv_shape_type)(PSV_SHAPE_SPHERE + c % 3),
+                                        .size = {0.3f * scale, 0.4f * scale, 0.2f * scale}};
+        for (uint32_t k = 0; k < 3; ++k)
+            children[c].pose.position[k] = draw(seed, c, 10 + k) - 0.5f;
+        random_turn(seed, 1000 + c, children[c].pose.rotation);
+    }
+    make_ground_shapes(seed);
+}
+
+static void make_world(uint32_t seed) {
+    psv_world_def def = psv_default_world_def();
+    uint32_t numbers[SHAPES];
+    psv_body_def defs[BODIES];
+    psv_body_id ids[BODIES];
+    psv_body_state states[BODIES];
+    def.max_bodies = BODIES;
+    CHECK(psv_create_world(context, &def, &world));
+    make_shapes(seed);
+    for (int s = 0; s < SHAPES; ++s)
+        CHECK(psv_create_shape(world, &shapes[s], &numbers[s]));
+    for (uint32_t i = 0; i < BODIES; ++i) {
+        psv_body_def *b = &defs[i];
+        *b = psv_default_body_def();
+        const uint32_t shape = i < 3 ? PLANE + i : (uint32_t)(box_random_bits(seed, i, 20) % PLANE);
+        b->shape = numbers[shape];
+        b->pose.position[0] = 8 * draw(seed, i, 21) - 4;
+        b->pose.position[1] = i == 0 ? 0 : i < 3 ? 0.3f : 0.4f + 4 * draw(seed, i, 22);
+        b->pose.position[2] = 8 * draw(seed, i, 23) - 4;
+        if (i > 0) random_turn(seed, i, b->pose.rotation);
+        if (i == 1 || i == 2) memcpy(b->pose.rotation, (float[4]){0.06f, 0.4f, -0.05f, 0.9f}, 16);
+        bodies[i].shape = &shapes[shape];
+    }
+    CHECK(psv_create_bodies(world, defs, BODIES, ids));
+    CHECK(psv_get_body_states(world, ids, BODIES, states));
+    for (uint32_t i = 0; i < BODIES; ++i)
+        bodies[i].pose = states[i].pose;
+}
+
+static void make_renderer(psv_tree_quality quality, uint64_t triangles) {
+    psv_renderer_def def = psv_default_renderer_def();
+    def.max_width = WIDTH;
+    def.max_height = HEIGHT;
+    def.world = triangles > 0 ? NULL : world;
+    def.max_triangles = triangles;
+    def.quality = quality;
+    CHECK(psv_create_renderer(context, &def, &renderer));
+    CHECK(psv_alloc_buffer(context, sizeof picture_words, &pixels));
+    CHECK(psv_alloc_buffer(context, sizeof found, &hits));
+}
+
+static void begin(uint32_t seed, psv_tree_quality quality) {
+    make_world(seed);
+    make_renderer(quality, 0);
+}
+
+static void end(void) {
+    psv_destroy_renderer(renderer);
+    psv_free_buffer(context, &pixels);
+    psv_free_buffer(context, &hits);
+    psv_destroy_world(world);
+    renderer = NULL;
+    world = NULL;
+}
+
+static psv_picture_def make_picture(uint32_t seed) {
+    psv_picture_def picture = psv_default_picture_def();
+    picture.width = WIDTH;
+    picture.height = HEIGHT;
+    picture.seed = seed;
+    picture.frame = seed * 7;
+    picture.sun_radius = 0;
+    picture.mirrors = picture.glass = 0; // whose light is that of what is behind them
+    const float turn = 6.28f * draw(seed, 0, 30);
+    memcpy(picture.camera.eye, (float[3]){10 * cosf(turn), 3 + 5 * draw(seed, 0, 31), 10 * sinf(turn)}, 12);
+    memcpy(picture.camera.target, (float[3]){0.5f, 1.5f, -0.3f}, 12);
+    return picture;
+}
+
+static void render(const psv_picture_def *picture) {
+    CHECK(psv_render_world(renderer, picture, pixels, hits));
+    CHECK(psv_download(context, picture_words, pixels, sizeof picture_words));
+    CHECK(psv_download(context, found, hits, sizeof found));
+}
+
+// --- pixel by pixel --------------------------------------------------------------------------------------------------
+
+// What is seen a thousandth of a pixel beside the centre: at an edge either side is right.
+static bool seen_nearby(const psv_picture_def *picture, const oracle_scene *all, uint32_t pixel,
+                        const psv_pixel_hit *hit, oracle_hit *match) {
+    const double eye[3] = {(double)picture->camera.eye[0], (double)picture->camera.eye[1],
+                           (double)picture->camera.eye[2]};
+    for (int i = 0; i < 9; ++i) {
+        double direction[3];
+        oracle_eye_ray(picture, pixel, 0.5 + 1e-3 * ((i + 1) % 3 - 1), 0.5 + 1e-3 * ((i / 3 + 1) % 3 - 1), direction);
+        *match = oracle_trace(all, eye, direction);
+        const bool nothing = match->slot == PSV_NO_ITEM;
+        if (hit->slot == match->slot && (nothing || fabs((double)hit->t - match->t) < 2e-3 + 1e-4 * match->t))
+            return true;
+    }
+    return false;
+}
+
+// Whether a ray from the pixel's surface comes through; begun a little to the sides too, where grazing ones may differ.
+static bool passes_nearby(const psv_picture_def *picture, const oracle_scene *all, uint32_t pixel,
+                          const oracle_hit *hit, const double direction[3], bool passes) {
+    double eye[3];
+    oracle_eye_ray(picture, pixel, 0.5, 0.5, eye);
+    for (int i = 0; i < 27; ++i) {
+        double origin[3];
+        const int side[3] = {(i + 1) % 3 - 1, (i / 3 + 1) % 3 - 1, (i / 9 + 1) % 3 - 1};
+        for (int k = 0; k < 3; ++k)
+            origin[k] = (double)picture->camera.eye[k] + hit->t * eye[k] + 4e-4 * hit->normal[k] + 3e-4 * side[k];
+        if ((oracle_trace(all, origin, direction).slot == PSV_NO_ITEM) == passes) return true;
+    }
+    return false;
+}
+
+static void compare(const psv_picture_def *picture, const oracle_scene *all, uint32_t *seen, uint32_t *lit,
+                    uint32_t *open) {
+    double sun[3], length = 0;
+    for (int k = 0; k < 3; ++k)
+        length += (double)picture->sun[k] * (double)picture->sun[k];
+    for (int k = 0; k < 3; ++k)
+        sun[k] = (double)picture->sun[k] / sqrt(length);
+    for (uint32_t i = 0; i < PIXELS; ++i) {
+        const psv_pixel_hit *hit = &found[i];
+        oracle_hit match;
+        if (!seen_nearby(picture, all, i, hit, &match))
+            fail_msg("pixel %u sees body %u at %g; the oracle %u at %g", i, hit->slot, (double)hit->t, match.slot,
+                     match.t);
+        if (hit->slot == PSV_NO_ITEM) continue;
+        ++*seen;
+        double same = 0, slope = 0, sky[3];
+        for (int k = 0; k < 3; ++k) {
+            same += (double)hit->normal[k] * match.normal[k];
+            slope += sun[k] * match.normal[k];
+        }
+        if (!(same > 0.99)) continue; // at an edge of the body itself: two normals are right
+        const bool shines = hit->sun > 0, opens = hit->sky > 0;
+        if (slope > 1e-4 ? !passes_nearby(picture, all, i, &match, sun, shines) : shines && slope < -1e-4)
+            fail_msg("pixel %u: sun %g, slope %g", i, (double)hit->sun, slope);
+        oracle_sky_ray(picture, i, match.normal, sky);
+        if (!passes_nearby(picture, all, i, &match, sky, opens)) fail_msg("pixel %u: sky %g", i, (double)hit->sky);
+        *lit += shines;
+        *open += opens;
+    }
+}
+
+static void against_brute_force(void **state) {
+    (void)state;
+    const uint32_t cases = test_kernels_only() ? 1 : 8 / test_scale() + 1;
+    uint32_t seen = 0, lit = 0, open = 0;
+    for (uint32_t seed = 1; seed <= cases; ++seed) {
+        begin(seed, seed % 3 == 0 ? PSV_TREE_FINE : PSV_TREE_LINEAR);
+        const psv_picture_def picture = make_picture(seed);
+        render(&picture);
+        compare(&picture, &scene, &seen, &lit, &open);
+        end();
+    }
+    if (cases < 3) return;
+    // The pictures show what they should: not sky alone, and neither all light nor all shadow.
+    assert_in_range(seen, PIXELS * cases / 2, PIXELS * cases - 1);
+    assert_in_range(lit, seen / 8, seen * 7 / 8);
+    assert_in_range(open, seen / 8, seen * 7 / 8);
+}
+
+static void triangles_against_brute_force(void **state) {
+    (void)state;
+    uint32_t seen = 0, lit = 0, open = 0;
+    make_shapes(5);
+    const oracle_body mesh = {&shapes[MESH], {{0, 0, 0}, {0, 0, 0, 1}}};
+    const oracle_scene all = {&mesh, 1};
+    psv_buffer vertices, indices;
+    CHECK(psv_alloc_buffer(context, sizeof corners, &vertices));
+    CHECK(psv_alloc_buffer(context, sizeof faces, &indices));
+    CHECK(psv_upload(context, vertices, corners, sizeof corners));
+    CHECK(psv_upload(context, indices, faces, sizeof faces));
+    const psv_triangle_set set = psv_triangles_of(vertices, SIDE * SIDE, indices, sizeof faces / sizeof *faces);
+    make_renderer(PSV_TREE_LINEAR, set.count);
+    psv_picture_def picture = make_picture(5);
+    memcpy(picture.camera.eye, (float[3]){3, 4, 3}, 12);
+    CHECK(psv_render_triangles(renderer, &set, &picture, pixels, hits));
+    CHECK(psv_download(context, found, hits, sizeof found));
+    for (uint32_t i = 0; i < PIXELS; ++i) // the oracle's one body is the mesh
+        if (found[i].slot != PSV_NO_ITEM) found[i].slot = 0;
+    compare(&picture, &all, &seen, &lit, &open);
+    assert_in_range(seen, PIXELS / 8, PIXELS - 1);
+    psv_free_buffer(context, &vertices);
+    psv_free_buffer(context, &indices);
+    end();
+}
+
+// --- pictures that rest ----------------------------------------------------------------------------------------------
+
+// Mean distance of two pictures' bytes.
+static double apart(const uint32_t *a, const uint32_t *b) {
+    double sum = 0;
+    for (uint32_t i = 0; i < 3 * PIXELS; ++i)
+        sum += abs((int)(a[i / 3] >> 8 * (i % 3) & 255u) - (int)(b[i / 3] >> 8 * (i % 3) & 255u));
+    return sum / (3 * PIXELS);
+}
+
+static uint32_t added_up(void) {
+    psv_render_statistics statistics;
+    CHECK(psv_read_render_statistics(renderer, &statistics));
+    return statistics.added_up;
+}
+
+static void render_resting(psv_picture_def *picture, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i, ++picture->frame) {
+        picture->rests = i > 0;
+        render(picture);
+    }
+}
+
+static void adding_up(void **state) {
+    (void)state;
+    static uint32_t once[PIXELS], first[PIXELS], other[PIXELS];
+    begin(21, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(21);
+    picture.sun_radius = 0.05f;
+    picture.denoise = false;
+    render_resting(&picture, 1);
+    memcpy(once, picture_words, sizeof once);
+    render_resting(&picture, 64);
+    assert_int_equal(added_up(), 64);
+    memcpy(first, picture_words, sizeof first);
+    render_resting(&picture, 64); // other random numbers
+    memcpy(other, picture_words, sizeof other);
+    const double noise = apart(once, other), rest = apart(first, other);
+    if (!(rest < 0.25 * noise)) fail_msg("one sample is off by %g, 64 by %g", noise, rest);
+    // One smoothed picture is nearer to it than one that is not.
+    picture.denoise = true;
+    render_resting(&picture, 1);
+    if (!(apart(picture_words, other) < 0.8 * noise))
+        fail_msg("smoothed %g, plain %g", apart(picture_words, other), noise);
+    end();
+}
+
+static void begins_anew(void **state) {
+    (void)state;
+    begin(22, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(22);
+    render_resting(&picture, 3);
+    assert_int_equal(added_up(), 3);
+    picture.camera.eye[0] += 0.01f;
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    render(&picture);
+    assert_int_equal(added_up(), 2);
+    CHECK(psv_world_step(world, 1.0f / 60));
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    picture.mirrors = 0.5f;
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    end();
+}
+
+// Ground that is moved, or comes, is seen in its new place.
+static void ground_changes(void **state) {
+    (void)state;
+    begin(23, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(23);
+    render(&picture);
+    for (uint32_t i = 1; i < 3; ++i) {
+        psv_body_id id = {i + 1, 1};
+        psv_body_state moved = {.pose = bodies[i].pose};
+        if (!psv_body_is_valid(world, id)) id.generation = 0;
+        moved.pose.position[1] += 1.5f;
+        CHECK(psv_set_body_state(world, id, &moved));
+        bodies[i].pose.position[1] += 1.5f;
+    }
+    render(&picture);
+    uint32_t seen = 0, lit = 0, open = 0;
+    compare(&picture, &scene, &seen, &lit, &open);
+    end();
+}
+
+// Bodies that are made or placed by calls while the picture rests are seen: with shapes that are new, of which there
+// are so many that the world's tables move.
+static void bodies_come_at_rest(void **state) {
+    (void)state;
+    static uint32_t before[PIXELS];
+    begin(27, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(27);
+    render_resting(&picture, 4);
+    memcpy(before, picture_words, sizeof before);
+    picture.frame -= 4;
+    render_resting(&picture, 3);
+    psv_shape_def ball = shapes[BALL];
+    uint32_t shape = 0;
+    for (int i = 0; i < 300; ++i) {
+        ball.size[0] = 0.5f + 0.001f * (float)i;
+        CHECK(psv_create_shape(world, &ball, &shape));
+    }
+    render(&picture); // the old bodies, by the new tables
+    assert_int_equal(added_up(), 4);
+    assert_memory_equal(before, picture_words, sizeof before);
+    const psv_body_id gone = {BODIES, 1};
+    CHECK(psv_destroy_body(world, gone));
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    psv_body_def def = psv_default_body_def();
+    def.shape = shape;
+    memcpy(def.pose.position, (float[3]){0.5f, 1.5f, -0.3f}, 12); // where the eye looks
+    psv_body_id id;
+    CHECK(psv_create_bodies(world, &def, 1, &id));
+    bodies[id.index1 - 1].shape = &ball;
+    bodies[id.index1 - 1].pose = def.pose;
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    uint32_t seen = 0, lit = 0, open = 0, of_new = 0;
+    compare(&picture, &scene, &seen, &lit, &open);
+    for (uint32_t i = 0; i < PIXELS; ++i)
+        of_new += found[i].slot == id.index1 - 1;
+    assert_true(of_new > 0);
+    psv_body_state placed = {.pose = def.pose};
+    placed.pose.position[1] = 2.5f;
+    CHECK(psv_set_body_states(world, &id, 1, &placed));
+    bodies[id.index1 - 1].pose = placed.pose;
+    render(&picture);
+    assert_int_equal(added_up(), 1);
+    compare(&picture, &scene, &seen, &lit, &open);
+    end();
+}
+
+static psv_render_statistics statistics_of(psv_renderer *of) {
+    psv_render_statistics statistics;
+    CHECK(psv_read_render_statistics(of, &statistics));
+    return statistics;
+}
+
+// Two renderers of one context, of a large and of a tiny picture, with steps between: each tells of its own last one.
+static void profiles_stay_apart(void **state) {
+    (void)state;
+    begin(28, PSV_TREE_LINEAR);
+    CHECK(psv_enable_profile(context, true));
+    psv_renderer_def def = psv_default_renderer_def();
+    def.max_width = def.max_height = 2;
+    def.world = world;
+    psv_renderer *tiny = NULL;
+    CHECK(psv_create_renderer(context, &def, &tiny));
+    psv_picture_def large = make_picture(28), small = large;
+    small.width = small.height = 2;
+    render(&large);
+    const psv_render_statistics first = statistics_of(renderer);
+    for (int i = 0; i < 5; ++i) {
+        CHECK(psv_render_world(tiny, &small, pixels, hits));
+        CHECK(psv_world_step(world, 1.0f / 60));
+    }
+    const psv_render_statistics second = statistics_of(tiny);
+    assert_true(statistics_of(renderer).frame_ms == first.frame_ms);
+    assert_true(statistics_of(renderer).trace_ms == first.trace_ms);
+    assert_true(first.trace_ms > 0 && second.frame_ms > 0 && second.frame_ms != first.frame_ms);
+    assert_true(second.trace_ms >= 0 && second.trace_ms <= second.frame_ms && second.rays < first.rays);
+    psv_destroy_renderer(tiny); // while the profile still has frames of it
+    CHECK(psv_world_step(world, 1.0f / 60));
+    psv_profile profile;
+    CHECK(psv_wait_profile(context, &profile));
+    assert_true(profile.frame_ms > 0);
+    assert_true(statistics_of(renderer).frame_ms == first.frame_ms);
+    CHECK(psv_enable_profile(context, false));
+    render(&large);
+    assert_true(statistics_of(renderer).frame_ms == 0);
+    end();
+}
+
+static void same_bytes(void **state) {
+    (void)state;
+    static uint32_t before[PIXELS];
+    begin(24, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(24);
+    picture.mirrors = picture.glass = 0.4f;
+    render_resting(&picture, 5);
+    memcpy(before, picture_words, sizeof before);
+    picture.frame -= 5;
+    render_resting(&picture, 5);
+    assert_memory_equal(before, picture_words, sizeof before);
+    picture.frame -= 4;
+    render_resting(&picture, 5);
+    assert_true(memcmp(before, picture_words, sizeof before) != 0);
+    end();
+}
+
+// --- whole pictures --------------------------------------------------------------------------------------------------
+
+// Against stored pictures, which somebody has looked at: mirrors, glass, paint, light and smoothing together. With
+// PAIRSIEVE_WRITE_REFERENCES in the environment they are written instead.
+static void whole_pictures(void **state) {
+    (void)state;
+    static const char *const names[2] = {"render_moving", "render_resting"};
+    static uint8_t wanted[3 * PIXELS];
+    begin(31, PSV_TREE_LINEAR);
+    psv_picture_def picture = make_picture(31);
+    picture.mirrors = picture.glass = 0.25f;
+    picture.sun_radius = 0.03f;
+    for (int i = 0; i < 2; ++i) {
+        char path[512];
+        render_resting(&picture, i == 0 ? 1 : 70);
+        (void)snprintf(path, sizeof path, "%s/tests/sim/references/%s.ppm", PAIRSIEVE_SOURCE_DIR, names[i]);
+        const bool writes = getenv("PAIRSIEVE_WRITE_REFERENCES") != NULL;
+        FILE *file = fopen(path, writes ? "wb" : "rb");
+        if (file == NULL) fail_msg("%s cannot be opened", path);
+        if (writes) {
+            for (uint32_t k = 0; k < 3 * PIXELS; ++k)
+                wanted[k] = (uint8_t)(picture_words[k / 3] >> 8 * (k % 3));
+            (void)fprintf(file, "P6\n%u %u\n255\n", WIDTH, HEIGHT);
+            assert_int_equal(fwrite(wanted, 1, sizeof wanted, file), sizeof wanted);
+        } else {
+            assert_int_equal(fseek(file, -(long)sizeof wanted, SEEK_END), 0);
+            assert_int_equal(fread(wanted, 1, sizeof wanted, file), sizeof wanted);
+        }
+        (void)fclose(file);
+        uint32_t off = 0; // rounding sends a few rays of many bounces elsewhere
+        for (uint32_t k = 0; k < 3 * PIXELS; ++k)
+            off += abs((int)wanted[k] - (int)(picture_words[k / 3] >> 8 * (k % 3) & 255u)) > 6;
+        if (off > 3 * PIXELS / 100) fail_msg("%s: %u of %u values differ", names[i], off, 3 * PIXELS);
+    }
+    end();
+}
+
+// --- bad calls -------------------------------------------------------------------------------------------------------
+
+static void refuses(psv_status status, psv_status wanted, const char *words) {
+    assert_int_equal(status, wanted);
+    if (strstr(psv_last_error(context), words) == NULL) fail_msg("«%s» in «%s»", words, psv_last_error(context));
+}
+
+static void bad_pictures(void **state) {
+    (void)state;
+    begin(25, PSV_TREE_LINEAR);
+    const psv_picture_def good = make_picture(25);
+    psv_picture_def bad[11];
+    static const char *const words[11] = {"default_picture_def", "same place", "up is zero", "not finite",
+                                          "field is 0",          "65 x 40",    "0 x 40",     "sun must be",
+                                          "sun_radius is -1",    "mirrors is", "sky is 3"};
+    for (int i = 0; i < 11; ++i)
+        bad[i] = good;
+    bad[0].cookie = 1;
+    memcpy(bad[1].camera.target, bad[1].camera.eye, 12);
+    memset(bad[2].camera.up, 0, 12);
+    bad[3].camera.eye[1] = NAN;
+    bad[4].camera.field = 0;
+    bad[5].width = 65;
+    bad[6].width = 0;
+    memset(bad[7].sun, 0, 12);
+    bad[8].sun_radius = -1;
+    bad[9].mirrors = 0.7f, bad[9].glass = 0.4f;
+    bad[10].sky = (psv_sky)3;
+    for (int i = 0; i < 11; ++i)
+        refuses(psv_render_world(renderer, &bad[i], pixels, hits), PSV_ERROR_ARGUMENT, words[i]);
+    psv_buffer small = psv_sub_buffer(pixels, 0, 4 * PIXELS - 4);
+    refuses(psv_render_world(renderer, &good, small, hits), PSV_ERROR_ARGUMENT, "pixels");
+    small = psv_sub_buffer(hits, 0, sizeof found - 4);
+    refuses(psv_render_world(renderer, &good, pixels, small), PSV_ERROR_ARGUMENT, "hits");
+    refuses(psv_render_world(renderer, NULL, pixels, hits), PSV_ERROR_ARGUMENT, "default_picture_def");
+    const psv_triangle_set none = {0};
+    refuses(psv_render_triangles(renderer, &none, &good, pixels, hits), PSV_ERROR_ARGUMENT, "not for triangles");
+    psv_render_statistics statistics;
+    refuses(psv_read_render_statistics(renderer, &statistics), PSV_ERROR_ARGUMENT, "no picture yet");
+    render(&good); // nothing was harmed
+    end();
+}
+
+static void bad_renderers(void **state) {
+    (void)state;
+    make_world(26);
+    psv_renderer_def def = psv_default_renderer_def();
+    psv_renderer *made = NULL;
+    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "neither");
+    def.world = world;
+    def.max_triangles = 4;
+    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "both");
+    def.max_triangles = 0;
+    def.max_width = 20000;
+    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "20000 x 1080");
+    def.max_width = 64;
+    def.sort_method = "guess";
+    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_UNSUPPORTED, "guess");
+    def.cookie = 0;
+    refuses(psv_create_renderer(context, &def, &made), PSV_ERROR_ARGUMENT, "default_renderer_def");
+    assert_null(made);
+    psv_destroy_renderer(NULL);
+    psv_destroy_world(world);
+    world = NULL;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
+    if (!psv_backend_available(backend)) return 77;
+    psv_context_def def = psv_default_context_def();
+    def.backend = backend;
+    if (psv_create_context(&def, &context) != PSV_OK) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(against_brute_force), cmocka_unit_test(triangles_against_brute_force),
+        cmocka_unit_test(adding_up),           cmocka_unit_test(begins_anew),
+        cmocka_unit_test(ground_changes),      cmocka_unit_test(bodies_come_at_rest),
+        cmocka_unit_test(profiles_stay_apart), cmocka_unit_test(same_bytes),
+        cmocka_unit_test(whole_pictures),      cmocka_unit_test(bad_pictures),
+        cmocka_unit_test(bad_renderers),
+    };
+    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    psv_destroy_context(context);
+    return failures;
+}
