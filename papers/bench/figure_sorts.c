@@ -57,9 +57,19 @@ static float key_at(const figure_run *run, figure_keys kind, uint64_t i, uint64_
         for (int k = 0; k < 12; ++k)
             sum += next_unit(state);
         return (float)(sum / 12 * (double)count);
+    case KEYS_SPIKES: // half of the keys lie in 64 narrow spikes
+        sum = next_unit(state);
+        if (next_unit(state) < 0.5) return (float)(sum * (double)count);
+        return (float)((floor(64 * sum) + 0.5 + 0.01 * next_unit(state)) * (double)count / 64);
     case KEYS_UNIFORM: break;
     }
     return (float)(next_unit(state) * (double)count);
+}
+
+void figure_fill_keys(const figure_run *run, figure_keys kind, uint64_t count, float *keys) {
+    uint64_t state = 20090201;
+    for (uint64_t i = 0; i < count; ++i)
+        keys[i] = key_at(run, kind, i, count, &state);
 }
 
 // --- one device, one count ------------------------------------------------------------------------------------------
@@ -83,13 +93,11 @@ static void free_place(sort_place *place) {
 }
 
 static psv_status make_place(const figure_run *run, figure_keys kind, sort_place *place) {
-    uint64_t state = 20090201;
     place->keys = malloc(4 * place->count);
     place->copy = malloc(4 * place->count);
     place->words = malloc(8 * place->count);
     if (place->keys == NULL || place->copy == NULL || place->words == NULL) return PSV_ERROR_MEMORY;
-    for (uint64_t i = 0; i < place->count; ++i)
-        place->keys[i] = key_at(run, kind, i, place->count, &state);
+    figure_fill_keys(run, kind, place->count, place->keys);
     psv_context *context = place->device->context;
     psv_status status = psv_alloc_buffer(context, 8 * place->count, &place->device_keys);
     if (status == PSV_OK) status = psv_alloc_buffer(context, 4 * place->count, &place->device_values);

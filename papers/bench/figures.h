@@ -83,7 +83,12 @@ int figure_no_memory(void);
 
 // --- sorts ----------------------------------------------------------------------------------------------------------
 
-typedef enum figure_keys { KEYS_UNIFORM, KEYS_GAUSSIAN, KEYS_SORTED, KEYS_DISTANCES } figure_keys;
+typedef enum figure_keys { KEYS_UNIFORM, KEYS_GAUSSIAN, KEYS_SORTED, KEYS_DISTANCES, KEYS_SPIKES } figure_keys;
+
+void figure_fill_keys(const figure_run *run, figure_keys kind, uint64_t count, float *keys);
+
+// Threads of what runs on the host beside the library.
+int figure_threads(const figure_run *run);
 
 // One way to sort. Methods that a backend lacks are left out.
 typedef struct figure_sorter {
@@ -138,6 +143,7 @@ int figure_growth(figure_run *run);
 int figure_transfers(figure_run *run);
 int figure_distances(figure_run *run);
 int figure_buckets(figure_run *run);
+int figure_histogram(figure_run *run);
 // Ha, Krueger, Silva
 int figure_scenes(figure_run *run);
 int figure_records(figure_run *run);
@@ -153,6 +159,7 @@ int figure_split(figure_run *run);
 int figure_split_gl(figure_run *run);
 int figure_pictures(figure_run *run);
 int figure_trees(figure_run *run);
+int figure_walks(figure_run *run);
 
 // --- figures_page.c -------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "figures.h"
+#include "host_walk.h"
 #include "pairsieve/render.h"
 
 // --- Figures 9 and 10: split ----------------------------------------------------------------------------------------
@@ -205,3 +206,122 @@ static int time_builds(figure_run *run, const figure_device *device, mesh_place 
 }
 
 int figure_trees(figure_run *run) { return measure_meshes(run, time_builds); }
+
+// --- section V: a walk without a stack ------------------------------------------------------------------------------
+
+#define WALK_WIDTH 640
+#define WALK_HEIGHT 360
+#define WALK_RAYS ((uint64_t)WALK_WIDTH * WALK_HEIGHT)
+#define WALK_ROUNDS 5
+
+// Rays from a camera through the middles of the pixels.
+static void make_rays(const psv_mesh *mesh, psv_ray *rays) {
+    psv_camera view;
+    float forward[3], right[3], up[3], length = 0, flat = 0;
+    look_from(mesh, 1, &view);
+    for (int k = 0; k < 3; ++k) {
+        forward[k] = view.target[k] - view.eye[k];
+        length += forward[k] * forward[k];
+    }
+    for (int k = 0; k < 3; ++k)
+        forward[k] /= sqrtf(length);
+    flat = sqrtf(forward[0] * forward[0] + forward[2] * forward[2]); // the camera never looks straight down
+    right[0] = -forward[2] / flat;
+    right[1] = 0;
+    right[2] = forward[0] / flat;
+    for (int k = 0; k < 3; ++k)
+        up[k] = right[(k + 1) % 3] * forward[(k + 2) % 3] - right[(k + 2) % 3] * forward[(k + 1) % 3];
+    for (uint64_t r = 0; r < WALK_RAYS; ++r) {
+        const float x = ((float)(r % WALK_WIDTH) + 0.5f - 0.5f * WALK_WIDTH) / WALK_HEIGHT,
+                    y = ((float)(r / WALK_WIDTH) + 0.5f - 0.5f * WALK_HEIGHT) / WALK_HEIGHT;
+        rays[r] = (psv_ray){.t_max = INFINITY};
+        for (int k = 0; k < 3; ++k) {
+            rays[r].origin[k] = view.eye[k];
+            rays[r].direction[k] = forward[k] + 0.82f * (x * right[k] - y * up[k]);
+        }
+    }
+}
+
+// Rays whose first hits lie further apart than rounding, or that only one of both finds.
+static uint64_t count_other_hits(const psv_ray_hit *a, const psv_ray_hit *b) {
+    uint64_t other = 0;
+    for (uint64_t r = 0; r < WALK_RAYS; ++r)
+        other += (a[r].item == PSV_NO_ITEM) != (b[r].item == PSV_NO_ITEM) ||
+                 (a[r].item != PSV_NO_ITEM && fabsf(a[r].t - b[r].t) > 1e-4f * a[r].t);
+    return other;
+}
+
+// Rates of both walks, hits in `hits`: the stack's, then the trail's.
+static int time_walks(figure_run *run, const host_tree *tree, const psv_ray *rays, psv_ray_hit *hits) {
+    static const char *const names[] = {"binary, stack", "binary, trail of bits"};
+    double rates[2][WALK_ROUNDS];
+    uint64_t steps[2];
+    for (int r = -1; r < WALK_ROUNDS; ++r)
+        for (int walk = HOST_WALK_STACK; walk <= HOST_WALK_TRAIL; ++walk) {
+            const double begun = tool_seconds_now();
+            host_trace(tree, (host_walk)walk, rays, WALK_RAYS, figure_threads(run), hits + WALK_RAYS * (uint64_t)walk,
+                       &steps[walk]);
+            rates[walk][r < 0 ? 0 : r] = 1e-6 * (double)WALK_RAYS / (tool_seconds_now() - begun);
+        }
+    for (int walk = 0; walk < 2; ++walk)
+        if (!figure_add(run, "cpu", names[walk], tree->count, rates[walk], WALK_ROUNDS)) return figure_no_memory();
+    if (memcmp(hits, hits + WALK_RAYS, WALK_RAYS * sizeof *hits) != 0)
+        return tool_fail(TOOL_FAILED, "the walks with and without a stack found different hits");
+    figure_say(
+        run, "%u triangles, %u levels: without a stack the walk makes %.3f times as many steps, at %.2f of the rate. ",
+        tree->count, tree->levels, (double)steps[1] / (double)steps[0],
+        figure_value(run, "cpu", names[1], tree->count) / figure_value(run, "cpu", names[0], tree->count));
+    return TOOL_DONE;
+}
+
+// The same rays through the library's tree; the hits have to agree with `hits` but for rounding at edges.
+static int time_library(figure_run *run, const figure_device *device, const mesh_place *place, const psv_ray *rays,
+                        const psv_ray_hit *hits, psv_ray_hit *found) {
+    psv_tree_def def = psv_default_tree_def();
+    psv_tree *tree = NULL;
+    psv_profile profile;
+    double rates[WALK_ROUNDS];
+    def.triangles = true;
+    def.max_items = place->mesh.triangle_count;
+    const psv_query_set set =
+        psv_queries_of(psv_buffer_of((void *)rays, WALK_RAYS * sizeof *rays), sizeof *rays, WALK_RAYS);
+    const psv_triangle_set triangles =
+        psv_triangles_of(place->vertices, place->mesh.vertex_count, place->indices, place->mesh.triangle_count);
+    psv_status status = psv_create_tree(device->context, &def, &tree);
+    if (status == PSV_OK) status = psv_build_triangle_tree(tree, &triangles);
+    for (int r = -1; r < WALK_ROUNDS && status == PSV_OK; ++r) {
+        status = psv_trace_closest(tree, &set, psv_buffer_of(found, WALK_RAYS * sizeof *found));
+        if (status == PSV_OK) status = psv_wait_profile(device->context, &profile);
+        rates[r < 0 ? 0 : r] = 1e-3 * (double)WALK_RAYS / profile.frame_ms;
+    }
+    psv_destroy_tree(tree);
+    if (status != PSV_OK) return tool_fail_status(device->context, status);
+    if (count_other_hits(hits, found) > WALK_RAYS / 1000)
+        return tool_fail(TOOL_FAILED, "%llu rays hit something else in the library's tree",
+                         (unsigned long long)count_other_hits(hits, found));
+    return figure_add(run, device->name, "eight children, stack", place->mesh.triangle_count, rates, WALK_ROUNDS)
+               ? TOOL_DONE
+               : figure_no_memory();
+}
+
+static int time_all_walks(figure_run *run, const figure_device *device, mesh_place *place) {
+    if (!figure_is(device, PSV_BACKEND_CPU)) return TOOL_DONE;
+    host_tree tree;
+    psv_ray *rays = malloc(WALK_RAYS * sizeof *rays);
+    psv_ray_hit *hits = malloc(3 * WALK_RAYS * sizeof *hits);
+    int code = rays != NULL && hits != NULL ? TOOL_DONE : figure_no_memory();
+    if (code == TOOL_DONE) {
+        make_rays(&place->mesh, rays);
+        code = tool_fail_status(device->context, host_make_tree(device->context, &place->mesh, &tree));
+    }
+    if (code == TOOL_DONE) {
+        code = time_walks(run, &tree, rays, hits);
+        if (code == TOOL_DONE) code = time_library(run, device, place, rays, hits, hits + 2 * WALK_RAYS);
+        host_free_tree(&tree);
+    }
+    free(rays);
+    free(hits);
+    return code;
+}
+
+int figure_walks(figure_run *run) { return measure_meshes(run, time_all_walks); }

@@ -9,6 +9,7 @@
 #include "../../sim/tool/report/page.h"
 #include "cpu_sorts.h"
 #include "figures.h"
+#include "host_hybrid.h"
 #include "hybrid_parts.h"
 #include "pairsieve/sim.h"
 
@@ -29,19 +30,6 @@ typedef struct merge_pass {
     uint64_t count, length; // of all keys, of each list
     int threads;
 } merge_pass;
-
-static void merge_part(const float *a, uint64_t a_count, const float *b, uint64_t b_count, float *to) {
-    while (a_count > 0 && b_count > 0)
-        if (*b < *a) {
-            *to++ = *b++;
-            --b_count;
-        } else {
-            *to++ = *a++;
-            --a_count;
-        }
-    memcpy(to, a, a_count * sizeof *to);
-    memcpy(to + a_count, b, b_count * sizeof *to);
-}
 
 // How many of the first `place` merged keys come from a.
 static uint64_t split_merge(const float *a, uint64_t a_count, const float *b, uint64_t b_count, uint64_t place) {
@@ -71,7 +59,8 @@ static void run_pass(const merge_pass *pass, uint64_t parts) {
         const uint64_t from = (a_count + b_count) * part / parts, to = (a_count + b_count) * (part + 1) / parts;
         const uint64_t a_from = split_merge(a, a_count, b, b_count, from),
                        a_to = split_merge(a, a_count, b, b_count, to);
-        merge_part(a + a_from, a_to - a_from, b + from - a_from, to - a_to - (from - a_from), pass->to + begin + from);
+        host_merge_lists(a + a_from, a_to - a_from, b + from - a_from, to - a_to - (from - a_from),
+                         pass->to + begin + from);
     }
 }
 
@@ -103,7 +92,7 @@ static bool time_passes(const float *source, float *one, float *two, uint64_t co
     return true;
 }
 
-static int merge_threads(const figure_run *run) {
+int figure_threads(const figure_run *run) {
 #if defined(_OPENMP)
     return run->job.device.workers > 0 ? (int)run->job.device.workers : omp_get_max_threads();
 #else
@@ -123,7 +112,7 @@ int figure_merge_passes(figure_run *run) {
         memory[i] = (float)((i * 2654435761u) & 0xffffff);
     for (int r = 0; r < MERGE_ROUNDS && fits; ++r)
         for (int split = 0; split < 2; ++split)
-            good = time_passes(memory, memory + count, memory + 2 * count, count, split != 0, r, merge_threads(run),
+            good = time_passes(memory, memory + count, memory + 2 * count, count, split != 0, r, figure_threads(run),
                                &times[split]) &&
                    good;
     for (int split = 0; split < 2 && fits; ++split)
@@ -137,7 +126,7 @@ int figure_merge_passes(figure_run *run) {
     figure_say(run,
                "With %d threads and %lluK keys, the last pass takes %.2f times the pass of 64 lists with a thread for "
                "each pair, and %.2f times when pairs are split by merge path.",
-               merge_threads(run), (unsigned long long)(count >> 10),
+               figure_threads(run), (unsigned long long)(count >> 10),
                figure_value(run, "cpu", labels[0], 2) / figure_value(run, "cpu", labels[0], 64),
                figure_value(run, "cpu", labels[1], 2) / figure_value(run, "cpu", labels[1], 64));
     return TOOL_DONE;
@@ -145,17 +134,21 @@ int figure_merge_passes(figure_run *run) {
 
 // --- Figure 8 -------------------------------------------------------------------------------------------------------
 
-static const figure_sorter hybrid_sorters[] = {
+// Of Figures 8 and 10: the first eight and the last six.
+static const figure_sorter sorters[] = {
+    {.label = "hybrid, 8192 buckets", .method = "hybrid", .hybrid = {8192, 1, false}},
+    {.label = "bitonic", .method = "bitonic"},
+    {.label = "merge", .method = "merge"},
     {.label = "quicksort (qsort)", .host = sort_by_qsort},
     {.label = "std::sort", .host = cpu_sort_std},
     {.label = "hybrid", .method = "hybrid", .hybrid = {1024, 1, false}},
-    {.label = "hybrid, 8192 buckets", .method = "hybrid", .hybrid = {8192, 1, false}},
-    {.label = "bitonic", .method = "bitonic"},
     {.label = "1-bit radix", .method = "radix4", .radix4 = {1, false, PSV_ORDER_CHECK_OFF}},
-    {.label = "merge", .method = "merge"},
     {.label = "radix", .method = "radix"},
+    {.label = "hybrid, shuffled", .method = "hybrid", .hybrid = {1024, 1, true}},
 };
-#define HYBRID_SORTERS (sizeof hybrid_sorters / sizeof *hybrid_sorters)
+#define UNIFORM_SORTERS 8
+#define DISTANCE_SORTERS 6
+#define FIRST_DISTANCE_SORTER 3
 
 // The ratio of two series at the largest x where both are.
 static double last_ratio(const figure_run *run, const char *device, const char *above, const char *below, double *x) {
@@ -184,7 +177,7 @@ void figure_say_ratio(figure_run *run, const char *device, const char *above, co
 int figure_hybrid(figure_run *run) {
     for (uint32_t d = 0; d < run->device_count; ++d) {
         const int code =
-            figure_contest(run, &run->devices[d], hybrid_sorters, HYBRID_SORTERS, figure_counts(run), KEYS_UNIFORM);
+            figure_contest(run, &run->devices[d], sorters, UNIFORM_SORTERS, figure_counts(run), KEYS_UNIFORM);
         if (code != TOOL_DONE) return code;
     }
     figure_say_ratio(run, "cpu", "quicksort (qsort)", "radix");
@@ -334,16 +327,6 @@ int figure_transfers(figure_run *run) {
 
 // --- Figure 10 ------------------------------------------------------------------------------------------------------
 
-static const figure_sorter distance_sorters[] = {
-    {.label = "quicksort (qsort)", .host = sort_by_qsort},
-    {.label = "std::sort", .host = cpu_sort_std},
-    {.label = "hybrid", .method = "hybrid", .hybrid = {1024, 1, false}},
-    {.label = "hybrid, shuffled", .method = "hybrid", .hybrid = {1024, 1, true}},
-    {.label = "1-bit radix", .method = "radix4", .radix4 = {1, false, PSV_ORDER_CHECK_OFF}},
-    {.label = "radix", .method = "radix"},
-};
-#define DISTANCE_SORTERS (sizeof distance_sorters / sizeof *distance_sorters)
-
 #define BITONIC_TRIAL 65536
 
 // Bitonic sort at the next power of two, as networks pad their input, and interpolated between the powers around
@@ -377,7 +360,8 @@ static int sort_distances(figure_run *run, uint64_t count) {
     const uint64_t counts[] = {count, 0};
     int code = TOOL_DONE;
     for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
-        code = figure_contest(run, &run->devices[d], distance_sorters, DISTANCE_SORTERS, counts, KEYS_DISTANCES);
+        code = figure_contest(run, &run->devices[d], sorters + FIRST_DISTANCE_SORTER, DISTANCE_SORTERS, counts,
+                              KEYS_DISTANCES);
         if (code == TOOL_DONE) code = add_bitonic(run, &run->devices[d], count);
     }
     return code;
@@ -434,34 +418,122 @@ int figure_distances(figure_run *run) {
     return TOOL_DONE;
 }
 
-// --- number of buckets ----------------------------------------------------------------------------------------------
+// --- number of buckets, resolution of the histogram -----------------------------------------------------------------
+
+#define HOST_ROUNDS 5
+
+typedef struct host_times {
+    double ms[HOST_ROUNDS], fullest;
+} host_times;
+
+// The hybrid sort on the host of the keys at `memory`, of 4 count: input, sorted, keys, room. The result is compared
+// with std::sort's.
+static int time_host_hybrid(figure_run *run, float *memory, uint64_t count, uint32_t buckets, uint32_t bins,
+                            host_times *times) {
+    const host_hybrid_options options = {buckets, bins, figure_threads(run)};
+    float *keys = memory + 2 * count;
+    for (int r = -1; r < HOST_ROUNDS; ++r) {
+        memcpy(keys, memory, count * sizeof *keys);
+        const double begun = tool_seconds_now();
+        if (!host_hybrid_sort(keys, keys + count, count, &options, &times->fullest)) return figure_no_memory();
+        times->ms[r < 0 ? 0 : r] = 1e3 * (tool_seconds_now() - begun);
+    }
+    if (memcmp(keys, memory + count, count * sizeof *keys) == 0) return TOOL_DONE;
+    return tool_fail(TOOL_FAILED, "the hybrid sort on the host gave a wrong order");
+}
+
+static float *host_keys(const figure_run *run, figure_keys kind, uint64_t count) {
+    float *memory = malloc(4 * count * sizeof *memory);
+    if (memory == NULL) return NULL;
+    figure_fill_keys(run, kind, count, memory);
+    memcpy(memory + count, memory, count * sizeof *memory);
+    cpu_sort_std(memory + count, count);
+    return memory;
+}
+
+static int host_buckets(figure_run *run, const uint32_t *buckets, int sizes, uint64_t count) {
+    float *memory = host_keys(run, KEYS_UNIFORM, count);
+    int code = memory != NULL ? TOOL_DONE : figure_no_memory();
+    double least = INFINITY;
+    uint32_t best = 0;
+    for (int b = 0; b < sizes && code == TOOL_DONE; ++b) {
+        host_times times;
+        code = time_host_hybrid(run, memory, count, buckets[b], buckets[b], &times);
+        if (code == TOOL_DONE && !figure_add(run, "cpu", "hybrid on the host", buckets[b], times.ms, HOST_ROUNDS))
+            code = figure_no_memory();
+        const double ms = code == TOOL_DONE ? figure_value(run, "cpu", "hybrid on the host", buckets[b]) : INFINITY;
+        if (ms < least) best = buckets[b];
+        least = fmin(least, ms);
+    }
+    free(memory);
+    if (code == TOOL_DONE)
+        figure_say(run, "cpu, %d threads: %u buckets are fastest for %lluK keys. ", figure_threads(run), best,
+                   (unsigned long long)(count >> 10));
+    return code;
+}
+
+static int device_buckets(figure_run *run, const figure_device *device, const uint32_t *buckets, int sizes) {
+    figure_sorter list[FIGURE_SORTERS];
+    figure_times times[FIGURE_SORTERS];
+    const bool skip[FIGURE_SORTERS] = {false};
+    for (int b = 0; b < sizes; ++b)
+        list[b] = (figure_sorter){.label = "hybrid, 4M keys", .method = "hybrid", .hybrid = {buckets[b], 1, false}};
+    const int code = figure_time_sorts(run, device, list, (uint32_t)sizes, 1 << 22, KEYS_UNIFORM, skip, times);
+    double least = INFINITY;
+    uint32_t best = 0;
+    for (int b = 0; b < sizes && code == TOOL_DONE; ++b) {
+        if (!figure_add(run, device->name, list[b].label, buckets[b], times[b].ms, times[b].rounds))
+            return figure_no_memory();
+        const double ms = tool_median(times[b].ms, times[b].rounds);
+        if (ms < least) best = buckets[b];
+        least = fmin(least, ms);
+    }
+    if (code == TOOL_DONE) figure_say(run, "%s: %u buckets are fastest. ", device->name, best);
+    return code;
+}
 
 int figure_buckets(figure_run *run) {
     static const uint32_t buckets[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
     enum { SIZES = sizeof buckets / sizeof *buckets };
-    figure_sorter sorters[SIZES];
-    figure_times times[SIZES];
-    const bool skip[SIZES] = {false};
-    for (int b = 0; b < SIZES; ++b)
-        sorters[b] = (figure_sorter){.label = "hybrid", .method = "hybrid", .hybrid = {buckets[b], 1, false}};
-    uint32_t best = 0;
-    for (uint32_t d = 0; d < run->device_count; ++d) {
-        const figure_device *device = &run->devices[d];
-        if (!figure_has_method(device, "hybrid")) continue;
-        const int code = figure_time_sorts(run, device, sorters, SIZES, 1 << 22, KEYS_UNIFORM, skip, times);
-        if (code != TOOL_DONE) return code;
-        double least = INFINITY;
-        for (int b = 0; b < SIZES; ++b) {
-            if (!figure_add(run, device->name, "hybrid, 4M keys", buckets[b], times[b].ms, times[b].rounds))
-                return figure_no_memory();
-            const double ms = tool_median(times[b].ms, times[b].rounds);
-            if (ms < least) best = buckets[b];
-            least = fmin(least, ms);
-        }
+    int code = TOOL_DONE;
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
+        if (figure_is(&run->devices[d], PSV_BACKEND_CPU))
+            code = host_buckets(run, buckets, SIZES, run->job.quick ? 1 << 20 : 1 << 22);
+        else if (figure_has_method(&run->devices[d], "hybrid"))
+            code = device_buckets(run, &run->devices[d], buckets, SIZES);
     }
-    if (best > 0)
-        figure_say(run, "%u buckets are fastest.", best);
-    else
-        figure_say(run, "The hybrid sort runs on CUDA alone.");
-    return TOOL_DONE;
+    return code;
+}
+
+int figure_histogram(figure_run *run) {
+    static const struct {
+        const char *name;
+        figure_keys keys;
+    } inputs[] = {
+        {"uniform", KEYS_UNIFORM}, {"Gaussian", KEYS_GAUSSIAN}, {"distances", KEYS_DISTANCES}, {"spikes", KEYS_SPIKES}};
+    const uint32_t buckets = 1024;
+    const uint64_t count = run->job.quick ? 1 << 18 : 1 << 22;
+    int code = TOOL_DONE;
+    for (int i = 0; i < 4 && code == TOOL_DONE; ++i) {
+        float *memory = host_keys(run, inputs[i].keys, count);
+        if (memory == NULL) return figure_no_memory();
+        double coarse = 0, fine = 0, coarse_ms = 0, fine_ms = 0;
+        for (uint32_t bins = 256; bins <= HOST_HYBRID_MOST && code == TOOL_DONE; bins *= 2) {
+            host_times times;
+            code = time_host_hybrid(run, memory, count, buckets, bins, &times);
+            fine = times.fullest;
+            fine_ms = tool_median(times.ms, HOST_ROUNDS);
+            if (bins == buckets) coarse = fine;
+            if (bins == buckets) coarse_ms = fine_ms;
+            if (code == TOOL_DONE && !figure_add(run, "cpu", inputs[i].name, bins, &times.fullest, 1))
+                code = figure_no_memory();
+        }
+        free(memory);
+        if (code == TOOL_DONE)
+            figure_say(run,
+                       "%s: the fullest of 1,024 lists has %.3g times the mean with 1,024 bins and %.3g with 65,536, "
+                       "in %.2f of the time. ",
+                       inputs[i].name, coarse, fine, fine_ms / coarse_ms);
+    }
+    return code;
 }

@@ -104,6 +104,15 @@ def check_papers(folder, run, validator):
     run(PAPERS.format("ha-3", "one.json") + " --devices cpu")
     rows = json.loads((folder / "one.json").read_text())["tables"]["ha-3"]["rows"]
     assert {row["device"] for row in rows} == {"cpu"}, rows
+    # The lists of a finer histogram are more even; both walks and the library's tree find the same hits, or it fails.
+    run(PAPERS.format("sa-histogram", "lists.json") + " --devices cpu")
+    fullest = {(row["series"], row["x"]): row["y"]
+               for row in json.loads((folder / "lists.json").read_text())["tables"]["sa-histogram"]["rows"]}
+    assert all(value >= 1 for value in fullest.values()), fullest
+    assert fullest["spikes", 65536] < 0.5 * fullest["spikes", 1024] and fullest["uniform", 65536] < 1.1, fullest
+    run(PAPERS.format("garcia-walk", "walks.json") + " --devices cpu")
+    walks = json.loads((folder / "walks.json").read_text())["tables"]["garcia-walk"]["rows"]
+    assert len({row["series"] for row in walks}) == 3 and all(row["y"] > 0 for row in walks), walks
     run("bench papers --mesh", 2)
     run("bench papers mesh.obj", 2)
     run("bench papers --json", 2)
