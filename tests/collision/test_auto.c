@@ -15,6 +15,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 
 #define BOXES (backend == PSV_BACKEND_CUDA ? 60000 : 20000) // of a finder: enough for trials, and for a tree
@@ -253,6 +254,10 @@ static void test_captured(void **state) {
 #endif
 
 int main(int argc, char **argv) {
+    const number_option no_options = {NULL, NULL};
+    if (!read_backend_arguments(argc, argv, &backend, &no_options)) return 2;
+    psv_context_def def = psv_default_context_def();
+    def.backend = backend;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs_whatever_runs),
         cmocka_unit_test(test_each_frame_decides),
@@ -262,19 +267,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_captured),
 #endif
     };
-    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
-    psv_context_def def = psv_default_context_def();
-    def.backend = backend;
-    const psv_status status = psv_create_context(&def, &context);
-    if (status == PSV_ERROR_DEVICE || status == PSV_ERROR_UNSUPPORTED) {
-        printf("skipped: %s\n", psv_last_error(NULL));
-        return 77;
-    }
-    if (status != PSV_OK) {
-        fprintf(stderr, "%s\n", psv_last_error(NULL));
-        return 1;
-    }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    return RUN_BACKEND_TESTS("auto", &def, &context, tests);
 }

@@ -11,6 +11,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 
 #define SEED 77
@@ -201,16 +202,10 @@ static void test_bad_input(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
-    if (!psv_backend_available(backend)) {
-        printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
-        return 77;
-    }
+    const number_option no_options = {NULL, NULL};
+    if (!read_backend_arguments(argc, argv, &backend, &no_options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_shapes), cmocka_unit_test(test_bad_input)};
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    return RUN_BACKEND_TESTS("bounds", &def, &context, tests);
 }

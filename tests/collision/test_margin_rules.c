@@ -11,6 +11,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 #include "../test_scale.h"
 #include "pair_soak.h"
@@ -27,8 +28,7 @@ typedef struct margin_case {
 } margin_case;
 
 static psv_backend backend = PSV_BACKEND_CPU;
-static uint64_t base_seed = 31;
-static uint32_t case_count = 24;
+static uint64_t base_seed = 31, case_count = 24;
 static psv_context *context;
 
 static uint32_t draw(margin_case *test, uint32_t limit) {
@@ -161,8 +161,8 @@ static void run_case(margin_case *test, const char *method) {
 static void test_exclusions_change(void **state) {
     static margin_case test;
     (void)state;
-    case_count = test_thinned(case_count, 2);
-    for (uint32_t c = 0; c < case_count; ++c)
+    const uint32_t cases = test_thinned((unsigned)case_count, 2);
+    for (uint32_t c = 0; c < cases; ++c)
         for (uint32_t m = 0; m == 0 || psv_broad_phase_name(backend, m - 1) != NULL; ++m) {
             const char *method = m == 0 ? "auto" : psv_broad_phase_name(backend, m - 1);
             make_case(&test, base_seed + c);
@@ -173,24 +173,11 @@ static void test_exclusions_change(void **state) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (psv_parse_backend(argv[i], &backend) == PSV_OK) continue;
-        if (i + 1 < argc && strcmp(argv[i], "--seed") == 0) base_seed = strtoull(argv[++i], NULL, 10);
-        if (i + 1 < argc && strcmp(argv[i], "--cases") == 0) case_count = (uint32_t)atoi(argv[++i]);
-    }
-    if (!psv_backend_available(backend)) {
-        printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
-        return 77;
-    }
+    const number_option options[] = {{"--seed", &base_seed}, {"--cases", &case_count}, {NULL, NULL}};
+    if (!read_backend_arguments(argc, argv, &backend, options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     def.worker_count = 2;
-    if (psv_create_context(&def, &context) != PSV_OK) {
-        fprintf(stderr, "test_margin_rules: %s\n", psv_last_error(NULL));
-        return 1;
-    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_exclusions_change)};
-    const int failed = cmocka_run_group_tests_name("margin_rules", tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    return RUN_BACKEND_TESTS("margin_rules", &def, &context, tests);
 }

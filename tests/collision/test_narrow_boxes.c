@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../cases/backend_main.h"
 #include "collision/src/broad_phase.h"
 #include "collision/src/pair_rules.h"
 #include "pairsieve/collision.h"
@@ -113,19 +114,10 @@ static void test_bits(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits)};
+    const number_option no_options = {NULL, NULL};
+    if (!read_backend_arguments(argc, argv, &backend, &no_options)) return 2;
     psv_context_def def = psv_default_context_def();
-    if (argc > 1 && psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
-    if (!psv_backend_available(backend)) {
-        printf("%s is not available; skipped\n", argv[1]);
-        return 77;
-    }
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) {
-        fprintf(stderr, "%s\n", psv_last_error(NULL));
-        return 1;
-    }
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits)};
+    return RUN_BACKEND_TESTS("narrow_boxes", &def, &context, tests);
 }

@@ -14,6 +14,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../cases/backend_main.h"
 #include "../test_scale.h"
 
 #define MOST 600u
@@ -431,22 +432,15 @@ static void test_mistakes(void **state) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (psv_parse_backend(argv[i], &backend) == PSV_OK) continue;
-        if (i + 1 >= argc || strcmp(argv[i], "--seed") != 0) return 2;
-        seed = strtoull(argv[++i], NULL, 10);
-    }
-    if (!psv_backend_available(backend)) return 77;
+    const number_option options[] = {{"--seed", &seed}, {NULL, NULL}};
+    if (!read_backend_arguments(argc, argv, &backend, options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_complete_lists), cmocka_unit_test(test_damage),
         cmocka_unit_test(test_damage_between), cmocka_unit_test(test_samples_wander),
         cmocka_unit_test(test_forgotten_box),  cmocka_unit_test(test_crowded_world),
         cmocka_unit_test(test_mistakes),
     };
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    return RUN_BACKEND_TESTS("pair_check", &def, &context, tests);
 }

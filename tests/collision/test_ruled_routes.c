@@ -13,6 +13,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 #include "../test_scale.h"
 
@@ -292,19 +293,10 @@ static void test_routes(void **state) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (psv_parse_backend(argv[i], &backend) == PSV_OK) continue;
-        if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else
-            return 2;
-    }
-    if (!psv_backend_available(backend)) return 77;
+    const number_option options[] = {{"--seed", &seed}, {NULL, NULL}};
+    if (!read_backend_arguments(argc, argv, &backend, options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_routes)};
-    const int failed = cmocka_run_group_tests_name("ruled_routes", tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    return RUN_BACKEND_TESTS("ruled_routes", &def, &context, tests);
 }

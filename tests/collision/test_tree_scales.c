@@ -12,6 +12,7 @@
 
 #include <pairsieve/tree.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 #include "../cases/tree_oracle.h"
 #include "pair_soak.h"
@@ -347,27 +348,15 @@ static void test_huge(void **state) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (psv_parse_backend(argv[i], &backend) == PSV_OK) continue;
-        if (i + 1 < argc && strcmp(argv[i], "--seed") == 0) base_seed = strtoull(argv[++i], NULL, 10);
-    }
-    if (!psv_backend_available(backend)) {
-        printf("skipped: no %s device on this machine\n", psv_backend_name(backend));
-        return 77;
-    }
+    const number_option options[] = {{"--seed", &base_seed}, {NULL, NULL}};
+    if (!read_backend_arguments(argc, argv, &backend, options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     def.worker_count = 1;
-    if (psv_create_context(&def, &context) != PSV_OK) {
-        fprintf(stderr, "test_tree_scales: %s\n", psv_last_error(NULL));
-        return 1;
-    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_huge),
     };
-    const int failed = cmocka_run_group_tests_name("tree_scales", tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    return RUN_BACKEND_TESTS("tree_scales", &def, &context, tests);
 }

@@ -13,6 +13,7 @@
 
 #include <pairsieve/collision.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 #include "../test_scale.h"
 
@@ -419,17 +420,10 @@ static void test_graph(void **state) {
 #endif
 
 int main(int argc, char **argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (psv_parse_backend(argv[i], &backend) == PSV_OK) continue;
-        if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else
-            return 2;
-    }
-    if (!psv_backend_available(backend)) return 77;
+    const number_option options[] = {{"--seed", &seed}, {NULL, NULL}};
+    if (!read_backend_arguments(argc, argv, &backend, options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_arrangements),
         cmocka_unit_test(test_changing_order),
@@ -437,7 +431,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(test_graph),
 #endif
     };
-    const int failed = cmocka_run_group_tests_name("worlds", tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failed;
+    return RUN_BACKEND_TESTS("worlds", &def, &context, tests);
 }

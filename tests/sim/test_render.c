@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../cases/backend_main.h"
 #include "../cases/box_scenes.h"
 #include "../test_scale.h"
 #include "render_oracle.h"
@@ -584,11 +585,10 @@ static void bad_renderers(void **state) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 2 || psv_parse_backend(argv[1], &backend) != PSV_OK) return 2;
-    if (!psv_backend_available(backend)) return 77;
+    const number_option no_options = {NULL, NULL};
+    if (!read_backend_arguments(argc, argv, &backend, &no_options)) return 2;
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(against_brute_force), cmocka_unit_test(triangles_against_brute_force),
         cmocka_unit_test(adding_up),           cmocka_unit_test(begins_anew),
@@ -597,7 +597,5 @@ int main(int argc, char **argv) {
         cmocka_unit_test(whole_pictures),      cmocka_unit_test(bad_pictures),
         cmocka_unit_test(bad_renderers),
     };
-    const int failures = cmocka_run_group_tests(tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failures;
+    return RUN_BACKEND_TESTS("render", &def, &context, tests);
 }

@@ -17,26 +17,11 @@
 #include "../take_profile.h"
 #include "../test_scale.h"
 
-// Bytes behind every buffer that no call may write, and how many elements an indirect sorter holds beyond the count.
-#define GUARD_BYTES 256u
-#define GUARD_BYTE 0xa5
+// How many elements an indirect sorter holds beyond the count.
 #define SPARE_ELEMENTS 5u
 
 // Cases above this count are large, see test_scale.h.
 #define LARGE_CASE 20000u
-
-// What goes in and what must come out.
-typedef struct expectation {
-    void *keys, *values;               // input
-    void *sorted_keys, *sorted_values; // by the reference
-    uint32_t *order;
-} expectation;
-
-static void *grab(size_t bytes) {
-    void *memory = malloc(bytes + 1);
-    assert_non_null(memory);
-    return memory;
-}
 
 // Thousands of small sorts would spend their time in cudaMalloc and cudaFree, which waits for the device: blocks are
 // kept by size, to be taken again. All work is on one stream, so a block's last use comes before its next. Sanitizers
@@ -121,73 +106,25 @@ static void describe(const sort_harness *harness, const sort_case *test, const c
                    (unsigned long long)harness->seed);
 }
 
-static uint32_t value_bytes_of(const sort_case *test) {
-    if (test->form == FORM_PAIRS) return test->def.value_bytes;
-    return test->form == FORM_KEYS ? 0 : 4;
-}
-
-static void permute(const void *from, const uint32_t *order, uint32_t count, uint32_t bytes, void *to) {
-    for (uint32_t i = 0; i < count; ++i)
-        memcpy((char *)to + (size_t)i * bytes, (const char *)from + (size_t)order[i] * bytes, bytes);
-}
-
-static expectation expect(const sort_harness *harness, const sort_case *test) {
-    const uint32_t key_bytes = psv_key_type_bytes(test->def.key_type), value_bytes = value_bytes_of(test);
+static sort_arrays expect(const sort_harness *harness, const sort_case *test) {
     const size_t count = test->count;
-    expectation e = {grab(count * key_bytes), grab(count * 8), grab(count * key_bytes), grab(count * 8),
-                     grab(count * sizeof(uint32_t))};
-    make_keys(test->def.key_type, test->distribution, harness->seed, count, e.keys);
+    sort_arrays a = allocate_arrays(test->def.key_type, test->form, test->def.value_bytes, count);
+    make_keys(test->def.key_type, test->distribution, harness->seed, count, a.keys);
     uint64_t state = harness->seed;
-    for (size_t i = 0; i < count * value_bytes / 4; ++i)
-        ((uint32_t *)e.values)[i] = (uint32_t)next_random(&state);
-    reference_order(&test->def, e.keys, test->count, e.order);
-    permute(e.keys, e.order, test->count, key_bytes, e.sorted_keys);
-    if (test->form == FORM_PAIRS)
-        permute(e.values, e.order, test->count, value_bytes, e.sorted_values);
-    else
-        memcpy(e.sorted_values, e.order, count * sizeof(uint32_t));
-    return e;
-}
-
-static void release(expectation *e) {
-    free(e->keys);
-    free(e->values);
-    free(e->sorted_keys);
-    free(e->sorted_values);
-    free(e->order);
+    for (size_t i = 0; i < count * a.value_bytes / 4; ++i)
+        ((uint32_t *)(void *)a.values)[i] = (uint32_t)next_random(&state);
+    uint32_t *order = grab(count * sizeof *order);
+    reference_order(&test->def, a.keys, test->count, order);
+    if (test->form == FORM_INDEX_KEPT) expect_unchanged(&a, count);
+    expect_order(&a, test->form, 0, order, count);
+    free(order);
+    return a;
 }
 
 #define CHECK(call)                                                                                                    \
     do {                                                                                                               \
         if ((call) != PSV_OK) fail_msg("%s: %s: %s", what, #call, psv_last_error(context));                            \
     } while (0)
-
-// A buffer of `spare` + `bytes` bytes with `bytes` of contents and guard bytes behind them.
-static psv_buffer make_buffer(psv_context *context, const void *contents, size_t bytes, size_t spare,
-                              const char *what) {
-    psv_buffer buffer;
-    CHECK(psv_alloc_buffer(context, bytes + spare + GUARD_BYTES, &buffer));
-    char *host = grab(bytes + spare + GUARD_BYTES);
-    memset(host, GUARD_BYTE, bytes + spare + GUARD_BYTES);
-    if (contents != NULL) memcpy(host, contents, bytes);
-    CHECK(psv_upload(context, buffer, host, bytes + spare + GUARD_BYTES));
-    free(host);
-    return buffer;
-}
-
-// Compares a buffer with what it must hold (NULL: anything), and what lies behind it with the guard.
-static void compare_buffer(psv_context *context, psv_buffer buffer, const void *expected, size_t bytes, size_t spare,
-                           uint32_t element_bytes, const char *name, const char *what) {
-    unsigned char *host = grab(bytes + spare + GUARD_BYTES);
-    CHECK(psv_download(context, host, buffer, bytes + spare + GUARD_BYTES));
-    for (size_t i = 0; expected != NULL && memcmp(host, expected, bytes) != 0 && i < bytes; ++i) {
-        if (host[i] == ((const unsigned char *)expected)[i]) continue;
-        fail_msg("%s: %s differ from the reference, first at element %zu", what, name, i / element_bytes);
-    }
-    for (size_t i = bytes; i < bytes + spare + GUARD_BYTES; ++i)
-        if (host[i] != GUARD_BYTE) fail_msg("%s: %s: byte %zu behind the elements was written", what, name, i - bytes);
-    free(host);
-}
 
 // Digit counts of the transformed keys, made as the producer of the keys would.
 static psv_buffer make_histograms(psv_context *context, const sort_case *test, const void *keys, uint32_t digit_bits,
@@ -213,56 +150,33 @@ static psv_buffer make_histograms(psv_context *context, const sort_case *test, c
     return buffer;
 }
 
-static psv_status call(psv_sorter *sorter, const sort_case *test, psv_buffer keys, psv_buffer values,
-                       psv_buffer count) {
-    const psv_index_keys keep = test->form == FORM_INDEX_SORTED ? PSV_INDEX_KEYS_SORTED
-                                : test->form == FORM_INDEX_KEPT ? PSV_INDEX_KEYS_KEPT
-                                                                : PSV_INDEX_KEYS_UNDEFINED;
-    switch (test->form) {
-    case FORM_PAIRS:
-        return test->indirect ? psv_sort_pairs_indirect(sorter, keys, values, count)
-                              : psv_sort_pairs(sorter, keys, values, test->count);
-    case FORM_KEYS:
-        return test->indirect ? psv_sort_keys_indirect(sorter, keys, count) : psv_sort_keys(sorter, keys, test->count);
-    default:
-        return test->indirect ? psv_sort_index_indirect(sorter, keys, values, count, keep)
-                              : psv_sort_index(sorter, keys, values, test->count, keep);
-    }
-}
-
-static void run_sorter(psv_sorter *sorter, psv_context *context, const sort_case *test, const expectation *e,
+static void run_sorter(psv_sorter *sorter, psv_context *context, const sort_case *test, const sort_arrays *a,
                        const char *what) {
-    const uint32_t key_bytes = psv_key_type_bytes(test->def.key_type), value_bytes = value_bytes_of(test);
     const size_t count = test->count, spare = test->indirect ? SPARE_ELEMENTS : 0;
-    psv_buffer keys = make_buffer(context, e->keys, count * key_bytes, spare * key_bytes, what);
-    psv_buffer values = make_buffer(context, test->form == FORM_PAIRS ? e->values : NULL, count * value_bytes,
-                                    spare * value_bytes, what);
+    psv_buffer keys = make_guarded(context, a->keys, count * a->key_bytes, spare * a->key_bytes, what);
+    psv_buffer values = make_guarded(context, test->form == FORM_PAIRS ? a->values : NULL, count * a->value_bytes,
+                                     spare * a->value_bytes, what);
     psv_buffer device_count = {0}, histograms = {0};
-    if (test->indirect) {
-        const uint64_t number = count;
-        CHECK(psv_alloc_buffer(context, sizeof number, &device_count));
-        CHECK(psv_upload(context, device_count, &number, sizeof number));
-    }
+    if (test->indirect) device_count = make_count(context, count, what);
     const uint32_t digit_bits = psv_sorter_digit_bits(sorter);
     if (test->histograms && digit_bits != 0) {
-        histograms = make_histograms(context, test, e->keys, digit_bits, what);
+        histograms = make_histograms(context, test, a->keys, digit_bits, what);
         CHECK(psv_set_sort_hint(sorter, &(psv_sort_hint){.histograms = histograms}));
     }
-    CHECK(call(sorter, test, keys, values, device_count));
+    CHECK(call_sorter(sorter, test->form, keys, values, count, test->indirect ? &device_count : NULL));
     CHECK(psv_synchronize(context));
-    const void *expected_keys = test->form == FORM_INDEX_KEPT ? e->keys : e->sorted_keys;
-    if (test->form == FORM_INDEX_UNDEFINED) expected_keys = NULL;
-    compare_buffer(context, keys, expected_keys, count * key_bytes, spare * key_bytes, key_bytes, "keys", what);
-    if (value_bytes != 0)
-        compare_buffer(context, values, e->sorted_values, count * value_bytes, spare * value_bytes, value_bytes,
-                       "values", what);
+    compare_guarded(context, keys, test->form == FORM_INDEX_UNDEFINED ? NULL : a->sorted_keys, count * a->key_bytes,
+                    spare * a->key_bytes, a->key_bytes, "keys", what);
+    if (a->value_bytes != 0)
+        compare_guarded(context, values, a->sorted_values, count * a->value_bytes, spare * a->value_bytes,
+                        a->value_bytes, "values", what);
     psv_free_buffer(context, &keys);
     psv_free_buffer(context, &values);
     psv_free_buffer(context, &device_count);
     psv_free_buffer(context, &histograms);
 }
 
-static void run_method(sort_harness *harness, const sort_case *test, const expectation *e, const char *method) {
+static void run_method(sort_harness *harness, const sort_case *test, const sort_arrays *a, const char *method) {
     char what[320];
     describe(harness, test, method, what, sizeof what);
     psv_context *context = harness_context(harness, test->worker_count);
@@ -273,7 +187,7 @@ static void run_method(sort_harness *harness, const sort_case *test, const expec
     psv_buffer scratch = {0};
     if (test->own_scratch) {
         const uint64_t bytes = psv_sorter_scratch_bytes(harness->backend, &def);
-        if (bytes != 0) scratch = make_buffer(context, NULL, bytes + 16, 0, what);
+        if (bytes != 0) scratch = make_guarded(context, NULL, bytes + 16, 0, what);
         def.scratch = psv_sub_buffer(scratch, 16, bytes);
     }
     psv_sorter *sorter = NULL;
@@ -283,10 +197,10 @@ static void run_method(sort_harness *harness, const sort_case *test, const expec
         return;
     }
     if (status != PSV_OK) fail_msg("%s: psv_create_sorter: %s", what, psv_last_error(context));
-    run_sorter(sorter, context, test, e, what);
+    run_sorter(sorter, context, test, a, what);
     harness->runs++;
     psv_destroy_sorter(sorter);
-    if (test->own_scratch) compare_buffer(context, scratch, NULL, scratch.bytes - GUARD_BYTES, 0, 1, "scratch", what);
+    if (test->own_scratch) compare_guarded(context, scratch, NULL, scratch.bytes - GUARD_BYTES, 0, 1, "scratch", what);
     psv_free_buffer(context, &scratch);
 }
 
@@ -295,12 +209,12 @@ void run_sort_case(sort_harness *harness, const sort_case *test) {
     if (!test->every_time && harness->cases++ % (test_thinning() * (harness->every + (harness->every == 0))) != 0)
         return;
     if (test_thinning() == 1 && test->count > LARGE_CASE && harness->large_cases++ % test_scale() != 0) return;
-    expectation e = expect(harness, test);
+    sort_arrays a = expect(harness, test);
     for (uint32_t m = 0;; ++m) {
         const char *method = psv_sort_method_name(harness->backend, m);
         if (method == NULL) break;
         if (harness->only_method == NULL || strcmp(harness->only_method, method) == 0)
-            run_method(harness, test, &e, method);
+            run_method(harness, test, &a, method);
     }
-    release(&e);
+    release_arrays(&a);
 }

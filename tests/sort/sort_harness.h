@@ -2,17 +2,8 @@
 #ifndef SORT_HARNESS_H
 #define SORT_HARNESS_H
 
-#include "../cases/sort_inputs.h"
 #include "../device_profiles.h"
-
-typedef enum sort_form {
-    FORM_PAIRS,
-    FORM_KEYS,
-    FORM_INDEX_SORTED,
-    FORM_INDEX_KEPT,
-    FORM_INDEX_UNDEFINED,
-    FORM_COUNT
-} sort_form;
+#include "sort_calls.h"
 
 typedef struct sort_case {
     psv_sorter_def def; // method and max_count are set by the harness

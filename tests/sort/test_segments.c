@@ -9,18 +9,15 @@
 
 #include <cmocka.h>
 
-#include "../cases/sort_inputs.h"
+#include "../cases/backend_main.h"
 #include "../cases/sort_reference.h"
 #include "../test_scale.h"
-#include "pairsieve/segment_sort.h"
-
-#define GUARD 64u // bytes behind each array
-#define GUARD_BYTE 0xa5
+#include "sort_calls.h"
 
 static psv_backend backend;
 static psv_context *context;
-static uint64_t seed = 20261126;
-static uint32_t cases = 400, most_elements = 60000;
+static uint64_t seed = 20261126, cases = 400, elements = 60000;
+#define MOST_ELEMENTS ((uint32_t)elements)
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -42,32 +39,16 @@ typedef enum lengths_kind {
 
 static const char *const lengths_names[] = {"any", "tiny", "edges", "zipf", "empty", "one", "middle", "long", "equal"};
 
-typedef enum call_form { FORM_PAIRS, FORM_KEYS, FORM_SORTED, FORM_KEPT, FORM_UNDEFINED, FORMS } call_form;
-
 typedef struct segment_case {
     psv_segment_sorter_def def;
     lengths_kind lengths;
     key_distribution keys_kind;
-    call_form form;
+    sort_form form;
     bool indirect, own_scratch;
     uint32_t segments, room_segments, count;
     uint32_t *offsets; // room_segments + 1
     char what[200];
 } segment_case;
-
-typedef struct arrays {
-    size_t key_bytes, value_bytes;
-    char *keys, *values, *sorted_keys, *sorted_values;
-} arrays;
-
-static uint32_t random_below(uint64_t *state, uint32_t bound) { return (uint32_t)(next_random(state) % bound); }
-
-static void *grab(size_t bytes) {
-    void *memory = malloc(bytes + GUARD);
-    if (memory == NULL) abort();
-    memset(memory, GUARD_BYTE, bytes + GUARD);
-    return memory;
-}
 
 static uint32_t edge_length(uint64_t *state) {
     static const uint32_t edges[] = {0, 1, 2, 31, 32, 33, 64, 65, 128, 129, 256, 257, 512, 1024, 1025, 2048, 2049};
@@ -81,7 +62,7 @@ static uint32_t draw_length(lengths_kind kind, uint64_t *state, uint32_t equal) 
     case LENGTHS_ANY: return random_below(state, 71);
     case LENGTHS_TINY: return random_below(state, 5);
     case LENGTHS_EDGES: return edge_length(state);
-    case LENGTHS_ZIPF: return most_elements / 4 / (1 + random_below(state, 1 + random_below(state, 20000)));
+    case LENGTHS_ZIPF: return MOST_ELEMENTS / 4 / (1 + random_below(state, 1 + random_below(state, 20000)));
     case LENGTHS_EMPTY: return random_below(state, 50) == 0 ? random_below(state, 100) : 0;
     case LENGTHS_MIDDLE: return 100 + random_below(state, 1001);
     case LENGTHS_LONG: return 3000 + random_below(state, 17001);
@@ -96,11 +77,12 @@ static void draw_offsets(segment_case *test, uint64_t *state) {
     if (test->lengths == LENGTHS_ONE) most = 1;
     test->room_segments = most + random_below(state, 3);
     test->offsets = grab((test->room_segments + 1) * sizeof(uint32_t));
+    memset(test->offsets, 0xa5, (test->room_segments + 1) * sizeof(uint32_t)); // those behind the last segment too
     uint32_t at = random_below(state, 3) == 0 ? random_below(state, 600) : 0, segments = 0;
-    const uint32_t whole = random_below(state, most_elements);
+    const uint32_t whole = random_below(state, MOST_ELEMENTS);
     for (test->offsets[0] = at; segments < most; ++segments) {
         const uint32_t length = test->lengths == LENGTHS_ONE ? whole : draw_length(test->lengths, state, equal);
-        if (at + length > most_elements) break;
+        if (at + length > MOST_ELEMENTS) break;
         at += length;
         test->offsets[segments + 1] = at;
     }
@@ -114,11 +96,11 @@ static segment_case draw_case(uint32_t number) {
     uint64_t state = seed + number;
     segment_case test = {.def = psv_default_segment_sorter_def()};
     test.lengths = number % LENGTHS_KINDS;
-    test.form = number / LENGTHS_KINDS % FORMS;
+    test.form = number / LENGTHS_KINDS % FORM_COUNT;
     test.def.key_type = (psv_key_type)random_below(&state, PSV_KEY_BF16 + 1);
     test.keys_kind = (key_distribution)random_below(&state, KEYS_DISTRIBUTIONS);
     test.def.value_bytes = test.form == FORM_PAIRS ? 4 + 4 * random_below(&state, 2) : 4 * random_below(&state, 3);
-    if (test.form >= FORM_SORTED && test.def.value_bytes == 0) test.def.value_bytes = 4;
+    if (test.form >= FORM_INDEX_SORTED && test.def.value_bytes == 0) test.def.value_bytes = 4;
     test.def.descending = random_below(&state, 2);
     test.def.nan_policy = (psv_nan_policy)random_below(&state, 2);
     if (random_below(&state, 3) == 0) {
@@ -152,72 +134,21 @@ static psv_sorter_def plain_def(const psv_segment_sorter_def *def) {
 }
 
 // What a call gets, and what it must leave. The index of elements outside of segments stays as it was.
-static arrays make_arrays(const segment_case *test, uint64_t keys_seed) {
+static sort_arrays make_arrays(const segment_case *test, uint64_t keys_seed) {
     const psv_sorter_def plain = plain_def(&test->def);
-    arrays a = {.key_bytes = psv_key_type_bytes(test->def.key_type)};
-    a.value_bytes = test->form == FORM_KEYS ? 0 : test->form == FORM_PAIRS ? test->def.value_bytes : 4;
-    a.keys = grab(test->count * a.key_bytes);
-    a.values = grab(test->count * a.value_bytes);
+    sort_arrays a = allocate_arrays(test->def.key_type, test->form, test->def.value_bytes, test->count);
     make_keys(test->def.key_type, test->keys_kind, keys_seed, test->count, a.keys);
     for (size_t i = 0; i < test->count * a.value_bytes / 4; ++i)
-        ((uint32_t *)a.values)[i] = (uint32_t)next_random(&keys_seed);
-    a.sorted_keys = grab(test->count * a.key_bytes);
-    a.sorted_values = grab(test->count * a.value_bytes);
-    memcpy(a.sorted_keys, a.keys, test->count * a.key_bytes);
-    memcpy(a.sorted_values, a.values, test->count * a.value_bytes);
+        ((uint32_t *)(void *)a.values)[i] = (uint32_t)next_random(&keys_seed);
+    expect_unchanged(&a, test->count);
     uint32_t *order = grab(test->count * sizeof *order);
     for (uint32_t s = 0; s < test->segments; ++s) {
         const size_t begin = test->offsets[s], length = test->offsets[s + 1] - begin;
         reference_order(&plain, a.keys + begin * a.key_bytes, (uint32_t)length, order);
-        for (size_t i = 0; i < length; ++i) {
-            const size_t to = begin + i, from = begin + order[i];
-            if (test->form != FORM_KEPT)
-                memcpy(a.sorted_keys + to * a.key_bytes, a.keys + from * a.key_bytes, a.key_bytes);
-            if (test->form >= FORM_SORTED)
-                memcpy(a.sorted_values + to * 4, &order[i], 4);
-            else
-                memcpy(a.sorted_values + to * a.value_bytes, a.values + from * a.value_bytes, a.value_bytes);
-        }
+        expect_order(&a, test->form, begin, order, length);
     }
     free(order);
     return a;
-}
-
-static void release(arrays *a) {
-    free(a->keys);
-    free(a->values);
-    free(a->sorted_keys);
-    free(a->sorted_values);
-}
-
-// A buffer with `bytes` of contents and guard bytes behind.
-static psv_buffer make_buffer(const void *contents, size_t bytes, const char *what) {
-    psv_buffer buffer;
-    OK(psv_alloc_buffer(context, bytes + GUARD, &buffer));
-    OK(psv_upload(context, buffer, contents, bytes + GUARD));
-    return buffer;
-}
-
-static void compare(psv_buffer buffer, const char *expected, size_t bytes, size_t element_bytes, const char *name,
-                    const char *what) {
-    char *got = malloc(bytes + GUARD);
-    OK(psv_download(context, got, buffer, bytes + GUARD));
-    for (size_t i = 0; i < bytes; ++i)
-        if (expected != NULL && got[i] != expected[i])
-            fail_msg("%s: %s differ, first at element %zu", what, name, i / element_bytes);
-    for (size_t i = bytes; i < bytes + GUARD; ++i)
-        if ((unsigned char)got[i] != GUARD_BYTE) fail_msg("%s: written behind the %s", what, name);
-    free(got);
-}
-
-static psv_status sort(psv_segment_sorter *sorter, call_form form, psv_buffer keys, psv_buffer values, uint64_t count,
-                       const psv_segments *segments) {
-    if (form == FORM_PAIRS) return psv_sort_segments(sorter, keys, values, count, segments);
-    if (form == FORM_KEYS) return psv_sort_segments_keys(sorter, keys, count, segments);
-    const psv_index_keys keep = form == FORM_SORTED ? PSV_INDEX_KEYS_SORTED
-                                : form == FORM_KEPT ? PSV_INDEX_KEYS_KEPT
-                                                    : PSV_INDEX_KEYS_UNDEFINED;
-    return psv_sort_segments_index(sorter, keys, values, count, segments, keep);
 }
 
 typedef struct device_case {
@@ -225,16 +156,13 @@ typedef struct device_case {
     psv_segments segments;
 } device_case;
 
-static device_case upload_case(const segment_case *test, const arrays *a, const uint32_t *offsets) {
+static device_case upload_case(const segment_case *test, const sort_arrays *a, const uint32_t *offsets) {
     const char *what = test->what;
     const uint64_t segments = test->segments;
-    device_case on = {.keys = make_buffer(a->keys, test->count * a->key_bytes, what),
-                      .values = make_buffer(a->values, test->count * a->value_bytes, what),
-                      .offsets = make_buffer(offsets, (test->room_segments + 1) * sizeof *offsets, what)};
-    if (test->indirect) {
-        OK(psv_alloc_buffer(context, sizeof segments, &on.device_count));
-        OK(psv_upload(context, on.device_count, &segments, sizeof segments));
-    }
+    device_case on = {.keys = make_guarded(context, a->keys, test->count * a->key_bytes, 0, what),
+                      .values = make_guarded(context, a->values, test->count * a->value_bytes, 0, what),
+                      .offsets = make_guarded(context, offsets, (test->room_segments + 1) * sizeof *offsets, 0, what)};
+    if (test->indirect) on.device_count = make_count(context, segments, what);
     on.segments = (psv_segments){on.offsets, test->indirect ? test->room_segments : segments, on.device_count};
     return on;
 }
@@ -246,23 +174,25 @@ static void free_case(device_case *on) {
     psv_free_buffer(context, &on->device_count);
 }
 
-static void check_sorted(const segment_case *test, const arrays *a, const device_case *on) {
-    compare(on->keys, test->form == FORM_UNDEFINED ? NULL : a->sorted_keys, test->count * a->key_bytes, a->key_bytes,
-            "keys", test->what);
+static void check_sorted(const segment_case *test, const sort_arrays *a, const device_case *on) {
+    compare_guarded(context, on->keys, test->form == FORM_INDEX_UNDEFINED ? NULL : a->sorted_keys,
+                    test->count * a->key_bytes, 0, a->key_bytes, "keys", test->what);
     if (a->value_bytes != 0)
-        compare(on->values, a->sorted_values, test->count * a->value_bytes, a->value_bytes, "values", test->what);
+        compare_guarded(context, on->values, a->sorted_values, test->count * a->value_bytes, 0, a->value_bytes,
+                        "values", test->what);
 }
 
 static void call_and_check(psv_segment_sorter *sorter, const segment_case *test, uint64_t keys_seed) {
     const char *what = test->what;
-    arrays a = make_arrays(test, keys_seed);
+    sort_arrays a = make_arrays(test, keys_seed);
     device_case on = upload_case(test, &a, test->offsets);
-    OK(sort(sorter, test->form, on.keys, on.values, test->count, &on.segments));
+    OK(call_segment_sorter(sorter, test->form, on.keys, on.values, test->count, &on.segments));
     OK(psv_read_segments_status(sorter));
     check_sorted(test, &a, &on);
-    compare(on.offsets, (const char *)test->offsets, (test->room_segments + 1) * sizeof(uint32_t), 4, "offsets", what);
+    compare_guarded(context, on.offsets, test->offsets, (test->room_segments + 1) * sizeof(uint32_t), 0, 4, "offsets",
+                    what);
     free_case(&on);
-    release(&a);
+    release_arrays(&a);
 }
 
 static uint32_t first_bad_segment(const segment_case *test, const uint32_t *offsets) {
@@ -278,9 +208,10 @@ static void call_with_bad_offsets(psv_segment_sorter *sorter, const segment_case
     const char *what = test->what;
     const uint32_t first = first_bad_segment(test, offsets);
     if (first < test->segments) {
-        arrays a = make_arrays(test, keys_seed);
+        sort_arrays a = make_arrays(test, keys_seed);
         device_case on = upload_case(test, &a, offsets);
-        const psv_status status = sort(sorter, test->form, on.keys, on.values, test->count, &on.segments);
+        const psv_status status =
+            call_segment_sorter(sorter, test->form, on.keys, on.values, test->count, &on.segments);
         if (backend == PSV_BACKEND_CPU)
             assert_int_equal(status, PSV_ERROR_ARGUMENT);
         else
@@ -290,11 +221,13 @@ static void call_with_bad_offsets(psv_segment_sorter *sorter, const segment_case
         (void)snprintf(sentence, sizeof sentence, "segment %u:", first);
         if (strstr(psv_last_error(context), sentence) == NULL)
             fail_msg("%s: '%s' does not name segment %u", what, psv_last_error(context), first);
-        compare(on.keys, a.keys, test->count * a.key_bytes, a.key_bytes, "keys of bad offsets", what);
+        compare_guarded(context, on.keys, a.keys, test->count * a.key_bytes, 0, a.key_bytes, "keys of bad offsets",
+                        what);
         if (a.value_bytes != 0)
-            compare(on.values, a.values, test->count * a.value_bytes, a.value_bytes, "values of bad offsets", what);
+            compare_guarded(context, on.values, a.values, test->count * a.value_bytes, 0, a.value_bytes,
+                            "values of bad offsets", what);
         free_case(&on);
-        release(&a);
+        release_arrays(&a);
     }
 }
 
@@ -349,10 +282,8 @@ static psv_segment_sorter *make_sorter(segment_case *test, psv_buffer *scratch) 
     const uint64_t bytes = psv_segment_sorter_bytes(backend, &test->def);
     if (bytes == 0) fail_msg("%s: no scratch bytes", what);
     if (test->own_scratch) {
-        char *guards = grab(bytes + 16);
-        *scratch = make_buffer(guards, bytes + 16, what);
+        *scratch = make_guarded(context, NULL, bytes + 16, 0, what);
         test->def.scratch = psv_sub_buffer(*scratch, 16, bytes);
-        free(guards);
     }
     OK(psv_create_segment_sorter(context, &test->def, &sorter));
     return sorter;
@@ -360,7 +291,7 @@ static psv_segment_sorter *make_sorter(segment_case *test, psv_buffer *scratch) 
 
 static void test_random_segments(void **state) {
     (void)state;
-    const uint32_t all = test_thinned(cases, 45);
+    const uint32_t all = test_thinned((unsigned)cases, 45);
     for (uint32_t c = 0; c < all; ++c) {
         segment_case test = draw_case(c);
         const char *what = test.what;
@@ -375,7 +306,8 @@ static void test_random_segments(void **state) {
         free(wrong);
         call_and_check(sorter, &test, seed - c); // the counters are clear again
         psv_destroy_segment_sorter(sorter);
-        if (test.own_scratch) compare(scratch, NULL, scratch.bytes - GUARD, 1, "scratch", what);
+        if (test.own_scratch)
+            compare_guarded(context, scratch, NULL, scratch.bytes - GUARD_BYTES, 0, 1, "scratch", what);
         psv_free_buffer(context, &scratch);
         free(test.offsets);
     }
@@ -385,7 +317,7 @@ static void test_random_segments(void **state) {
 static void test_one_sorter(void **state) {
     (void)state;
     psv_segment_sorter_def def = psv_default_segment_sorter_def();
-    def.max_count = most_elements + 1000;
+    def.max_count = MOST_ELEMENTS + 1000;
     def.max_segments = 30000;
     psv_segment_sorter *sorter;
     const char *what = "one sorter";
@@ -403,7 +335,7 @@ static void test_one_sorter(void **state) {
 static void test_wrong_offsets(void **state) {
     (void)state;
     uint32_t refused = 0;
-    for (uint32_t c = 0; c < test_thinned(cases / 4, 18); ++c) {
+    for (uint32_t c = 0; c < test_thinned((unsigned)cases / 4, 18); ++c) {
         segment_case test = draw_case(2000 + c);
         uint64_t random = seed ^ (2000 + c);
         psv_buffer scratch;
@@ -482,30 +414,12 @@ static void test_refusals(void **state) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (strcmp(argv[i], "--cases") == 0 && i + 1 < argc)
-            cases = (uint32_t)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--elements") == 0 && i + 1 < argc)
-            most_elements = (uint32_t)strtoul(argv[++i], NULL, 10);
-        else if (psv_parse_backend(argv[i], &backend) != PSV_OK)
-            return 2;
-    }
-    if (!psv_backend_available(backend)) {
-        printf("skipped: no usable %s device\n", psv_backend_name(backend));
-        return 77;
-    }
+    const number_option options[] = {{"--seed", &seed}, {"--cases", &cases}, {"--elements", &elements}, {NULL, NULL}};
+    if (!read_backend_arguments(argc, argv, &backend, options)) return 2;
     printf("seed %llu\n", (unsigned long long)seed);
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
-    if (psv_create_context(&def, &context) != PSV_OK) {
-        fprintf(stderr, "%s\n", psv_last_error(NULL));
-        return 1;
-    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_random_segments),
                                        cmocka_unit_test(test_one_sorter), cmocka_unit_test(test_wrong_offsets)};
-    const int failures = cmocka_run_group_tests_name("segments", tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failures;
+    return RUN_BACKEND_TESTS("segments", &def, &context, tests);
 }

@@ -11,19 +11,14 @@
 
 #include <cmocka.h>
 
-#include "../cases/sort_inputs.h"
+#include "../cases/backend_main.h"
 #include "../test_scale.h"
-#include "pairsieve/segment_sort.h"
-#include "pairsieve/sort.h"
 #include "pairsieve/stream_sort.h"
-
-#define GUARD 64u // bytes behind each array
-#define GUARD_BYTE 0xa5
+#include "sort_calls.h"
 
 static psv_backend backend;
 static psv_context *context;
-static uint64_t seed = 20261127;
-static uint32_t cases = 900, most_elements = 60000;
+static uint64_t seed = 20261127, cases = 900, most_elements = 60000;
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -32,8 +27,6 @@ static uint32_t cases = 900, most_elements = 60000;
 
 __extension__ typedef unsigned __int128 wide_number;
 __extension__ typedef __int128 wide_integer;
-
-typedef enum call_form { FORM_PAIRS, FORM_KEYS, FORM_SORTED, FORM_KEPT, FORM_UNDEFINED, FORMS } call_form;
 
 typedef enum kind_of_keys {
     KIND_RANDOM,
@@ -47,7 +40,7 @@ typedef enum kind_of_keys {
 
 typedef struct word_case {
     psv_sorter_def def;
-    call_form form;
+    sort_form form;
     kind_of_keys kind;
     bool indirect, own_scratch;
     uint32_t count, room;
@@ -161,15 +154,6 @@ static void oracle_order(const psv_sorter_def *def, const void *keys, uint32_t c
 
 // --- Cases
 
-static uint32_t random_below(uint64_t *state, uint32_t bound) { return (uint32_t)(next_random(state) % bound); }
-
-static void *grab(size_t bytes) {
-    void *memory = malloc(bytes + GUARD);
-    if (memory == NULL) abort();
-    memset(memory, GUARD_BYTE, bytes + GUARD);
-    return memory;
-}
-
 static void fill_key(unsigned char *key, uint32_t bytes, kind_of_keys kind, uint32_t i, uint64_t *state) {
     static const uint16_t special[] = {0x0000, 0x8000, 0x7fff, 0xffff, 0x7c00, 0xfc00, 0x7c01, 0xfe00,
                                        0x7f80, 0xff80, 0x7fc0, 0xffc1, 0x0001, 0x8001, 0x0080, 0x3c00};
@@ -192,20 +176,20 @@ static void fill_key(unsigned char *key, uint32_t bytes, kind_of_keys kind, uint
 static uint32_t draw_count(uint64_t *state) {
     static const uint32_t edges[] = {0, 1, 2, 3, 31, 32, 33, 1023, 1024, 1025, 4095, 4096, 4097, 32768, 32769};
     switch (random_below(state, 8)) {
-    case 0: return random_below(state, most_elements);
-    case 1: return edges[random_below(state, sizeof edges / sizeof *edges)] % most_elements;
-    case 2: return random_below(state, 5000) % most_elements;
+    case 0: return random_below(state, (uint32_t)most_elements);
+    case 1: return edges[random_below(state, sizeof edges / sizeof *edges)] % (uint32_t)most_elements;
+    case 2: return random_below(state, 5000) % (uint32_t)most_elements;
     default: return random_below(state, 300);
     }
 }
 
 static word_case draw_case(uint32_t number) {
     uint64_t state = seed + number;
-    word_case test = {.def = psv_default_sorter_def(), .form = number / 9 % FORMS};
+    word_case test = {.def = psv_default_sorter_def(), .form = number / 9 % FORM_COUNT};
     test.def.key_type = (psv_key_type)(PSV_KEY_U8 + number % 9);
     test.kind = (kind_of_keys)random_below(&state, KINDS);
     test.def.value_bytes = test.form == FORM_PAIRS ? 4 + 4 * random_below(&state, 2) : 4 * random_below(&state, 3);
-    if (test.form >= FORM_SORTED && test.def.value_bytes == 0) test.def.value_bytes = 4;
+    if (test.form >= FORM_INDEX_SORTED && test.def.value_bytes == 0) test.def.value_bytes = 4;
     test.def.descending = random_below(&state, 2);
     test.def.nan_policy = (psv_nan_policy)random_below(&state, 2);
     test.def.order_check = random_below(&state, 4) != 0;
@@ -230,103 +214,40 @@ static void name_case(word_case *test, uint32_t number) {
                    test->def.nan_policy == PSV_NAN_BITWISE ? ", bitwise" : "");
 }
 
-// What a call gets, and what it must leave: `room` elements, of which `count` are sorted.
-typedef struct arrays {
-    size_t key_bytes, value_bytes;
-    unsigned char *keys, *values, *sorted_keys, *sorted_values;
-} arrays;
-
-static arrays make_arrays(const word_case *test, uint64_t keys_seed) {
-    arrays a = {.key_bytes = psv_key_type_bytes(test->def.key_type)};
-    a.value_bytes = test->form == FORM_KEYS ? 0 : test->form == FORM_PAIRS ? test->def.value_bytes : 4;
-    a.keys = grab(test->room * a.key_bytes);
-    a.values = grab(test->room * a.value_bytes);
+// `room` elements, of which `count` are to be sorted.
+static sort_arrays make_arrays(const word_case *test, uint64_t keys_seed) {
+    sort_arrays a = allocate_arrays(test->def.key_type, test->form, test->def.value_bytes, test->room);
     for (uint32_t i = 0; i < test->room; ++i)
         fill_key(a.keys + i * a.key_bytes, (uint32_t)a.key_bytes, test->kind, i, &keys_seed);
     for (size_t i = 0; i < test->room * a.value_bytes; ++i)
         a.values[i] = (unsigned char)next_random(&keys_seed);
-    a.sorted_keys = grab(test->room * a.key_bytes);
-    a.sorted_values = grab(test->room * a.value_bytes);
-    memcpy(a.sorted_keys, a.keys, test->room * a.key_bytes);
-    memcpy(a.sorted_values, a.values, test->room * a.value_bytes);
+    expect_unchanged(&a, test->room);
     uint32_t *order = grab(test->count * sizeof *order);
     oracle_order(&test->def, a.keys, test->count, order);
-    for (uint32_t i = 0; i < test->count; ++i) {
-        if (test->form != FORM_KEPT)
-            memcpy(a.sorted_keys + i * a.key_bytes, a.keys + order[i] * a.key_bytes, a.key_bytes);
-        if (test->form >= FORM_SORTED)
-            memcpy(a.sorted_values + i * 4, &order[i], 4);
-        else
-            memcpy(a.sorted_values + i * a.value_bytes, a.values + order[i] * a.value_bytes, a.value_bytes);
-    }
+    expect_order(&a, test->form, 0, order, test->count);
     free(order);
     return a;
 }
 
-static void release(arrays *a) {
-    free(a->keys);
-    free(a->values);
-    free(a->sorted_keys);
-    free(a->sorted_values);
-}
-
-// A buffer with `bytes` of contents and guard bytes behind.
-static psv_buffer make_buffer(const void *contents, size_t bytes, const char *what) {
-    psv_buffer buffer;
-    OK(psv_alloc_buffer(context, bytes + GUARD, &buffer));
-    OK(psv_upload(context, buffer, contents, bytes + GUARD));
-    return buffer;
-}
-
-static void compare(psv_buffer buffer, const unsigned char *expected, size_t bytes, size_t element_bytes,
-                    const char *name, const char *what) {
-    unsigned char *got = malloc(bytes + GUARD);
-    OK(psv_download(context, got, buffer, bytes + GUARD));
-    for (size_t i = 0; expected != NULL && i < bytes; ++i)
-        if (got[i] != expected[i]) fail_msg("%s: %s differ, first at element %zu", what, name, i / element_bytes);
-    for (size_t i = bytes; i < bytes + GUARD; ++i)
-        if (got[i] != GUARD_BYTE) fail_msg("%s: written behind the %s", what, name);
-    free(got);
-}
-
-static psv_status sort(psv_sorter *sorter, const word_case *test, psv_buffer keys, psv_buffer values,
-                       psv_buffer count) {
-    const psv_index_keys keep = test->form == FORM_SORTED ? PSV_INDEX_KEYS_SORTED
-                                : test->form == FORM_KEPT ? PSV_INDEX_KEYS_KEPT
-                                                          : PSV_INDEX_KEYS_UNDEFINED;
-    switch (test->form) {
-    case FORM_PAIRS:
-        return test->indirect ? psv_sort_pairs_indirect(sorter, keys, values, count)
-                              : psv_sort_pairs(sorter, keys, values, test->count);
-    case FORM_KEYS:
-        return test->indirect ? psv_sort_keys_indirect(sorter, keys, count) : psv_sort_keys(sorter, keys, test->count);
-    default:
-        return test->indirect ? psv_sort_index_indirect(sorter, keys, values, count, keep)
-                              : psv_sort_index(sorter, keys, values, test->count, keep);
-    }
-}
-
 static void call_and_check(psv_sorter *sorter, const word_case *test, uint64_t keys_seed) {
     const char *what = test->what;
-    arrays a = make_arrays(test, keys_seed);
-    psv_buffer keys = make_buffer(a.keys, test->room * a.key_bytes, what);
-    psv_buffer values = make_buffer(a.values, test->room * a.value_bytes, what), number = {0};
-    if (test->indirect) {
-        const uint64_t count = test->count;
-        OK(psv_alloc_buffer(context, sizeof count, &number));
-        OK(psv_upload(context, number, &count, sizeof count));
-    }
-    OK(sort(sorter, test, keys, values, number));
-    compare(keys, test->form == FORM_UNDEFINED ? NULL : a.sorted_keys, test->room * a.key_bytes, a.key_bytes, "keys",
-            what);
-    if (a.value_bytes != 0) compare(values, a.sorted_values, test->room * a.value_bytes, a.value_bytes, "values", what);
+    sort_arrays a = make_arrays(test, keys_seed);
+    const size_t key_bytes = test->room * a.key_bytes, value_bytes = test->room * a.value_bytes;
+    psv_buffer keys = make_guarded(context, a.keys, key_bytes, 0, what);
+    psv_buffer values = make_guarded(context, a.values, value_bytes, 0, what), number = {0};
+    if (test->indirect) number = make_count(context, test->count, what);
+    OK(call_sorter(sorter, test->form, keys, values, test->count, test->indirect ? &number : NULL));
+    compare_guarded(context, keys, test->form == FORM_INDEX_UNDEFINED ? NULL : a.sorted_keys, key_bytes, 0, a.key_bytes,
+                    "keys", what);
+    if (value_bytes != 0)
+        compare_guarded(context, values, a.sorted_values, value_bytes, 0, a.value_bytes, "values", what);
     psv_sort_statistics statistics;
     OK(psv_read_sort_statistics(sorter, &statistics));
     assert_non_null(statistics.route);
     psv_free_buffer(context, &keys);
     psv_free_buffer(context, &values);
     psv_free_buffer(context, &number);
-    release(&a);
+    release_arrays(&a);
 }
 
 // False where the method does not serve the case.
@@ -336,10 +257,8 @@ static bool run_case(word_case *test) {
     const uint64_t bytes = psv_sorter_scratch_bytes(backend, &test->def);
     if (bytes == 0) return false;
     if (test->own_scratch) {
-        void *guards = grab(bytes + 16);
-        scratch = make_buffer(guards, bytes + 16, what);
+        scratch = make_guarded(context, NULL, bytes + 16, 0, what);
         test->def.scratch = psv_sub_buffer(scratch, 16, bytes);
-        free(guards);
     }
     psv_sorter *sorter;
     OK(psv_create_sorter(context, &test->def, &sorter));
@@ -347,7 +266,7 @@ static bool run_case(word_case *test) {
     call_and_check(sorter, test, seed + test->count);
     call_and_check(sorter, test, seed - test->count);
     psv_destroy_sorter(sorter);
-    if (test->own_scratch) compare(scratch, NULL, scratch.bytes - GUARD, 1, "scratch", what);
+    if (test->own_scratch) compare_guarded(context, scratch, NULL, scratch.bytes - GUARD_BYTES, 0, 1, "scratch", what);
     psv_free_buffer(context, &scratch);
     return true;
 }
@@ -355,7 +274,7 @@ static bool run_case(word_case *test) {
 static void test_random_cases(void **state) {
     (void)state;
     uint32_t run = 0, refused = 0;
-    for (uint32_t c = 0; c < test_thinned(cases, 90); ++c) {
+    for (uint32_t c = 0; c < test_thinned((unsigned)cases, 90); ++c) {
         for (uint32_t m = 0; psv_sort_method_name(backend, m) != NULL; ++m) {
             word_case test = draw_case(c);
             test.def.method = psv_sort_method_name(backend, m);
@@ -376,7 +295,7 @@ static void test_large(void **state) {
     (void)state;
     for (uint32_t c = 0; c < 18 && test_thinning() == 1; ++c) {
         word_case test = draw_case(c);
-        test.form = c < 9 ? FORM_PAIRS : FORM_KEPT;
+        test.form = c < 9 ? FORM_PAIRS : FORM_INDEX_KEPT;
         test.def.value_bytes = c < 9 ? 8 : 4;
         test.def.begin_bit = test.def.end_bit = 0;
         test.count = test.room = 300007;
@@ -416,67 +335,54 @@ static segment_call draw_segments(uint32_t number) {
 }
 
 // The arrays of the call; the elements of each segment in order, others as they were.
-static arrays make_segmented(const segment_call *call, uint64_t keys_seed) {
+static sort_arrays make_segmented(const segment_call *call, uint64_t keys_seed) {
     word_case nothing = call->test;
     nothing.count = 0;
-    arrays a = make_arrays(&nothing, keys_seed);
-    const word_case *test = &call->test;
-    uint32_t *order = grab(test->count * sizeof *order);
+    sort_arrays a = make_arrays(&nothing, keys_seed);
+    uint32_t *order = grab(call->test.count * sizeof *order);
     for (uint32_t s = 0; s < call->segments; ++s) {
         const size_t begin = call->offsets[s], length = call->offsets[s + 1] - begin;
-        oracle_order(&test->def, a.keys + begin * a.key_bytes, (uint32_t)length, order);
-        for (size_t i = 0; i < length; ++i) {
-            const size_t to = begin + i, from = begin + order[i];
-            if (test->form != FORM_KEPT)
-                memcpy(a.sorted_keys + to * a.key_bytes, a.keys + from * a.key_bytes, a.key_bytes);
-            if (test->form >= FORM_SORTED)
-                memcpy(a.sorted_values + to * 4, &order[i], 4);
-            else
-                memcpy(a.sorted_values + to * a.value_bytes, a.values + from * a.value_bytes, a.value_bytes);
-        }
+        oracle_order(&call->test.def, a.keys + begin * a.key_bytes, (uint32_t)length, order);
+        expect_order(&a, call->test.form, begin, order, length);
     }
     free(order);
     return a;
-}
-
-static psv_status sort_segments(psv_segment_sorter *sorter, const word_case *test, psv_buffer keys, psv_buffer values,
-                                const psv_segments *segments) {
-    const psv_index_keys keep = test->form == FORM_SORTED ? PSV_INDEX_KEYS_SORTED
-                                : test->form == FORM_KEPT ? PSV_INDEX_KEYS_KEPT
-                                                          : PSV_INDEX_KEYS_UNDEFINED;
-    if (test->form == FORM_PAIRS) return psv_sort_segments(sorter, keys, values, test->count, segments);
-    if (test->form == FORM_KEYS) return psv_sort_segments_keys(sorter, keys, test->count, segments);
-    return psv_sort_segments_index(sorter, keys, values, test->count, segments, keep);
 }
 
 // With `good` false the last offset is wrong, and all stays as it was.
 static void call_segments(psv_segment_sorter *sorter, const segment_call *call, bool good, uint64_t keys_seed) {
     const word_case *test = &call->test;
     const char *what = test->what;
-    arrays a = make_segmented(call, keys_seed);
+    sort_arrays a = make_segmented(call, keys_seed);
+    const size_t key_bytes = test->room * a.key_bytes, value_bytes = test->room * a.value_bytes;
     const uint32_t last = call->offsets[call->segments];
     if (!good) call->offsets[call->segments] = test->count + 1;
-    psv_buffer keys = make_buffer(a.keys, test->room * a.key_bytes, what);
-    psv_buffer values = make_buffer(a.values, test->room * a.value_bytes, what);
-    psv_buffer offsets = make_buffer(call->offsets, (call->segments + 1) * sizeof(uint32_t), what);
+    psv_buffer keys = make_guarded(context, a.keys, key_bytes, 0, what);
+    psv_buffer values = make_guarded(context, a.values, value_bytes, 0, what);
+    psv_buffer offsets = make_guarded(context, call->offsets, (call->segments + 1) * sizeof(uint32_t), 0, what);
     call->offsets[call->segments] = last;
     const psv_segments segments = {offsets, call->segments, {0}};
-    const psv_status status = sort_segments(sorter, test, keys, values, &segments);
+    const psv_status status = call_segment_sorter(sorter, test->form, keys, values, test->count, &segments);
     if (status != PSV_OK && (good || status != PSV_ERROR_ARGUMENT)) fail_msg("%s: %s", what, psv_last_error(context));
     assert_int_equal(psv_read_segments_status(sorter), good ? PSV_OK : PSV_ERROR_ARGUMENT);
-    const bool any_keys = good && test->form == FORM_UNDEFINED;
-    compare(keys, any_keys ? NULL : good ? a.sorted_keys : a.keys, test->room * a.key_bytes, a.key_bytes, "keys", what);
-    if (a.value_bytes != 0)
-        compare(values, good ? a.sorted_values : a.values, test->room * a.value_bytes, a.value_bytes, "values", what);
+    const bool any_keys = good && test->form == FORM_INDEX_UNDEFINED;
+    compare_guarded(context, keys,
+                    any_keys ? NULL
+                    : good   ? a.sorted_keys
+                             : a.keys,
+                    key_bytes, 0, a.key_bytes, "keys", what);
+    if (value_bytes != 0)
+        compare_guarded(context, values, good ? a.sorted_values : a.values, value_bytes, 0, a.value_bytes, "values",
+                        what);
     psv_free_buffer(context, &keys);
     psv_free_buffer(context, &values);
     psv_free_buffer(context, &offsets);
-    release(&a);
+    release_arrays(&a);
 }
 
 static void test_segments(void **state) {
     (void)state;
-    for (uint32_t c = 0; c < test_thinned(cases / 3, 45); ++c) {
+    for (uint32_t c = 0; c < test_thinned((unsigned)cases / 3, 45); ++c) {
         segment_call call = draw_segments(c);
         const char *what = call.test.what;
         psv_segment_sorter_def def = psv_default_segment_sorter_def();
@@ -503,8 +409,8 @@ static void test_segments(void **state) {
 static void test_no_elements(void **state) {
     (void)state;
     const char *what = "no elements";
-    const uint32_t offsets[2 + GUARD / 4] = {0, 0};
-    psv_buffer ends = make_buffer(offsets, 8, what), nothing = make_buffer(offsets, 0, what);
+    const uint32_t offsets[2] = {0, 0};
+    psv_buffer ends = make_guarded(context, offsets, 8, 0, what), nothing = make_guarded(context, NULL, 0, 0, what);
     const psv_segments segments = {ends, 1, {0}};
     for (psv_key_type type = PSV_KEY_U8; type <= PSV_KEY_BYTES16; ++type) {
         psv_segment_sorter_def def = psv_default_segment_sorter_def();
@@ -621,28 +527,13 @@ static void test_auto(void **state) {
 }
 
 int main(int argc, char **argv) {
-    for (int i = 1; i < argc; ++i) {
-        if (strcmp(argv[i], "--cases") == 0 && i + 1 < argc)
-            cases = (uint32_t)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--elements") == 0 && i + 1 < argc)
-            most_elements = (uint32_t)strtoul(argv[++i], NULL, 10);
-        else if (psv_parse_backend(argv[i], &backend) != PSV_OK)
-            return 2;
-    }
-    if (!psv_backend_available(backend)) {
-        printf("skipped: no usable %s device\n", psv_backend_name(backend));
-        return 77;
-    }
+    const number_option options[] = {
+        {"--seed", &seed}, {"--cases", &cases}, {"--elements", &most_elements}, {NULL, NULL}};
+    if (!read_backend_arguments(argc, argv, &backend, options)) return 2;
     printf("seed %llu\n", (unsigned long long)seed);
     psv_context_def def = psv_default_context_def();
     def.backend = backend;
     def.check_buffers = true;
-    if (psv_create_context(&def, &context) != PSV_OK) {
-        fprintf(stderr, "%s\n", psv_last_error(NULL));
-        return 1;
-    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_names_and_strings),
                                        cmocka_unit_test(test_random_cases),
                                        cmocka_unit_test(test_large),
@@ -650,7 +541,5 @@ int main(int argc, char **argv) {
                                        cmocka_unit_test(test_no_elements),
                                        cmocka_unit_test(test_refusals),
                                        cmocka_unit_test(test_auto)};
-    const int failures = cmocka_run_group_tests_name("word_keys", tests, NULL, NULL);
-    psv_destroy_context(context);
-    return failures;
+    return RUN_BACKEND_TESTS("word_keys", &def, &context, tests);
 }
