@@ -180,7 +180,7 @@ target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_
 # psv_add_glsl(NAME file...): compute shaders, as text and for Vulkan as SPIR-V, in source files of the library
 # pairsieve_NAME.
 function(psv_add_glsl name)
-    file(GLOB included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/*.glsl)
+    file(GLOB_RECURSE included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/*.glsl)
     set(common ${PROJECT_SOURCE_DIR}/core/gpu/gpu_common.glsl)
     foreach(shader ${ARGN})
         get_filename_component(shader_name ${shader} NAME_WE)

@@ -352,6 +352,7 @@ const psvi_tree_ops psvi_tree_ops_cpu = {
     .fine_nodes = psvi_fine_tree_nodes,
     .fine_bytes = fine_bytes,
     .fine_reads_keys = true,
+    .views = true,
     .build = build_tree,
     .refit = refit_tree,
     .refit_items = refit_items,

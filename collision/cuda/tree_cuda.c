@@ -126,6 +126,7 @@ const psvi_tree_ops psvi_tree_ops_cuda = {
     .fine_bytes = psvi_fine_tree_bytes,
     .short_keys = true,
     .counts_arrivals = true,
+    .views = true,
     .build = build_tree,
     .refit = refit_tree,
     .query = query_tree,

@@ -1,5 +1,5 @@
 // What OpenGL and Vulkan have for the collision layer.
-#include "../src/broad_phase.h"
+#include "../src/tree_internal.h"
 
 extern const psvi_broad_phase psvi_broad_phase_rows_gpu, psvi_broad_phase_lbvh_gpu, psvi_broad_phase_brute_gpu;
 
@@ -10,7 +10,7 @@ static const psvi_broad_phase *const broad_phases[] = {&psvi_broad_phase_rows_gp
 // longer, and is tried in vain once.
 #define MODULE                                                                                                         \
     {                                                                                                                  \
-        .broad_phases = broad_phases, .ops = &psvi_collision_ops_gpu,                                                  \
+        .broad_phases = broad_phases, .ops = &psvi_collision_ops_gpu, .trees = &psvi_tree_ops_gpu,                     \
         .auto_choices = {&psvi_broad_phase_rows_gpu, &psvi_broad_phase_lbvh_gpu}, .other_least_ms = 0.3,               \
         .other_least_ms_a_box = 1.6e-6,                                                                                \
     }

@@ -30,24 +30,11 @@ static bool has_filters(const psvi_find_input *input) {
     return input->a.filters != NULL || (input->between && input->b.filters != NULL);
 }
 
-// `last`: bytes of the last element that are read.
-static psvi_gpu_block span(const void *address, uint64_t count, uint64_t stride, uint64_t last) {
-    return (psvi_gpu_block){address, address == NULL ? 0 : (count - 1) * stride + last};
-}
-
-// Bytes are read by words: their block begins with a whole one, `byte_rest` bytes before the first.
-static uint32_t byte_rest(const uint8_t *bytes) { return (uint32_t)((uintptr_t)bytes % 4); }
-
-static psvi_gpu_block byte_span(const uint8_t *bytes, uint64_t count) {
-    const uint32_t rest = byte_rest(bytes);
-    return span(bytes == NULL ? NULL : bytes - rest, count + rest, 1, 1);
-}
-
 static psv_status load_set(psv_context *context, const psvi_find_input *input, const psvi_gpu_frame *frame,
                            const psvi_box_view *view, uint32_t first) {
     const uint64_t count = view->room, slots = psvi_gpu_slots(input);
     if (count == 0) return PSV_OK;
-    const uint32_t rest = byte_rest(view->flags);
+    const uint32_t rest = psvi_gpu_byte_rest(view->flags);
     const bool filters = has_filters(input);
     const psvi_gpu_call call = {
         .source = &psvi_glsl_load_boxes,
@@ -55,11 +42,11 @@ static psv_status load_set(psv_context *context, const psvi_find_input *input, c
                    {input->result, sizeof *input->result},
                    {input->bad_boxes, 4 * slots},
                    {frame->traits, 4 * trait_words(input) * slots},
-                   span(view->min, count, view->min_stride, 12),
-                   span(view->max, count, view->max_stride, 12),
-                   byte_span(view->flags, count),
-                   span(view->filters, count, 8, 8),
-                   span(view->worlds, count, 4, 4),
+                   psvi_gpu_span(view->min, count, view->min_stride, 12),
+                   psvi_gpu_span(view->max, count, view->max_stride, 12),
+                   psvi_gpu_byte_span(view->flags, count),
+                   psvi_gpu_span(view->filters, count, 8, 8),
+                   psvi_gpu_span(view->worlds, count, 4, 4),
                    {view->count_device, 8}},
         .params = {(uint32_t)count, first,
                    (view->flags != NULL ? HAS_FLAGS : 0u) | (view->filters != NULL ? HAS_FILTERS : 0u) |
@@ -82,16 +69,16 @@ static psv_status load_rules(psv_context *context, const psvi_find_input *input,
     const psvi_gpu_call call = {
         .source = &psvi_glsl_load_rules,
         .blocks = {{frame->traits, 4 * words * psvi_gpu_slots(input)},
-                   span(owned ? side->owners : NULL, count, 4, 4),
-                   byte_span(side->layers, count),
-                   span(side->ids, count, 4, 4),
-                   span(rules->exact ? side->min : NULL, count, side->min_stride, corner),
-                   span(rules->exact ? side->max : NULL, count, side->max_stride, corner)},
+                   psvi_gpu_span(owned ? side->owners : NULL, count, 4, 4),
+                   psvi_gpu_byte_span(side->layers, count),
+                   psvi_gpu_span(side->ids, count, 4, 4),
+                   psvi_gpu_span(rules->exact ? side->min : NULL, count, side->min_stride, corner),
+                   psvi_gpu_span(rules->exact ? side->max : NULL, count, side->max_stride, corner)},
         .params = {(uint32_t)count, first,
                    (owned ? HAS_OWNERS : 0u) | (side->layers != NULL ? HAS_LAYERS : 0u) |
                        (side->ids != NULL ? HAS_IDS : 0u) | (rules->exact ? WANTS_CORNERS : 0u) |
                        (side->doubles ? HAS_DOUBLES : 0u),
-                   words, side->min_stride / 4, side->max_stride / 4, byte_rest(side->layers), side->first},
+                   words, side->min_stride / 4, side->max_stride / 4, psvi_gpu_byte_rest(side->layers), side->first},
         .groups = (count + 127) / 128,
     };
     return psvi_gpu_run(context, &call);

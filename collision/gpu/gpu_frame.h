@@ -16,6 +16,20 @@ extern const psvi_gpu_source psvi_glsl_load_boxes, psvi_glsl_brute_pairs, psvi_g
 
 #define PSVI_GPU_PLAN_BYTES 4096u
 
+// A block of `count` elements of the caller's; `last`: bytes of the last one that are read. NULL: none.
+static inline psvi_gpu_block psvi_gpu_span(const void *address, uint64_t count, uint64_t stride, uint64_t last) {
+    if (count == 0) return (psvi_gpu_block){0};
+    return (psvi_gpu_block){address, address == NULL ? 0 : (count - 1) * stride + last};
+}
+
+// Bytes are read by words: their block begins with a whole one, so many bytes before the first.
+static inline uint32_t psvi_gpu_byte_rest(const uint8_t *bytes) { return (uint32_t)((uintptr_t)bytes % 4); }
+
+static inline psvi_gpu_block psvi_gpu_byte_span(const uint8_t *bytes, uint64_t count) {
+    const uint32_t rest = psvi_gpu_byte_rest(bytes);
+    return psvi_gpu_span(bytes == NULL ? NULL : bytes - rest, count + rest, 1, 1);
+}
+
 // Memory of every method, at the start of its scratch memory.
 typedef struct psvi_gpu_frame {
     char *slots;  // 32 bytes a box

@@ -130,6 +130,10 @@ static psv_status check_def(psv_context *context, psv_backend backend, const psv
     if (def->quality != PSV_TREE_LINEAR && def->quality != PSV_TREE_FINE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.quality is %d; it must be PSV_TREE_LINEAR or PSV_TREE_FINE",
                          (int)def->quality);
+    if (def->quality == PSV_TREE_FINE && def->world_count <= 1 && ops_of(backend)->fine_nodes == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "def.quality is PSV_TREE_FINE; the %s backend builds PSV_TREE_LINEAR alone",
+                         psv_backend_name(backend));
     if (def->max_items == 0) return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.max_items is 0; it must be at least 1");
     if (def->max_items > MOST_ITEMS || def->max_queries > MOST_ITEMS)
         return psvi_fail(context, PSV_ERROR_CAPACITY, "def.max_%s is %llu; the limit is %llu",
@@ -166,16 +170,16 @@ static psv_status create_parts(psv_tree *tree) {
                          (unsigned long long)tree->block_bytes);
     (void)lay_out(context->backend, &tree->def, tree->block, memory);
     psv_sorter_def sorter = item_sorter_def(&tree->def);
-    sorter.scratch = memory->sorter;
+    sorter.scratch = psvi_buffer_at(context, memory->sorter.address, memory->sorter.bytes);
     psv_status status = psv_create_sorter(context, &sorter, &tree->sorter);
     if (status == PSV_OK && has_short_keys(context->backend, &tree->def)) {
         sorter = short_sorter_def(&tree->def);
-        sorter.scratch = memory->sorter;
+        sorter.scratch = psvi_buffer_at(context, memory->sorter.address, memory->sorter.bytes);
         status = psv_create_sorter(context, &sorter, &tree->short_sorter);
     }
     if (status == PSV_OK && tree->def.max_queries > 0) {
         sorter = query_sorter_def(&tree->def);
-        sorter.scratch = memory->query_sorter;
+        sorter.scratch = psvi_buffer_at(context, memory->query_sorter.address, memory->query_sorter.bytes);
         status = psv_create_sorter(context, &sorter, &tree->query_sorter);
     }
     if (status == PSV_OK && memory->arrivals != NULL)
@@ -189,6 +193,8 @@ psv_status psv_create_tree(psv_context *context, const psv_tree_def *def, psv_tr
     if (status != PSV_OK) return status;
     if (tree == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "tree is NULL");
     status = check_def(context, context->backend, def);
+    if (status == PSV_OK && ops_of(context->backend)->check != NULL)
+        status = ops_of(context->backend)->check(context, def);
     if (status != PSV_OK) return status;
     psv_tree *made = calloc(1, sizeof *made);
     if (made == NULL)
@@ -249,7 +255,7 @@ psv_triangle_set psv_triangles_of(psv_buffer vertices, uint64_t vertex_count, ps
                               .vertex_stride = 12,
                               .vertex_count = vertex_count,
                               .indices = indices,
-                              .index_stride = indices.address == NULL ? 0 : 12,
+                              .index_stride = psvi_is_given(indices) ? 12 : 0,
                               .count = count};
 }
 
@@ -309,25 +315,25 @@ static psv_status view_triangles(psv_tree *tree, const psv_triangle_set *set, ps
     rest.count_buffer = set->count_buffer;
     *view = (psvi_item_view){.triangles = true, .world_count = tree->def.world_count};
     if (status == PSV_OK) status = psvi_view_boxes(context, &rest, "triangles", &view->boxes, &side);
-    if (status == PSV_OK && set->flags.address != NULL)
+    if (status == PSV_OK && psvi_is_given(set->flags))
         status = psvi_check_buffer(context, set->flags, set->count, 1, "triangles.flags");
-    if (status == PSV_OK && set->filters.address != NULL)
+    if (status == PSV_OK && psvi_is_given(set->filters))
         status = psvi_check_buffer(context, set->filters, set->count * sizeof(psv_box_filter), 4, "triangles.filters");
-    if (status == PSV_OK && set->worlds.address != NULL)
+    if (status == PSV_OK && psvi_is_given(set->worlds))
         status = psvi_check_buffer(context, set->worlds, set->count * sizeof(uint32_t), 4, "triangles.worlds");
     if (status != PSV_OK) return status;
     psvi_box_view *parts = &view->boxes;
     parts->room = parts->count = set->count;
-    parts->count_device = psv_buffer_address(set->count_buffer);
-    parts->flags = psv_buffer_address(set->flags);
-    parts->filters = psv_buffer_address(set->filters);
-    parts->worlds = psv_buffer_address(set->worlds);
+    parts->count_device = psvi_buffer_address(set->count_buffer);
+    parts->flags = psvi_buffer_address(set->flags);
+    parts->filters = psvi_buffer_address(set->filters);
+    parts->worlds = psvi_buffer_address(set->worlds);
     if (context->ops->immediate && parts->count_device != NULL) {
         if (*parts->count_device < parts->count) parts->count = *parts->count_device;
         parts->count_device = NULL;
     }
-    view->vertices = psv_buffer_address(set->vertices);
-    view->indices = psv_buffer_address(set->indices);
+    view->vertices = psvi_buffer_address(set->vertices);
+    view->indices = psvi_buffer_address(set->indices);
     view->vertex_count = set->vertex_count;
     view->vertex_stride = set->vertex_stride;
     view->index_stride = set->index_stride;
@@ -423,6 +429,10 @@ psv_status psv_view_tree(psv_tree *tree, psv_tree_view *view) {
     const psv_status status = psvi_check_tree(tree);
     if (status != PSV_OK) return status;
     if (view == NULL) return psvi_fail(tree->context, PSV_ERROR_ARGUMENT, "view is NULL");
+    if (!tree->ops->views)
+        return psvi_fail(tree->context, PSV_ERROR_UNSUPPORTED,
+                         "trees of the %s backend have no addresses; views are of trees on cpu and cuda",
+                         psv_backend_name(tree->context->backend));
     if (!tree->has_build) return psvi_fail(tree->context, PSV_ERROR_ARGUMENT, "the tree has no build yet");
     *view = psvi_view_of_tree(tree);
     return PSV_OK;

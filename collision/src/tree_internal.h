@@ -105,12 +105,15 @@ typedef struct psvi_tree_query {
 } psvi_tree_query;
 
 struct psvi_tree_ops {
-    // Most nodes that a fine build needs, and its scratch memory. NULL: all trees are linear.
+    // Most nodes that a fine build needs, and its scratch memory. NULL: linear trees alone.
     uint64_t (*fine_nodes)(uint64_t items);
     uint64_t (*fine_bytes)(uint64_t items);
     bool fine_reads_keys; // a fine build works on the keys: its scratch memory lies behind them
     bool short_keys;      // few enough items are tried with keys of 32 bits first (PSVI_SHORT_KEY_ITEMS)
     bool counts_arrivals; // boxes go up from children to parents by counts of arrivals, of a fine build as small ones
+    bool views;           // psv_view_tree: kernels of the caller can follow its addresses
+    // Optional: whether the device has room for such a tree.
+    psv_status (*check)(psv_context *context, const psv_tree_def *def);
     psv_status (*build)(psv_tree *tree, const psvi_item_view *view);
     psv_status (*refit)(psv_tree *tree, const psvi_item_view *view);
     // Optional, of some items; where it is NULL, all are refitted. memory.places is set by `build`.
@@ -118,7 +121,7 @@ struct psvi_tree_ops {
     psv_status (*query)(psv_tree *tree, psvi_tree_query *query);
 };
 
-extern const psvi_tree_ops psvi_tree_ops_cpu, psvi_tree_ops_cuda;
+extern const psvi_tree_ops psvi_tree_ops_cpu, psvi_tree_ops_cuda, psvi_tree_ops_gpu;
 
 // Most nodes of a fine tree: a quarter of its items, because each node is filled so that PSVI_LEAST_FILL holds. Say
 // that a subtree of n > 8 items has at most n / 4 - 1 / 4 nodes, as one of 9 items has, which are 2. Then so has a node

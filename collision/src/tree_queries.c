@@ -34,12 +34,12 @@ psv_status psvi_view_queries(psv_tree *tree, const psv_query_set *set, const cha
             psvi_check_buffer(context, set->filters, set->count * sizeof(psv_box_filter), 4, "the queries' filters");
     if (status != PSV_OK) return status;
     query->view = psvi_view_of_tree(tree);
-    query->data = psv_buffer_address(set->data);
+    query->data = psvi_buffer_address(set->data);
     query->stride = set->stride;
     query->count = (uint32_t)set->count;
-    query->count_device = psv_buffer_address(set->count_buffer);
-    query->worlds = psv_buffer_address(set->worlds);
-    query->filters = psv_buffer_address(set->filters);
+    query->count_device = psvi_buffer_address(set->count_buffer);
+    query->worlds = psvi_buffer_address(set->worlds);
+    query->filters = psvi_buffer_address(set->filters);
     query->sort = set->sort && set->count > 1;
     if (context->ops->immediate && query->count_device != NULL) {
         if (*query->count_device < query->count) query->count = (uint32_t)*query->count_device;
@@ -63,7 +63,7 @@ static psv_status run(psv_tree *tree, psvi_tree_query *query) {
 
 psv_status psvi_view_records(psv_tree *tree, psv_buffer target, uint64_t count, uint64_t record_bytes, const char *name,
                              psvi_tree_query *query) {
-    query->target = psv_buffer_address(target);
+    query->target = psvi_buffer_address(target);
     return psvi_check_buffer(tree->context, target, count * record_bytes, 4, name);
 }
 
@@ -93,9 +93,9 @@ psv_status psvi_view_lists(psv_tree *tree, const psv_query_lists *lists, uint64_
         status =
             psvi_check_buffer(context, lists->results,
                               offsets ? lists->results.bytes : count * lists->each * record_bytes, 4, "lists.results");
-    query->counts = psv_buffer_address(lists->counts);
-    query->offsets = psv_buffer_address(lists->offsets);
-    query->results = psv_buffer_address(lists->results);
+    query->counts = psvi_buffer_address(lists->counts);
+    query->offsets = psvi_buffer_address(lists->offsets);
+    query->results = psvi_buffer_address(lists->results);
     query->room = offsets ? lists->results.bytes / record_bytes : 0;
     query->each = lists->each;
     query->in_order = lists->in_order;

@@ -27,7 +27,7 @@ extern const psvi_gpu_source psvi_glsl_fill_words;
 
 typedef struct psvi_gpu_block {
     const void *address; // NULL: nothing is bound
-    uint64_t bytes;      // from there on
+    uint64_t bytes;      // from there on; 0: nothing is bound
 } psvi_gpu_block;
 
 // One run of a kernel.

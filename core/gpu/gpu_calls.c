@@ -23,7 +23,7 @@ psv_status psvi_gpu_bind(psv_context *context, const psvi_gpu_call *call, psvi_g
         const psvi_gpu_block block = call->blocks[b];
         ranges[b] = (psvi_gpu_range){0};
         words[b] = 0;
-        if (block.address == NULL) continue;
+        if (block.address == NULL || block.bytes == 0) continue;
         const uint64_t offset = psvi_gpu_offset_of(block.address), first = offset & ~(uint64_t)(gpu->alignment - 1);
         const uint64_t bytes = ((offset + block.bytes + 3) & ~(uint64_t)3) - first;
         if (bytes > gpu->block_bytes)

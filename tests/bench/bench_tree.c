@@ -1,5 +1,5 @@
 // Trees: milliseconds of build and refit, million rays and points a second, over a wavy sheet of triangles or a mesh.
-// usage: bench_tree cpu|cuda TRIANGLES|MESH|boxes:COUNT... [--workers N]
+// usage: bench_tree cpu|cuda|gl|vulkan TRIANGLES|MESH|boxes:COUNT... [--workers N]
 // Rays: 1920 x 1080 primary ones of a camera that looks at all of it, shadow rays from what they hit, 2^21 random ones
 // in its box; closest points of those origins. On the CPU a sixteenth of each, and beside it Embree where that is
 // found. boxes:COUNT: how many of COUNT random boxes each of as many others touches, million queries a second.
@@ -252,6 +252,7 @@ static void bench(const char *name, int workers) {
         def.max_items = m.count;
         def.triangles = true;
         def.max_queries = most;
+        if (psv_tree_bytes(psv_context_backend(context), &def) == 0) continue; // shaders have no fine trees
         check(psv_create_tree(context, &def, &j.tree));
         const double build = time_job(&j);
         j.what = 1;
@@ -325,6 +326,7 @@ static void bench_boxes(uint32_t count) {
         uint64_t found = 0;
         def.quality = quality == 0 ? PSV_TREE_LINEAR : PSV_TREE_FINE;
         def.max_items = def.max_queries = count;
+        if (psv_tree_bytes(psv_context_backend(context), &def) == 0) continue;
         check(psv_create_tree(context, &def, &j.tree));
         check(psv_build_tree(j.tree, &set));
         j.what = 5;
@@ -347,7 +349,7 @@ static void bench_boxes(uint32_t count) {
 int main(int argc, char **argv) {
     psv_context_def def = psv_default_context_def();
     if (argc < 3 || psv_parse_backend(argv[1], &def.backend) != PSV_OK) {
-        fprintf(stderr, "usage: bench_tree cpu|cuda TRIANGLES|MESH|boxes:COUNT... [--workers N]\n");
+        fprintf(stderr, "usage: bench_tree cpu|cuda|gl|vulkan TRIANGLES|MESH|boxes:COUNT... [--workers N]\n");
         return 2;
     }
     if (strcmp(argv[argc - 2], "--workers") == 0) {

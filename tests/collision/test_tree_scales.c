@@ -30,7 +30,8 @@ static uint32_t draw_below(uint32_t limit) { return (uint32_t)(box_random_bits(b
 static psv_tree *make_tree(psv_tree_quality quality) {
     psv_tree_def def = psv_default_tree_def();
     psv_tree *tree = NULL;
-    def.quality = quality;
+    const bool in_shaders = backend == PSV_BACKEND_GL || backend == PSV_BACKEND_VULKAN;
+    def.quality = in_shaders ? PSV_TREE_LINEAR : quality; // shaders build no others
     def.max_items = MOST;
     def.triangles = true;
     def.max_queries = QUERIES;

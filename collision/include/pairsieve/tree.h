@@ -2,10 +2,11 @@
 // in bulk: rays, boxes, spheres, nearest neighbours and closest points.
 //
 // Items (boxes or triangles), queries and results are in the caller's memory, which is memory of the context's backend.
-// After creation no call allocates, and on CUDA every call except those that say «Blocks» is asynchronous and can be
-// captured in a graph. Answers do not depend on the tree: a query gives the same bytes for every quality, on every
-// backend, with any number of threads. Tests of items round alike everywhere, ties go to the lower item, and a node is
-// skipped only if nothing in it can matter.
+// After creation no call allocates, and on GPUs every call except those that say «Blocks» is asynchronous; on CUDA it
+// can be captured in a graph. OpenGL and Vulkan have linear trees, and make their kernels ready in the first call that
+// needs them. Answers do not depend on the tree: a query gives the same bytes for every quality, on every backend, with
+// any number of threads, but for numbers below 1.2e-38, which OpenGL and Vulkan drivers may take for 0. Tests of items
+// round alike everywhere, ties go to the lower item, and a node is skipped only if nothing in it can matter.
 //
 // Left out, counted and never found: disabled items, boxes with NaN or min > max, triangles with a vertex that is not
 // finite or an index that is not below vertex_count, and items with a world that is not below def.world_count.
@@ -33,7 +34,7 @@ typedef enum psv_tree_quality {
 
 typedef struct psv_tree_def {
     uint32_t cookie;          // set by psv_default_tree_def
-    psv_tree_quality quality; // default PSV_TREE_LINEAR
+    psv_tree_quality quality; // default PSV_TREE_LINEAR, the only one of OpenGL and Vulkan
     const char *sort_method;  // sorter of keys, see pairsieve/sort.h; default "radix"
     uint64_t max_items;       // most boxes or triangles of any build, 1 to 2^30
     bool triangles;           // default false: room for boxes only. true: room for triangles, or as many boxes
@@ -47,8 +48,9 @@ psv_tree_def psv_default_tree_def(void);
 // Bytes of backend memory that a tree of this def takes; needs no device. 0: def not valid.
 uint64_t psv_tree_bytes(psv_backend backend, const psv_tree_def *def);
 
-// Errors: PSV_ERROR_ARGUMENT, PSV_ERROR_UNSUPPORTED (the backend has no trees, unknown sort_method),
-// PSV_ERROR_CAPACITY (max_items or max_queries over 2^30), PSV_ERROR_MEMORY (with the bytes needed). Blocks.
+// Errors: PSV_ERROR_ARGUMENT, PSV_ERROR_UNSUPPORTED (the backend has no trees or none of this quality, unknown
+// sort_method, more items than a storage block of OpenGL or Vulkan holds), PSV_ERROR_CAPACITY (max_items or max_queries
+// over 2^30), PSV_ERROR_MEMORY (with the bytes needed). Blocks.
 psv_status psv_create_tree(psv_context *context, const psv_tree_def *def, psv_tree **tree);
 void psv_destroy_tree(psv_tree *tree); // NULL is allowed. Blocks
 
@@ -93,7 +95,7 @@ psv_status psv_refit_tree_items(psv_tree *tree, const psv_box_set *boxes, psv_bu
 
 // The tree for kernels of the caller, see pairsieve/tree.cuh and tree_view.h. The view is the same until the next build
 // of another kind of items or with other filters, or destruction; the memory behind it changes with each build. Errors:
-// PSV_ERROR_ARGUMENT (no build yet, view NULL).
+// PSV_ERROR_ARGUMENT (no build yet, view NULL), PSV_ERROR_UNSUPPORTED (OpenGL and Vulkan, which have no addresses).
 struct psv_tree_view;
 psv_status psv_view_tree(psv_tree *tree, struct psv_tree_view *view);
 
@@ -163,7 +165,7 @@ psv_status psv_trace_any(psv_tree *tree, const psv_query_set *rays, psv_buffer h
 //                   With in_order these are the first `each` in the order, without any `each`.
 //   offsets given:  query q has results [offsets[q], offsets[q + 1]), each 0; offsets[count] is the number of all
 //                   results. Results beyond the room are not written (PSV_ERROR_CAPACITY with the size needed, from
-//                   this call on the CPU, from psv_finish_queries on CUDA). Needs def.max_queries >= count.
+//                   this call on the CPU, from psv_finish_queries on GPUs). Needs def.max_queries >= count.
 typedef struct psv_query_lists {
     psv_buffer counts;  // u32 per query
     psv_buffer offsets; // uint64_t per query and one more
