@@ -153,6 +153,7 @@ int figure_bandwidth(figure_run *run);
 int figure_broad_phase(figure_run *run);
 int figure_order_check(figure_run *run);
 int figure_shuffle(figure_run *run);
+int figure_merged(figure_run *run);
 int figure_one_word(figure_run *run);
 // García et al.
 int figure_split(figure_run *run);

@@ -199,7 +199,7 @@ static void sort_by_eleven_bits(float *keys, uint64_t count) {
 }
 
 #define RADIX4(bits, scattered)                                                                                        \
-    { bits, scattered, PSV_ORDER_CHECK_OFF }
+    { bits, scattered, PSV_ORDER_CHECK_OFF, false }
 
 static const figure_sorter cpu_strategies[] = {
     {.label = "std::sort", .host = cpu_sort_std},
@@ -402,9 +402,9 @@ int figure_order_check(figure_run *run) {
     static const figure_sorter ours[] = {{.label = "radix", .method = "radix"},
                                          {.label = "radix, no check", .method = "radix", .no_check = true}};
     static const figure_sorter theirs[] = {
-        {.label = "4-way, no check", .method = "radix4", .radix4 = {2, false, PSV_ORDER_CHECK_OFF}},
-        {.label = "4-way, full check", .method = "radix4", .radix4 = {2, false, PSV_ORDER_CHECK_FULL}},
-        {.label = "4-way, quick check", .method = "radix4", .radix4 = {2, false, PSV_ORDER_CHECK_QUICK_FULL}}};
+        {.label = "4-way, no check", .method = "radix4", .radix4 = {2, false, PSV_ORDER_CHECK_OFF, false}},
+        {.label = "4-way, full check", .method = "radix4", .radix4 = {2, false, PSV_ORDER_CHECK_FULL, false}},
+        {.label = "4-way, quick check", .method = "radix4", .radix4 = {2, false, PSV_ORDER_CHECK_QUICK_FULL, false}}};
     int code = TOOL_DONE;
     for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
         const bool cuda = figure_has_method(&run->devices[d], "radix4");
@@ -420,22 +420,47 @@ int figure_order_check(figure_run *run) {
     return code;
 }
 
+// On every device that has the four-way radix sort.
+static int contest_radix4(figure_run *run, const figure_sorter *sorters, uint32_t count) {
+    int code = TOOL_DONE;
+    bool any = false;
+    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
+        if (!figure_has_method(&run->devices[d], "radix4")) continue;
+        any = true;
+        code = figure_contest(run, &run->devices[d], sorters, count, figure_counts(run), KEYS_UNIFORM);
+    }
+    if (!any) figure_say(run, "The four-way radix sort runs on GPUs and in compute shaders alone.");
+    return code;
+}
+
 int figure_shuffle(figure_run *run) {
     static const figure_sorter sorters[] = {
         {.label = "4-way", .method = "radix4", .radix4 = RADIX4(2, false)},
         {.label = "4-way, scattered", .method = "radix4", .radix4 = RADIX4(2, true)},
         {.label = "4-way, index", .method = "radix4", .radix4 = RADIX4(2, false), .index = true},
         {.label = "4-way, scattered, index", .method = "radix4", .radix4 = RADIX4(2, true), .index = true}};
-    int code = TOOL_DONE;
-    bool any = false;
-    for (uint32_t d = 0; d < run->device_count && code == TOOL_DONE; ++d) {
-        if (!figure_has_method(&run->devices[d], "radix4")) continue;
-        any = true;
-        code = figure_contest(run, &run->devices[d], sorters, COUNT_OF(sorters), figure_counts(run), KEYS_UNIFORM);
+    const int code = contest_radix4(run, sorters, COUNT_OF(sorters));
+    for (uint32_t d = 0; d < run->device_count; ++d) {
+        figure_say_ratio(run, run->devices[d].name, "4-way, scattered", "4-way");
+        figure_say_ratio(run, run->devices[d].name, "4-way, scattered, index", "4-way, index");
     }
-    if (!any) figure_say(run, "The four-way radix sort runs on CUDA alone.");
-    figure_say_ratio(run, "cuda", "4-way, scattered", "4-way");
-    figure_say_ratio(run, "cuda", "4-way, scattered, index", "4-way, index");
+    return code;
+}
+
+int figure_merged(figure_run *run) {
+    static const figure_sorter sorters[] = {
+        {.label = "merged", .method = "radix4", .radix4 = RADIX4(2, true)},
+        {.label = "separate", .method = "radix4", .radix4 = {2, true, PSV_ORDER_CHECK_OFF, true}},
+        {.label = "merged, index", .method = "radix4", .radix4 = RADIX4(2, true), .index = true},
+        {.label = "separate, index",
+         .method = "radix4",
+         .radix4 = {2, true, PSV_ORDER_CHECK_OFF, true},
+         .index = true}};
+    const int code = contest_radix4(run, sorters, COUNT_OF(sorters));
+    for (uint32_t d = 0; d < run->device_count; ++d) {
+        figure_say_ratio(run, run->devices[d].name, "separate", "merged");
+        figure_say_ratio(run, run->devices[d].name, "separate, index", "merged, index");
+    }
     return code;
 }
 

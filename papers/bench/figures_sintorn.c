@@ -142,7 +142,7 @@ static const figure_sorter sorters[] = {
     {.label = "quicksort (qsort)", .host = sort_by_qsort},
     {.label = "std::sort", .host = cpu_sort_std},
     {.label = "hybrid", .method = "hybrid", .hybrid = {1024, 1, false}},
-    {.label = "1-bit radix", .method = "radix4", .radix4 = {1, false, PSV_ORDER_CHECK_OFF}},
+    {.label = "1-bit radix", .method = "radix4", .radix4 = {1, false, PSV_ORDER_CHECK_OFF, false}},
     {.label = "radix", .method = "radix"},
     {.label = "hybrid, shuffled", .method = "hybrid", .hybrid = {1024, 1, true}},
 };

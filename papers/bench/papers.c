@@ -35,13 +35,14 @@ typedef struct variant {
 #define NO_HYBRID                                                                                                      \
     { 1024, 1, false }
 #define NO_RADIX4                                                                                                      \
-    { 2, false, PSV_ORDER_CHECK_OFF }
+    { 2, false, PSV_ORDER_CHECK_OFF, false }
 
 static const variant bitonic = {"bitonic", "bitonic", NO_RADIX4, NO_HYBRID, false, false};
 static const variant hybrid_default = {"hybrid, 1024 buckets", "hybrid", NO_RADIX4, {1024, 1, false}, false, false};
 static const variant hybrid_many = {"hybrid, 8192 buckets", "hybrid", NO_RADIX4, {8192, 1, false}, false, false};
 static const variant hybrid_shuffled = {"hybrid, shuffled", "hybrid", NO_RADIX4, {1024, 1, true}, false, false};
-static const variant radix_1bit = {"1-bit radix", "radix4", {1, false, PSV_ORDER_CHECK_OFF}, NO_HYBRID, false, false};
+static const variant radix_1bit = {"1-bit radix", "radix4", {1, false, PSV_ORDER_CHECK_OFF, false},
+                                   NO_HYBRID,     false,    false};
 static const variant cub_keys = {"cub, u32", "cub", NO_RADIX4, NO_HYBRID, false, true};
 static const variant split_keys = {"split, u32", "split", NO_RADIX4, NO_HYBRID, false, true};
 static const variant radix_keys = {"radix, u32", "radix", NO_RADIX4, NO_HYBRID, false, true};
@@ -320,7 +321,7 @@ static bool hybrid_on_distances(bench *b) {
 // ------------------------------------------------------------------------------------------
 
 static variant ha(const char *label, uint32_t digit_bits, bool scattered, psv_order_check check, bool index) {
-    const variant v = {label, "radix4", {digit_bits, scattered, check}, NO_HYBRID, index, false};
+    const variant v = {label, "radix4", {digit_bits, scattered, check, false}, NO_HYBRID, index, false};
     return v;
 }
 

@@ -14,8 +14,8 @@ extern const psvi_gpu_source psvi_glsl_radix_begin, psvi_glsl_radix_count, psvi_
     psvi_glsl_radix_count_private, psvi_glsl_radix_scatter_private, psvi_glsl_radix_scan_serial, psvi_glsl_radix_scan,
     psvi_glsl_radix_scatter, psvi_glsl_radix_scatter_serial, psvi_glsl_copy_words, psvi_glsl_split_sort,
     psvi_glsl_split_scatter, psvi_glsl_radix4_check, psvi_glsl_radix4_local, psvi_glsl_radix4_map,
-    psvi_glsl_bitonic_stage, psvi_glsl_bitonic_tiles, psvi_glsl_bitonic_step, psvi_glsl_gather_words,
-    psvi_glsl_gather_records, psvi_glsl_check_order;
+    psvi_glsl_radix4_places, psvi_glsl_bitonic_stage, psvi_glsl_bitonic_tiles, psvi_glsl_bitonic_step,
+    psvi_glsl_gather_words, psvi_glsl_gather_records, psvi_glsl_check_order;
 
 #define PSVI_GPU_MOST_PARTS 64u
 

@@ -101,6 +101,10 @@ static psv_status check_options(psv_context *context, const psv_sorter_def *def)
             return psvi_fail(context, PSV_ERROR_ARGUMENT,
                              "def.radix4.order_check is %d; it must be PSV_ORDER_CHECK_OFF, _FULL or _QUICK_FULL",
                              (int)def->radix4.order_check);
+        if (def->radix4.separate_positions && !def->radix4.scattered_mapping)
+            return psvi_fail(context, PSV_ERROR_ARGUMENT,
+                             "def.radix4.separate_positions needs scattered_mapping; clusters have no positions of "
+                             "their elements");
     }
     if (strcmp(def->method, "hybrid") == 0) {
         if (def->hybrid.buckets < 2 || def->hybrid.buckets > 8192)

@@ -239,6 +239,7 @@ static void test_options(void **state) {
         static const uint32_t buckets[] = {2, 3, 64, 1024, 8192};
         test.def.radix4 = (psv_radix4_options){
             .digit_bits = 1 + o % 3, .scattered_mapping = o / 3 % 2 != 0, .order_check = (psv_order_check)(o / 6 % 3)};
+        test.def.radix4.separate_positions = test.def.radix4.scattered_mapping && o >= 18;
         test.def.hybrid =
             (psv_hybrid_options){.buckets = buckets[o % 5], .refine_steps = 1 + o % 4, .shuffle = o / 2 % 2 != 0};
         run_sort_case(&harness, &test);

@@ -33,6 +33,10 @@ static radix4_layout layout_of(const psv_sorter_def *def) {
 }
 
 static bool radix4_supports(const psv_sorter_def *def, char *why, size_t why_bytes) {
+    if (def->radix4.separate_positions) {
+        (void)snprintf(why, why_bytes, "radix4: def.radix4.separate_positions is possible in compute shaders alone");
+        return false;
+    }
     if (def->radix4.digit_bits >= 1 && def->radix4.digit_bits <= 3) return true;
     (void)snprintf(why, why_bytes, "radix4: def.radix4.digit_bits is %u; 1, 2 and 3 are possible",
                    (unsigned)def->radix4.digit_bits);

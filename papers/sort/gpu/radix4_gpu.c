@@ -70,10 +70,11 @@ static psv_status run_kernel(psv_sorter *sorter, const psvi_sort_request *reques
     char defines[PSVI_GPU_DEFINES], more[64];
     const uint64_t n = request->count, key_bytes = psv_key_type_bytes(sorter->def.key_type) * n;
     const uint32_t blocks = (uint32_t)((n + TILE - 1) / TILE), radix = 1u << sorter->def.radix4.digit_bits;
-    const bool scattered = sorter->def.radix4.scattered_mapping;
+    const bool scattered = sorter->def.radix4.scattered_mapping, placed = sorter->def.radix4.separate_positions;
     psvi_gpu_pass plain = *pass;
     plain.first = false;
-    (void)snprintf(more, sizeof more, "#define RADIX %u\n#define SCATTERED %d\n", radix, scattered);
+    (void)snprintf(more, sizeof more, "#define RADIX %u\n#define SCATTERED %d\n#define PLACED %d\n", radix, scattered,
+                   placed);
     psvi_gpu_pass_defines(defines, sorter, request, &plain, more);
     psvi_gpu_call call = {
         .source = source,
@@ -108,6 +109,8 @@ static psv_status run_pass(psv_sorter *sorter, const psvi_sort_request *request,
     if (status == PSV_OK)
         status = psvi_gpu_scan(sorter->context, memory->passes + (uint64_t)ENTRY_BYTES * number, memory->table,
                                memory->totals, 1u << sorter->def.radix4.digit_bits, blocks, TILE);
+    if (status == PSV_OK && sorter->def.radix4.separate_positions)
+        status = run_kernel(sorter, request, memory, &map, number, &psvi_glsl_radix4_places);
     return status == PSV_OK ? run_kernel(sorter, request, memory, &map, number, &psvi_glsl_radix4_map) : status;
 }
 

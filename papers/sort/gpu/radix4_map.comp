@@ -7,7 +7,8 @@
 // variants: KEY_WORDS=1,2 SCATTERED=1 VALUE_WORDS=0,1,2 KEYS_OUT=1 IMPLICIT=0
 // variants: KEY_WORDS=1,2 SCATTERED=1 VALUE_WORDS=1 KEYS_OUT=0 IMPLICIT=0
 // variants: KEY_WORDS=1,2 SCATTERED=1 VALUE_WORDS=1 KEYS_OUT=0,1 IMPLICIT=1
-// constants: RADIX FLOAT
+// PLACED: the ranks are positions already (radix4_places.comp).
+// constants: RADIX FLOAT PLACED
 layout(local_size_x = 256) in;
 #include "key_order.glsl"
 #include "radix_pass.glsl"
@@ -58,7 +59,7 @@ void main() {
 #if SCATTERED
     uint end = min(first + TILE, count);
     for (uint i = first + thread; i < end; i += 256u)
-        move(i, place[digit_of(LOAD_KEY(keys, base(3), i), SHIFT, MASK)] + ranks[base(4) + i]);
+        move(i, ranks[base(4) + i] + (PLACED != 0 ? 0u : place[digit_of(LOAD_KEY(keys, base(3), i), SHIFT, MASK)]));
 #else
     for (uint d = 0u; d < RADIX; ++d) {
         uint slack = place[d] % 32u;

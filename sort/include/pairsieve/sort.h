@@ -56,6 +56,8 @@ typedef struct psv_radix4_options {
     uint32_t digit_bits;         // 1, 2 (default) or 3 (8-way)
     bool scattered_mapping;      // false (default): coalesced cluster-wise mapping; true: element by element
     psv_order_check order_check; // default PSV_ORDER_CHECK_QUICK_FULL
+    bool separate_positions; // with scattered_mapping: a kernel of its own writes every element's position to memory,
+                             // as before the paper merged it into the mapping (4.5). Compute shaders; default false
 } psv_radix4_options;
 
 // Options of `hybrid` (Sintorn & Assarsson 2007). Ignored by other methods.
