@@ -69,7 +69,7 @@ static void test_some(void *data, uint32_t worker) {
 static psv_status brute_find(const psvi_choice *choice, const psvi_find_input *input) {
     psv_context *context = choice->context;
     char *scratch = choice->scratch;
-    uint32_t *ids = psvi_carve(&scratch, choice->def.max_boxes * sizeof *ids);
+    uint32_t *ids = psvi_next_part(&scratch, choice->def.max_boxes * sizeof *ids);
     brute_job job = {.input = input, .lanes = psvi_carve_lanes(&scratch, choice->def.max_boxes)};
     psvi_phase_begin(context, PSV_PHASE_GATHER);
     const uint64_t count = psvi_collect_boxes(context, input, ids);

@@ -5,10 +5,10 @@ psvi_lanes psvi_carve_lanes(char **scratch, uint64_t count) {
     psvi_lanes lanes;
     uint64_t bytes = (count + PSVI_LANES) * sizeof(float);
     for (int axis = 0; axis < 3; ++axis) {
-        lanes.min[axis] = psvi_carve(scratch, bytes);
-        lanes.max[axis] = psvi_carve(scratch, bytes);
+        lanes.min[axis] = psvi_next_part(scratch, bytes);
+        lanes.max[axis] = psvi_next_part(scratch, bytes);
     }
-    lanes.id = psvi_carve(scratch, bytes);
+    lanes.id = psvi_next_part(scratch, bytes);
     return lanes;
 }
 

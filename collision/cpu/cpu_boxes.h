@@ -28,12 +28,6 @@ static inline uint64_t psvi_lanes_bytes(uint64_t count) { return 7 * psvi_align(
 psvi_lanes psvi_carve_lanes(char **scratch, uint64_t count);
 void psvi_pad_lanes(const psvi_lanes *lanes, uint64_t count); // zeros behind the last
 
-static inline void *psvi_carve(char **scratch, uint64_t bytes) {
-    void *part = *scratch;
-    *scratch += psvi_align(bytes);
-    return part;
-}
-
 static inline uint64_t psvi_input_count(const psvi_find_input *input) {
     return input->a.count + (input->between ? input->b.count : 0);
 }

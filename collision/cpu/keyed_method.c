@@ -26,11 +26,3 @@ void psvi_destroy_keyed(psvi_choice *choice) { psv_destroy_sorter(choice->state)
 psv_status psvi_keyed_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
     return psvi_add_sort_statistics(choice->state, statistics);
 }
-
-psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort = {0};
-    const psv_status status = psv_read_sort_statistics(sorter, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
-}

@@ -17,7 +17,4 @@ psv_status psvi_create_keyed(psvi_choice *choice, const psv_sorter_def *sorter);
 void psvi_destroy_keyed(psvi_choice *choice);
 psv_status psvi_keyed_statistics(const psvi_choice *choice, psv_pair_statistics *statistics);
 
-// The counters of a sorter.
-psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics);
-
 #endif

@@ -22,10 +22,10 @@ static uint64_t carve_lbvh(const psv_pair_finder_def *def, char *scratch, lbvh_m
     char *at = scratch;
     uint64_t n = def->max_boxes;
     psv_sorter_def sorter = lbvh_sorter_def(def);
-    memory->ids = psvi_carve(&at, n * 4);
-    memory->order = psvi_carve(&at, n * 4);
-    memory->keys = psvi_carve(&at, n * (psvi_has_worlds(def) ? 8 : 4));
-    memory->slots = psvi_carve(&at, def->max_kept > 0 ? n * 4 : 0);
+    memory->ids = psvi_next_part(&at, n * 4);
+    memory->order = psvi_next_part(&at, n * 4);
+    memory->keys = psvi_next_part(&at, n * (psvi_has_worlds(def) ? 8 : 4));
+    memory->slots = psvi_next_part(&at, def->max_kept > 0 ? n * 4 : 0);
     for (int h = 1; h < LBVH_MAX_HEIGHT; ++h) {
         n = (n + LBVH_WIDE - 1) / LBVH_WIDE;
         memory->lanes[h] = psvi_carve_lanes(&at, n);
@@ -43,7 +43,7 @@ static uint64_t carve_lbvh(const psv_pair_finder_def *def, char *scratch, lbvh_m
     char *const behind = at + psvi_align(n * sizeof(lbvh_centre));
     for (int h = 0; def->max_kept > 0 && h < LBVH_MAX_HEIGHT; ++h) {
         n = (n + LBVH_WIDE - 1) / LBVH_WIDE;
-        memory->blocks[h] = psvi_carve(&at, n * LBVH_BLOCK * sizeof(float));
+        memory->blocks[h] = psvi_next_part(&at, n * LBVH_BLOCK * sizeof(float));
     }
     return (uint64_t)((at > behind ? at : behind) - scratch);
 }

@@ -37,15 +37,15 @@ static uint64_t carve_rows(const psv_pair_finder_def *def, char *scratch, rows_m
     char *at = scratch;
     uint64_t n = def->max_boxes;
     psv_sorter_def sorter = rows_sorter_def(def);
-    memory->keys = psvi_carve(&at, n * 4);
-    memory->order = psvi_carve(&at, n * 4);
-    memory->start = psvi_carve(&at, (rows_table_limit(n) + 3) * 4);
-    memory->before = psvi_carve(&at, (n / CHUNK + 2) * 4);
+    memory->keys = psvi_next_part(&at, n * 4);
+    memory->order = psvi_next_part(&at, n * 4);
+    memory->start = psvi_next_part(&at, (rows_table_limit(n) + 3) * 4);
+    memory->before = psvi_next_part(&at, (n / CHUNK + 2) * 4);
     // The sorter is done before the boxes are gathered: they share memory.
     uint64_t sorter_bytes = psvi_align(psv_sorter_scratch_bytes(PSV_BACKEND_CPU, &sorter));
     uint64_t lanes_bytes = psvi_lanes_bytes(n);
-    memory->ids = psvi_carve(&at, n * 4);
-    memory->partners = psvi_carve(&at, psvi_lists_partners(def) ? n * sizeof *memory->partners : 0);
+    memory->ids = psvi_next_part(&at, n * 4);
+    memory->partners = psvi_next_part(&at, psvi_lists_partners(def) ? n * sizeof *memory->partners : 0);
     memory->sorter = psv_buffer_of(at, sorter_bytes);
     char *lanes = at;
     memory->lanes = psvi_carve_lanes(&lanes, n);

@@ -2,8 +2,8 @@
 #ifndef PAIRSIEVE_COLLISION_CUDA_LAUNCH_H
 #define PAIRSIEVE_COLLISION_CUDA_LAUNCH_H
 
+#include "../../core/carver.h"
 #include "../src/broad_phase.h"
-#include "../src/carver.h"
 
 // Most boxes that this frame can have, both sets together. Kernels read the true counts on the device.
 static inline uint64_t psvi_most_boxes(const psvi_find_input *input) {

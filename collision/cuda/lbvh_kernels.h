@@ -8,8 +8,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../../core/carver.h"
 #include "../src/broad_phase.h"
-#include "../src/carver.h"
 #include "broad_phase_tuning.h"
 
 #ifdef __cplusplus

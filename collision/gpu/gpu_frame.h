@@ -3,10 +3,10 @@
 #ifndef PAIRSIEVE_COLLISION_GPU_FRAME_H
 #define PAIRSIEVE_COLLISION_GPU_FRAME_H
 
+#include "../../core/carver.h"
 #include "../../core/gpu/gpu_backend.h"
 #include "../../sort/src/sort_method.h"
 #include "../src/broad_phase.h"
-#include "../src/carver.h"
 
 extern const psvi_gpu_source psvi_glsl_load_boxes, psvi_glsl_brute_pairs, psvi_glsl_lbvh_plan, psvi_glsl_lbvh_keys,
     psvi_glsl_lbvh_build, psvi_glsl_lbvh_merge, psvi_glsl_lbvh_walk, psvi_glsl_pack_pairs, psvi_glsl_diff_mark,

@@ -120,10 +120,7 @@ static psv_status lbvh_find(const psvi_choice *choice, const psvi_find_input *in
 }
 
 static psv_status lbvh_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort = {0};
-    psv_status status = psv_read_sort_statistics(choice->state, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
+    const psv_status status = psvi_add_sort_statistics(choice->state, statistics);
     statistics->key_bits = KEY_BITS + 1;
     statistics->levels = 1;
     return status;

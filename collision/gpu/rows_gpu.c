@@ -113,15 +113,9 @@ static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *in
 }
 
 static psv_status rows_statistics(const psvi_choice *choice, psv_pair_statistics *statistics) {
-    psv_sort_statistics sort = {0};
-    if (choice->state == NULL) {
-        statistics->sort_method = PSVI_SORT_CELLS;
-        return PSV_OK;
-    }
-    psv_status status = psv_read_sort_statistics(choice->state, &sort);
-    statistics->sort_passes = sort.passes_run;
-    statistics->sort_passes_skipped = sort.passes_skipped;
-    return status;
+    if (choice->state != NULL) return psvi_add_sort_statistics(choice->state, statistics);
+    statistics->sort_method = PSVI_SORT_CELLS;
+    return PSV_OK;
 }
 
 const psvi_broad_phase psvi_broad_phase_rows_gpu = {

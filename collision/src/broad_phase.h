@@ -283,6 +283,10 @@ extern const psvi_collision_ops psvi_collision_ops_cpu, psvi_collision_ops_cuda,
 const psvi_collision_module *psvi_collision_module_of(psv_backend backend); // NULL: it finds no pairs in this build
 const psvi_collision_ops *psvi_collision_ops_of(psv_backend backend);
 
+// For `statistics` of a method with a sorter: what the sorter says of its passes.
+struct psv_sorter;
+psv_status psvi_add_sort_statistics(struct psv_sorter *sorter, psv_pair_statistics *statistics);
+
 // The frame's result before a method runs.
 psv_status psvi_clear_result(psv_context *context, const psvi_find_input *input);
 const psvi_broad_phase *psvi_find_broad_phase(psv_backend backend, const char *name);

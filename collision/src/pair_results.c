@@ -109,6 +109,14 @@ psv_buffer psv_pair_count_buffer(const psv_pair_finder *finder) {
     return psvi_buffer_at(finder->context, &finder->result->pair_count, sizeof(uint64_t));
 }
 
+psv_status psvi_add_sort_statistics(psv_sorter *sorter, psv_pair_statistics *statistics) {
+    psv_sort_statistics sort = {0};
+    const psv_status status = psv_read_sort_statistics(sorter, &sort);
+    statistics->sort_passes = sort.passes_run;
+    statistics->sort_passes_skipped = sort.passes_skipped;
+    return status;
+}
+
 psv_status psv_read_pair_statistics(psv_pair_finder *finder, psv_pair_statistics *statistics) {
     psv_status status = psvi_check_frame(finder);
     if (status != PSV_OK) return status;

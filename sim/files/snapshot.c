@@ -557,6 +557,26 @@ static psv_status of_file(const psvi_snapshot *snapshot, psv_status status) {
     return psvi_fail(snapshot->context, PSV_ERROR_FORMAT, "%s: %s", snapshot->path, sentence);
 }
 
+static psvi_world_numbers numbers_of(const psvi_snapshot *snapshot) {
+    const psvi_world_part *part = &snapshot->world;
+    bool driven_ground = false;
+    for (uint32_t i = 0; i < part->slots && !driven_ground; ++i)
+        driven_ground = (snapshot->flags[i] & PSVI_FLAG_KINEMATIC) != 0 &&
+                        psvi_is_ground(snapshot->shapes[snapshot->shape[i]].type);
+    return (psvi_world_numbers){.generation = snapshot->generation,
+                                .shape_of = snapshot->shape,
+                                .free_slots = snapshot->free_slots,
+                                .alive = snapshot->alive,
+                                .slots = part->slots,
+                                .free_count = part->free_count,
+                                .living = part->living,
+                                .lost_known = part->lost,
+                                .idle_steps = part->idle_steps,
+                                .steps_asked = part->steps,
+                                .most_gravity = part->most_gravity,
+                                .driven_ground = driven_ground};
+}
+
 static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
     const psvi_world_part *part = &snapshot->world;
     const uint64_t n = part->slots;
@@ -572,20 +592,8 @@ static psv_status fill_world(const psvi_snapshot *snapshot, psv_world *world) {
             status = psvi_write_array(world, address_at(&world->sim, body_arrays[i].in_world),
                                       address_at(snapshot, body_arrays[i].in_snapshot), 0, n, body_arrays[i].each);
     if (status != PSV_OK) return status;
-    memcpy(world->generation, snapshot->generation, n * sizeof *world->generation);
-    memcpy(world->alive, snapshot->alive, n);
-    memcpy(world->shape_of, snapshot->shape, n * sizeof *world->shape_of);
-    memcpy(world->free_slots, snapshot->free_slots, part->free_count * sizeof *world->free_slots);
-    world->sim.slots = part->slots;
-    world->free_count = part->free_count;
-    world->living = part->living;
-    world->most_gravity = part->most_gravity;
-    world->idle_steps = part->idle_steps;
-    world->steps_asked = part->steps;
-    world->lost_known = part->lost;
-    for (uint32_t i = 0; i < snapshot->world.slots; ++i)
-        world->driven_ground = world->driven_ground || ((snapshot->flags[i] & PSVI_FLAG_KINEMATIC) != 0 &&
-                                                        psvi_is_ground(snapshot->shapes[snapshot->shape[i]].type));
+    const psvi_world_numbers numbers = numbers_of(snapshot);
+    psvi_put_world_numbers(world, &numbers);
     for (uint64_t i = 0; i < n; ++i)
         if (snapshot->alive[i]) psvi_note_ground(world, snapshot->shape[i], snapshot->sub_world[i]);
     status = psvi_update_terrain(world);

@@ -392,12 +392,11 @@ int command_pairs(int argc, char **argv) {
         .option_count = sizeof options / sizeof *options,
         .operands = job.paths,
         .operand_room = 2,
+        .operand_needed = "a mesh file",
     };
     int code = tool_parse_options(&command, argc, argv);
     if (code != TOOL_CONTINUE) return code;
     job.path_count = command.operand_count;
-    if (job.path_count == 0)
-        return tool_fail(TOOL_REFUSED, "pairs needs a mesh file; usage: pairsieve pairs %s", command.usage);
     if (has_boxes && has_between) return tool_fail(TOOL_REFUSED, "--boxes and --between exclude each other");
     job.set_count = has_between ? 2 : 1;
     if (job.rank_options.distributed && (has_between || job.csv != NULL || job.has_max_pairs))

@@ -94,11 +94,10 @@ int command_replay(int argc, char **argv) {
         .option_count = sizeof options / sizeof *options,
         .operands = &job.path,
         .operand_room = 1,
+        .operand_needed = "a file",
     };
     int code = tool_parse_options(&command, argc, argv);
     if (code != TOOL_CONTINUE) return code;
-    if (command.operand_count == 0)
-        return tool_fail(TOOL_REFUSED, "replay needs a file; usage: pairsieve replay %s", command.usage);
     code = run_job(&job);
     replay_close(job.reader);
     free(job.times);

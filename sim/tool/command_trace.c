@@ -327,11 +327,10 @@ int command_trace(int argc, char **argv) {
         .option_count = sizeof options / sizeof *options,
         .operands = job.paths,
         .operand_room = 1,
+        .operand_needed = "a mesh file or a scene",
     };
     int code = tool_parse_options(&command, argc, argv);
     if (code != TOOL_CONTINUE) return code;
-    if (command.operand_count == 0)
-        return tool_fail(TOOL_REFUSED, "trace needs a mesh file or a scene; usage: pairsieve trace %s", command.usage);
     code = run_job(&job);
     release_job(&job);
     return code;

@@ -57,7 +57,8 @@ typedef struct tool_command {
     uint32_t option_count;
     const char **operands; // room for the arguments that are no options
     uint32_t operand_room;
-    uint32_t operand_count; // set by tool_parse_options
+    const char *operand_needed; // such as "a mesh file", where there has to be one; may be NULL
+    uint32_t operand_count;     // set by tool_parse_options
 } tool_command;
 
 // Reads the arguments after the command's name. TOOL_CONTINUE, or an exit code: 0 after --help.

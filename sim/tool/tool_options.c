@@ -127,6 +127,9 @@ int tool_parse_options(tool_command *command, int argc, char **argv) {
             command->operands[command->operand_count++] = word;
         }
     }
+    if (command->operand_needed != NULL && command->operand_count == 0)
+        return tool_fail(TOOL_REFUSED, "%s needs %s; usage: pairsieve %s %s", command->name, command->operand_needed,
+                         command->name, command->usage);
     return TOOL_CONTINUE;
 }
 

@@ -35,6 +35,17 @@ typedef struct psvi_world_check {
     psv_world_check totals;
 } psvi_world_check;
 
+// What only the host knows of the bodies, and its counts: a kept state has them, and a snapshot.
+typedef struct psvi_world_numbers {
+    uint32_t *generation, *shape_of; // by slot
+    uint32_t *free_slots;            // free_count of them
+    uint8_t *alive;                  // by slot
+    uint32_t slots;
+    uint64_t free_count, living, lost_known, idle_steps, steps_asked;
+    float most_gravity;
+    bool driven_ground;
+} psvi_world_numbers;
+
 struct psv_world {
     uint32_t cookie;
     psv_context *context;
@@ -224,6 +235,7 @@ psv_status psvi_write_array(psv_world *world, void *target, const void *source, 
                             uint64_t stride);
 
 void psvi_free_states(psv_world *world);
+void psvi_put_world_numbers(psv_world *world, const psvi_world_numbers *numbers); // they become the world's
 
 // Slot of a living body, or PSV_ERROR_ARGUMENT for a stale id.
 psv_status psvi_find_body(psv_world *world, psv_body_id id, uint32_t *slot);

@@ -13,14 +13,8 @@ typedef struct psvi_kept_state {
     bool used;
     char *memory; // of the backend
     uint64_t bytes;
-    // by slot
-    uint32_t *generation, *shape_of, *free_slots;
-    uint8_t *alive;
-    // numbers of the world
-    uint32_t slots;
-    uint64_t free_count, living, lost_known, idle_steps, steps_asked;
-    float most_gravity;
-    bool driven_ground, has_forces, has_user, has_rolls, has_anchors;
+    psvi_world_numbers numbers;
+    bool has_forces, has_user, has_rolls, has_anchors;
     uint64_t ground_serial, list_serial;
     psv_world_def def; // of which some settings can be changed
     psvi_step next;
@@ -72,7 +66,7 @@ static void walk_contacts(state_walk *walk, const psvi_kept_state *state) {
 static void walk_state(state_walk *walk, const psvi_kept_state *state) {
     const psvi_sim *s = &walk->world->sim;
     const psv_event_counts *events = &state->events;
-#define WALK(name, type, part) walk_part(walk, s->name, state->slots * sizeof(type), true);
+#define WALK(name, type, part) walk_part(walk, s->name, state->numbers.slots * sizeof(type), true);
     PSVI_BODY_STATE(WALK)
     walk_contacts(walk, state);
     if (s->event_counts == NULL) return;
@@ -93,10 +87,10 @@ static uint64_t state_bytes(psv_world *world, const psvi_kept_state *state) {
 
 static void free_state(psv_world *world, psvi_kept_state *state) {
     psvi_free(world->context, state->memory, state->bytes);
-    free(state->generation);
-    free(state->shape_of);
-    free(state->free_slots);
-    free(state->alive);
+    free(state->numbers.generation);
+    free(state->numbers.shape_of);
+    free(state->numbers.free_slots);
+    free(state->numbers.alive);
     *state = (psvi_kept_state){0};
 }
 
@@ -128,7 +122,7 @@ static uint64_t most_bytes(psv_world *world) {
     const psvi_sim *s = &world->sim;
     const uint64_t contacts = s->contact_capacity;
     const psvi_kept_state full = {
-        .slots = (uint32_t)world->def.max_bodies,
+        .numbers.slots = (uint32_t)world->def.max_bodies,
         .counts = {.points_kept = s->point_capacity, .kept_mask = s->kept_places - 1},
         .events = {.contacts = contacts, .begins = contacts, .ends = 2 * contacts, .hits = contacts},
         .has_rolls = true,
@@ -138,11 +132,12 @@ static uint64_t most_bytes(psv_world *world) {
 
 static psv_status alloc_state(psv_world *world, psvi_kept_state *state) {
     const uint64_t n = world->def.max_bodies;
-    state->generation = malloc(n * sizeof *state->generation);
-    state->shape_of = malloc(n * sizeof *state->shape_of);
-    state->free_slots = malloc(n * sizeof *state->free_slots);
-    state->alive = malloc(n);
-    if (state->generation == NULL || state->shape_of == NULL || state->free_slots == NULL || state->alive == NULL)
+    state->numbers.generation = malloc(n * sizeof *state->numbers.generation);
+    state->numbers.shape_of = malloc(n * sizeof *state->numbers.shape_of);
+    state->numbers.free_slots = malloc(n * sizeof *state->numbers.free_slots);
+    state->numbers.alive = malloc(n);
+    if (state->numbers.generation == NULL || state->numbers.shape_of == NULL || state->numbers.free_slots == NULL ||
+        state->numbers.alive == NULL)
         return psvi_fail(world->context, PSV_ERROR_MEMORY, "no host memory for a kept state of %" PRIu64 " bodies", n);
     return make_room(world, state, most_bytes(world));
 }
@@ -187,18 +182,19 @@ static psv_status find_state(psv_world *world, uint32_t number, psvi_kept_state 
 
 static void keep_numbers(const psv_world *world, psvi_kept_state *state) {
     const psvi_sim *s = &world->sim;
-    const uint64_t n = state->slots = s->slots;
-    memcpy(state->generation, world->generation, n * sizeof *state->generation);
-    memcpy(state->shape_of, world->shape_of, n * sizeof *state->shape_of);
-    memcpy(state->alive, world->alive, n);
-    memcpy(state->free_slots, world->free_slots, world->free_count * sizeof *state->free_slots);
-    state->free_count = world->free_count;
-    state->living = world->living;
-    state->lost_known = world->lost_known;
-    state->idle_steps = world->idle_steps;
-    state->steps_asked = world->steps_asked;
-    state->most_gravity = world->most_gravity;
-    state->driven_ground = world->driven_ground;
+    psvi_world_numbers *kept = &state->numbers;
+    const uint64_t n = kept->slots = s->slots;
+    memcpy(kept->generation, world->generation, n * sizeof *kept->generation);
+    memcpy(kept->shape_of, world->shape_of, n * sizeof *kept->shape_of);
+    memcpy(kept->alive, world->alive, n);
+    memcpy(kept->free_slots, world->free_slots, world->free_count * sizeof *kept->free_slots);
+    kept->free_count = world->free_count;
+    kept->living = world->living;
+    kept->lost_known = world->lost_known;
+    kept->idle_steps = world->idle_steps;
+    kept->steps_asked = world->steps_asked;
+    kept->most_gravity = world->most_gravity;
+    kept->driven_ground = world->driven_ground;
     state->ground_serial = world->ground_serial;
     state->list_serial = world->list_serial;
     state->def = world->def;
@@ -213,7 +209,7 @@ psv_status psv_world_keep(psv_world *world, uint32_t state) {
     psvi_kept_state *kept = NULL, now = {0};
     psv_status status = find_state(world, state, &kept);
     if (status != PSV_OK) return status;
-    now.slots = world->sim.slots;
+    now.numbers.slots = world->sim.slots;
     now.has_rolls = now.has_anchors = true;
     status = psvi_read_array(world, &now.counts, world->sim.counts, 0, 1, sizeof now.counts);
     if (status == PSV_OK && world->sim.event_counts != NULL)
@@ -231,25 +227,29 @@ psv_status psv_world_keep(psv_world *world, uint32_t state) {
     return walk.status;
 }
 
-static void return_numbers(psv_world *world, const psvi_kept_state *state) {
-    const uint64_t n = state->slots, more = world->sim.slots > n ? world->sim.slots - n : 0;
-    memcpy(world->generation, state->generation, n * sizeof *state->generation);
-    memcpy(world->shape_of, state->shape_of, n * sizeof *state->shape_of);
-    memcpy(world->alive, state->alive, n);
-    memcpy(world->free_slots, state->free_slots, state->free_count * sizeof *state->free_slots);
+void psvi_put_world_numbers(psv_world *world, const psvi_world_numbers *numbers) {
+    const uint64_t n = numbers->slots, more = world->sim.slots > n ? world->sim.slots - n : 0;
+    memcpy(world->generation, numbers->generation, n * sizeof *numbers->generation);
+    memcpy(world->shape_of, numbers->shape_of, n * sizeof *numbers->shape_of);
+    memcpy(world->alive, numbers->alive, n);
+    memcpy(world->free_slots, numbers->free_slots, numbers->free_count * sizeof *numbers->free_slots);
     memset(world->generation + n, 0, more * sizeof *world->generation); // slots that had no body yet
     memset(world->alive + n, 0, more);
-    world->sim.slots = state->slots;
-    world->free_count = state->free_count;
-    world->living = state->living;
-    world->lost_known = state->lost_known;
-    world->idle_steps = state->idle_steps;
-    world->steps_asked = state->steps_asked;
-    world->most_gravity = state->most_gravity;
-    world->driven_ground = state->driven_ground;
+    world->sim.slots = numbers->slots;
+    world->free_count = numbers->free_count;
+    world->living = numbers->living;
+    world->lost_known = numbers->lost_known;
+    world->idle_steps = numbers->idle_steps;
+    world->steps_asked = numbers->steps_asked;
+    world->most_gravity = numbers->most_gravity;
+    world->driven_ground = numbers->driven_ground;
+}
+
+static void return_numbers(psv_world *world, const psvi_kept_state *state) {
+    psvi_put_world_numbers(world, &state->numbers);
     if (world->ground_serial != state->ground_serial) ++world->ground_serial;
     ++world->body_serial;
-    psvi_touch_bodies(world, 0, n);
+    psvi_touch_bodies(world, 0, state->numbers.slots);
     memcpy(world->def.gravity, state->def.gravity, sizeof world->def.gravity);
     world->def.substeps = state->def.substeps;
     world->def.restitution_threshold = state->def.restitution_threshold;
@@ -270,8 +270,8 @@ static psv_status prepare_return(psv_world *world, const psvi_kept_state *state,
     psv_status status = PSV_OK;
     if (state->list_serial != world->list_serial) {
         const uint64_t now = count_ground(world, world->alive, world->shape_of, world->sim.slots);
-        const uint64_t then = count_ground(world, state->alive, state->shape_of, state->slots);
-        const uint64_t slots = world->sim.slots > state->slots ? world->sim.slots : state->slots;
+        const uint64_t then = count_ground(world, state->numbers.alive, state->numbers.shape_of, state->numbers.slots);
+        const uint64_t slots = world->sim.slots > state->numbers.slots ? world->sim.slots : state->numbers.slots;
         status = psvi_reserve_terrain(world, slots, (int64_t)then - (int64_t)now, terrain);
     }
     if (status == PSV_OK && state->has_user) status = psvi_need_user(world);

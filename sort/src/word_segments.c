@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "../../core/carver.h"
+
 struct psvi_word_segments {
     psv_segment_sorter *lower, *upper; // NULL where no bits of the word are compared
     psvi_word_form form;
@@ -44,21 +46,14 @@ static uint64_t sorter_bytes(psv_backend backend, const psv_segment_sorter_def *
     return def_of_words(def, upper, &words) ? psv_segment_sorter_bytes(backend, &words) : 0;
 }
 
-// The next part of a block of memory, or only its size where `base` is NULL.
-static void *carve(char *base, uint64_t *used, uint64_t bytes) {
-    void *part = base == NULL ? NULL : base + *used;
-    *used += psvi_align(bytes);
-    return part;
-}
-
 // Sets the parts of the memory but for the sorters', which come after them. Returns the bytes of the parts.
 static uint64_t carve_arrays(struct psvi_word_segments *words, const psv_segment_sorter_def *def, char *base) {
     const uint64_t count = def->max_count;
-    uint64_t used = 0;
-    words->words = carve(base, &used, count * (is_wide(def) ? 8 : 4));
-    words->index = carve(base, &used, is_wide(def) ? count * sizeof(uint32_t) : 0);
-    words->spare = carve(base, &used, is_wide(def) ? count * 16 : 0);
-    return used;
+    psvi_carver carver = {base, 0};
+    words->words = psvi_carve(&carver, count * (is_wide(def) ? 8 : 4));
+    words->index = psvi_carve(&carver, is_wide(def) ? count * sizeof(uint32_t) : 0);
+    words->spare = psvi_carve(&carver, is_wide(def) ? count * 16 : 0);
+    return carver.used;
 }
 
 uint64_t psvi_word_segments_bytes(psv_backend backend, const psv_segment_sorter_def *def) {

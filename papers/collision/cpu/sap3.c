@@ -33,14 +33,14 @@ static uint64_t carve_sap3(const psv_pair_finder_def *def, char *scratch, sap3_m
     char *at = scratch;
     uint64_t n = def->max_boxes;
     psv_sorter_def sorter = sap3_sorter_def(def);
-    memory->list = psvi_carve(&at, n * 4);
-    memory->next = psvi_carve(&at, n * 4);
-    memory->keys = psvi_carve(&at, 2 * n * (psvi_has_worlds(def) ? 8 : 4));
-    memory->order = psvi_carve(&at, 2 * n * 4);
-    memory->rank = psvi_carve(&at, n * 4);
-    memory->stop = psvi_carve(&at, n * 4);
-    memory->keep = psvi_carve(&at, n);
-    memory->minima = psvi_carve(&at, (2 * n / CHUNK + 2) * 4);
+    memory->list = psvi_next_part(&at, n * 4);
+    memory->next = psvi_next_part(&at, n * 4);
+    memory->keys = psvi_next_part(&at, 2 * n * (psvi_has_worlds(def) ? 8 : 4));
+    memory->order = psvi_next_part(&at, 2 * n * 4);
+    memory->rank = psvi_next_part(&at, n * 4);
+    memory->stop = psvi_next_part(&at, n * 4);
+    memory->keep = psvi_next_part(&at, n);
+    memory->minima = psvi_next_part(&at, (2 * n / CHUNK + 2) * 4);
     // The sorter is done before the boxes are gathered: they share memory.
     uint64_t sorter_bytes = psvi_align(psv_sorter_scratch_bytes(PSV_BACKEND_CPU, &sorter));
     uint64_t lanes_bytes = psvi_lanes_bytes(n);

@@ -27,9 +27,9 @@ static sweep_memory carve_sweep(const psvi_choice *choice) {
     const psv_pair_finder_def *def = &choice->def;
     char *scratch = choice->scratch;
     sweep_memory memory;
-    memory.ids = psvi_carve(&scratch, def->max_boxes * 4);
-    memory.order = psvi_carve(&scratch, def->max_boxes * 4);
-    memory.keys = psvi_carve(&scratch, def->max_boxes * key_bytes(def));
+    memory.ids = psvi_next_part(&scratch, def->max_boxes * 4);
+    memory.order = psvi_next_part(&scratch, def->max_boxes * 4);
+    memory.keys = psvi_next_part(&scratch, def->max_boxes * key_bytes(def));
     memory.lanes = psvi_carve_lanes(&scratch, def->max_boxes);
     memory.sorter = psv_buffer_of(scratch, choice->scratch_bytes - (uint64_t)(scratch - (const char *)choice->scratch));
     return memory;

@@ -1,6 +1,7 @@
 // Segmented sort on CUDA: the memory of a sorter and its kernel (segment_job.h).
 #include <stdlib.h>
 
+#include "../../../core/carver.h"
 #include "../../../core/cuda/cuda_backend.h"
 #include "../../src/segment_method.h"
 #include "segment_job.h"
@@ -21,43 +22,36 @@ static uint64_t tiles_of(const psv_segment_sorter_def *def) {
     return (def->max_count + PSVI_SEGMENT_TILE - 1) / PSVI_SEGMENT_TILE;
 }
 
-// The next part of a block of memory, or only its size where `base` is NULL.
-static void *carve(char *base, uint64_t *used, uint64_t bytes) {
-    void *part = base == NULL ? NULL : base + *used;
-    *used += psvi_align(bytes);
-    return part;
-}
-
-static uint64_t carve_large(psvi_segment_job *job, const psv_segment_sorter_def *def, char *base, uint64_t used) {
+static void carve_large(psvi_segment_job *job, const psv_segment_sorter_def *def, psvi_carver *carver) {
     const uint64_t tiles = def->max_count / PSVI_SEGMENT_LARGE_TILE + job->large_room;
     const uint64_t chunks = tiles / PSVI_SEGMENT_CHUNK + job->large_room;
     const uint64_t key_bytes = psv_key_type_bytes(def->key_type), row = PSVI_SEGMENT_DIGITS * sizeof(uint32_t);
-    job->large = carve(base, &used, job->large_room * sizeof *job->large);
-    job->tile_owner = carve(base, &used, tiles * sizeof(uint32_t));
-    job->chunk_owner = carve(base, &used, chunks * sizeof(uint32_t));
-    job->tile_digits = carve(base, &used, tiles * row);
-    job->chunk_digits = carve(base, &used, chunks * row);
-    job->keys_spare[0] = carve(base, &used, def->max_count * key_bytes);
-    job->keys_spare[1] = carve(base, &used, def->value_bytes == 0 ? 0 : def->max_count * key_bytes);
-    job->values_spare = carve(base, &used, def->max_count * def->value_bytes);
-    return used;
+    job->large = psvi_carve(carver, job->large_room * sizeof *job->large);
+    job->tile_owner = psvi_carve(carver, tiles * sizeof(uint32_t));
+    job->chunk_owner = psvi_carve(carver, chunks * sizeof(uint32_t));
+    job->tile_digits = psvi_carve(carver, tiles * row);
+    job->chunk_digits = psvi_carve(carver, chunks * row);
+    job->keys_spare[0] = psvi_carve(carver, def->max_count * key_bytes);
+    job->keys_spare[1] = psvi_carve(carver, def->value_bytes == 0 ? 0 : def->max_count * key_bytes);
+    job->values_spare = psvi_carve(carver, def->max_count * def->value_bytes);
 }
 
 // Sets the parts of the job's memory. Returns the bytes of all.
 static uint64_t carve_memory(psvi_segment_job *job, const psv_segment_sorter_def *def, char *base) {
     const uint64_t tiles = tiles_of(def);
-    uint64_t used = 0;
+    psvi_carver carver = {base, 0};
     static const uint32_t shorter[PSVI_SEGMENT_BINS] = {PSVI_SEGMENT_BLOCK, PSVI_SEGMENT_WARP, PSVI_SEGMENT_TINY};
-    job->control = carve(base, &used, sizeof *job->control);
-    job->tile_counts = carve(base, &used, tiles * sizeof(uint32_t));
-    job->tile_list = carve(base, &used, tiles * sizeof(uint32_t));
-    job->slots = carve(base, &used, tiles * PSVI_SEGMENT_TILE * sizeof(uint16_t));
+    job->control = psvi_carve(&carver, sizeof *job->control);
+    job->tile_counts = psvi_carve(&carver, tiles * sizeof(uint32_t));
+    job->tile_list = psvi_carve(&carver, tiles * sizeof(uint32_t));
+    job->slots = psvi_carve(&carver, tiles * PSVI_SEGMENT_TILE * sizeof(uint16_t));
     for (uint32_t bin = 0; bin < PSVI_SEGMENT_BINS; ++bin) {
         job->bin_room[bin] = (uint32_t)most_longer(def, shorter[bin]);
-        job->bins[bin] = carve(base, &used, job->bin_room[bin] * sizeof(uint32_t));
+        job->bins[bin] = psvi_carve(&carver, job->bin_room[bin] * sizeof(uint32_t));
     }
     job->large_room = (uint32_t)most_longer(def, job->block_length);
-    return job->large_room == 0 ? used : carve_large(job, def, base, used);
+    if (job->large_room != 0) carve_large(job, def, &carver);
+    return carver.used;
 }
 
 static psvi_segment_job plan_job(const psv_segment_sorter_def *def) {

@@ -1,11 +1,11 @@
-// How a method lays its arrays out in its scratch block on a device.
-#ifndef PAIRSIEVE_COLLISION_CARVER_H
-#define PAIRSIEVE_COLLISION_CARVER_H
+// How a method lays its arrays out in its scratch block.
+#ifndef PAIRSIEVE_CORE_CARVER_H
+#define PAIRSIEVE_CORE_CARVER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../core/context.h"
+#include "context.h"
 
 // Hands out 256-byte aligned parts of a scratch block. With a NULL base it only measures.
 typedef struct psvi_carver {
