@@ -140,7 +140,6 @@ const psvi_collision_ops psvi_collision_ops_cpu = {
     .narrow_boxes = psvi_narrow_boxes_cpu,
     .name_pairs = psvi_name_pairs_cpu,
     .merge_kept = psvi_merge_kept_cpu,
-    .subtract_count = psvi_subtract_count_cpu,
     .widen_boxes = psvi_widen_boxes_cpu,
     .place_boxes = psvi_place_boxes_cpu,
     .are_near = psvi_are_near_cpu,

@@ -119,7 +119,6 @@ psv_status psvi_list_partners_cpu(psv_context *context, const psv_pair *pairs, u
 psv_status psvi_narrow_boxes_cpu(psv_context *context, const psvi_rule_side *side, const double *origin, uint64_t first,
                                  const psvi_box_view *view, psv_aabb *boxes);
 psv_status psvi_merge_kept_cpu(psv_context *context, const psvi_kept_merge *merge);
-psv_status psvi_subtract_count_cpu(psv_context *context, const uint64_t *count, uint64_t less, uint64_t *target);
 psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
                                psv_pair *pairs, const uint64_t *count, uint64_t capacity);
 

@@ -329,7 +329,7 @@ uint64_t psvi_world_begin(const lbvh_tree *tree, uint64_t count, uint64_t world)
 // What a thread does with the boxes that it reaches.
 typedef struct others_sink {
     psvi_pair_sink pairs;
-    uint32_t base; // added to the tree's names of its boxes: with two sets it holds those of b
+    uint32_t base; // added to the tree's names of its boxes, which are those of b
 } others_sink;
 
 static void emit_others(void *data, const lbvh_other *other, const uint32_t *ids, uint32_t count) {
@@ -341,8 +341,7 @@ static void emit_others(void *data, const lbvh_other *other, const uint32_t *ids
     psvi_emit_hits(&sink->pairs, other->id, named, count);
 }
 
-// The boxes [first, end) of input->a, at most LBVH_QUERY_CHUNK. Returns how many are alive; with two sets bad ones are
-// reported.
+// The boxes [first, end) of input->a, at most LBVH_QUERY_CHUNK. Returns how many are alive; bad ones are reported.
 static uint64_t query_boxes(lbvh_search *search, uint64_t first, uint64_t end) {
     const lbvh_tree *tree = search->tree;
     const psvi_find_input *input = tree->input;
@@ -353,7 +352,7 @@ static uint64_t query_boxes(lbvh_search *search, uint64_t first, uint64_t end) {
         lbvh_other *other = &others[count];
         *other = (lbvh_other){.id = (uint32_t)place, .end = tree->count[0]};
         const psvi_box_kind kind = psvi_judge_place(&input->a, input->world_count, place, other->box);
-        if (kind == PSVI_BOX_BAD && input->between) psvi_add_bad_boxes(input, &other->id, 1);
+        if (kind == PSVI_BOX_BAD) psvi_add_bad_boxes(input, &other->id, 1);
         if (kind != PSVI_BOX_LIVE) continue;
         ++live;
         if (tree->wide) {
@@ -427,7 +426,6 @@ static psv_status lbvh_build(const psvi_choice *choice, const psvi_find_input *i
 typedef struct others_job {
     const lbvh_tree *tree;
     psvi_loop loop; // over boxes
-    uint64_t first; // box
     uint64_t live;  // atomic
 } others_job;
 
@@ -439,26 +437,28 @@ static void query_others(void *data, uint32_t worker) {
     uint64_t live = 0;
     (void)worker;
     psvi_open_sink(&sink.pairs, input, false); // boxes of other worlds are not met
-    sink.base = input->between ? (uint32_t)input->a.count : 0;
+    sink.base = (uint32_t)input->a.count;
     for (uint64_t first, end; psvi_take_range(&job->loop, &first, &end);)
-        live += query_boxes(&search, job->first + first, job->first + end);
+        live += query_boxes(&search, first, end);
     psvi_close_sink(&sink.pairs);
     __atomic_fetch_add(&job->live, live, __ATOMIC_RELAXED);
 }
 
+// Of two sets.
 static psv_status lbvh_query(const psvi_choice *choice, const psvi_find_input *input, uint64_t first) {
     psv_context *context = choice->context;
     psvi_grid_state *state = choice->state;
     lbvh_tree tree = psvi_lbvh_tree_of(choice, input);
-    const uint64_t count = input->a.count > first ? input->a.count - first : 0;
-    others_job job = {&tree, {0, count, LBVH_QUERY_CHUNK}, first, 0};
+    const uint64_t count = input->a.count;
+    others_job job = {&tree, {0, count, LBVH_QUERY_CHUNK}, 0};
+    (void)first;
     psvi_size_lbvh(&tree, state->boxes);
     if (!state->has_blocks) psvi_fill_blocks(context, &tree);
     state->has_blocks = true;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     psvi_run_tasks(context, psvi_workers_for(context, psvi_loop_pieces(count, LBVH_QUERY_CHUNK)), query_others, &job);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
-    if (input->between) input->result->boxes += job.live;
+    input->result->boxes += job.live;
     return PSV_OK;
 }
 

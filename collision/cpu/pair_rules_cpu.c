@@ -195,31 +195,13 @@ psv_status psvi_name_pairs_cpu(psv_context *context, const uint32_t *a_ids, cons
 
 // --- kept boxes ------------------------------------------------------------------------------------------------------
 
+// Of two sets: those of one set are followed.
 psv_status psvi_merge_kept_cpu(psv_context *context, const psvi_kept_merge *merge) {
     (void)context;
     psvi_frame_result *result = merge->result;
     const psvi_frame_result *kept = merge->kept;
-    const uint64_t room = merge->capacity - merge->front;
-    const uint64_t own = result->pair_count < room ? result->pair_count : room;
-    psv_pair *const pairs = merge->pairs + merge->front;
-    for (uint64_t p = 0; p < own; ++p) {
-        pairs[p].a += merge->shift;
-        pairs[p].b += merge->shift;
-    }
-    for (uint64_t i = 0; i < result->bad_count; ++i)
-        merge->bad_boxes[i] += merge->shift;
     for (uint64_t i = 0; i < kept->bad_count; ++i)
         merge->bad_boxes[result->bad_count + i] = merge->kept_bad[i] + merge->kept_shift;
-    if (merge->kept_pairs != NULL) {
-        uint64_t there = kept->pair_count < room - own ? kept->pair_count : room - own;
-        if (there > 0) memcpy(pairs + own, merge->kept_pairs, there * sizeof *merge->pairs);
-    }
-    psvi_add_kept_result(result, kept, merge->with_pairs);
-    return PSV_OK;
-}
-
-psv_status psvi_subtract_count_cpu(psv_context *context, const uint64_t *count, uint64_t less, uint64_t *target) {
-    (void)context;
-    *target = *count > less ? *count - less : 0;
+    psvi_add_kept_result(result, kept, false);
     return PSV_OK;
 }

@@ -94,11 +94,10 @@ static inline const char *psvi_sorter_name(const psv_pair_finder_def *def) {
 typedef struct psvi_kept_merge {
     psvi_frame_result *result;
     const psvi_frame_result *kept;
-    psv_pair *pairs;            // the frame's own from place `front` on
-    uint64_t front;             // kept pairs that are there already
-    const psv_pair *kept_pairs; // appended; NULL: none, or they are in front
-    // On CUDA kept pairs always come first, psvi_find_input.pairs_before. `there`, in the backend's memory: the pair
-    // buffer begins with them already; it says so behind the merge if `stay`.
+    psv_pair *pairs;            // those of kept boxes, then the frame's own, psvi_find_input.pairs_before
+    const psv_pair *kept_pairs; // NULL: kept boxes have no pairs with each other
+    // In the backend's memory: the pair buffer begins with the pairs of kept boxes already; it says so behind the merge
+    // if `stay`.
     uint32_t *there;
     bool stay;
     bool with_pairs;   // kept boxes have been paired with each other
@@ -185,8 +184,8 @@ typedef struct psvi_broad_phase {
     psv_status (*find)(const psvi_choice *choice, const psvi_find_input *input);
     // Optional, both or none, for boxes that are kept. `build` orders the boxes of input->a, like `find` without the
     // pairs. `query` finds the pairs of the boxes of input->a from place `first` on with those of the last `find` or
-    // `build`, which are input->b, or the first ones of input->a where there is one set. With two sets it judges the
-    // boxes of a as well: boxes and bad boxes of the result.
+    // `build`, which are input->b, or the first ones of input->a where there is one set (only without `settle`). With
+    // two sets it judges the boxes of a as well: boxes and bad boxes of the result.
     psv_status (*build)(const psvi_choice *choice, const psvi_find_input *input);
     psv_status (*query)(const psvi_choice *choice, const psvi_find_input *input, uint64_t first);
     // Optional, all or none, where memory is the host's. `settle` puts all boxes of input->a in order. `move` reads the
@@ -237,7 +236,7 @@ typedef struct psvi_collision_ops {
     psv_status (*name_pairs)(psv_context *context, const uint32_t *a_ids, const uint32_t *b_ids, bool between,
                              psv_pair *pairs, const uint64_t *count, uint64_t capacity);
     psv_status (*merge_kept)(psv_context *context, const psvi_kept_merge *merge);
-    // *target = max(*count - less, 0)
+    // Where counts may be the device's: *target = max(*count - less, 0)
     psv_status (*subtract_count)(psv_context *context, const uint64_t *count, uint64_t less, uint64_t *target);
     // Optional, all or none, for margins; they run at once. Widens the boxes of a frame and notes their tags.
     void (*widen_boxes)(psv_context *context, const psvi_find_input *input, psvi_near *near);

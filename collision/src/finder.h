@@ -49,7 +49,6 @@ typedef struct psvi_kept {
     uint32_t *bad_boxes;
     uint64_t *world_pairs;
     uint64_t *moving_count; // boxes that are not kept, where the count is the device's; ticket and there of the merge
-    bool in_front;          // on the CPU: the pair buffer begins with the pairs of the kept boxes
     // Whether all this is of `count` boxes of version `version`.
     bool valid;
     bool between;
@@ -63,7 +62,8 @@ typedef struct psvi_margins {
     uint64_t pair_count;
     uint64_t a_count, b_count; // boxes that are known
     bool between, valid;
-    uint32_t reused; // frames since they were looked for
+    uint32_t reused;             // frames since they were looked for
+    const psvi_choice *searched; // by this one
     psvi_backoff backoff;
 } psvi_margins;
 

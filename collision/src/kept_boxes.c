@@ -1,6 +1,9 @@
-// Kept boxes do not change from frame to frame: they are put into a tree and paired with each other once. A frame then
-// runs its method over the other boxes alone, searches the tree with each of them, and joins the results. The tree is
-// that of `lbvh`, in memory of its own, whatever the finder's method is.
+// Kept boxes do not change from frame to frame: they are put into a tree once. A frame searches the tree with each of
+// the other boxes. The tree is that of `lbvh`, in memory of its own, whatever the finder's method is.
+//
+// Between two sets the kept boxes are all of b. In one set, on a device, they have been paired with each other too: a
+// frame runs its method over the other boxes and joins the results. On the CPU, boxes of one set are followed instead
+// (movers.c).
 #include "frame.h"
 
 static const psvi_broad_phase *tree_method(psv_backend backend) {
@@ -152,12 +155,9 @@ static psv_status order_kept(psv_pair_finder *finder, const psvi_frame *frame) {
     return status;
 }
 
-static bool is_immediate(const psv_pair_finder *finder) { return finder->context->ops->immediate; }
-
 psv_status psvi_leave_front(psv_pair_finder *finder) {
-    psvi_kept *kept = &finder->kept;
-    kept->in_front = false;
-    if (is_immediate(finder) || kept->moving_count == NULL) return PSV_OK;
+    const psvi_kept *kept = &finder->kept;
+    if (kept->moving_count == NULL) return PSV_OK;
     return finder->context->ops->fill(finder->context, there_of(kept), 0, sizeof(uint32_t));
 }
 
@@ -166,25 +166,11 @@ static bool stay_in_front(const psv_pair_finder *finder, const psvi_frame *frame
     return !finder->def.sort_output && !finder->def.events && frame->a.ids == NULL;
 }
 
-// On the CPU, where the host knows how many they are. Returns how many the buffer begins with.
-static uint64_t keep_in_front(psv_pair_finder *finder, const psvi_frame *frame) {
-    const psvi_pair_memory *memory = &finder->memory;
-    psvi_kept *kept = &finder->kept;
-    const bool was = kept->in_front;
-    kept->in_front = is_immediate(finder) && stay_in_front(finder, frame);
-    if (!kept->in_front) return 0;
-    const uint64_t count = kept->result->pair_count < memory->capacity ? kept->result->pair_count : memory->capacity;
-    if (!was && count > 0) memcpy(memory->pairs, memory->kept, count * sizeof *memory->pairs);
-    return count;
-}
-
-// The boxes that are not kept, among themselves. Their places begin at 0, their pairs behind `front` others.
-static psv_status find_moving(psv_pair_finder *finder, const psvi_frame *frame, uint64_t front) {
+// The boxes that are not kept, among themselves. Their places begin at 0, their pairs behind those of kept boxes.
+static psv_status find_moving(psv_pair_finder *finder, const psvi_frame *frame) {
     psvi_kept *kept = &finder->kept;
     psvi_find_input input = frame->input;
-    input.pairs += front;
-    input.capacity -= front;
-    if (!is_immediate(finder)) input.pairs_before = &kept->result->pair_count;
+    input.pairs_before = &kept->result->pair_count;
     const uint64_t count = frame->input.a.count > frame->kept ? frame->input.a.count - frame->kept : 0;
     psv_status status = PSV_OK;
     input.a = part_of_view(frame->input.a, frame->kept, count);
@@ -197,14 +183,13 @@ static psv_status find_moving(psv_pair_finder *finder, const psvi_frame *frame, 
     return status == PSV_OK ? psvi_run_method(finder, &input, kept->world_pairs) : status;
 }
 
-static psv_status merge_results(psv_pair_finder *finder, const psvi_frame *frame, uint64_t front) {
+static psv_status merge_results(psv_pair_finder *finder, const psvi_frame *frame) {
     const psvi_kept *kept = &finder->kept;
     const psvi_kept_merge merge = {
         .result = finder->result,
         .kept = kept->result,
         .pairs = finder->memory.pairs,
-        .front = front,
-        .kept_pairs = frame->input.between || kept->in_front ? NULL : finder->memory.kept,
+        .kept_pairs = frame->input.between ? NULL : finder->memory.kept,
         .there = there_of(kept),
         .stay = stay_in_front(finder, frame),
         .with_pairs = !frame->input.between,
@@ -239,8 +224,7 @@ psv_status psvi_find_with_kept(psv_pair_finder *finder, psvi_frame *frame) {
     psv_status status = PSV_OK;
     if (between) status = psvi_leave_front(finder);
     if (status == PSV_OK && !kept->valid) status = order_kept(finder, frame);
-    const uint64_t front = status == PSV_OK && !between ? keep_in_front(finder, frame) : 0;
-    if (status == PSV_OK) status = between ? clear_frame(finder) : find_moving(finder, frame, front);
-    if (status == PSV_OK) status = merge_results(finder, frame, front);
+    if (status == PSV_OK) status = between ? clear_frame(finder) : find_moving(finder, frame);
+    if (status == PSV_OK) status = merge_results(finder, frame);
     return status == PSV_OK ? query_tree(finder, frame) : status;
 }

@@ -78,6 +78,7 @@ static psv_status clear_result(psv_pair_finder *finder) {
 
 static void test_again(psv_pair_finder *finder, const psvi_find_input *input) {
     psv_context *context = finder->context;
+    finder->last = finder->margins.searched;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     finder->ops->test_again(context, input, &finder->margins.near, finder->memory.near, finder->margins.pair_count);
     psvi_phase_end(context, PSV_PHASE_SWEEP);
@@ -103,6 +104,7 @@ static psv_status search(psv_pair_finder *finder, const psvi_find_input *frame, 
     input.pairs = finder->memory.near;
     const psv_status status = psvi_run_method(finder, &input, NULL);
     if (status != PSV_OK) return status;
+    margins->searched = finder->last;
     margins->pair_count = finder->result->pair_count;
     margins->a_count = frame->a.count;
     margins->b_count = frame->b.count;

@@ -5,22 +5,38 @@
 // into the tree, searches it with each of them, and compares what it finds with the pairs that these boxes had. The
 // differences are the events. The tree is built anew when searches have taken as much longer as that costs.
 //
-// Whenever a frame does not fit this way (many boxes moved, other rules, an overflow), it goes the usual way.
+// Whenever a frame does not fit this way (many boxes moved, other rules, an overflow), it goes the usual way, with
+// margins where boxes have some.
 #include "frame.h"
 #include "pair_changes.h"
 
 #include <math.h>
 
-#define MOST_SHARE 4u         // of all boxes so many may move
+#define MOST_SHARE 6u         // of all boxes so many may move, at most
 #define MOST_MORE 16u         // and so many more
 #define TESTS_OF_SETTLING 8.0 // for each box: tests that take as long as putting the boxes in order
 
-bool psvi_can_follow(psv_backend backend, const psv_pair_finder_def *def) {
+static bool follows_boxes(psv_backend backend) {
     const psvi_broad_phase *method = psvi_find_broad_phase(backend, "lbvh");
-    return method != NULL && method->settle != NULL && def->max_kept > 0 && psvi_world_count_bytes(def) == 0;
+    return method != NULL && method->settle != NULL;
+}
+
+bool psvi_can_follow(psv_backend backend, const psv_pair_finder_def *def) {
+    return follows_boxes(backend) && def->max_kept > 0 && psvi_world_count_bytes(def) == 0;
 }
 
 static uint64_t most_moved(uint64_t boxes) { return boxes / MOST_SHARE + MOST_MORE; }
+
+// Of all boxes, the share (one in so many) that may move in a frame: where more do, the usual way takes less time. That
+// way also puts pairs in order, where they need one. With margins it takes the least, and a change of ways costs most:
+// boxes are followed again when still fewer move.
+static bool is_few(const psv_pair_finder *finder, const psvi_frame *frame, uint64_t moved, uint64_t boxes) {
+    const bool ordered = finder->memory.sorter != NULL, again = !finder->movers.follows;
+    const uint64_t share = !psvi_has_margins(finder, frame) ? (ordered ? MOST_SHARE : 8u)
+                           : ordered                        ? (again ? 13u : 10u)
+                                                            : (again ? 32u : 24u);
+    return moved <= boxes / share + MOST_MORE;
+}
 
 // --- memory ----------------------------------------------------------------------------------------------------------
 
@@ -76,12 +92,8 @@ static uint32_t parts_of(const psvi_frame *frame) {
 void psvi_take_movers(psv_pair_finder *finder, psvi_frame *frame) {
     const psvi_find_input *given = &frame->given;
     frame->events_read = finder->events_done;
-    const uint64_t most = most_moved(given->a.count), behind = given->a.count - frame->kept;
-    // Where many boxes lie behind the kept ones, the tree of kept_boxes.c serves, and goes on until they are few.
-    const bool many =
-        !frame->moved_given && given->a.count > frame->kept && behind > (finder->kept.valid ? most / 2 : most);
     frame->follows =
-        frame->kept > 0 && !many && finder->movers.memory != NULL && !given->between && finder->memory.links != NULL;
+        frame->kept > 0 && finder->movers.memory != NULL && !given->between && finder->memory.links != NULL;
     if (frame->follows) {
         const uint64_t count = given->a.count;
         frame->set = (psvi_movers_set){count,
@@ -90,8 +102,8 @@ void psvi_take_movers(psv_pair_finder *finder, psvi_frame *frame) {
                                        parts_of(frame),
                                        {frame->origin[0], frame->origin[1], frame->origin[2]}};
     }
-    // The tree of kept_boxes.c takes no list of moved boxes: all boxes are searched.
-    if (frame->follows || frame->moved_given) frame->kept = 0;
+    // The tree of kept_boxes.c serves two sets, and devices as far as no list of moved boxes is given.
+    if (!given->between && (follows_boxes(finder->context->backend) || frame->moved_given)) frame->kept = 0;
 }
 
 static bool is_known(const psvi_movers *movers, const psvi_movers_set *set) {
@@ -114,7 +126,7 @@ static bool collect_moved(psv_pair_finder *finder, const psvi_frame *frame) {
     const psvi_movers_set *set = &frame->set, *known = &movers->known;
     const uint64_t first = set->kept < known->kept ? set->kept : known->kept;
     const uint64_t end = set->count > known->count ? set->count : known->count;
-    if (frame->moved_count + (end - first) > most_moved(end)) return false;
+    if (!is_few(finder, frame, frame->moved_count + (end - first), end)) return false;
     if (++movers->turn == 0) {
         memset(movers->turns, 0, finder->def.max_boxes * sizeof *movers->turns);
         movers->turn = 1;

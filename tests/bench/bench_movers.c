@@ -6,7 +6,8 @@
 // made and left on the device. `kept`: the movers are the last boxes, and those before them are kept. `check`: one
 // psv_check_pairs of 16 boxes.
 //   bench_movers [cpu|cuda] [--boxes N] [--movers N] [--frames N] [--plain-frames N] [--workers N] [--seed N] [--csv]
-//                [--peers]
+//                [--margin LENGTH] [--peers]
+// --margin: the finder to which the movers are named gets a margin too. Boxes are half a unit to one unit wide.
 // --peers: pairsieve with events, and other libraries that pay for what moves, on one thread, over the same moves.
 // Without --boxes: 100,000 and 1,000,000 boxes of which 0, 1, 100, 10,000 and all move.
 #include <stdio.h>
@@ -34,6 +35,7 @@ typedef struct bench_run {
 static psv_context *context;
 static uint64_t seed = 4711;
 static int frame_count = 400, plain_frames = 15;
+static float margin;
 static bool as_csv;
 
 static void check(psv_status status) {
@@ -65,6 +67,7 @@ static bench_run make_run(uint64_t boxes, bool moves, int frames) {
     bench_run run = {.frames = frames};
     def.max_boxes = boxes;
     def.max_kept = moves ? boxes : 0;
+    def.margins = moves && margin > 0;
     def.events = true;
     run.find = calloc((size_t)frames + 1, sizeof *run.find);
     run.both = calloc((size_t)frames + 1, sizeof *run.both);
@@ -138,6 +141,7 @@ static void bench(uint64_t count, uint64_t movers) {
                 set.kept = count;
                 set.moved = list;
                 set.moved_count = movers;
+                set.margin = margin;
             }
             time_frame(&runs[r], &set, frame);
         }
@@ -339,6 +343,8 @@ int main(int argc, char **argv) {
             plain_frames = atoi(value);
         else if (strcmp(name, "--workers") == 0)
             def.worker_count = (uint32_t)atoi(value);
+        else if (strcmp(name, "--margin") == 0)
+            margin = strtof(value, NULL);
         else if (strcmp(name, "--seed") == 0)
             seed = strtoull(value, NULL, 10);
         else

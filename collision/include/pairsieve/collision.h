@@ -78,8 +78,8 @@ typedef struct psv_box_set {
     // did not have, or did not keep, count as moved. Change kept_version when more has changed.
     // count, and count_buffer, include kept boxes. In psv_find_pairs_between b.kept is 0 or b.count (without
     // b.count_buffer), a.kept is 0, and `moved` is not looked at: another b.kept_version sorts b anew. CUDA sorts kept
-    // boxes anew in calls with another kept or kept_version, and looks for all pairs in calls with `moved`; so does
-    // the CPU with counts of worlds. OpenGL always looks for all pairs.
+    // boxes anew in calls with another kept or kept_version, and looks for all pairs in calls with `moved`. The CPU
+    // with counts of worlds, OpenGL and Vulkan look for all pairs of one set.
     uint64_t kept;
     uint64_t kept_version;
     psv_buffer moved;     // empty, or moved_count u32: indices of boxes, in any order, also more than once
@@ -87,7 +87,8 @@ typedef struct psv_box_set {
     // Boxes are widened by `margin` on all sides, and the pairs of the widened boxes are kept. They are tested again in
     // each frame until a box has left its widened box, or has other flags, another filter or another world. Only speed
     // depends on the margin; pairs are exact. A third of a box serves well where boxes take many frames for that
-    // distance. 0 (default): none. Finite, not negative. Needs def.margins. No effect in calls with kept boxes.
+    // distance. With `kept` too, a frame in which few boxes move costs what these cost, and margins serve the others.
+    // 0 (default): none. Finite, not negative. Needs def.margins. No effect between two sets of which b is kept.
     float margin;
     psv_buffer margins; // empty, or count floats, of each box in place of `margin`; not above 0: none for this box
 } psv_box_set;
