@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collision/cpu/tree_cpu.h"
+#include "collision/cpu/trees/tree_cpu.h"
 
 static uint32_t random_state = 20260;
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../../core/cpu/workers.h"
+#include "../../../core/cpu/workers.h"
 
 #define CHUNK 4096 // items that a thread takes at a time
 

@@ -3,7 +3,7 @@
 //
 // Rows go to blocks of one list that threads take from as they need. Its size is estimated from some of the queries. If
 // it is too small, the same pass has counted all rows, and a second one writes them to their exact places.
-#include "../../core/cpu/workers.h"
+#include "../../../core/cpu/workers.h"
 #include "neighbour_scan.h"
 
 #define GRAIN 2048        // queries that a thread takes at a time

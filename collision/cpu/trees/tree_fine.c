@@ -1,7 +1,7 @@
 // The fine tree on the CPU, from the top down: the child with the largest surface is split until a node has eight
 // children. A split minimises the sum over both sides of surface x items (binned surface area heuristic: Wald, «On fast
 // construction of SAH-based bounding volume hierarchies», 2007).
-#include "../../core/cpu/workers.h"
+#include "../../../core/cpu/workers.h"
 #include "box4.h"
 #include "tree_cpu.h"
 

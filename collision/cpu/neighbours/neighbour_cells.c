@@ -1,7 +1,7 @@
 // Cells of the radius: their size and table, and points sorted by them.
 #include "neighbour_cells.h"
 
-#include "../../core/cpu/workers.h"
+#include "../../../core/cpu/workers.h"
 
 #define GRAIN 16384
 #define MAX_PARTS 256
