@@ -29,7 +29,7 @@ static void NAME(insert_run)(ELEMENT *elements, size_t count) {
 // Sorts a[0..count); the result is in b when `into_b` and in a otherwise, the other is overwritten. Halving keeps each
 // merge's runs in the smallest cache that holds them.
 static void NAME(sort_run)(ELEMENT *a, ELEMENT *b, size_t count, bool into_b) {
-    if (count <= MERGE_INSERTION_MAX) {
+    if (count <= RADIX_INSERTION_MAX) {
         NAME(insert_run)(a, count);
         if (into_b) memcpy(b, a, count * sizeof *a);
         return;

@@ -26,7 +26,7 @@
 #include "records_cpu.h"
 
 static uint32_t max_workers(uint64_t count) {
-    const uint64_t workers = count / RADIX_COUNT_PER_WORKER;
+    const uint64_t workers = count / RADIX_CACHED_MAX;
     return workers < 1 ? 1 : workers > RADIX_MAX_WORKERS ? RADIX_MAX_WORKERS : (uint32_t)workers;
 }
 
@@ -69,9 +69,9 @@ static uint32_t split_bits(uint64_t count) {
     uint32_t bits = 1;
     while (bits < RADIX_SPLIT_BITS && count >> bits > 2 * RADIX_BUCKET_TARGET - 1)
         ++bits;
-    while (bits < RADIX_SPLIT_BITS_LARGE && count >> bits > 2 * RADIX_BUCKET_LARGE - 1)
+    while (bits < RADIX_SPLIT_BITS + 2 && count >> bits > 8 * RADIX_BUCKET_TARGET - 1)
         ++bits;
-    while (bits < RADIX_MAX_DIGIT_BITS && count >> bits > RADIX_BUCKET_MOST)
+    while (bits < RADIX_MAX_DIGIT_BITS && count >> bits > RADIX_CACHED_MAX)
         ++bits;
     return bits;
 }
@@ -300,7 +300,7 @@ static void widen_split(radix_job *job) {
             total = 0;
         }
         const uint64_t items = largest * job->count / RADIX_SAMPLES;
-        const bool fits = items <= RADIX_BUCKET_MOST || job->count >> (job->bits + 1) < RADIX_BUCKET_LEAST;
+        const bool fits = items <= RADIX_CACHED_MAX || job->count >> (job->bits + 1) < RADIX_BUCKET_TARGET / 2;
         helps = keeps_threads_busy(job, items) && (fits || job->bits == widest);
     }
     job->bits = helps ? job->bits - 1 : before;
@@ -361,7 +361,7 @@ void psvi_radix_store_bucket(const radix_job *job, radix_worker *worker, const c
     const psvi_radix_format *format = &job->format;
     void *values = request->value_bytes == 0 ? NULL : request->values_out;
     const uint32_t key_bytes = job->sorter->order.is_wide ? 8 : 4, value_bytes = format->value_bytes;
-    if (job->count * format->element_bytes < RADIX_STREAM_BYTES || request->keys_out == NULL) {
+    if (job->count * format->element_bytes < 4 * RADIX_FAR_BYTES || request->keys_out == NULL) {
         psvi_radix_store(format, sorted, count, request->keys_out, values, begin);
         return;
     }

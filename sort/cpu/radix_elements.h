@@ -10,6 +10,9 @@
 #define PAIRSIEVE_RADIX_ELEMENTS_H
 
 #include "../src/sort_method.h"
+#include "sort_cpu_tuning.h"
+
+#define RADIX_MAX_DIGITS (1u << RADIX_MAX_DIGIT_BITS)
 
 typedef struct psvi_wide_element {
     uint64_t key, value;

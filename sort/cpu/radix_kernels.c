@@ -16,8 +16,8 @@ psvi_digits psvi_plan_digits(size_t count, uint32_t width) {
     for (uint32_t passes = 1; passes <= 8; ++passes) {
         const uint32_t bits = (width + passes - 1) / passes;
         if (bits > RADIX_MAX_DIGIT_BITS || bits == 0) continue;
-        const uint64_t element = RADIX_ELEMENT_COST + (bits > RADIX_NEAR_DIGIT_BITS ? RADIX_FAR_COST : 0);
-        const uint64_t cost = passes * ((uint64_t)count * element + ((uint64_t)RADIX_COUNTER_COST << bits));
+        const uint64_t element = RADIX_ELEMENT_COST + (bits > RADIX_NEAR_DIGIT_BITS ? 1 : 0);
+        const uint64_t cost = passes * ((uint64_t)count * element + ((uint64_t)1 << bits));
         if (cost >= best_cost) continue;
         best_cost = cost;
         // Rounding up may leave the last passes without bits.

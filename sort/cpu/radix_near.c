@@ -103,9 +103,9 @@ static near_shape find_shape(const radix_job *job) {
         if (s == 0) continue;
         descents += sample[s - 1] > sample[s];
         ascents += sample[s - 1] < sample[s];
-        if (descents > NEAR_DESCENTS && ascents > 0) return NEAR_NOT;
+        if (descents > NEAR_APART / 2 && ascents > 0) return NEAR_NOT;
     }
-    if (descents > NEAR_DESCENTS) return NEAR_TURNED;
+    if (descents > NEAR_APART / 2) return NEAR_TURNED;
     for (uint32_t s = 0; s < NEAR_SAMPLES; ++s) {
         const uint64_t at = s * (job->count - NEAR_CHUNK / 4) / NEAR_SAMPLES, key = input_key(job, at);
         apart += key > input_key(job, at + NEAR_CHUNK / 4);

@@ -146,11 +146,11 @@ static bool NAME(has_few_values)(const ELEMENT *elements, size_t count, uint64_t
 // Whether so many keys agree from bit `shift` on, but are not equal, that insertion would take longer than another
 // pass: where pairs of all that agree are as many as keys, by the pairs of a sample.
 static bool NAME(is_crowded)(const ELEMENT *elements, size_t count, uint64_t mask, uint32_t shift) {
-    uint32_t seen[RADIX_CROWD_PLACES] = {0}, pairs = 0;
+    uint32_t seen[2 * RADIX_SAMPLES] = {0}, pairs = 0;
     for (uint32_t s = 0; s < RADIX_SAMPLES; ++s) {
         const uint32_t at = (uint32_t)(s * count / RADIX_SAMPLES);
         const uint64_t key = KEY(elements[at]) & mask, high = key >> shift;
-        uint32_t *slot = &seen[(high * 0x9e3779b97f4a7c15u >> 32) % RADIX_CROWD_PLACES];
+        uint32_t *slot = &seen[(high * 0x9e3779b97f4a7c15u >> 32) % (2 * RADIX_SAMPLES)];
         const uint64_t other = KEY(elements[*slot]) & mask;
         pairs += other >> shift == high && other != key;
         *slot = at;

@@ -10,37 +10,26 @@
 
 // Widest digit: 2048 counters are 8 KB.
 #define RADIX_MAX_DIGIT_BITS 11u
-#define RADIX_MAX_DIGITS (1u << RADIX_MAX_DIGIT_BITS)
 
-// Elements that make a further thread worth waking. Below, one thread is nearly as fast, and does not depend on another
-// one being scheduled.
-#define RADIX_COUNT_PER_WORKER 49152u
-
-// Up to this count one thread does not split: two passes through L2 and a little more take less than the split does.
+// Elements that one thread sorts in L2. Up to this count it does not split: two passes through L2 and a little more
+// take less than the split does. As many make a further thread worth waking: with fewer, one thread is nearly as fast
+// and does not depend on another one being scheduled. A larger bucket is split as finely as a digit can.
 #define RADIX_CACHED_MAX 49152u
 
 #define RADIX_MAX_WORKERS 64u
 
-// Above this many bytes of elements the split's places are not in L2.
+// Above this many bytes of elements the split's places are not in L2. From 4 times as many on the output is written
+// around the cache.
 #define RADIX_FAR_BYTES (1u << 20)
 
-// From this many bytes of elements on the output is written around the cache.
-#define RADIX_STREAM_BYTES (4u << 20)
-
 // The splitting pass makes 2^bits buckets. It takes the fewest bits that give buckets of RADIX_BUCKET_TARGET elements,
-// up to RADIX_SPLIT_BITS: then the cache lines being written, one for each bucket, stay in L1. If buckets are still
-// larger than RADIX_BUCKET_LARGE, which fills L2 together with its copy, it takes up to RADIX_SPLIT_BITS_LARGE bits. If
-// they are larger than RADIX_BUCKET_MOST even so, it takes as many as a digit can have.
+// up to RADIX_SPLIT_BITS: then the cache lines being written, one for each bucket, stay in L1. If buckets are still 4
+// times larger, which fills L2 together with a bucket's copy, it takes up to two bits more. If they are larger than
+// RADIX_CACHED_MAX even so, it takes as many as a digit can have, but leaves half of RADIX_BUCKET_TARGET a bucket.
 #define RADIX_BUCKET_TARGET 4096u
 #define RADIX_SPLIT_BITS 8u
-#define RADIX_BUCKET_LARGE 16384u
-#define RADIX_SPLIT_BITS_LARGE 10u
-#define RADIX_BUCKET_MOST 49152u
 
-// Where the split takes more bits because a bucket is too large for the cache, it leaves this many elements a bucket.
-#define RADIX_BUCKET_LEAST 2048u
-
-// Where it does to keep all threads busy, it leaves so many.
+// Where the split takes more bits to keep all threads busy, it leaves this many elements a bucket.
 #define RADIX_BUCKET_TINY 128u
 
 // Bits looked at beyond log2(count): of uniform keys that agree in these there are few, and insertion puts them in
@@ -50,28 +39,22 @@
 // Keys sampled to see whether there are few values, and whether the highest bits separate them.
 #define RADIX_SAMPLES 256u
 
-// Places of the table in which samples meet whose highest bits agree.
-#define RADIX_CROWD_PLACES 512u
-
 // A bucket with more than one in so many elements is looked at: are most of its keys equal?
 #define RADIX_CROWD_SHARE 8u
 
-// Costs of an element and of a counter in one digit pass: their ratio decides between few wide and many narrow digits.
-// An element costs more where there are more digits than lines in L1.
+// Cost of an element in one digit pass, in costs of a counter: the ratio decides between few wide and many narrow
+// digits. An element costs one more where there are more digits than lines in L1.
 #define RADIX_ELEMENT_COST 5u
-#define RADIX_COUNTER_COST 1u
 #define RADIX_NEAR_DIGIT_BITS 9u
-#define RADIX_FAR_COST 1u
 
 // Nearly sorted input: elements of a chunk, which with a few more still are one group of codes (radix_near_kernels.h).
 #define NEAR_CHUNK 224u
 
-// Keys sampled to see whether the input is nearly sorted, and limits for it. First limit: samples less than the
-// previous key; keys far from their places cause these. Second: samples greater than the key a quarter of a chunk
-// later, or a quarter of the input later; keys that moved too far cause these. If as many samples are greater than the
-// next key, keys moved at all.
+// Keys sampled to see whether the input is nearly sorted, and limits for it. Samples greater than the key a quarter of
+// a chunk later, or a quarter of the input later: at most NEAR_APART; keys that moved too far cause these. If as many
+// are greater than the next key, keys moved at all. Samples less than the previous key: at most half of NEAR_APART;
+// keys far from their places cause these.
 #define NEAR_SAMPLES 128u
-#define NEAR_DESCENTS 4u
 #define NEAR_APART 8u
 
 // Of so many elements one may be far from its place: such cost about 120 to 200 ns each.
@@ -80,8 +63,7 @@
 // A bucket with a descent in so many elements, or fewer, is left to insertion.
 #define NEAR_INSERTION_SHARE 128u
 
-// Merge sort: runs that insertion makes, and elements that make a further thread worth waking.
-#define MERGE_INSERTION_MAX 20u
+// Merge sort: elements that make a further thread worth waking. Runs that insertion makes are those of RADIX_INSERTION_MAX.
 #define MERGE_COUNT_PER_WORKER 16384u
 
 #endif

@@ -70,7 +70,7 @@ static void test_counts(void **state) {
             counts[number++] = chunks * NEAR_CHUNK + off * (NEAR_CHUNK / 2) - 1;
     for (uint32_t off = 0; off < 3; ++off) {
         counts[number++] = RADIX_CACHED_MAX + off - 1;
-        counts[number++] = 2 * RADIX_COUNT_PER_WORKER + off - 1;
+        counts[number++] = 2 * RADIX_CACHED_MAX + off - 1;
     }
     for (uint32_t c = 0; c < number; ++c)
         for (uint32_t s = 0; s < SHAPES; ++s) {
