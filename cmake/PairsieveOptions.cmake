@@ -180,14 +180,15 @@ target_compile_definitions(pairsieve_flags INTERFACE PSV_HAVE_CUDA=$<BOOL:${PSV_
 # psv_add_glsl(NAME file...): compute shaders, as text and for Vulkan as SPIR-V, in source files of the library
 # pairsieve_NAME.
 function(psv_add_glsl name)
-    file(GLOB_RECURSE included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/gpu/*.glsl)
+    set(folders ${CMAKE_CURRENT_SOURCE_DIR}/gpu ${PROJECT_SOURCE_DIR}/collision/gpu ${PROJECT_SOURCE_DIR}/collision/gpu/trees)
+    file(GLOB_RECURSE included CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.glsl ${PROJECT_SOURCE_DIR}/collision/gpu/*.glsl)
     set(common ${PROJECT_SOURCE_DIR}/core/gpu/gpu_common.glsl)
     foreach(shader ${ARGN})
         get_filename_component(shader_name ${shader} NAME_WE)
         set(file ${CMAKE_CURRENT_SOURCE_DIR}/${shader})
         set(code ${CMAKE_CURRENT_BINARY_DIR}/generated/glsl_${shader_name}.c)
         add_custom_command(OUTPUT ${code}
-            COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} -DFILE=${file} -DFOLDERS=${CMAKE_CURRENT_SOURCE_DIR}/gpu
+            COMMAND ${CMAKE_COMMAND} -DOUTPUT=${code} -DFILE=${file} "-DFOLDERS=${folders}"
                     -DCOMMON=${common} -DCOMPILER=${PSV_SPIRV_COMPILER} -P ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake
             DEPENDS ${file} ${common} ${included} ${PROJECT_SOURCE_DIR}/cmake/embed_glsl.cmake VERBATIM)
         target_sources(pairsieve_${name} PRIVATE ${code})

@@ -33,8 +33,8 @@
 #define PSVI_BACKENDS(X)                                                                                               \
     X(cpu, PSV_BACKEND_CPU, PSVI_HAS, PSVI_HAS, PSVI_HAS, PSVI_HAS)                                                    \
     X(cuda, PSV_BACKEND_CUDA, PSVI_WITH_CUDA, PSVI_WITH_CUDA, PSVI_WITH_CUDA, PSVI_WITH_CUDA)                          \
-    X(gl, PSV_BACKEND_GL, PSVI_WITH_GL, PSVI_WITH_GL, PSVI_WITH_GL, PSVI_LACKS)                                        \
-    X(vulkan, PSV_BACKEND_VULKAN, PSVI_WITH_VULKAN, PSVI_WITH_VULKAN, PSVI_WITH_VULKAN, PSVI_LACKS)                    \
+    X(gl, PSV_BACKEND_GL, PSVI_WITH_GL, PSVI_WITH_GL, PSVI_WITH_GL, PSVI_WITH_GL)                                      \
+    X(vulkan, PSV_BACKEND_VULKAN, PSVI_WITH_VULKAN, PSVI_WITH_VULKAN, PSVI_WITH_VULKAN, PSVI_WITH_VULKAN)              \
     PSVI_FURTHER_BACKENDS(X)
 
 #endif

@@ -343,6 +343,8 @@ psv_status psv_load_scene(psv_context *context, const char *name_or_path, const 
     if (options == NULL) options = &fresh;
     if (options->cookie != OPTIONS_COOKIE)
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "options has no cookie: start from psv_default_scene_options()");
+    status = psvi_check_steps_worlds(context);
+    if (status != PSV_OK) return status;
     for (const psvi_shipped_scene *s = psvi_shipped_scenes; s->name != NULL; ++s)
         if (strcmp(s->name, name_or_path) == 0)
             return build_scene(context, s->name, NULL, (const char *)s->text, s->length, options, scene);

@@ -28,11 +28,6 @@ psv_picture_def psv_default_picture_def(void) {
     };
 }
 
-static const psvi_render_ops *ops_of(psv_backend backend) {
-    const psvi_sim_module *module = psvi_sim_module_of(backend);
-    return module == NULL ? NULL : module->render;
-}
-
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 static void *part_at(char *block, uint64_t at) { return block == NULL ? NULL : block + at; }
@@ -76,6 +71,10 @@ static psv_status check_renderer_def(psv_context *context, const psv_renderer_de
         return psvi_fail(context, PSV_ERROR_ARGUMENT, "def needs either a world or max_triangles over 0; it has %s",
                          def->world ? "both" : "neither");
     if (def->world == NULL) return PSV_OK;
+    const psvi_render_ops *ops = psvi_render_ops_of(context->backend);
+    if (ops != NULL && ops->items == NULL)
+        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                         "the %s backend renders triangles alone; cpu and cuda render worlds", context->ops->name);
     const psv_status status = psvi_check_world(def->world);
     if (status != PSV_OK || def->world->context == context) return status;
     return psvi_fail(context, PSV_ERROR_ARGUMENT, "def.world belongs to another context");
@@ -119,15 +118,16 @@ psv_status psv_create_renderer(psv_context *context, const psv_renderer_def *def
     if (renderer == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "renderer is NULL");
     *renderer = NULL;
     status = check_renderer_def(context, def);
-    if (status == PSV_OK && ops_of(context->backend) == NULL)
-        status = psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the backend %s renders no pictures; cpu and cuda do",
-                           psv_backend_name(context->backend));
+    if (status == PSV_OK && psvi_render_ops_of(context->backend) == NULL)
+        status =
+            psvi_fail(context, PSV_ERROR_UNSUPPORTED, "the backend %s renders no pictures; cpu, cuda, gl and vulkan do",
+                      psv_backend_name(context->backend));
     if (status != PSV_OK) return status;
     psv_renderer *made = calloc(1, sizeof *made);
     if (made == NULL) return psvi_fail(context, PSV_ERROR_MEMORY, "no host memory for a renderer");
     made->cookie = PSVI_RENDERER_COOKIE;
     made->context = context;
-    made->ops = ops_of(context->backend);
+    made->ops = psvi_render_ops_of(context->backend);
     made->def = *def;
     made->scene.has_bodies = def->world != NULL;
     status = make_parts(made);
@@ -241,10 +241,10 @@ static psv_status check_targets(psv_renderer *renderer, const psv_picture_def *p
                                 psv_buffer hits) {
     const uint64_t count = (uint64_t)picture->width * picture->height;
     psv_status status = psvi_check_buffer(renderer->context, pixels, count * 4, 4, "pixels");
-    if (status == PSV_OK && psv_buffer_address(hits) != NULL)
+    if (status == PSV_OK && psvi_is_given(hits))
         status = psvi_check_buffer(renderer->context, hits, count * sizeof(psv_pixel_hit), 4, "hits");
-    renderer->scene.pixels.final = psv_buffer_address(pixels);
-    renderer->scene.pixels.hits = psv_buffer_address(hits);
+    renderer->scene.pixels.final = psvi_buffer_address(pixels);
+    renderer->scene.pixels.hits = psvi_buffer_address(hits);
     return status;
 }
 
@@ -264,8 +264,8 @@ static void begin_samples(psv_renderer *renderer, const psv_picture_def *picture
 
 static psv_status trace_and_filter(psv_renderer *renderer) {
     psv_context *context = renderer->context;
-    psv_status status = psv_view_tree(renderer->tree, &renderer->scene.tree);
-    if (status == PSV_OK) status = context->ops->fill(context, renderer->scene.rays, 0, sizeof(uint64_t));
+    renderer->scene.tree = psvi_view_of_tree(renderer->tree);
+    psv_status status = context->ops->fill(context, renderer->scene.rays, 0, sizeof(uint64_t));
     if (status != PSV_OK) return status;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     status = renderer->ops->trace(context, &renderer->scene);
@@ -364,7 +364,7 @@ psv_status psv_read_render_statistics(psv_renderer *renderer, psv_render_statist
     psv_render_statistics found = {.added_up = renderer->scene.added_up + 1};
     psv_status status = psv_read_tree_statistics(renderer->tree, &tree);
     if (status == PSV_OK)
-        status = psv_download(context, &found.rays, psv_buffer_of(renderer->scene.rays, sizeof found.rays),
+        status = psv_download(context, &found.rays, psvi_buffer_at(context, renderer->scene.rays, sizeof found.rays),
                               sizeof found.rays);
     if (status == PSV_OK) status = psvi_wait_pictures(context);
     if (status != PSV_OK) return status;

@@ -11,7 +11,7 @@ extern "C" {
 
 #define PSVI_RENDERER_COOKIE 0x70737672u // "psvr"
 
-// All asynchronous on CUDA.
+// All asynchronous on GPUs. Without `items` and `place` the backend renders triangles alone.
 typedef struct psvi_render_ops {
     psv_status (*items)(psv_context *context, const psvi_render_scene *scene);
     psv_status (*place)(psv_context *context, const psvi_render_scene *scene, uint64_t items);

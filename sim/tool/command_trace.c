@@ -322,7 +322,8 @@ int command_trace(int argc, char **argv) {
         .name = "trace",
         .usage = "MESH|SCENE [OPTION]...",
         .summary = "Renders a mesh (PLY, OBJ or STL) or a scene by rays: sun, shadow, sky light, mirrors and glass; "
-                   "tells what the sort, the tree and the rays took.",
+                   "tells what the sort, the tree and the rays took. OpenGL and Vulkan render meshes, with --quality "
+                   "linear.",
         .options = options,
         .option_count = sizeof options / sizeof *options,
         .operands = job.paths,

@@ -11,8 +11,18 @@ static const struct {
     const psvi_sim_module *module;
 } modules[] = {PSVI_BACKENDS(LIST)};
 
-const psvi_sim_module *psvi_sim_module_of(psv_backend backend) {
+static const psvi_sim_module *module_of(psv_backend backend) {
     for (size_t i = 0; i < sizeof modules / sizeof *modules; ++i)
         if (modules[i].backend == backend) return modules[i].module;
     return NULL;
+}
+
+const psvi_sim_module *psvi_sim_module_of(psv_backend backend) {
+    const psvi_sim_module *module = module_of(backend);
+    return module == NULL || module->ops == NULL ? NULL : module;
+}
+
+const struct psvi_render_ops *psvi_render_ops_of(psv_backend backend) {
+    const psvi_sim_module *module = module_of(backend);
+    return module == NULL ? NULL : module->render;
 }

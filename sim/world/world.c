@@ -430,6 +430,13 @@ static psv_status build_world(psv_world *world) {
     return status;
 }
 
+psv_status psvi_check_steps_worlds(psv_context *context) {
+    if (psvi_sim_module_of(context->backend) != NULL) return PSV_OK;
+    return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
+                     "the %s backend steps no worlds; take cpu or cuda (and psv_world_find_pairs_on)",
+                     context->ops->name);
+}
+
 psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_world **world) {
     psv_status status = psvi_check_context(context);
     if (status != PSV_OK) return status;
@@ -437,11 +444,8 @@ psv_status psv_create_world(psv_context *context, const psv_world_def *def, psv_
     if (world == NULL) return psvi_fail(context, PSV_ERROR_ARGUMENT, "world is NULL");
     *world = NULL;
     const psvi_sim_module *module = psvi_sim_module_of(context->backend);
-    if (module == NULL)
-        return psvi_fail(context, PSV_ERROR_UNSUPPORTED,
-                         "the %s backend steps no worlds; take cpu or cuda (and psv_world_find_pairs_on)",
-                         context->ops->name);
-    status = psvi_check_world_def(context, def);
+    status = psvi_check_steps_worlds(context);
+    if (status == PSV_OK) status = psvi_check_world_def(context, def);
     if (status == PSV_OK) status = check_memory(context, def);
     if (status != PSV_OK) return status;
     psv_world *made = calloc(1, sizeof *made);

@@ -156,13 +156,15 @@ typedef struct psvi_sim_ops {
 
 // What a backend has for this layer.
 typedef struct psvi_sim_module {
-    const psvi_sim_ops *ops;
+    const psvi_sim_ops *ops;              // NULL: it steps no worlds
     const struct psvi_render_ops *render; // sim/render/renderer.h
 } psvi_sim_module;
 
 extern const psvi_sim_module psvi_cpu_sim, psvi_cuda_sim;
-extern const psvi_sim_ops psvi_sim_ops_cpu, psvi_sim_ops_cuda;  // those in this build
-const psvi_sim_module *psvi_sim_module_of(psv_backend backend); // NULL: it steps no worlds in this build
+extern const psvi_sim_ops psvi_sim_ops_cpu, psvi_sim_ops_cuda;         // those in this build
+const psvi_sim_module *psvi_sim_module_of(psv_backend backend);        // NULL: it steps no worlds in this build
+psv_status psvi_check_steps_worlds(psv_context *context);              // PSV_ERROR_UNSUPPORTED: it does not
+const struct psvi_render_ops *psvi_render_ops_of(psv_backend backend); // NULL: it renders no pictures
 
 // The world is not NULL and not destroyed.
 psv_status psvi_check_world(const psv_world *world);

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <pairsieve/core.h>
+
 #include "tool_process.h"
 
 #define WIDTH 40
@@ -70,6 +72,38 @@ static void picture(void **state) {
     assert_true(pixel(files[0], 0, 0)[2] > pixel(files[0], 0, 0)[0]);
     const unsigned char *middle = pixel(files[0], WIDTH / 2, HEIGHT * 3 / 4);
     assert_true(middle[0] >= middle[2] && middle[0] > 40);
+}
+
+// On backends of shaders every byte is within one grey level of the CPU's, and scenes are refused with what they are
+// for.
+static void shaders(void **state) {
+    (void)state;
+    static const char *const backends[3] = {"cpu", "gl", "vulkan"};
+    static const psv_backend numbers[3] = {PSV_BACKEND_CPU, PSV_BACKEND_GL, PSV_BACKEND_VULKAN};
+    char command[512];
+    for (int b = 0; b < 3; ++b) {
+        tool_result result;
+        if (!psv_backend_available(numbers[b])) continue; // no driver, or not in this build
+        (void)snprintf(command, sizeof command,
+                       "trace %s/mesh.obj --backend %s --size %dx%d --samples 5 --out %s/%s.png", folder, backends[b],
+                       WIDTH, HEIGHT, folder, b == 0 ? "linear" : "fine");
+        tool_run(&result, command);
+        if (result.code != 0) fail_msg("%s", result.error);
+        (void)snprintf(command, sizeof command, "%s/%s.png", folder, b == 0 ? "linear" : "fine");
+        FILE *file = fopen(command, "rb");
+        assert_non_null(file);
+        assert_int_equal(fread(files[b > 0], 1, sizeof files[0], file), FILE_BYTES);
+        assert_int_equal(fclose(file), 0);
+        for (int i = 0; b > 0 && i < 3 * WIDTH * HEIGHT; ++i) {
+            const int x = i / 3 % WIDTH, y = i / (3 * WIDTH);
+            const int own = pixel(files[1], x, y)[i % 3], other = pixel(files[0], x, y)[i % 3];
+            if (abs(own - other) > 1)
+                fail_msg("%s: byte %d of pixel %d, %d is %d; on the CPU %d", backends[b], i % 3, x, y, own, other);
+        }
+        if (b == 0) continue;
+        (void)snprintf(command, sizeof command, "trace drop --backend %s", backends[b]);
+        assert_true(tool_refuses(command, 2, "steps no worlds; take cpu or cuda"));
+    }
 }
 
 // A scene file, and a shipped scene that is scaled.
@@ -149,7 +183,7 @@ static int remove_folder(void **state) {
 
 int main(void) {
     if (mkdtemp(folder) == NULL) return 1;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(picture), cmocka_unit_test(scenes), cmocka_unit_test(refusals),
-                                       cmocka_unit_test(single_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(picture), cmocka_unit_test(shaders), cmocka_unit_test(scenes),
+                                       cmocka_unit_test(refusals), cmocka_unit_test(single_words)};
     return cmocka_run_group_tests(tests, NULL, remove_folder);
 }

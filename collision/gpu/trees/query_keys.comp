@@ -2,7 +2,7 @@
 // whose directions' octants are the lowest bits, 1 boxes, 2 spheres.
 // variants: TRIANGLES=0
 layout(local_size_x = 128) in;
-#include "tree_walk.glsl"
+#include "tree_query.glsl"
 #include "tree_places.glsl"
 layout(std430, binding = 10) writeonly buffer key_block { uint keys[]; };
 

@@ -3,7 +3,7 @@
 // 5: room of each list, 6: room of all lists. A result is an item, of rays a hit of four words.
 // variants: TRIANGLES=0,1 KIND=0,1,2
 layout(local_size_x = 64) in;
-#include "tree_walk.glsl"
+#include "tree_query.glsl"
 #if KIND == 0
 #include "tree_rays.glsl"
 #define RESULT_WORDS 4u
@@ -98,8 +98,8 @@ void order_results(uint count) {
 void find_results(uint q, uvec2 filter_bits) {
     tree_ray ray;
     uint number;
-    float t_max;
-    if (walk_group == 0u || !make_ray(q, ray, t_max)) return;
+    vec3 origin = query_vector(q, 0u), along = query_vector(q, 4u);
+    if (walk_group == 0u || !make_ray(origin, query_word(q, 3u), along, query_word(q, 7u), ray)) return;
     while (next_node(number)) {
         tree_node node = load_node(number);
         uint slots = ray_slots(node, ray, ray.t_max) & world_slots(number, node.order);
@@ -162,7 +162,7 @@ void main() {
         list_begin = base(11) + RESULT_WORDS * first;
     }
     list_least = ordered && !offsets;
-    begin_walk(q);
+    begin_query(q);
     find_results(q, query_filter(q));
     if (offsets && ordered && list_found <= list_room) order_results(list_found);
     if ((flags & LIST_COUNTS) != 0u) lists[base(10) + q] = list_found;

@@ -2,7 +2,7 @@
 // a query; the nearest ones are kept in order in the target itself, block 11. param 5: k.
 // variants: TRIANGLES=0,1 NEAREST=0,1
 layout(local_size_x = 64) in;
-#include "tree_walk.glsl"
+#include "tree_query.glsl"
 #include "tree_points.glsl"
 layout(std430, binding = 11) buffer target_block { uint target[]; };
 
@@ -38,7 +38,7 @@ void main() {
     uvec2 filter_bits = query_filter(q);
     closest_point best = closest_point(centre, 0.0, 0.0, NO_ITEM);
     uint k = param(5), to = base(11) + 2u * k * q;
-    begin_walk(q);
+    begin_query(q);
     while (good && next_node(number)) {
         tree_node node = load_node(number);
         float sum[8];

@@ -11,7 +11,7 @@ static uint32_t bytes_of(psvi_query_kind kind) {
                                        : sizeof(psv_sphere);
 }
 
-// A kernel with a thread for each query: blocks 0 to 9 and parameters 0 to 3 as tree_walk.glsl has them.
+// A kernel with a thread for each query: blocks 0 to 9 and parameters 0 to 3 as tree_query.glsl has them.
 static psvi_gpu_call query_call(const psv_tree *tree, const psvi_tree_query *query, const psvi_gpu_source *source,
                                 const char *defines) {
     const psvi_tree_memory *memory = &tree->memory;

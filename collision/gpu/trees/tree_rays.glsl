@@ -58,11 +58,9 @@ float scale_ray(inout tree_ray ray, float longest) {
 vec3 turned(vec3 v, uint z) { return z == 2u ? v : z == 1u ? v.zxy : v.yzx; }
 
 // False: the ray hits nothing.
-bool make_ray(uint q, out tree_ray ray, out float t_max) {
-    ray.origin = query_vector(q, 0u);
-    ray.direction = query_vector(q, 4u);
-    float t_min = query_word(q, 3u);
-    t_max = query_word(q, 7u);
+bool make_ray(vec3 origin, float t_min, vec3 direction, float t_max, out tree_ray ray) {
+    ray.origin = origin;
+    ray.direction = direction;
     if (is_nan(t_min) || is_nan(t_max)) return false;
     ray.t_min = ray.first = t_min > 0.0 ? t_min : 0.0;
     ray.t_max = without_sign_of_zero(t_max);

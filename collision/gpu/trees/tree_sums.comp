@@ -1,6 +1,6 @@
 // Where the list of each query begins, in numbers of 64 bits. Of 1,024 counts a group: their sum (PHASE 0); what is before
 // each sum, by one group (1); what is before each count (2). Blocks: 0 head, 1 sums, 10 counts, 11 offsets. param 0:
-// queries at most, 1: as in tree_walk.glsl, 2: groups.
+// queries at most, 1: as in tree_query.glsl, 2: groups.
 // variants: PHASE=0,1,2
 layout(local_size_x = 256) in;
 #define HEAD_ACCESS

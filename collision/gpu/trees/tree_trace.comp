@@ -2,7 +2,7 @@
 // 40 bytes, and writes four words or one to block 11.
 // variants: TRIANGLES=0,1 ANY=0,1
 layout(local_size_x = 64) in;
-#include "tree_walk.glsl"
+#include "tree_query.glsl"
 #include "tree_rays.glsl"
 layout(std430, binding = 11) writeonly buffer target_block { uint target[]; };
 
@@ -11,10 +11,10 @@ void main() {
     if (!query_of(group_number() * 64u + gl_LocalInvocationID.x, q)) return;
     tree_ray ray;
     ray_hit best = ray_hit(query_word(q, 7u), 0.0, 0.0, NO_ITEM);
-    float t_max;
     uvec2 filter_bits = query_filter(q);
-    begin_walk(q);
-    if (walk_group != 0u && make_ray(q, ray, t_max)) {
+    begin_query(q);
+    vec3 origin = query_vector(q, 0u), along = query_vector(q, 4u);
+    if (walk_group != 0u && make_ray(origin, query_word(q, 3u), along, query_word(q, 7u), ray)) {
         float most = ray.t_max;
         while (next_node(number)) {
             tree_node node = load_node(number);

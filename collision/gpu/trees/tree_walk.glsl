@@ -1,45 +1,17 @@
 // The walk through a tree, as in pairsieve/tree_view.h. The stack has one entry a level, because siblings share one.
-// Blocks of every query: 0 head, 1 nodes of five words of 16 bytes, 2 items, 3 ends of triangles, 4 the worlds' first
-// items, 5 filters of items, 6 queries, 7 their worlds, 8 their filters, 9 their order. param 0: queries at most, 1: what
-// there is (ASKS_...), 2: words from query to query, 3: worlds of the tree.
+// Blocks: 0 head, 1 nodes of five words of 16 bytes, 2 items, 3 ends of triangles, 4 the worlds' first items. param 1: what
+// there is (TREE_WORLDS), 3: worlds of the tree.
 #define HEAD_ACCESS readonly
 #include "tree_head.glsl"
 layout(std430, binding = 1) readonly buffer node_block { uvec4 nodes[]; };
 layout(std430, binding = 2) readonly buffer item_block { uvec4 items[]; };
 layout(std430, binding = 3) readonly buffer end_block { uvec2 ends[]; };
 layout(std430, binding = 4) readonly buffer start_block { uint starts[]; };
-layout(std430, binding = 5) readonly buffer item_filter_block { uint item_filters[]; };
-layout(std430, binding = 6) readonly buffer query_block { uint queries[]; };
-layout(std430, binding = 7) readonly buffer query_world_block { uint query_worlds[]; };
-layout(std430, binding = 8) readonly buffer query_filter_block { uint query_filters[]; };
-layout(std430, binding = 9) readonly buffer order_block { uint query_order[]; };
-#define ASKS_WORLDS 1u
-#define ASKS_FILTERS 2u
-#define ITEM_FILTERS 4u
-#define IN_ORDER_OF 8u // block 9
-#define COUNTED 16u    // the count is the result's, in block 0
 #define TREE_WORLDS 32u
 #define NODE_LIMIT 0x20000000u
 #define NO_ITEM 0xffffffffu
 
 bool asks(uint bit) { return (param(1) & bit) != 0u; }
-
-uint query_count() {
-    if (!asks(COUNTED) || HEAD(RESULT_COUNT + 1u) != 0u) return param(0);
-    return min(param(0), HEAD(RESULT_COUNT));
-}
-
-// The query of a thread; false: there is none.
-bool query_of(uint thread, out uint q) {
-    q = 0u;
-    if (thread >= query_count()) return false;
-    q = asks(IN_ORDER_OF) ? query_order[base(9) + thread] : thread;
-    return true;
-}
-float query_word(uint q, uint word) { return uintBitsToFloat(queries[base(6) + q * param(2) + word]); }
-vec3 query_vector(uint q, uint word) {
-    return vec3(query_word(q, word), query_word(q, word + 1u), query_word(q, word + 2u));
-}
 
 struct tree_node {
     vec3 origin, size; // of its grid's steps
@@ -76,8 +48,7 @@ uint slot_item(tree_node node, uint slot) { return node.first_item + (node.order
 uvec2 walk_stack[MAX_LEVELS];
 uint walk_depth, walk_base, walk_group, first_item, end_item; // see psv_tree_walk
 
-void begin_walk(uint q) {
-    uint world = asks(ASKS_WORLDS) ? query_worlds[base(7) + q] : 0u;
+void begin_walk(uint world) {
     walk_depth = walk_base = walk_group = first_item = 0u;
     end_item = world == 0u ? HEAD(HEAD_ITEMS) : 0u;
     if (asks(TREE_WORLDS)) {
@@ -140,18 +111,6 @@ uint world_slots(uint number, uint order) {
         slots |= uint(child >= first && child <= last) << slot;
     }
     return slots;
-}
-
-uvec2 query_filter(uint q) {
-    if (!asks(ASKS_FILTERS)) return uvec2(0xffffffffu);
-    return uvec2(query_filters[base(8) + 2u * q], query_filters[base(8) + 2u * q + 1u]);
-}
-
-// Items and queries with filters (group, mask) find each other as two boxes do.
-bool item_passes(uint item, uvec2 filter_of_query) {
-    if (!asks(ITEM_FILTERS)) return filter_of_query.x != 0u && filter_of_query.y != 0u;
-    uint at = base(5) + 2u * item;
-    return (item_filters[at] & filter_of_query.y) != 0u && (filter_of_query.x & item_filters[at + 1u]) != 0u;
 }
 
 struct stored_item {

@@ -1,12 +1,13 @@
-// pairsieve render: ray-traced pictures of a world's bodies, or of triangles, without a display, on the CPU and CUDA.
+// pairsieve render: ray-traced pictures of a world's bodies, or of triangles, without a display, on the CPU and CUDA; of
+// triangles also on OpenGL and Vulkan.
 //
 // Each picture sorts the boxes of all bodies along a curve, builds a tree of them (pairsieve/tree.h) and traces rays
 // through it: one from the eye through each pixel, and one to the sun and one to the sky from each surface found. Rays
 // test the exact shapes. Mirrors and glass send rays on. While nothing moves, pictures add up; while something moves,
 // the light is smoothed over neighbouring pixels of one surface. Random numbers depend on seed, frame and pixel alone
-// (docs/how/rendering.md), so the same calls give the same picture; the CPU and CUDA differ by rounding.
+// (docs/how/rendering.md), so the same calls give the same picture; backends differ by rounding.
 //
-// On CUDA pictures are enqueued and nothing waits, except where a comment says «Blocks». A picture allocates nothing,
+// On GPUs pictures are enqueued and nothing waits, except where a comment says «Blocks». A picture allocates nothing,
 // unless shapes or ground bodies were added before it.
 #ifndef PAIRSIEVE_RENDER_H
 #define PAIRSIEVE_RENDER_H
@@ -34,7 +35,7 @@ typedef struct psv_renderer_def {
 psv_renderer_def psv_default_renderer_def(void);
 
 // Errors: PSV_ERROR_ARGUMENT (a field out of range, a world of another context), PSV_ERROR_UNSUPPORTED (the backend has
-// no trees, unknown sort_method), PSV_ERROR_MEMORY (with the bytes needed: 128 a pixel, 80 a body, the tree). Blocks.
+// no pictures, none of worlds or none by this tree; unknown sort_method), PSV_ERROR_MEMORY (with the bytes needed: 128 a pixel, 80 a body, the tree). Blocks.
 psv_status psv_create_renderer(psv_context *context, const psv_renderer_def *def, psv_renderer **renderer);
 void psv_destroy_renderer(psv_renderer *renderer); // NULL is allowed. Blocks
 
@@ -85,7 +86,8 @@ typedef struct psv_pixel_hit {
 // PSV_ERROR_MEMORY (trees of new ground), PSV_ERROR_DEVICE. Waits for steps that found too little room.
 psv_status psv_render_world(psv_renderer *renderer, const psv_picture_def *picture, psv_buffer pixels, psv_buffer hits);
 
-// The same of triangles, which have no mirrors and no glass. `worlds` of the set are not looked at.
+// The same of triangles, which have no mirrors and no glass. `worlds` of the set are not looked at. Also
+// PSV_ERROR_UNSUPPORTED: on OpenGL and Vulkan the pixels, 32 bytes each with `hits`, must fit into a storage block.
 psv_status psv_render_triangles(psv_renderer *renderer, const psv_triangle_set *triangles,
                                 const psv_picture_def *picture, psv_buffer pixels, psv_buffer hits);
 

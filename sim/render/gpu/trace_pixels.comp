@@ -1,0 +1,169 @@
+// One thread a pixel: the ray from the eye to the first triangle, a ray to the sun and one to the sky, as
+// psvi_render_surface and psvi_render_light. Groups are squares of 8 x 8 pixels, whose rays read the same nodes. Reads
+// nodes of 80 and triangles of 40 bytes, mostly from the caches; writes 80 bytes a pixel.
+layout(local_size_x = 64) in;
+#define TRIANGLES 1
+#include "tree_walk.glsl"
+#include "tree_rays.glsl"
+#include "picture.glsl"
+layout(std430, binding = 5) writeonly buffer surface_block { vec4 surfaces[]; }; // normal; way from the eye
+layout(std430, binding = 6) writeonly buffer albedo_block { vec4 albedos[]; };
+layout(std430, binding = 7) writeonly buffer emission_block { vec4 emissions[]; };
+layout(std430, binding = 8) buffer light_block { vec4 lights[]; };
+layout(std430, binding = 9) buffer colour_block { vec4 colours[]; };
+layout(std430, binding = 10) writeonly buffer hit_block { uint hits[]; }; // psv_pixel_hit
+layout(std430, binding = 11) buffer ray_block { uint ray_count[]; };
+#define CHANNEL_PIXEL 0u
+#define CHANNEL_SUN 2u
+#define CHANNEL_SKY 4u
+shared uint group_rays;
+
+vec3 sum_with(vec3 a, vec3 b, float s) {
+    precise vec3 sum = a + b * s;
+    return sum;
+}
+float dot_of(vec3 a, vec3 b) {
+    precise float sum = a.x * b.x + a.y * b.y + a.z * b.z;
+    return sum;
+}
+vec3 unit_or(vec3 a, vec3 other) {
+    float squared = dot_of(a, a);
+    precise vec3 unit = a * divided(1.0, root_of(squared));
+    return squared > 1e-20 ? unit : other;
+}
+// Far enough from a surface that rounding cannot put a ray's beginning behind it.
+vec3 lifted(vec3 p, vec3 n, float t) {
+    precise float reach = 2e-5 * (max(abs(p.x), max(abs(p.y), abs(p.z))) + t);
+    return sum_with(p, n, reach);
+}
+
+// Sine and cosine from 0 to 2 pi, to about a unit in the last place (Moshier's cephes).
+vec2 turn_of(float x) {
+    float k = floor(x * 0.636619772 + 0.5);
+    precise float r = ((x - k * 1.5703125) - k * 4.837512969970703125e-4) - k * 7.54978995489188216e-8;
+    precise float z = r * r;
+    precise float s = r + r * z * (-1.6666654611e-1 + z * (8.3321608736e-3 - z * 1.9515295891e-4));
+    precise float c =
+        1.0 - 0.5 * z + z * z * (4.166664568298827e-2 + z * (-1.388731625493765e-3 + z * 2.443315711809948e-5));
+    uint quarter = uint(k) & 3u;
+    vec2 turned_by = (quarter & 1u) != 0u ? vec2(c, -s) : vec2(s, c);
+    return (quarter & 2u) != 0u ? -turned_by : turned_by;
+}
+
+struct seen_surface {
+    float t;
+    uint item;
+    vec3 normal;
+};
+
+void meet(tree_ray ray, uint place, inout seen_surface seen) {
+    stored_item item = load_item(place);
+    ray_hit hit;
+    if (!ray_meets(ray, item, hit) || hit.t > seen.t || (hit.t == seen.t && hit.item > seen.item)) return;
+    precise vec3 ab = item.b - item.a, ac = item.c - item.a;
+    precise vec3 cross_of = ab.yzx * ac.zxy - ab.zxy * ac.yzx;
+    vec3 normal = unit_or(cross_of, -ray.direction);
+    seen = seen_surface(hit.t, hit.item, dot_of(normal, ray.direction) > 0.0 ? -normal : normal);
+}
+
+// What a ray of unit length meets first; `any`: whether it meets anything.
+seen_surface look(vec3 o, vec3 d, bool any_hit) {
+    seen_surface seen = seen_surface(infinity(), NO_ITEM, vec3(0.0));
+    tree_ray ray;
+    uint number;
+    begin_walk(0u);
+    if (walk_group == 0u || !make_ray(o, 0.0, d, infinity(), ray)) return seen;
+    while (next_node(number)) {
+        tree_node node = load_node(number);
+        uint slots = ray_slots(node, ray, seen.t);
+        push_slots(node, slots, ray.octant);
+        for (uint left = slots & ~node.inner; left != 0u; left &= left - 1u)
+            meet(ray, slot_item(node, uint(findLSB(left))), seen);
+        if (any_hit && seen.item != NO_ITEM) break;
+    }
+    return seen;
+}
+
+vec3 eye_ray(uint pixel) {
+    vec2 in_pixel = vec2(0.5); // the first picture uses the centres
+    if (ADDED_UP > 0u) in_pixel = vec2(random(pixel, CHANNEL_PIXEL), random(pixel, CHANNEL_PIXEL + 1u));
+    precise float from_left = 2.0 * (float(pixel % WIDTH) + in_pixel.x);
+    precise float from_top = 2.0 * (float(pixel / WIDTH) + in_pixel.y);
+    precise float across = divided(from_left, float(WIDTH)) - 1.0, upward = 1.0 - divided(from_top, float(HEIGHT));
+    return unit_or(sum_with(sum_with(FORWARD, RIGHT, across), UP, upward), FORWARD);
+}
+
+vec3 sun_ray(uint pixel) {
+    precise float angle = 6.2831853 * random(pixel, CHANNEL_SUN + 1u);
+    vec2 turned_by = turn_of(angle);
+    precise vec2 away = root_of(random(pixel, CHANNEL_SUN)) * turned_by;
+    return unit_or(sum_with(sum_with(SUN, SUN_RIGHT, away.y), SUN_UP, away.x), SUN);
+}
+
+vec3 sky_ray(uint pixel, vec3 normal) {
+    precise float z = 2.0 * random(pixel, CHANNEL_SKY) - 1.0;
+    precise float angle = 6.2831853 * random(pixel, CHANNEL_SKY + 1u), rest = 1.0 - z * z;
+    vec2 turned_by = turn_of(angle);
+    precise vec2 flat_part = root_of(max(rest, 0.0)) * turned_by;
+    precise vec3 sum = normal + vec3(flat_part.y, z, flat_part.x);
+    return unit_or(sum, normal);
+}
+
+// Light that comes to a surface from sun and sky, by a ray to each.
+vec3 light_at(uint pixel, vec3 p, vec3 normal, out uint rays, out bool sun_seen, out bool sky_seen) {
+    vec3 to_sun = sun_ray(pixel), to_sky = sky_ray(pixel, normal), light = vec3(0.0);
+    float slope = dot_of(normal, to_sun);
+    sun_seen = slope > 0.0;
+    rays = sun_seen ? 2u : 1u;
+    if (sun_seen) sun_seen = look(p, to_sun, true).item == NO_ITEM;
+    sky_seen = look(p, to_sky, true).item == NO_ITEM;
+    if (sun_seen) light = vec3(1.30, 1.18, 0.98) * slope;
+    return light + (sky_seen ? sky(to_sky) * 1.1 : vec3(0.045, 0.042, 0.038));
+}
+
+void note_hit(uint pixel, seen_surface seen, bool sun_seen, bool sky_seen) {
+    if (!WANTS_HITS) return;
+    uint at = base(10) + 8u * pixel;
+    hits[at] = floatBitsToUint(seen.t);
+    hits[at + 1u] = seen.item;
+    for (uint k = 0u; k < 3u; ++k)
+        hits[at + 2u + k] = floatBitsToUint(seen.normal[k]);
+    hits[at + 5u] = floatBitsToUint(float(sun_seen));
+    hits[at + 6u] = floatBitsToUint(float(sky_seen));
+    hits[at + 7u] = 0u;
+}
+
+uint trace(uint pixel) {
+    vec3 d = eye_ray(pixel), light = vec3(0.0), albedo = vec3(0.0), emission = vec3(0.0);
+    seen_surface seen = look(EYE, d, false);
+    uint rays = 0u;
+    bool sun_seen = false, sky_seen = false;
+    if (seen.item == NO_ITEM) {
+        emission = sky(d);
+    } else {
+        vec3 p = lifted(sum_with(EYE, d, seen.t), seen.normal, seen.t);
+        albedo = vec3(0.60, 0.55, 0.48);
+        light = light_at(pixel, p, seen.normal, rays, sun_seen, sky_seen);
+    }
+    note_hit(pixel, seen, sun_seen, sky_seen);
+    float share = 1.0 / float(ADDED_UP + 1u);
+    vec3 colour = emission + albedo * light;
+    surfaces[pixel] = vec4(seen.normal, seen.t);
+    albedos[pixel] = vec4(albedo, 0.0);
+    emissions[pixel] = vec4(emission, 0.0);
+    lights[pixel] = vec4(ADDED_UP > 0u ? mixed(lights[pixel].xyz, light, share) : light, 0.0);
+    colours[pixel] = vec4(ADDED_UP > 0u ? mixed(colours[pixel].xyz, colour, share) : colour, 1.0);
+    return rays + 1u;
+}
+
+void main() {
+    uint thread = gl_LocalInvocationID.x, row = (WIDTH + 7u) / 8u;
+    uint x = group_number() % row * 8u + thread % 8u, y = group_number() / row * 8u + thread / 8u;
+    if (thread == 0u) group_rays = 0u;
+    barrier();
+    if (x < WIDTH && y < HEIGHT) atomicAdd(group_rays, trace(y * WIDTH + x));
+    barrier();
+    if (thread != 0u || group_rays == 0u) return;
+    uint before = atomicAdd(ray_count[base(11)], group_rays);
+    if (before + group_rays < before) atomicAdd(ray_count[base(11) + 1u], 1u);
+}
