@@ -191,6 +191,7 @@ static int check_options(const sort_job *job) {
     if (job->file.input != NULL && (job->input != NULL || describes || distributed))
         return tool_fail(TOOL_REFUSED, "--file sorts what the file has: no --input, --count, --distribution, --seed or "
                                        "--distributed");
+    if (job->file.input == NULL && job->file.restart) return tool_fail(TOOL_REFUSED, "--restart needs --file");
     if (job->file.input == NULL && job->file.output != NULL) return tool_fail(TOOL_REFUSED, "--out needs --file");
     return TOOL_CONTINUE;
 }
@@ -283,6 +284,10 @@ int command_sort(int argc, char **argv) {
          .help = "(--file) the greatest key first",
          .kind = OPTION_FLAG,
          .target = &job.file.descending},
+        {.name = "--restart",
+         .help = "(--file) after a kill the same command goes on behind the runs that were finished",
+         .kind = OPTION_FLAG,
+         .target = &job.file.restart},
         TOOL_RANK_OPTIONS(job.rank_options, "sort", "keys"),
         {.name = "--json", .help = "print one JSON object and nothing else", .kind = OPTION_FLAG, .target = &job.json},
     };

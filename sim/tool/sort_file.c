@@ -17,16 +17,19 @@ static int print_file(const tool_sort_file *job, const psv_context *context, con
     const double rate = 1e-6 * (double)result->count / seconds;
     const char *backend = psv_backend_name(psv_context_backend(context));
     if (job->json)
-        return tool_print_result(
-            "sort_file", context,
-            json_pack("{s:I, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f}", "count", (json_int_t)result->count, "keys",
-                      job->key_name, "value_bytes", (json_int_t)job->value_bytes, "method", job->method, "backend",
-                      backend, "memory_mib", (json_int_t)job->mebibytes, "runs", (json_int_t)result->runs, "rounds",
-                      (json_int_t)result->rounds, "seconds", seconds, "mpairs_per_s", rate));
+        return tool_print_result("sort_file", context,
+                                 json_pack("{s:I, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:f, s:f}", "count",
+                                           (json_int_t)result->count, "keys", job->key_name, "value_bytes",
+                                           (json_int_t)job->value_bytes, "method", job->method, "backend", backend,
+                                           "memory_mib", (json_int_t)job->mebibytes, "runs", (json_int_t)result->runs,
+                                           "kept_runs", (json_int_t)result->kept_runs, "rounds",
+                                           (json_int_t)result->rounds, "seconds", seconds, "mpairs_per_s", rate));
     char count[32];
     printf("%s %s records with %u-byte values, method %s on %s: %.2f s, %.1f million a second\n",
            tool_format_count(count, result->count), job->key_name, (unsigned)job->value_bytes, job->method, backend,
            seconds, rate);
+    if (result->kept_runs > 0)
+        printf("%llu runs were taken over from a call that did not end\n", (unsigned long long)result->kept_runs);
     printf("%llu runs, %llu rounds of the merge; checked: sorted, and the same records\n",
            (unsigned long long)result->runs, (unsigned long long)result->rounds);
     return TOOL_DONE;
@@ -51,6 +54,7 @@ int tool_sort_a_file(const tool_sort_file *job) {
         def.method = job->method;
         def.value_bytes = (uint32_t)job->value_bytes;
         def.descending = job->descending;
+        def.restart = job->restart;
         def.memory_bytes = job->mebibytes << 20;
         if (isatty(STDERR_FILENO)) def.progress = draw_progress;
         const double begun = tool_seconds_now();

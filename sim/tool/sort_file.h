@@ -7,7 +7,7 @@
 typedef struct tool_sort_file {
     const char *input, *output, *method, *key_name;
     uint64_t mebibytes, value_bytes;
-    bool descending, json;
+    bool descending, restart, json;
     tool_device_options device;
 } tool_sort_file;
 

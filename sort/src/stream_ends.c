@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sort_method.h"
+#include "stream_restart.h"
 
 #define PIECE_BYTES (UINT64_C(4) << 20)
 
@@ -120,6 +121,7 @@ psv_status psvi_open_files(psvi_stream *s, const char *input, const char *output
         s->known_count = size / record_bytes(s);
     }
     if (!psvi_open_replaced(&s->output, output)) return file_error(s, "cannot write", output);
+    if (s->def.restart) return psvi_open_restart(s);
     psv_status status = open_aside(s, output, 0);
     if (status == PSV_OK && s->value_bytes > 0) status = open_aside(s, output, 1);
     return status;
@@ -131,9 +133,10 @@ psv_status psvi_close_files(psvi_stream *s, const char *output, psv_status statu
         if (s->aside[a] != NULL) (void)fclose(s->aside[a]);
         if (s->aside_names[a][0] != 0) (void)unlink(s->aside_names[a]);
     }
-    if (s->output.stream == NULL) return status;
-    const bool closed = psvi_close_replaced(&s->output, status == PSV_OK);
-    return closed || status != PSV_OK ? status : file_error(s, "cannot write", output);
+    const bool closed = s->output.stream == NULL || psvi_close_replaced(&s->output, status == PSV_OK);
+    if (!closed && status == PSV_OK) status = file_error(s, "cannot write", output);
+    psvi_close_restart(s, status);
+    return status;
 }
 
 static psv_status seek_aside(psvi_stream *s, int which, uint64_t byte) {
@@ -225,6 +228,9 @@ static psv_status save_column(psvi_stream *s, int which, uint64_t begin, uint64_
         const uint64_t part = count - at < piece ? count - at : piece;
         status = from_device(s, which, at, s->piece[which], part);
         errno = 0;
+        if (s->restart.list != NULL)
+            s->restart.chain[which] =
+                psvi_chain_elements(s->restart.chain[which], s->piece[which], width(s, which), part);
         if (status == PSV_OK && fwrite(s->piece[which], width(s, which), part, s->aside[which]) != part)
             status = file_error(s, "cannot write the temporary file", "");
     }

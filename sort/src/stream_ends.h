@@ -16,6 +16,16 @@ typedef struct psvi_run {
     uint64_t held;
 } psvi_run;
 
+// Of def.restart, see stream_restart.h.
+typedef struct psvi_restart {
+    FILE *list;                  // of finished runs; NULL: none is kept
+    char names[3][PATH_MAX + 1]; // of the list, the keys, the values
+    uint64_t seal;               // of the list's last entry
+    uint64_t chain[2];           // checksums of the run that is put aside
+    uint64_t kept_runs;          // of an earlier call
+    bool opened;                 // the files belong to this call
+} psvi_restart;
+
 typedef struct psvi_stream {
     psv_context *context;
     psv_stream_def def;
@@ -35,6 +45,7 @@ typedef struct psvi_stream {
     FILE *input, *aside[2];
     char aside_names[2][PATH_MAX + 1]; // of files that could not be unlinked while open
     psvi_replaced_file output;
+    psvi_restart restart;
     uint8_t *source[2], *sorted[2]; // in memory
 
     uint64_t count, emitted, done, rounds;
@@ -59,6 +70,9 @@ uint64_t psvi_piece_pairs(const psvi_stream *s, uint64_t count);
 psv_status psvi_open_files(psvi_stream *s, const char *input, const char *output);
 // Closes all. The output takes its name if `status` is PSV_OK; returns `status` or the error of that.
 psv_status psvi_close_files(psvi_stream *s, const char *output, psv_status status);
+
+// Adds the run of the last `count` pairs to the list. Errors: PSV_ERROR_MEMORY.
+psv_status psvi_add_run(psvi_stream *s, uint64_t count);
 
 // The next pairs of the input to the device, as many as fit. *ended: none follow.
 psv_status psvi_load_run(psvi_stream *s, uint64_t *count, bool *ended);

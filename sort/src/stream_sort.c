@@ -4,7 +4,7 @@
 
 #include "key_order.h"
 #include "sort_method.h"
-#include "stream_ends.h"
+#include "stream_restart.h"
 #include "word_keys.h"
 
 #define STREAM_COOKIE 0x70737374u // "psst"
@@ -106,7 +106,7 @@ static psv_status sort_device(psvi_stream *s, uint64_t count) {
                               : psv_sort_keys(s->sorter, s->device[0], count);
 }
 
-static psv_status add_run(psvi_stream *s, uint64_t count) {
+psv_status psvi_add_run(psvi_stream *s, uint64_t count) {
     if (s->runs_put == s->run_room) {
         const uint64_t room = 2 * s->run_room + 16;
         psvi_run *runs = realloc(s->runs, room * sizeof *runs);
@@ -131,8 +131,9 @@ static psv_status make_runs(psvi_stream *s) {
             if (status == PSV_OK) report(s, count, true);
             return status;
         }
-        if (status == PSV_OK && count > 0) status = add_run(s, count);
+        if (status == PSV_OK && count > 0) status = psvi_add_run(s, count);
         if (status == PSV_OK && count > 0) status = psvi_save_run(s, s->count - count, count);
+        if (status == PSV_OK && count > 0 && s->restart.list != NULL) status = psvi_note_run(s);
         if (status != PSV_OK) return status;
         report(s, count, false);
     }
@@ -251,8 +252,11 @@ static psv_status run_stream(psvi_stream *s) {
 
 static void set_result(const psvi_stream *s, psv_stream_result *result) {
     if (result == NULL) return;
-    *result = (psv_stream_result){
-        .count = s->count, .runs = s->runs_put, .rounds = s->rounds, .checksum = s->def.check ? s->sum_in : 0};
+    *result = (psv_stream_result){.count = s->count,
+                                  .runs = s->runs_put,
+                                  .rounds = s->rounds,
+                                  .kept_runs = s->restart.kept_runs,
+                                  .checksum = s->def.check ? s->sum_in : 0};
 }
 
 psv_status psv_sort_file(psv_context *context, const psv_stream_def *def, const char *input, const char *output,

@@ -25,6 +25,7 @@ COMMANDS = [
     "run drop --bodies 300 --frames 12 --backend cpu --json",
     "sort --count 3K --repeat 5 --backend cpu --json",
     "sort --file records.bin --out sorted.bin --memory 1 --backend cpu --json",
+    "sort --file records.bin --out sorted.bin --memory 1 --restart --backend cpu --json",
     "pairs mesh.obj --backend cpu --json",
     "trace mesh.obj --size 32x32 --frames 1 --out picture.png --backend cpu --json",
 ]

@@ -320,7 +320,8 @@ static void stop(void *user, const psv_stream_progress *progress) {
         (void)pause();
 }
 
-static void kill_in_the_middle(const stream_case *c, bool merging, uint64_t done) {
+// A process that sorts in.bin to old.bin and stands still when it has come so far.
+static pid_t begin_child(const stream_case *c, bool restart, bool merging, uint64_t done) {
     int ends[2];
     char byte;
     assert_int_equal(pipe(ends), 0);
@@ -332,6 +333,7 @@ static void kill_in_the_middle(const stream_case *c, bool merging, uint64_t done
         psv_context *of_child = NULL;
         stop_at at = {ends[1], merging, done};
         psv_stream_def def = def_of(c);
+        def.restart = restart;
         def.progress = stop;
         def.user = &at;
         if (psv_create_context(&own, &of_child) == PSV_OK)
@@ -341,8 +343,16 @@ static void kill_in_the_middle(const stream_case *c, bool merging, uint64_t done
     (void)close(ends[1]);
     assert_int_equal(read(ends[0], &byte, 1), 1);
     (void)close(ends[0]);
+    return child;
+}
+
+static void end_child(pid_t child) {
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void kill_in_the_middle(const stream_case *c, bool restart, bool merging, uint64_t done) {
+    end_child(begin_child(c, restart, merging, done));
 }
 
 static void killed_process_leaves_no_half_result(void **state) {
@@ -353,7 +363,7 @@ static void killed_process_leaves_no_half_result(void **state) {
         FILE *file = fopen("old.bin", "wb");
         (void)fputs("old content", file);
         (void)fclose(file);
-        kill_in_the_middle(&c, part > 0, part == 2 ? c.count + c.count / 2 : 1);
+        kill_in_the_middle(&c, false, part > 0, part == 2 ? c.count + c.count / 2 : 1);
         assert_int_equal(count_hidden(), 1); // the output's part; runs have no names
         (void)system("rm -f .pairsieve-*");  // NOLINT(cert-env33-c): of this test's folder
         expect_old_content();
@@ -361,6 +371,129 @@ static void killed_process_leaves_no_half_result(void **state) {
     const psv_stream_def def = def_of(&c);
     assert_int_equal(psv_sort_file(context, &def, "in.bin", "old.bin", NULL), PSV_OK);
     check_output("old.bin", &c);
+}
+
+// --- a later call goes on -------------------------------------------------------------------------------------------
+
+static void remove_parts(void) {
+    (void)system("rm -f .pairsieve-*.part"); // NOLINT(cert-env33-c): of this test's folder
+}
+
+// Sorts again, with the right result; how many runs were taken over.
+static uint64_t sort_again(const stream_case *c, uint64_t *runs) {
+    psv_stream_def def = def_of(c);
+    psv_stream_result result;
+    def.restart = true;
+    const psv_status status = psv_sort_file(context, &def, "in.bin", "old.bin", &result);
+    if (status != PSV_OK) fail_msg("%s", psv_last_error(context));
+    assert_int_equal(result.count, c->count);
+    check_output("old.bin", c);
+    remove_parts();
+    assert_int_equal(count_hidden(), 0);
+    *runs = result.runs;
+    return result.kept_runs;
+}
+
+static void killed_process_goes_on(void **state) {
+    (void)state;
+    uint64_t runs;
+    for (int type = 0; type < 3; ++type) {
+        static const stream_case cases[] = {{PSV_KEY_U32, 4, KIND_FEW, 200000, MIB, false},
+                                            {PSV_KEY_F64, 0, KIND_ANY, 200000, MIB, false},
+                                            {PSV_KEY_I32, 8, KIND_ANY, 200000, MIB, true}};
+        const stream_case *c = &cases[type];
+        write_input("in.bin", c);
+        assert_int_equal(sort_again(c, &runs), 0); // nothing is left of a call that ended
+        assert_true(runs >= 3);
+        kill_in_the_middle(c, true, false, 1);
+        assert_int_equal(sort_again(c, &runs), 1);
+        kill_in_the_middle(c, true, false, c->count);
+        assert_int_equal(sort_again(c, &runs), runs);
+        kill_in_the_middle(c, true, true, c->count + c->count / 2);
+        assert_int_equal(sort_again(c, &runs), runs);
+        // Killed twice: the second one went on behind the first one's runs.
+        kill_in_the_middle(c, true, false, 1);
+        kill_in_the_middle(c, true, false, c->count / 2);
+        assert_in_range(sort_again(c, &runs), 2, runs - 1);
+    }
+}
+
+static void what_changed_begins_anew(void **state) {
+    (void)state;
+    uint64_t runs;
+    const stream_case c = {PSV_KEY_U32, 4, KIND_ANY, 200000, MIB, false};
+    stream_case other = c;
+    write_input("in.bin", &c);
+    kill_in_the_middle(&c, true, true, 1);
+    other.descending = true;
+    assert_int_equal(sort_again(&other, &runs), 0);
+    kill_in_the_middle(&c, true, true, 1);
+    other = c;
+    other.keys = KIND_DESCENDING; // a file of the same size
+    write_input("in.bin", &other);
+    assert_int_equal(sort_again(&other, &runs), 0);
+    psv_stream_def def = def_of(&c);
+    def.restart = true;
+    assert_int_equal(psv_sort_file(context, &def, "/dev/null", "old.bin", NULL), PSV_ERROR_UNSUPPORTED);
+    assert_int_equal(psv_sort_file(context, &def, "in.bin", "/dev/null", NULL), PSV_ERROR_UNSUPPORTED);
+}
+
+// Flips a bit of a file, from the end where `at` is negative.
+static void damage(const char *path, long at) {
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, at, at < 0 ? SEEK_END : SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
+    (void)fputc(byte ^ 1, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void damaged_runs_are_left_out(void **state) {
+    (void)state;
+    uint64_t runs, all;
+    const stream_case c = {PSV_KEY_U32, 4, KIND_ANY, 200000, MIB, false};
+    write_input("in.bin", &c);
+    assert_int_equal(sort_again(&c, &all), 0);
+    static const struct {
+        const char *file;
+        long at;
+        int fewer; // runs that are lost; -1: all
+    } places[] = {{".pairsieve-old.bin.keys", -4, 1},   {".pairsieve-old.bin.values", -1, 1},
+                  {".pairsieve-old.bin.keys", 0, -1},   {".pairsieve-old.bin.values", 1, -1},
+                  {".pairsieve-old.bin.list", -8, 1},   {".pairsieve-old.bin.list", -20, 1},
+                  {".pairsieve-old.bin.list", 100, -1}, {".pairsieve-old.bin.list", 0, -1}};
+    for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
+        kill_in_the_middle(&c, true, true, 1);
+        damage(places[p].file, places[p].at);
+        const uint64_t kept = sort_again(&c, &runs);
+        assert_int_equal(kept, places[p].fewer < 0 ? 0 : all - (uint64_t)places[p].fewer);
+    }
+    kill_in_the_middle(&c, true, true, 1);
+    assert_int_equal(truncate(".pairsieve-old.bin.values", 100), 0);
+    assert_int_equal(sort_again(&c, &runs), 0);
+    kill_in_the_middle(&c, true, true, 1);
+    assert_int_equal(unlink(".pairsieve-old.bin.keys"), 0);
+    assert_int_equal(symlink("in.bin", ".pairsieve-old.bin.keys"), 0);
+    psv_stream_def def = def_of(&c);
+    def.restart = true;
+    assert_int_equal(psv_sort_file(context, &def, "in.bin", "old.bin", NULL), PSV_ERROR_FILE);
+    assert_int_equal(unlink(".pairsieve-old.bin.keys"), 0);
+    assert_int_equal(sort_again(&c, &runs), 0);
+}
+
+static void two_at_once_are_refused(void **state) {
+    (void)state;
+    uint64_t runs;
+    const stream_case c = {PSV_KEY_U32, 4, KIND_ANY, 200000, MIB, false};
+    write_input("in.bin", &c);
+    const pid_t child = begin_child(&c, true, false, 1);
+    psv_stream_def def = def_of(&c);
+    def.restart = true;
+    assert_int_equal(psv_sort_file(context, &def, "in.bin", "old.bin", NULL), PSV_ERROR_FILE);
+    assert_non_null(strstr(psv_last_error(context), "another process"));
+    end_child(child);
+    assert_int_equal(sort_again(&c, &runs), 1);
 }
 
 static void progress_counts(void *user, const psv_stream_progress *progress) {
@@ -414,6 +547,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(errors_leave_the_output),
         cmocka_unit_test(too_little_memory_for_the_count),
         cmocka_unit_test(killed_process_leaves_no_half_result),
+        cmocka_unit_test(killed_process_goes_on),
+        cmocka_unit_test(what_changed_begins_anew),
+        cmocka_unit_test(damaged_runs_are_left_out),
+        cmocka_unit_test(two_at_once_are_refused),
         cmocka_unit_test(progress_ends_at_its_total),
     };
     const struct CMUnitTest short_tests[] = {tests[0], tests[1], tests[2]};

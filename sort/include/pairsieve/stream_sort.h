@@ -9,7 +9,8 @@
 // A file has records without gaps: a key of def.key_type, then a value of def.value_bytes, in the machine's byte order.
 // The output gets its name when it is complete and on the disk; until then a file of that name keeps its content.
 // Temporary files have no name while they are used (on Windows they are removed at the end), so a process that is
-// killed leaves none but the output's unfinished part, «.pairsieve-...part» in its folder.
+// killed leaves none but the output's unfinished part, «.pairsieve-...part» in its folder. With def.restart they have
+// names, and a later call goes on behind the runs that were finished.
 #ifndef PAIRSIEVE_STREAM_SORT_H
 #define PAIRSIEVE_STREAM_SORT_H
 
@@ -34,8 +35,12 @@ typedef struct psv_stream_def {
     bool descending;           // default false
     psv_nan_policy nan_policy; // default PSV_NAN_LAST
     uint64_t memory_bytes;     // most memory of host and device together, default 1 GiB; host arrays are not counted
-    bool check; // a checksum over the input's pairs is compared with the output's, and its order is checked; default
-                // true
+    bool check;   // a checksum over the input's pairs is compared with the output's, and its order is checked; default
+                  // true
+    bool restart; // psv_sort_file: finished runs outlive the process as «.pairsieve-OUTPUT.list», .keys and .values
+                  // beside the output. A later call with the same input (device, number, size and time of change),
+                  // order, sizes and check takes over those whose checksums hold; all else begins anew. They go when
+                  // the output is there. Each run is flushed to the disk. Default false
     void (*progress)(void *user, const psv_stream_progress *progress); // after each part; NULL (default): none
     void *user;
 } psv_stream_def;
@@ -43,17 +48,20 @@ typedef struct psv_stream_def {
 psv_stream_def psv_default_stream_def(void);
 
 typedef struct psv_stream_result {
-    uint64_t count;    // pairs
-    uint64_t runs;     // that were put aside; 0: all pairs fitted at once
-    uint64_t rounds;   // of the merge
-    uint64_t checksum; // of all pairs in any order; 0 without def.check
+    uint64_t count;     // pairs
+    uint64_t runs;      // that were put aside; 0: all pairs fitted at once
+    uint64_t rounds;    // of the merge
+    uint64_t kept_runs; // of `runs`, that an earlier call with def.restart had finished
+    uint64_t checksum;  // of all pairs in any order; 0 without def.check
 } psv_stream_result;
 
 // Sorts the records of `input` to `output`, which may be the same file. result may be NULL. Blocks.
 // Errors: PSV_ERROR_ARGUMENT (a field out of range), PSV_ERROR_UNSUPPORTED (the method), PSV_ERROR_FILE (a file cannot
 // be opened, read or written; no room on the disk), PSV_ERROR_FORMAT (the input's last record is not complete),
 // PSV_ERROR_CAPACITY (def.memory_bytes is too small for the count; the sentence says what helps), PSV_ERROR_MEMORY,
-// PSV_ERROR_DEVICE, PSV_ERROR_INTERNAL (the check failed). After an error the output is as it was.
+// PSV_ERROR_DEVICE, PSV_ERROR_INTERNAL (the check failed). With def.restart also PSV_ERROR_UNSUPPORTED (input or output
+// is no plain file; Windows) and PSV_ERROR_FILE (another process sorts to the same output). After an error the output
+// is as it was.
 psv_status psv_sort_file(psv_context *context, const psv_stream_def *def, const char *input, const char *output,
                          psv_stream_result *result);
 
