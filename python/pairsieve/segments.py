@@ -7,11 +7,11 @@ from typing import Any, overload
 from numpy.typing import NDArray
 
 from . import _arrays
-from ._arrays import View
+from ._arrays import View, view
 from ._native import ArgumentError, CapacityError, argument_errors, buffer_of, ffi, integer, lib, locked
 from .pairs import sorters
-from .sorting import SorterOfKeys, check_index, copy_of, one_row, to_copy
-from .typing import AnyArray, Array, Device, HostArray, KeysAfter, Scalar, Stream
+from .sorting import SorterOfKeys, _kept_sorter as _kept_plain_sorter, check_index, copy_of, one_row, to_copy
+from .typing import AnyArray, Array, Device, HostArray, KeysAfter, NaNOrder, Scalar, Stream
 
 
 class SegmentSorter(SorterOfKeys):
@@ -22,10 +22,10 @@ class SegmentSorter(SorterOfKeys):
     max_count, max_segments : int
         Most elements and most segments of a call.
     dtype : str or dtype
-        Keys: integers of 8 to 64 bits, float16, bfloat16, float32, float64 or S16. -0 and +0 are equal; NaN comes last.
+        Keys: integers of 8 to 64 bits, float16, bfloat16, float32, float64 or S16. -0 and +0 are equal.
     value_bytes : int
         0 (keys alone), 4 or 8.
-    device, descending, begin_bit, end_bit, stream
+    device, descending, begin_bit, end_bit, nan, stream
         As for Sorter.
     """
 
@@ -33,9 +33,10 @@ class SegmentSorter(SorterOfKeys):
 
     @argument_errors
     def __init__(self, max_count: int, max_segments: int, dtype: Any = "uint32", *, value_bytes: int = 4, device: Device = "cpu",
-                 descending: bool = False, begin_bit: int = 0, end_bit: int = 0, stream: Stream | None = None) -> None:
+                 descending: bool = False, begin_bit: int = 0, end_bit: int = 0, nan: NaNOrder = "last",
+                 stream: Stream | None = None) -> None:
         self.max_segments = integer(max_segments, "max_segments")
-        self._create(max_count, dtype, value_bytes, device, descending, begin_bit, end_bit, stream, max_segments=self.max_segments)
+        self._create(max_count, dtype, value_bytes, device, descending, begin_bit, end_bit, nan, stream, max_segments=self.max_segments)
 
     def __repr__(self) -> str:
         """Room, type of keys and device."""
@@ -79,16 +80,26 @@ class SegmentSorter(SorterOfKeys):
         self.context.check(lib.psv_read_segments_status(self.handle))
 
 
-def _kept_sorter(like: View, segments: int, value_bytes: int, descending: bool) -> SegmentSorter:
-    key = ("segments", like.device, like.dtype, value_bytes, bool(descending))
+def _kept_sorter(like: View, segments: int, value_bytes: int, descending: bool, nan: NaNOrder = "last") -> SegmentSorter:
+    key = ("segments", like.device, like.dtype, value_bytes, bool(descending), nan)
     count = like.shape[0]
     sorter: SegmentSorter | None = sorters.take(
         key, lambda kept: kept.max_segments >= segments and count <= kept.max_count <= 4 * count + 65536)
     if sorter is None:
         sorter = SegmentSorter(max(count + count // 4, 1024), max(segments + segments // 4, 1024), like.dtype, value_bytes=value_bytes,
-                               device=like.device, descending=descending)
+                               device=like.device, descending=descending, nan=nan)
     sorters.objects[key] = sorter
     return sorter
+
+
+def argsort_rows(flat: Any, rows: int, offsets: Any, index: Any, descending: bool) -> None:
+    """Writes the places that sort each row of `flat`, contiguous keys, into `index` (int32, as many), stably. `offsets` holds the
+    int32 begins of the rows and their end. For float keys in descending order every NaN has to be the positive one: they come first."""
+    nan: NaNOrder = "bits" if descending else "last"
+    if rows == 1:
+        _kept_plain_sorter(view(flat), 4, descending, "radix", nan).argsort(flat, index, keys_after="kept")
+    else:
+        _kept_sorter(view(flat), rows, 4, descending, nan).argsort(flat, offsets, index, keys_after="kept")
 
 
 @overload

@@ -13,11 +13,12 @@ from ._arrays import View, view
 from ._native import (ArgumentError, CapacityError, Context, Worker, argument_errors, buffer_of, ffi, integer, lib, locked, name_of,
                       names_of, text)
 from .pairs import backend_of, device_number, device_text, sorters, struct_dict
-from .typing import AnyArray, Array, Device, HostArray, Indices, KeysAfter, Scalar, Stream
+from .typing import AnyArray, Array, Device, HostArray, Indices, KeysAfter, NaNOrder, Scalar, Stream
 
 _KEYS = {"uint32": "U32", "int32": "I32", "float32": "F32", "uint64": "U64", "int64": "I64", "float64": "F64", "uint8": "U8", "int8": "I8",
          "uint16": "U16", "int16": "I16", "float16": "F16", "bfloat16": "BF16", "S16": "BYTES16"}
 _KEYS_AFTER = ("sorted", "kept", "undefined")
+_NAN = {"last": lib.PSV_NAN_LAST, "bits": lib.PSV_NAN_BITWISE}
 
 
 def methods(device: Device = "cpu") -> list[str]:
@@ -40,10 +41,12 @@ class SorterOfKeys(Worker):
     kind: str
 
     def _create(self, max_count: int, dtype: Any, value_bytes: int, device: Device, descending: bool, begin_bit: int, end_bit: int,
-                stream: Stream | None, **fields: Any) -> None:
+                nan: str, stream: Stream | None, **fields: Any) -> None:
         name = str(getattr(dtype, "name", dtype)).replace("torch.", "").replace("bytes128", "S16")
         if name not in _KEYS:
             raise ArgumentError(f"dtype is {dtype!r}; accepted: {', '.join(_KEYS)}")
+        if nan not in _NAN:
+            raise ArgumentError(f"nan is {nan!r}; accepted: {', '.join(map(repr, _NAN))}")
         self.dtype = name
         self.device = device_number(device)
         self._stream = _arrays.stream_number(stream)
@@ -56,7 +59,7 @@ class SorterOfKeys(Worker):
             setattr(definition, field, integer(value, field, most=(1 << 64) - 1 if field == "max_count" else 255))
         for field, value in fields.items():
             setattr(definition, field, value)
-        definition.descending = bool(descending)
+        definition.descending, definition.nan_policy = bool(descending), _NAN[nan]
         made = ffi.new(f"psv_{self.kind} **")
         self.context.check(getattr(lib, f"psv_create_{self.kind}")(self.context.handle, definition, made))
         self.handle: Any = made[0]
@@ -117,7 +120,7 @@ class Sorter(SorterOfKeys):
         Most keys of a call.
     dtype : str or dtype
         Keys: integers of 8 to 64 bits, float16, bfloat16, float32, float64, or S16 (strings of up to 16 bytes).
-        -0 and +0 are equal; NaN comes last.
+        -0 and +0 are equal.
     value_bytes : int
         0 (keys alone), 4 or 8: the largest values that will be sorted along.
     device : str or int
@@ -127,6 +130,9 @@ class Sorter(SorterOfKeys):
         Only these bits of the transformed key are compared; end_bit 0: all.
     method : str
         See :func:`pairsieve.sort_methods`; the default is the fastest that is known.
+    nan : str
+        "last": NaN after every number in both orders, equal among each other. "bits": by sign and bits, negative NaN below and positive
+        NaN above every number.
     stream : int or stream object, optional
         Default: the current stream of the library whose arrays are given.
     """
@@ -135,9 +141,10 @@ class Sorter(SorterOfKeys):
 
     @argument_errors
     def __init__(self, max_count: int, dtype: Any = "uint32", *, value_bytes: int = 4, device: Device = "cpu", descending: bool = False,
-                 begin_bit: int = 0, end_bit: int = 0, method: str = "radix", stream: Stream | None = None) -> None:
+                 begin_bit: int = 0, end_bit: int = 0, method: str = "radix", nan: NaNOrder = "last",
+                 stream: Stream | None = None) -> None:
         name = name_of(method, "method")
-        self._create(max_count, dtype, value_bytes, device, descending, begin_bit, end_bit, stream, method=name)
+        self._create(max_count, dtype, value_bytes, device, descending, begin_bit, end_bit, nan, stream, method=name)
         self._method = method
 
     def __repr__(self) -> str:
@@ -178,13 +185,13 @@ def _destroy(release: Any, handle: Any, _context: Context) -> None:
     release(handle)
 
 
-def _kept_sorter(like: View, value_bytes: int, descending: bool, method: str) -> Sorter:
-    key = (like.device, like.dtype, value_bytes, bool(descending), method)
+def _kept_sorter(like: View, value_bytes: int, descending: bool, method: str, nan: NaNOrder = "last") -> Sorter:
+    key = (like.device, like.dtype, value_bytes, bool(descending), method, nan)
     count = like.shape[0]
     sorter: Sorter | None = sorters.take(key, lambda kept: count <= kept.max_count <= 4 * count + 65536)
     if sorter is None:
         sorter = Sorter(max(count + count // 4, 1024), like.dtype, value_bytes=value_bytes, device=like.device,
-                        descending=descending, method=method)
+                        descending=descending, method=method, nan=nan)
     sorters.objects[key] = sorter
     return sorter
 

@@ -13,15 +13,12 @@ from typing import Any, NamedTuple
 
 from ._native import ArgumentError, CapacityError
 from ._peers import peer
-from .segments import _kept_sorter as _kept_segment_sorter
-from .sorting import _kept_sorter
-from ._arrays import view
+from .segments import argsort_rows
 
 torch = peer("torch", "pairsieve.torch", "torch")
 
-_WIDER = {torch.uint8: torch.int32, torch.int8: torch.int32, torch.int16: torch.int32, torch.bool: torch.int32,
-          torch.float16: torch.float32, torch.bfloat16: torch.float32}
-_KEYS = (torch.int32, torch.int64, torch.float32, torch.float64)
+_KEYS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64,
+         torch.bool)
 
 
 class Sorted(NamedTuple):
@@ -31,29 +28,18 @@ class Sorted(NamedTuple):
     indices: Any
 
 
-def _as_integers(keys: Any) -> Any:
-    """Integers in the order of the floats, NaN above all. -0 and +0 become one."""
-    kind = torch.int32 if keys.dtype == torch.float32 else torch.int64
-    bits = (keys + 0.0).view(kind)  # -0 + 0 is +0
-    most = torch.iinfo(kind).max
-    ordered = torch.where(bits < 0, bits ^ most, bits)
-    return torch.where(keys.isnan(), most, ordered)
-
-
 def _rows(keys: Any, descending: bool) -> Any:
     """int32 places (rows, columns) that sort each row of contiguous `keys`."""
     rows, columns = keys.shape
     index = torch.empty((rows, columns), dtype=torch.int32, device=keys.device)
     if keys.numel() == 0 or columns == 1:
         return index.zero_()
-    if keys.dtype.is_floating_point and descending:
-        keys = _as_integers(keys)  # the sorters have NaN last in both directions
-    flat = keys.reshape(-1)
-    if rows == 1:
-        _kept_sorter(view(flat), 4, descending, "radix").argsort(flat, index.view(-1), keys_after="kept")
-    else:
-        offsets = torch.arange(0, keys.numel() + 1, columns, dtype=torch.int64, device=keys.device).to(torch.int32)
-        _kept_segment_sorter(view(flat), rows, 4, descending).argsort(flat, offsets, index.view(-1), keys_after="kept")
+    if keys.dtype == torch.bool:
+        keys = keys.view(torch.uint8)
+    elif keys.dtype.is_floating_point and descending:
+        keys = keys.masked_fill(keys.isnan(), float("nan"))
+    offsets = torch.arange(0, keys.numel() + 1, columns, dtype=torch.int64, device=keys.device).to(torch.int32)
+    argsort_rows(keys.reshape(-1), rows, offsets, index.view(-1), descending)
     return index
 
 
@@ -62,9 +48,8 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, stable: bool = 
     if not isinstance(input, torch.Tensor):
         raise ArgumentError(f"input is a {type(input).__name__}; a tensor is wanted")
     keys = input.detach()
-    keys = keys.to(_WIDER.get(keys.dtype, keys.dtype))
     if keys.dtype not in _KEYS:
-        raise ArgumentError(f"input holds {input.dtype}; accepted: {', '.join(str(kind) for kind in (*_KEYS, *_WIDER))}")
+        raise ArgumentError(f"input holds {input.dtype}; accepted: {', '.join(map(str, _KEYS))}")
     if keys.numel() >= 1 << 31:
         raise CapacityError(f"input has {keys.numel()} elements; at most 2147483647 are sorted at once")
     if keys.dim() == 0:
@@ -85,8 +70,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, stable: bool = Tru
     Parameters
     ----------
     input : tensor of any shape
-        int32, int64, float32, float64 are sorted as they are; int8, uint8, int16, bool, float16, bfloat16 through a wider copy. At most
-        2147483647 elements.
+        uint8, integers of 8 to 64 bits, float16, bfloat16, float32, float64 or bool. At most 2147483647 elements.
     dim : int
     descending : bool
     stable : bool

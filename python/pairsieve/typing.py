@@ -107,6 +107,7 @@ Ids = NDArray[np.void]
 
 ElementKind = Literal["edge-edge", "vertex-face", "face-face", "edge-face"]
 KeysAfter = Literal["sorted", "kept", "undefined"]
+NaNOrder = Literal["last", "bits"]
 TreeQuality = Literal["linear", "fine"]
 
 

@@ -102,3 +102,26 @@ def test_errors(call, words):
         call()
     for word in words:
         assert word in str(error.value)
+
+
+@pytest.mark.parametrize("kind, bits", [("float16", "uint16"), ("float32", "uint32"), ("float64", "uint64")])
+def test_nan_by_bits(kind, bits):
+    """Negative NaN below and positive NaN above every number, by their bits; equal numbers keep their order."""
+    width = np.dtype(bits).itemsize * 8
+    keys = np.random.default_rng(width).integers(0, 1 << (width - 1), 3000, dtype=bits)  # all of 16 bits, mostly numbers of more
+    keys[::3] |= np.array(0x7F8 << (width - 12) if width > 16 else 0x7C00, bits)  # infinities and NaN
+    keys[::2] |= np.array(1 << (width - 1), bits)
+    keys[:20] = np.array([0, 1 << (width - 1)] * 10, bits)  # zeros of both signs are equal
+    sign = keys >> np.array(width - 1, bits) == 1
+    rank = np.where(sign, np.array(1 << (width - 1), bits) - (keys & np.array((1 << (width - 1)) - 1, bits)),
+                    keys | np.array(1 << (width - 1), bits))
+    for descending in (False, True):
+        expected = np.argsort(rank.max() - rank if descending else rank, kind="stable")
+        for sorter in (pairsieve.Sorter(3000, kind, descending=descending, nan="bits"),
+                       pairsieve.SegmentSorter(3000, 1, kind, descending=descending, nan="bits")):
+            index = np.empty(3000, np.int32)
+            parts = [] if isinstance(sorter, pairsieve.Sorter) else [np.array([0, 3000], np.int32)]
+            sorter.argsort(keys.view(kind), *parts, index, keys_after="kept")
+            np.testing.assert_array_equal(index, expected)
+    with pytest.raises(pairsieve.ArgumentError, match="nan is 'first'; accepted: 'last', 'bits'"):
+        pairsieve.Sorter(10, kind, nan="first")

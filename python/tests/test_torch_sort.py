@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import pairsieve  # noqa: E402
+from pairsieve.pairs import sorters  # noqa: E402
 from pairsieve.torch import argsort, sort  # noqa: E402
 
 TYPES = [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64,
@@ -45,6 +46,15 @@ def test_as_torch(device, kind, descending):
         assert torch.equal(argsort(x, dim, descending), expected.indices)
     turned = numbers((40, 30), kind, device, 99).t()
     assert torch.equal(argsort(turned, 0, descending), torch.argsort(turned, dim=0, descending=descending, stable=True))
+
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.uint8, torch.int16, torch.float16, torch.bfloat16, torch.bool], ids=str)
+def test_small_types_are_sorted_as_they_are(kind):
+    pairsieve.clear_cache()
+    argsort(numbers((5000,), kind, "cpu", 1))
+    argsort(numbers((50, 100), kind, "cpu", 2))
+    name = "uint8" if kind == torch.bool else str(kind)[6:]
+    assert [sorter.dtype for sorter in sorters.objects.values()] == [name, name]
 
 
 def test_misuse():
