@@ -192,6 +192,9 @@ def view(array: Any, name: str = "array") -> View:
                 raise UnsupportedError(f"{name}: Warp's capture on the CPU records Warp's own launches alone; a replay would not "
                                        "run this call. On CUDA it can be captured")
             return _interface_view(array.__array_interface__, -1, None, "warp", array)
+        if library == "jax" and isinstance(array, import_module("jax").core.Tracer):
+            raise UnsupportedError(f"{name} is traced by JAX and has no values yet; within jit, vmap and scan call pairsieve.jax, or "
+                                   "jax.pure_callback")
         if hasattr(array, "__dlpack__"):
             return _dlpack_view(array, library)
         made = np.asarray(array)

@@ -73,6 +73,13 @@ def _batch_view(batch: Any, name: str, count: int) -> tuple[Any, Any]:
     return one, batch
 
 
+def checked_radius(radius: Any) -> float:
+    number = float(radius)
+    if not 0 <= number < float("inf"):
+        raise ArgumentError(f"radius is {radius!r}; a finite number, 0 or more, is wanted")
+    return number
+
+
 class _Search:
     """The checked arguments of a search."""
 
@@ -88,9 +95,7 @@ class _Search:
             raise ArgumentError("give batch and query_batch, or none of them")
         if query_batch is not None and not self.between:
             raise ArgumentError("query_batch is for `queries`, which were not given")
-        self.radius = float(radius)
-        if not 0 <= self.radius < float("inf"):
-            raise ArgumentError(f"radius is {radius!r}; a finite number, 0 or more, is wanted")
+        self.radius = checked_radius(radius)
         if max_neighbours is not None and not 1 <= int(max_neighbours) < 1 << 31:
             raise ArgumentError(f"max_neighbours is {max_neighbours!r}; None (all) or a number from 1 is wanted")
         self.most = max_neighbours

@@ -9,7 +9,7 @@ import pytest
 
 
 @pytest.mark.parametrize("adapter, package, extra", [("newton", "newton", "newton"), ("mujoco_warp", "mujoco_warp", "mujoco-warp"),
-                                                     ("torch", "torch", "torch")])
+                                                     ("torch", "torch", "torch"), ("jax", "jax", "jax")])
 def test_peer_is_missing(monkeypatch, adapter, package, extra):
     real = builtins.__import__
 
@@ -22,7 +22,7 @@ def test_peer_is_missing(monkeypatch, adapter, package, extra):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(builtins, "__import__", without)
-    if adapter != "torch" and importlib.util.find_spec("warp") is None:
+    if adapter in ("newton", "mujoco_warp") and importlib.util.find_spec("warp") is None:
         package = "warp"  # which both need first
     with pytest.raises(ImportError, match=rf"pairsieve.{adapter}.* needs {package}: pip install 'pairsieve\[{extra}\]'"):
         importlib.import_module(f"pairsieve.{adapter}")
