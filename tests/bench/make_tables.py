@@ -200,7 +200,7 @@ def history(machine):
     return [*table, "", "```mermaid", "xychart-beta", f'    title "{machine}: time over that of {common[0]}"',
             f"    x-axis [{', '.join(common)}]", f'    y-axis "ratio" 0 --> {max(1.2, 1.1 * most):.1f}',
             *(f"    line [{', '.join(f'{value:.3f}' for value in line)}]" for line in ratios), "```", "",
-            f"<sub>Lines from the top of the table: {'; '.join(charted)}.</sub>"]
+            "<sub>The lines are the rows with two commits or more, from the top.</sub>"]
 
 
 def device_of(row):
