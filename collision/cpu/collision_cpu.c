@@ -1,8 +1,8 @@
 // What the CPU has for the collision layer.
 #include "../distributed/group_boxes.h"
-#include "../src/element_ops.h"
-#include "../src/neighbour_ops.h"
-#include "../src/tree_internal.h"
+#include "../src/elements/element_ops.h"
+#include "../src/queries/neighbour_ops.h"
+#include "../src/queries/tree_internal.h"
 
 extern const psvi_broad_phase psvi_broad_phase_rows_cpu, psvi_broad_phase_lbvh_cpu, psvi_broad_phase_sap3_cpu,
     psvi_broad_phase_sweep_cpu, psvi_broad_phase_brute_cpu;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../../core/cpu/workers.h"
-#include "../src/element_ops.h"
+#include "../src/elements/element_ops.h"
 
 enum { BOX_GRAIN = 4096, PAIR_GRAIN = 2048, ROW_GRAIN = 4096 };
 

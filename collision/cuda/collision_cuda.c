@@ -1,7 +1,7 @@
 // What CUDA has for the collision layer.
 #include "../distributed/group_boxes.h"
-#include "../src/element_ops.h"
-#include "../src/tree_internal.h"
+#include "../src/elements/element_ops.h"
+#include "../src/queries/tree_internal.h"
 
 extern const psvi_broad_phase psvi_broad_phase_rows_cuda, psvi_broad_phase_lbvh_cuda, psvi_broad_phase_grid_cuda,
     psvi_broad_phase_sap3_cuda, psvi_broad_phase_sweep_cuda, psvi_broad_phase_brute_cuda;

@@ -1,6 +1,6 @@
 // Pairs of mesh elements on CUDA: boxes of elements, and the pairs that are no neighbours.
 #include "../../core/cuda/cuda_backend.h"
-#include "../src/element_ops.h"
+#include "../src/elements/element_ops.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <float.h>
 
-#include "../src/tree_build.h"
+#include "../src/queries/tree_build.h"
 #include "common.cuh"
 #include "lbvh_kernels.h"
 

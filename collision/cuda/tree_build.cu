@@ -2,7 +2,7 @@
 // lowest; above them eight lanes make a node, one child each, those of the last of eight nodes to be done the one
 // above.
 #include "../src/hilbert_states.h"
-#include "../src/tree_internal.h"
+#include "../src/queries/tree_internal.h"
 #include "broad_phase_tuning.h"
 #include "common.cuh"
 #include "launch_cuda.h"

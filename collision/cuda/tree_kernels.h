@@ -4,7 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include "../src/tree_internal.h"
+#include "../src/queries/tree_internal.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,5 +1,5 @@
 // Queries of trees on CUDA with lists: one thread a query, which counts or writes; and the sums of the counts.
-#include "../src/tree_query.h"
+#include "../src/queries/tree_query.h"
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"
 #include "tree_kernels.h"

@@ -1,5 +1,5 @@
 // Nearest items in trees on CUDA: one thread a query, by the same walk as on the CPU. Also the keys of queries.
-#include "../src/tree_query.h"
+#include "../src/queries/tree_query.h"
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"
 #include "tree_kernels.h"

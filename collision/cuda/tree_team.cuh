@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_TREE_TEAM_CUH
 #define PAIRSIEVE_TREE_TEAM_CUH
 
-#include "../src/tree_internal.h"
+#include "../src/queries/tree_internal.h"
 
 struct psvi_lane_child {
     float min[3], max[3]; // min > max: nothing is in it

@@ -4,7 +4,7 @@
 // to items goes on until it comes to some again, and waits until enough others have too (Ylitie, Karras, Laine 2017).
 // That is 1.3 times as fast for random rays, but slower for rays that go the same way, as those of a camera or to a
 // light: these take the plain walk, 32 in a warp.
-#include "../src/tree_query.h"
+#include "../src/queries/tree_query.h"
 #include "broad_phase_tuning.h"
 #include "launch_cuda.h"
 #include "tree_kernels.h"

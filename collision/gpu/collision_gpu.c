@@ -1,5 +1,5 @@
 // What OpenGL and Vulkan have for the collision layer.
-#include "../src/tree_internal.h"
+#include "../src/queries/tree_internal.h"
 
 extern const psvi_broad_phase psvi_broad_phase_rows_gpu, psvi_broad_phase_lbvh_gpu, psvi_broad_phase_brute_gpu;
 

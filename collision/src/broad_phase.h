@@ -264,7 +264,7 @@ typedef struct psvi_collision_ops {
 typedef struct psvi_collision_module {
     const psvi_broad_phase *const *broad_phases; // ending with NULL, in the order in which help texts show them
     const psvi_collision_ops *ops;
-    const struct psvi_tree_ops *trees;            // collision/src/tree_internal.h
+    const struct psvi_tree_ops *trees;            // collision/src/queries/tree_internal.h
     const struct psvi_element_ops *elements;      // element_ops.h
     const struct psvi_neighbour_ops *neighbours;  // neighbour_ops.h
     const struct psvi_group_box_ops *group_boxes; // collision/distributed/group_boxes.h

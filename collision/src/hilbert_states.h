@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_HILBERT_STATES_H
 #define PAIRSIEVE_HILBERT_STATES_H
 
-#include "tree_build.h"
+#include "queries/tree_build.h"
 
 #define PSVI_HILBERT_STATE_WORDS 48
 

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_BODY_QUERIES_H
 #define PAIRSIEVE_BODY_QUERIES_H
 
-#include "../../collision/src/tree_internal.h"
+#include "../../collision/src/queries/tree_internal.h"
 #include "../world/world.h"
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
 #ifndef PAIRSIEVE_BODY_QUERY_H
 #define PAIRSIEVE_BODY_QUERY_H
 
-#include "../../collision/src/tree_query.h"
+#include "../../collision/src/queries/tree_query.h"
 #include "../solver/body_motion.h"
 #include "body_nearest.h"
 

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_RENDER_SCENE_H
 #define PAIRSIEVE_RENDER_SCENE_H
 
-#include "../../collision/src/tree_query.h"
+#include "../../collision/src/queries/tree_query.h"
 #include "../queries/body_query.h"
 #include "pairsieve/render.h"
 

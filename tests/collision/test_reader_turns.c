@@ -2,7 +2,7 @@
 // published: it must not get a copy that the writer may be writing. The interruption is a call of the test's own.
 static void interrupt_reader(void);
 #define PSVI_READER_WAITS() interrupt_reader()
-#include "../../collision/src/readers.c"
+#include "../../collision/src/queries/readers.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,7 +7,7 @@ usage: check_rooms.py BUILD_FOLDER NM
    backend's module for that layer (core/backend_list.h). core may also use the threads of core/cpu.
 3. Otherwise no two folders call each other. A folder of papers/ counts as that of its layer; the file of a backend's module
    names what the backend has, wherever that is.
-4. In collision/src, whose parts are to be replaced one by one, no circle leads from a file back to itself.
+4. In collision/src and its folders, whose parts are to be replaced one by one, no circle leads from a file back to itself.
 """
 import json
 import os
@@ -91,10 +91,11 @@ def check(defined, wanted):
             here, there = folder_of(source), folder_of(target)
             if layer_of(target) > layer_of(source):
                 yield f"{source} uses {symbol} of {target}, a layer above"
+            if here.startswith("collision/src") and there.startswith("collision/src") and source != target:
+                room.setdefault(source, set()).add(target)
             if here == there:
-                if here == "collision/src" and source != target:
-                    room.setdefault(source, set()).add(target)
-            elif is_backend(target) and not is_backend(source):
+                continue
+            if is_backend(target) and not is_backend(source):
                 if not MODULE.match(symbol) and not (there == "core/cpu" and here == "core"):
                     yield f"{source} uses {symbol} of {target}: shared code enters a backend by its module alone"
             elif source not in modules:

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../src/neighbour_ops.h"
+#include "../../src/queries/neighbour_ops.h"
 #include "pairsieve/sort.h"
 
 #define PSVI_CELL_RUNS 18     // most ranges of points around a cell

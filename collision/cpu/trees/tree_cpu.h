@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_TREE_CPU_H
 #define PAIRSIEVE_TREE_CPU_H
 
-#include "../../src/tree_internal.h"
+#include "../../src/queries/tree_internal.h"
 
 // The children of a node, side by side; entries behind the last child are not read. min > max: empty.
 typedef struct psvi_node_children {

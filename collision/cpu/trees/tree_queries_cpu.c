@@ -1,6 +1,6 @@
 // Calls of queries on the CPU: order of the queries, counts, offsets, results.
 #include "../../../core/cpu/workers.h"
-#include "../../src/tree_query.h"
+#include "../../src/queries/tree_query.h"
 #include "tree_cpu.h"
 
 static void run_loop(psv_tree *tree, const psvi_tree_query *query, bool write, uint32_t *counts) {

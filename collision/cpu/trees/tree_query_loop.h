@@ -1,7 +1,7 @@
 // All queries of a call, shared between threads; compiled once for each kind of vector unit. The including file names
 // the function: PSVI_QUERY_LOOP.
 #include "../../../core/cpu/workers.h"
-#include "../../src/tree_query.h"
+#include "../../src/queries/tree_query.h"
 
 #define PSVI_QUERY_CHUNK 64 // queries that a thread takes at a time
 

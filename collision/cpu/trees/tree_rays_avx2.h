@@ -4,7 +4,7 @@
 #ifndef PAIRSIEVE_TREE_RAYS_AVX2_H
 #define PAIRSIEVE_TREE_RAYS_AVX2_H
 
-#include "../../src/tree_query.h"
+#include "../../src/queries/tree_query.h"
 #include "tree_slots_avx2.h"
 
 #define PSVI_LANES(a, b, c) _MM_SHUFFLE(3, c, b, a) // lanes 0, 1, 2 of a shuffle

@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_COLLISION_TREE_GPU_H
 #define PAIRSIEVE_COLLISION_TREE_GPU_H
 
-#include "../../src/tree_internal.h"
+#include "../../src/queries/tree_internal.h"
 #include "../gpu_frame.h"
 
 extern const psvi_gpu_source psvi_glsl_tree_plan, psvi_glsl_tree_keys, psvi_glsl_tree_worlds, psvi_glsl_tree_place,

@@ -1,4 +1,4 @@
-// Places along a Hilbert curve (psvi_hilbert_bits in collision/src/tree_build.h), as numbers of 64 bits: two words, the
+// Places along a Hilbert curve (psvi_hilbert_bits in collision/src/queries/tree_build.h), as numbers of 64 bits: two words, the
 // high one first.
 
 // The cell of a point on one axis, clamped to the cube.

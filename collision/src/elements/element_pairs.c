@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "../../core/carver.h"
-#include "broad_phase.h"
+#include "../../../core/carver.h"
+#include "../broad_phase.h"
 #include "element_ops.h"
 #include "element_rings.h"
 #include "pairsieve/sort.h"

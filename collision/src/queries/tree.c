@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "../../sort/src/sort_method.h"
-#include "finder.h"
+#include "../../../sort/src/sort_method.h"
+#include "../finder.h"
 
 #define TREE_DEF_COOKIE 0x70747264u
 #define MOST_ITEMS ((uint64_t)1 << 30)

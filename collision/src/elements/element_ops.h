@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_ELEMENT_OPS_H
 #define PAIRSIEVE_ELEMENT_OPS_H
 
-#include "../../core/context.h"
+#include "../../../core/context.h"
 #include "element_math.h"
 
 #ifdef __cplusplus

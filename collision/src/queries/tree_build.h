@@ -3,8 +3,8 @@
 #ifndef PAIRSIEVE_TREE_BUILD_H
 #define PAIRSIEVE_TREE_BUILD_H
 
-#include "box_test.h"
-#include "broad_phase.h"
+#include "../box_test.h"
+#include "../broad_phase.h"
 #include "pairsieve/tree_view.h"
 
 // The items of a build, checked; of one kind.

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "../../core/host_device.h"
+#include "../../../core/host_device.h"
 #include "pairsieve/element_pairs.h"
 
 // Elements of one sort. Vertices are their own elements: `vertices` is NULL then, and `size` 1.

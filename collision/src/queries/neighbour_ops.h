@@ -2,7 +2,7 @@
 #ifndef PAIRSIEVE_NEIGHBOUR_OPS_H
 #define PAIRSIEVE_NEIGHBOUR_OPS_H
 
-#include "../../core/context.h"
+#include "../../../core/context.h"
 #include "pairsieve/neighbours.h"
 
 typedef struct psvi_point_view {

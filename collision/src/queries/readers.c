@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "finder.h"
+#include "../finder.h"
 #include "tree_query.h"
 
 #define READERS_COOKIE 0x70736472u // "psdr"

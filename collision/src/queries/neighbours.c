@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broad_phase.h"
+#include "../broad_phase.h"
 #include "neighbour_ops.h"
 
 #define SEARCH_COOKIE 0x70736e73u // "psns"
