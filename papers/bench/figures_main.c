@@ -2,9 +2,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "../../sim/tool/machine.h"
 #include "../../sim/tool/report/page.h"
 #include "figures.h"
 
@@ -209,38 +207,13 @@ static int begin(figure_run *run, int argc, char **argv, json_t **other) {
     }
     if (code == TOOL_DONE) code = open_devices(run);
     if (code != TOOL_DONE) return code;
-    char command[256] = "pairsieve bench papers";
-    for (int i = 1; i < argc; ++i) {
-        const size_t used = strlen(command);
-        (void)snprintf(command + used, sizeof command - used, " %s", argv[i]);
-    }
     job->context = run->devices[run->device_count - 1].context;
-    job->tables = json_object();
-    job->report = json_pack("{s:s, s:o?, s:o, s:b, s:[], s:o}", "schema", FIGURES_SCHEMA, "machine",
-                            tool_machine_json(job->context), "command", tool_json_text(command), "quick", job->quick,
-                            "figures", "tables", job->tables);
+    code = report_begin(job, FIGURES_SCHEMA, "bench papers", argc - 1, argv + 1);
+    if (code != TOOL_DONE) return code;
+    json_object_set_new(job->report, "figures", json_array());
     const int workers = psv_context_worker_count(run->devices[0].context); // a GPU's context has none of its own
     json_object_set_new(json_object_get(job->report, "machine"), "workers", json_integer(workers));
-    if (tool_machine_load() > PAGE_BUSY_LOAD)
-        (void)fprintf(stderr,
-                      "pairsieve: other programs keep this machine busy (load %.2f a processor): times scatter\n",
-                      tool_machine_load());
-    job->progress = isatty(STDERR_FILENO);
-    return job->report != NULL ? TOOL_DONE : figure_no_memory();
-}
-
-static int write_files(const figure_run *run) {
-    tool_output output;
-    int code = tool_open_output(&output, run->job.out);
-    if (code != TOOL_DONE) return code;
-    figures_write_page(output.stream, run->job.report);
-    code = tool_close_output(&output, true);
-    if (code != TOOL_DONE || run->job.json_path == NULL) return code;
-    code = tool_open_output(&output, run->job.json_path);
-    if (code != TOOL_DONE) return code;
-    const bool written = json_dumpf(run->job.report, output.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(7)) == 0;
-    const int closed = tool_close_output(&output, written);
-    return written ? closed : tool_fail(TOOL_FAILED, "could not write %s", run->job.json_path);
+    return TOOL_DONE;
 }
 
 static int parse(figure_run *run, int argc, char **argv) {
@@ -316,7 +289,7 @@ int main(int argc, char **argv) {
     const double begun = tool_seconds_now();
     if (code == TOOL_DONE) code = measure_all(&run, other);
     if (code == TOOL_DONE) json_object_set_new(run.job.report, "seconds", json_real(tool_seconds_now() - begun));
-    if (code == TOOL_DONE) code = write_files(&run);
+    if (code == TOOL_DONE) code = report_write_files(&run.job, figures_write_page);
     if (code == TOOL_DONE) printf("%s is written; open it in a browser\n", run.job.out);
     json_decref(run.job.report);
     json_decref(other);

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH 640.0
-#define HEIGHT 300.0
+#define WIDTH 520.0 // as wide as a chart is on most screens, so that letters keep their size
+#define HEIGHT 260.0
 #define LEFT 62.0
 #define RIGHT 14.0
 #define TOP 12.0
 #define BOTTOM 40.0
 #define MOST_TICKS 40
+#define LABEL_WIDTH 38.0 // of a number below the axis
 
 typedef struct axis {
     double low, high;
@@ -161,11 +162,13 @@ static void write_axes(FILE *out, const line_chart *chart, const chart_frame *fr
         fputs("</text>\n", out);
     }
     count = ticks_of(&frame->x, ticks);
+    double last = -LABEL_WIDTH;
     for (uint32_t t = 0; t < count; ++t) {
         const double x = x_of(frame, ticks[t]);
-        fprintf(out,
-                "<path class='grid' d='M%.1f %.1fV%.1f'/><text class='tick' x='%.1f' y='%.1f' text-anchor='middle'>", x,
-                TOP, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 16);
+        fprintf(out, "<path class='grid' d='M%.1f %.1fV%.1f'/>", x, TOP, HEIGHT - BOTTOM);
+        if (x - last < LABEL_WIDTH) continue;
+        last = x;
+        fprintf(out, "<text class='tick' x='%.1f' y='%.1f' text-anchor='middle'>", x, HEIGHT - BOTTOM + 16);
         write_number(out, ticks[t], false);
         fputs("</text>\n", out);
     }

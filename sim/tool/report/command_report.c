@@ -1,10 +1,7 @@
 // `pairsieve report`: what sorting costs a frame on this machine, as a page.
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "../machine.h"
-#include "page.h"
 #include "report.h"
 
 #define MOST_COUNT 100000000
@@ -50,36 +47,9 @@ static int begin(report_job *job, int argc, char **argv) {
     if (code == TOOL_DONE && psv_context_backend(job->context) >= PSV_BACKEND_GL)
         code =
             tool_fail(TOOL_REFUSED, "--backend %s: it steps no bodies; accepted: auto, cpu, cuda", job->device.backend);
-    if (code != TOOL_DONE) return code;
-    char command[256] = "pairsieve report";
-    for (int i = 0; i < argc; ++i) {
-        const size_t used = strlen(command);
-        (void)snprintf(command + used, sizeof command - used, " %s", argv[i]);
-    }
-    job->tables = json_object();
-    job->report = json_pack("{s:s, s:o?, s:o, s:s, s:b, s:o}", "schema", REPORT_SCHEMA, "machine",
-                            tool_machine_json(job->context), "command", tool_json_text(command), "scenes", job->scenes,
-                            "quick", job->quick, "tables", job->tables);
-    if (tool_machine_load() > PAGE_BUSY_LOAD)
-        (void)fprintf(stderr,
-                      "pairsieve: other programs keep this machine busy (load %.2f a processor): times scatter\n",
-                      tool_machine_load());
-    job->progress = isatty(STDERR_FILENO);
-    return job->report != NULL ? TOOL_DONE : tool_fail(TOOL_FAILED, "no memory for the report");
-}
-
-static int write_files(const report_job *job) {
-    tool_output output;
-    int code = tool_open_output(&output, job->out);
-    if (code != TOOL_DONE) return code;
-    report_write_page(output.stream, job->report);
-    code = tool_close_output(&output, true);
-    if (code != TOOL_DONE || job->json_path == NULL) return code;
-    code = tool_open_output(&output, job->json_path);
-    if (code != TOOL_DONE) return code;
-    const bool written = json_dumpf(job->report, output.stream, JSON_INDENT(1) | JSON_REAL_PRECISION(7)) == 0;
-    const int closed = tool_close_output(&output, written);
-    return written ? closed : tool_fail(TOOL_FAILED, "could not write %s", job->json_path);
+    if (code == TOOL_DONE) code = report_begin(job, REPORT_SCHEMA, "report", argc, argv);
+    if (code == TOOL_DONE) json_object_set_new(job->report, "scenes", json_string(job->scenes));
+    return code;
 }
 
 int command_report(int argc, char **argv) {
@@ -137,7 +107,7 @@ int command_report(int argc, char **argv) {
     if (command.operand_count > 0) return tool_fail(TOOL_REFUSED, "'%s' is one argument too many", operands[0]);
     code = begin(&job, argc, argv);
     if (code == TOOL_DONE) code = report_measure(&job);
-    if (code == TOOL_DONE) code = write_files(&job);
+    if (code == TOOL_DONE) code = report_write_files(&job, report_write_page);
     if (code == TOOL_DONE) printf("%s is written; open it in a browser\n", job.out);
     json_decref(job.report);
     psv_destroy_context(job.context);

@@ -40,6 +40,15 @@ bool report_add_row(report_job *job, const char *table, json_t *row);
 // row[name_ms], row[name_q1], row[name_q3] = median and quartiles of `count` values, which are reordered.
 void report_set_times(json_t *row, const char *name, double *values, uint64_t count);
 
+// --- report_files.c -------------------------------------------------------------------------------------------------
+
+// Makes job->report with what every report has: schema, machine of job->context, the command line (`name` and the
+// words behind it), quick, and job->tables. Warns on stderr when the machine is busy. Exit codes.
+int report_begin(report_job *job, const char *schema, const char *name, int argc, char **argv);
+
+// Writes the page to job->out and, where that is given, the numbers to job->json_path. Exit codes.
+int report_write_files(const report_job *job, void (*write_page)(FILE *out, const json_t *report));
+
 // --- report_measure.c -----------------------------------------------------------------------------------------------
 
 // Runs everything; exit codes. The tables are filled as far as the run came.

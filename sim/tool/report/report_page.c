@@ -187,7 +187,9 @@ static void write_kinds(FILE *out, const json_t *report) {
     const json_t *row;
     json_array_foreach(page_rows(report, "sorts"), i, row) if (strcmp(page_text(row, "kind"), "uniform") != 0) count =
         page_number(row, "count");
-    fprintf(out, "<div class='scroll'><table><tr><th>million pairs a second, %.0f keys</th>", count);
+    char text[32];
+    fprintf(out, "<div class='scroll'><table><tr><th>million pairs a second, %s keys</th>",
+            tool_format_count(text, (uint64_t)count));
     for (uint32_t k = 0; k < kinds.count; ++k)
         fprintf(out, "<th>%s</th>", kinds.words[k]);
     for (uint32_t m = 0; m < methods.count; ++m) {
@@ -196,6 +198,8 @@ static void write_kinds(FILE *out, const json_t *report) {
             const double rate = rate_of(report, methods.words[m], kinds.words[k], count);
             if (isnan(rate))
                 fputs("<td></td>", out);
+            else if (rate >= 999.5)
+                fprintf(out, "<td>%s</td>", tool_format_count(text, (uint64_t)(rate + 0.5)));
             else
                 fprintf(out, "<td>%.3g</td>", rate);
         }
