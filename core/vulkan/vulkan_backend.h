@@ -2,8 +2,8 @@
 //
 // Work is recorded into batches: a command buffer with what its kernels need. The end of a call of the library submits
 // the open batch (psvi_backend_ops.end_call); so does a batch that is full, and a call that blocks. Batches are
-// submitted to one queue and complete in order. A barrier for all memory lies before every kernel and copy, and another
-// one at both ends of a batch: work that the caller submits to the same queue before and after sees all of it.
+// submitted to one queue and complete in order. A barrier lies before every kernel and copy, and one for all memory at
+// both ends of a batch: work that the caller submits to the same queue before and after sees all of it.
 #ifndef PAIRSIEVE_CORE_VULKAN_BACKEND_H
 #define PAIRSIEVE_CORE_VULKAN_BACKEND_H
 
@@ -22,6 +22,9 @@ typedef struct psvi_vk_buffer {
     uint64_t bytes;
 } psvi_vk_buffer;
 
+// Stages of a batch's commands, as bits of sets.
+enum { PSVI_VK_COMPUTE, PSVI_VK_TRANSFER, PSVI_VK_INDIRECT, PSVI_VK_STAGES };
+
 typedef struct psvi_vk_batch {
     VkCommandPool pool;
     VkCommandBuffer commands;
@@ -31,6 +34,8 @@ typedef struct psvi_vk_batch {
     psvi_vk_buffer words; // PSVI_VK_WORD_BYTES a kernel
     uint64_t number;      // 0: never used
     uint32_t runs;
+    uint32_t ran[PSVI_VK_STAGES]; // by stage: the stages that ran since it last waited
+    bool for_host;                // the host reads what a copy of it writes
     bool open, pending;
 } psvi_vk_batch;
 
@@ -107,8 +112,8 @@ void psvi_vk_close_buffers(psvi_vk *vk);
 
 // vulkan_queue.c. The open batch, with room for a kernel more.
 psv_status psvi_vk_begin(psv_context *context, psvi_vk_batch **batch);
-// A barrier in front of the next kernel or copy.
-void psvi_vk_order(psvi_vk *vk, const psvi_vk_batch *batch);
+// A barrier in front of the next kernel or copy; `users`: its stages.
+void psvi_vk_order(psvi_vk *vk, psvi_vk_batch *batch, uint32_t users);
 psv_status psvi_vk_submit(psv_context *context);
 psv_status psvi_vk_wait(psv_context *context, uint64_t number);
 psv_status psvi_vk_synchronize(psv_context *context);

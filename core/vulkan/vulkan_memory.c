@@ -154,8 +154,9 @@ static psv_status copy_part(psv_context *context, VkBuffer from, uint64_t from_o
     psvi_vk_batch *batch;
     psv_status status = psvi_vk_begin(context, &batch);
     if (status != PSV_OK) return status;
-    psvi_vk_order(vk, batch);
+    psvi_vk_order(vk, batch, 1u << PSVI_VK_TRANSFER);
     vk->f.CmdCopyBuffer(batch->commands, from, to, 1, &region);
+    batch->for_host = batch->for_host || to == vk->staging.handle;
     return PSV_OK;
 }
 
@@ -200,7 +201,7 @@ static psv_status upload(psv_context *context, void *target, const void *source,
     psvi_vk_batch *batch;
     status = psvi_vk_begin(context, &batch);
     if (status != PSV_OK) return status;
-    psvi_vk_order(vk, batch);
+    psvi_vk_order(vk, batch, 1u << PSVI_VK_TRANSFER);
     vk->f.CmdUpdateBuffer(batch->commands, buffer->handle, offset, bytes, source);
     return PSV_OK;
 }
@@ -228,7 +229,7 @@ psv_status psvi_vk_fill(psv_context *context, void *target, int byte, uint64_t b
     psvi_vk_batch *batch;
     status = psvi_vk_begin(context, &batch);
     if (status != PSV_OK) return status;
-    psvi_vk_order(vk, batch);
+    psvi_vk_order(vk, batch, 1u << PSVI_VK_TRANSFER);
     vk->f.CmdFillBuffer(batch->commands, buffer->handle, offset, bytes, (uint32_t)(byte & 255) * 0x01010101u);
     return PSV_OK;
 }

@@ -194,7 +194,7 @@ psv_status psvi_vk_run(psv_context *context, const psvi_gpu_call *call) {
     if (status != PSV_OK) return status;
     memcpy((char *)batch->words.mapped + (size_t)PSVI_VK_WORD_BYTES * batch->runs, words, sizeof words);
     ++batch->runs;
-    psvi_vk_order(vk, batch);
+    psvi_vk_order(vk, batch, 1u << PSVI_VK_COMPUTE | (call->indirect != NULL ? 1u << PSVI_VK_INDIRECT : 0u));
     vk->f.CmdBindPipeline(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline);
     vk->f.CmdBindDescriptorSets(batch->commands, VK_PIPELINE_BIND_POINT_COMPUTE, vk->layout, 0, 1, &set, 0, NULL);
     dispatch(vk, call, batch->commands);

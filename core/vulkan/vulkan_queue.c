@@ -1,9 +1,8 @@
 // Batches of commands, from recording to completion, and time marks.
 #include <stdlib.h>
+#include <string.h>
 
 #include "vulkan_backend.h"
-
-#define SOME_WORK (VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT)
 
 static void barrier(const psvi_vk *vk, const psvi_vk_batch *batch, VkPipelineStageFlags before, VkAccessFlags written,
                     VkPipelineStageFlags after, VkAccessFlags used) {
@@ -12,11 +11,38 @@ static void barrier(const psvi_vk *vk, const psvi_vk_batch *batch, VkPipelineSta
     vk->f.CmdPipelineBarrier(batch->commands, before, after, 0, 1, &memory, 0, NULL, 0, NULL);
 }
 
-void psvi_vk_order(psvi_vk *vk, const psvi_vk_batch *batch) {
-    barrier(vk, batch, SOME_WORK, VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
-            SOME_WORK | VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT,
-            VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                VK_ACCESS_TRANSFER_WRITE_BIT | VK_ACCESS_INDIRECT_COMMAND_READ_BIT);
+// Stages that the batch uses, and what they do with memory.
+static const struct {
+    VkPipelineStageFlags stage;
+    VkAccessFlags writes, uses;
+} stages[PSVI_VK_STAGES] = {
+    {VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+     VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT},
+    {VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+     VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT},
+    {VK_PIPELINE_STAGE_DRAW_INDIRECT_BIT, 0, VK_ACCESS_INDIRECT_COMMAND_READ_BIT},
+};
+
+// A stage waits for those that ran since it waited last: kernels do not wait for copies again that an earlier kernel
+// waited for.
+void psvi_vk_order(psvi_vk *vk, psvi_vk_batch *batch, uint32_t users) {
+    uint32_t ran = 0;
+    VkPipelineStageFlags before = 0, after = 0;
+    VkAccessFlags written = 0, used = 0;
+    for (uint32_t s = 0; s < PSVI_VK_STAGES; ++s) {
+        if ((users >> s & 1u) == 0) continue;
+        ran |= batch->ran[s];
+        batch->ran[s] = 0;
+        after |= stages[s].stage;
+        used |= stages[s].uses;
+    }
+    for (uint32_t s = 0; s < PSVI_VK_STAGES; ++s) {
+        batch->ran[s] |= users;
+        if ((ran >> s & 1u) == 0) continue;
+        before |= stages[s].stage;
+        written |= stages[s].writes;
+    }
+    if (ran != 0) barrier(vk, batch, before, written, after, used);
 }
 
 static psvi_vk_batch *batch_of(psvi_vk *vk, uint64_t number) { return &vk->batches[number % PSVI_VK_BATCHES]; }
@@ -99,6 +125,8 @@ static psv_status begin_batch(psv_context *context) {
     if (result != VK_SUCCESS) return psvi_vk_status(context, result, "a command buffer");
     batch->number = ++vk->newest;
     batch->runs = 0;
+    memset(batch->ran, 0, sizeof batch->ran); // the barrier below waits for all that was before
+    batch->for_host = false;
     batch->open = true;
     barrier(vk, batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
             VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT);
@@ -122,8 +150,8 @@ psv_status psvi_vk_submit(psv_context *context) {
     if (!batch->open) return PSV_OK;
     batch->open = false;
     barrier(vk, batch, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_ACCESS_MEMORY_WRITE_BIT,
-            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT,
-            VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT);
+            VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | (batch->for_host ? VK_PIPELINE_STAGE_HOST_BIT : 0),
+            VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | (batch->for_host ? VK_ACCESS_HOST_READ_BIT : 0));
     const VkSubmitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &batch->commands};
     VkResult result = vk->f.EndCommandBuffer(batch->commands);
