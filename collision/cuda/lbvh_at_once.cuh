@@ -56,12 +56,9 @@ struct lbvh_once_shared {
 
 // --- steps -----------------------------------------------------------------------------------------------------------
 
-// The next task of a step; `tasks` or more: there is none. All threads of the block together.
-__device__ __forceinline__ uint32_t next_task(const psvi_lbvh_at_once &its, uint32_t step, lbvh_once_shared &shared) {
-    __syncthreads();
-    if (threadIdx.x == 0) shared.task = atomicAdd(&its.progress->taken[step], 1u);
-    __syncthreads();
-    return shared.task;
+// Takes the next task of a step, for thread 0. It is asked for long before it is needed.
+__device__ __forceinline__ void take_task(const psvi_lbvh_at_once &its, uint32_t step, uint32_t *task) {
+    if (threadIdx.x == 0) *task = atomicAdd(&its.progress->taken[step], 1u);
 }
 
 // All threads of the block together.
@@ -88,16 +85,22 @@ __device__ __forceinline__ void wait_for_step(const psvi_lbvh_at_once &its, uint
     __syncthreads();
 }
 
-// Runs `work(task)` for each task of a step, and returns when all are done.
+// Runs `work(task)` for each task of a step, and returns when all are done. task: in thread 0 the block's first one;
+// then the first one of the next step, whose tasks are taken by the block too unless the step is the last such.
 template <class Work>
-__device__ __forceinline__ void run_step(const psvi_lbvh_at_once &its, uint32_t step, uint32_t tasks,
+__device__ __forceinline__ void run_step(const psvi_lbvh_at_once &its, uint32_t step, uint32_t tasks, uint32_t *task,
                                          lbvh_once_shared &shared, Work work) {
     for (;;) {
-        const uint32_t task = next_task(its, step, shared);
-        if (task >= tasks) break;
-        work(task);
+        __syncthreads();
+        if (threadIdx.x == 0) shared.task = *task;
+        __syncthreads();
+        const uint32_t its_task = shared.task;
+        if (its_task >= tasks) break;
+        work(its_task);
         finish_tasks(its, step, 1);
+        take_task(its, step, task);
     }
+    if (step != STEP_LEAVES) take_task(its, step + 1, task);
     wait_for_step(its, step, tasks);
 }
 
@@ -290,17 +293,19 @@ __device__ __forceinline__ void place_digits(const psvi_lbvh_at_once &its, uint3
     }
 }
 
-__device__ __forceinline__ void sort(const psvi_lbvh_at_once &its, uint32_t slots, uint32_t tiles,
+__device__ __forceinline__ void sort(const psvi_lbvh_at_once &its, uint32_t slots, uint32_t tiles, uint32_t *next,
                                      lbvh_once_shared &shared) {
     const uint32_t warp = threadIdx.x / 32;
     uint32_t step = STEP_SORT;
 #pragma unroll 1
     for (uint32_t pass = 0; pass < PSVI_LBVH_PASSES; ++pass) {
         if (pass != 0)
-            run_step(its, step++, tiles, shared, [&](uint32_t tile) { count_digits(its, slots, pass, tile, shared); });
-        run_step(its, step++, PSVI_LBVH_DIGITS / LBVH_ONCE_WARPS, shared,
+            run_step(its, step++, tiles, next, shared,
+                     [&](uint32_t tile) { count_digits(its, slots, pass, tile, shared); });
+        run_step(its, step++, PSVI_LBVH_DIGITS / LBVH_ONCE_WARPS, next, shared,
                  [&](uint32_t task) { sum_row(its, tiles, task * LBVH_ONCE_WARPS + warp); });
-        run_step(its, step++, tiles, shared, [&](uint32_t tile) { place_digits(its, slots, pass, tile, shared); });
+        run_step(its, step++, tiles, next, shared,
+                 [&](uint32_t tile) { place_digits(its, slots, pass, tile, shared); });
     }
 }
 
@@ -358,19 +363,22 @@ __device__ __forceinline__ void find(const psvi_find_input &input, const psvi_lb
                                      lbvh_once_shared &shared) {
     const uint32_t slots = (uint32_t)psvd_read_counts(input).all(),
                    tiles = (slots + PSVI_LBVH_TILE - 1) / PSVI_LBVH_TILE;
-    run_step(its, STEP_PLAN, 1, shared, [&](uint32_t) {
+    uint32_t next = 0;
+    take_task(its, STEP_PLAN, &next);
+    run_step(its, STEP_PLAN, 1, &next, shared, [&](uint32_t) {
         if (threadIdx.x == 0) wait_for_sweeps(its);
         __syncthreads();
         clear_result(input, its);
         __syncthreads();
-        lbvh_make_plan<LBVH_ONCE_THREADS>(input, its.memory, shared.planning);
+        if (its.wanted == NULL || *its.wanted != PSVI_LBVH_PLANNED)
+            lbvh_make_plan<LBVH_ONCE_THREADS>(input, its.memory, shared.planning);
     });
     for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += LBVH_ONCE_THREADS)
         reinterpret_cast<uint32_t *>(&shared.plan)[i] = __ldcg(reinterpret_cast<const uint32_t *>(its.memory.plan) + i);
-    run_step(its, STEP_KEYS, tiles, shared, [&](uint32_t tile) { make_keys(input, its, tile, shared); });
-    sort(its, slots, tiles, shared);
+    run_step(its, STEP_KEYS, tiles, &next, shared, [&](uint32_t tile) { make_keys(input, its, tile, shared); });
+    sort(its, slots, tiles, &next, shared);
     const uint32_t boxes = (uint32_t) * (const volatile uint64_t *)&input.result->boxes;
-    run_step(its, STEP_LEAVES, (boxes + 511) / 512, shared,
+    run_step(its, STEP_LEAVES, (boxes + 511) / 512, &next, shared,
              [&](uint32_t block) { lbvh_make_leaves(input, its.memory, boxes, block, shared.leaves); });
     if (boxes >= 2) walk<ASKS>(input, its, boxes, shared);
 }

@@ -124,16 +124,24 @@ __device__ __forceinline__ void lbvh_tell_class(lbvh_plan_shared &shared, const 
     }
 }
 
-// The box around the samples of a class, a quarter wider; that of the scene for the usual class, and where there are
-// few samples. A thread for each class and axis, all of one warp.
+// The box around the samples of a class, a quarter wider; that of the scene where there are few samples, or of the next
+// class of larger boxes for small ones, which lie within it if sizes go with the place. The range of the usual class
+// ends where the scene's does, so that a few far boxes do not take the resolution from all others. A thread for each
+// class and axis, all of one warp.
 __device__ __forceinline__ void lbvh_plan_class(lbvh_plan_shared &shared, uint32_t size_class, uint32_t axis) {
     psvi_lbvh_plan &plan = shared.plan;
     float low = plan.low[0][axis], side = plan.inverse[0][axis];
-    if (shared.count[size_class] >= LBVH_CLASS_SAMPLES && size_class != LBVH_CLASS_USUAL) {
-        const float from = plan.up * lbvh_of_order(shared.least[size_class][axis]);
-        const float to = plan.up * lbvh_of_order(shared.most[size_class][axis]);
-        low = from - 0.125f * (to - from);
-        side = 1.25f * (to - from);
+    uint32_t like = size_class;
+    while (like < LBVH_CLASS_USUAL && shared.count[like] < LBVH_CLASS_SAMPLES)
+        ++like;
+    if (shared.count[like] >= LBVH_CLASS_SAMPLES) {
+        const float from = plan.up * lbvh_of_order(shared.least[like][axis]);
+        const float to = plan.up * lbvh_of_order(shared.most[like][axis]);
+        const float first = from - 0.125f * (to - from), last = first + 1.25f * (to - from);
+        const bool usual = like == LBVH_CLASS_USUAL;
+        const float end = usual ? fminf(low + side, last) : last;
+        low = usual ? fmaxf(low, first) : first;
+        side = end - low;
     }
     __syncwarp(); // all have read the scene's box
     plan.low[size_class][axis] = low;

@@ -65,6 +65,8 @@ typedef struct psvi_lbvh_memory {
 #define PSVI_LBVH_STEPS 16u   // of that launch, passes included
 #define PSVI_LBVH_TILE 4096u  // slots that a block sorts at a time
 
+#define PSVI_LBVH_PLANNED 2u // see psvi_lbvh_at_once.wanted
+
 // How far the blocks of psvi_launch_lbvh_at_once are; all zero when it begins.
 typedef struct psvi_lbvh_progress {
     uint32_t taken[PSVI_LBVH_STEPS], done[PSVI_LBVH_STEPS]; // tasks of each step
@@ -77,7 +79,7 @@ typedef struct psvi_lbvh_at_once {
     void *pairs[2];     // key and slot, of 8 bytes, by turns
     uint32_t *counts;   // boxes of each digit in each tile: a row a digit
     uint32_t tile_room; // numbers of a row, a multiple of 128
-    // The launch does nothing unless this is not zero. NULL: it does all.
+    // The launch does nothing unless this is not zero. PSVI_LBVH_PLANNED: the plan is there already. NULL: it does all.
     const uint32_t *wanted;
     const uint32_t *begun, *ended; // NULL, or blocks whose sweep has begun and ended, where that is in the same launch
     uint32_t route, veto;          // for the frame's result

@@ -203,6 +203,62 @@ static void test_pause_of_fused(void **state) {
     psv_destroy_pair_finder(finder);
 }
 
+static uint64_t digest_of(psv_pair_finder *finder);
+
+// What a new finder knows after its first frame: the plan says whether the fused kernel suits the scene, whether a
+// sweep would take too long, and how many bins boxes need that lie unevenly.
+static void test_first_frames(void **state) {
+    (void)state;
+    static const struct {
+        const char *scene;
+        uint64_t boxes;
+        const char *first, *second; // routes; second: of all frames but the first
+    } rows[] = {
+        {"cube", 100000, "counted-exact", "fused"},
+        {"needles", 100000, "counted-exact", "counted-exact"},
+        {"sticks", 100000, "counted-exact", "counted-exact"},
+        {"spiral", 100000, "tree", "tree"},
+        {"shells", 100000, "tree", "fused"}, // whose levels by size suit nested shells
+        {"spiral", 1000000, "tree", "tree"},
+        {"shells", 1000000, "tree", "tree"},
+        {"spiral", 3000000, "tree", "tree"},
+        {"pile", 1000000, "bins", "bins"},
+        {"clusters", 1000000, "bins", "bins"},
+        {"terrain", 1000000, "bins", "bins"},
+        {"cube", 50000, "fused", "fused"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        psv_buffer buffer = upload_scene(rows[i].scene, rows[i].boxes);
+        const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), rows[i].boxes);
+        psv_pair_finder *finder = make_finder(rows[i].boxes, NULL);
+        for (int frame = 0; frame < 12; ++frame) {
+            const psv_pair_statistics got = run_frames(finder, &set, 1);
+            const char *const route = frame == 0 ? rows[i].first : rows[i].second;
+            if (strcmp(got.route, route) != 0)
+                fail_msg("%s of %llu boxes, frame %d: %s (%s), not %s", rows[i].scene,
+                         (unsigned long long)rows[i].boxes, frame, got.route, got.veto, route);
+        }
+        psv_destroy_pair_finder(finder);
+        psv_free_buffer(context, &buffer);
+    }
+}
+
+// Sizes that grow with the distance by six decades: the tree's keys tell small boxes apart where they lie densely.
+static void test_tree_of_graded_boxes(void **state) {
+    (void)state;
+    static const char *const names[] = {"spiral", "shells", "cube"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const uint64_t count = 1000000;
+        psv_buffer buffer = upload_scene(names[i], count);
+        const psv_box_set set = psv_boxes_of(buffer, sizeof(psv_aabb), count);
+        psv_pair_finder *finder = make_other(count);
+        const psv_pair_statistics got = run_frames(finder, &set, 1);
+        if (got.candidates > 200 * count) fail_msg("%s: %llu tests", names[i], (unsigned long long)got.candidates);
+        psv_destroy_pair_finder(finder);
+        psv_free_buffer(context, &buffer);
+    }
+}
+
 // Scenes that take turns end no pause: what fails is not tried every few frames.
 static void test_scenes_in_turn(void **state) {
     (void)state;
@@ -219,6 +275,34 @@ static void test_scenes_in_turn(void **state) {
     psv_destroy_pair_finder(finder);
     psv_free_buffer(context, &buffers[0]);
     psv_free_buffer(context, &buffers[1]);
+}
+
+// Two scenes that suit bins, by turns: each keeps its plan. Then one of them stays.
+static void test_bins_in_turn(void **state) {
+    (void)state;
+    static const char *const names[] = {"cube", "plane", "clusters", "pile"};
+    const uint64_t count = 400000;
+    for (int pair = 0; pair < 4; ++pair) {
+        psv_buffer buffers[2] = {upload_scene(names[pair], count), upload_scene(names[(pair + 1) % 4], count)};
+        psv_pair_finder *finder = make_finder(count, NULL), *other = make_other(count);
+        for (uint32_t frame = 0; frame < 30; ++frame) {
+            const uint32_t which = frame < 20 ? frame % 2 : 0;
+            const psv_box_set set = psv_boxes_of(buffers[which], sizeof(psv_aabb), count);
+            const psv_pair_statistics got = run_frames(finder, &set, 1);
+            CHECK(psv_find_pairs(other, &set));
+            if (digest_of(finder) != digest_of(other))
+                fail_msg("%s, frame %u by %s (%s): not the pairs of lbvh", names[(pair + which) % 4], frame, got.route,
+                         got.veto);
+            if ((frame >= 4 && frame < 20) || frame >= 24)
+                if (strcmp(got.route, "bins") != 0)
+                    fail_msg("%s and %s, frame %u: %s (%s)", names[pair], names[(pair + 1) % 4], frame, got.route,
+                             got.veto);
+        }
+        psv_destroy_pair_finder(finder);
+        psv_destroy_pair_finder(other);
+        for (int which = 0; which < 2; ++which)
+            psv_free_buffer(context, &buffers[which]);
+    }
 }
 
 // In profiles a launch that does all tells what its sort took.
@@ -292,6 +376,40 @@ static void test_pairs_of_scenes(void **state) {
             psv_destroy_pair_finder(finders[1]);
             psv_free_buffer(context, &buffer);
         }
+    }
+}
+
+// Tiny boxes are scaled up; a few boxes so far away that the product is infinite do not change what is found.
+static void test_far_from_tiny_boxes(void **state) {
+    (void)state;
+    static const uint64_t counts[] = {3000, 20000, 60000, 300000, 2200000};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+        const uint64_t count = counts[c];
+        psv_aabb *boxes = malloc(count * sizeof *boxes);
+        assert_non_null(boxes);
+        box_scene_named("tiny")->make(boxes, count, 5);
+        psv_buffer near = {0}, far = {0};
+        CHECK(psv_alloc_buffer(context, count * sizeof *boxes, &near));
+        CHECK(psv_upload(context, near, boxes, count * sizeof *boxes));
+        for (uint64_t i = 7; i < count; i += count / 9)
+            for (int axis = 0; axis < 3; ++axis)
+                boxes[i].min[axis] = 1e30f * (float)(i % 3), boxes[i].max[axis] = 3e30f;
+        CHECK(psv_alloc_buffer(context, count * sizeof *boxes, &far));
+        CHECK(psv_upload(context, far, boxes, count * sizeof *boxes));
+        psv_pair_finder *finders[2] = {make_finder(count, NULL), make_other(count)};
+        for (int frame = 0; frame < 8; ++frame) { // by turns, three of each
+            const psv_box_set set = psv_boxes_of(frame / 3 % 2 ? far : near, sizeof(psv_aabb), count);
+            const psv_pair_statistics got = run_frames(finders[0], &set, 1);
+            CHECK(psv_find_pairs(finders[1], &set));
+            if (digest_of(finders[0]) != digest_of(finders[1]))
+                fail_msg("%llu tiny boxes, frame %d by %s (%s): %llu pairs are not those of lbvh",
+                         (unsigned long long)count, frame, got.route, got.veto, (unsigned long long)got.pairs);
+        }
+        for (int which = 0; which < 2; ++which)
+            psv_destroy_pair_finder(finders[which]);
+        psv_free_buffer(context, &near);
+        psv_free_buffer(context, &far);
+        free(boxes);
     }
 }
 
@@ -403,12 +521,14 @@ int main(int argc, char **argv) {
     }
     if (argc > 1 && strcmp(argv[1], "print") == 0) return print_table();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_scenes),       cmocka_unit_test(test_scenes),
-        cmocka_unit_test(test_named_sorter),     cmocka_unit_test(test_way_of_bins),
-        cmocka_unit_test(test_sort_is_measured), cmocka_unit_test(test_pairs_of_scenes),
-        cmocka_unit_test(test_after_scenes),     cmocka_unit_test(test_scenes_in_turn),
-        cmocka_unit_test(test_pause_of_fused),   cmocka_unit_test(test_worlds_alike),
-        cmocka_unit_test(test_boxes_in_order),
+        cmocka_unit_test(test_all_scenes),           cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_named_sorter),         cmocka_unit_test(test_way_of_bins),
+        cmocka_unit_test(test_sort_is_measured),     cmocka_unit_test(test_pairs_of_scenes),
+        cmocka_unit_test(test_after_scenes),         cmocka_unit_test(test_scenes_in_turn),
+        cmocka_unit_test(test_pause_of_fused),       cmocka_unit_test(test_worlds_alike),
+        cmocka_unit_test(test_boxes_in_order),       cmocka_unit_test(test_first_frames),
+        cmocka_unit_test(test_tree_of_graded_boxes), cmocka_unit_test(test_far_from_tiny_boxes),
+        cmocka_unit_test(test_bins_in_turn),
     };
     const int failed = cmocka_run_group_tests_name("rows_scenes", tests, NULL, NULL);
     psv_destroy_context(context);

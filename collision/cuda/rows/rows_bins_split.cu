@@ -1,6 +1,7 @@
 // The first pass of the sort of `rows` by bins: from boxes to entries for the uniform sweep, each in its cell's bin.
 #include "../launch_cuda.h"
 #include "rows_bins.cuh"
+#include "rows_bins_follow.cuh"
 #include "rows_launch.cuh"
 #include "rows_plan.cuh"
 #include "rows_segments.cuh"
@@ -19,6 +20,7 @@ struct bin_shared {
     uint32_t boxes, unusual, larger, levels, longest; // larger: boxes of other levels than the first; a bit for each
     uint32_t filtered;                                // filters do not let all pairs through
     uint32_t too_far;                                 // some box is too far away for the plan's scale
+    uint32_t more;                                    // rounds of bins that a new scene needs
     uint32_t veto;                    // why there are no bins for the frame; PSVI_ROWS_NO_VETO: there are
     bool again, is_last;              // again: after frames that were sorted otherwise
     bool plans;                       // the frame makes a plan
@@ -98,6 +100,7 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
     } else if (at == SPEAKER) {
         const uint32_t frame = load_at_once(&state.frame), ready = load_at_once(&state.planned);
         const uint32_t wait = load_at_once(&state.backoff.left), pauses = load_at_once(&state.pauses);
+        const uint32_t in_turn = load_at_once(&state.in_turn);
         const uint32_t even = load_at_once(&state.slots[0]), odd = load_at_once(&state.slots[1]);
         const psvi_rows_plan last = last_of(target);
         const uint64_t planned = ready & 1 ? odd : even;
@@ -111,7 +114,7 @@ __device__ __forceinline__ void begin_frame(bin_shared &shared, const bin_job &j
                                                        : PSVI_ROWS_VETO_GROWTH;
         shared.frame = frame;
         shared.planned = ready;
-        shared.plans = shared.veto != PSVI_ROWS_NO_VETO || frame % ROWS_BIN_PLANS == 0;
+        shared.plans = shared.veto != PSVI_ROWS_NO_VETO || (frame % ROWS_BIN_PLANS == 0 && in_turn == 0);
         shared.boxes = shared.unusual = shared.larger = shared.levels = shared.longest = shared.filtered = 0;
         shared.too_far = 0;
     }
@@ -507,7 +510,7 @@ static __device__ __noinline__ void plan_ahead(bin_shared &shared, const bin_job
     auto *const planning = reinterpret_cast<rows_plan_shared<THREADS> *>(pieces_of(shared, job));
     psvi_rows_bin_state &state = *job.bins.state;
     rows_make_plan(input, psvd_read_counts(input), (1u << job.key_bits) - 2, ROWS_CELLS_A_BOX, ROWS_LEVEL_RATIO, true,
-                   true, planning);
+                   true, job.watch, planning);
     const uint32_t next = (shared.planned + 1) & 1;
     uint32_t *const to = reinterpret_cast<uint32_t *>(&state.plan[next]);
     for (uint32_t i = threadIdx.x; i < sizeof planning->plan / 4; i += THREADS)
@@ -519,7 +522,10 @@ static __device__ __noinline__ void plan_ahead(bin_shared &shared, const bin_job
     if (threadIdx.x - 32 <= ROWS_BIN_MORE)
         rows_choose_turns(*planning, job.start_cells, job.slot_bits, &state.shapes[next][threadIdx.x - 32]);
     if (threadIdx.x == 64) state.slots[next] = (uint32_t)planning->plan.slots;
-    if (threadIdx.x == 96) state.scene = planning->scene;
+    if (threadIdx.x == 96) {
+        state.replaced = state.scenes[next];
+        state.scenes[next] = planning->scene;
+    }
 }
 
 // Starts of the bins from their counts, which are cleared for the next frame. Returns whether all had room. All threads
@@ -544,30 +550,54 @@ __device__ __forceinline__ bool start_bins(bin_shared &shared, const bin_job &jo
     return !__syncthreads_or(full);
 }
 
-__device__ __forceinline__ psvi_rows_scene load_scene(const psvi_rows_scene &from) {
-    return {{__ldcg(&from.spread[0]), __ldcg(&from.spread[1]), __ldcg(&from.spread[2])}, __ldcg(&from.extent)};
+// Rounds of bins that the frame needs, by what the bins of fewer rounds would have: boxes lie evenly within one of its
+// own. All threads of the block.
+static __device__ __noinline__ uint32_t fewest_more(const bin_shared &shared, const bin_job &job) {
+    const psvi_rows_bin_state &state = *job.bins.state;
+    const uint32_t more = __ldcg(&state.more), bins = shared.shape.bins, each = shared.shape.each;
+    const auto boxes_before = [&](uint32_t cell) {
+        const uint32_t bin = min(cell / each, bins - 1), first = job.bins.starts[bin];
+        const float part = fminf((float)(cell - bin * each) / (float)each, 1.0f);
+        return (float)first + part * (float)(job.bins.starts[bin + 1] - first);
+    };
+    uint32_t fewest = 0;
+    for (; fewest < more; ++fewest) {
+        const psvi_rows_bin_shape &shape = state.shapes[shared.planned & 1][fewest];
+        bool full = false;
+        for (uint32_t bin = threadIdx.x; bin < shape.bins; bin += THREADS)
+            full |= boxes_before((bin + 1) * shape.each) - boxes_before(bin * shape.each) > 0.97f * (float)shape.room;
+        if (!__syncthreads_or(full)) break;
+    }
+    return fewest;
 }
 
 // Decides what follows a frame that bins did not suit or were too small for: more bins in the next frame, or some
-// frames without bins; nothing where its scene is another one than the last plan's, as the bins were made for that.
+// frames without bins; nothing where its scene is another one than the last plan's, as the bins were made for that. A
+// new scene has most bins at first, and then as many as it needs.
 // The host is told, and then leaves bins out for longer; so it is after a frame whose sweep had too many doubts
 // (`doubted`), as the other order is faster where neither has a sweep over rounded boxes.
-__device__ __forceinline__ void follow_bins(psvi_rows_bin_state &state, const bin_job &job,
+__device__ __forceinline__ void follow_bins(const bin_shared &shared, psvi_rows_bin_state &state, const bin_job &job,
                                             const psvi_rows_scene &scene, psvi_rows_watch *watch, bool again,
                                             bool attempt, bool full, bool can_be_more, bool doubted, bool done) {
-    if (attempt && !done && rows_scenes_differ(scene, watch->last) && state.excused < ROWS_BIN_EXCUSED) {
+    const bool other = rows_scenes_differ(scene, watch->last) || state.in_turn != 0; // than the plan's
+    if (attempt && !done && other && state.excused < ROWS_BIN_EXCUSED) {
         ++state.excused;
-        state.more = 0;
+        rows_begin_more(&state, (shared.planned + 1) & 1);
     } else if (full && can_be_more && state.more < ROWS_BIN_MORE) {
         ++state.more;
+        state.is_new = 0;
     } else if (attempt && !done) {
         psvi_backoff_failed(&state.backoff, ROWS_PAUSE_LEAST, ROWS_PAUSE_MOST);
-        state.more = 0;
+        rows_begin_more(&state, (shared.planned + 1) & 1);
         watch->bins = scene;
         *(volatile uint32_t *)job.bins.told = ++state.failures;
     } else if (attempt) {
         psvi_backoff_succeeded(&state.backoff);
         state.excused = 0;
+        if (state.is_new && !state.in_turn) {
+            state.more = shared.more;
+            state.is_new = 0;
+        }
     } else if (again) {
         state.backoff.left = 0; // the host has waited
     } else if (rows_is_other(watch->bins, scene, watch->last)) {
@@ -611,14 +641,16 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
     const uint32_t larger = __ldcg(&state.larger), filtered = __ldcg(&state.filtered);
     const uint32_t too_far = __ldcg(&state.too_far);
     rows_clear_progress(job.progress);
-    psvi_rows_scene scene = load_scene(state.scene); // of the boxes that the last plan was made from
     psvi_rows_watch watch = *job.watch;
     const uint32_t veto = judge_bins(shared, job, boxes, unusual, larger, filtered);
     bool done = veto == PSVI_ROWS_NO_VETO;
+    if (done && __ldcg(&state.is_new) != 0) {
+        const uint32_t more = fewest_more(shared, job);
+        if (threadIdx.x == 0) shared.more = more;
+    }
     if (!done) {
         if (!shared.plans) plan_ahead(shared, job, input);
         __syncthreads();
-        scene = load_scene(state.scene);
         const uint32_t *const from = reinterpret_cast<const uint32_t *>(&state.plan[(shared.planned + 1) & 1]);
         for (uint32_t i = threadIdx.x; i < sizeof shared.plan / 4; i += THREADS)
             reinterpret_cast<uint32_t *>(&shared.plan)[i] = __ldcg(from + i);
@@ -628,8 +660,10 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         shared.plan.longest[threadIdx.x] = __float_as_uint(shared.plan.level[threadIdx.x].reach[0]);
     if (threadIdx.x == 0) {
         psvi_rows_plan &plan = shared.plan;
+        const uint32_t made = shared.planned + (shared.plans || !done); // the scene is as its plan has it
+        const psvi_rows_scene scene = rows_load_scene(state.scenes[made & 1]);
         plan.bound.spent = plan.bound.begun = plan.bound.done = 0;
-        plan.bound.over = rows_begins_over(target->bound.over, scene, &watch) || (done && too_far != 0);
+        plan.bound.over = rows_begins_over(target->bound.over, scene, &watch) || (done ? too_far : plan.bound.over);
         const bool suited = done;
         done = done && !plan.bound.over;
         plan.slots = psvd_read_counts(input).all();
@@ -652,9 +686,10 @@ __device__ __forceinline__ void finish_frame(bin_shared &shared, const bin_job &
         input.result->key_bits = job.key_bits;
         input.result->route = done ? PSVI_ROWS_BINS : PSVI_ROWS_COUNTED_EXACT;
         input.result->veto = veto;
-        follow_bins(state, job, scene, &watch, shared.again, attempt && done == suited, veto == PSVI_ROWS_VETO_CROWDED,
-                    shared.shape.bins < job.bins.most, veto == PSVI_ROWS_VETO_DOUBTS && !shared.last.paused, done);
-        state.planned = shared.planned + (shared.plans || !suited);
+        follow_bins(shared, state, job, scene, &watch, shared.again, attempt && done == suited,
+                    veto == PSVI_ROWS_VETO_CROWDED, shared.shape.bins < job.bins.most,
+                    veto == PSVI_ROWS_VETO_DOUBTS && !shared.last.paused, done);
+        rows_take_turns(&state, shared.planned, shared.plans || !suited, scene, watch.last, attempt, suited);
         state.frame = shared.frame + 1;
         if (input.times != NULL) tell_bins(shared, state, input, done);
         watch.last = scene;
@@ -677,7 +712,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     plan_ahead(shared, job, input);
     __syncthreads();
     if (threadIdx.x != 0) return;
+    if (shared.planned == 0) rows_begin_more(&state, 1);
     state.planned = shared.planned + 1;
+    state.in_turn = 0;
     state.pauses = job.bins.pauses;
     state.backoff.left = 0; // the host has waited
 }

@@ -12,8 +12,9 @@
 // Routes that are left out for some frames after one that they did not suit.
 enum { PAUSING_WORLDS, PAUSING_BINS, PAUSING_FUSED, PAUSING };
 
-// What the device tells the host: failures of these routes, and the pause in which another scene came.
-enum { TOLD_CHANGED = PAUSING, TOLD };
+// What the device tells the host: failures of these routes, the pause in which another scene came, and whether the last
+// frame with a plan of its own was the tree's.
+enum { TOLD_CHANGED = PAUSING, TOLD_TREE, TOLD };
 
 typedef struct rows_pause {
     uint32_t seen; // failures
@@ -30,6 +31,7 @@ typedef struct rows_state {
     uint32_t bins_planned; // 0: bins have no plan yet; else one, and the host's pauses when it was made
     rows_pause pauses[PAUSING];
     uint32_t pauses_begun;
+    bool has_frames; // it has run before
 } rows_state;
 
 static uint64_t room_of(const psv_pair_finder_def *def) { return def->max_boxes < 2 ? 2 : def->max_boxes; }
@@ -200,6 +202,7 @@ static psv_status make_told(psv_context *context, rows_state *state) {
     state->memory.bins.told = (uint32_t *)device + PAUSING_BINS;
     state->memory.fused_told = (uint32_t *)device + PAUSING_FUSED;
     state->memory.changed_told = (uint32_t *)device + TOLD_CHANGED;
+    state->memory.tree_told = (uint32_t *)device + TOLD_TREE;
     return status;
 }
 
@@ -341,7 +344,20 @@ static psv_status find_binned(const psvi_choice *choice, const psvi_find_input *
     return status == PSV_OK ? find_counted_at_once(choice, input) : status;
 }
 
+// Can a frame be counted and swept in one launch? Then so it is behind a frame that was the tree's, where there is
+// likely nothing to do, and the tree has a launch of its own, which takes less time.
+static bool counts_at_once(const rows_state *state, uint32_t route) {
+    return route == PSVI_ROWS_COUNTED_EXACT && state->memory.bins.state != NULL && state->told != NULL;
+}
+
 static psv_status find_counted(const psvi_choice *choice, const psvi_find_input *input) {
+    rows_state *const state = choice->state;
+    state->memory.at_once =
+        state->memory.has_tree && counts_at_once(state, input->route) && state->told[TOLD_TREE] != 0;
+    if (state->memory.at_once) {
+        const psv_status planned = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_plan, input);
+        return planned == PSV_OK ? find_counted_at_once(choice, input) : planned;
+    }
     psv_status status = run_phase(choice, PSV_PHASE_KEYS, psvi_launch_rows_keys, input);
     if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_counted_scan, input);
     if (status == PSV_OK) status = run_phase(choice, PSV_PHASE_SORT, psvi_launch_rows_counted_scatter, input);
@@ -388,18 +404,22 @@ static psvi_rows_facts facts_of_frame(const rows_state *state, const psvi_find_i
     return facts;
 }
 
-// Leaves the routes out that pause.
-static psvi_rows_choice choose_route(rows_state *state, psvi_rows_facts *facts) {
+// Leaves the routes out that pause. The first frame of a finder goes by a route that plans for shapes and few larger
+// boxes too, so that it tells whether the fused kernel suits the scene; not in a graph, which would keep that route.
+static psvi_rows_choice choose_route(rows_state *state, psvi_rows_facts *facts, bool is_first) {
     static const psvi_rows_route pausing[PAUSING] = {
         [PAUSING_WORLDS] = PSVI_ROWS_WORLDS, [PAUSING_BINS] = PSVI_ROWS_BINS, [PAUSING_FUSED] = PSVI_ROWS_FUSED};
     psvi_rows_choice choice = psvi_rows_choose_route(facts);
+    state->memory.fused_waits =
+        is_first && choice.route == PSVI_ROWS_FUSED && facts->boxes >= ROWS_FUSED_TOLD && !facts->two_sets;
     for (uint32_t which = 0; which < PAUSING; ++which) {
-        if (choice.route != pausing[which] || !pauses(state, which)) continue;
+        if (choice.route != pausing[which] || !(state->memory.fused_waits || pauses(state, which))) continue;
         facts->paused |= 1u << choice.route;
         choice = psvi_rows_choose_route(facts);
     }
+    if (state->memory.fused_waits) choice.veto = PSVI_ROWS_VETO_FIRST;
     state->memory.pause = facts->paused != 0 ? state->pauses_begun : 0;
-    state->memory.fused_pauses = (facts->paused >> PSVI_ROWS_FUSED & 1) != 0;
+    state->memory.fused_pauses = (facts->paused >> PSVI_ROWS_FUSED & 1) != 0 && !state->memory.fused_waits;
     return choice;
 }
 
@@ -440,9 +460,7 @@ static psv_status find_in_worlds(const psvi_choice *choice, psvi_rows_facts fact
 static psv_status find_by_tree(const psvi_choice *choice, const psvi_find_input *input) {
     psv_context *context = choice->context;
     const rows_state *const state = choice->state;
-    if (!state->memory.has_tree) return PSV_OK;
-    // In the last launch of the sweep it is already, but of many boxes and where pairs have rules.
-    if (state->memory.order != PSVI_ROWS_BY_SEGMENTS && input->rules == NULL) return PSV_OK;
+    if (!state->memory.tree_behind) return PSV_OK;
     psvi_phase_begin(context, PSV_PHASE_SWEEP);
     const cudaError_t error = psvi_launch_lbvh_at_once(input, &state->memory.tree, (int)state->memory.multiprocessors,
                                                        state->memory.early, context->stream);
@@ -453,11 +471,18 @@ static psv_status find_by_tree(const psvi_choice *choice, const psvi_find_input 
 static psv_status rows_find(const psvi_choice *choice, const psvi_find_input *input) {
     rows_state *const state = choice->state;
     psvi_rows_facts facts = facts_of_frame(state, input);
-    const psvi_rows_choice taken = choose_route(state, &facts);
+    const bool is_first = !state->has_frames && !psvi_is_captured(choice->context);
+    const psvi_rows_choice taken = choose_route(state, &facts, is_first);
+    state->has_frames = true;
     state->memory.has_tree =
         taken.route != PSVI_ROWS_WORLDS && taken.route != PSVI_ROWS_NO_ROUTE &&
         (taken.route != PSVI_ROWS_FUSED || !psvi_rows_fused_is_local(&state->memory, facts.boxes)) &&
         facts.room <= ROWS_TREE_MOST;
+    // In the last launch of the sweep it is already, but of many boxes and where pairs have rules.
+    state->memory.tree_behind =
+        state->memory.has_tree &&
+        (input->rules != NULL || state->memory.order == PSVI_ROWS_BY_SEGMENTS || counts_at_once(state, taken.route));
+    state->memory.at_once = false;
     if (taken.route == PSVI_ROWS_WORLDS) return find_in_worlds(choice, facts, input); // which clears the result
     psvi_find_input frame = *input;
     frame.route = taken.route;

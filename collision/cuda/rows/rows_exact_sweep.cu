@@ -519,7 +519,7 @@ template <typename SHARED> static constexpr size_t bytes_of() {
 }
 
 static exact_tree tree_of(const psvi_rows_memory *memory) {
-    exact_tree tree = {memory->tree, memory->has_tree && !PSVD_RULED};
+    exact_tree tree = {memory->tree, memory->has_tree && !memory->tree_behind};
     tree.its.begun = &memory->plan->bound.begun;
     tree.its.ended = &memory->plan->bound.done;
     return tree;

@@ -27,14 +27,14 @@ static __device__ __noinline__ void plan_ahead(const psvi_find_input &input, con
     const uint32_t crowd = __ldcg(&state->seen[next].crowd), over = __ldcg(&tables.bound->over);
     if (input.times != NULL && threadIdx.x == 0) state->began = rows_now();
     arrive(state, 0, false);
-    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, tables.bounded, false,
-                   &shared->planning);
+    rows_make_plan(input, counts, tables.most_cells, ROWS_FUSED_CELLS_A_BOX, ROWS_LEVEL_RATIO, true, false,
+                   tables.watch, &shared->planning);
     psvi_rows_plan &plan = shared->planning.plan;
     if (threadIdx.x == 0) {
         plan.epoch = frame + 1;
         psvi_rows_watch watch = *tables.watch;
         plan.candidates = 0;
-        plan.bound.over = rows_begins_over(over, shared->planning.scene, &watch);
+        plan.bound.over |= rows_begins_over(over, shared->planning.scene, &watch);
         watch.last = shared->planning.scene;
         *tables.watch = watch;
         plan.boxes_per_warp = candidates < ROWS_BUSY_CANDIDATES * plan.slots ? 32 : 4;
@@ -65,10 +65,11 @@ static __device__ __noinline__ void take_fresh_plan(const psvi_rows_fused *state
     __syncthreads();
 }
 
-// Whether another frame's plan can serve this one. Any plan gives the right pairs; it decides only how fast.
+// Whether another frame's plan can serve this one. Any plan gives the right pairs; it decides only how fast. But one by
+// which the frame is the tree's has to be its own.
 __device__ __forceinline__ bool is_usable(const psvi_rows_plan &plan, uint32_t made_for, bool between, uint64_t slots,
-                                          uint32_t most_cells, bool bounded) {
-    return (plan.up == 1.0f || bounded) && made_for == (between ? 2 : 1) && plan.cells < most_cells &&
+                                          uint32_t most_cells) {
+    return plan.bound.over == 0 && made_for == (between ? 2 : 1) && plan.cells < most_cells &&
            slots <= 2 * plan.slots + THREADS && plan.slots <= 2 * slots + THREADS;
 }
 
@@ -148,23 +149,26 @@ template <bool LOCAL> __device__ __forceinline__ uint32_t take_rank(uint32_t *co
     return __shfl_sync(PSVD_FULL, base, 0) + lane;
 }
 
-// Cells and ranks of the block's boxes. Returns the greatest rank of this thread's.
+#define TOO_FAR 0xffffffffu // a box is too far away for the plan's scale, and there is no tree
+
+// Cells and ranks of the block's boxes. Returns the greatest rank of this thread's, or TOO_FAR.
 template <bool LOCAL, int ITEMS>
 __device__ __forceinline__ uint32_t make_keys(const fused_tables &tables, psvi_rows_plan *plan, slot_item *items) {
     uint32_t most = 0;
+    bool far = false;
 #pragma unroll
     for (int i = 0; i < ITEMS; ++i) {
         const bool good = items[i].state == PSVD_BOX_GOOD;
         if (!__any_sync(PSVD_FULL, good)) continue;
         const psvd_record box = record_of(items[i], *plan);
-        if (good && rows_is_too_far(*plan, box)) *(volatile uint32_t *)&tables.state->too_far = 1;
+        if (good && rows_is_too_far(*plan, box)) *(volatile uint32_t *)&tables.state->too_far = 1, far = true;
         const uint32_t level = good ? fused_level_of(*plan, box) : 0;
         items[i].key = cell_of(plan->level[level], box);
         items[i].rank = take_rank<LOCAL>(tables.counts, items[i].key, good);
         if (!LOCAL) note_length(plan, good, level, items[i].tag & PSVD_TAG_SET_B, __fsub_ru(box.first.y, box.first.x));
         if (good) most = max(most, items[i].rank);
     }
-    return most;
+    return LOCAL && far ? TOO_FAR : most;
 }
 
 __device__ __forceinline__ void clear_counts(const fused_tables &tables, uint32_t words, uint32_t workers) {
@@ -405,11 +409,12 @@ __device__ __forceinline__ last_frame read_last(const psvi_frame_result *result)
 }
 
 // Had it, if it was this kernel's, so many candidates that another route is faster? The first such frame tells nothing:
-// its plan may have been made for other boxes. One thread.
+// its plan may have been made for other boxes. The other route may have turned out to be no better. One thread.
 __device__ __forceinline__ void judge_last(const last_frame &last, const fused_tables &tables) {
-    const bool many = last.route == PSVI_ROWS_TREE || (last.route == PSVI_ROWS_FUSED && last.boxes >= ROWS_FUSED_TOLD &&
-                                                       last.tested > ROWS_FUSED_MANY * last.boxes + last.pairs &&
-                                                       last.pairs <= ROWS_FUSED_PAIRS * last.boxes);
+    bool many = last.route == PSVI_ROWS_TREE;
+    if (last.route == PSVI_ROWS_FUSED && last.boxes >= ROWS_FUSED_TOLD && last.pairs <= ROWS_FUSED_PAIRS * last.boxes &&
+        last.tested > ROWS_FUSED_MANY * last.boxes + last.pairs)
+        many = rows_scenes_differ(tables.state->own, tables.state->watch.last);
     tables.state->many = many ? tables.state->many + 1 : 0;
     if (tables.state->many > 1) *(volatile uint32_t *)tables.told = ++tables.state->failures;
 }
@@ -435,17 +440,19 @@ __device__ __forceinline__ void end_frame(psvi_rows_fused *state, uint32_t frame
 }
 
 // Keys with the plan in shared memory, up to the first barrier; once more with a new plan where the old one crowds
-// cells.
+// cells, and without a scale where a box is too far away for it: then all cells are one, in the worst case.
 template <bool LOCAL, int ITEMS>
 __device__ __forceinline__ void count_boxes(const fused_tables &tables, uint32_t frame, uint32_t crowd, bool fresh,
                                             uint32_t workers, fused_shared *shared, psvi_rows_plan *plan,
                                             slot_item *items) {
     psvi_rows_fused *const state = tables.state;
     uint32_t most = make_keys<LOCAL, ITEMS>(tables, plan, items);
-    arrive(state, 0, !fresh && most >= crowd);
+    arrive(state, 0, (!fresh && most >= crowd) || most == TOO_FAR);
     if (wait(state, 0, workers + 1, shared)) {
         clear_counts(tables, LOCAL ? plan->cells / 2 + 1 : plan->cells + 1, workers);
         take_fresh_plan(state, frame, plan);
+        if (LOCAL && __ldcg(&state->too_far) != 0) plan->up = 1.0f;
+        __syncthreads();
         arrive(state, 1, false);
         (void)wait(state, 1, workers, shared);
         most = make_keys<LOCAL, ITEMS>(tables, plan, items);
@@ -497,8 +504,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     const uint32_t frame = header.x, now = frame & 1;
     psvi_rows_plan &plan = shared.plans[now];
-    const bool fresh =
-        !is_usable(plan, now == 0 ? header.z : header.w, input.between, counts.all(), tables.most_cells, !LOCAL);
+    const bool fresh = !is_usable(plan, now == 0 ? header.z : header.w, input.between, counts.all(), tables.most_cells);
     if (fresh) take_fresh_plan(state, frame, &plan);
     count_boxes<LOCAL, ITEMS>(tables, frame, now == 0 ? crowds.x : crowds.y, fresh, workers, &shared, &plan, items);
     if (is_timed(input)) shared.keyed = rows_now();
@@ -607,8 +613,7 @@ extern "C" cudaError_t psvi_launch_rows_fused(const psvi_find_input *input, cons
                            memory->fused_told,
                            &memory->plan->bound,
                            &memory->fused->watch,
-                           !local,
-                           !local && memory->has_tree && !PSVD_RULED,
+                           !local && memory->has_tree && !memory->tree_behind,
                            memory->tree};
     psvi_find_input copy = *input;
     void *arguments[] = {&copy, &tables};

@@ -19,8 +19,7 @@ struct fused_tables {
     uint32_t *told;         // host memory: `failures` of the state
     psvi_rows_bound *bound; // not with a local table: a box has few candidates there at most
     psvi_rows_watch *watch;
-    bool bounded; // the tree is behind the sweep,
-    bool inside;  // in the same launch
+    bool inside; // the tree is behind the sweep, in the same launch
     psvi_lbvh_at_once tree;
 };
 

@@ -122,6 +122,7 @@ typedef struct psvi_rows_fused {
     uint32_t many;                    // of these, one behind the other up to now
     uint32_t too_far;                 // some box is too far away for the plan's scale; zero between frames
     psvi_rows_watch watch;            // of this kernel, which has no levels by shape
+    psvi_rows_scene own;              // which it keeps, as the other route would take the tree
 } psvi_rows_fused;
 
 // What the route over worlds in order keeps; all zero at creation.
@@ -169,8 +170,11 @@ typedef struct psvi_rows_bin_state {
     psvi_backoff backoff;             // of the attempts, which go on where the host is not asked (a graph)
     uint32_t excused;                 // attempts in a row that failed with another scene's plan
     uint32_t more;                    // rounds of bins more than usual, since some had no room for their boxes
+    uint32_t is_new;                  // the scene has more than it may need, until a frame has told
     uint32_t pauses;                  // of the host, up to the last frame
-    psvi_rows_scene scene;            // of the frame's boxes
+    psvi_rows_scene scenes[2];        // of the boxes that the plans were made from,
+    psvi_rows_scene replaced;         // and of the plan whose place the last one has taken
+    uint32_t in_turn;                 // two scenes take turns, and so do their plans
     uint32_t veto;                    // of the frame: why its boxes do not go to bins
     uint64_t began, keyed;            // in profiles: when the counting sort began, and when its keys were made
     uint64_t sorted_ns;               // in profiles: what the first block's share of the first pass took
@@ -247,12 +251,16 @@ typedef struct psvi_rows_memory {
     uint32_t *fused_told;     // host memory: frames that it did not suit, as the device tells
     uint32_t pause;           // number of the host's pause that the frame is in; 0: none
     bool fused_pauses;        // in it
+    bool fused_waits;         // the frame's plan says first whether it suits the scene
     psvi_rows_worlds *worlds; // NULL: there is one world
     uint32_t *worlds_told;    // host memory: `failures` of the worlds, as the device writes it
     uint32_t *changed_told;   // host memory: the pause in which the device has seen another scene
     bool early;               // kernels may begin before the one in front has ended
     psvi_lbvh_at_once tree;   // for frames whose sweep would cost more; in memory of the sort where that has room
-    bool has_tree;            // behind the sweep of this frame
+    bool has_tree;            // behind the sweep of this frame,
+    bool tree_behind;         // in a launch of its own
+    uint32_t *tree_told;      // host memory: whether the last frame that had a plan of its own was the tree's
+    bool at_once;             // such a frame: one launch does all if it is not the tree's after all
 } psvi_rows_memory;
 
 // Does the fused kernel keep its whole table of starts on chip, and several lanes a box? Then a box has few candidates.

@@ -178,7 +178,7 @@ __device__ __noinline__ uint2 rows_sweep_larger(const psvi_find_input &input, ps
                                                 const rows_larger_tables &tables, uint32_t warp, uint32_t warps,
                                                 psvd_pair_stage<WARPS> *stage, uint32_t held) {
     const psvd_sink sink = psvd_make_sink(input, psvd_read_counts(input));
-    uint32_t tested = 0, spent = 0;
+    uint32_t tested = 0, spent = 0, over = 0; // over: as it was before the last part, so that no warp waits for it
     uint64_t at = warp;
 #pragma unroll 1
     for (uint32_t levels = plan->populated & 0xfffeu; levels != 0; levels &= levels - 1) {
@@ -188,10 +188,13 @@ __device__ __noinline__ uint2 rows_sweep_larger(const psvi_find_input &input, ps
         const rows_larger_deal deal = rows_deal_larger(*plan, own_level, boxes);
         const uint64_t tasks = (uint64_t)boxes * deal.parts;
 #pragma unroll 1
-        for (; at < tasks && !rows_is_over(plan->bound); at += warps)
+        for (; at < tasks && over == 0; at += warps) {
+            const uint32_t now_over = *(const volatile uint32_t *)&plan->bound.over;
             tested +=
                 rows_sweep_part(input, *plan, tables, sink, first + (uint32_t)(at / deal.parts), own_level,
                                 (uint32_t)(at % deal.parts), deal.parts, deal.rows, stage, &held, &plan->bound, &spent);
+            over = now_over;
+        }
         if (at < tasks) break; // the frame is the tree's
         at -= tasks;
     }

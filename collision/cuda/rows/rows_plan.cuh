@@ -2,6 +2,7 @@
 #ifndef PAIRSIEVE_COLLISION_ROWS_PLAN_CUH
 #define PAIRSIEVE_COLLISION_ROWS_PLAN_CUH
 
+#include "rows_plan_foresee.cuh"
 #include "rows_plan_shapes.cuh"
 
 // Splits `budget` cells of a level over its axes. Rows of these widths where the budget allows, else as
@@ -101,14 +102,14 @@ __device__ __forceinline__ void rows_lay_out(rows_plan_shared<THREADS> *shared, 
 }
 
 // A plan from THREADS boxes spread over the slots: axes (the longest is x), size levels, `ratio` apart, cells:
-// about `per_box` a box, at most `room`. `may_scale`: there is a tree behind the frame. `may_down`: the frame's sweep
-// lets larger boxes look down, if that costs less than levels for all sizes, and its levels may go by shape. Into
+// about `per_box` a box, at most `room`. `has_tree`: there is one behind the frame. `may_down`: the frame's sweep lets
+// larger boxes look down, if that costs less than levels for all sizes, and its levels may go by shape. Into
 // shared->plan, all but what is kept from frame to frame. All threads of the block; ends with a barrier. Never decides
 // what is found, only how fast.
 template <int THREADS>
 __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, const psvd_counts &counts, uint32_t room,
-                                               float per_box, float ratio, bool may_scale, bool may_down,
-                                               rows_plan_shared<THREADS> *shared) {
+                                               float per_box, float ratio, bool has_tree, bool may_down,
+                                               const psvi_rows_watch *watch, rows_plan_shared<THREADS> *shared) {
     psvi_rows_plan &plan = shared->plan;
     const uint64_t slots = counts.all();
     psvd_box box = {};
@@ -120,7 +121,7 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         plan.longest[threadIdx.x] = plan.longest[threadIdx.x + ROWS_LEVELS + 1] = 0;
     }
     rows_sample_range(box, good, shared);
-    const float up = may_scale ? rows_scale_of(shared) : 1.0f;
+    const float up = has_tree ? rows_scale_of(shared) : 1.0f;
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis)
         box.min[axis] *= up, box.max[axis] *= up;
@@ -197,15 +198,12 @@ __device__ __forceinline__ void rows_make_plan(const psvi_find_input &input, con
         for (int axis = 0; axis < 3; ++axis)
             shared->scene.spread[axis] = shared->high[axis][0] - shared->low[axis][0];
         if (!may_down) shared->scene.extent = THREADS == ROWS_SAMPLES ? 0.0f : shared->limits[0];
+        const bool graded = down ? !shared->few_larger : sampled >= ROWS_FORESEE_LEVELS;
+        shared->foresees = has_tree && !input.between && input.world_count <= 1 && !shaped && graded &&
+                           rows_is_new(shared->scene, *watch);
     }
     __syncthreads();
-}
-
-// Are the scenes of two frames not alike? What is not a number is like all.
-__device__ __forceinline__ bool rows_scenes_differ(const psvi_rows_scene &a, const psvi_rows_scene &b) {
-    const auto differ = [](float x, float y) { return x > ROWS_SCENE_LIKE * y || y > ROWS_SCENE_LIKE * x; };
-    return differ(a.spread[0], b.spread[0]) || differ(a.spread[1], b.spread[1]) || differ(a.spread[2], b.spread[2]) ||
-           differ(a.extent, b.extent);
+    if (shared->foresees) rows_foresee(box, good, slots, shared);
 }
 
 // Are the boxes of `now` others than those that a pause was made for? So if their scene is another one, and that of the

@@ -1,5 +1,6 @@
 // The first two kernels of `rows`: the plan of this frame's levels and cells, and the keys.
 #include "../launch_cuda.h"
+#include "../lbvh_build.cuh"
 #include "rows_counted_tiles.cuh"
 #include "rows_plan.cuh"
 
@@ -21,13 +22,42 @@ struct plan_pause {
     bool bounded; // the tree is behind the sweep,
     bool scales;  // and records are in the plan's scale
     psvi_lbvh_progress *progress;
+    uint32_t *fused_told; // where the fused kernel waits for the plan to say whether the scene suits it; else NULL
+    uint32_t *tree_told;  // NULL, or host memory: whether the frame is the tree's
+    psvi_rows_bin_state *counted; // NULL, or that of the counting sort that is one launch with the sweep
 };
 
-// The plan of a frame. One block, one box a thread. fused: whose plans are of another frame then; NULL: there are none.
+// What the plan means for frames by the fused kernel, which has no levels by shape. Where the plan's route goes by the
+// tree the other one does no worse, unless it has gone by the tree too. One thread.
+__device__ __forceinline__ void tell_fused(const plan_pause &pause, const psvi_rows_plan &plan,
+                                           const psvi_rows_scene &scene, psvi_rows_fused *fused) {
+    fused->made_for[0] = fused->made_for[1] = 0;
+    if (plan.bound.over && (fused->watch.was_over == 0 || rows_scenes_differ(fused->watch.over, scene))) {
+        fused->own = scene;
+        if (pause.suits_even) *(volatile uint32_t *)pause.changed_told = pause.number;
+    }
+    if (!plan.bound.over && plan.shaped > 1 && pause.fused_told != nullptr)
+        *(volatile uint32_t *)pause.fused_told = ++fused->failures;
+}
+
+// The tree's plan, beside the other one: it counts if the frame is the tree's from the beginning.
+__device__ __forceinline__ void plan_tree(const psvi_find_input &input, const psvi_lbvh_memory &tree) {
+    constexpr uint32_t THREADS = 4 * LBVH_SAMPLES;
+    static_assert(THREADS <= ROWS_SAMPLES, "the others leave");
+    __shared__ lbvh_plan_shared shared;
+    if (threadIdx.x < THREADS) lbvh_make_plan<THREADS>(input, tree, shared);
+}
+
+// The plan of a frame, by one block, one box a thread; that of the tree by a second block, if there is one. fused:
+// whose plans are of another frame then; NULL: there are none.
 __global__ void __launch_bounds__(ROWS_SAMPLES)
     psvk_rows_plan(const psvi_find_input input, psvi_rows_plan *target, psvi_rows_watch *watched, uint32_t key_bits,
-                   const plan_pause pause, psvi_rows_fused *fused) {
+                   const plan_pause pause, psvi_rows_fused *fused, const psvi_lbvh_memory tree) {
     rows_let_next_begin();
+    if (blockIdx.x == 1) {
+        plan_tree(input, tree);
+        return;
+    }
     rows_clear_progress(pause.progress);
     if (psvd_read_counts(input).all() == 0) {
         if (threadIdx.x != 0) return;
@@ -48,15 +78,21 @@ __global__ void __launch_bounds__(ROWS_SAMPLES)
         ratio.cost[ratio.at--] = FLT_MAX;
     const bool may_down = !input.between && input.world_count <= 1;
     rows_make_plan(input, psvd_read_counts(input), (1u << key_bits) - 2, ROWS_CELLS_A_BOX, rows_level_ratio(ratio),
-                   pause.scales, may_down, &shared);
+                   pause.scales, may_down, &watch, &shared);
     if (threadIdx.x == 0) {
         rows_follow(*target, ratio, shared.scene, &watch, &plan);
         const bool ends = !pause.suits_even || !may_down || (shared.few_larger && !plan.shaped);
         rows_watch_pause(shared.scene, pause.number, ends ? pause.changed_told : nullptr, &watch);
         plan.bound.unbounded = !pause.bounded;
-        plan.bound.over = rows_begins_over(target->bound.over, shared.scene, &watch) && pause.bounded;
+        const bool over = (rows_begins_over(target->bound.over, shared.scene, &watch) || plan.bound.over != 0);
+        plan.bound.over = over && pause.bounded ? PSVI_LBVH_PLANNED : 0;
+        if (pause.tree_told != nullptr) *(volatile uint32_t *)pause.tree_told = plan.bound.over;
+        if (pause.counted != nullptr) {
+            pause.counted->done = 0;
+            pause.counted->tasks = pause.counted->counted = pause.counted->scanned = pause.counted->scattered = 0;
+        }
         watch.last = shared.scene;
-        if (fused != nullptr) fused->made_for[0] = fused->made_for[1] = 0;
+        if (fused != nullptr) tell_fused(pause, plan, shared.scene, fused);
         input.result->key_bits = key_bits;
         input.result->route = input.route;
         input.result->veto = input.veto;
@@ -84,9 +120,12 @@ extern "C" cudaError_t psvi_launch_rows_plan(const psvi_find_input *input, const
                               memory->changed_told,
                               memory->has_tree,
                               memory->has_tree && memory->order != PSVI_ROWS_BY_SORTER,
-                              memory->tree.progress};
-    psvk_rows_plan<<<1, ROWS_SAMPLES, 0, stream>>>(*input, memory->plan, memory->watch, memory->key_bits, pause,
-                                                   memory->fused);
+                              memory->tree.progress,
+                              memory->fused_waits ? memory->fused_told : NULL,
+                              memory->tree_told,
+                              memory->at_once ? memory->bins.state : NULL};
+    psvk_rows_plan<<<memory->has_tree ? 2 : 1, ROWS_SAMPLES, 0, stream>>>(
+        *input, memory->plan, memory->watch, memory->key_bits, pause, memory->fused, memory->tree.memory);
     return cudaGetLastError();
 }
 

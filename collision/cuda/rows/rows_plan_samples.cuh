@@ -21,6 +21,7 @@ template <int THREADS> struct rows_plan_shared {
     uint32_t extents[ROWS_DOWN_BINS], greatest[ROWS_DOWN_BINS]; // samples by extent: how many, bits of the greatest
     uint32_t best, even;                                        // even: the samples are of about one size
     uint32_t few_larger;                                        // they are but for one in ROWS_DOWN_FEW_LARGER
+    uint32_t foresees;                                          // see rows_foresee
     psvi_rows_scene scene;                                      // with ROWS_SAMPLES of them
     rows_shape shape[3];                                        // of the samples whose longest axis is x, y or z
     psvi_rows_plan plan;

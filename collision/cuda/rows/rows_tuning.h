@@ -91,6 +91,7 @@
 #define ROWS_UNIFORM_THREADS 256
 #define ROWS_UNIFORM_HITS 96            // candidates of a warp that are looked at side by side
 #define ROWS_UNIFORM_TICKETS (1u << 22) // boxes, above which warps take chunks as they come to them
+#define ROWS_UNIFORM_MANY_LARGER 256    // larger boxes, at least, whose sweep takes long
 #define ROWS_UNIFORM_CROWD 5            // boxes in a crowded cell, at least
 #define ROWS_UNIFORM_CROWDED 32         // crowded boxes: at most one of so many
 #define ROWS_UNIFORM_UNUSUAL 512        // unusual ones: at most one of so many in bins,
@@ -105,14 +106,19 @@
 #define ROWS_BOUND_PAIR 4             // and each pair
 #define ROWS_BOUND_FREE 768           // of a look of 32 boxes, that are not counted
 #define ROWS_BOUND_STEP 4096          // that a warp adds up before it tells them
-#define ROWS_BOUND_WARP (1u << 17)    // of one warp alone, at most,
-#define ROWS_BOUND_WARP_BOXES 8       // and one more for so many boxes
+#define ROWS_BOUND_WARP (1u << 15)    // of one warp alone, at most,
+#define ROWS_BOUND_WARP_BOXES 32      // and one more for so many boxes
 #define ROWS_BOUND_LOOK 128           // a look costs as much besides,
 #define ROWS_BOUND_LARGER 4           // and a test of a larger box so many times one
 #define ROWS_BOUND_RUN 1024           // places of one run in the uniform sweep, at most,
 #define ROWS_BOUND_RUN_BOXES 1024     // and one more for so many boxes
 #define ROWS_BOUND_AGAIN 512          // frames of a scene by the tree until a sweep is tried again
 #define ROWS_BOUND_SEGMENT (1u << 16) // boxes of a segment, at most
+// A new scene's sweep is not begun where the plan's samples foresee so many times the tests that it may take.
+#define ROWS_FORESEE_TIMES 4
+#define ROWS_FORESEE_PARTNERS 8  // samples that each is compared with; below 32
+#define ROWS_FORESEE_LEAST 64.0f // halves of tests between samples, at least
+#define ROWS_FORESEE_LEVELS 4    // levels of different sizes; boxes of fewer lie too evenly to waste so much
 
 // `rows` for uniform scenes of a middling number of boxes: entries go to bins, which are ordered on chip.
 #ifndef ROWS_BIN_LEAST
@@ -126,6 +132,7 @@
 #define ROWS_BIN_BOXES 1900
 #define ROWS_BIN_CELLS 4096 // cells of a bin, at most
 #define ROWS_BIN_MORE 3     // rounds more than that, at most
+#define ROWS_BIN_SPARE 8    // room for so many times the boxes of a new scene, whose bins may be uneven
 #define ROWS_BIN_EXCUSED 2  // failures in a row with another scene's plan that tell nothing, at most
 #define ROWS_BIN_PLANS 4    // frames that a plan serves, unless boxes do not suit it before
 #define ROWS_BIN_ENTRIES 11 // room for so many halves of an entry for each box
